@@ -1,0 +1,1 @@
+//! The updatable queue in process, its trait, and the conformance suite.

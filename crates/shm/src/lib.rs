@@ -1,0 +1,1 @@
+//! The updatable queue in shared memory.

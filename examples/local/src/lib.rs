@@ -1,0 +1,1 @@
+//! Placeholder binary list; see the examples of this package.
