@@ -1,1 +1,60 @@
-fn main() {}
+//! Every developer command of Nowcast. CI calls only `cargo xtask test`.
+
+mod client;
+mod console;
+mod serve;
+mod step;
+mod test;
+mod tidy;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Every developer command of Nowcast.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_version_flag = true)]
+struct Xtask {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build the web client and the server, and run them: one shared world
+    ///
+    /// Installs the JavaScript packages it needs into node_modules, and says so when a tool is missing.
+    /// Everything it does not know is passed on to `nowcast serve`.
+    #[command(disable_help_flag = true)]
+    Serve(serve::Args),
+    /// Run everything CI runs: formats, lints, types, all tests, and the tests in a real browser
+    Test(test::Args),
+    /// Hold the tree against its own rules: ARCHITECTURE.md's dependency table, the one home of `unsafe`
+    Tidy,
+    /// Build the self-contained release binary with every instrument: target/release/nowcast
+    Build,
+    /// Build the release binary if needed and run it: `cargo xtask nowcast lab ipc`
+    #[command(disable_help_flag = true)]
+    Nowcast(serve::Args),
+    /// Run the conformance suite of the updatable queue in release, on every implementation
+    Conformance(test::ConformanceArgs),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Xtask::parse().command {
+        Command::Serve(args) => serve::serve(&args),
+        Command::Test(args) => test::run(&args),
+        Command::Tidy => tidy::run(),
+        Command::Build => serve::build_everything(),
+        Command::Nowcast(args) => serve::nowcast(&args),
+        Command::Conformance(args) => test::conformance(&args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{} {error:#}", console::red("error:"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The JavaScript side: its packages, and the web client that the server embeds.
+
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::{console, step, tools};
+
+/// Installs the packages of package-lock.json, unless node_modules already holds them.
+pub(crate) fn install_packages() -> anyhow::Result<()> {
+    tools::require_node()?;
+    let root = step::root();
+    let installed = modified(&root.join("node_modules/.package-lock.json"));
+    let locked = modified(&root.join("package-lock.json"));
+    if installed.is_some() && installed >= locked {
+        return Ok(());
+    }
+    eprintln!("{} the JavaScript packages are not installed yet, or not these", console::bold("setup:"));
+    step::run(&["npm", "ci", "--no-fund", "--no-audit", "--loglevel=error"])
+}
+
+/// Builds `packages/viewer/dist`.
+pub(crate) fn build() -> anyhow::Result<()> {
+    install_packages()?;
+    step::run(&["npm", "run", "--silent", "build", "--workspace", "@nowcast/viewer"])
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    path.metadata().and_then(|meta| meta.modified()).ok()
+}

@@ -1,0 +1,133 @@
+//! `cargo xtask test`: everything CI runs, in an order that fails early, with a summary a person can read.
+
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+
+use crate::{client, console, step, tidy, tools};
+
+/// What to run.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Leave out the tests in a real browser, and say so
+    #[arg(long)]
+    without_browser: bool,
+    /// Stop at the first step that fails
+    #[arg(long)]
+    fail_fast: bool,
+}
+
+struct Step {
+    name: &'static str,
+    run: fn() -> anyhow::Result<()>,
+}
+
+const STEPS: &[Step] = &[
+    Step { name: "tools", run: check_tools },
+    Step { name: "tidy", run: tidy::run },
+    Step { name: "rust format", run: || step::run(&["cargo", "fmt", "--all", "--check"]) },
+    Step { name: "packages", run: client::install_packages },
+    Step { name: "typescript format and lint", run: || step::run(&["npx", "--no", "biome", "check"]) },
+    Step { name: "typescript types", run: || step::run(&["npm", "run", "--silent", "types"]) },
+    Step { name: "web client", run: client::build },
+    Step { name: "rust lint", run: clippy },
+    Step { name: "rust tests", run: rust_tests },
+    Step { name: "rust documentation", run: rust_docs },
+    Step { name: "typescript tests", run: || step::run(&["npm", "test", "--silent"]) },
+];
+
+const BROWSER_STEP: Step = Step { name: "browser tests", run: browser_tests };
+
+/// Runs every step and prints which passed.
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let mut outcomes = Vec::new();
+    let steps = STEPS.iter().chain((!args.without_browser).then_some(&BROWSER_STEP));
+    for step in steps {
+        eprintln!("\n{} {}", console::bold("==>"), console::bold(step.name));
+        let start = Instant::now();
+        let outcome = (step.run)();
+        if let Err(error) = &outcome {
+            eprintln!("{} {}: {error:#}", console::red("failed:"), step.name);
+        }
+        let failed = outcome.is_err();
+        outcomes.push((step.name, outcome, start.elapsed()));
+        if failed && args.fail_fast {
+            break;
+        }
+    }
+    summarise(&outcomes, args.without_browser)
+}
+
+fn summarise(outcomes: &[(&str, anyhow::Result<()>, Duration)], without_browser: bool) -> anyhow::Result<()> {
+    eprintln!("\n{}", console::bold("summary"));
+    for (name, outcome, elapsed) in outcomes {
+        let verdict = if outcome.is_ok() { console::green("passed") } else { console::red("FAILED") };
+        eprintln!("  {verdict}  {name:<28} {:>6.1} s", elapsed.as_secs_f32());
+    }
+    if without_browser {
+        eprintln!("  {}  browser tests: left out by --without-browser", console::yellow("NOT RUN"));
+    }
+    let failed = outcomes.iter().filter(|(_, outcome, _)| outcome.is_err()).count();
+    println!("steps: {} passed, {failed} failed", outcomes.len() - failed);
+    if failed > 0 {
+        bail!("{failed} of {} steps failed", outcomes.len());
+    }
+    Ok(())
+}
+
+fn check_tools() -> anyhow::Result<()> {
+    tools::require_c_compiler()?;
+    tools::require_rust_components()?;
+    tools::require_node()
+}
+
+fn clippy() -> anyhow::Result<()> {
+    step::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
+}
+
+fn rust_tests() -> anyhow::Result<()> {
+    step::run(&["cargo", "test", "--workspace"])
+}
+
+fn rust_docs() -> anyhow::Result<()> {
+    step::run_with_env(
+        &["cargo", "doc", "--workspace", "--no-deps", "--quiet"],
+        &[("RUSTDOCFLAGS", "-D warnings")],
+    )
+}
+
+fn browser_tests() -> anyhow::Result<()> {
+    let chromium = tools::require_chromium()?;
+    step::run(&["cargo", "build", "--package", "nowcast-cli"])?;
+    let binary = step::target_dir().join("debug/nowcast");
+    step::run_with_env(
+        &["npm", "run", "--silent", "test:browser"],
+        &[("NOWCAST_BIN", &binary.to_string_lossy()), ("NOWCAST_CHROMIUM", &chromium.to_string_lossy())],
+    )
+}
+
+/// How much.
+#[derive(clap::Args)]
+pub(crate) struct ConformanceArgs {
+    /// Random cases for each implementation
+    #[arg(long, default_value_t = 100_000)]
+    cases: u64,
+}
+
+/// The long form of the queue's conformance suite.
+pub(crate) fn conformance(args: &ConformanceArgs) -> anyhow::Result<()> {
+    let cases = args.cases.to_string();
+    step::run_with_env(
+        &[
+            "cargo",
+            "test",
+            "--release",
+            "--package",
+            "nowcast-queue",
+            "--package",
+            "nowcast-shm",
+            "conformance",
+        ],
+        &[("NOWCAST_CONFORMANCE_CASES", &cases)],
+    )
+}

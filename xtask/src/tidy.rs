@@ -1,0 +1,178 @@
+//! `cargo xtask tidy`: the tree against its own rules.
+//!
+//! - Crates depend on each other only as the table in ARCHITECTURE.md allows.
+//! - `unsafe` stands only where that page says.
+//! - The TypeScript SDK has no runtime dependency.
+//! - The lock files name no download hosts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, bail};
+use serde_json::Value;
+
+use crate::step::root;
+
+/// Crates that may switch the workspace's ban on `unsafe` off.
+const UNSAFE_HOMES: [&str; 2] = ["crates/shm", "crates/lab"];
+
+/// Runs every check and lists all that is wrong.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let mut complaints = Vec::new();
+    check_dependencies(&mut complaints)?;
+    check_unsafe(&mut complaints)?;
+    check_packages(&mut complaints)?;
+    if complaints.is_empty() {
+        eprintln!("tidy: dependencies, unsafe and packages are as ARCHITECTURE.md says");
+        return Ok(());
+    }
+    for complaint in &complaints {
+        eprintln!("  {complaint}");
+    }
+    bail!("{} things are not as ARCHITECTURE.md says", complaints.len());
+}
+
+fn check_dependencies(complaints: &mut Vec<String>) -> anyhow::Result<()> {
+    let allowed = allowed_dependencies(&std::fs::read_to_string(root().join("ARCHITECTURE.md"))?)?;
+    let actual = actual_dependencies()?;
+    for (place, dependencies) in &actual {
+        let Some(allowed) = allowed.get(place) else {
+            complaints.push(format!("{place} is not in ARCHITECTURE.md's table of rooms"));
+            continue;
+        };
+        for dependency in dependencies.difference(allowed) {
+            complaints.push(format!("{place} depends on {dependency}, which ARCHITECTURE.md does not allow"));
+        }
+    }
+    for place in allowed.keys().filter(|place| !actual.contains_key(*place)) {
+        complaints.push(format!("ARCHITECTURE.md's table names {place}, which is not there"));
+    }
+    Ok(())
+}
+
+/// Reads the rows "| `crates/x` | job | may depend on | never |"; the third cell lists places in backticks, or "all".
+fn allowed_dependencies(page: &str) -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
+    let mut allowed: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut all = Vec::new();
+    for line in page.lines().filter(|line| line.starts_with("| `crates/")) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let (Some(places), Some(dependencies)) = (cells.get(1), cells.get(3)) else {
+            bail!("a row of the table of rooms in ARCHITECTURE.md has too few cells: {line}");
+        };
+        for place in in_backticks(places) {
+            if dependencies.starts_with("all") {
+                all.push(place.clone());
+            }
+            allowed.insert(place, in_backticks(dependencies).collect());
+        }
+    }
+    let everything: BTreeSet<String> = allowed.keys().cloned().collect();
+    for place in all {
+        let excepted = allowed.insert(place.clone(), BTreeSet::new()).unwrap_or_default();
+        allowed.insert(place, everything.difference(&excepted).cloned().collect());
+    }
+    Ok(allowed)
+}
+
+fn in_backticks(cell: &str) -> impl Iterator<Item = String> {
+    cell.split('`').skip(1).step_by(2).map(str::to_owned)
+}
+
+fn actual_dependencies() -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .current_dir(root())
+        .output()
+        .context("cannot run `cargo metadata`")?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("cannot read `cargo metadata`")?;
+    let place_of = |path: &str| -> Option<String> {
+        let relative = Path::new(path).strip_prefix(root()).ok()?.to_string_lossy().into_owned();
+        relative.starts_with("crates/").then_some(relative)
+    };
+    let mut actual = BTreeMap::new();
+    for package in metadata["packages"].as_array().context("`cargo metadata` lists no packages")? {
+        let manifest = package["manifest_path"].as_str().unwrap_or_default().trim_end_matches("/Cargo.toml");
+        let Some(place) = place_of(manifest) else { continue };
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        let dependencies = dependencies
+            .filter(|dependency| dependency["kind"].as_str() != Some("dev"))
+            .filter_map(|dependency| place_of(dependency["path"].as_str()?))
+            .collect();
+        actual.insert(place, dependencies);
+    }
+    Ok(actual)
+}
+
+/// The workspace denies `unsafe_code`, so whoever wants it must lift the ban; only its homes may.
+fn check_unsafe(complaints: &mut Vec<String>) -> anyhow::Result<()> {
+    let lifts = ["allow", "expect", "warn"].map(|level| format!("{level}(unsafe_code"));
+    for file in files_below(&root(), "rs")? {
+        let relative = file.strip_prefix(root())?.to_string_lossy().into_owned();
+        if UNSAFE_HOMES.iter().any(|home| relative.starts_with(home)) || relative.starts_with("xtask/") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&file)?;
+        if lifts.iter().any(|lift| text.contains(lift)) {
+            complaints.push(format!(
+                "{relative} lifts the ban on unsafe; its homes are {}",
+                UNSAFE_HOMES.join(", ")
+            ));
+        }
+    }
+    for manifest in files_below(&root(), "toml")?.iter().filter(|path| path.ends_with("Cargo.toml")) {
+        let relative = manifest.strip_prefix(root())?.to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(manifest)?;
+        let inherits = text.contains("[lints]\nworkspace = true") || text.contains("[workspace]");
+        if !inherits && !UNSAFE_HOMES.iter().any(|home| relative.starts_with(home)) {
+            complaints.push(format!("{relative} does not inherit the workspace's lints"));
+        }
+    }
+    Ok(())
+}
+
+fn check_packages(complaints: &mut Vec<String>) -> anyhow::Result<()> {
+    let manifest: Value =
+        serde_json::from_str(&std::fs::read_to_string(root().join("packages/nowcast/package.json"))?)?;
+    if manifest["dependencies"].as_object().is_some_and(|dependencies| !dependencies.is_empty()) {
+        complaints.push("packages/nowcast has runtime dependencies".to_owned());
+    }
+    if std::fs::read_to_string(root().join("package-lock.json"))?.contains("://registry") {
+        complaints
+            .push("package-lock.json names download hosts; .npmrc should have kept them out".to_owned());
+    }
+    Ok(())
+}
+
+/// Every file with this extension that is part of the source tree.
+fn files_below(dir: &Path, extension: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !matches!(name.as_str(), "target" | "node_modules" | "dist") && !name.starts_with('.') {
+                files.extend(files_below(&path, extension)?);
+            }
+        } else if path.extension().is_some_and(|found| found == extension) {
+            files.push(path);
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_read_with_several_places_in_a_row_and_all_but() {
+        let page = "| place | job | may depend on | never |\n| --- | --- | --- | --- |\n\
+            | `crates/a`, `crates/b` | x | – | y |\n| `crates/c` | x | `crates/a` | y |\n\
+            | `crates/d` | x | all but `crates/c`, `crates/d` | y |\n";
+        let allowed = allowed_dependencies(page).unwrap();
+        assert!(allowed["crates/b"].is_empty());
+        assert_eq!(allowed["crates/c"].iter().collect::<Vec<_>>(), ["crates/a"]);
+        assert_eq!(allowed["crates/d"].iter().collect::<Vec<_>>(), ["crates/a", "crates/b"]);
+    }
+}

@@ -1,0 +1,87 @@
+//! The tools a fresh machine must have, each with its cure; and Chromium, which we install where we may.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, bail};
+
+use crate::{console, step};
+
+const NODE_MAJOR_MIN: u32 = 20;
+const CHROMIUM_NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+
+/// Node 20 or newer, and npm.
+pub(crate) fn require_node() -> anyhow::Result<()> {
+    let cure = "install Node 20 or newer with npm (Debian: `apt-get install nodejs npm`, or from nodejs.org)";
+    let version = output_of("node", &["--version"]).with_context(|| format!("Node is missing: {cure}"))?;
+    let major: u32 =
+        version.trim_start_matches('v').split('.').next().and_then(|m| m.parse().ok()).unwrap_or(0);
+    if major < NODE_MAJOR_MIN {
+        bail!("Node {version} is too old: {cure}");
+    }
+    output_of("npm", &["--version"]).with_context(|| format!("npm is missing: {cure}"))?;
+    Ok(())
+}
+
+/// A C compiler: some of the libraries below us bring C code.
+pub(crate) fn require_c_compiler() -> anyhow::Result<()> {
+    output_of("cc", &["--version"])
+        .context("a C compiler is missing: install one (Debian: `apt-get install build-essential`)")?;
+    Ok(())
+}
+
+/// `rustfmt` and `clippy` are part of a default toolchain, but not of a minimal one.
+pub(crate) fn require_rust_components() -> anyhow::Result<()> {
+    for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
+        output_of("cargo", &[subcommand, "--version"])
+            .with_context(|| format!("{component} is missing: `rustup component add {component}`"))?;
+    }
+    Ok(())
+}
+
+/// The browser that the browser tests drive: from `NOWCAST_CHROMIUM`, the PATH, or installed now.
+pub(crate) fn require_chromium() -> anyhow::Result<PathBuf> {
+    if let Some(path) = std::env::var_os("NOWCAST_CHROMIUM").map(PathBuf::from) {
+        if path.is_file() {
+            return Ok(path);
+        }
+        bail!("NOWCAST_CHROMIUM names {}, which is not there", path.display());
+    }
+    if let Some(path) = find_chromium() {
+        return Ok(path);
+    }
+    let cure = "install Chromium (Debian: `apt-get install chromium`), or set NOWCAST_CHROMIUM to its path, or run \
+                `cargo xtask test --without-browser`, which tests less";
+    if !may_install() {
+        bail!("the browser tests need Chromium: {cure}");
+    }
+    eprintln!("{} Chromium is missing; installing Debian's package", console::yellow("note:"));
+    step::run(&["apt-get", "update", "-qq"])?;
+    step::run_with_env(
+        &["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"],
+        &[("DEBIAN_FRONTEND", "noninteractive")],
+    )
+    .with_context(|| cure.to_owned())?;
+    find_chromium().with_context(|| format!("Chromium was installed, but is not on the PATH: {cure}"))
+}
+
+fn find_chromium() -> Option<PathBuf> {
+    let paths = std::env::var_os("PATH")?;
+    CHROMIUM_NAMES
+        .iter()
+        .flat_map(|name| std::env::split_paths(&paths).map(move |dir| dir.join(name)))
+        .find(|candidate| candidate.is_file())
+}
+
+fn may_install() -> bool {
+    let root = output_of("id", &["-u"]).is_ok_and(|id| id == "0");
+    root && output_of("apt-get", &["--version"]).is_ok()
+}
+
+fn output_of(program: &str, args: &[&str]) -> anyhow::Result<String> {
+    let output = Command::new(program).args(args).stderr(Stdio::null()).output()?;
+    if !output.status.success() {
+        bail!("`{program} {}` failed", args.join(" "));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
