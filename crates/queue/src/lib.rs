@@ -1,1 +1,47 @@
-//! The updatable queue in process, its trait, and the conformance suite.
+//! The updatable queue: newest state per key, every event once, in order.
+//!
+//! A queue between two tasks of which one produces faster than the other consumes. Messages with a [`Key`] are *state*:
+//! a newer value replaces an undelivered older one in place, so that the consumer never wades through the past. Messages
+//! without one ([`Key::EVENT`]) are *events*: delivered once, in order, and each draws a line (a barrier) that states
+//! cannot be replaced across, so that an event is always seen with the state it happened in. The idea is that of
+//! Kessler and Hodges, *A Network Communication Protocol for Distributed Virtual Environment Systems*, 1996, section 4;
+//! the seven laws that make it exact are in `spec/QUEUE.md`.
+//!
+//! **The one invariant**: a queue is a list of entries in the order of their *first* put, and a key has at most one entry
+//! after the last event. Everything else follows from it.
+//!
+//! ```
+//! use nowcast_queue::{Bounds, Key, UpdatableQueue};
+//!
+//! let mut queue = UpdatableQueue::new(Bounds::default());
+//! let head = Key::state(1);
+//! queue.put(head, b"looks left".to_vec()).unwrap();
+//! queue.put(head, b"looks up".to_vec()).unwrap(); // replaces: nobody had seen the first
+//! queue.put(Key::EVENT, b"presses the button".to_vec()).unwrap();
+//! queue.put(head, b"looks right".to_vec()).unwrap(); // after the event, so an entry of its own
+//!
+//! let seen: Vec<_> = std::iter::from_fn(|| queue.pop()).map(|(_, value)| String::from_utf8(value).unwrap()).collect();
+//! assert_eq!(seen, ["looks up", "presses the button", "looks right"]);
+//! ```
+//!
+//! | to | use |
+//! | --- | --- |
+//! | keep pending messages inside a state machine: no threads, no clock | [`UpdatableQueue`], [`Lanes`] |
+//! | connect two threads of one process, blocking or async | [`in_process::queue`] |
+//! | connect two processes of one machine | the crate `nowcast-shm`, which implements the same [`Sender`] and [`Receiver`] |
+//! | check an implementation of your own against the laws | `conformance` (a feature of this crate) |
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod ends;
+pub mod in_process;
+mod key;
+mod lanes;
+mod refusal;
+mod updatable;
+
+pub use ends::{Put, Receiver, Sender};
+pub use key::{Key, KeyMap};
+pub use lanes::Lanes;
+pub use refusal::{Refusal, Refused};
+pub use updatable::{Bounds, Counters, UpdatableQueue, Weigh};

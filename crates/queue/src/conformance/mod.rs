@@ -1,0 +1,258 @@
+//! One suite for every implementation of the updatable queue.
+//!
+//! Two kinds of cases, both made from a seed that a failure prints:
+//!
+//! - **lockstep**: random puts and gets, run on the implementation and on the reference [`Model`] side by side; every
+//!   answer must be the same, down to which put is refused. Found failures are shrunk to the shortest script that still
+//!   fails.
+//! - **concurrent**: a putting and a getting thread with random stalls; the record of what was put and what was got must
+//!   obey the [`laws`].
+//!
+//! An implementation that is not an exact queue at every instant, such as one over a network, can't run in lockstep; record
+//! what it does and call [`laws::check`].
+//!
+//! ```
+//! use nowcast_queue::conformance::{InProcess, Suite};
+//!
+//! Suite { seed: 1, cases: 100 }.run(&InProcess).unwrap();
+//! ```
+
+pub mod laws;
+mod model;
+mod random;
+mod script;
+
+pub use model::Model;
+pub use random::Random;
+pub use script::{Operation, Script};
+
+use crate::in_process::{self, InProcessReceiver, InProcessSender};
+use crate::{Bounds, Key, Put, Receiver, Refusal, Sender};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// An implementation under test.
+pub trait Implementation {
+    /// Its putting end.
+    type Sender: Sender + Send;
+    /// Its getting end.
+    type Receiver: Receiver + Send;
+    /// What to call it in reports.
+    const NAME: &'static str;
+    /// A fresh, empty queue.
+    fn queue(&self, bounds: Bounds) -> (Self::Sender, Self::Receiver);
+}
+
+/// The implementation of [`in_process::queue`].
+#[derive(Debug, Clone, Copy)]
+pub struct InProcess;
+
+impl Implementation for InProcess {
+    type Sender = InProcessSender;
+    type Receiver = InProcessReceiver;
+    const NAME: &'static str = "in process";
+
+    fn queue(&self, bounds: Bounds) -> (InProcessSender, InProcessReceiver) {
+        in_process::queue(bounds)
+    }
+}
+
+/// How much to test, and from which seed.
+#[derive(Debug, Clone, Copy)]
+pub struct Suite {
+    /// Case `n` is made from `seed + n`, so that one failing case can be run alone.
+    pub seed: u64,
+    /// How many cases; every tenth is a concurrent one.
+    pub cases: u64,
+}
+
+/// What a passed suite has run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Passed {
+    /// Cases compared with the model.
+    pub lockstep: u64,
+    /// Cases with two threads.
+    pub concurrent: u64,
+    /// Puts and gets altogether.
+    pub operations: u64,
+}
+
+/// A case that broke the contract.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// Which implementation.
+    pub implementation: &'static str,
+    /// `Suite { seed, cases: 1 }` runs this case again.
+    pub seed: u64,
+    /// What went wrong, in the shrunk script.
+    pub what: String,
+    /// The shortest script found that fails.
+    pub script: Script,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{}: {} (seed {})",
+            self.implementation, self.what, self.seed
+        )?;
+        write!(f, "{}", self.script)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Suite {
+    /// Runs all cases, or stops at the first that fails, shrunk.
+    ///
+    /// # Errors
+    /// The failing case.
+    pub fn run<I: Implementation>(&self, implementation: &I) -> Result<Passed, Box<Failure>> {
+        let mut passed = Passed::default();
+        for seed in self.seed..self.seed + self.cases {
+            let script = Script::random(seed);
+            let concurrent = seed % 10 == 9;
+            let run = |script: &Script| {
+                if concurrent {
+                    concurrently(implementation, script)
+                } else {
+                    in_lockstep(implementation, script)
+                }
+            };
+            if let Err(first) = run(&script) {
+                // A race does not show in every run, so each shorter script gets several tries.
+                let tries = if concurrent { 20 } else { 1 };
+                let fails = |script: &Script| (0..tries).find_map(|_| run(script).err());
+                let (script, what) = script.shrink(first, fails);
+                return Err(Box::new(Failure {
+                    implementation: I::NAME,
+                    seed,
+                    what,
+                    script,
+                }));
+            }
+            passed.operations += script.operations.len() as u64;
+            *(if concurrent {
+                &mut passed.concurrent
+            } else {
+                &mut passed.lockstep
+            }) += 1;
+        }
+        Ok(passed)
+    }
+}
+
+/// Runs a script on the implementation and on the model, and compares every answer.
+fn in_lockstep<I: Implementation>(implementation: &I, script: &Script) -> Result<(), String> {
+    let (mut sender, mut receiver) = implementation.queue(script.bounds);
+    let mut model = Model::new(script.bounds);
+    let mut value = Vec::new();
+    let mut get = |model: &mut Model, step: usize| {
+        let got = receiver
+            .try_get(&mut value)
+            .map(|key| key.map(|key| (key, value.clone())));
+        same(step, "get", &got, &Ok(model.get()))?;
+        Ok::<bool, String>(matches!(got, Ok(Some(_))))
+    };
+    for (step, operation) in script.operations.iter().enumerate() {
+        match *operation {
+            Operation::Put { key, bytes } => {
+                let value = laws::value(step, bytes);
+                same(
+                    step,
+                    "put",
+                    &sender.try_put(key, &value),
+                    &model.put(key, value),
+                )?;
+            }
+            Operation::Get => drop(get(&mut model, step)?),
+            Operation::Stall => {}
+        }
+    }
+    let end = script.operations.len();
+    while get(&mut model, end)? {}
+    drop(sender);
+    same(
+        end,
+        "get after the close",
+        &receiver.try_get(&mut value),
+        &Err(Refusal::Closed),
+    )
+}
+
+fn same<T: PartialEq + fmt::Debug>(
+    step: usize,
+    what: &str,
+    got: &T,
+    want: &T,
+) -> Result<(), String> {
+    if got == want {
+        Ok(())
+    } else {
+        Err(format!(
+            "step {step}, {what}: got {got:?}, the model says {want:?}"
+        ))
+    }
+}
+
+/// Runs a script's puts in one thread and gets in another, each stalling where the script says, and checks the laws.
+fn concurrently<I: Implementation>(implementation: &I, script: &Script) -> Result<(), String> {
+    let (mut sender, mut receiver) = implementation.queue(script.bounds);
+    // Nobody waits this long unless a wake-up was lost.
+    let deadline = Some(Instant::now() + Duration::from_secs(20));
+    let mut puts = Vec::new();
+    let gets = std::thread::scope(|scope| {
+        let reader = scope.spawn(move || read_all(&mut receiver, script, deadline));
+        let put = write_all(&mut sender, script, deadline, &mut puts);
+        drop(sender);
+        put.map_err(|refusal| format!("a put ended with: {refusal}"))?;
+        reader
+            .join()
+            .map_err(|_| "the reader panicked".to_owned())?
+    })?;
+    laws::check(&puts, &gets, laws::Ended::Drained).map_err(|violation| violation.to_string())
+}
+
+fn write_all(
+    sender: &mut impl Sender,
+    script: &Script,
+    deadline: Option<Instant>,
+    puts: &mut Vec<Key>,
+) -> Result<(), Refusal> {
+    for operation in &script.operations {
+        match *operation {
+            Operation::Put { key, bytes } => {
+                let value = laws::value(puts.len(), bytes);
+                match sender.put(key, &value, deadline) {
+                    Ok(Put::Queued | Put::Replaced) => puts.push(key),
+                    Err(Refusal::TooLarge { .. }) => {}
+                    Err(refusal) => return Err(refusal),
+                }
+            }
+            Operation::Stall => std::thread::yield_now(),
+            Operation::Get => std::hint::spin_loop(),
+        }
+    }
+    Ok(())
+}
+
+fn read_all(
+    receiver: &mut impl Receiver,
+    script: &Script,
+    deadline: Option<Instant>,
+) -> Result<Vec<(Key, usize)>, String> {
+    let mut gets = Vec::new();
+    let mut value = Vec::new();
+    let mut stalls = script.operations.iter().rev().cycle();
+    loop {
+        match receiver.get(&mut value, deadline) {
+            Ok(key) => gets.push((key, laws::put_of(&value).ok_or("a value was torn")?)),
+            Err(Refusal::Closed) => return Ok(gets),
+            Err(refusal) => return Err(format!("a get ended with: {refusal}")),
+        }
+        if let Some(Operation::Stall) = stalls.next() {
+            std::thread::yield_now();
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! What makes two messages the same piece of state.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Names a piece of state; the newest value with the same key replaces an undelivered older one.
+///
+/// Key 0 is special, as in the paper: it marks an event, which replaces nothing and is never replaced.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Key(u64);
+
+impl Key {
+    /// The key of events and commands.
+    pub const EVENT: Key = Key(0);
+
+    /// The key of a piece of state.
+    ///
+    /// # Panics
+    /// When `key` is 0, which marks events: that is a mistake of the program, not of its input. For numbers from
+    /// elsewhere use [`Key::from_raw`].
+    #[must_use]
+    pub const fn state(key: u64) -> Key {
+        assert!(
+            key != 0,
+            "key 0 marks events; a state needs a key of at least 1"
+        );
+        Key(key)
+    }
+
+    /// The key with this number; 0 is [`Key::EVENT`].
+    #[must_use]
+    pub const fn from_raw(key: u64) -> Key {
+        Key(key)
+    }
+
+    /// The number of this key.
+    #[must_use]
+    pub const fn raw(self) -> u64 {
+        self.0
+    }
+
+    /// Whether this marks an event.
+    #[must_use]
+    pub const fn is_event(self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("event"),
+            key => write!(f, "state {key}"),
+        }
+    }
+}
+
+/// A map by key with a hash that costs one multiplication.
+///
+/// It does not resist keys chosen to collide, so it is for keys that the own task chooses, as those of its outgoing
+/// queue are.
+pub type KeyMap<T> = HashMap<Key, T, BuildHasherDefault<KeyHasher>>;
+
+/// The hash of [`KeyMap`].
+#[derive(Default)]
+pub struct KeyHasher(u64);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // Both halves of the product are mixed, because the map takes its bucket from the low bits and its tag from the
+        // high ones.
+        let product = u128::from(self.0 ^ number) * 0x9E37_79B9_7F4A_7C15_u128;
+        self.0 = (product as u64) ^ ((product >> 64) as u64);
+    }
+}

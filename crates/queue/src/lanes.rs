@@ -1,0 +1,98 @@
+//! Several queues in one, by priority.
+
+use crate::{Bounds, Counters, Key, Put, Refused, UpdatableQueue, Weigh};
+
+/// The lanes of one direction of a channel: independent queues, of which the one with the lowest number goes first.
+///
+/// Messages of one lane obey the laws among each other; between lanes nothing is ordered. Put traffic that need not wait
+/// for each other on different lanes: chat need not archive poses, nor poses delay a command.
+///
+/// ```
+/// use nowcast_queue::{Bounds, Key, Lanes};
+///
+/// let mut lanes = Lanes::new([Bounds::default(); 2]);
+/// lanes.put(1, Key::EVENT, b"hello, everybody".to_vec()).unwrap();
+/// lanes.put(0, Key::state(1), b"a pose".to_vec()).unwrap();
+/// assert_eq!(lanes.pop().unwrap().0, 0, "the lane with the lower number goes first");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Lanes<V> {
+    queues: Vec<UpdatableQueue<V>>,
+}
+
+impl<V: Weigh> Lanes<V> {
+    /// Empty lanes, one for each of `bounds`, in falling priority.
+    #[must_use]
+    pub fn new(bounds: impl IntoIterator<Item = Bounds>) -> Self {
+        Lanes {
+            queues: bounds.into_iter().map(UpdatableQueue::new).collect(),
+        }
+    }
+
+    /// Puts on one lane; see [`UpdatableQueue::put`].
+    ///
+    /// # Errors
+    /// As [`UpdatableQueue::put`].
+    ///
+    /// # Panics
+    /// When there is no such lane.
+    pub fn put(&mut self, lane: usize, key: Key, value: V) -> Result<Put, Refused<V>> {
+        self.queues[lane].put(key, value)
+    }
+
+    /// What [`pop`](Self::pop) would deliver: lane, key and value.
+    #[must_use]
+    pub fn peek(&self) -> Option<(usize, Key, &V)> {
+        let (lane, queue) = self.first_waiting()?;
+        let (key, value) = queue.peek()?;
+        Some((lane, key, value))
+    }
+
+    /// Delivers from the first lane that has something: lane, key and value.
+    pub fn pop(&mut self) -> Option<(usize, Key, V)> {
+        let (lane, _) = self.first_waiting()?;
+        let (key, value) = self.queues[lane].pop()?;
+        Some((lane, key, value))
+    }
+
+    /// One lane, for a scheduler with rules of its own.
+    ///
+    /// # Panics
+    /// When there is no such lane.
+    pub fn lane(&mut self, lane: usize) -> &mut UpdatableQueue<V> {
+        &mut self.queues[lane]
+    }
+
+    /// How many lanes there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Whether nothing waits on any lane.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queues.iter().all(UpdatableQueue::is_empty)
+    }
+
+    /// The counters of all lanes, added up.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.queues
+            .iter()
+            .map(UpdatableQueue::counters)
+            .fold(Counters::default(), |sum, lane| Counters {
+                queued: sum.queued + lane.queued,
+                replaced: sum.replaced + lane.replaced,
+                refused: sum.refused + lane.refused,
+                delivered: sum.delivered + lane.delivered,
+            })
+    }
+
+    fn first_waiting(&self) -> Option<(usize, &UpdatableQueue<V>)> {
+        self.queues
+            .iter()
+            .enumerate()
+            .find(|(_, queue)| !queue.is_empty())
+    }
+}

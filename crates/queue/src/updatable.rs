@@ -1,0 +1,231 @@
+//! The updatable queue as a plain data structure.
+
+use crate::{Key, KeyMap, Put, Refusal, Refused};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Newest state per key and every event, in order and within bounds. No threads, no clock, no IO.
+///
+/// [`put`](Self::put) adds or replaces, [`peek`](Self::peek) shows what is next, [`pop`](Self::pop) delivers it. Each of
+/// them takes constant time however many entries wait. For two threads use [`crate::in_process::queue`], which wraps this.
+///
+/// ```
+/// use nowcast_queue::{Bounds, Key, Put, Refusal, UpdatableQueue};
+///
+/// let mut queue = UpdatableQueue::new(Bounds { entries_max: 2, bytes_max: 100 });
+/// assert_eq!(queue.put(Key::state(7), vec![1]).unwrap(), Put::Queued);
+/// assert_eq!(queue.put(Key::state(8), vec![2]).unwrap(), Put::Queued);
+/// assert_eq!(queue.put(Key::state(9), vec![3]).unwrap_err().refusal, Refusal::Full); // a new key needs an entry
+/// assert_eq!(queue.put(Key::state(7), vec![4]).unwrap(), Put::Replaced); // a known one does not
+/// assert_eq!(queue.pop(), Some((Key::state(7), vec![4]))); // and it kept its place
+/// ```
+#[derive(Debug, Clone)]
+pub struct UpdatableQueue<V> {
+    bounds: Bounds,
+    entries: VecDeque<(Key, V)>,
+    /// The place of the newest entry of each waiting key; places count entries from the first ever.
+    places: KeyMap<u64>,
+    /// The place of `entries[0]`.
+    first: u64,
+    /// Entries at places before this one stand before the last event, so they are never replaced.
+    barrier: u64,
+    bytes: usize,
+    counters: Counters,
+}
+
+impl<V: Weigh> UpdatableQueue<V> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(bounds: Bounds) -> Self {
+        UpdatableQueue {
+            bounds,
+            entries: VecDeque::new(),
+            places: KeyMap::default(),
+            first: 0,
+            barrier: 0,
+            bytes: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Puts a value: in the place of the undelivered value of the same key and barrier interval if there is one, else at
+    /// the end.
+    ///
+    /// # Errors
+    /// Hands the value back with [`Refusal::Full`], or with [`Refusal::TooLarge`] if it could never fit. What was in the
+    /// queue stays as it was.
+    pub fn put(&mut self, key: Key, value: V) -> Result<Put, Refused<V>> {
+        let bytes = value.bytes();
+        if bytes > self.bounds.bytes_max {
+            let refusal = Refusal::TooLarge {
+                bytes,
+                bytes_max: self.bounds.bytes_max,
+            };
+            return self.refuse(refusal, value);
+        }
+        if let Some(index) = self.replaceable(key) {
+            let old_bytes = self.entries[index].1.bytes();
+            if self.bytes - old_bytes + bytes > self.bounds.bytes_max {
+                return self.refuse(Refusal::Full, value);
+            }
+            self.bytes = self.bytes - old_bytes + bytes;
+            self.entries[index].1 = value;
+            self.counters.replaced += 1;
+            return Ok(Put::Replaced);
+        }
+        if self.entries.len() >= self.bounds.entries_max
+            || self.bytes + bytes > self.bounds.bytes_max
+        {
+            return self.refuse(Refusal::Full, value);
+        }
+        let place = self.first + self.entries.len() as u64;
+        if key.is_event() {
+            self.barrier = place + 1;
+        } else {
+            self.places.insert(key, place);
+        }
+        self.bytes += bytes;
+        self.entries.push_back((key, value));
+        self.counters.queued += 1;
+        Ok(Put::Queued)
+    }
+
+    /// What [`pop`](Self::pop) would deliver.
+    #[must_use]
+    pub fn peek(&self) -> Option<(Key, &V)> {
+        self.entries.front().map(|(key, value)| (*key, value))
+    }
+
+    /// Delivers the oldest entry.
+    pub fn pop(&mut self) -> Option<(Key, V)> {
+        let (key, value) = self.entries.pop_front()?;
+        if self.places.get(&key) == Some(&self.first) {
+            self.places.remove(&key);
+        }
+        self.first += 1;
+        self.bytes -= value.bytes();
+        self.counters.delivered += 1;
+        Some((key, value))
+    }
+
+    /// The undelivered value that a put with this key would replace.
+    #[must_use]
+    pub fn newest(&self, key: Key) -> Option<&V> {
+        self.replaceable(key).map(|index| &self.entries[index].1)
+    }
+
+    /// The waiting entries, next first.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (Key, &V)> {
+        self.entries.iter().map(|(key, value)| (*key, value))
+    }
+
+    /// How many entries wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The weight of all waiting values together.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The bounds it was made with.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// What has happened to messages so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Where the entry stands that a put with this key replaces.
+    fn replaceable(&self, key: Key) -> Option<usize> {
+        let place = *self.places.get(&key)?;
+        (place >= self.barrier).then(|| (place - self.first) as usize)
+    }
+
+    fn refuse<T>(&mut self, refusal: Refusal, value: V) -> Result<T, Refused<V>> {
+        self.counters.refused += 1;
+        Err(Refused { refusal, value })
+    }
+}
+
+/// How much a queue may hold. Chosen by the task that puts, like the paper's `outSize`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Entries at most: keys and pending events.
+    pub entries_max: usize,
+    /// Bytes of all waiting values together at most, and therefore of one value.
+    pub bytes_max: usize,
+}
+
+impl Default for Bounds {
+    /// 1,024 entries and 1 MiB.
+    fn default() -> Self {
+        Bounds {
+            entries_max: 1024,
+            bytes_max: 1 << 20,
+        }
+    }
+}
+
+/// What has happened to the messages of a queue since it was made. Nothing disappears without being counted here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counters {
+    /// Puts that made an entry.
+    pub queued: u64,
+    /// Puts that replaced a value: as many obsolete values were dropped, by law.
+    pub replaced: u64,
+    /// Puts that were refused; their senders were told.
+    pub refused: u64,
+    /// Entries delivered.
+    pub delivered: u64,
+}
+
+/// How many bytes a value counts towards [`Bounds::bytes_max`]. It must not change while the value is in a queue.
+pub trait Weigh {
+    /// The weight in bytes.
+    fn bytes(&self) -> usize;
+}
+
+impl Weigh for Vec<u8> {
+    fn bytes(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Weigh for Box<[u8]> {
+    fn bytes(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Weigh for Arc<[u8]> {
+    fn bytes(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Weigh for &[u8] {
+    fn bytes(&self) -> usize {
+        self.len()
+    }
+}
+
+/// A value that stands for something kept elsewhere weighs nothing: a queue of `()` holds keys alone.
+impl Weigh for () {
+    fn bytes(&self) -> usize {
+        0
+    }
+}
