@@ -1,1 +1,3 @@
 //! Hosts worlds.
+
+pub mod plain;

@@ -1,0 +1,271 @@
+//! The plain protocol of `spec/PLAIN.md`: messages, their encodings, and nothing else.
+//!
+//! Both directions are here, so that servers, bots and measurements share one codec. Nothing in this module knows a
+//! socket, a clock or a world.
+//!
+//! ```
+//! use nowcast_server::plain::{ClientMessage, Encoding, Frame};
+//!
+//! let frame = ClientMessage::Chat { text: "hello".into() }.encode(Encoding::Json);
+//! assert_eq!(frame, Frame::Text(r#"{"type":"chat","text":"hello"}"#.into()));
+//! let message = ClientMessage::decode(Encoding::Json, frame.as_ref()).unwrap();
+//! assert_eq!(message, ClientMessage::Chat { text: "hello".into() });
+//! ```
+
+mod json;
+mod message;
+mod msgpack;
+mod packed;
+
+pub use message::{ClientMessage, Entity, EntityKind, Input, Moved, ServerMessage};
+pub use packed::{angle_from_bits, angle_to_bits};
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The version of the plain protocol that `welcome` announces.
+pub const PROTOCOL: u32 = 1;
+
+/// Snapshots a second that a client may ask for.
+pub const NETWORK_HZ: std::ops::RangeInclusive<u32> = 5..=60;
+
+/// How messages become bytes (section 2 of the specification).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Encoding {
+    /// JSON objects in text frames.
+    #[default]
+    Json,
+    /// MessagePack maps in binary frames.
+    MsgPack,
+    /// Movement in records of 31 bytes with `f64` positions and 8-bit angles, the packet of "A wire protocol"; the
+    /// rest is JSON.
+    Custom,
+    /// Movement in records of 22 bytes with `f32` positions and 16-bit angles; the rest is JSON.
+    Custom16,
+}
+
+impl Encoding {
+    /// Every encoding, in the order of the specification.
+    pub const ALL: [Self; 4] = [Self::Json, Self::MsgPack, Self::Custom, Self::Custom16];
+
+    /// The name used in the `encoding` parameter of the address.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::MsgPack => "msgpack",
+            Self::Custom => "custom",
+            Self::Custom16 => "custom16",
+        }
+    }
+
+    /// The encoding of everything but movement: packed encodings fall back to JSON.
+    #[must_use]
+    pub const fn of_events(self) -> Self {
+        match self {
+            Self::MsgPack => Self::MsgPack,
+            Self::Json | Self::Custom | Self::Custom16 => Self::Json,
+        }
+    }
+}
+
+impl fmt::Display for Encoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Encoding {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|encoding| encoding.name() == name)
+            .ok_or_else(|| {
+                format!("encoding '{name}' is unknown, choose json, msgpack, custom or custom16")
+            })
+    }
+}
+
+/// The payload of one WebSocket message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// A text frame.
+    Text(String),
+    /// A binary frame.
+    Binary(Vec<u8>),
+}
+
+impl Frame {
+    /// Borrows the payload, for decoding.
+    pub fn as_ref(&self) -> FrameRef<'_> {
+        match self {
+            Self::Text(text) => FrameRef::Text(text),
+            Self::Binary(bytes) => FrameRef::Binary(bytes),
+        }
+    }
+
+    /// Length of the payload in bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len(),
+            Self::Binary(bytes) => bytes.len(),
+        }
+    }
+
+    /// Whether the payload has no bytes at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The borrowed payload of one WebSocket message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameRef<'a> {
+    /// A text frame.
+    Text(&'a str),
+    /// A binary frame.
+    Binary(&'a [u8]),
+}
+
+/// Why a frame is not a message of the specification. It is always the sender's fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// The frame has the wrong kind for this encoding.
+    #[error("a {found} frame is not expected with encoding {encoding}")]
+    WrongFrame {
+        /// `text` or `binary`.
+        found: &'static str,
+        /// The encoding in force.
+        encoding: Encoding,
+    },
+    /// The payload is not JSON or MessagePack, or a field is missing or has the wrong type.
+    #[error("{0}")]
+    Syntax(String),
+    /// The `type` is none of this direction.
+    #[error("unknown type '{0}'")]
+    UnknownType(String),
+    /// A packed message has the wrong type number.
+    #[error("packed type {found} where {expected} is expected")]
+    PackedType {
+        /// The number found.
+        found: u16,
+        /// The number this direction has.
+        expected: u16,
+    },
+    /// A packed message ends too early or too late.
+    #[error("{field}: {found} bytes where {expected} are expected")]
+    PackedLength {
+        /// What was being read.
+        field: &'static str,
+        /// The bytes that are there.
+        found: usize,
+        /// The bytes that should be.
+        expected: usize,
+    },
+    /// A packed input has buttons this version doesn't know.
+    #[error("buttons: unknown bits {0:#04x}")]
+    PackedButtons(u8),
+}
+
+/// A field outside the bounds of section 4. It is always the sender's fault.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum OutOfBounds {
+    /// The field has bounds, and the value is not within them.
+    #[error("{field} is {value:?}, not within {low} to {high}")]
+    Range {
+        /// The name of the field.
+        field: &'static str,
+        /// What it held; may be NaN or infinite.
+        value: f64,
+        /// The smallest value allowed.
+        low: f64,
+        /// The largest value allowed.
+        high: f64,
+    },
+    /// The field may be any number, but has to be one.
+    #[error("{field} is {value:?}, not a finite number")]
+    NotFinite {
+        /// The name of the field.
+        field: &'static str,
+        /// What it held: NaN or an infinity.
+        value: f64,
+    },
+}
+
+impl ServerMessage {
+    /// Encodes the message for a client with this encoding.
+    pub fn encode(&self, encoding: Encoding) -> Frame {
+        match (self, encoding) {
+            (Self::Move { tick, entities }, Encoding::Custom) => {
+                Frame::Binary(packed::encode_move::<packed::Wide>(*tick, entities))
+            }
+            (Self::Move { tick, entities }, Encoding::Custom16) => {
+                Frame::Binary(packed::encode_move::<packed::Narrow>(*tick, entities))
+            }
+            _ => encode_object(self, encoding.of_events()),
+        }
+    }
+
+    /// Decodes a message as a client with this encoding.
+    pub fn decode(encoding: Encoding, frame: FrameRef<'_>) -> Result<Self, DecodeError> {
+        match (encoding, frame) {
+            (Encoding::Json | Encoding::Custom | Encoding::Custom16, FrameRef::Text(text)) => {
+                json::decode(text)
+            }
+            (Encoding::MsgPack, FrameRef::Binary(bytes)) => msgpack::decode(bytes),
+            (Encoding::Custom, FrameRef::Binary(bytes)) => {
+                packed::decode_move::<packed::Wide>(bytes)
+            }
+            (Encoding::Custom16, FrameRef::Binary(bytes)) => {
+                packed::decode_move::<packed::Narrow>(bytes)
+            }
+            (_, frame) => Err(wrong_frame(encoding, frame)),
+        }
+    }
+}
+
+impl ClientMessage {
+    /// Encodes the message for a server that was joined with this encoding.
+    pub fn encode(&self, encoding: Encoding) -> Frame {
+        match (self, encoding) {
+            (Self::Input(input), Encoding::Custom | Encoding::Custom16) => {
+                Frame::Binary(packed::encode_input(input).to_vec())
+            }
+            _ => encode_object(self, encoding.of_events()),
+        }
+    }
+
+    /// Decodes a message from a client that joined with this encoding. The fields may still be out of bounds:
+    /// see [`ClientMessage::check`].
+    pub fn decode(encoding: Encoding, frame: FrameRef<'_>) -> Result<Self, DecodeError> {
+        match (encoding, frame) {
+            (Encoding::Json | Encoding::Custom | Encoding::Custom16, FrameRef::Text(text)) => {
+                json::decode(text)
+            }
+            (Encoding::MsgPack, FrameRef::Binary(bytes)) => msgpack::decode(bytes),
+            (Encoding::Custom | Encoding::Custom16, FrameRef::Binary(bytes)) => {
+                packed::decode_input(bytes).map(Self::Input)
+            }
+            (_, frame) => Err(wrong_frame(encoding, frame)),
+        }
+    }
+}
+
+/// Encodes a message as an object, which only JSON and MessagePack can.
+fn encode_object<T: serde::Serialize>(message: &T, encoding: Encoding) -> Frame {
+    match encoding {
+        Encoding::MsgPack => Frame::Binary(msgpack::encode(message)),
+        Encoding::Json | Encoding::Custom | Encoding::Custom16 => {
+            Frame::Text(json::encode(message))
+        }
+    }
+}
+
+fn wrong_frame(encoding: Encoding, frame: FrameRef<'_>) -> DecodeError {
+    let found = match frame {
+        FrameRef::Text(_) => "text",
+        FrameRef::Binary(_) => "binary",
+    };
+    DecodeError::WrongFrame { found, encoding }
+}

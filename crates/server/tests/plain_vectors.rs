@@ -1,0 +1,457 @@
+//! Holds the codec against `spec/vectors/plain`, which every implementation of the plain protocol checks.
+//!
+//! `NOWCAST_WRITE_VECTORS=1 cargo test -p nowcast-server --test plain_vectors` writes them anew.
+
+use std::path::PathBuf;
+
+use nowcast_server::plain::{
+    ClientMessage, DecodeError, Encoding, Entity, EntityKind, Frame, FrameRef, Input, Moved,
+    ServerMessage,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+#[test]
+fn server_messages_match_their_vectors() {
+    let vectors: Vec<Vector> = server_messages()
+        .into_iter()
+        .map(|(name, message)| vector(name, &message, ServerMessage::encode, ServerMessage::decode))
+        .collect();
+    hold_against(
+        "server-messages.json",
+        "What a server sends. A client decodes each encoding to `message`, or to `decoded` where packing lost digits.",
+        vectors,
+    );
+}
+
+#[test]
+fn client_messages_match_their_vectors() {
+    let vectors: Vec<Vector> = client_messages()
+        .into_iter()
+        .map(|(name, message)| vector(name, &message, ClientMessage::encode, ClientMessage::decode))
+        .collect();
+    hold_against(
+        "client-messages.json",
+        "What a client sends. A server decodes each encoding to `message`, or to `decoded` where packing lost digits. \
+         An encoder may choose other MessagePack number types; packed frames and the keys of objects are exact.",
+        vectors,
+    );
+}
+
+#[test]
+fn refused_messages_match_their_vectors() {
+    let vectors: Vec<Vector> = refused_messages()
+        .into_iter()
+        .map(|(name, encoding, frame)| {
+            let (code, reason) = match ClientMessage::decode(encoding, frame.as_ref()) {
+                Err(error) => (4000, error.to_string()),
+                Ok(message) => (4001, message.check().expect_err(name).to_string()),
+            };
+            vec![
+                ("name", json(name)),
+                ("encoding", json(encoding.name())),
+                ("frame", frame_json(&frame)),
+                ("code", json(&code)),
+                ("why", json(&reason)),
+            ]
+        })
+        .collect();
+    hold_against(
+        "refused-messages.json",
+        "Frames of a client that a server answers by closing with `code`. `why` is this implementation's wording.",
+        vectors,
+    );
+}
+
+fn server_messages() -> Vec<(&'static str, ServerMessage)> {
+    let moved = |id, position: [f64; 3], euler: [f64; 3]| Moved {
+        id,
+        position_x: position[0],
+        position_y: position[1],
+        position_z: position[2],
+        euler_x: euler[0],
+        euler_y: euler[1],
+        euler_z: euler[2],
+    };
+    vec![
+        (
+            "welcome",
+            ServerMessage::Welcome {
+                protocol: 1,
+                id: 301,
+                room: "plaza".into(),
+                step_hz: 60,
+                network_hz: 10,
+                tick: 8123,
+            },
+        ),
+        (
+            "spawn of each kind",
+            ServerMessage::Spawn {
+                entities: vec![
+                    Entity {
+                        id: 1,
+                        kind: EntityKind::Static,
+                        name: None,
+                        size: Some([60.0, 1.0, 60.0]),
+                        color: 8_227_436,
+                        p: [0.0, -0.5, 0.0],
+                        r: [0.0; 3],
+                    },
+                    Entity {
+                        id: 7,
+                        kind: EntityKind::Block,
+                        name: None,
+                        size: Some([0.5; 3]),
+                        color: 14_251_329,
+                        p: [1.0, 0.25, -3.0],
+                        r: [0.0; 3],
+                    },
+                    Entity {
+                        id: 301,
+                        kind: EntityKind::Avatar,
+                        name: Some("Ada".into()),
+                        size: None,
+                        color: 4_431_943,
+                        p: [0.0, 0.9, 6.0],
+                        r: [0.0, 3.1, 0.0],
+                    },
+                ],
+            },
+        ),
+        (
+            "despawn",
+            ServerMessage::Despawn {
+                ids: vec![301, 4_294_967_295],
+            },
+        ),
+        (
+            "move of nothing",
+            ServerMessage::Move {
+                tick: 8129,
+                entities: vec![],
+            },
+        ),
+        (
+            "move of two",
+            ServerMessage::Move {
+                tick: 8135,
+                entities: vec![
+                    moved(7, [1.0, 0.25, -3.0], [0.0; 3]),
+                    moved(300, [-12.3456, 0.9, 1234.5678], [-3.0, 1.25, 0.0001]),
+                ],
+            },
+        ),
+        (
+            "chat with markup",
+            ServerMessage::Chat {
+                from: 301,
+                name: "Ada".into(),
+                text: "<b>héllo</b> \"w\\rld\" 日本 🚀".into(),
+            },
+        ),
+        (
+            "hold",
+            ServerMessage::Hold {
+                avatar: 301,
+                block: Some(7),
+            },
+        ),
+        (
+            "hold of nothing",
+            ServerMessage::Hold {
+                avatar: 301,
+                block: None,
+            },
+        ),
+        (
+            "rename",
+            ServerMessage::Rename {
+                id: 301,
+                name: "Ada L.".into(),
+            },
+        ),
+        ("pong", ServerMessage::Pong { time: 12345.6 }),
+        ("rate", ServerMessage::Rate { hz: 20 }),
+        (
+            "notice",
+            ServerMessage::Notice {
+                text: "The server is restarting.".into(),
+            },
+        ),
+    ]
+}
+
+fn client_messages() -> Vec<(&'static str, ClientMessage)> {
+    vec![
+        ("input at rest", ClientMessage::Input(Input::default())),
+        (
+            "input of everything",
+            ClientMessage::Input(Input {
+                forward: 1.0,
+                right: -0.5,
+                yaw: 1.57,
+                run: true,
+                jump: true,
+            }),
+        ),
+        (
+            "input facing backward",
+            ClientMessage::Input(Input {
+                forward: -1.0,
+                right: 0.25,
+                yaw: -3.0,
+                run: false,
+                jump: true,
+            }),
+        ),
+        ("grab the nearest", ClientMessage::Grab { block: None }),
+        ("grab a block", ClientMessage::Grab { block: Some(7) }),
+        (
+            "throw",
+            ClientMessage::Throw {
+                power: 1.0,
+                pitch: 0.3,
+            },
+        ),
+        (
+            "chat",
+            ClientMessage::Chat {
+                text: "hello, 世界".into(),
+            },
+        ),
+        (
+            "name",
+            ClientMessage::Name {
+                name: "Ada L.".into(),
+            },
+        ),
+        ("rate", ClientMessage::Rate { hz: 20 }),
+        ("ping", ClientMessage::Ping { time: 12345.6 }),
+    ]
+}
+
+fn refused_messages() -> Vec<(&'static str, Encoding, Frame)> {
+    use Encoding::{Custom, Custom16, Json, MsgPack};
+    let text = |text: &str| Frame::Text(text.into());
+    let packed = |hex: &str| Frame::Binary(unhex(hex));
+    vec![
+        ("empty text", Json, text("")),
+        ("not JSON", Json, text("hello")),
+        (
+            "JSON cut short",
+            Json,
+            text(r#"{"type":"chat","text":"hel"#),
+        ),
+        ("an array", Json, text(r#"["chat","hello"]"#)),
+        ("no type", Json, text(r#"{"text":"hello"}"#)),
+        ("a type of no message", Json, text(r#"{"type":"teleport"}"#)),
+        (
+            "a type of the other direction",
+            Json,
+            text(r#"{"type":"welcome"}"#),
+        ),
+        (
+            "a missing field",
+            Json,
+            text(r#"{"type":"input","forward":1,"right":0,"run":false,"jump":false}"#),
+        ),
+        (
+            "a field of the wrong type",
+            Json,
+            text(r#"{"type":"chat","text":7}"#),
+        ),
+        (
+            "a field twice",
+            Json,
+            text(r#"{"type":"chat","text":"a","text":"b"}"#),
+        ),
+        (
+            "a number beyond f64",
+            Json,
+            text(r#"{"type":"ping","time":1e999}"#),
+        ),
+        (
+            "an absurd number",
+            Json,
+            text(r#"{"type":"throw","power":1e300,"pitch":0}"#),
+        ),
+        (
+            "walking too fast",
+            Json,
+            text(r#"{"type":"input","forward":1.01,"right":0,"yaw":0,"run":false,"jump":false}"#),
+        ),
+        ("a rate too high", Json, text(r#"{"type":"rate","hz":61}"#)),
+        ("a rate too low", Json, text(r#"{"type":"rate","hz":4}"#)),
+        ("a binary frame with json", Json, packed("0200000000000000")),
+        (
+            "a text frame with msgpack",
+            MsgPack,
+            text(r#"{"type":"grab"}"#),
+        ),
+        ("no bytes", MsgPack, packed("")),
+        (
+            "MessagePack cut short",
+            MsgPack,
+            packed("82a474797065a463686174a474657874a568656c"),
+        ),
+        (
+            "a MessagePack array",
+            MsgPack,
+            packed("92a463686174a568656c6c6f"),
+        ),
+        (
+            "bytes after the map",
+            MsgPack,
+            packed("81a474797065a467726162c0"),
+        ),
+        (
+            "a map that promises four billion keys",
+            MsgPack,
+            packed("dfffffffffa474797065a467726162"),
+        ),
+        ("nested a hundred deep", MsgPack, {
+            let mut bytes = unhex("82a474797065a467726162a178");
+            bytes.extend([0x91; 100]);
+            bytes.push(0xc0);
+            Frame::Binary(bytes)
+        }),
+        (
+            "NaN",
+            MsgPack,
+            packed("82a474797065a470696e67a474696d65cb7ff8000000000000"),
+        ),
+        (
+            "infinity",
+            MsgPack,
+            packed("82a474797065a470696e67a474696d65cb7ff0000000000000"),
+        ),
+        (
+            "a power too high in MessagePack",
+            MsgPack,
+            packed("83a474797065a57468726f77a5706f77657202a5706974636800"),
+        ),
+        ("packed input cut short", Custom, packed("02007f000000")),
+        (
+            "packed input too long",
+            Custom16,
+            packed("02007f0000000000"),
+        ),
+        (
+            "packed input of another type",
+            Custom,
+            packed("03007f00000000"),
+        ),
+        (
+            "packed input with unknown buttons",
+            Custom16,
+            packed("02007f00000004"),
+        ),
+    ]
+}
+
+/// The keys of one vector in order, each with its value as JSON text.
+type Vector = Vec<(&'static str, String)>;
+
+/// Every encoding of one message, after checking that each of them decodes again.
+fn vector<M>(
+    name: &str,
+    message: &M,
+    encode: fn(&M, Encoding) -> Frame,
+    decode: fn(Encoding, FrameRef<'_>) -> Result<M, DecodeError>,
+) -> Vector
+where
+    M: Serialize + PartialEq + std::fmt::Debug,
+{
+    let mut vector = vec![("name", json(name)), ("message", json(message))];
+    for encoding in Encoding::ALL {
+        let frame = encode(message, encoding);
+        let decoded = decode(encoding, frame.as_ref()).expect("what was encoded decodes");
+        let mut value = frame_json(&frame);
+        if decoded != *message {
+            assert!(
+                matches!(encoding, Encoding::Custom | Encoding::Custom16),
+                "{name} in {encoding} is not exact"
+            );
+            value = format!(
+                "{},\"decoded\":{}}}",
+                value.trim_end_matches('}'),
+                json(&decoded)
+            );
+        }
+        vector.push((encoding.name(), value));
+    }
+    vector
+}
+
+fn frame_json(frame: &Frame) -> String {
+    match frame {
+        Frame::Text(text) => format!("{{\"text\":{}}}", json(text)),
+        Frame::Binary(bytes) => format!("{{\"hex\":{}}}", json(&hex(bytes))),
+    }
+}
+
+fn json<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string(value).expect("it has a JSON form")
+}
+
+/// Compares with the file that is there, or writes it when asked to.
+fn hold_against(file: &str, about: &str, vectors: Vec<Vector>) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../spec/vectors/plain")
+        .join(file);
+    let fresh = file_text(about, &vectors);
+    if std::env::var_os("NOWCAST_WRITE_VECTORS").is_some() {
+        std::fs::create_dir_all(path.parent().expect("the file is in a folder"))
+            .expect("the folder can be made");
+        std::fs::write(&path, &fresh).expect("the file can be written");
+    }
+    let kept = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let [kept, fresh] = [kept, fresh]
+        .map(|text| -> Value { serde_json::from_str(&text).expect("the file is JSON") });
+    let kept_vectors = kept["vectors"].as_array().expect("the file has vectors");
+    let fresh_vectors = fresh["vectors"].as_array().expect("there are vectors");
+    for (kept, fresh) in kept_vectors.iter().zip(fresh_vectors) {
+        assert_eq!(
+            kept, fresh,
+            "{file}: {} differs from the kept one",
+            fresh["name"]
+        );
+    }
+    assert_eq!(
+        kept_vectors.len(),
+        fresh_vectors.len(),
+        "{file} has another number of vectors"
+    );
+}
+
+/// One line for each key, so that a person can read the file and a change shows as a small difference.
+fn file_text(about: &str, vectors: &[Vector]) -> String {
+    let vectors: Vec<String> = vectors
+        .iter()
+        .map(|vector| {
+            let lines: Vec<String> = vector
+                .iter()
+                .map(|(key, value)| format!("      \"{key}\": {value}"))
+                .collect();
+            format!("    {{\n{}\n    }}", lines.join(",\n"))
+        })
+        .collect();
+    format!(
+        "{{\n  \"about\": {},\n  \"vectors\": [\n{}\n  ]\n}}\n",
+        json(about),
+        vectors.join(",\n")
+    )
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).expect("it is hexadecimal"))
+        .collect()
+}
