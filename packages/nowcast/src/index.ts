@@ -1,1 +1,36 @@
-export {};
+/** Nowcast for browsers and Node: shared worlds, newest state first, events never lost. */
+
+export { type Fault, NowcastError, WireError } from "./errors.js";
+export {
+  createInterpolator,
+  type InterpolationSource,
+  type Interpolator,
+  type InterpolatorOptions,
+  type Pose,
+} from "./interpolation.js";
+export {
+  decodeMsgpack,
+  encodeMsgpack,
+  type MsgpackDecodeOptions,
+  MsgpackExtension,
+  MsgpackTimestamp,
+  type MsgpackValue,
+} from "./msgpack.js";
+export { angleBetween, eulerToQuaternion, type NumberArray } from "./rotation.js";
+export { joinWorld } from "./world.js";
+export {
+  ENCODINGS,
+  type Encoding,
+  type Entity,
+  type EntityId,
+  type EntityKind,
+  type Input,
+  type JoinOptions,
+  type Vec3,
+  type WebSocketConstructor,
+  type WebSocketLike,
+  type World,
+  type WorldEvents,
+  type WorldStats,
+  type WorldStatus,
+} from "./world-types.js";

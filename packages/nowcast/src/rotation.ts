@@ -1,0 +1,56 @@
+/** Rotations between Euler angles and quaternions, into the caller's arrays. */
+
+/** A place for numbers: a plain array or a typed one. */
+export interface NumberArray {
+  [index: number]: number;
+}
+
+/** Intrinsic XYZ (R = Rx · Ry · Rz, three.js order `'XYZ'`) to x, y, z, w at `out[at]`. */
+export function eulerToQuaternion(x: number, y: number, z: number, out: NumberArray, at = 0): void {
+  const cx = Math.cos(x / 2);
+  const sx = Math.sin(x / 2);
+  const cy = Math.cos(y / 2);
+  const sy = Math.sin(y / 2);
+  const cz = Math.cos(z / 2);
+  const sz = Math.sin(z / 2);
+  out[at] = sx * cy * cz + cx * sy * sz;
+  out[at + 1] = cx * sy * cz - sx * cy * sz;
+  out[at + 2] = cx * cy * sz + sx * sy * cz;
+  out[at + 3] = cx * cy * cz - sx * sy * sz;
+}
+
+/** Spherical interpolation (Shoemake 1985) the short way round, from `from[a]` to `from[b]`, `t` from 0 to 1. */
+export function slerp(from: NumberArray, a: number, b: number, t: number, out: NumberArray): void {
+  const ax = from[a]!;
+  const ay = from[a + 1]!;
+  const az = from[a + 2]!;
+  const aw = from[a + 3]!;
+  let cosine = ax * from[b]! + ay * from[b + 1]! + az * from[b + 2]! + aw * from[b + 3]!;
+  const sign = cosine < 0 ? -1 : 1;
+  cosine *= sign;
+  let weightA = 1 - t;
+  let weightB = t;
+  if (cosine < 0.9995) {
+    const angle = Math.acos(cosine);
+    const sine = Math.sin(angle);
+    weightA = Math.sin(angle * weightA) / sine;
+    weightB = Math.sin(angle * weightB) / sine;
+  }
+  weightB *= sign;
+  const x = ax * weightA + from[b]! * weightB;
+  const y = ay * weightA + from[b + 1]! * weightB;
+  const z = az * weightA + from[b + 2]! * weightB;
+  const w = aw * weightA + from[b + 3]! * weightB;
+  // Close angles are interpolated linearly, which leaves the unit sphere a little.
+  const scale = 1 / Math.sqrt(x * x + y * y + z * z + w * w);
+  out[0] = x * scale;
+  out[1] = y * scale;
+  out[2] = z * scale;
+  out[3] = w * scale;
+}
+
+/** The smallest angle in radians that turns one rotation into the other. */
+export function angleBetween(a: NumberArray, b: NumberArray): number {
+  const cosine = Math.abs(a[0]! * b[0]! + a[1]! * b[1]! + a[2]! * b[2]! + a[3]! * b[3]!);
+  return 2 * Math.acos(Math.min(1, cosine));
+}

@@ -1,0 +1,88 @@
+/** Arrivals remembered: six seconds at ten a second. */
+const NEEDS_MAX = 64;
+/** How much faster or slower than real time the shown moment may run while the delay adapts: not noticed below this. */
+const WARP_MAX = 0.1;
+/** A moment further off than this is not approached but jumped to. */
+const JUMP_MS = 500;
+/** Room for a late frame beside the measured need. */
+const MARGIN_MS = 5;
+
+/**
+ * Maps the local clock to the server's ticks and decides how far in the past to draw.
+ *
+ * What is needed is measured directly: just before a snapshot arrives, the moment shown must not yet have passed the
+ * snapshot before it. So each arrival tells how far behind the (smoothed) server clock one would have had to be,
+ * which covers the send interval, jitter and skipped snapshots alike. The delay is the second largest of the recent
+ * needs: a single outlier is let through as a short stop.
+ */
+export class SnapshotTimeline {
+  /** The moment shown, in ticks. */
+  tick = 0;
+  delayMs = 0;
+
+  private readonly delayMsMin: number;
+  private readonly delayMsMax: number;
+  private readonly needs = new Float64Array(NEEDS_MAX);
+  private readonly sorted = new Float64Array(NEEDS_MAX);
+  private needCount = 0;
+  private arrivals = 0;
+  private stepMs = 1000 / 60;
+  /** Local arrival minus server time, smoothed. */
+  private offsetMs = 0;
+  private lastServerMs = 0;
+  private targetDelayMs = 0;
+  private shownServerMs = 0;
+  private lastNowMs: number | undefined;
+
+  constructor(delayMsMin: number, delayMsMax: number) {
+    this.delayMsMin = delayMsMin;
+    this.delayMsMax = delayMsMax;
+  }
+
+  /** Another connection, perhaps another server: what was measured does not hold any more. */
+  restart(stepHz: number): void {
+    this.stepMs = 1000 / stepHz;
+    this.needCount = 0;
+    this.arrivals = 0;
+    this.lastNowMs = undefined;
+  }
+
+  record(tick: number, arrivalMs: number): void {
+    const serverMs = tick * this.stepMs;
+    const offsetMs = arrivalMs - serverMs;
+    this.arrivals++;
+    // The first arrivals count as a plain mean, later ones a sixteenth, so that the clock settles fast and drifts slowly.
+    this.offsetMs += (offsetMs - this.offsetMs) / Math.min(this.arrivals, 16);
+    if (this.arrivals > 1 && serverMs > this.lastServerMs) {
+      this.remember(arrivalMs - this.offsetMs - this.lastServerMs);
+    }
+    this.lastServerMs = serverMs;
+  }
+
+  /** Moves the shown moment on; never backwards, except after a jump of the clock. */
+  advance(nowMs: number): void {
+    if (this.arrivals === 0) return;
+    const wantedMs = nowMs - this.offsetMs - this.targetDelayMs;
+    const elapsedMs = this.lastNowMs === undefined ? 0 : nowMs - this.lastNowMs;
+    const error = wantedMs - (this.shownServerMs + elapsedMs);
+    if (this.lastNowMs === undefined || Math.abs(error) > JUMP_MS) {
+      this.shownServerMs = wantedMs;
+    } else {
+      const warp = WARP_MAX * elapsedMs;
+      this.shownServerMs += elapsedMs + Math.min(warp, Math.max(-warp, error));
+    }
+    this.lastNowMs = nowMs;
+    this.delayMs = nowMs - this.offsetMs - this.shownServerMs;
+    this.tick = this.shownServerMs / this.stepMs;
+  }
+
+  private remember(needMs: number): void {
+    this.needs[this.needCount++ % NEEDS_MAX] = needMs;
+    const filled = Math.min(this.needCount, NEEDS_MAX);
+    this.sorted.fill(Number.POSITIVE_INFINITY);
+    for (let i = 0; i < filled; i++) this.sorted[i] = this.needs[i]!;
+    this.sorted.sort();
+    const enough = this.sorted[filled < 16 ? filled - 1 : filled - 2]! + MARGIN_MS;
+    this.targetDelayMs = Math.min(this.delayMsMax, Math.max(this.delayMsMin, enough));
+  }
+}

@@ -1,0 +1,38 @@
+import { NowcastError } from "./errors.js";
+
+const ROOM = /^\/(?:ws\/)?([a-z0-9_-]{1,32})\/?$/;
+
+/**
+ * The WebSocket address of a world. Takes `ws://HOST/ws/ROOM`, and for convenience the page's own address
+ * (`http://HOST/ROOM`) and, in a page, a path.
+ */
+export function worldUrl(url: string | URL): URL {
+  const base = typeof location === "undefined" ? undefined : location.href;
+  let parsed: URL;
+  try {
+    parsed = new URL(url, base);
+  } catch {
+    throw new NowcastError(
+      "misuse",
+      `"${String(url)}" is not an address such as ws://localhost:8080/ws/plaza`,
+    );
+  }
+  const protocols: Record<string, string> = {
+    "http:": "ws:",
+    "https:": "wss:",
+    "ws:": "ws:",
+    "wss:": "wss:",
+  };
+  const protocol = protocols[parsed.protocol];
+  const room = ROOM.exec(parsed.pathname)?.[1];
+  if (protocol === undefined || room === undefined) {
+    throw new NowcastError(
+      "misuse",
+      `"${parsed.href}" names no room: use ws://HOST:PORT/ws/ROOM with 1 to 32 of a–z 0–9 - _`,
+    );
+  }
+  parsed.protocol = protocol;
+  parsed.pathname = `/ws/${room}`;
+  parsed.hash = "";
+  return parsed;
+}
