@@ -1,0 +1,37 @@
+//! One number for the whole state of a world.
+
+/// FNV-1a over 64 bits: simple, the same everywhere, and every bit of the state counts. It is no defence against
+/// somebody who looks for collisions; nobody has a reason to.
+pub(crate) struct Hasher(u64);
+
+impl Hasher {
+    pub(crate) fn new() -> Hasher {
+        Hasher(0xcbf2_9ce4_8422_2325)
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    pub(crate) fn u64(&mut self, value: u64) {
+        self.bytes(&value.to_le_bytes());
+    }
+
+    pub(crate) fn floats(&mut self, values: &[f32]) {
+        for value in values {
+            self.bytes(&value.to_bits().to_le_bytes());
+        }
+    }
+
+    /// With its length, so that two neighbouring texts cannot be cut at another place.
+    pub(crate) fn text(&mut self, text: &str) {
+        self.u64(text.len() as u64);
+        self.bytes(text.as_bytes());
+    }
+
+    pub(crate) fn finish(self) -> u64 {
+        self.0
+    }
+}

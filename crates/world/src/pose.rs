@@ -1,0 +1,73 @@
+//! Where something is and how it is turned.
+
+/// A position and a rotation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Pose {
+    /// Of the centre, in metres.
+    pub position: [f32; 3],
+    /// A unit quaternion: x, y, z, w.
+    pub rotation: [f32; 4],
+}
+
+impl Pose {
+    /// The rotation as three angles in radians, intrinsic XYZ: R = Rx · Ry · Rz, the order that three.js calls `'XYZ'`.
+    ///
+    /// At the poles (Y at ±π/2) Z is 0 and X carries the whole remaining turn.
+    pub fn euler_xyz(&self) -> [f32; 3] {
+        let [x, y, z, w] = self.rotation.map(f64::from);
+        let m13 = 2.0 * (x * z + w * y);
+        let pitch = libm::asin(m13.clamp(-1.0, 1.0));
+        let (roll, yaw) = if m13.abs() < 0.999_999_9 {
+            let m23 = 2.0 * (y * z - w * x);
+            let m33 = 1.0 - 2.0 * (x * x + y * y);
+            let m12 = 2.0 * (x * y - w * z);
+            let m11 = 1.0 - 2.0 * (y * y + z * z);
+            (libm::atan2(-m23, m33), libm::atan2(-m12, m11))
+        } else {
+            let m32 = 2.0 * (y * z + w * x);
+            let m22 = 1.0 - 2.0 * (x * x + z * z);
+            (libm::atan2(m32, m22), 0.0)
+        };
+        [roll as f32, pitch as f32, yaw as f32]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn from_euler_xyz([x, y, z]: [f32; 3]) -> [f64; 4] {
+        let half = |angle: f32| (f64::from(angle) / 2.0).sin_cos();
+        let ((sx, cx), (sy, cy), (sz, cz)) = (half(x), half(y), half(z));
+        [
+            sx * cy * cz + cx * sy * sz,
+            cx * sy * cz - sx * cy * sz,
+            cx * cy * sz + sx * sy * cz,
+            cx * cy * cz - sx * sy * sz,
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn three_angles_and_the_quaternion_mean_the_same_rotation(raw in proptest::array::uniform4(-1.0f64..1.0)) {
+            let length = raw.iter().map(|v| v * v).sum::<f64>().sqrt();
+            prop_assume!(length > 0.1);
+            let rotation = raw.map(|v| (v / length) as f32);
+            let back = from_euler_xyz(Pose { position: [0.0; 3], rotation }.euler_xyz());
+            let dot: f64 = back.iter().zip(rotation).map(|(a, b)| a * f64::from(b)).sum();
+            prop_assert!(dot.abs() > 1.0 - 1e-6, "dot {}", dot);
+        }
+    }
+
+    #[test]
+    fn looking_straight_up_has_a_defined_answer() {
+        let half = std::f32::consts::FRAC_1_SQRT_2;
+        let euler = Pose {
+            position: [0.0; 3],
+            rotation: [0.0, half, 0.0, half],
+        }
+        .euler_xyz();
+        assert!((euler[1] - std::f32::consts::FRAC_PI_2).abs() < 1e-3 && euler[2].abs() < 1e-3);
+    }
+}

@@ -1,0 +1,87 @@
+//! Names and chat lines: what is kept of text that came from outside (`spec/PLAIN.md`, section 6).
+
+/// Removes control and format characters (Unicode categories Cc and Cf, line and paragraph separators), trims white
+/// space at both ends and keeps at most `chars_max` characters. Markup stays: whoever shows text must show it as text.
+///
+/// ```
+/// use nowcast_world::text::sanitize;
+/// assert_eq!(sanitize("  Ada\u{7}\u{202e} <b>L.</b>\n", 24), "Ada <b>L.</b>");
+/// assert_eq!(sanitize("\u{200b}\t", 24), "");
+/// ```
+pub fn sanitize(raw: &str, chars_max: usize) -> String {
+    let mut kept = String::new();
+    let visible = raw.chars().filter(|c| !is_removed(*c));
+    for c in visible.skip_while(|c| c.is_whitespace()).take(chars_max) {
+        kept.push(c);
+    }
+    kept.truncate(kept.trim_end().len());
+    kept
+}
+
+fn is_removed(c: char) -> bool {
+    c.is_control()
+        || FORMAT
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&c))
+}
+
+/// Unicode category Cf, and U+2028 and U+2029, as of Unicode 16.
+const FORMAT: [(char, char); 22] = [
+    ('\u{ad}', '\u{ad}'),
+    ('\u{600}', '\u{605}'),
+    ('\u{61c}', '\u{61c}'),
+    ('\u{6dd}', '\u{6dd}'),
+    ('\u{70f}', '\u{70f}'),
+    ('\u{890}', '\u{891}'),
+    ('\u{8e2}', '\u{8e2}'),
+    ('\u{180e}', '\u{180e}'),
+    ('\u{200b}', '\u{200f}'),
+    ('\u{2028}', '\u{202e}'),
+    ('\u{2060}', '\u{2064}'),
+    ('\u{2066}', '\u{206f}'),
+    ('\u{feff}', '\u{feff}'),
+    ('\u{fff9}', '\u{fffb}'),
+    ('\u{110bd}', '\u{110bd}'),
+    ('\u{110cd}', '\u{110cd}'),
+    ('\u{13430}', '\u{1343f}'),
+    ('\u{1bca0}', '\u{1bca3}'),
+    ('\u{1d173}', '\u{1d17a}'),
+    ('\u{e0001}', '\u{e0001}'),
+    ('\u{e0020}', '\u{e003f}'),
+    ('\u{e0040}', '\u{e007f}'),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn right_to_left_overrides_and_invisible_characters_do_not_survive() {
+        assert_eq!(
+            sanitize("a\u{202e}b\u{200d}c\u{feff}d\u{2028}e\u{0}f", 24),
+            "abcdef"
+        );
+    }
+
+    #[test]
+    fn other_scripts_pass_unchanged() {
+        assert_eq!(sanitize("Zoë 雨宮 Ωmega 🦀", 24), "Zoë 雨宮 Ωmega 🦀");
+    }
+
+    #[test]
+    fn a_cut_never_leaves_white_space_at_the_end() {
+        assert_eq!(sanitize("ab  cd", 3), "ab");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_in_the_result_is_short_clean_and_a_fixed_point(raw in any::<String>(), chars_max in 0usize..40) {
+            let once = sanitize(&raw, chars_max);
+            prop_assert!(once.chars().count() <= chars_max);
+            prop_assert!(!once.chars().any(is_removed));
+            prop_assert_eq!(once.trim(), once.as_str());
+            prop_assert_eq!(sanitize(&once, chars_max), once.clone());
+        }
+    }
+}
