@@ -1,1 +1,3 @@
 //! Virtual time and seeded links.
+
+pub mod link;

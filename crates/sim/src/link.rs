@@ -1,0 +1,409 @@
+//! One direction of a link that delays, loses, reorders, duplicates, corrupts, narrows and breaks, by a seed.
+//!
+//! The model is sans-IO: packets go in with the time, and come out when they are due. The simulation drives it in
+//! virtual time, and the lab's relay drives it in real time between the network stacks of real kernels, so a figure of
+//! the one can be repeated in the other.
+//!
+//! A packet meets, in this order: an outage, the buffer in front of the narrowest hop (tail drop), that hop's rate,
+//! random loss, and the way, with its delay and jitter. Every packet draws the same number of random values, whatever
+//! happens to it, so that the same seed treats the n-th packet the same way in every run.
+
+use std::collections::BinaryHeap;
+use std::ops::Range;
+use std::time::Duration;
+
+/// How long a reordered packet is held back, so that later ones overtake it.
+pub const REORDER_HOLD: Duration = Duration::from_millis(5);
+
+/// What one direction of a link does to packets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinkConfig {
+    /// The time a packet travels, one way.
+    pub delay: Duration,
+    /// Up to this much is added to the delay, evenly distributed; packets keep their order.
+    pub jitter: Duration,
+    /// Which packets are lost.
+    pub loss: Loss,
+    /// The share of packets, 0 to 1, that are held back by [`REORDER_HOLD`] and overtaken.
+    pub reorder: f64,
+    /// The share of packets, 0 to 1, that arrive twice.
+    pub duplicate: f64,
+    /// The share of packets, 0 to 1, that arrive with one bit flipped.
+    pub corrupt: f64,
+    /// The narrowest hop, in bits a second; `None` for one that is never busy.
+    pub rate_bits: Option<u64>,
+    /// The buffer in front of the narrowest hop, in bytes; a packet that does not fit is dropped.
+    pub queue_bytes: usize,
+    /// When nothing gets through, in time since the start of the link.
+    pub outages: Vec<Range<Duration>>,
+}
+
+impl Default for LinkConfig {
+    /// A link that does nothing to packets.
+    fn default() -> Self {
+        Self {
+            delay: Duration::ZERO,
+            jitter: Duration::ZERO,
+            loss: Loss::None,
+            reorder: 0.0,
+            duplicate: 0.0,
+            corrupt: 0.0,
+            rate_bits: None,
+            queue_bytes: 64 * 1024,
+            outages: Vec::new(),
+        }
+    }
+}
+
+/// Which packets are lost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Loss {
+    /// None at all.
+    None,
+    /// Each with this probability, 0 to 1, independently.
+    Random(f64),
+    /// In bursts, after Gilbert: a two-state chain that loses everything in its bad state.
+    Bursts {
+        /// The share of packets lost in the long run, 0 to 1.
+        share: f64,
+        /// The mean number of packets lost in a row, at least 1.
+        length: f64,
+    },
+}
+
+/// A packet that arrives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// When it was due.
+    pub due: Duration,
+    /// Its bytes.
+    pub packet: Vec<u8>,
+}
+
+/// What a link has done so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LinkCounters {
+    /// Packets put in.
+    pub sent: u64,
+    /// Packets handed out, duplicates included.
+    pub delivered: u64,
+    /// Bytes handed out.
+    pub delivered_bytes: u64,
+    /// Packets lost at random.
+    pub lost: u64,
+    /// Packets dropped in front of the narrowest hop.
+    pub overflowed: u64,
+    /// Packets lost to an outage.
+    pub cut: u64,
+    /// Packets held back.
+    pub reordered: u64,
+    /// Packets doubled.
+    pub duplicated: u64,
+    /// Packets with a flipped bit.
+    pub corrupted: u64,
+    /// The most bytes that ever waited in front of the narrowest hop.
+    pub queue_bytes_max: usize,
+}
+
+/// One direction of a link.
+///
+/// Call [`Link::send`] with packets in the order of time, [`Link::next_due`] to learn when to come back, and
+/// [`Link::receive`] until it has nothing more.
+#[derive(Debug)]
+pub struct Link {
+    config: LinkConfig,
+    random: Random,
+    in_bad_state: bool,
+    hop_free_at: Duration,
+    last_arrival: Duration,
+    in_hop: std::collections::VecDeque<(Duration, usize)>,
+    in_hop_bytes: usize,
+    under_way: BinaryHeap<UnderWay>,
+    order: u64,
+    counters: LinkCounters,
+}
+
+impl Link {
+    /// A link at time zero.
+    pub fn new(config: LinkConfig, seed: u64) -> Self {
+        Self {
+            config,
+            random: Random(seed),
+            in_bad_state: false,
+            hop_free_at: Duration::ZERO,
+            last_arrival: Duration::ZERO,
+            in_hop: std::collections::VecDeque::new(),
+            in_hop_bytes: 0,
+            under_way: BinaryHeap::new(),
+            order: 0,
+            counters: LinkCounters::default(),
+        }
+    }
+
+    /// Changes what happens to packets sent from now on, as when the path changes.
+    pub fn reconfigure(&mut self, config: LinkConfig) {
+        self.config = config;
+    }
+
+    /// What this link does.
+    pub fn config(&self) -> &LinkConfig {
+        &self.config
+    }
+
+    /// What it has done so far.
+    pub fn counters(&self) -> LinkCounters {
+        self.counters
+    }
+
+    /// Bytes that wait in front of the narrowest hop, or pass it, at `now`.
+    pub fn queued_bytes(&mut self, now: Duration) -> usize {
+        self.leave_hop(now);
+        self.in_hop_bytes
+    }
+
+    /// A packet enters the link.
+    pub fn send(&mut self, now: Duration, mut packet: Vec<u8>) {
+        self.counters.sent += 1;
+        let fate = self.draw_fate();
+        if self.config.outages.iter().any(|outage| outage.contains(&now)) {
+            self.counters.cut += 1;
+            return;
+        }
+        let Some(past_hop) = self.pass_hop(now, packet.len()) else {
+            self.counters.overflowed += 1;
+            return;
+        };
+        if fate.lost {
+            self.counters.lost += 1;
+            return;
+        }
+        if fate.corrupted && !packet.is_empty() {
+            self.counters.corrupted += 1;
+            let bit =
+                usize::try_from(fate.position % (packet.len() as u64 * 8)).expect("below the packet's bits");
+            packet[bit / 8] ^= 1 << (bit % 8);
+        }
+        let mut arrival = past_hop + self.config.delay + self.config.jitter.mul_f64(fate.jitter);
+        if fate.reordered {
+            self.counters.reordered += 1;
+            arrival += REORDER_HOLD;
+        } else {
+            arrival = arrival.max(self.last_arrival);
+            self.last_arrival = arrival;
+        }
+        if fate.duplicated {
+            self.counters.duplicated += 1;
+            self.schedule(arrival, packet.clone());
+        }
+        self.schedule(arrival, packet);
+    }
+
+    /// When the next packet is due, if one is under way.
+    pub fn next_due(&self) -> Option<Duration> {
+        self.under_way.peek().map(|next| next.due)
+    }
+
+    /// The next packet that is due at `now`.
+    pub fn receive(&mut self, now: Duration) -> Option<Delivery> {
+        if self.next_due()? > now {
+            return None;
+        }
+        let UnderWay { due, packet, .. } = self.under_way.pop()?;
+        self.counters.delivered += 1;
+        self.counters.delivered_bytes += packet.len() as u64;
+        Some(Delivery { due, packet })
+    }
+
+    fn schedule(&mut self, due: Duration, packet: Vec<u8>) {
+        self.order += 1;
+        self.under_way.push(UnderWay { due, order: self.order, packet });
+    }
+
+    /// When a packet of so many bytes has passed the narrowest hop; `None` when there is no room to wait.
+    fn pass_hop(&mut self, now: Duration, bytes: usize) -> Option<Duration> {
+        let Some(rate_bits) = self.config.rate_bits else { return Some(now) };
+        self.leave_hop(now);
+        if self.in_hop_bytes + bytes > self.config.queue_bytes {
+            return None;
+        }
+        let passing = Duration::from_secs_f64(bytes as f64 * 8.0 / rate_bits.max(1) as f64);
+        self.hop_free_at = self.hop_free_at.max(now) + passing;
+        self.in_hop.push_back((self.hop_free_at, bytes));
+        self.in_hop_bytes += bytes;
+        self.counters.queue_bytes_max = self.counters.queue_bytes_max.max(self.in_hop_bytes);
+        Some(self.hop_free_at)
+    }
+
+    fn leave_hop(&mut self, now: Duration) {
+        while let Some((_, bytes)) = self.in_hop.pop_front_if(|(leaves, _)| *leaves <= now) {
+            self.in_hop_bytes -= bytes;
+        }
+    }
+
+    fn draw_fate(&mut self) -> Fate {
+        let [loss, chain, jitter, reorder, duplicate, corrupt] = [(); 6].map(|()| self.random.share());
+        let lost = match self.config.loss {
+            Loss::None => false,
+            Loss::Random(probability) => loss < probability,
+            Loss::Bursts { share, length } => {
+                // Leaving the bad state with 1/length makes bursts that long; entering it with
+                // share / (length (1 - share)) makes the long-run share right.
+                let leave = 1.0 / length.max(1.0);
+                let enter = (share * leave / (1.0 - share).max(f64::EPSILON)).min(1.0);
+                let change = if self.in_bad_state { leave } else { enter };
+                self.in_bad_state ^= chain < change;
+                self.in_bad_state
+            }
+        };
+        Fate {
+            lost,
+            jitter,
+            reordered: reorder < self.config.reorder,
+            duplicated: duplicate < self.config.duplicate,
+            corrupted: corrupt < self.config.corrupt,
+            position: self.random.next(),
+        }
+    }
+}
+
+/// What happens to one packet.
+struct Fate {
+    lost: bool,
+    jitter: f64,
+    reordered: bool,
+    duplicated: bool,
+    corrupted: bool,
+    position: u64,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct UnderWay {
+    due: Duration,
+    order: u64,
+    packet: Vec<u8>,
+}
+
+impl Ord for UnderWay {
+    /// The heap hands out its greatest: the one due first, and of those the one sent first.
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (other.due, other.order).cmp(&(self.due, self.order))
+    }
+}
+
+impl PartialOrd for UnderWay {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014): a seed is all its state, and the sequence never changes under a seed someone noted.
+#[derive(Debug)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Evenly distributed in 0..1.
+    fn share(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    fn arrivals(
+        config: LinkConfig,
+        seed: u64,
+        packets: u32,
+        spacing: Duration,
+    ) -> (Vec<(u32, Duration)>, LinkCounters) {
+        let mut link = Link::new(config, seed);
+        for number in 0..packets {
+            link.send(spacing * number, number.to_le_bytes().to_vec());
+        }
+        let mut seen = Vec::new();
+        while let Some(due) = link.next_due() {
+            let delivery = link.receive(due).expect("it is due");
+            seen.push((u32::from_le_bytes(delivery.packet.try_into().unwrap()), delivery.due));
+        }
+        (seen, link.counters())
+    }
+
+    #[test]
+    fn a_clean_link_only_delays() {
+        let (seen, _) = arrivals(LinkConfig { delay: 25 * MS, ..LinkConfig::default() }, 1, 100, MS);
+        assert_eq!(seen, (0..100).map(|n| (n, MS * n + 25 * MS)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn the_same_seed_loses_the_same_packets_whatever_else_the_link_does() {
+        let lossy = LinkConfig { loss: Loss::Random(0.1), ..LinkConfig::default() };
+        let lossy_and_jittery = LinkConfig { jitter: 20 * MS, duplicate: 0.0, ..lossy.clone() };
+        let numbers =
+            |config| arrivals(config, 7, 1000, MS).0.into_iter().map(|(n, _)| n).collect::<Vec<_>>();
+        assert_eq!(numbers(lossy), numbers(lossy_and_jittery));
+    }
+
+    #[test]
+    fn bursts_have_the_stated_share_and_length() {
+        let config = LinkConfig { loss: Loss::Bursts { share: 0.05, length: 3.0 }, ..LinkConfig::default() };
+        let (seen, counters) = arrivals(config, 11, 200_000, MS);
+        let share = counters.lost as f64 / counters.sent as f64;
+        assert!((0.045..0.055).contains(&share), "{share}");
+        let bursts = seen.windows(2).filter(|pair| pair[1].0 > pair[0].0 + 1).count();
+        let length = counters.lost as f64 / bursts as f64;
+        assert!((2.8..3.2).contains(&length), "{length}");
+    }
+
+    #[test]
+    fn jitter_keeps_the_order_and_reordering_breaks_it() {
+        let ordered = |seen: &[(u32, Duration)]| seen.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let jittery = LinkConfig { jitter: 10 * MS, ..LinkConfig::default() };
+        assert!(ordered(&arrivals(jittery, 3, 1000, MS).0));
+        let (seen, counters) = arrivals(LinkConfig { reorder: 0.1, ..LinkConfig::default() }, 3, 1000, MS);
+        assert!(!ordered(&seen) && counters.reordered > 50);
+    }
+
+    #[test]
+    fn a_narrow_hop_passes_its_rate_and_drops_what_does_not_fit_its_buffer() {
+        let mut link = Link::new(
+            LinkConfig { rate_bits: Some(1_000_000), queue_bytes: 10_000, ..LinkConfig::default() },
+            5,
+        );
+        for n in 0..1000 {
+            link.send(MS * n, vec![0; 1000]); // 8 Mbit/s offered
+        }
+        let mut passed = 0;
+        while link.receive(Duration::from_secs(1)).is_some() {
+            passed += 1;
+        }
+        assert!((120..=126).contains(&passed), "{passed} packets of 8,000 bits in a second of 1 Mbit/s");
+        assert!(link.counters().queue_bytes_max <= 10_000 && link.counters().overflowed > 800);
+    }
+
+    #[test]
+    fn an_outage_cuts_what_is_sent_in_it() {
+        let outage = 100 * MS..200 * MS;
+        let (seen, counters) =
+            arrivals(LinkConfig { outages: vec![outage], ..LinkConfig::default() }, 1, 300, MS);
+        assert_eq!((seen.len(), counters.cut), (200, 100));
+    }
+
+    #[test]
+    fn a_corrupted_packet_differs_in_one_bit() {
+        let mut link = Link::new(LinkConfig { corrupt: 1.0, ..LinkConfig::default() }, 9);
+        link.send(Duration::ZERO, vec![0; 64]);
+        let packet = link.receive(Duration::ZERO).unwrap().packet;
+        assert_eq!(packet.iter().map(|byte| byte.count_ones()).sum::<u32>(), 1);
+    }
+}
