@@ -1,1 +1,4 @@
 //! Bytes to types and back.
+
+pub mod delta;
+pub mod entropy;

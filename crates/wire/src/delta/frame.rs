@@ -1,0 +1,211 @@
+//! What is coded: rows of whole numbers, one row for each entity.
+
+use super::DeltaError;
+
+/// What the columns of a frame mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    fields: Vec<Field>,
+    columns: Vec<Column>,
+}
+
+/// One property of an entity, quantised to whole numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// One column: any number. Differences wrap at 32 bits.
+    Number,
+    /// One column: an angle in 2^`bits` steps for a full turn; 1 to 16 bits.
+    Angle {
+        /// The width of the column.
+        bits: u32,
+    },
+    /// One column: 0 or 1.
+    Flag,
+    /// Four columns: which of x, y, z, w is largest, then the three others, each in `bits` (2 to 15) bits.
+    ///
+    /// With M = 2^`bits` - 1, a stored s stands for (2 s - M) / (M √2), and the largest is positive.
+    Orientation {
+        /// The width of the three smaller components.
+        bits: u32,
+    },
+}
+
+/// What one column means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Column {
+    Number,
+    Angle {
+        bits: u32,
+    },
+    Flag,
+    /// The index of the largest component.
+    Largest {
+        bits: u32,
+    },
+    /// One of the three others.
+    Component {
+        bits: u32,
+        first: usize,
+    },
+}
+
+impl Layout {
+    /// Most columns a layout can have.
+    pub const COLUMNS_MAX: usize = 64;
+
+    /// A layout of these fields, in this order.
+    ///
+    /// # Errors
+    /// [`DeltaError::Layout`] if a width is out of range, or there are no columns or too many.
+    pub fn new(fields: &[Field]) -> Result<Self, DeltaError> {
+        let mut columns = Vec::new();
+        for &field in fields {
+            let allowed = match field {
+                Field::Number | Field::Flag => true,
+                Field::Angle { bits } => (1..=16).contains(&bits),
+                Field::Orientation { bits } => (2..=15).contains(&bits),
+            };
+            if !allowed {
+                return Err(DeltaError::Layout { reason: "a field's width is out of range" });
+            }
+            match field {
+                Field::Number => columns.push(Column::Number),
+                Field::Angle { bits } => columns.push(Column::Angle { bits }),
+                Field::Flag => columns.push(Column::Flag),
+                Field::Orientation { bits } => {
+                    let first = columns.len();
+                    columns.push(Column::Largest { bits });
+                    columns.extend([Column::Component { bits, first }; 3]);
+                }
+            }
+        }
+        if columns.is_empty() || columns.len() > Self::COLUMNS_MAX {
+            return Err(DeltaError::Layout { reason: "a layout has 1 to 64 columns" });
+        }
+        Ok(Self { fields: fields.to_vec(), columns })
+    }
+
+    /// The fields.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// How many numbers a row has.
+    pub fn width(&self) -> usize {
+        self.columns.len()
+    }
+
+    pub(super) fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+}
+
+impl Column {
+    /// Whether a value belongs into this column.
+    pub(super) fn holds(self, value: i32) -> bool {
+        let limit = match self {
+            Self::Number => return true,
+            Self::Angle { bits } | Self::Component { bits, .. } => 1 << bits,
+            Self::Flag => 2,
+            Self::Largest { .. } => 4,
+        };
+        (0..limit).contains(&value)
+    }
+
+    /// `to` - `from`, the short way around where the column is a circle.
+    pub(super) fn difference(self, to: i32, from: i32) -> i32 {
+        match self {
+            Self::Angle { bits } => to.wrapping_sub(from) << (32 - bits) >> (32 - bits),
+            _ => to.wrapping_sub(from),
+        }
+    }
+
+    /// The inverse of [`Column::difference`].
+    pub(super) fn sum(self, from: i32, difference: i32) -> i32 {
+        match self {
+            Self::Angle { bits } => from.wrapping_add(difference) & ((1 << bits) - 1),
+            _ => from.wrapping_add(difference),
+        }
+    }
+}
+
+/// The state of all entities a peer is to know at one tick.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Frame {
+    tick: u32,
+    ids: Vec<u32>,
+    values: Vec<i32>,
+}
+
+impl Frame {
+    /// An empty frame.
+    pub fn new(tick: u32) -> Self {
+        Self { tick, ..Self::default() }
+    }
+
+    /// A frame of rows that are already in one piece.
+    ///
+    /// # Errors
+    /// [`DeltaError::Frame`] if ids do not rise, or the rows are not those of `layout`.
+    pub fn from_rows(
+        tick: u32,
+        layout: &Layout,
+        ids: Vec<u32>,
+        values: Vec<i32>,
+    ) -> Result<Self, DeltaError> {
+        let frame = Self { tick, ids, values };
+        frame.check(layout)?;
+        Ok(frame)
+    }
+
+    /// Adds the row of an entity whose id is larger than those before it.
+    pub fn push(&mut self, id: u32, row: &[i32]) {
+        self.ids.push(id);
+        self.values.extend_from_slice(row);
+    }
+
+    /// The time of the frame, in steps of a constant length.
+    pub fn tick(&self) -> u32 {
+        self.tick
+    }
+
+    /// The ids of the entities, rising.
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// The rows, one after the other in the order of the ids.
+    pub fn values(&self) -> &[i32] {
+        &self.values
+    }
+
+    /// How many entities there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    pub(super) fn row(&self, row: usize, width: usize) -> &[i32] {
+        &self.values[row * width..][..width]
+    }
+
+    /// Whether the frame is one that a codec of this layout may be given.
+    pub(super) fn check(&self, layout: &Layout) -> Result<(), DeltaError> {
+        if self.values.len() != self.ids.len() * layout.width() {
+            return Err(DeltaError::Frame { reason: "rows and ids do not match in number" });
+        }
+        if !self.ids.is_sorted_by(|before, after| before < after) {
+            return Err(DeltaError::Frame { reason: "ids do not rise" });
+        }
+        for row in self.values.chunks_exact(layout.width()) {
+            if !row.iter().zip(layout.columns()).all(|(&value, column)| column.holds(value)) {
+                return Err(DeltaError::Frame { reason: "a value is out of its column's range" });
+            }
+        }
+        Ok(())
+    }
+}

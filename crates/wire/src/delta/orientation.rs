@@ -1,0 +1,40 @@
+//! Orientations as the smallest three components of a unit quaternion.
+//!
+//! Everything here is `f64` with operations that IEEE 754 defines exactly, in an order that the specification fixes, so both
+//! ends round alike.
+
+/// The indices of the components that are stored, for each largest one.
+pub(super) const OTHERS: [[usize; 3]; 4] = [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]];
+
+/// The quaternion (x, y, z, w) of the four columns from `first` on, in units of 1 / (M √2), not normalised any further.
+pub(super) fn unpack(row: &[i32], first: usize, bits: u32) -> [f64; 4] {
+    let top = f64::from((1 << bits) - 1);
+    let largest = (row[first] & 3) as usize;
+    let mut out = [0.0; 4];
+    let mut squares = 0.0;
+    for (at, &index) in OTHERS[largest].iter().enumerate() {
+        let value = 2.0 * f64::from(row[first + 1 + at]) - top;
+        out[index] = value;
+        squares += value * value;
+    }
+    let rest = 2.0 * top * top - squares;
+    out[largest] = if rest > 0.0 { rest.sqrt() } else { 0.0 };
+    out
+}
+
+/// The three stored components of a quaternion in the units of [`unpack`] if `largest` is the one left out, unrounded.
+pub(super) fn components(quaternion: [f64; 4], bits: u32, largest: usize) -> [f64; 3] {
+    let top = f64::from((1 << bits) - 1);
+    // A quaternion and its negative are the same orientation; the one left out is positive.
+    let sign = if quaternion[largest] < 0.0 { -1.0 } else { 1.0 };
+    OTHERS[largest].map(|index| (sign * quaternion[index] + top) / 2.0)
+}
+
+/// The stored components of a row's orientation as they would be if `largest` were left out, rounded.
+pub(super) fn in_frame_of(row: &[i32], first: usize, bits: u32, largest: i32) -> [i32; 3] {
+    if row[first] == largest {
+        return [row[first + 1], row[first + 2], row[first + 3]];
+    }
+    components(unpack(row, first, bits), bits, (largest & 3) as usize)
+        .map(|value| (value + 0.5).floor() as i32)
+}

@@ -1,0 +1,84 @@
+//! The baselines of a frame, with their rows lined up with the rows of the frame.
+
+use super::baseline::Baseline;
+
+/// What both ends know while a frame is coded: up to [`Past::DEPTH`] acknowledged baselines, newest first.
+#[derive(Debug)]
+pub struct Past<'a> {
+    tick: u32,
+    width: usize,
+    baselines: &'a [&'a Baseline],
+    /// For each baseline, the place of each of the frame's rows in it; empty where the ids are the same.
+    places: [Vec<u32>; Past::DEPTH],
+    rows: usize,
+}
+
+const ABSENT: u32 = u32::MAX;
+
+impl<'a> Past<'a> {
+    /// How many baselines a frame may refer to.
+    pub const DEPTH: usize = 3;
+
+    pub(super) fn new(tick: u32, width: usize, ids: &[u32], baselines: &'a [&'a Baseline]) -> Self {
+        debug_assert!(baselines.len() <= Self::DEPTH);
+        let mut places = [const { Vec::new() }; Self::DEPTH];
+        for (places, baseline) in places.iter_mut().zip(baselines) {
+            if baseline.frame().ids() != ids {
+                *places = line_up(ids, baseline.frame().ids());
+            }
+        }
+        Self { tick, width, baselines, places, rows: ids.len() }
+    }
+
+    /// How many rows the frame has.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How many baselines there are.
+    pub fn depth(&self) -> usize {
+        self.baselines.len()
+    }
+
+    /// How many ticks before the frame baseline `depth` was taken; 0 if there is none.
+    pub fn age(&self, depth: usize) -> u32 {
+        self.baselines.get(depth).map_or(0, |baseline| self.tick.wrapping_sub(baseline.frame().tick()))
+    }
+
+    /// The entity of the frame's `row` as it was in baseline `depth`, if it was there.
+    #[inline]
+    pub fn row(&self, depth: usize, row: usize) -> Option<&'a [i32]> {
+        let baseline = self.baselines.get(depth)?;
+        Some(baseline.frame().row(self.place(depth, row)?, self.width))
+    }
+
+    /// Where the frame's `row` is in baseline `depth`.
+    #[inline]
+    pub(super) fn place(&self, depth: usize, row: usize) -> Option<usize> {
+        let places = &self.places[depth];
+        if depth >= self.baselines.len() {
+            None
+        } else if places.is_empty() {
+            Some(row)
+        } else {
+            Some(places[row]).filter(|&place| place != ABSENT).map(|place| place as usize)
+        }
+    }
+
+    pub(super) fn newest(&self) -> Option<&'a Baseline> {
+        self.baselines.first().copied()
+    }
+}
+
+/// Both lists rise, so one walk along both finds all.
+fn line_up(ids: &[u32], others: &[u32]) -> Vec<u32> {
+    let mut at = 0;
+    ids.iter()
+        .map(|id| {
+            while at < others.len() && others[at] < *id {
+                at += 1;
+            }
+            if others.get(at) == Some(id) { at as u32 } else { ABSENT }
+        })
+        .collect()
+}

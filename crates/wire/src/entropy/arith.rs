@@ -1,0 +1,232 @@
+//! A carry-free binary arithmetic coder.
+//!
+//! The coder keeps an interval `low..=high` of 32-bit numbers and splits it by the probability of each bit. Leading bytes on
+//! which both ends agree are final and leave the interval. At the end only as many bytes are written as name a number inside it;
+//! the reader takes zeros for what is not there, and checks that what it found is what an encoder leaves.
+
+use super::EntropyError;
+
+/// One in the scale of probabilities.
+pub const ONE: u32 = 1 << 16;
+
+/// Smallest and largest distance of a probability from certainty, so that no bit costs more than eleven bits.
+pub const PROBABILITY_MIN: u32 = 32;
+
+/// Either direction of coding; see the [module](super) for why there is one trait for both.
+pub trait Coder {
+    /// Codes one bit that is set with probability `set`/65,536 and returns it. A decoder ignores `bit`.
+    ///
+    /// # Errors
+    /// [`EntropyError::Truncated`] if a decoder has long run out of bytes.
+    fn bit(&mut self, bit: bool, set: u32) -> Result<bool, EntropyError>;
+
+    /// Codes the lowest `count` bits of `value`, highest first, as bits without a bias, and returns them.
+    ///
+    /// # Errors
+    /// As [`Coder::bit`].
+    fn raw(&mut self, value: u32, count: u32) -> Result<u32, EntropyError> {
+        let mut out = 0;
+        for at in (0..count).rev() {
+            out = out << 1 | u32::from(self.bit(value >> at & 1 == 1, ONE / 2)?);
+        }
+        Ok(out)
+    }
+}
+
+/// Splits an interval; both directions must do it alike. The product stays below 2^48, which JavaScript's numbers hold exactly.
+#[inline]
+fn split(low: u32, high: u32, set: u32) -> u32 {
+    low + ((u64::from(high - low) * u64::from(set)) >> 16) as u32
+}
+
+/// Writes bits to the end of a buffer.
+#[derive(Debug)]
+pub struct Encoder<'a> {
+    low: u32,
+    high: u32,
+    out: &'a mut Vec<u8>,
+}
+
+impl<'a> Encoder<'a> {
+    /// Appends to `out`.
+    pub fn new(out: &'a mut Vec<u8>) -> Self {
+        Self { low: 0, high: u32::MAX, out }
+    }
+
+    /// Writes what is still needed to tell the last bits.
+    pub fn finish(self) {
+        let (bytes, count) = tail(self.low, self.high);
+        self.out.extend_from_slice(&bytes[..count]);
+    }
+}
+
+impl Coder for Encoder<'_> {
+    #[inline]
+    fn bit(&mut self, bit: bool, set: u32) -> Result<bool, EntropyError> {
+        debug_assert!(set > 0 && set < ONE, "a probability is never 0 or 1");
+        let middle = split(self.low, self.high, set);
+        if bit {
+            self.high = middle;
+        } else {
+            self.low = middle + 1;
+        }
+        while (self.low ^ self.high) >> 24 == 0 {
+            self.out.push((self.high >> 24) as u8);
+            self.low <<= 8;
+            self.high = self.high << 8 | 0xff;
+        }
+        Ok(bit)
+    }
+}
+
+/// Reads bits from bytes that hold nothing else.
+#[derive(Debug)]
+pub struct Decoder<'a> {
+    low: u32,
+    high: u32,
+    code: u32,
+    bytes: &'a [u8],
+    taken: usize,
+}
+
+impl<'a> Decoder<'a> {
+    /// Starts at the first byte.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        let mut decoder = Self { low: 0, high: u32::MAX, code: 0, bytes, taken: 0 };
+        for _ in 0..4 {
+            decoder.take();
+        }
+        decoder
+    }
+
+    /// Checks that the bytes end where and how an encoder would have ended them.
+    ///
+    /// # Errors
+    /// [`EntropyError::Trailing`] if they do not.
+    pub fn finish(self) -> Result<(), EntropyError> {
+        // Four bytes are read ahead, so the encoder had written `taken - 4` before its last ones.
+        let written = self.taken - 4;
+        let (expected, count) = tail(self.low, self.high);
+        if self.bytes.len() == written + count && self.bytes[written..] == expected[..count] {
+            Ok(())
+        } else {
+            Err(EntropyError::Trailing)
+        }
+    }
+
+    #[inline]
+    fn take(&mut self) {
+        self.code = self.code << 8 | u32::from(self.bytes.get(self.taken).copied().unwrap_or(0));
+        self.taken += 1;
+    }
+}
+
+impl Coder for Decoder<'_> {
+    #[inline]
+    fn bit(&mut self, _: bool, set: u32) -> Result<bool, EntropyError> {
+        let middle = split(self.low, self.high, set);
+        let bit = self.code <= middle;
+        if bit {
+            self.high = middle;
+        } else {
+            self.low = middle + 1;
+        }
+        while (self.low ^ self.high) >> 24 == 0 {
+            // An encoder leaves out at most the four zero bytes that are read ahead.
+            if self.taken >= self.bytes.len() + 4 {
+                return Err(EntropyError::Truncated);
+            }
+            self.low <<= 8;
+            self.high = self.high << 8 | 0xff;
+            self.take();
+        }
+        Ok(bit)
+    }
+}
+
+/// The fewest bytes which, continued by zeros, name a number in `low..=high`.
+fn tail(low: u32, high: u32) -> ([u8; 4], usize) {
+    for count in 0..4u32 {
+        let unit = u32::MAX.checked_shr(8 * count).unwrap_or(0);
+        // The first multiple of the unit that is not below `low`.
+        let Some(value) = low.checked_add(unit).map(|value| value & !unit) else { continue };
+        if value <= high {
+            return (value.to_be_bytes(), count as usize);
+        }
+    }
+    (low.to_be_bytes(), 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A small generator, so that the cases are the same everywhere.
+    fn sequence(seed: u32) -> impl FnMut() -> u32 {
+        let mut state = seed | 1;
+        move || {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state
+        }
+    }
+
+    #[test]
+    fn bits_return_in_order_and_cost_what_their_probability_says() {
+        for seed in 1..200 {
+            let mut next = sequence(seed * 7919);
+            let bits: Vec<(bool, u32)> = (0..500)
+                .map(|_| {
+                    let set = (next() % (ONE - 2 * PROBABILITY_MIN)) + PROBABILITY_MIN;
+                    ((next() & 0xffff) < set, set)
+                })
+                .collect();
+            let mut bytes = Vec::new();
+            let mut encoder = Encoder::new(&mut bytes);
+            for &(bit, set) in &bits {
+                encoder.bit(bit, set).unwrap();
+            }
+            encoder.finish();
+            let ideal: f64 = bits
+                .iter()
+                .map(|&(bit, set)| -(f64::from(if bit { set } else { ONE - set }) / f64::from(ONE)).log2())
+                .sum();
+            assert!(
+                bytes.len() as f64 <= ideal / 8.0 + 3.0,
+                "seed {seed}: {} bytes for {ideal} bits",
+                bytes.len()
+            );
+            let mut decoder = Decoder::new(&bytes);
+            for &(bit, set) in &bits {
+                assert_eq!(decoder.bit(false, set).unwrap(), bit, "seed {seed}");
+            }
+            decoder.finish().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_cut_never_passes_for_the_whole_and_an_added_byte_is_noticed() {
+        let mut next = sequence(42);
+        let bits: Vec<bool> = (0..400).map(|_| next() & 1 == 1).collect();
+        let mut bytes = Vec::new();
+        let mut encoder = Encoder::new(&mut bytes);
+        for &bit in &bits {
+            encoder.bit(bit, 20_000).unwrap();
+        }
+        encoder.finish();
+        let read = |bytes: &[u8]| {
+            let mut decoder = Decoder::new(bytes);
+            let read = bits.iter().map(|_| decoder.bit(false, 20_000)).collect::<Result<Vec<_>, _>>()?;
+            decoder.finish().map(|()| read)
+        };
+        assert_eq!(read(&bytes).as_ref(), Ok(&bits));
+        for length in 0..bytes.len() {
+            // A cut message may be a whole one of other bits: telling that apart is the carrier's task.
+            assert_ne!(read(&bytes[..length]).as_ref(), Ok(&bits), "cut to {length} of {}", bytes.len());
+        }
+        for extra in [0, 1, 0xff] {
+            assert!(read(&[bytes.as_slice(), &[extra]].concat()).is_err());
+        }
+    }
+}

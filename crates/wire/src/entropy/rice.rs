@@ -1,0 +1,123 @@
+//! Rice codes: a number divided by a power of two, its quotient in unary, its remainder in binary.
+
+use super::EntropyError;
+
+/// From this quotient on, the number itself follows in 32 bits, so that a wrong parameter costs little.
+pub const QUOTIENT_MAX: u32 = 20;
+
+/// Maps whole numbers to natural ones: 0, -1, 1, -2, … become 0, 1, 2, 3, ….
+#[inline]
+pub fn zigzag(value: i32) -> u32 {
+    (value << 1 ^ value >> 31) as u32
+}
+
+/// The inverse of [`zigzag`].
+#[inline]
+pub fn unzigzag(value: u32) -> i32 {
+    (value >> 1) as i32 ^ -((value & 1) as i32)
+}
+
+/// Either direction of writing bits, lowest first within each byte.
+pub trait Bits {
+    /// Writes the lowest `count` (at most 32) bits of `value`, or reads as many; returns them.
+    ///
+    /// # Errors
+    /// [`EntropyError::Truncated`] if a reader has no more bits.
+    fn bits(&mut self, value: u32, count: u32) -> Result<u32, EntropyError>;
+
+    /// Codes `value` with the parameter `k` (at most 31).
+    ///
+    /// # Errors
+    /// As [`Bits::bits`].
+    #[inline]
+    fn rice(&mut self, value: u32, k: u32) -> Result<u32, EntropyError> {
+        let wanted = value >> k;
+        let mut quotient = 0;
+        while quotient < QUOTIENT_MAX && self.bits(u32::from(quotient < wanted), 1)? == 1 {
+            quotient += 1;
+        }
+        if quotient == QUOTIENT_MAX {
+            return self.bits(value, 32);
+        }
+        let rest = if k == 0 { 0 } else { self.bits(value & ((1 << k) - 1), k)? };
+        // A quotient that the parameter cannot hold is lost at the upper end; no encoder writes it.
+        u32::try_from(u64::from(quotient) << k).map(|high| high | rest).map_err(|_| EntropyError::Range)
+    }
+}
+
+/// Appends bits to a buffer.
+#[derive(Debug)]
+pub struct BitWriter<'a> {
+    held: u64,
+    count: u32,
+    out: &'a mut Vec<u8>,
+}
+
+impl<'a> BitWriter<'a> {
+    /// Appends to `out`.
+    pub fn new(out: &'a mut Vec<u8>) -> Self {
+        Self { held: 0, count: 0, out }
+    }
+
+    /// Fills the last byte with zeros.
+    pub fn finish(self) {
+        let bytes = self.count.div_ceil(8) as usize;
+        self.out.extend_from_slice(&self.held.to_le_bytes()[..bytes]);
+    }
+}
+
+impl Bits for BitWriter<'_> {
+    #[inline]
+    fn bits(&mut self, value: u32, count: u32) -> Result<u32, EntropyError> {
+        debug_assert!(count == 32 || value >> count == 0, "a value fits its bits");
+        self.held |= u64::from(value) << self.count;
+        self.count += count;
+        if self.count >= 32 {
+            self.out.extend_from_slice(&(self.held as u32).to_le_bytes());
+            self.held >>= 32;
+            self.count -= 32;
+        }
+        Ok(value)
+    }
+}
+
+/// Takes bits from bytes that hold nothing else.
+#[derive(Debug)]
+pub struct BitReader<'a> {
+    held: u64,
+    count: u32,
+    bytes: &'a [u8],
+    taken: usize,
+}
+
+impl<'a> BitReader<'a> {
+    /// Starts at the first byte.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { held: 0, count: 0, bytes, taken: 0 }
+    }
+
+    /// Checks that less than a byte is left, and only zeros.
+    ///
+    /// # Errors
+    /// [`EntropyError::Trailing`] otherwise.
+    pub fn finish(self) -> Result<(), EntropyError> {
+        let unread = self.bytes.len() - self.taken + (self.count / 8) as usize;
+        if unread == 0 && self.held == 0 { Ok(()) } else { Err(EntropyError::Trailing) }
+    }
+}
+
+impl Bits for BitReader<'_> {
+    #[inline]
+    fn bits(&mut self, _: u32, count: u32) -> Result<u32, EntropyError> {
+        while self.count < count {
+            let byte = *self.bytes.get(self.taken).ok_or(EntropyError::Truncated)?;
+            self.held |= u64::from(byte) << self.count;
+            self.count += 8;
+            self.taken += 1;
+        }
+        let value = (self.held & ((1u64 << count) - 1)) as u32;
+        self.held >>= count;
+        self.count -= count;
+        Ok(value)
+    }
+}
