@@ -302,24 +302,24 @@ export class MsgpackWriter {
   private integer(value: number): void {
     if (value >= 0) {
       if (value < 0x80) this.byte(value);
-      else if (value < 0x100) this.view.setUint8(this.tag(0xcc, 1), value);
-      else if (value < 0x1_0000) this.view.setUint16(this.tag(0xcd, 2), value);
-      else if (value < 0x1_0000_0000) this.view.setUint32(this.tag(0xce, 4), value);
-      else this.view.setBigUint64(this.tag(0xcf, 8), BigInt(value));
+      else if (value < 0x100) this.fixed8(0xcc, value);
+      else if (value < 0x1_0000) this.fixed16(0xcd, value);
+      else if (value < 0x1_0000_0000) this.fixed32(0xce, value);
+      else this.fixed64(0xcf, BigInt(value));
     } else if (value >= -0x20) this.byte(value & 0xff);
-    else if (value >= -0x80) this.view.setInt8(this.tag(0xd0, 1), value);
-    else if (value >= -0x8000) this.view.setInt16(this.tag(0xd1, 2), value);
-    else if (value >= -0x8000_0000) this.view.setInt32(this.tag(0xd2, 4), value);
-    else this.view.setBigInt64(this.tag(0xd3, 8), BigInt(value));
+    else if (value >= -0x80) this.fixed8(0xd0, value);
+    else if (value >= -0x8000) this.fixed16(0xd1, value);
+    else if (value >= -0x8000_0000) this.fixed32(0xd2, value);
+    else this.fixed64(0xd3, BigInt(value));
   }
 
   private bigint(value: bigint): void {
     if (value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER)) {
       this.integer(Number(value));
     } else if (BigInt.asUintN(64, value) === value) {
-      this.view.setBigUint64(this.tag(0xcf, 8), value);
+      this.fixed64(0xcf, value);
     } else if (BigInt.asIntN(64, value) === value) {
-      this.view.setBigInt64(this.tag(0xd3, 8), value);
+      this.fixed64(0xd3, value);
     } else {
       throw new NowcastError("misuse", `${value} does not fit into 64 bits`);
     }
@@ -347,17 +347,37 @@ export class MsgpackWriter {
 
   private collection(count: number, fixed: number, tag16: number): void {
     if (count < 16) this.byte(fixed | count);
-    else if (count < 0x1_0000) this.view.setUint16(this.tag(tag16, 2), count);
-    else this.view.setUint32(this.tag(tag16 + 1, 4), count);
+    else if (count < 0x1_0000) this.fixed16(tag16, count);
+    else this.fixed32(tag16 + 1, count);
   }
 
   private head(length: number, tag8: number, tag16: number, tag32: number): void {
-    if (length < 0x100) this.view.setUint8(this.tag(tag8, 1), length);
-    else if (length < 0x1_0000) this.view.setUint16(this.tag(tag16, 2), length);
-    else this.view.setUint32(this.tag(tag32, 4), length);
+    if (length < 0x100) this.fixed8(tag8, length);
+    else if (length < 0x1_0000) this.fixed16(tag16, length);
+    else this.fixed32(tag32, length);
   }
 
-  /** Writes a tag and returns where its `length` bytes go. Evaluate before `this.view`: growing replaces it. */
+  private fixed8(tag: number, value: number): void {
+    const at = this.tag(tag, 1);
+    this.view.setUint8(at, value);
+  }
+
+  private fixed16(tag: number, value: number): void {
+    const at = this.tag(tag, 2);
+    this.view.setUint16(at, value);
+  }
+
+  private fixed32(tag: number, value: number): void {
+    const at = this.tag(tag, 4);
+    this.view.setUint32(at, value);
+  }
+
+  private fixed64(tag: number, value: bigint): void {
+    const at = this.tag(tag, 8);
+    this.view.setBigUint64(at, value);
+  }
+
+  /** Writes a tag and returns where its `length` bytes go. Call it before touching `view`, which growing replaces. */
   private tag(tag: number, length: number): number {
     const at = this.reserve(1 + length);
     this.bytes[at] = tag;

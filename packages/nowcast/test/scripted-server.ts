@@ -1,0 +1,67 @@
+import type { AddressInfo } from "node:net";
+import { type WebSocket, WebSocketServer } from "ws";
+
+/** A server that does what the real one must never do: it lies, breaks off, and says what a test tells it to. */
+export class ScriptedServer {
+  readonly requests: string[] = [];
+  readonly received: (string | Uint8Array)[] = [];
+  readonly clients: WebSocket[] = [];
+  private readonly server: WebSocketServer;
+
+  private constructor(server: WebSocketServer, greet: (client: WebSocket) => void) {
+    this.server = server;
+    server.on("connection", (client, request) => {
+      this.requests.push(request.url ?? "");
+      this.clients.push(client);
+      client.on("message", (data: Buffer, isBinary) => {
+        this.received.push(isBinary ? new Uint8Array(data) : data.toString());
+      });
+      client.on("error", () => {});
+      greet(client);
+    });
+  }
+
+  static async start(greet: (client: WebSocket) => void = greetPlainly): Promise<ScriptedServer> {
+    const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+    await new Promise((resolve) => server.once("listening", resolve));
+    return new ScriptedServer(server, greet);
+  }
+
+  get url(): string {
+    return `ws://127.0.0.1:${(this.server.address() as AddressInfo).port}/ws/test`;
+  }
+
+  /** The JSON messages of one type that have arrived. */
+  messages(type: string): Record<string, unknown>[] {
+    return this.received
+      .filter((data) => typeof data === "string")
+      .map((data) => JSON.parse(data) as Record<string, unknown>)
+      .filter((message) => message["type"] === type);
+  }
+
+  say(message: object): void {
+    for (const client of this.clients) client.send(JSON.stringify(message));
+  }
+
+  async stop(): Promise<void> {
+    for (const client of this.clients) client.terminate();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+export const WELCOME = {
+  type: "welcome",
+  protocol: 1,
+  id: 301,
+  room: "test",
+  stepHz: 60,
+  networkHz: 10,
+  tick: 100,
+};
+export const BLOCK = { id: 7, kind: "block", size: [1, 1, 1], color: 255, p: [0, 0.5, 0], r: [0, 0, 0] };
+export const AVATAR = { id: 301, kind: "avatar", name: "Ada", color: 255, p: [0, 0.9, 6], r: [0, 0, 0] };
+
+export function greetPlainly(client: WebSocket): void {
+  client.send(JSON.stringify(WELCOME));
+  client.send(JSON.stringify({ type: "spawn", entities: [BLOCK, AVATAR] }));
+}
