@@ -1,0 +1,141 @@
+//! What can go wrong, and whose fault it is.
+
+use std::fmt;
+
+/// A packet that cannot be read: the peer, or a carrier that claims to be checked, is at fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("malformed {field} at byte {offset}")]
+pub struct Malformed {
+    /// The field of `spec/SESSION.md` that cannot be read.
+    pub field: &'static str,
+    /// Where it begins in the packet.
+    pub offset: usize,
+}
+
+/// Why a session ended or never began (`spec/SESSION.md`, section 12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CloseCode(pub u32);
+
+impl CloseCode {
+    /// Nobody's fault: one side was done.
+    pub const DONE: Self = Self(0);
+    /// A packet could not be read.
+    pub const MALFORMED: Self = Self(1);
+    /// A negotiated limit was broken.
+    pub const LIMIT_EXCEEDED: Self = Self(2);
+    /// Another rule was broken.
+    pub const VIOLATION: Self = Self(3);
+    /// No answer, or no new carrier, within the stated time.
+    pub const GAVE_UP: Self = Self(4);
+    /// No common version.
+    pub const VERSION: Self = Self(5);
+    /// There is no such session to resume.
+    pub const UNKNOWN_SESSION: Self = Self(6);
+    /// The resuming peer does not know the token.
+    pub const WRONG_TOKEN: Self = Self(7);
+    /// The acceptor takes no more sessions.
+    pub const BUSY: Self = Self(8);
+    /// The initiator may not enter.
+    pub const UNAUTHORISED: Self = Self(9);
+    /// The acceptor shuts down.
+    pub const GOING_AWAY: Self = Self(10);
+    /// The first code that applications may give a meaning to.
+    pub const APPLICATION: Self = Self(64);
+
+    /// The name in the specification, if it has one.
+    pub fn name(self) -> Option<&'static str> {
+        const NAMES: [&str; 11] = [
+            "done",
+            "malformed",
+            "limit_exceeded",
+            "violation",
+            "gave_up",
+            "version",
+            "unknown_session",
+            "wrong_token",
+            "busy",
+            "unauthorised",
+            "going_away",
+        ];
+        NAMES.get(self.0 as usize).copied()
+    }
+}
+
+impl fmt::Display for CloseCode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => formatter.write_str(name),
+            None => write!(formatter, "code {}", self.0),
+        }
+    }
+}
+
+/// Which side ended the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClosedBy {
+    /// This side, by its own will or because the peer broke a rule.
+    Us,
+    /// The peer said so.
+    Peer,
+    /// Nobody answered in time.
+    Silence,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("session closed by {by:?}: {code}: {reason}")]
+pub struct Closed {
+    /// Named in the specification, or the application's own.
+    pub code: CloseCode,
+    /// For people.
+    pub reason: String,
+    /// Which side ended it.
+    pub by: ClosedBy,
+}
+
+/// The peer broke a rule: the session closes with this code and reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) code: CloseCode,
+    pub(crate) reason: &'static str,
+}
+
+impl Broken {
+    pub(crate) fn limit(reason: &'static str) -> Self {
+        Self { code: CloseCode::LIMIT_EXCEEDED, reason }
+    }
+
+    pub(crate) fn violation(reason: &'static str) -> Self {
+        Self { code: CloseCode::VIOLATION, reason }
+    }
+}
+
+/// A call that could not be carried out: the caller is at fault, or must wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The lane holds as many entries or bytes as it may; put again after the peer has taken some.
+    #[error("the lane is full")]
+    Full,
+    /// The message is larger than the peer accepts.
+    #[error("message of {bytes} bytes; at most {bytes_max} are accepted")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        bytes_max: usize,
+    },
+    /// There is no such lane.
+    #[error("no lane {lane}; there are {lanes}")]
+    NoLane {
+        /// The lane named.
+        lane: u8,
+        /// How many there are.
+        lanes: u8,
+    },
+    /// Keys are greater than 0; key 0 stands for events.
+    #[error("key 0 is kept for events")]
+    KeyZero,
+    /// The session is closed.
+    #[error("the session is closed")]
+    Closed,
+}

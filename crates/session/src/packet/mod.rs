@@ -1,0 +1,108 @@
+//! Packets, byte by byte (`spec/SESSION.md`, sections 2 to 7). Nothing here has a state or knows what a packet does.
+
+mod ack;
+mod crc;
+mod frame;
+mod handshake;
+mod reader;
+
+pub use ack::{Ack, RANGES_MAX, REMEMBERED, Ranges, unfold_number};
+pub(crate) use ack::{Arrival, Received};
+pub use crc::{crc32c, open, seal};
+pub use frame::{EventHead, EventKind, Frame, Part, StateHead, States, write};
+pub(crate) use handshake::{HELLO, REFUSE, WELCOME};
+pub use handshake::{HELLO_BYTES_MIN, Hello, Refuse, Resume, VERSION, Welcome};
+pub use reader::{Reader, put_bytes, put_varint, varint_length};
+
+use crate::error::Malformed;
+
+const FLAG_ACK: u8 = 0x01;
+const FLAG_RANGES: u8 = 0x02;
+/// Flags, number and time of a data packet.
+pub const HEADER_BYTES: usize = 6;
+
+/// Any packet, read and checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Packet<'a> {
+    /// Frames for an open session.
+    Data(Data<'a>),
+    /// Asks for a session.
+    Hello(Hello),
+    /// Grants it.
+    Welcome(Box<Welcome>),
+    /// Refuses it.
+    Refuse(Refuse),
+}
+
+impl<'a> Packet<'a> {
+    /// Reads a packet without its checksum.
+    pub fn read(packet: &'a [u8]) -> Result<Self, Malformed> {
+        match packet.first() {
+            None => Err(Malformed { field: "type", offset: 0 }),
+            Some(0x00..=0x7F) => Data::read(packet).map(Packet::Data),
+            Some(&HELLO) => Hello::read(packet).map(Packet::Hello),
+            Some(&WELCOME) => Welcome::read(packet).map(|welcome| Packet::Welcome(Box::new(welcome))),
+            Some(&REFUSE) => Refuse::read(packet).map(Packet::Refuse),
+            Some(_) => Err(Malformed { field: "type", offset: 0 }),
+        }
+    }
+}
+
+/// A data packet; every frame was checked, none has taken effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Data<'a> {
+    /// Packet number modulo 2^16.
+    pub number_low: u16,
+    /// When it left, in 16 µs units modulo 2^24.
+    pub time: u32,
+    /// What the peer has received.
+    pub ack: Option<Ack<'a>>,
+    frames: &'a [u8],
+}
+
+impl<'a> Data<'a> {
+    /// Reads and checks a data packet as a whole.
+    pub fn read(packet: &'a [u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(packet);
+        let flags = reader.u8("flags")?;
+        let bare_ranges = flags & FLAG_RANGES != 0 && flags & FLAG_ACK == 0;
+        if flags & !(FLAG_ACK | FLAG_RANGES) != 0 || bare_ranges {
+            return Err(Malformed { field: "flags", offset: 0 });
+        }
+        let number_low = reader.u16("number")?;
+        let time = reader.u24("time")?;
+        let ack = match flags & FLAG_ACK {
+            0 => None,
+            _ => Some(Ack::read(&mut reader, flags & FLAG_RANGES != 0)?),
+        };
+        let frames = reader.rest();
+        while !reader.is_empty() {
+            Frame::read(&mut reader)?;
+        }
+        Ok(Self { number_low, time, ack, frames })
+    }
+
+    /// The frames, in the order of the packet.
+    pub fn frames(&self) -> impl Iterator<Item = Frame<'a>> + use<'a> {
+        let mut reader = Reader::new(self.frames);
+        std::iter::from_fn(move || if reader.is_empty() { None } else { Frame::read(&mut reader).ok() })
+    }
+}
+
+/// Appends the header of a data packet, with an acknowledgement of what was `received` if there is a `delay`.
+pub(crate) fn write_header(
+    out: &mut Vec<u8>,
+    number: u64,
+    time: u32,
+    received: &Received,
+    ack_delay: Option<u64>,
+) {
+    let flags_at = out.len();
+    out.push(0);
+    out.extend_from_slice(&(number as u16).to_le_bytes());
+    out.extend_from_slice(&time.to_le_bytes()[..3]);
+    if let Some(delay) = ack_delay {
+        let has_ranges = received.write(delay, out);
+        out[flags_at] = if has_ranges { FLAG_ACK | FLAG_RANGES } else { FLAG_ACK };
+    }
+}
