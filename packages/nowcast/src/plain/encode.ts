@@ -21,8 +21,8 @@ export function encodeClientMessage(
 export function packInput(input: Input): Uint8Array<ArrayBuffer> {
   const view = new DataView(new ArrayBuffer(INPUT_BYTES));
   view.setUint16(0, INPUT_TYPE, true);
-  view.setInt8(2, Math.round(input.forward * 127));
-  view.setInt8(3, Math.round(input.right * 127));
+  view.setInt8(2, round(input.forward * 127));
+  view.setInt8(3, round(input.right * 127));
   view.setUint16(4, packAngle16(input.yaw), true);
   view.setUint8(6, (input.run ? RUN_BIT : 0) | (input.jump ? JUMP_BIT : 0));
   return new Uint8Array(view.buffer);
@@ -30,6 +30,11 @@ export function packInput(input: Input): Uint8Array<ArrayBuffer> {
 
 /** round(angle / 2π · 2¹⁶) mod 2¹⁶, also for negative angles. */
 export function packAngle16(angle: number): number {
-  const steps = Math.round((angle / (Math.PI * 2)) * 65_536) % 65_536;
+  const steps = round((angle / (Math.PI * 2)) * 65_536) % 65_536;
   return steps < 0 ? steps + 65_536 : steps;
+}
+
+/** Halves away from zero, so that left and right are alike; `Math.round` takes them up. */
+function round(value: number): number {
+  return Math.sign(value) * Math.round(Math.abs(value));
 }
