@@ -52,12 +52,7 @@ impl Avatar {
     /// What may wait for one step; a client is limited to 20 actions a second long before it reaches this.
     pub(crate) const ACTIONS_MAX: usize = 64;
 
-    pub(crate) fn new(
-        id: EntityId,
-        name: String,
-        position: Vector,
-        physics: &mut Physics,
-    ) -> Avatar {
+    pub(crate) fn new(id: EntityId, name: String, position: Vector, physics: &mut Physics) -> Avatar {
         let half_height = AVATAR_HEIGHT / 2.0 - AVATAR_RADIUS;
         Avatar {
             id,
@@ -80,11 +75,8 @@ impl Avatar {
             return;
         }
         let ground = self.ground(physics, wish);
-        self.steps_since_ground = if ground.is_some() {
-            0
-        } else {
-            self.steps_since_ground.saturating_add(1)
-        };
+        self.steps_since_ground =
+            if ground.is_some() { 0 } else { self.steps_since_ground.saturating_add(1) };
         self.steps_since_jump = self.steps_since_jump.saturating_add(1);
 
         let gravity = physics.gravity();
@@ -125,12 +117,7 @@ impl Avatar {
                 controls -= ahead * onward * (1.0 - hold.room_ahead(self, physics));
             }
         }
-        controls
-            * if self.input.run {
-                RUN_SPEED
-            } else {
-                WALK_SPEED
-            }
+        controls * if self.input.run { RUN_SPEED } else { WALK_SPEED }
     }
 
     /// The normal of the ground under the feet: of several walkable surfaces the one that climbs most in the wished
@@ -152,11 +139,7 @@ impl Avatar {
 fn walk(velocity: Vector, wish: Vector, normal: Vector, gravity: Vector) -> Vector {
     let speed = wish.length();
     let along = tangent(wish, normal);
-    let along = if speed > 0.0 {
-        along * (speed / along.length().max(1e-3))
-    } else {
-        along
-    };
+    let along = if speed > 0.0 { along * (speed / along.length().max(1e-3)) } else { along };
     // The solver adds gravity after this; its part along the slope is taken away beforehand.
     let target = along - tangent(gravity, normal) * STEP_SECONDS;
     let change = tangent(target - velocity, normal);
@@ -179,15 +162,11 @@ fn tangent(vector: Vector, normal: Vector) -> Vector {
 /// `vector`, made no longer than `length_max`.
 pub(crate) fn shortened(vector: Vector, length_max: f32) -> Vector {
     let length = vector.length();
-    if length > length_max {
-        vector * (length_max / length)
-    } else {
-        vector
-    }
+    if length > length_max { vector * (length_max / length) } else { vector }
 }
 
 /// Clothes that stand out against the ground and from each other.
 const COLORS: [u32; 12] = [
-    0xe4572e, 0x2e86ab, 0xf2b134, 0x43a047, 0x8e5aa8, 0xef6f94, 0x17a398, 0xc0573b, 0x5c6bc0,
-    0xa3b536, 0xd4508a, 0x3f7cac,
+    0xe4572e, 0x2e86ab, 0xf2b134, 0x43a047, 0x8e5aa8, 0xef6f94, 0x17a398, 0xc0573b, 0x5c6bc0, 0xa3b536,
+    0xd4508a, 0x3f7cac,
 ];

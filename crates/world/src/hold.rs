@@ -30,7 +30,7 @@ const SLIP_STEPS: u32 = STEP_HZ / 2;
 /// Speed of a light block thrown at full power.
 const THROW_SPEED: f32 = 15.0;
 /// Up to this mass a block flies at full speed; a heavier one gets the same energy.
-const THROW_MASS: f32 = 14.0;
+const THROW_MASS: f32 = 10.0;
 
 /// One that can be carried.
 pub(crate) struct Block {
@@ -75,10 +75,7 @@ pub(crate) fn find(
 ) -> Option<usize> {
     let chest = physics.get(avatar.body).translation();
     let ahead = facing(avatar.input.yaw);
-    let candidates = blocks
-        .iter()
-        .enumerate()
-        .filter(|(_, block)| block.holder.is_none());
+    let candidates = blocks.iter().enumerate().filter(|(_, block)| block.holder.is_none());
     let reachable = candidates.filter_map(|(index, block)| {
         let centre = physics.get(block.body).translation();
         // A cheap test first: most blocks are far away.
@@ -100,9 +97,7 @@ pub(crate) fn find(
             None => in_front.then_some((distance, index)),
         }
     });
-    reachable
-        .min_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, index)| index)
+    reachable.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, index)| index)
 }
 
 /// Takes a block into the hands.
@@ -138,11 +133,7 @@ pub(crate) fn carry(avatar: &mut Avatar, physics: &mut Physics) -> bool {
 
     let block = physics.get_mut(hold.body);
     let away = place - block.translation();
-    hold.slipping_steps = if away.length() > SLIP_DISTANCE {
-        hold.slipping_steps + 1
-    } else {
-        0
-    };
+    hold.slipping_steps = if away.length() > SLIP_DISTANCE { hold.slipping_steps + 1 } else { 0 };
     if hold.slipping_steps > SLIP_STEPS {
         return false;
     }
@@ -150,23 +141,15 @@ pub(crate) fn carry(avatar: &mut Avatar, physics: &mut Physics) -> bool {
     let acceleration = (CARRY_FORCE / block.mass().max(0.1)).min(CARRY_ACCELERATION_MAX);
     let velocity = block.linvel();
     let change = shortened(wanted - velocity, acceleration * STEP_SECONDS);
-    let spin = shortened(
-        turn_between(*block.rotation(), yaw_rotation(yaw) * hold.grip) * 12.0,
-        CARRY_SPIN_MAX,
-    );
+    let spin =
+        shortened(turn_between(*block.rotation(), yaw_rotation(yaw) * hold.grip) * 12.0, CARRY_SPIN_MAX);
     block.set_linvel(velocity + change, true);
     block.set_angvel(spin, true);
     true
 }
 
 /// Lets go. With a power of 0 the block falls where it is, otherwise it flies.
-pub(crate) fn release(
-    avatar: &mut Avatar,
-    block: &mut Block,
-    power: f32,
-    pitch: f32,
-    physics: &mut Physics,
-) {
+pub(crate) fn release(avatar: &mut Avatar, block: &mut Block, power: f32, pitch: f32, physics: &mut Physics) {
     avatar.hold = None;
     block.holder = None;
     block.passing = Some(avatar.id);
@@ -177,10 +160,7 @@ pub(crate) fn release(
     let speed = THROW_SPEED * power * (THROW_MASS / body.mass().max(THROW_MASS)).sqrt();
     body.set_gravity_scale(1.0, true);
     body.set_linvel(carrier_velocity + direction * speed, true);
-    body.set_angvel(
-        facing(avatar.input.yaw).cross(Vector::Y) * (-3.0 * power),
-        true,
-    );
+    body.set_angvel(facing(avatar.input.yaw).cross(Vector::Y) * (-3.0 * power), true);
 }
 
 /// The turn of a right angle or a multiple of it that is nearest to `rotation`: people carry things straight.
@@ -188,8 +168,7 @@ fn nearest_upright(rotation: Rotation) -> Rotation {
     let [x, y, _] = [Vector::X, Vector::Y, Vector::Z].map(|axis| (rotation * axis).to_array());
     let largest = |v: [f32; 3], except: Option<usize>| {
         let axes = (0..3).filter(|axis| Some(*axis) != except);
-        axes.max_by(|a, b| v[*a].abs().total_cmp(&v[*b].abs()))
-            .unwrap_or(0)
+        axes.max_by(|a, b| v[*a].abs().total_cmp(&v[*b].abs())).unwrap_or(0)
     };
     let unit = |axis: usize, v: [f32; 3]| {
         let mut unit = [0.0; 3];
@@ -218,12 +197,7 @@ mod tests {
         let crooked = Rotation::from_rotation_y(0.4) * Rotation::from_rotation_x(1.3);
         let straight = nearest_upright(crooked);
         let columns = Matrix::from_quat(straight).to_cols_array();
-        assert!(
-            columns
-                .iter()
-                .all(|v| v.abs() < 1e-5 || (v.abs() - 1.0).abs() < 1e-5),
-            "{columns:?}"
-        );
+        assert!(columns.iter().all(|v| v.abs() < 1e-5 || (v.abs() - 1.0).abs() < 1e-5), "{columns:?}");
         assert!(turn_between(crooked, straight).length() < 1.0);
     }
 }

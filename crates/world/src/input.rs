@@ -28,27 +28,14 @@ pub struct Input {
 
 impl Input {
     /// Checks what came from outside. `yaw` may be any finite angle and is brought into −π..π.
-    pub fn new(
-        forward: f32,
-        right: f32,
-        yaw: f32,
-        run: bool,
-        jump: bool,
-    ) -> Result<Input, InputError> {
+    pub fn new(forward: f32, right: f32, yaw: f32, run: bool, jump: bool) -> Result<Input, InputError> {
         let control = |field, value: f32| {
-            within(field, value, -1.0 - CONTROL_SLACK, 1.0 + CONTROL_SLACK)
-                .map(|v| v.clamp(-1.0, 1.0))
+            within(field, value, -1.0 - CONTROL_SLACK, 1.0 + CONTROL_SLACK).map(|v| v.clamp(-1.0, 1.0))
         };
         let forward = control("forward", forward)?;
         let right = control("right", right)?;
         let yaw = wrap_angle(within("yaw", yaw, f32::MIN, f32::MAX)?);
-        Ok(Input {
-            forward,
-            right,
-            yaw,
-            run,
-            jump,
-        })
+        Ok(Input { forward, right, yaw, run, jump })
     }
 
     /// The same checks for a value that was built by hand.
@@ -97,9 +84,7 @@ impl Action {
 
     /// Says something.
     pub fn chat(text: &str) -> Action {
-        Action::Chat {
-            text: text::sanitize(text, CHAT_CHARS_MAX),
-        }
+        Action::Chat { text: text::sanitize(text, CHAT_CHARS_MAX) }
     }
 
     /// Checks numbers and shortens text to what the world would keep of it.
@@ -111,9 +96,7 @@ impl Action {
                 pitch: within("pitch", pitch, -1.5, 1.5)?,
             },
             Action::Chat { text } => Action::chat(&text),
-            Action::Rename { name } => Action::Rename {
-                name: text::sanitize(&name, NAME_CHARS_MAX),
-            },
+            Action::Rename { name } => Action::Rename { name: text::sanitize(&name, NAME_CHARS_MAX) },
         })
     }
 }
@@ -157,12 +140,7 @@ fn within(field: &'static str, value: f32, min: f32, max: f32) -> Result<f32, In
         return Err(InputError::NotFinite { field });
     }
     if value < min || value > max {
-        return Err(InputError::OutOfBounds {
-            field,
-            value,
-            min,
-            max,
-        });
+        return Err(InputError::OutOfBounds { field, value, min, max });
     }
     Ok(value)
 }
@@ -194,10 +172,7 @@ mod tests {
                 Input::new(0.0, bad, 0.0, false, false),
                 Err(InputError::NotFinite { field: "right" })
             );
-            assert_eq!(
-                Input::new(0.0, 0.0, bad, false, false),
-                Err(InputError::NotFinite { field: "yaw" })
-            );
+            assert_eq!(Input::new(0.0, 0.0, bad, false, false), Err(InputError::NotFinite { field: "yaw" }));
             assert!(Action::throw(bad, 0.0).is_err() && Action::throw(0.0, bad).is_err());
         }
         let error = Input::new(1.5, 0.0, 0.0, false, false).unwrap_err();
@@ -210,12 +185,6 @@ mod tests {
         let input = Input::new(1.0004, -1.0004, 7.0, true, true).unwrap();
         assert_eq!((input.forward, input.right), (1.0, -1.0));
         assert!((input.yaw - (7.0 - std::f32::consts::TAU)).abs() < 1e-6);
-        assert!(
-            Input::new(0.0, 0.0, f32::MAX, false, false)
-                .unwrap()
-                .yaw
-                .abs()
-                <= std::f32::consts::PI
-        );
+        assert!(Input::new(0.0, 0.0, f32::MAX, false, false).unwrap().yaw.abs() <= std::f32::consts::PI);
     }
 }

@@ -49,11 +49,7 @@ impl Plan {
             totems(&mut plan);
             dominoes(&mut plan);
             toys(&mut plan);
-            assert_eq!(
-                plan.blocks.len(),
-                PLAYGROUND_BLOCKS,
-                "the plan of the playground lost count"
-            );
+            assert_eq!(plan.blocks.len(), PLAYGROUND_BLOCKS, "the plan of the playground lost count");
         }
         plan.tint(seed);
         plan
@@ -61,21 +57,13 @@ impl Plan {
 
     fn solid(&mut self, centre: [f32; 3], size: [f32; 3], color: u32) {
         let pose = Pose::from_translation(Vector::from_array(centre));
-        self.statics.push(Planned {
-            pose,
-            size: Vector::from_array(size),
-            color,
-        });
+        self.statics.push(Planned { pose, size: Vector::from_array(size), color });
     }
 
     /// A block that stands on `foot`, the middle of its lower side.
     fn block(&mut self, foot: Vector, yaw: f32, size: [f32; 3], color: u32) {
         let pose = Pose::from_parts(foot + Vector::Y * (size[1] / 2.0), yaw_rotation(yaw));
-        self.blocks.push(Planned {
-            pose,
-            size: Vector::from_array(size),
-            color,
-        });
+        self.blocks.push(Planned { pose, size: Vector::from_array(size), color });
     }
 
     /// Makes every block a little lighter or darker than its neighbours, as real bricks are.
@@ -83,9 +71,8 @@ impl Plan {
         let mut random = Random::new(seed);
         for block in &mut self.blocks {
             let light = 1.0 + 0.07 * random.signed();
-            let channel = |shift: u32| {
-                (((block.color >> shift & 0xff) as f32 * light) as u32).min(255) << shift
-            };
+            let channel =
+                |shift: u32| (((block.color >> shift & 0xff) as f32 * light) as u32).min(255) << shift;
             block.color = channel(16) | channel(8) | channel(0);
         }
     }
@@ -109,13 +96,7 @@ fn terrace(plan: &mut Plan) {
     plan.solid([-19.0, 0.75, 5.0], [9.0, 1.5, 9.0], STONE);
     plan.solid([-21.0, 2.25, 2.5], [5.0, 1.5, 4.0], STONE_DARK);
     ramp(plan, [-14.5, 1.5, 6.5], 0.0, [4.2, 1.5], 3.5);
-    ramp(
-        plan,
-        [-20.5, 3.0, 4.5],
-        std::f32::consts::FRAC_PI_2 * 3.0,
-        [2.6, 1.5],
-        2.4,
-    );
+    ramp(plan, [-20.5, 3.0, 4.5], std::f32::consts::FRAC_PI_2 * 3.0, [2.6, 1.5], 2.4);
     for step in 0..10 {
         let top = 1.5 - 0.15 * step as f32;
         let z = 9.5 + 0.2 + 0.4 * step as f32;
@@ -129,14 +110,9 @@ fn ramp(plan: &mut Plan, upper_edge: [f32; 3], yaw: f32, [run, rise]: [f32; 2], 
     let length = (run * run + rise * rise).sqrt();
     let (sin, cos) = libm::sincosf(-libm::atan2f(rise, run) / 2.0);
     let rotation = yaw_rotation(yaw) * Rotation::from_xyzw(0.0, 0.0, sin, cos);
-    let centre = Vector::from_array(upper_edge)
-        + rotation * Vector::new(length / 2.0, -THICKNESS / 2.0, 0.0);
+    let centre = Vector::from_array(upper_edge) + rotation * Vector::new(length / 2.0, -THICKNESS / 2.0, 0.0);
     let size = Vector::new(length, THICKNESS, width);
-    plan.statics.push(Planned {
-        pose: Pose::from_parts(centre, rotation),
-        size,
-        color: SAND,
-    });
+    plan.statics.push(Planned { pose: Pose::from_parts(centre, rotation), size, color: SAND });
 }
 
 /// Low walls around the garden, with gaps through which one may well fall off.
@@ -185,16 +161,7 @@ fn brick_wall(plan: &mut Plan, foot: [f32; 3], yaw: f32) {
             let x = (index as f32 - (bricks as f32 - 1.0) / 2.0) * (brick[0] + 0.01);
             let along = yaw_rotation(yaw) * Vector::new(x, 0.0, 0.0);
             let at = Vector::from_array(foot) + along + Vector::Y * (course as f32 * brick[1]);
-            plan.block(
-                at,
-                yaw,
-                brick,
-                if (course + index) % 3 == 0 {
-                    TERRACOTTA
-                } else {
-                    BRICK
-                },
-            );
+            plan.block(at, yaw, brick, if (course + index) % 3 == 0 { TERRACOTTA } else { BRICK });
         }
     }
 }
@@ -204,11 +171,9 @@ fn round_tower(plan: &mut Plan, foot: [f32; 3]) {
     const BRICKS: usize = 10;
     for ring in 0..7 {
         for index in 0..BRICKS {
-            let angle =
-                std::f32::consts::TAU * (index as f32 + 0.5 * (ring % 2) as f32) / BRICKS as f32;
+            let angle = std::f32::consts::TAU * (index as f32 + 0.5 * (ring % 2) as f32) / BRICKS as f32;
             let (sin, cos) = libm::sincosf(angle);
-            let at =
-                Vector::from_array(foot) + Vector::new(sin * 1.5, ring as f32 * 0.45, cos * 1.5);
+            let at = Vector::from_array(foot) + Vector::new(sin * 1.5, ring as f32 * 0.45, cos * 1.5);
             plan.block(at, angle, [0.82, 0.45, 0.4], [CREAM, SAND][ring % 2]);
         }
     }
@@ -230,11 +195,7 @@ fn stone_circle(plan: &mut Plan, centre: [f32; 3]) {
 /// Ten layers of three bars, each across the one below.
 fn lattice_tower(plan: &mut Plan, foot: [f32; 3]) {
     for layer in 0..10 {
-        let yaw = if layer % 2 == 0 {
-            0.0
-        } else {
-            std::f32::consts::FRAC_PI_2
-        };
+        let yaw = if layer % 2 == 0 { 0.0 } else { std::f32::consts::FRAC_PI_2 };
         for bar in -1..=1 {
             let aside = yaw_rotation(yaw) * Vector::new(0.0, 0.0, bar as f32 * 0.42);
             let at = Vector::from_array(foot) + aside + Vector::Y * (layer as f32 * 0.4);
@@ -243,29 +204,21 @@ fn lattice_tower(plan: &mut Plan, foot: [f32; 3]) {
     }
 }
 
-/// Four piles of five, from wide to narrow.
+/// Four slender piles of five, made to be run into.
 fn totems(plan: &mut Plan) {
-    for (corner, [x, z]) in [[-5.5, -9.5], [5.5, -9.5], [-5.5, 3.0], [5.5, 3.0]]
-        .into_iter()
-        .enumerate()
-    {
+    for (corner, [x, z]) in [[-5.5, -9.5], [5.5, -9.5], [-5.5, 3.0], [5.5, 3.0]].into_iter().enumerate() {
         let mut top = 0.0;
-        for (index, edge) in [1.1, 0.9, 0.72, 0.55, 0.4].into_iter().enumerate() {
+        for (index, edge) in [0.75, 0.68, 0.6, 0.5, 0.42].into_iter().enumerate() {
             let color = [NAVY, TEAL, MINT, OCHRE, ROSE][(index + corner) % 5];
-            plan.block(
-                Vector::new(x, top, z),
-                0.35 * index as f32,
-                [edge, edge, edge],
-                color,
-            );
+            plan.block(Vector::new(x, top, z), 0.35 * index as f32, [edge, edge, edge], color);
             top += edge;
         }
     }
 }
 
-/// A row of 45 in a long wave. The first one stands a little apart, waiting for somebody.
+/// A row of 45 in a long wave.
 fn dominoes(plan: &mut Plan) {
-    let path = |t: f32| Vector::new(15.5 + 4.0 * libm::sinf(t * 0.33), 0.0, 9.0 - 0.47 * t);
+    let path = |t: f32| Vector::new(15.5 + 2.4 * libm::sinf(t * 0.14), 0.0, 9.0 - 0.45 * t);
     for index in 0..45 {
         let t = index as f32;
         let along = path(t + 0.5) - path(t - 0.5);
@@ -278,24 +231,15 @@ fn dominoes(plan: &mut Plan) {
 /// Small things to carry and throw: two little piles, one on the terrace, and a few left lying about.
 fn toys(plan: &mut Plan) {
     for [x, y, z] in [[-3.0, 0.0, 7.0], [-21.0, 3.0, 2.0]] {
-        for (index, [across, up]) in [
-            [-1.0, 0.0],
-            [0.0, 0.0],
-            [1.0, 0.0],
-            [-0.5, 1.0],
-            [0.5, 1.0],
-            [0.0, 2.0],
-        ]
-        .into_iter()
-        .enumerate()
+        for (index, [across, up]) in
+            [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0], [-0.5, 1.0], [0.5, 1.0], [0.0, 2.0]].into_iter().enumerate()
         {
             let at = Vector::new(x + across * 0.45, y + up * 0.42, z);
             plan.block(at, 0.0, [0.42, 0.42, 0.42], [ROSE, OCHRE, MINT][index % 3]);
         }
     }
-    for (index, [x, z]) in [[2.2, 8.4], [3.1, 7.2], [1.0, 6.6], [-0.6, 9.0], [4.4, 8.8]]
-        .into_iter()
-        .enumerate()
+    for (index, [x, z]) in
+        [[2.2, 8.4], [3.1, 7.2], [1.0, 6.6], [-0.6, 9.0], [4.4, 8.8]].into_iter().enumerate()
     {
         let color = [TERRACOTTA, TEAL, CREAM, NAVY, OCHRE][index];
         plan.block(Vector::new(x, 0.0, z), index as f32, [0.5, 0.5, 0.5], color);

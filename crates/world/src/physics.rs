@@ -11,8 +11,8 @@ use crate::pose::Pose as PublicPose;
 /// Nothing moves faster, so nothing tunnels through the ground: one step at this speed is less than its thickness.
 const SPEED_MAX: f32 = 40.0;
 
-/// A block of half a metre weighs 11 kg: light enough to throw, heavy enough to knock over its neighbours.
-const BLOCK_DENSITY: f32 = 90.0;
+/// A block of half a metre weighs 7.5 kg: light enough to throw, heavy enough to knock over its neighbours.
+const BLOCK_DENSITY: f32 = 60.0;
 
 /// The handles of one entity's body.
 #[derive(Clone, Copy)]
@@ -45,9 +45,7 @@ impl Physics {
     pub(crate) fn add_static(&mut self, id: EntityId, pose: Pose, size: Vector) {
         let body = RigidBodyBuilder::fixed().pose(pose);
         let half = size / 2.0;
-        let collider = ColliderBuilder::cuboid(half.x, half.y, half.z)
-            .friction(0.8)
-            .user_data(tag(id, None));
+        let collider = ColliderBuilder::cuboid(half.x, half.y, half.z).friction(1.0).user_data(tag(id, None));
         self.world.insert(body, collider);
     }
 
@@ -56,7 +54,7 @@ impl Physics {
         let half = size / 2.0;
         let collider = ColliderBuilder::cuboid(half.x, half.y, half.z)
             .density(BLOCK_DENSITY)
-            .friction(0.7)
+            .friction(0.8)
             .active_hooks(ActiveHooks::FILTER_CONTACT_PAIRS)
             .user_data(tag(id, None));
         let (body, collider) = self.world.insert(body, collider);
@@ -71,9 +69,7 @@ impl Physics {
         radius: f32,
         mass: f32,
     ) -> Body {
-        let body = RigidBodyBuilder::dynamic()
-            .translation(position)
-            .lock_rotations();
+        let body = RigidBodyBuilder::dynamic().translation(position).lock_rotations();
         let collider = ColliderBuilder::capsule_y(half_height, radius)
             .mass(mass)
             .friction(0.0)
@@ -114,36 +110,21 @@ impl Physics {
 
     /// The surfaces that a body touches: the normal toward the body, and how far it still is (negative inside).
     pub(crate) fn contacts(&self, body: Body) -> impl Iterator<Item = (Vector, f32)> {
-        self.world
-            .narrow_phase
-            .contact_pairs_with(body.collider)
-            .flat_map(move |pair| {
-                let sign = if pair.collider1 == body.collider {
-                    -1.0
-                } else {
-                    1.0
-                };
-                pair.manifolds()
-                    .iter()
-                    .filter(|manifold| !manifold.data.solver_contacts.is_empty())
-                    .filter_map(move |manifold| {
-                        let nearest = manifold
-                            .points
-                            .iter()
-                            .map(|point| point.dist)
-                            .min_by(f32::total_cmp)?;
-                        Some((manifold.data.normal * sign, nearest))
-                    })
-            })
+        self.world.narrow_phase.contact_pairs_with(body.collider).flat_map(move |pair| {
+            let sign = if pair.collider1 == body.collider { -1.0 } else { 1.0 };
+            pair.manifolds().iter().filter(|manifold| !manifold.data.solver_contacts.is_empty()).filter_map(
+                move |manifold| {
+                    let nearest = manifold.points.iter().map(|point| point.dist).min_by(f32::total_cmp)?;
+                    Some((manifold.data.normal * sign, nearest))
+                },
+            )
+        })
     }
 
     /// The point of a body's surface that is nearest to `from` (`from` itself when it is inside).
     pub(crate) fn nearest_point(&self, body: Body, from: Vector) -> Vector {
         let collider = &self.world.colliders[body.collider];
-        collider
-            .shape()
-            .project_point(collider.position(), from, true)
-            .point
+        collider.shape().project_point(collider.position(), from, true).point
     }
 
     /// Whether a static stands between two points.
@@ -154,18 +135,13 @@ impl Physics {
             &self.world.colliders,
             QueryFilter::only_fixed(),
         );
-        queries
-            .cast_ray(&Ray::new(from, to - from), 0.99, true)
-            .is_some()
+        queries.cast_ray(&Ray::new(from, to - from), 0.99, true).is_some()
     }
 
     /// Whether two bodies overlap or nearly touch.
     pub(crate) fn are_close(&self, a: Body, b: Body) -> bool {
         const MARGIN: f32 = 0.02;
-        let (a, b) = (
-            &self.world.colliders[a.collider],
-            &self.world.colliders[b.collider],
-        );
+        let (a, b) = (&self.world.colliders[a.collider], &self.world.colliders[b.collider]);
         rapier3d::parry::query::distance(a.position(), a.shape(), b.position(), b.shape())
             .is_ok_and(|apart| apart.distance < MARGIN)
     }
@@ -215,8 +191,5 @@ pub(crate) fn facing(yaw: f32) -> Vector {
 }
 
 pub(crate) fn public_pose(pose: &Pose) -> PublicPose {
-    PublicPose {
-        position: pose.translation.to_array(),
-        rotation: pose.rotation.to_array(),
-    }
+    PublicPose { position: pose.translation.to_array(), rotation: pose.rotation.to_array() }
 }

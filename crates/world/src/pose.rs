@@ -63,11 +63,7 @@ mod tests {
     #[test]
     fn looking_straight_up_has_a_defined_answer() {
         let half = std::f32::consts::FRAC_1_SQRT_2;
-        let euler = Pose {
-            position: [0.0; 3],
-            rotation: [0.0, half, 0.0, half],
-        }
-        .euler_xyz();
+        let euler = Pose { position: [0.0; 3], rotation: [0.0, half, 0.0, half] }.euler_xyz();
         assert!((euler[1] - std::f32::consts::FRAC_PI_2).abs() < 1e-3 && euler[2].abs() < 1e-3);
     }
 }

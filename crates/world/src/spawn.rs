@@ -24,15 +24,10 @@ pub(crate) fn free_spot<'a>(
         let clear_of = |centre: Vector, half_height: f32, radius: f32| {
             let away = centre - *spot;
             away.y.abs() > AVATAR_HEIGHT / 2.0 + half_height
-                || away.x * away.x + away.z * away.z
-                    > (AVATAR_RADIUS + radius) * (AVATAR_RADIUS + radius)
+                || away.x * away.x + away.z * away.z > (AVATAR_RADIUS + radius) * (AVATAR_RADIUS + radius)
         };
         avatars.clone().all(|other| {
-            clear_of(
-                physics.get(other.body).translation(),
-                AVATAR_HEIGHT / 2.0,
-                AVATAR_RADIUS + 0.1,
-            )
+            clear_of(physics.get(other.body).translation(), AVATAR_HEIGHT / 2.0, AVATAR_RADIUS + 0.1)
         }) && blocks.iter().all(|block| {
             let radius = block.size.length() / 2.0;
             clear_of(physics.get(block.body).translation(), radius, radius)

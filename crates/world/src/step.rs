@@ -31,11 +31,7 @@ pub(crate) fn let_go(world: &mut World, avatar: EntityId) {
 fn apply_actions(world: &mut World) {
     let ids: Vec<EntityId> = world.avatars.keys().copied().collect();
     for id in ids {
-        while let Some(action) = world
-            .avatars
-            .get_mut(&id)
-            .and_then(|avatar| avatar.actions.pop_front())
-        {
+        while let Some(action) = world.avatars.get_mut(&id).and_then(|avatar| avatar.actions.pop_front()) {
             match action {
                 Action::Grab { block } => grab(world, id, block),
                 Action::Throw { power, pitch } => throw(world, id, power, pitch),
@@ -47,11 +43,7 @@ fn apply_actions(world: &mut World) {
 }
 
 fn grab(world: &mut World, id: EntityId, asked: Option<EntityId>) {
-    let Some(avatar) = world
-        .avatars
-        .get_mut(&id)
-        .filter(|avatar| avatar.hold.is_none())
-    else {
+    let Some(avatar) = world.avatars.get_mut(&id).filter(|avatar| avatar.hold.is_none()) else {
         return;
     };
     let Some(index) = hold::find(avatar, asked, &world.blocks, &world.physics) else {
@@ -59,55 +51,31 @@ fn grab(world: &mut World, id: EntityId, asked: Option<EntityId>) {
     };
     hold::take(avatar, &mut world.blocks[index], &mut world.physics);
     let block = world.blocks[index].id;
-    world.push_event(Event::Held {
-        avatar: id,
-        block: Some(block),
-    });
+    world.push_event(Event::Held { avatar: id, block: Some(block) });
 }
 
 fn throw(world: &mut World, id: EntityId, power: f32, pitch: f32) {
-    let held = world
-        .avatars
-        .get(&id)
-        .and_then(|avatar| avatar.hold.as_ref())
-        .map(|hold| hold.block);
+    let held = world.avatars.get(&id).and_then(|avatar| avatar.hold.as_ref()).map(|hold| hold.block);
     let Some(index) = held.and_then(|block| world.block_index(block)) else {
         return;
     };
     let Some(avatar) = world.avatars.get_mut(&id) else {
         return;
     };
-    hold::release(
-        avatar,
-        &mut world.blocks[index],
-        power,
-        pitch,
-        &mut world.physics,
-    );
-    world.push_event(Event::Held {
-        avatar: id,
-        block: None,
-    });
+    hold::release(avatar, &mut world.blocks[index], power, pitch, &mut world.physics);
+    world.push_event(Event::Held { avatar: id, block: None });
 }
 
 fn chat(world: &mut World, id: EntityId, text: String) {
     if let Some(avatar) = world.avatars.get(&id).filter(|_| !text.is_empty()) {
         let name = avatar.name.clone();
-        world.push_event(Event::Chat {
-            from: id,
-            name,
-            text,
-        });
+        world.push_event(Event::Chat { from: id, name, text });
     }
 }
 
 fn rename(world: &mut World, id: EntityId, name: &str) {
     let name = name_or_guest(name, id);
-    if let Some(avatar) = world
-        .avatars
-        .get_mut(&id)
-        .filter(|avatar| avatar.name != name)
-    {
+    if let Some(avatar) = world.avatars.get_mut(&id).filter(|avatar| avatar.name != name) {
         avatar.name.clone_from(&name);
         world.push_event(Event::Renamed { id, name });
     }
@@ -161,17 +129,12 @@ fn return_strays(world: &mut World) {
             world.push_event(Event::Returned(id));
         }
     }
-    let lost = world
-        .avatars
-        .values()
-        .filter(|avatar| is_lost(world.physics.get(avatar.body).translation()));
+    let lost = world.avatars.values().filter(|avatar| is_lost(world.physics.get(avatar.body).translation()));
     let lost: Vec<EntityId> = lost.map(|avatar| avatar.id).collect();
     for id in lost {
         let_go(world, id);
         let spot = spawn::free_spot(world.avatars.values(), &world.blocks, &world.physics);
-        world
-            .physics
-            .place(world.avatars[&id].body, Pose::from_translation(spot));
+        world.physics.place(world.avatars[&id].body, Pose::from_translation(spot));
         world.stats.returned += 1;
         world.push_event(Event::Returned(id));
     }

@@ -19,10 +19,7 @@ pub fn sanitize(raw: &str, chars_max: usize) -> String {
 }
 
 fn is_removed(c: char) -> bool {
-    c.is_control()
-        || FORMAT
-            .iter()
-            .any(|(first, last)| (*first..=*last).contains(&c))
+    c.is_control() || FORMAT.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }
 
 /// Unicode category Cf, and U+2028 and U+2029, as of Unicode 16.
@@ -58,10 +55,7 @@ mod tests {
 
     #[test]
     fn right_to_left_overrides_and_invisible_characters_do_not_survive() {
-        assert_eq!(
-            sanitize("a\u{202e}b\u{200d}c\u{feff}d\u{2028}e\u{0}f", 24),
-            "abcdef"
-        );
+        assert_eq!(sanitize("a\u{202e}b\u{200d}c\u{feff}d\u{2028}e\u{0}f", 24), "abcdef");
     }
 
     #[test]

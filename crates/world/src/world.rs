@@ -28,11 +28,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        Config {
-            seed: 0,
-            avatars_max: 256,
-            layout: Layout::Playground,
-        }
+        Config { seed: 0, avatars_max: 256, layout: Layout::Playground }
     }
 }
 
@@ -93,15 +89,7 @@ impl World {
         for Planned { pose, size, color } in plan.blocks {
             let id = world.new_id();
             let body = world.physics.add_block(id, pose, size);
-            world.blocks.push(Block {
-                id,
-                body,
-                size,
-                color,
-                home: pose,
-                holder: None,
-                passing: None,
-            });
+            world.blocks.push(Block { id, body, size, color, home: pose, holder: None, passing: None });
         }
         world
     }
@@ -119,9 +107,7 @@ impl World {
     /// Brings a new avatar to a free spot. Its name is sanitised; without one it is `guest-ID`.
     pub fn join(&mut self, name: &str) -> Result<EntityId, JoinError> {
         if self.avatars.len() >= self.avatars_max {
-            return Err(JoinError::Full {
-                avatars_max: self.avatars_max,
-            });
+            return Err(JoinError::Full { avatars_max: self.avatars_max });
         }
         let position = spawn::free_spot(self.avatars.values(), &self.blocks, &self.physics);
         let id = self.new_id();
@@ -139,11 +125,7 @@ impl World {
             return;
         };
         self.physics.remove(gone.body);
-        for block in self
-            .blocks
-            .iter_mut()
-            .filter(|block| block.passing == Some(avatar))
-        {
+        for block in self.blocks.iter_mut().filter(|block| block.passing == Some(avatar)) {
             block.passing = None;
             self.physics.set_passing(block.body, block.id, None);
         }
@@ -188,14 +170,9 @@ impl World {
 
     /// Everything in the world, ordered by id: statics, blocks, avatars.
     pub fn entities(&self) -> impl Iterator<Item = EntityRef<'_>> {
-        let statics = self
-            .statics
-            .iter()
-            .map(|(id, planned)| static_ref(*id, planned));
+        let statics = self.statics.iter().map(|(id, planned)| static_ref(*id, planned));
         let blocks = self.blocks.iter().map(|block| self.block_ref(block));
-        statics
-            .chain(blocks)
-            .chain(self.avatars.values().map(|avatar| self.avatar_ref(avatar)))
+        statics.chain(blocks).chain(self.avatars.values().map(|avatar| self.avatar_ref(avatar)))
     }
 
     /// One entity, if it is in the world.
@@ -212,15 +189,8 @@ impl World {
 
     /// The poses of everything that can move, ordered by id.
     pub fn poses(&self) -> impl Iterator<Item = (EntityId, Pose)> {
-        let blocks = self
-            .blocks
-            .iter()
-            .map(|block| (block.id, self.physics.pose(block.body)));
-        blocks.chain(
-            self.avatars
-                .values()
-                .map(|avatar| (avatar.id, self.avatar_pose(avatar))),
-        )
+        let blocks = self.blocks.iter().map(|block| (block.id, self.physics.pose(block.body)));
+        blocks.chain(self.avatars.values().map(|avatar| (avatar.id, self.avatar_pose(avatar))))
     }
 
     /// How many avatars are in the world.
@@ -232,9 +202,7 @@ impl World {
     pub fn awake(&self) -> usize {
         let blocks = self.blocks.iter().map(|block| block.body);
         let bodies = blocks.chain(self.avatars.values().map(|avatar| avatar.body));
-        bodies
-            .filter(|body| !self.physics.get(*body).is_sleeping())
-            .count()
+        bodies.filter(|body| !self.physics.get(*body).is_sleeping()).count()
     }
 
     /// Wakes everything that sleeps. It changes the course of the world: a tool for tests and load.
@@ -246,17 +214,11 @@ impl World {
     pub fn hash(&self) -> u64 {
         let mut hasher = Hasher::new();
         hasher.u64(self.tick);
-        let blocks = self
-            .blocks
-            .iter()
-            .map(|block| (block.id, block.body, block.holder));
-        let avatars = self.avatars.values().map(|avatar| {
-            (
-                avatar.id,
-                avatar.body,
-                avatar.hold.as_ref().map(|hold| hold.block),
-            )
-        });
+        let blocks = self.blocks.iter().map(|block| (block.id, block.body, block.holder));
+        let avatars = self
+            .avatars
+            .values()
+            .map(|avatar| (avatar.id, avatar.body, avatar.hold.as_ref().map(|hold| hold.block)));
         for (id, body, held) in blocks.chain(avatars) {
             let body = self.physics.get(body);
             hasher.u64(u64::from(id.0));
@@ -287,10 +249,7 @@ impl World {
 
     fn new_id(&mut self) -> EntityId {
         let id = EntityId(self.next_id);
-        self.next_id = self
-            .next_id
-            .checked_add(1)
-            .expect("a world lives shorter than four billion joins");
+        self.next_id = self.next_id.checked_add(1).expect("a world lives shorter than four billion joins");
         id
     }
 
@@ -341,9 +300,5 @@ fn static_ref(id: EntityId, planned: &Planned) -> EntityRef<'_> {
 /// What a name becomes: sanitised, or `guest-ID` when nothing is left of it.
 pub(crate) fn name_or_guest(raw: &str, id: EntityId) -> String {
     let name = text::sanitize(raw, NAME_CHARS_MAX);
-    if name.is_empty() {
-        format!("guest-{}", id.0)
-    } else {
-        name
-    }
+    if name.is_empty() { format!("guest-{}", id.0) } else { name }
 }
