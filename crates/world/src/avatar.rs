@@ -85,6 +85,10 @@ impl Avatar {
             Some(normal) => walk(velocity, wish, normal, gravity),
             None => drift(velocity, wish),
         };
+        // Whoever runs over the top of a ramp or stair keeps to the ground; only a jump takes people into the air.
+        if self.steps_since_ground < self.steps_since_jump.min(GROUND_MEMORY_STEPS) && ground.is_none() {
+            next.y = next.y.min(0.0);
+        }
         if self.input.jump
             && self.steps_since_ground < GROUND_MEMORY_STEPS
             && self.steps_since_jump >= JUMP_PAUSE_STEPS
@@ -146,11 +150,8 @@ fn walk(velocity: Vector, wish: Vector, normal: Vector, gravity: Vector) -> Vect
     velocity + shortened(change, GROUND_ACCELERATION * STEP_SECONDS)
 }
 
-/// In the air: a little control, none when nothing is asked.
+/// In the air: a little control.
 fn drift(velocity: Vector, wish: Vector) -> Vector {
-    if wish == Vector::ZERO {
-        return velocity;
-    }
     let horizontal = Vector::new(velocity.x, 0.0, velocity.z);
     velocity + shortened(wish - horizontal, AIR_ACCELERATION * STEP_SECONDS)
 }
