@@ -1,0 +1,258 @@
+import {
+  DynamicDrawUsage,
+  Group,
+  InstancedMesh,
+  Matrix4,
+  MeshLambertMaterial,
+  type Object3D,
+  Quaternion,
+  Vector3,
+} from "three";
+import { ease, wrapAngle, yawOf } from "../camera.js";
+import type { Body, Pose } from "../net.js";
+import type { Boxes } from "../scene/boxes.js";
+import { createJointAngles, type Motion, phaseStep, poseBody } from "./gait.js";
+import { createOutfit } from "./outfit.js";
+import { createParts, type Part } from "./parts.js";
+import { Skeleton } from "./skeleton.js";
+
+/** Half the height of an avatar's capsule. */
+const HALF_HEIGHT = 0.9;
+/** A jump this far in one frame is a new place, not a step. */
+const TELEPORT_M = 3;
+
+export interface Member {
+  readonly id: number;
+  readonly motion: Motion;
+  name: string;
+  held: number | undefined;
+  x: number;
+  y: number;
+  z: number;
+  qx: number;
+  qy: number;
+  qz: number;
+  qw: number;
+  velocityX: number;
+  velocityZ: number;
+  /** Where it was in the previous frame. */
+  lastX: number;
+  lastY: number;
+  lastZ: number;
+}
+
+/** All avatars. Each kind of body part is one draw call, however many people there are. */
+export class Crowd {
+  readonly group = new Group();
+  private readonly parts: readonly Part[] = createParts();
+  private readonly meshes: InstancedMesh[] = [];
+  private readonly material = new MeshLambertMaterial({ vertexColors: true });
+  private readonly skeleton = new Skeleton();
+  private readonly joints: Object3D[][];
+  private readonly angles = createJointAngles();
+  private readonly list: Member[] = [];
+  private readonly byId = new Map<number, Member>();
+  private readonly colors = new Map<number, number>();
+  private capacity = 0;
+
+  constructor() {
+    this.joints = this.parts.map((part) => part.joints.map((joint) => joint(this.skeleton)));
+    this.reserve(16);
+  }
+
+  get members(): readonly Member[] {
+    return this.list;
+  }
+
+  get(id: number): Member | undefined {
+    return this.byId.get(id);
+  }
+
+  /** The colour of an avatar's shirt; grey for one who has left. */
+  colorOf(id: number): number {
+    return this.colors.get(id) ?? 0x9a9a9a;
+  }
+
+  add(body: Body, pose: Pose): void {
+    if (this.byId.has(body.id)) this.remove(body.id);
+    const member: Member = {
+      id: body.id,
+      name: body.name,
+      held: body.held,
+      ...{ x: pose.x, y: pose.y, z: pose.z, qx: pose.qx, qy: pose.qy, qz: pose.qz, qw: pose.qw },
+      velocityX: 0,
+      velocityZ: 0,
+      lastX: pose.x,
+      lastY: pose.y,
+      lastZ: pose.z,
+      motion: {
+        phase: (body.id * 1.7) % 6.28,
+        speed: 0,
+        forward: 1,
+        air: 0,
+        rise: 0,
+        carry: body.held === undefined ? 0 : 1,
+        fling: 0,
+        landing: 0,
+        seconds: (body.id * 3.1) % 100,
+      },
+    };
+    this.list.push(member);
+    this.byId.set(body.id, member);
+    this.colors.set(body.id, body.color);
+    if (this.list.length > this.capacity) this.reserve(this.capacity * 2);
+    else this.paint(this.list.length - 1);
+    this.count();
+  }
+
+  remove(id: number): void {
+    const member = this.byId.get(id);
+    if (!member) return;
+    this.list.splice(this.list.indexOf(member), 1);
+    this.byId.delete(id);
+    this.colors.delete(id);
+    for (let i = 0; i < this.list.length; i++) this.paint(i);
+    this.count();
+  }
+
+  clear(): void {
+    this.list.length = 0;
+    this.byId.clear();
+    this.colors.clear();
+    this.count();
+  }
+
+  setHeld(id: number, block: number | undefined): void {
+    const member = this.byId.get(id);
+    if (!member) return;
+    // Arms that let go swing through; how hard the throw was is not known to onlookers.
+    if (member.held !== undefined && block === undefined) member.motion.fling = 1;
+    member.held = block;
+  }
+
+  place(id: number, pose: Pose): void {
+    const member = this.byId.get(id);
+    if (!member) return;
+    member.x = pose.x;
+    member.y = pose.y;
+    member.z = pose.z;
+    member.qx = pose.qx;
+    member.qy = pose.qy;
+    member.qz = pose.qz;
+    member.qw = pose.qw;
+  }
+
+  /** Moves every body on by a frame; `hidden` is not drawn, because the camera is inside it. */
+  update(seconds: number, boxes: Boxes, hidden: number | undefined): void {
+    for (let i = 0; i < this.list.length; i++) {
+      const member = this.list[i]!;
+      advance(member, seconds, boxes);
+      poseBody(member.motion, this.angles);
+      this.skeleton.pose(this.angles);
+      POSITION.set(member.x, member.y, member.z);
+      ROTATION.set(member.qx, member.qy, member.qz, member.qw);
+      SCALE.setScalar(member.id === hidden ? 0 : 1);
+      this.skeleton.place(MATRIX.compose(POSITION, ROTATION, SCALE));
+      this.copyOut(i);
+    }
+    for (let m = 0; m < this.meshes.length; m++) this.meshes[m]!.instanceMatrix.needsUpdate = true;
+  }
+
+  private copyOut(index: number): void {
+    for (let m = 0; m < this.meshes.length; m++) {
+      const joints = this.joints[m]!;
+      for (let j = 0; j < joints.length; j++) {
+        this.meshes[m]!.setMatrixAt(index * joints.length + j, joints[j]!.matrixWorld);
+      }
+    }
+  }
+
+  private count(): void {
+    this.meshes.forEach((mesh, m) => {
+      mesh.count = this.list.length * this.joints[m]!.length;
+    });
+  }
+
+  private paint(index: number): void {
+    const member = this.list[index]!;
+    const outfit = createOutfit(member.id, this.colorOf(member.id));
+    this.meshes.forEach((mesh, m) => {
+      const joints = this.joints[m]!.length;
+      for (let j = 0; j < joints; j++) mesh.setColorAt(index * joints + j, outfit[this.parts[m]!.cloth]);
+      if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
+    });
+  }
+
+  private reserve(capacity: number): void {
+    this.capacity = capacity;
+    for (const mesh of this.meshes) {
+      this.group.remove(mesh);
+      mesh.dispose();
+    }
+    this.meshes.length = 0;
+    this.parts.forEach((part, m) => {
+      const mesh = new InstancedMesh(part.geometry, this.material, capacity * this.joints[m]!.length);
+      mesh.instanceMatrix.setUsage(DynamicDrawUsage);
+      mesh.castShadow = true;
+      mesh.receiveShadow = true;
+      mesh.frustumCulled = false;
+      this.meshes.push(mesh);
+      this.group.add(mesh);
+    });
+    for (let i = 0; i < this.list.length; i++) this.paint(i);
+    this.count();
+  }
+}
+
+/** Derives from where a body went what its limbs must have done. */
+function advance(member: Member, seconds: number, boxes: Boxes): void {
+  const motion = member.motion;
+  motion.seconds += seconds;
+  if (seconds <= 0) return;
+  let dx = member.x - member.lastX;
+  const dy = member.y - member.lastY;
+  let dz = member.z - member.lastZ;
+  member.lastX = member.x;
+  member.lastY = member.y;
+  member.lastZ = member.z;
+  if (Math.abs(dx) + Math.abs(dy) + Math.abs(dz) > TELEPORT_M) {
+    dx = 0;
+    dz = 0;
+    member.velocityX = 0;
+    member.velocityZ = 0;
+    motion.rise = 0;
+  } else {
+    motion.rise += (dy / seconds - motion.rise) * ease(20, seconds);
+  }
+  const follow = ease(12, seconds);
+  member.velocityX += (dx / seconds - member.velocityX) * follow;
+  member.velocityZ += (dz / seconds - member.velocityZ) * follow;
+  motion.speed = Math.hypot(member.velocityX, member.velocityZ);
+  const yaw = yawOf(member);
+  const ahead =
+    motion.speed < 0.05
+      ? 1
+      : (-Math.sin(yaw) * member.velocityX - Math.cos(yaw) * member.velocityZ) / motion.speed;
+  motion.forward += (ahead - motion.forward) * ease(10, seconds);
+  motion.phase = wrapAngle(motion.phase + phaseStep(Math.hypot(dx, dz), motion.speed));
+
+  const aloft = isAloft(member, boxes);
+  const wasAloft = motion.air > 0.6;
+  motion.air += ((aloft ? 1 : 0) - motion.air) * ease(aloft ? 16 : 22, seconds);
+  if (wasAloft && !aloft) motion.landing = Math.max(motion.landing, Math.min(1, -motion.rise / 7));
+  motion.landing *= Math.exp(-8 * seconds);
+  motion.carry += ((member.held === undefined ? 0 : 1) - motion.carry) * ease(10, seconds);
+  motion.fling *= Math.exp(-7 * seconds);
+}
+
+/** The protocol does not say who stands on what, but what is under the feet can be looked up. */
+function isAloft(member: Member, boxes: Boxes): boolean {
+  if (Math.abs(member.motion.rise) < 0.8 && member.motion.air < 0.05) return false;
+  const drop = boxes.cast(0.08, member.held, member.x, member.y, member.z, 0, -1, 0);
+  return drop > HALF_HEIGHT + 0.1;
+}
+
+const POSITION = new Vector3();
+const ROTATION = new Quaternion();
+const SCALE = new Vector3();
+const MATRIX = new Matrix4();

@@ -1,0 +1,134 @@
+import { type PerspectiveCamera, Vector3 } from "three";
+import { element } from "../dom.js";
+import type { Crowd, Member } from "./crowd.js";
+
+const ABOVE_CENTRE_M = 1.18;
+const REACH_MAX_M = 46;
+const REACH_MIN_M = 6;
+const SHOWN_MAX = 36;
+const BUBBLE_MS = 6500;
+
+interface Label {
+  readonly root: HTMLElement;
+  readonly tag: HTMLElement;
+  bubble: HTMLElement | undefined;
+  bubbleEndsMs: number;
+  shown: boolean;
+  x: number;
+  y: number;
+  opacity: number;
+}
+
+/** Names over heads, and what was just said. They are page text over the picture: sharp at any resolution, never markup. */
+export class Labels {
+  private readonly layer = element("labels", HTMLElement);
+  private readonly labels = new Map<number, Label>();
+  /** Shrinks while a crowd is near, so that a thicket of names neither hides people nor costs much. */
+  private reach = REACH_MAX_M;
+
+  add(id: number, name: string): void {
+    this.remove(id);
+    const root = document.createElement("div");
+    root.className = "label";
+    const tag = document.createElement("span");
+    tag.className = "tag";
+    tag.textContent = name;
+    root.append(tag);
+    root.hidden = true;
+    this.layer.append(root);
+    this.labels.set(id, {
+      root,
+      tag,
+      bubble: undefined,
+      bubbleEndsMs: 0,
+      shown: false,
+      x: 0,
+      y: 0,
+      opacity: 1,
+    });
+  }
+
+  rename(id: number, name: string): void {
+    const label = this.labels.get(id);
+    if (label) label.tag.textContent = name;
+  }
+
+  remove(id: number): void {
+    this.labels.get(id)?.root.remove();
+    this.labels.delete(id);
+  }
+
+  clear(): void {
+    for (const label of this.labels.values()) label.root.remove();
+    this.labels.clear();
+  }
+
+  say(id: number, text: string, nowMs: number): void {
+    const label = this.labels.get(id);
+    if (!label) return;
+    label.bubble?.remove();
+    const bubble = document.createElement("div");
+    bubble.className = "bubble";
+    bubble.textContent = text.length > 140 ? `${text.slice(0, 139)}…` : text;
+    label.root.append(bubble);
+    label.bubble = bubble;
+    label.bubbleEndsMs = nowMs + BUBBLE_MS;
+  }
+
+  update(nowMs: number, crowd: Crowd, camera: PerspectiveCamera, own: number | undefined): void {
+    const { innerWidth: width, innerHeight: height } = window;
+    let shown = 0;
+    for (let i = 0; i < crowd.members.length; i++) {
+      const member = crowd.members[i]!;
+      const label = this.labels.get(member.id);
+      if (!label) continue;
+      if (label.bubble && nowMs > label.bubbleEndsMs) {
+        label.bubble.remove();
+        label.bubble = undefined;
+      }
+      if (this.place(label, member, camera, width, height, member.id === own)) shown++;
+    }
+    if (shown > SHOWN_MAX) this.reach = Math.max(REACH_MIN_M, this.reach * 0.94);
+    else if (shown < SHOWN_MAX * 0.7) this.reach = Math.min(REACH_MAX_M, this.reach * 1.02);
+  }
+
+  private place(
+    label: Label,
+    member: Member,
+    camera: PerspectiveCamera,
+    width: number,
+    height: number,
+    own: boolean,
+  ): boolean {
+    POINT.set(member.x, member.y + ABOVE_CENTRE_M, member.z);
+    const distance = POINT.distanceTo(camera.position);
+    POINT.project(camera);
+    const wanted =
+      distance < this.reach &&
+      POINT.z < 1 &&
+      Math.abs(POINT.x) < 1.1 &&
+      Math.abs(POINT.y) < 1.2 &&
+      (!own || label.bubble !== undefined);
+    if (wanted !== label.shown) {
+      label.shown = wanted;
+      label.root.hidden = !wanted;
+    }
+    if (!wanted) return false;
+    label.tag.hidden = own;
+    const x = Math.round((POINT.x * 0.5 + 0.5) * width);
+    const y = Math.round((0.5 - POINT.y * 0.5) * height);
+    if (x !== label.x || y !== label.y) {
+      label.x = x;
+      label.y = y;
+      label.root.style.transform = `translate(${x}px, ${y}px)`;
+    }
+    const opacity = Math.round(Math.min(1, Math.max(0.25, 1.6 - (distance / this.reach) * 1.4)) * 10) / 10;
+    if (opacity !== label.opacity) {
+      label.opacity = opacity;
+      label.root.style.opacity = String(opacity);
+    }
+    return true;
+  }
+}
+
+const POINT = new Vector3();

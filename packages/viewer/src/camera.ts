@@ -1,0 +1,114 @@
+import { type PerspectiveCamera, Vector3 } from "three";
+import type { Boxes } from "./scene/boxes.js";
+
+const PITCH_MIN = -0.5;
+const PITCH_MAX = 1.35;
+const DISTANCE_MIN = 1.6;
+const DISTANCE_MAX = 16;
+/** The camera is a ball of this radius, so that nothing it stands beside is cut open by the near plane. */
+const RADIUS = 0.22;
+const EYE_HEIGHT = 0.62;
+
+/**
+ * Orbits the head of an avatar. `yaw` is the direction that the avatar walks in when it walks forward: 0 faces −Z and
+ * grows counter-clockwise seen from above. `pitch` is how far the camera looks down.
+ */
+export class OrbitCamera {
+  yaw = 0;
+  pitch = 0.3;
+  /** What the person asked for by the wheel; what is shown gives way to blocks and eases. */
+  distance = 6;
+  private shownDistance = 6;
+  private readonly target = new Vector3();
+  private readonly arm = new Vector3();
+  private settled = false;
+
+  constructor(private readonly camera: PerspectiveCamera) {}
+
+  turn(yaw: number, pitch: number): void {
+    this.yaw = wrapAngle(this.yaw + yaw);
+    this.pitch = Math.min(PITCH_MAX, Math.max(PITCH_MIN, this.pitch + pitch));
+  }
+
+  zoom(factor: number): void {
+    this.distance = Math.min(DISTANCE_MAX, Math.max(DISTANCE_MIN, this.distance * factor));
+  }
+
+  /** The next frame starts at its target instead of gliding there, as after a join in another place. */
+  jump(): void {
+    this.settled = false;
+  }
+
+  /** Looks where an avatar looks. */
+  face(pose: { qx: number; qy: number; qz: number; qw: number }): void {
+    this.yaw = yawOf(pose);
+  }
+
+  /** How near the camera has come: an avatar that fills the picture is better not drawn. */
+  get nearness(): number {
+    return this.shownDistance;
+  }
+
+  /** Follows the avatar centred at x, y, z; `ignore` is the block it carries. */
+  follow(seconds: number, x: number, y: number, z: number, boxes: Boxes, ignore: number | undefined): void {
+    WANTED.set(x, y + EYE_HEIGHT, z);
+    if (!this.settled || this.target.distanceToSquared(WANTED) > 100) this.target.copy(WANTED);
+    // Heights follow softly, so that steps and landings do not shake the picture; the plane follows at once.
+    this.target.x = WANTED.x;
+    this.target.z = WANTED.z;
+    this.target.y += (WANTED.y - this.target.y) * ease(14, seconds);
+
+    armDirection(this.yaw, this.pitch, this.arm);
+    // Looking up puts the camera under the avatar: there the ground decides, as any other box would.
+    const free = boxes.cast(
+      RADIUS,
+      ignore,
+      this.target.x,
+      this.target.y,
+      this.target.z,
+      this.arm.x,
+      this.arm.y,
+      this.arm.z,
+    );
+    this.shownDistance = this.settled
+      ? nextDistance(this.shownDistance, this.distance, free, seconds)
+      : Math.min(this.distance, free);
+    this.settled = true;
+    this.camera.position.copy(this.target).addScaledVector(this.arm, this.shownDistance);
+    this.camera.lookAt(this.target);
+  }
+}
+
+/** Unit vector from what is looked at to the camera. */
+export function armDirection(yaw: number, pitch: number, out: Vector3): Vector3 {
+  const flat = Math.cos(pitch);
+  return out.set(Math.sin(yaw) * flat, Math.sin(pitch), Math.cos(yaw) * flat);
+}
+
+/** An obstacle pulls the camera in at once, since a cut-open block would show; it glides back out. */
+export function nextDistance(shown: number, wanted: number, free: number, seconds: number): number {
+  const goal = Math.min(wanted, free);
+  if (goal < shown && free < shown) return Math.max(0.05, goal);
+  return shown + (goal - shown) * ease(goal < shown ? 12 : 5, seconds);
+}
+
+/** The share of the way to go in this frame so that the same second always covers the same ground, at any frame rate. */
+export function ease(perSecond: number, seconds: number): number {
+  return 1 - Math.exp(-perSecond * seconds);
+}
+
+/** The same angle between −π and π. */
+export function wrapAngle(angle: number): number {
+  const turns = Math.round(angle / (2 * Math.PI));
+  return angle - turns * 2 * Math.PI;
+}
+
+/** Where an upright body faces: 0 is −Z, counter-clockwise seen from above. */
+export function yawOf(pose: { qx: number; qy: number; qz: number; qw: number }): number {
+  return Math.atan2(
+    2 * (pose.qw * pose.qy + pose.qx * pose.qz),
+    1 - 2 * (pose.qy * pose.qy + pose.qx * pose.qx),
+  );
+}
+
+const WANTED = new Vector3();

@@ -1,0 +1,74 @@
+import { cssColor, element } from "../dom.js";
+
+const LINES_MAX = 80;
+const FADE_MS = 12_000;
+
+/** The log of what was said, and the line to say something. All of it is shown as text, whatever is in it. */
+export class ChatPanel {
+  private readonly panel = element("chat", HTMLElement);
+  private readonly log = element("chat-log", HTMLOListElement);
+  private readonly input = element("chat-input", HTMLInputElement);
+
+  constructor(onSay: (text: string) => void, onDone: () => void) {
+    element("chat-form", HTMLFormElement).addEventListener("submit", (event) => {
+      event.preventDefault();
+      const text = this.input.value.trim();
+      this.input.value = "";
+      if (text !== "") onSay(text);
+      onDone();
+    });
+    this.input.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      onDone();
+    });
+    this.input.addEventListener("focus", () => this.setOpen(true));
+    this.input.addEventListener("blur", () => this.setOpen(false));
+  }
+
+  open(): void {
+    this.setOpen(true);
+    this.input.focus();
+  }
+
+  close(): void {
+    this.input.blur();
+  }
+
+  add(name: string, color: number, text: string): void {
+    const line = document.createElement("li");
+    const speaker = document.createElement("b");
+    speaker.textContent = name;
+    speaker.style.color = lightened(color);
+    line.append(speaker, text);
+    this.append(line);
+  }
+
+  /** Something that happened, rather than something said. */
+  addEvent(text: string): void {
+    const line = document.createElement("li");
+    line.className = "event";
+    line.textContent = text;
+    this.append(line);
+  }
+
+  private append(line: HTMLLIElement): void {
+    this.log.append(line);
+    while (this.log.childElementCount > LINES_MAX) this.log.firstElementChild?.remove();
+    this.log.scrollTop = this.log.scrollHeight;
+    window.setTimeout(() => line.classList.add("old"), FADE_MS);
+  }
+
+  private setOpen(open: boolean): void {
+    this.panel.classList.toggle("typing", open);
+    this.log.classList.toggle("open", open);
+    this.input.placeholder = open ? "Say something" : "Press Enter to chat";
+    this.log.scrollTop = this.log.scrollHeight;
+  }
+}
+
+/** A shirt may be dark; its wearer's name must be readable on a dark ground all the same. */
+function lightened(color: number): string {
+  const mix = (shift: number) => Math.round(((color >> shift) & 0xff) * 0.55 + 255 * 0.45) << shift;
+  return cssColor(mix(16) | mix(8) | mix(0));
+}

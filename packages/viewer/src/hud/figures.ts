@@ -1,0 +1,100 @@
+import { element } from "../dom.js";
+import { CARRIER, type Net } from "../net.js";
+import { NetGraph } from "./net-graph.js";
+
+const REFRESH_MS = 250;
+const ROWS = [
+  ["ping", "Ping"],
+  ["delay", "Delay"],
+  ["jitter", "Jitter"],
+  ["packets", "Packets"],
+  ["bytes", "Bytes"],
+  ["entities", "Entities"],
+  ["fps", "Frames"],
+  ["reconnects", "Rejoined"],
+  ["carrier", "Carrier"],
+] as const;
+
+type Row = (typeof ROWS)[number][0];
+
+const TITLES: Record<Row, string> = {
+  ping: "Round trip to the server and back",
+  delay: "Interpolation delay: how far in the past the world is shown so that it moves smoothly",
+  jitter: "How unevenly snapshots arrive",
+  packets: "Messages received in a second",
+  bytes: "Payload received in a second",
+  entities: "Things in this world",
+  fps: "Frames drawn in a second",
+  reconnects: "Times that a lost connection was replaced",
+  carrier: "What carries the messages, and how they are encoded",
+};
+
+/** Figures about the network and the picture, with a graph; refreshed four times a second. */
+export class Figures {
+  readonly graph = new NetGraph(element("net-graph", HTMLCanvasElement));
+  private readonly panel = element("figures", HTMLElement);
+  private readonly toggle = element("hud-toggle", HTMLButtonElement);
+  private readonly cells = new Map<Row, HTMLElement>();
+  private sinceMs = 0;
+  private frames = 0;
+
+  constructor(private readonly onToggle: (visible: boolean) => void) {
+    const list = element("figures-list", HTMLElement);
+    for (const [row, label] of ROWS) {
+      const term = document.createElement("dt");
+      term.textContent = label;
+      term.title = TITLES[row];
+      const cell = document.createElement("dd");
+      cell.dataset["figure"] = row;
+      if (row === "carrier") cell.className = "wide";
+      list.append(term, cell);
+      this.cells.set(row, cell);
+    }
+    this.toggle.addEventListener("click", () => this.flip());
+  }
+
+  flip(): void {
+    this.setVisible(this.panel.hidden);
+    this.onToggle(!this.panel.hidden);
+  }
+
+  setVisible(visible: boolean): void {
+    this.panel.hidden = !visible;
+    this.toggle.setAttribute("aria-pressed", String(visible));
+  }
+
+  update(frameMs: number, net: Net): void {
+    this.sinceMs += frameMs;
+    this.frames++;
+    if (this.sinceMs < REFRESH_MS) return;
+    const fps = (this.frames * 1000) / this.sinceMs;
+    this.sinceMs = 0;
+    this.frames = 0;
+    if (this.panel.hidden) return;
+    const { stats } = net;
+    this.write(
+      "ping",
+      stats.pingMs === undefined ? "–" : `${stats.pingMs.toFixed(stats.pingMs < 10 ? 1 : 0)} ms`,
+    );
+    this.write("delay", `${net.delayMs.toFixed(0)} ms`);
+    this.write("jitter", `${stats.jitterMs.toFixed(1)} ms`);
+    this.write("packets", `${stats.packetsPerSecond.toFixed(0)}/s`);
+    this.write("bytes", formatBytes(stats.bytesPerSecond));
+    this.write("entities", String(net.entityCount));
+    this.write("fps", `${fps.toFixed(0)}/s`);
+    this.write("reconnects", String(stats.reconnects));
+    this.write("carrier", `${CARRIER}, ${net.options.encoding}`);
+    this.graph.draw(stats.snapshotIntervalMs ?? 100);
+  }
+
+  private write(row: Row, text: string): void {
+    const cell = this.cells.get(row);
+    if (cell && cell.textContent !== text) cell.textContent = text;
+  }
+}
+
+export function formatBytes(perSecond: number): string {
+  if (perSecond < 1000) return `${perSecond.toFixed(0)} B/s`;
+  if (perSecond < 1e6) return `${(perSecond / 1000).toFixed(1)} kB/s`;
+  return `${(perSecond / 1e6).toFixed(2)} MB/s`;
+}

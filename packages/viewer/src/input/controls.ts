@@ -1,0 +1,71 @@
+/** What devices ask for. Each device writes its own part; the frame loop reads the sum. */
+export interface StickState {
+  forward: number;
+  right: number;
+  run: boolean;
+  jump: boolean;
+}
+
+export type Action = "grab" | "chargeStart" | "chargeEnd" | "chargeCancel" | "chat" | "hud" | "escape";
+
+/** Collects keyboard, mouse, touch and gamepad. Looking and zooming add up until a frame takes them. */
+export class Controls {
+  readonly keyboard: StickState = createStick();
+  readonly touch: StickState = createStick();
+  readonly gamepad: StickState = createStick();
+  /** Radians to turn to the left, and to look further down, since the last frame. */
+  lookYaw = 0;
+  lookPitch = 0;
+  /** Factor on the camera's distance since the last frame. */
+  zoom = 1;
+  lookSpeed = 1;
+  invertLook = false;
+  readonly steering: StickState = createStick();
+
+  constructor(private readonly act: (action: Action) => void) {}
+
+  do(action: Action): void {
+    this.act(action);
+  }
+
+  /** Takes a movement of the pointer, or of a finger, in CSS pixels. */
+  look(dx: number, dy: number, radiansPerPixel: number): void {
+    const scale = radiansPerPixel * this.lookSpeed;
+    this.lookYaw -= dx * scale;
+    this.lookPitch += dy * scale * (this.invertLook ? -1 : 1);
+  }
+
+  /** Nothing is pressed any more, as when the window loses the focus while a key is down. */
+  release(): void {
+    for (const stick of [this.keyboard, this.touch, this.gamepad]) {
+      stick.forward = 0;
+      stick.right = 0;
+      stick.run = false;
+      stick.jump = false;
+    }
+  }
+
+  /** Adds up all devices into `steering`, no faster on a diagonal than straight on. */
+  combine(): StickState {
+    const { keyboard, touch, gamepad, steering } = this;
+    const forward = keyboard.forward + touch.forward + gamepad.forward;
+    const right = keyboard.right + touch.right + gamepad.right;
+    const length = Math.max(1, Math.hypot(forward, right));
+    steering.forward = forward / length;
+    steering.right = right / length;
+    steering.run = keyboard.run || touch.run || gamepad.run;
+    steering.jump = keyboard.jump || touch.jump || gamepad.jump;
+    return steering;
+  }
+
+  /** Forgets the looking and zooming that a frame has now used. */
+  consumeLook(): void {
+    this.lookYaw = 0;
+    this.lookPitch = 0;
+    this.zoom = 1;
+  }
+}
+
+function createStick(): StickState {
+  return { forward: 0, right: 0, run: false, jump: false };
+}

@@ -1,0 +1,111 @@
+import type { Controls } from "./controls.js";
+import { readStick, type StickReading } from "./stick.js";
+
+const RADIUS_PX = 56;
+const RADIANS_PER_PIXEL = 0.0062;
+
+/** A stick where the left thumb lands, looking with the right one, pinching to zoom, and buttons. */
+export class Touch {
+  private stickId: number | undefined;
+  private stickX = 0;
+  private stickY = 0;
+  private readonly fingers = new Map<number, { x: number; y: number }>();
+  private pinch = 0;
+  private readonly reading: StickReading = { forward: 0, right: 0, run: false };
+
+  constructor(
+    canvas: HTMLCanvasElement,
+    private readonly controls: Controls,
+    private readonly base: HTMLElement,
+    private readonly knob: HTMLElement,
+  ) {
+    canvas.addEventListener("pointerdown", (event) => this.press(event));
+    canvas.addEventListener("pointermove", (event) => this.move(event));
+    for (const type of ["pointerup", "pointercancel"] as const) {
+      canvas.addEventListener(type, (event) => this.lift(event));
+    }
+  }
+
+  /** Makes an element a button for a finger: what it does while it is down, and when it is let go. */
+  button(element: HTMLElement, down: () => void, up: () => void): void {
+    element.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      element.setPointerCapture(event.pointerId);
+      element.classList.add("down");
+      down();
+    });
+    for (const type of ["pointerup", "pointercancel"] as const) {
+      element.addEventListener(type, () => {
+        if (!element.classList.contains("down")) return;
+        element.classList.remove("down");
+        up();
+      });
+    }
+    element.addEventListener("contextmenu", (event) => event.preventDefault());
+  }
+
+  private press(event: PointerEvent): void {
+    if (event.pointerType !== "touch") return;
+    if (this.stickId === undefined && event.clientX < window.innerWidth * 0.45) {
+      this.stickId = event.pointerId;
+      this.stickX = event.clientX;
+      this.stickY = event.clientY;
+      this.base.style.translate = `${event.clientX}px ${event.clientY}px`;
+      this.base.classList.add("active");
+      this.moveStick(0, 0);
+      return;
+    }
+    this.fingers.set(event.pointerId, { x: event.clientX, y: event.clientY });
+    this.pinch = this.spread();
+  }
+
+  private move(event: PointerEvent): void {
+    if (event.pointerType !== "touch") return;
+    if (event.pointerId === this.stickId) {
+      this.moveStick(event.clientX - this.stickX, event.clientY - this.stickY);
+      return;
+    }
+    const finger = this.fingers.get(event.pointerId);
+    if (!finger) return;
+    const dx = event.clientX - finger.x;
+    const dy = event.clientY - finger.y;
+    finger.x = event.clientX;
+    finger.y = event.clientY;
+    if (this.fingers.size === 1) {
+      this.controls.look(dx, dy, RADIANS_PER_PIXEL);
+      return;
+    }
+    const spread = this.spread();
+    if (spread > 0 && this.pinch > 0) this.controls.zoom *= this.pinch / spread;
+    this.pinch = spread;
+  }
+
+  private lift(event: PointerEvent): void {
+    if (event.pointerType !== "touch") return;
+    if (event.pointerId === this.stickId) {
+      this.stickId = undefined;
+      this.base.classList.remove("active");
+      this.moveStick(0, 0);
+      return;
+    }
+    this.fingers.delete(event.pointerId);
+    this.pinch = this.spread();
+  }
+
+  private moveStick(dx: number, dy: number): void {
+    const { touch } = this.controls;
+    const { forward, right, run } = readStick(dx, dy, RADIUS_PX, this.reading);
+    touch.forward = forward;
+    touch.right = right;
+    touch.run = run;
+    const length = Math.max(1, Math.hypot(dx, dy) / RADIUS_PX);
+    this.knob.style.translate = `${dx / length}px ${dy / length}px`;
+    this.base.classList.toggle("running", run);
+  }
+
+  private spread(): number {
+    if (this.fingers.size < 2) return 0;
+    const [a, b] = this.fingers.values();
+    return a && b ? Math.hypot(a.x - b.x, a.y - b.y) : 0;
+  }
+}

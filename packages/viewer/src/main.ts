@@ -1,0 +1,71 @@
+import { element } from "./dom.js";
+import { startFrameLoop } from "./frame-loop.js";
+import type { Net } from "./net.js";
+import { readAddress, shareAddress, worldAddress } from "./page-address.js";
+import { loadSettings, oneOf } from "./settings.js";
+import { SettingsPanel } from "./start/settings-panel.js";
+import { StartScreen } from "./start/start-screen.js";
+import { Viewer } from "./viewer.js";
+
+declare global {
+  interface Window {
+    /**
+     * For the console and for tests. `world` and `interpolator` are the SDK's objects of the current connection and are
+     * undefined on the start screen; `viewer` is the whole client.
+     */
+    nowcast: {
+      readonly world: Net["world"] | undefined;
+      readonly interpolator: Net["interpolator"] | undefined;
+      readonly viewer: Viewer;
+    };
+  }
+}
+
+function main(): void {
+  const address = readAddress(window.location.pathname, window.location.search);
+  const settings = loadSettings();
+  // What the address asks for holds for this visit; it is kept only if the person changes something.
+  if (address.name !== undefined) settings.name = address.name;
+  if (address.encoding !== undefined) settings.encoding = address.encoding;
+  if (address.networkHz !== undefined) settings.networkHz = address.networkHz;
+  settings.quality = oneOf(address.quality, ["auto", "low", "medium", "high"], settings.quality);
+  settings.light = oneOf(address.light, ["auto", "day", "dusk"], settings.light);
+
+  const viewer = new Viewer(element("world", HTMLCanvasElement), settings);
+  window.nowcast = {
+    get world() {
+      return viewer.net?.world;
+    },
+    get interpolator() {
+      return viewer.net?.interpolator;
+    },
+    viewer,
+  };
+
+  let room = address.room;
+  const enter = () => {
+    document.title = `${room} · Nowcast`;
+    viewer.enter(worldAddress(window.location, room), room, shareAddress(window.location, room));
+    viewer.stage.canvas.focus({ preventScroll: true });
+  };
+  const start = new StartScreen((name, chosenRoom) => {
+    viewer.change({ name });
+    room = chosenRoom;
+    window.history.replaceState(null, "", `/r/${room}${window.location.search}`);
+    enter();
+  });
+  new SettingsPanel(viewer, () => {
+    viewer.leave();
+    document.title = "Nowcast";
+    start.show(settings.name, room);
+  });
+  startFrameLoop(viewer);
+  if (address.enter) {
+    start.skip();
+    enter();
+  } else {
+    start.show(settings.name, room);
+  }
+}
+
+main();

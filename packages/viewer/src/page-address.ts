@@ -1,0 +1,46 @@
+import { ENCODINGS, type Encoding } from "./net.js";
+import { parseHz } from "./settings.js";
+
+const DEFAULT_ROOM = "plaza";
+
+/** What the page's address asks for: `/r/{room}?name=…&enter=1&encoding=…&hz=…&quality=…&light=…`. */
+export interface PageAddress {
+  room: string;
+  name: string | undefined;
+  /** Go in at once, without the start screen. */
+  enter: boolean;
+  encoding: Encoding | undefined;
+  networkHz: number | undefined;
+  quality: string | undefined;
+  light: string | undefined;
+}
+
+export function readAddress(pathname: string, search: string): PageAddress {
+  const query = new URLSearchParams(search);
+  const hz = parseHz(query.get("hz"));
+  return {
+    room: readRoom(pathname),
+    name: query.get("name") ?? undefined,
+    enter: query.get("enter") === "1",
+    encoding: ENCODINGS.find((encoding) => encoding === query.get("encoding")),
+    networkHz: hz === 0 ? undefined : hz,
+    quality: query.get("quality") ?? undefined,
+    light: query.get("light") ?? undefined,
+  };
+}
+
+/** The room named by a path, or `plaza` where it names none that the protocol allows. */
+export function readRoom(pathname: string): string {
+  const room = /^\/r\/([a-z0-9_-]{1,32})\/?$/.exec(pathname)?.[1];
+  return room ?? DEFAULT_ROOM;
+}
+
+/** The WebSocket address of a room on the server that this page came from. */
+export function worldAddress(page: Pick<Location, "protocol" | "host">, room: string): string {
+  return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}/ws/${room}`;
+}
+
+/** The address to hand to somebody who should come to this room. */
+export function shareAddress(page: Pick<Location, "origin">, room: string): string {
+  return `${page.origin}/r/${room}`;
+}

@@ -1,0 +1,82 @@
+import { Color, Vector3 } from "three";
+
+/**
+ * The colours of an hour of the day. Sky, sea, hills and fog are not tone mapped: these are the colours on the screen.
+ * Light colours go through tone mapping with everything they fall on.
+ */
+export interface Look {
+  name: "day" | "dusk";
+  sunDirection: Vector3;
+  sunColor: Color;
+  sunIntensity: number;
+  skyLight: Color;
+  groundLight: Color;
+  ambientIntensity: number;
+  exposure: number;
+  zenith: Color;
+  middle: Color;
+  horizon: Color;
+  glow: Color;
+  cloud: Color;
+  cloudShade: Color;
+  stars: number;
+  seaNear: Color;
+  seaFar: Color;
+  /** From the farthest range of hills to the nearest. */
+  hills: readonly [Color, Color, Color];
+  fogDensity: number;
+}
+
+export const DAY: Look = {
+  name: "day",
+  sunDirection: fromAngles(38, 34),
+  sunColor: new Color("#ffe2b4"),
+  sunIntensity: 3.1,
+  skyLight: new Color("#bcd9ff"),
+  groundLight: new Color("#a98f6d"),
+  ambientIntensity: 1.25,
+  exposure: 1,
+  zenith: new Color("#3878c7"),
+  middle: new Color("#86bdea"),
+  horizon: new Color("#e9eee6"),
+  glow: new Color("#fff1cf"),
+  cloud: new Color("#ffffff"),
+  cloudShade: new Color("#c3d2e4"),
+  stars: 0,
+  seaNear: new Color("#2f7f9e"),
+  seaFar: new Color("#b9d8df"),
+  hills: [new Color("#bfd3de"), new Color("#9dbccb"), new Color("#7ba4b0")],
+  fogDensity: 0.0042,
+};
+
+export const DUSK: Look = {
+  name: "dusk",
+  sunDirection: fromAngles(38, 15),
+  sunColor: new Color("#ff9a55"),
+  sunIntensity: 3,
+  skyLight: new Color("#7f86d9"),
+  groundLight: new Color("#5a4152"),
+  ambientIntensity: 1.25,
+  exposure: 1.05,
+  zenith: new Color("#171d49"),
+  middle: new Color("#6a4f8f"),
+  horizon: new Color("#f2a07c"),
+  glow: new Color("#ffcf8f"),
+  cloud: new Color("#ffb28c"),
+  cloudShade: new Color("#6b4f86"),
+  stars: 1,
+  seaNear: new Color("#2c2f63"),
+  seaFar: new Color("#d08a86"),
+  hills: [new Color("#b9748a"), new Color("#7f5684"), new Color("#4f4172")],
+  fogDensity: 0.0042,
+};
+
+function fromAngles(azimuthDegrees: number, elevationDegrees: number): Vector3 {
+  const azimuth = (azimuthDegrees * Math.PI) / 180;
+  const elevation = (elevationDegrees * Math.PI) / 180;
+  return new Vector3(
+    Math.sin(azimuth) * Math.cos(elevation),
+    Math.sin(elevation),
+    -Math.cos(azimuth) * Math.cos(elevation),
+  );
+}

@@ -1,0 +1,108 @@
+/** What a frame may cost. */
+export interface Quality {
+  name: "low" | "medium" | "high";
+  /** Edge length of the shadow map in texels; 0 for no shadows. */
+  shadowMap: number;
+  softShadows: boolean;
+  /** Half the width of the shadowed area around the focus, in metres. */
+  shadowReach: number;
+  /** Shadows are drawn in every n-th frame in which anything moved. */
+  shadowEvery: number;
+  pixelRatio: number;
+  /** Steps around each quarter of a block's rounded edge. */
+  bevelSegments: number;
+  /** Reflective instead of plain surfaces. */
+  rich: boolean;
+}
+
+export type QualityChoice = "auto" | Quality["name"];
+
+export function qualityFor(name: Quality["name"], devicePixelRatio: number, shadows: boolean): Quality {
+  switch (name) {
+    case "low":
+      return {
+        name,
+        shadowMap: shadows ? 1024 : 0,
+        softShadows: false,
+        shadowReach: 20,
+        shadowEvery: 3,
+        pixelRatio: Math.min(devicePixelRatio, 1) * 0.8,
+        bevelSegments: 1,
+        rich: false,
+      };
+    case "medium":
+      return {
+        name,
+        shadowMap: shadows ? 2048 : 0,
+        softShadows: false,
+        shadowReach: 28,
+        shadowEvery: 1,
+        pixelRatio: Math.min(devicePixelRatio, 1.25),
+        bevelSegments: 2,
+        rich: true,
+      };
+    case "high":
+      return {
+        name,
+        shadowMap: shadows ? 4096 : 0,
+        softShadows: true,
+        shadowReach: 36,
+        shadowEvery: 1,
+        pixelRatio: Math.min(devicePixelRatio, 2),
+        bevelSegments: 3,
+        rich: true,
+      };
+  }
+}
+
+/** Renderers that compute every pixel on the processor. */
+export function isSoftwareRenderer(rendererName: string): boolean {
+  return /swiftshader|llvmpipe|softpipe|software|microsoft basic render/i.test(rendererName);
+}
+
+export function automaticQuality(rendererName: string, touch: boolean): Quality["name"] {
+  if (isSoftwareRenderer(rendererName)) return "low";
+  return touch ? "medium" : "high";
+}
+
+const SLOW_MS = 26;
+const FAST_MS = 14;
+const JUDGE_EVERY_MS = 1200;
+const SCALE_MIN = 0.5;
+
+/**
+ * Keeps the picture fluid by its resolution: a pixel ratio scale that sinks while frames take long and slowly comes back
+ * while they are quick. The two bounds lie so far apart that it settles instead of swinging.
+ */
+export class ResolutionGovernor {
+  scale = 1;
+  private sinceMs = 0;
+  private frames = 0;
+  /** After a step up that proved too much, it waits longer before it tries again. */
+  private patience = 1;
+  private calm = 0;
+
+  /** Takes the time of one frame; returns whether `scale` has changed. */
+  frame(frameMs: number): boolean {
+    // A pause this long was a hidden tab or a debugger, not a slow frame.
+    if (frameMs > 500) return false;
+    this.sinceMs += frameMs;
+    this.frames++;
+    if (this.sinceMs < JUDGE_EVERY_MS) return false;
+    const mean = this.sinceMs / this.frames;
+    this.sinceMs = 0;
+    this.frames = 0;
+    if (mean > SLOW_MS && this.scale > SCALE_MIN) {
+      this.scale = Math.max(SCALE_MIN, this.scale * (mean > 2 * SLOW_MS ? 0.7 : 0.85));
+      this.patience = Math.min(16, this.patience * 2);
+      this.calm = 0;
+      return true;
+    }
+    if (mean < FAST_MS && this.scale < 1 && ++this.calm >= this.patience * 2) {
+      this.scale = Math.min(1, this.scale * 1.15);
+      this.calm = 0;
+      return true;
+    }
+    return false;
+  }
+}

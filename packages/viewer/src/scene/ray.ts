@@ -1,0 +1,73 @@
+/** A box in the world: centre, half edge lengths and orientation, as the camera and the feet probe it. */
+export interface RayBox {
+  x: number;
+  y: number;
+  z: number;
+  halfX: number;
+  halfY: number;
+  halfZ: number;
+  qx: number;
+  qy: number;
+  qz: number;
+  qw: number;
+}
+
+/**
+ * Distance along a ray of unit direction to a box grown by `margin` on all sides, by the slab method in the box's own
+ * frame. `Infinity` where it misses, and also where the ray starts inside: what one stands in does not block the view.
+ */
+export function rayBoxDistance(
+  box: RayBox,
+  margin: number,
+  ox: number,
+  oy: number,
+  oz: number,
+  dx: number,
+  dy: number,
+  dz: number,
+): number {
+  const rx = ox - box.x;
+  const ry = oy - box.y;
+  const rz = oz - box.z;
+  const hx = box.halfX + margin;
+  const hy = box.halfY + margin;
+  const hz = box.halfZ + margin;
+  // Beyond the reach of its bounding sphere no exact test is needed: that holds for nearly all boxes of a world.
+  const along = -(rx * dx + ry * dy + rz * dz);
+  const radius2 = hx * hx + hy * hy + hz * hz;
+  const distance2 = rx * rx + ry * ry + rz * rz;
+  if (distance2 - along * along > radius2) return Number.POSITIVE_INFINITY;
+  if (along < 0 && distance2 > radius2) return Number.POSITIVE_INFINITY;
+
+  const { qx, qy, qz, qw } = box;
+  // Rotation by the inverse quaternion, written out for both vectors: v + 2w(q×v) + 2q×(q×v) with q negated.
+  let tx = 2 * (qz * ry - qy * rz);
+  let ty = 2 * (qx * rz - qz * rx);
+  let tz = 2 * (qy * rx - qx * ry);
+  const lx = rx + qw * tx + (qz * ty - qy * tz);
+  const ly = ry + qw * ty + (qx * tz - qz * tx);
+  const lz = rz + qw * tz + (qy * tx - qx * ty);
+  tx = 2 * (qz * dy - qy * dz);
+  ty = 2 * (qx * dz - qz * dx);
+  tz = 2 * (qy * dx - qx * dy);
+  const ldx = dx + qw * tx + (qz * ty - qy * tz);
+  const ldy = dy + qw * ty + (qx * tz - qz * tx);
+  const ldz = dz + qw * tz + (qy * tx - qx * ty);
+
+  let near = Number.NEGATIVE_INFINITY;
+  let far = Number.POSITIVE_INFINITY;
+  for (let axis = 0; axis < 3; axis++) {
+    const o = axis === 0 ? lx : axis === 1 ? ly : lz;
+    const d = axis === 0 ? ldx : axis === 1 ? ldy : ldz;
+    const h = axis === 0 ? hx : axis === 1 ? hy : hz;
+    if (Math.abs(d) < 1e-9) {
+      if (Math.abs(o) > h) return Number.POSITIVE_INFINITY;
+      continue;
+    }
+    const a = (-h - o) / d;
+    const b = (h - o) / d;
+    near = Math.max(near, Math.min(a, b));
+    far = Math.min(far, Math.max(a, b));
+  }
+  return near > far || near < 0 ? Number.POSITIVE_INFINITY : near;
+}

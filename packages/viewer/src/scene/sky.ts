@@ -1,0 +1,148 @@
+import {
+  BackSide,
+  HalfFloatType,
+  LinearFilter,
+  Mesh,
+  OrthographicCamera,
+  PlaneGeometry,
+  RepeatWrapping,
+  Scene,
+  ShaderMaterial,
+  SphereGeometry,
+  type WebGLRenderer,
+  WebGLRenderTarget,
+} from "three";
+import type { Look } from "./look.js";
+
+const WIDTH = 1536;
+const HEIGHT = 512;
+/** The painted strip reaches from this far below the horizon to the zenith; the sea covers what is lower. */
+const LOWEST = -0.12;
+
+/**
+ * The sky, painted once per look into a texture: clouds by noise cost too much to compute in every frame on a software
+ * renderer, and one texture read costs nothing anywhere.
+ */
+export class Sky {
+  readonly mesh: Mesh;
+  private readonly target = new WebGLRenderTarget(WIDTH, HEIGHT, {
+    type: HalfFloatType,
+    depthBuffer: false,
+    minFilter: LinearFilter,
+    magFilter: LinearFilter,
+    wrapS: RepeatWrapping,
+  });
+
+  constructor() {
+    const material = new ShaderMaterial({
+      side: BackSide,
+      depthWrite: false,
+      depthTest: false,
+      toneMapped: false,
+      uniforms: { painted: { value: this.target.texture } },
+      vertexShader: /* glsl */ `
+        varying vec3 vDirection;
+        void main() {
+          vDirection = position;
+          gl_Position = projectionMatrix * vec4(mat3(viewMatrix) * position, 1.0);
+        }`,
+      fragmentShader: /* glsl */ `
+        uniform sampler2D painted;
+        varying vec3 vDirection;
+        void main() {
+          vec3 d = normalize(vDirection);
+          // Both coordinates of an angle jump where it wraps; the texture has no smaller levels, so nothing shows.
+          float u = atan(d.x, -d.z) * 0.15915494 + 0.5;
+          float v = (asin(clamp(d.y, -1.0, 1.0)) - ${LOWEST}) / (1.5707963 - (${LOWEST}));
+          gl_FragColor = vec4(texture2D(painted, vec2(u, clamp(v, 0.002, 0.998))).rgb, 1.0);
+          // A grain finer than one step of a screen's 256 keeps wide gradients from showing bands.
+          gl_FragColor.rgb += (fract(sin(dot(gl_FragCoord.xy, vec2(12.9898, 78.233))) * 43758.5453) - 0.5) / 300.0;
+          #include <colorspace_fragment>
+        }`,
+    });
+    this.mesh = new Mesh(new SphereGeometry(10, 24, 16), material);
+    this.mesh.frustumCulled = false;
+    this.mesh.renderOrder = -10;
+  }
+
+  paint(renderer: WebGLRenderer, look: Look): void {
+    const brush = new ShaderMaterial({
+      toneMapped: false,
+      depthTest: false,
+      uniforms: {
+        sun: { value: look.sunDirection },
+        zenith: { value: look.zenith },
+        middle: { value: look.middle },
+        horizon: { value: look.horizon },
+        glow: { value: look.glow },
+        cloud: { value: look.cloud },
+        cloudShade: { value: look.cloudShade },
+        stars: { value: look.stars },
+      },
+      vertexShader: "varying vec2 vUv; void main() { vUv = uv; gl_Position = vec4(position.xy, 0.0, 1.0); }",
+      fragmentShader: PAINT,
+    });
+    const scene = new Scene();
+    const quad = new Mesh(new PlaneGeometry(2, 2), brush);
+    quad.frustumCulled = false;
+    scene.add(quad);
+    renderer.setRenderTarget(this.target);
+    renderer.render(scene, new OrthographicCamera());
+    renderer.setRenderTarget(null);
+    quad.geometry.dispose();
+    brush.dispose();
+  }
+}
+
+const PAINT = /* glsl */ `
+  uniform vec3 sun, zenith, middle, horizon, glow, cloud, cloudShade;
+  uniform float stars;
+  varying vec2 vUv;
+
+  float hash(vec2 p) { return fract(sin(dot(p, vec2(127.1, 311.7))) * 43758.5453); }
+  float noise(vec2 p) {
+    vec2 i = floor(p), f = fract(p);
+    f = f * f * (3.0 - 2.0 * f);
+    return mix(mix(hash(i), hash(i + vec2(1, 0)), f.x), mix(hash(i + vec2(0, 1)), hash(i + vec2(1, 1)), f.x), f.y);
+  }
+  float clouds(vec2 p) {
+    float sum = 0.0, weight = 0.5;
+    for (int octave = 0; octave < 6; octave++) {
+      sum += weight * noise(p);
+      p = mat2(1.6, 1.2, -1.2, 1.6) * p + 3.1;
+      weight *= 0.5;
+    }
+    return sum;
+  }
+
+  void main() {
+    float elevation = mix(${LOWEST}, 1.5707963, vUv.y);
+    float azimuth = (vUv.x - 0.5) * 6.2831853;
+    vec3 d = vec3(sin(azimuth) * cos(elevation), sin(elevation), -cos(azimuth) * cos(elevation));
+    float up = max(d.y, 0.0);
+    float toSun = max(dot(d, sun), 0.0);
+
+    vec3 color = mix(horizon, middle, smoothstep(0.0, 0.24, up));
+    color = mix(color, zenith, smoothstep(0.12, 0.85, up));
+    // Star fields sit behind everything else and fade into the haze of the horizon.
+    vec2 cell = floor(vec2(azimuth * cos(elevation), elevation) * 130.0);
+    float star = step(0.9965, hash(cell)) * hash(cell + 7.0);
+    color += stars * star * smoothstep(0.1, 0.5, up) * 0.75;
+
+    color = mix(color, glow, 0.55 * pow(toSun, 6.0) * (1.0 - smoothstep(0.0, 0.7, up)));
+    color += glow * (0.22 * pow(toSun, 48.0));
+
+    // A flat layer of clouds: the ray meets it farther away the lower it looks.
+    if (d.y > 0.015) {
+      vec2 p = d.xz / (d.y + 0.12) * 1.15;
+      float density = clouds(p + vec2(4.0, 1.5));
+      float lit = clouds(p + vec2(4.0, 1.5) + sun.xz * 0.16);
+      float cover = smoothstep(0.5, 0.74, density) * smoothstep(0.015, 0.16, d.y) * 0.9;
+      vec3 shade = mix(cloud, cloudShade, clamp((lit - 0.42) * 2.6, 0.0, 1.0));
+      shade = mix(shade, glow, 0.5 * pow(toSun, 8.0));
+      color = mix(color, shade, cover);
+    }
+    float disc = smoothstep(0.99905, 0.9994, dot(d, sun));
+    color = mix(color, vec3(1.0, 0.985, 0.93), disc);
+    gl_FragColor = vec4(color, 1.0);
+  }`;

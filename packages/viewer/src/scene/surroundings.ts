@@ -1,0 +1,148 @@
+import {
+  BufferAttribute,
+  CircleGeometry,
+  Color,
+  Group,
+  Mesh,
+  MeshBasicMaterial,
+  PlaneGeometry,
+  ShaderMaterial,
+  Vector3,
+} from "three";
+import type { Look } from "./look.js";
+
+const SEA_LEVEL = -3.2;
+const RANGES = [
+  { radius: 430, height: 62, bumps: 5, seed: 3.1 },
+  { radius: 330, height: 36, bumps: 7, seed: 8.7 },
+  { radius: 250, height: 17, bumps: 11, seed: 5.2 },
+] as const;
+
+/** What lies around the world and is never touched: the sea and three ranges of hills, paler with distance. */
+export class Surroundings {
+  readonly group = new Group();
+  private readonly hills: Mesh<PlaneGeometry, MeshBasicMaterial>[] = [];
+  private readonly sea: ShaderMaterial;
+
+  constructor() {
+    for (const range of RANGES) {
+      const mesh = new Mesh(
+        hillRange(range.radius, range.height, range.bumps, range.seed),
+        new MeshBasicMaterial({ fog: false, toneMapped: false, vertexColors: true }),
+      );
+      mesh.renderOrder = -9;
+      this.hills.push(mesh);
+      this.group.add(mesh);
+    }
+    this.sea = new ShaderMaterial({
+      toneMapped: false,
+      uniforms: {
+        near: { value: new Color() },
+        far: { value: new Color() },
+        horizon: { value: new Color() },
+        glow: { value: new Color() },
+        sun: { value: new Vector3() },
+        seconds: { value: 0 },
+      },
+      vertexShader: /* glsl */ `
+        varying vec3 vWorld;
+        void main() {
+          vec4 world = modelMatrix * vec4(position, 1.0);
+          vWorld = world.xyz;
+          gl_Position = projectionMatrix * viewMatrix * world;
+        }`,
+      fragmentShader: SEA,
+    });
+    const sea = new Mesh(new CircleGeometry(520, 48), this.sea);
+    sea.rotation.x = -Math.PI / 2;
+    sea.position.y = SEA_LEVEL;
+    sea.renderOrder = -8;
+    this.group.add(sea);
+  }
+
+  setLook(look: Look): void {
+    this.hills.forEach((mesh, i) => {
+      const base = look.hills[i] ?? look.horizon;
+      paintRange(mesh.geometry, RANGES[i]?.height ?? 1, base, look.horizon);
+    });
+    const u = this.sea.uniforms;
+    u["near"]!.value = look.seaNear;
+    u["far"]!.value = look.seaFar;
+    u["horizon"]!.value = look.horizon;
+    u["glow"]!.value = look.glow;
+    u["sun"]!.value = look.sunDirection;
+  }
+
+  /** Moves the waves; `seconds` stands still for people who asked for less motion. */
+  update(seconds: number): void {
+    this.sea.uniforms["seconds"]!.value = seconds;
+  }
+}
+
+function hillRange(radius: number, height: number, bumps: number, seed: number): PlaneGeometry {
+  const columns = 180;
+  const geometry = new PlaneGeometry(1, 1, columns, 3);
+  const position = geometry.getAttribute("position");
+  for (let i = 0; i < position.count; i++) {
+    const column = i % (columns + 1);
+    const row = Math.floor(i / (columns + 1));
+    const angle = (column / columns) * Math.PI * 2;
+    const top = height * ridge(angle, bumps, seed);
+    // The seam is closed because the ridge is a sum of whole waves around the circle.
+    position.setXYZ(
+      i,
+      Math.sin(angle) * radius,
+      SEA_LEVEL - 2 + (top + 2) * (1 - row / 3),
+      -Math.cos(angle) * radius,
+    );
+  }
+  geometry.computeBoundingSphere();
+  return geometry;
+}
+
+function ridge(angle: number, bumps: number, seed: number): number {
+  let sum = 0;
+  for (let octave = 0; octave < 5; octave++) {
+    const frequency = Math.round(bumps * 1.9 ** octave);
+    sum += Math.sin(angle * frequency + seed * (octave + 1) * 2.3) / 1.8 ** octave;
+  }
+  return Math.max(0.04, 0.42 + 0.3 * sum);
+}
+
+function paintRange(geometry: PlaneGeometry, height: number, base: Color, haze: Color): void {
+  const position = geometry.getAttribute("position");
+  const colors = new Float32Array(position.count * 3);
+  const color = new Color();
+  for (let i = 0; i < position.count; i++) {
+    const above = (position.getY(i) - SEA_LEVEL) / height;
+    color.copy(haze).lerp(base, Math.min(1, 0.25 + Math.max(0, above) * 1.5));
+    color.toArray(colors, i * 3);
+  }
+  geometry.setAttribute("color", new BufferAttribute(colors, 3));
+}
+
+const SEA = /* glsl */ `
+  uniform vec3 near, far, horizon, glow, sun;
+  uniform float seconds;
+  varying vec3 vWorld;
+  void main() {
+    vec3 toEye = cameraPosition - vWorld;
+    float distance = length(toEye);
+    vec3 eye = toEye / distance;
+    float calm = 1.0 / (1.0 + distance * 0.012);
+    vec2 p = vWorld.xz;
+    vec2 slope = vec2(
+      cos(p.x * 0.55 + p.y * 0.22 + seconds * 0.9) + 0.6 * cos(p.x * 1.3 - p.y * 0.9 - seconds * 1.3),
+      cos(p.y * 0.61 - p.x * 0.17 + seconds * 0.8) + 0.6 * cos(p.y * 1.5 + p.x * 0.7 + seconds * 1.1)
+    ) * 0.07 * calm;
+    vec3 normal = normalize(vec3(-slope.x, 1.0, -slope.y));
+    float facing = clamp(dot(normal, eye), 0.0, 1.0);
+    float mirror = pow(1.0 - facing, 3.0);
+    vec3 color = mix(near, far, mirror);
+    color = mix(color, horizon, smoothstep(120.0, 500.0, distance));
+    vec3 halfway = normalize(sun + eye);
+    float glint = pow(max(dot(normal, halfway), 0.0), 220.0);
+    color += glow * glint * 0.7;
+    gl_FragColor = vec4(color, 1.0);
+    #include <colorspace_fragment>
+  }`;

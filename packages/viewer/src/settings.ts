@@ -1,0 +1,85 @@
+import { ENCODINGS, type Encoding, NETWORK_HZ_MAX, NETWORK_HZ_MIN } from "./net.js";
+import type { QualityChoice } from "./scene/quality.js";
+
+/** What a person has chosen; kept in this browser. */
+export interface Settings {
+  name: string;
+  encoding: Encoding;
+  /** Snapshots a second; 0 leaves it to the server. */
+  networkHz: number;
+  quality: QualityChoice;
+  shadows: boolean;
+  light: "auto" | "day" | "dusk";
+  invertLook: boolean;
+  lookSpeed: number;
+  hud: boolean;
+}
+
+export const DEFAULTS: Readonly<Settings> = {
+  name: "",
+  encoding: "custom16",
+  networkHz: 0,
+  quality: "auto",
+  shadows: true,
+  light: "auto",
+  invertLook: false,
+  lookSpeed: 1,
+  hud: true,
+};
+
+const KEY = "nowcast.settings";
+
+/** Reads the kept settings; whatever in them is missing or makes no sense is the default. */
+export function loadSettings(storage: Pick<Storage, "getItem"> | undefined = browserStorage()): Settings {
+  let kept: Record<string, unknown> = {};
+  try {
+    const parsed: unknown = JSON.parse(storage?.getItem(KEY) ?? "{}");
+    if (parsed !== null && typeof parsed === "object") kept = parsed as Record<string, unknown>;
+  } catch {
+    // Somebody else's or damaged text under our key is as good as none.
+  }
+  return {
+    name: typeof kept["name"] === "string" ? kept["name"].slice(0, 24) : DEFAULTS.name,
+    encoding: oneOf(kept["encoding"], ENCODINGS, DEFAULTS.encoding),
+    networkHz: parseHz(kept["networkHz"]),
+    quality: oneOf(kept["quality"], ["auto", "low", "medium", "high"], DEFAULTS.quality),
+    shadows: typeof kept["shadows"] === "boolean" ? kept["shadows"] : DEFAULTS.shadows,
+    light: oneOf(kept["light"], ["auto", "day", "dusk"], DEFAULTS.light),
+    invertLook: typeof kept["invertLook"] === "boolean" ? kept["invertLook"] : DEFAULTS.invertLook,
+    lookSpeed:
+      typeof kept["lookSpeed"] === "number" && kept["lookSpeed"] >= 0.2 && kept["lookSpeed"] <= 3
+        ? kept["lookSpeed"]
+        : DEFAULTS.lookSpeed,
+    hud: typeof kept["hud"] === "boolean" ? kept["hud"] : DEFAULTS.hud,
+  };
+}
+
+export function saveSettings(
+  settings: Settings,
+  storage: Pick<Storage, "setItem"> | undefined = browserStorage(),
+): void {
+  try {
+    storage?.setItem(KEY, JSON.stringify(settings));
+  } catch {
+    // A full or forbidden storage costs nothing but the memory of these choices.
+  }
+}
+
+export function oneOf<T extends string>(value: unknown, choices: readonly T[], fallback: T): T {
+  return choices.find((choice) => choice === value) ?? fallback;
+}
+
+/** A rate that the protocol allows, or 0 for the server's own. */
+export function parseHz(value: unknown): number {
+  const hz = typeof value === "string" && value !== "" ? Number(value) : value;
+  if (typeof hz !== "number" || !Number.isFinite(hz) || hz === 0) return 0;
+  return Math.min(NETWORK_HZ_MAX, Math.max(NETWORK_HZ_MIN, Math.round(hz)));
+}
+
+function browserStorage(): Storage | undefined {
+  try {
+    return window.localStorage;
+  } catch {
+    return undefined;
+  }
+}

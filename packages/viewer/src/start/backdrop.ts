@@ -1,0 +1,112 @@
+import type { PerspectiveCamera } from "three";
+import type { Crowd } from "../avatar/crowd.js";
+import { type Body, createPose } from "../net.js";
+import type { Boxes } from "../scene/boxes.js";
+import type { Ground } from "../scene/ground.js";
+
+const PALETTE = [0xd97541, 0xe9b44c, 0xf1e9d2, 0x8fc7b5, 0x2a7f86] as const;
+const GRASS = 0x8fa87a;
+const FIRST_ID = 1_000_000;
+const EDGE = 0.7;
+
+interface Walker {
+  readonly id: number;
+  readonly radius: number;
+  readonly speed: number;
+  readonly start: number;
+}
+
+/** A little life behind the start screen, made up here: nobody is connected to anything before they enter. */
+export class Backdrop {
+  readonly focus = { x: 0, y: 0.8, z: 0 };
+  private readonly walkers: Walker[] = [];
+  private readonly pose = createPose();
+  private nextId = FIRST_ID;
+
+  constructor(
+    private readonly boxes: Boxes,
+    private readonly crowd: Crowd,
+    private readonly ground: Ground,
+  ) {}
+
+  show(): void {
+    this.hide();
+    this.ground.add(this.body("static", [60, 2, 60], GRASS), { ...createPose(), y: -1 });
+    this.pyramid(0, -0.4, 5);
+    this.stack(-4.6, -3.2, 4, 0.35);
+    this.stack(4.9, -2.6, 3, -0.3);
+    this.stack(5.3, 2.3, 1, 0.8);
+    this.stack(-5.4, 2.2, 2, 0.2);
+    this.walker(0x3c8fd0, 4.2, 1.35, 0.4);
+    this.walker(0xe0604f, 6.3, 2.9, 2.5);
+    this.walker(0x5cae6b, 4.9, -1.5, 4.4);
+  }
+
+  hide(): void {
+    this.boxes.clear();
+    this.crowd.clear();
+    this.ground.clear();
+    this.walkers.length = 0;
+    this.nextId = FIRST_ID;
+  }
+
+  /** Everybody goes around in circles, each at their own pace. */
+  animate(seconds: number): void {
+    for (const { id, radius, speed, start } of this.walkers) {
+      const angle = start + (seconds * speed) / radius;
+      const yaw = -angle + (speed > 0 ? Math.PI : 0);
+      this.pose.x = Math.cos(angle) * radius;
+      this.pose.y = 0.9;
+      this.pose.z = Math.sin(angle) * radius;
+      this.pose.qy = Math.sin(yaw / 2);
+      this.pose.qw = Math.cos(yaw / 2);
+      this.crowd.place(id, this.pose);
+    }
+  }
+
+  /** A slow turn around the middle; what matters stays right of the card on wide screens and above it on tall ones. */
+  aim(camera: PerspectiveCamera, seconds: number): void {
+    const angle = 0.55 + Math.sin(seconds * 0.05) * 0.5;
+    const wide = camera.aspect > 1;
+    const distance = wide ? 12.5 : 16;
+    camera.position.set(Math.sin(angle) * distance, wide ? 3.7 : 5.2, Math.cos(angle) * distance);
+    camera.lookAt(0, 1.1, 0);
+    if (wide) camera.rotateY(0.26);
+    else camera.rotateX(-0.3);
+    camera.updateMatrixWorld();
+  }
+
+  private pyramid(x: number, z: number, layers: number): void {
+    for (let layer = 0; layer < layers; layer++) {
+      const across = layers - layer;
+      for (let cell = 0; cell < across * across; cell++) {
+        const column = (cell % across) - (across - 1) / 2;
+        const row = Math.floor(cell / across) - (across - 1) / 2;
+        this.block(x + column * EDGE * 1.015, layer, z + row * EDGE * 1.015, 0, PALETTE[layer % 5] ?? 0);
+      }
+    }
+  }
+
+  private stack(x: number, z: number, height: number, turn: number): void {
+    for (let layer = 0; layer < height; layer++) {
+      this.block(x, layer, z, turn + layer * 0.13, PALETTE[(layer * 2 + height) % 5] ?? 0);
+    }
+  }
+
+  private block(x: number, layer: number, z: number, yaw: number, color: number): void {
+    const pose = { ...createPose(), x, y: (layer + 0.5) * EDGE, z };
+    pose.qy = Math.sin(yaw / 2);
+    pose.qw = Math.cos(yaw / 2);
+    this.boxes.add(this.body("block", [EDGE, EDGE, EDGE], color), pose);
+  }
+
+  private walker(color: number, radius: number, speed: number, start: number): void {
+    const body = this.body("avatar", [0.7, 1.8, 0.7], color);
+    this.crowd.add(body, { ...createPose(), y: 0.9 });
+    this.walkers.push({ id: body.id, radius, speed, start });
+  }
+
+  private body(kind: Body["kind"], size: Body["size"], color: number): Body {
+    return { id: this.nextId++, kind, size, color, name: "", held: undefined };
+  }
+}

@@ -1,0 +1,63 @@
+import { element } from "../dom.js";
+import { ENCODINGS } from "../net.js";
+import { oneOf, parseHz } from "../settings.js";
+import type { Viewer } from "../viewer.js";
+
+/** The dialog in which a person changes settings; each takes effect as it is changed. */
+export class SettingsPanel {
+  private readonly dialog = element("settings", HTMLDialogElement);
+  private readonly name = element("set-name", HTMLInputElement);
+  private readonly encoding = element("set-encoding", HTMLSelectElement);
+  private readonly hz = element("set-hz", HTMLSelectElement);
+  private readonly quality = element("set-quality", HTMLSelectElement);
+  private readonly light = element("set-light", HTMLSelectElement);
+  private readonly shadows = element("set-shadows", HTMLInputElement);
+  private readonly look = element("set-look", HTMLInputElement);
+  private readonly invert = element("set-invert", HTMLInputElement);
+
+  constructor(
+    private readonly viewer: Viewer,
+    onLeave: () => void,
+  ) {
+    element("settings-open", HTMLButtonElement).addEventListener("click", () => this.open());
+    element("set-leave", HTMLButtonElement).addEventListener("click", () => {
+      this.dialog.close();
+      onLeave();
+    });
+    this.dialog.addEventListener("change", () => this.apply());
+    this.dialog.addEventListener("click", (event) => {
+      // A click on what lies behind the dialog counts as one on the dialog itself.
+      if (event.target === this.dialog) this.dialog.close();
+    });
+  }
+
+  private open(): void {
+    const { settings } = this.viewer;
+    this.name.value = settings.name;
+    this.encoding.value = settings.encoding;
+    this.hz.value = String(settings.networkHz);
+    // A rate from the page's address may be none of those on offer.
+    if (this.hz.value === "") this.hz.add(new Option(String(settings.networkHz), undefined, true, true));
+    this.quality.value = settings.quality;
+    this.light.value = settings.light;
+    this.shadows.checked = settings.shadows;
+    this.look.value = String(settings.lookSpeed);
+    this.invert.checked = settings.invertLook;
+    element("set-about", HTMLElement).textContent = this.viewer.describeMachine();
+    this.dialog.showModal();
+  }
+
+  private apply(): void {
+    this.viewer.change({
+      name: this.name.value.trim(),
+      encoding: oneOf(this.encoding.value, ENCODINGS, "custom16"),
+      networkHz: parseHz(this.hz.value),
+      quality: oneOf(this.quality.value, ["auto", "low", "medium", "high"], "auto"),
+      light: oneOf(this.light.value, ["auto", "day", "dusk"], "auto"),
+      shadows: this.shadows.checked,
+      lookSpeed: Number(this.look.value),
+      invertLook: this.invert.checked,
+    });
+    element("set-about", HTMLElement).textContent = this.viewer.describeMachine();
+  }
+}

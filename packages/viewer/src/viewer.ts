@@ -1,0 +1,346 @@
+import { Crowd } from "./avatar/crowd.js";
+import { Labels } from "./avatar/labels.js";
+import { OrbitCamera } from "./camera.js";
+import { ChatPanel } from "./chat/chat-panel.js";
+import { Hands } from "./hands.js";
+import { Figures } from "./hud/figures.js";
+import { Hud } from "./hud/hud.js";
+import { type Action, Controls } from "./input/controls.js";
+import { createDevices, type Devices } from "./input/devices.js";
+import { type Body, createPose, Net, type Pose, type Status, type Steering } from "./net.js";
+import { Boxes } from "./scene/boxes.js";
+import { Ground, isGround } from "./scene/ground.js";
+import { automaticQuality, type Quality, qualityFor, ResolutionGovernor } from "./scene/quality.js";
+import { Stage } from "./scene/stage.js";
+import { type Settings, saveSettings } from "./settings.js";
+import { Backdrop } from "./start/backdrop.js";
+
+const TURN_PER_SECOND = 2.2;
+/** Nearer than this the own avatar would fill the picture. */
+const HIDE_NEARER_M = 1.15;
+
+/** The client: owns all its parts, brings the world's events to them, and offers the steps of a frame. */
+export class Viewer {
+  readonly stage: Stage;
+  readonly boxes: Boxes;
+  readonly crowd = new Crowd();
+  readonly ground = new Ground();
+  readonly camera: OrbitCamera;
+  readonly controls = new Controls((action) => this.act(action));
+  readonly hud: Hud;
+  readonly figures: Figures;
+  readonly labels = new Labels();
+  net: Net | undefined;
+
+  private readonly chat: ChatPanel;
+  private readonly hands: Hands;
+  private readonly devices: Devices;
+  private readonly backdrop: Backdrop;
+  private readonly governor = new ResolutionGovernor();
+  private readonly rendererName: string;
+  private readonly stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
+  private readonly darkness = window.matchMedia("(prefers-color-scheme: dark)");
+  private readonly pose: Pose = createPose();
+  private readonly steering: Steering = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+  private readonly moving: number[] = [];
+  private quality: Quality;
+  private seconds = 0;
+  private address = "";
+  /** The camera looks where the avatar looks as soon as it is there. */
+  private awaitsAvatar = false;
+  private welcomedAtMs = 0;
+
+  constructor(
+    canvas: HTMLCanvasElement,
+    readonly settings: Settings,
+  ) {
+    this.stage = new Stage(canvas, true);
+    this.rendererName = this.stage.rendererName();
+    this.quality = this.chooseQuality();
+    this.boxes = new Boxes(this.quality.bevelSegments, this.quality.rich, (mesh, old) => {
+      if (old) this.stage.scene.remove(old);
+      this.stage.scene.add(mesh);
+    });
+    this.stage.scene.add(this.ground.group, this.crowd.group);
+    this.camera = new OrbitCamera(this.stage.camera);
+    this.hud = new Hud(() => this.rejoin());
+    this.figures = new Figures((visible) => this.change({ hud: visible }));
+    this.chat = new ChatPanel(
+      (text) => this.net?.chat(text),
+      () => canvas.focus({ preventScroll: true }),
+    );
+    this.devices = createDevices(canvas, this.controls, () => this.own?.held !== undefined);
+    this.hands = new Hands(this.boxes, this.hud, () => this.devices.touching);
+    this.backdrop = new Backdrop(this.boxes, this.crowd, this.ground);
+    window.addEventListener("resize", () => this.stage.resize());
+    this.darkness.addEventListener("change", () => this.applySettings());
+    this.applySettings();
+    this.backdrop.show();
+  }
+
+  /** Enters a world, or enters it anew with other options. */
+  enter(address: string, room: string, shareAddress: string): void {
+    this.address = address;
+    this.backdrop.hide();
+    this.hud.show(room, shareAddress);
+    this.figures.setVisible(this.settings.hud);
+    document.body.classList.remove("outside");
+    this.rejoin();
+  }
+
+  /** Leaves the world; the start screen is shown again by whoever called this. */
+  leave(): void {
+    this.net?.close();
+    this.net = undefined;
+    this.clear();
+    this.hud.hide();
+    document.body.classList.add("outside");
+    this.backdrop.show();
+  }
+
+  rejoin(): void {
+    this.net?.close();
+    this.clear();
+    const { name, encoding, networkHz } = this.settings;
+    this.net = new Net(
+      this.address,
+      { name, encoding, networkHz },
+      {
+        statusChanged: (status) => this.statusChanged(status),
+        welcomed: () => this.welcomed(),
+        spawned: (body, pose) => this.spawned(body, pose),
+        despawned: (id) => this.despawned(id),
+        held: (avatar, block) => this.crowd.setHeld(avatar, block),
+        renamed: (id, newName) => this.renamed(id, newName),
+        chatted: (from, speaker, text) => this.chatted(from, speaker, text),
+        noticed: (text) => this.hud.say(text),
+        snapshotArrived: (atMs) => this.snapshotArrived(atMs),
+        lost: (code, reason, retryInMs) => this.hud.lost(code, reason, retryInMs),
+      },
+    );
+    this.hud.setStatus(this.net.status);
+  }
+
+  /** Takes new settings, keeps them and puts them into force; the world is joined anew only where it must be. */
+  change(changes: Partial<Settings>): void {
+    const before = { ...this.settings };
+    Object.assign(this.settings, changes);
+    saveSettings(this.settings);
+    this.applySettings();
+    if (!this.net) return;
+    if (before.encoding !== this.settings.encoding) {
+      this.rejoin();
+      return;
+    }
+    if (before.name !== this.settings.name && this.settings.name !== "") this.net.rename(this.settings.name);
+    if (before.networkHz !== this.settings.networkHz) {
+      // The protocol has no word for "as you like", so a fresh connection asks for nothing.
+      if (this.settings.networkHz === 0) this.rejoin();
+      else this.net.setRate(this.settings.networkHz);
+    }
+  }
+
+  describeMachine(): string {
+    return `Picture: ${this.quality.name} on ${this.rendererName}`;
+  }
+
+  readDevices(seconds: number): void {
+    this.devices.poll(seconds);
+    const { controls, camera } = this;
+    camera.turn(controls.lookYaw + this.devices.turning * TURN_PER_SECOND * seconds, controls.lookPitch);
+    camera.zoom(controls.zoom);
+    controls.consumeLook();
+  }
+
+  sendSteering(): void {
+    if (!this.net || this.net.status !== "open" || this.awaitsAvatar) return;
+    Object.assign(this.steering, this.controls.combine());
+    this.steering.yaw = this.camera.yaw;
+    this.net.steer(this.steering);
+  }
+
+  samplePoses(nowMs: number): void {
+    this.net?.sample(nowMs);
+  }
+
+  placeBlocks(): void {
+    if (!this.net) return;
+    for (let i = 0; i < this.moving.length; i++) {
+      const id = this.moving[i]!;
+      if (this.net.pose(id, this.pose)) this.boxes.place(id, this.pose);
+    }
+  }
+
+  animateAvatars(seconds: number): void {
+    const { net, crowd } = this;
+    if (net) {
+      for (let i = 0; i < crowd.members.length; i++) {
+        const { id } = crowd.members[i]!;
+        if (net.pose(id, this.pose)) crowd.place(id, this.pose);
+      }
+    } else {
+      this.backdrop.animate(this.seconds);
+    }
+    crowd.update(seconds, this.boxes, this.camera.nearness < HIDE_NEARER_M ? net?.avatar : undefined);
+  }
+
+  moveCamera(seconds: number): void {
+    const { own, camera } = this;
+    if (!this.net) {
+      this.backdrop.aim(this.stage.camera, this.stillness.matches ? 0 : this.seconds);
+    } else if (own) {
+      if (this.awaitsAvatar) this.faceWith(own);
+      camera.follow(seconds, own.x, own.y, own.z, this.boxes, own.held);
+    }
+  }
+
+  updateHands(seconds: number): void {
+    this.hands.update(seconds, this.own);
+  }
+
+  updateScene(seconds: number): void {
+    this.seconds += seconds;
+    this.stage.surroundings.update(this.stillness.matches ? 0 : this.seconds);
+    const focus = this.own ?? this.backdrop.focus;
+    this.stage.aimSun(focus.x, focus.y, focus.z);
+  }
+
+  updateLabels(nowMs: number): void {
+    this.labels.update(nowMs, this.crowd, this.stage.camera, this.net?.avatar);
+  }
+
+  updateFigures(frameMs: number): void {
+    if (this.net) this.figures.update(frameMs, this.net);
+  }
+
+  render(): void {
+    this.stage.render(this.boxes.takeChanged() || this.crowd.members.length > 0);
+  }
+
+  governResolution(frameMs: number): void {
+    if (this.settings.quality !== "auto" || !this.governor.frame(frameMs)) return;
+    this.stage.setPixelRatio(this.quality.pixelRatio * this.governor.scale);
+  }
+
+  private get own() {
+    const id = this.net?.avatar;
+    return id === undefined ? undefined : this.crowd.get(id);
+  }
+
+  private faceWith(own: { qx: number; qy: number; qz: number; qw: number }): void {
+    this.awaitsAvatar = false;
+    this.camera.face(own);
+  }
+
+  private act(action: Action): void {
+    const { net, own } = this;
+    if (!net) return;
+    switch (action) {
+      case "grab":
+        return this.hands.grab(net, own);
+      case "chargeStart":
+        return this.hands.startCharge(own);
+      case "chargeEnd":
+        return this.hands.throwNow(net, own, this.camera.pitch);
+      case "chargeCancel":
+        return this.hands.cancelCharge();
+      case "chat":
+        this.devices.release();
+        return this.chat.open();
+      case "hud":
+        return this.figures.flip();
+      case "escape":
+        return this.hands.cancelCharge();
+    }
+  }
+
+  private statusChanged(status: Status): void {
+    this.hud.setStatus(status);
+    if (status !== "open") this.figures.graph.pause();
+  }
+
+  private welcomed(): void {
+    this.awaitsAvatar = true;
+    this.welcomedAtMs = performance.now();
+    this.hands.reset();
+    this.camera.jump();
+  }
+
+  private spawned(body: Body, pose: Pose): void {
+    if (isGround(body)) {
+      this.ground.add(body, pose);
+      this.boxes.addSolid(body, pose);
+    } else if (body.kind === "avatar") {
+      this.crowd.add(body, pose);
+      this.labels.add(body.id, body.name);
+      this.hud.setPeople(this.crowd.members.length);
+      // Whoever comes with the first messages was here before.
+      if (body.id !== this.net?.avatar && performance.now() - this.welcomedAtMs > 1500) {
+        this.chat.addEvent(`${body.name} is here`);
+      }
+    } else {
+      this.boxes.add(body, pose);
+      if (body.kind === "block") this.moving.push(body.id);
+    }
+  }
+
+  private despawned(id: number): void {
+    const member = this.crowd.get(id);
+    if (member) {
+      if (this.net?.status === "open" && id !== this.net.avatar)
+        this.chat.addEvent(`${member.name} has left`);
+      this.crowd.remove(id);
+      this.labels.remove(id);
+      this.hud.setPeople(this.crowd.members.length);
+      return;
+    }
+    this.boxes.remove(id);
+    const index = this.moving.indexOf(id);
+    if (index >= 0) this.moving.splice(index, 1);
+  }
+
+  private renamed(id: number, name: string): void {
+    const member = this.crowd.get(id);
+    if (!member) return;
+    this.chat.addEvent(`${member.name} is now ${name}`);
+    member.name = name;
+    this.labels.rename(id, name);
+  }
+
+  private chatted(from: number, name: string, text: string): void {
+    this.chat.add(name, this.crowd.colorOf(from), text);
+    this.labels.say(from, text, performance.now());
+  }
+
+  private snapshotArrived(atMs: number): void {
+    if (this.net) this.figures.graph.record(atMs, this.net.delayMs, this.net.stats.bytesPerSecond);
+  }
+
+  private clear(): void {
+    this.boxes.clear();
+    this.crowd.clear();
+    this.ground.clear();
+    this.labels.clear();
+    this.hands.reset();
+    this.moving.length = 0;
+  }
+
+  private chooseQuality(): Quality {
+    const { quality, shadows } = this.settings;
+    const coarse = window.matchMedia("(pointer: coarse)").matches;
+    const name = quality === "auto" ? automaticQuality(this.rendererName, coarse) : quality;
+    return qualityFor(name, window.devicePixelRatio || 1, shadows);
+  }
+
+  private applySettings(): void {
+    const { light, invertLook, lookSpeed } = this.settings;
+    this.quality = this.chooseQuality();
+    this.governor.scale = 1;
+    this.stage.setQuality(this.quality);
+    this.boxes.setDetail(this.quality.bevelSegments, this.quality.rich);
+    this.stage.setLook(light === "auto" ? (this.darkness.matches ? "dusk" : "day") : light);
+    this.controls.invertLook = invertLook;
+    this.controls.lookSpeed = lookSpeed;
+    document.body.classList.toggle("plain", this.quality.name === "low");
+  }
+}

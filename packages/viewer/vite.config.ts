@@ -1,0 +1,27 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+// `vite dev` serves the page and passes the world's WebSocket on to a running server.
+const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7070";
+
+export default defineConfig({
+  // Pages live at `/` and `/r/{room}`, so every asset is named from the root.
+  base: "/",
+  resolve: {
+    // The SDK's source itself, so that the page never needs a build of the SDK first.
+    alias: { nowcast: fileURLToPath(new URL("../nowcast/src/index.ts", import.meta.url)) },
+  },
+  build: {
+    target: "es2022",
+    // The content security policy allows no data: addresses.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 800,
+    rollupOptions: {
+      // three.js changes rarely: in a file of its own it stays in browsers' caches when the page changes.
+      output: { manualChunks: (id) => (id.includes("node_modules/three") ? "three" : undefined) },
+    },
+  },
+  server: { proxy: { "/ws": { target: server, ws: true }, "/healthz": server } },
+  test: { include: ["test/*.test.ts"] },
+});
