@@ -1,1 +1,84 @@
-//! The updatable queue in shared memory.
+//! The updatable queue in shared memory, between two processes of one machine, found by name.
+//!
+//! ```
+//! use nowcast_shm::{advertise, connect};
+//! use nowcast_queue::{Bounds, Key, Receiver, Sender};
+//!
+//! let name = format!("doc-tracker-{}", std::process::id());
+//! let mut service = advertise(&name, &[Bounds::default()])?;
+//! let renderer = std::thread::spawn(move || { // in life: another process
+//!     let mut channel = connect(&name, &[Bounds::default()])?;
+//!     let mut value = Vec::new();
+//!     let key = channel.receiver.get(&mut value, None).expect("the tracker is alive");
+//!     Ok::<_, nowcast_shm::OpenError>((key, value))
+//! });
+//! let mut channel = service.accept(None)?;
+//! channel.sender.put(Key::state(1), b"a pose", None).expect("the renderer is alive");
+//! assert_eq!(renderer.join().unwrap()?, (Key::state(1), b"a pose".to_vec()));
+//! # Ok::<_, nowcast_shm::OpenError>(())
+//! ```
+//!
+//! **The one invariant**: a block of memory that holds a value belongs to exactly one side at any time, and changes hands
+//! by one atomic step. So nobody ever reads what is being written, both sides are wait-free, and a process may die between
+//! any two instructions without harm to the other.
+//!
+//! - An update costs two cache lines and one atomic exchange, and no system call unless the reader sleeps; a put that
+//!   replaces makes none at all.
+//! - A peer's death is known at once through the kernel ([`Refusal::PeerDied`]), and within [`DETECTION_MAX`] if wake-ups
+//!   are lost because something wrote garbage into the segment.
+//! - Everything read from shared memory is checked as if an enemy had written it; each value carries a checksum. What is
+//!   wrong ends the channel with [`Refusal::Corrupt`], which names it.
+//! - A segment is an anonymous, sealed file made and sized by the task that puts into it, like the paper's `outSize`; only
+//!   pages that were ever used take memory. Nothing is left behind on disk by any death.
+//!
+//! **Systems.** Linux only for now: it uses memfd with seals, futex, pidfd and epoll. On macOS the same protocol would stand
+//! on an unlinked `shm_open` object, `__ulock` and kqueue, on Windows on a file mapping, `WaitOnAddress` (with an event
+//! across processes) and job handles; all of that is confined to the modules `map`, `segment`, `link` and `watcher`.
+//!
+//! [`Refusal::PeerDied`]: nowcast_queue::Refusal::PeerDied
+//! [`Refusal::Corrupt`]: nowcast_queue::Refusal::Corrupt
+
+#[cfg(not(any(target_os = "linux", loom)))]
+compile_error!("nowcast-shm is implemented for Linux only; see the crate's documentation");
+
+#[cfg_attr(loom, allow(dead_code))]
+mod gate;
+#[cfg_attr(loom, allow(dead_code))]
+mod lane;
+#[cfg_attr(loom, allow(dead_code))]
+mod layout;
+mod memory;
+mod pool;
+mod sync;
+
+#[cfg(all(loom, test))]
+mod models;
+
+#[cfg(not(loom))]
+mod channel;
+#[cfg(not(loom))]
+mod ends;
+#[cfg(not(loom))]
+mod error;
+#[cfg(not(loom))]
+mod link;
+#[cfg(not(loom))]
+mod map;
+#[cfg(not(loom))]
+mod names;
+#[cfg(not(loom))]
+mod segment;
+#[cfg(feature = "kill-steps")]
+pub mod steps;
+#[cfg(not(loom))]
+mod watcher;
+
+#[cfg(not(loom))]
+pub use channel::{ShmChannel, pair};
+#[cfg(not(loom))]
+pub use ends::{DETECTION_MAX, ShmReceiver, ShmSender};
+#[cfg(not(loom))]
+pub use error::OpenError;
+pub use layout::{ENTRIES_MAX, LANES_MAX, SEGMENT_BYTES_MAX};
+#[cfg(not(loom))]
+pub use names::{Advertised, Listener, advertise, advertised, connect, connect_until, directory};

@@ -1,0 +1,138 @@
+//! Two directions make a channel: how two processes exchange their segments.
+
+use crate::OpenError;
+use crate::ends::{ShmReceiver, ShmSender};
+use crate::layout::{MAGIC, VERSION};
+use crate::link::Link;
+use crate::segment::Segment;
+use nowcast_queue::Bounds;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags,
+};
+use rustix::process::Pid;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// A channel to another process. Each end can go to a thread of its own.
+#[derive(Debug)]
+pub struct ShmChannel {
+    /// Where this task puts.
+    pub sender: ShmSender,
+    /// Where this task gets what the peer puts.
+    pub receiver: ShmReceiver,
+}
+
+/// Both sides of a channel within one process, each with lanes of these bounds.
+///
+/// For tests and measurements; between threads `nowcast_queue::in_process` needs no system resources.
+///
+/// # Errors
+/// [`OpenError::Bounds`], or [`OpenError::System`] when the system is short of something.
+pub fn pair(bounds: &[Bounds]) -> Result<(ShmChannel, ShmChannel), OpenError> {
+    let (near, far) = UnixStream::pair()?;
+    let (near_outgoing, near_file) = Segment::create(bounds)?;
+    let (far_outgoing, far_file) = Segment::create(bounds)?;
+    let near_incoming = Segment::open(&far_file)?;
+    let far_incoming = Segment::open(&near_file)?;
+    Ok((join(near, None, near_outgoing, near_incoming)?, join(far, None, far_outgoing, far_incoming)?))
+}
+
+/// Opens this side's half: whoever connected speaks first.
+pub(crate) fn greet(
+    socket: UnixStream,
+    bounds: &[Bounds],
+    deadline: Instant,
+) -> Result<ShmChannel, OpenError> {
+    let peer = check_peer(&socket)?;
+    let (outgoing, file) = Segment::create(bounds)?;
+    send_hello(&socket, &file)?;
+    let incoming = Segment::open(receive_hello(&socket, deadline)?)?;
+    join(socket, Some(peer), outgoing, incoming)
+}
+
+/// Opens this side's half: whoever accepted answers.
+pub(crate) fn answer(
+    socket: UnixStream,
+    bounds: &[Bounds],
+    deadline: Instant,
+) -> Result<ShmChannel, OpenError> {
+    let peer = check_peer(&socket)?;
+    let incoming = Segment::open(receive_hello(&socket, deadline)?)?;
+    let (outgoing, file) = Segment::create(bounds)?;
+    send_hello(&socket, &file)?;
+    join(socket, Some(peer), outgoing, incoming)
+}
+
+fn join(
+    socket: UnixStream,
+    peer: Option<Pid>,
+    outgoing: Segment,
+    incoming: Segment,
+) -> Result<ShmChannel, OpenError> {
+    let link = Link::new(socket, peer, outgoing.map.clone(), incoming.map.clone())?;
+    let sender = ShmSender::new(outgoing, link.clone());
+    Ok(ShmChannel { sender, receiver: ShmReceiver::new(incoming, link) })
+}
+
+fn check_peer(socket: &UnixStream) -> Result<Pid, OpenError> {
+    let peer = rustix::net::sockopt::socket_peercred(socket)?;
+    if peer.uid != rustix::process::geteuid() {
+        return Err(OpenError::Owner { user: peer.uid.as_raw() });
+    }
+    Ok(peer.pid)
+}
+
+const HELLO_BYTES: usize = 16;
+
+fn send_hello(socket: &UnixStream, file: &OwnedFd) -> Result<(), OpenError> {
+    let mut hello = [0; HELLO_BYTES];
+    hello[..8].copy_from_slice(&MAGIC.to_le_bytes());
+    hello[8..].copy_from_slice(&VERSION.to_le_bytes());
+    let files = [file.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    control.push(SendAncillaryMessage::ScmRights(&files));
+    match rustix::net::sendmsg(socket, &[IoSlice::new(&hello)], &mut control, SendFlags::NOSIGNAL) {
+        Ok(HELLO_BYTES) => Ok(()),
+        Ok(_) => Err(OpenError::Handshake("the greeting could not be sent whole")),
+        Err(rustix::io::Errno::PIPE | rustix::io::Errno::CONNRESET) => {
+            Err(OpenError::Handshake("the peer hung up"))
+        }
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+fn receive_hello(socket: &UnixStream, deadline: Instant) -> Result<OwnedFd, OpenError> {
+    // A timeout of zero would mean to wait for ever.
+    let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+    socket.set_read_timeout(Some(left))?;
+    let mut hello = [0; HELLO_BYTES];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [IoSliceMut::new(&mut hello)];
+    let received = match rustix::net::recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC) {
+        Ok(message) => message.bytes,
+        Err(rustix::io::Errno::AGAIN) => return Err(OpenError::TimedOut),
+        Err(rustix::io::Errno::CONNRESET) => 0,
+        Err(errno) => return Err(io::Error::from(errno).into()),
+    };
+    let file = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut files) => files.next(),
+        _ => None,
+    });
+    if received == 0 {
+        return Err(OpenError::Handshake("the peer hung up"));
+    }
+    if received < HELLO_BYTES || hello[..8] != MAGIC.to_le_bytes() {
+        return Err(OpenError::Handshake("the greeting is not one of Nowcast"));
+    }
+    if hello[8..] != VERSION.to_le_bytes() {
+        let theirs = u64::from_le_bytes(std::array::from_fn(|index| hello[8 + index]));
+        return Err(OpenError::Version { theirs, ours: VERSION });
+    }
+    file.ok_or(OpenError::Handshake("the greeting came without a segment"))
+}

@@ -1,0 +1,145 @@
+//! Where everything stands in a segment. Both ends compute it from the same few numbers in the header.
+//!
+//! ```text
+//! word 0    magic, version, length, lanes, bounds of each lane, checksum    written once, before the segment is shared
+//! word 32   reader's gate     a line of its own each, because they are written by different sides
+//! word 48   writer's gate
+//! word 64   writer closed
+//! word 80   reader closed
+//! word 96   lane 0: head | cells | blocks of 64 bytes | blocks of 128 bytes | ...
+//!           lane 1: ...
+//! ```
+
+use nowcast_queue::Bounds;
+
+/// `NOWCAST` and a zero byte, read as a little-endian number.
+pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"NOWCAST\0");
+/// Changes with every change of this layout or of the protocol.
+pub(crate) const VERSION: u64 = 1;
+/// Words of the header; the last is its checksum.
+pub(crate) const HEADER_WORDS: usize = 32;
+/// Where the reader says that it sleeps.
+pub(crate) const READER_GATE: usize = 32;
+/// Where the writer says that it sleeps.
+pub(crate) const WRITER_GATE: usize = 48;
+/// Not zero once the writer has closed.
+pub(crate) const WRITER_CLOSED: usize = 64;
+/// Not zero once the reader has closed.
+pub(crate) const READER_CLOSED: usize = 80;
+const LANES_START: usize = 96;
+
+/// Words of a cache line.
+pub(crate) const LINE_WORDS: usize = 8;
+/// Lanes of one direction at most.
+pub const LANES_MAX: usize = 8;
+/// Entries of a lane at most.
+pub const ENTRIES_MAX: usize = 1 << 24;
+/// Bytes of one segment at most, of which only the pages that were ever used take memory.
+pub const SEGMENT_BYTES_MAX: usize = 1 << 36;
+/// Bytes before each value in its block: key, length, checksum.
+pub(crate) const BLOCK_HEADER_BYTES: usize = 16;
+
+// A cell holds a block's place in 30 bits, counted in cache lines.
+const _: () = assert!(SEGMENT_BYTES_MAX / 64 <= 1 << 30);
+// A cell holds the low 32 bits of its position, which must tell it from the positions of the laps before.
+const _: () = assert!(ENTRIES_MAX < 1 << 31);
+const _: () = assert!(4 + 2 * LANES_MAX < HEADER_WORDS);
+
+/// Where one lane stands.
+#[derive(Debug, Clone)]
+pub(crate) struct LaneLayout {
+    pub(crate) bounds: Bounds,
+    /// The word that counts delivered entries.
+    pub(crate) head: usize,
+    /// The first of the cells.
+    pub(crate) cells: usize,
+    /// The number of cells, a power of two, less one.
+    pub(crate) cells_mask: u64,
+    pub(crate) classes: Vec<ClassLayout>,
+    /// The first word behind the lane.
+    pub(crate) end: usize,
+}
+
+/// Where the blocks of one size stand.
+#[derive(Debug, Clone)]
+pub(crate) struct ClassLayout {
+    pub(crate) start: usize,
+    pub(crate) block_words: usize,
+    pub(crate) blocks: usize,
+}
+
+impl LaneLayout {
+    /// The layout of a lane that begins at word `start`, or `None` if the bounds are beyond what a segment can hold.
+    ///
+    /// Values live in blocks whose sizes are powers of two. Each size has as many blocks as values of that size can wait
+    /// at once within the bounds, and one more for the value being written: so a put within bounds always finds a block,
+    /// and no pattern of sizes can fragment the room away. Blocks that were never used cost address space, not memory.
+    pub(crate) fn new(start: usize, bounds: Bounds) -> Option<LaneLayout> {
+        let Bounds { entries_max, bytes_max } = bounds;
+        if !(1..=ENTRIES_MAX).contains(&entries_max) || bytes_max > SEGMENT_BYTES_MAX / 4 {
+            return None;
+        }
+        let cells_count = entries_max.next_power_of_two();
+        let cells = start + 2 * LINE_WORDS;
+        let mut end = (cells + cells_count).next_multiple_of(2 * LINE_WORDS);
+        let mut classes = Vec::new();
+        let mut value_min = 0;
+        let mut block_words = LINE_WORDS;
+        loop {
+            let fitting = bytes_max.checked_div(value_min).unwrap_or(entries_max);
+            let blocks = entries_max.min(fitting) + 1;
+            classes.push(ClassLayout { start: end, block_words, blocks });
+            end += blocks * block_words;
+            let value_max = block_words * 8 - BLOCK_HEADER_BYTES;
+            if value_max >= bytes_max {
+                break;
+            }
+            (value_min, block_words) = (value_max + 1, block_words * 2);
+        }
+        Some(LaneLayout { bounds, head: start, cells, cells_mask: cells_count as u64 - 1, classes, end })
+    }
+}
+
+/// All lanes of a segment, and its length in words.
+pub(crate) fn lanes(bounds: &[Bounds]) -> Option<(Vec<LaneLayout>, usize)> {
+    if !(1..=LANES_MAX).contains(&bounds.len()) {
+        return None;
+    }
+    let mut end = LANES_START;
+    let mut lanes = Vec::with_capacity(bounds.len());
+    for &bounds in bounds {
+        let lane = LaneLayout::new(end, bounds)?;
+        end = lane.end.next_multiple_of(2 * LINE_WORDS);
+        lanes.push(lane);
+    }
+    let words = end.next_multiple_of(512);
+    (words * 8 <= SEGMENT_BYTES_MAX).then_some((lanes, words))
+}
+
+/// A checksum of words in order: a change of any one of them shows.
+///
+/// Every word is multiplied by an odd number of its own, so that the products are independent of each other and a
+/// processor computes several at once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Checksum {
+    sum: u64,
+    factor: u64,
+}
+
+impl Checksum {
+    pub(crate) fn new(seed: u64) -> Checksum {
+        Checksum { sum: seed, factor: 0x9E37_79B9_7F4A_7C15 }
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, word: u64) {
+        self.sum = self.sum.wrapping_add((word ^ (word >> 29)).wrapping_mul(self.factor));
+        self.factor = self.factor.wrapping_add(0x6A09_E667_F3BC_C908);
+    }
+
+    #[inline]
+    pub(crate) fn finish(self) -> u32 {
+        let mixed = (self.sum ^ (self.sum >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        (mixed ^ (mixed >> 32)) as u32
+    }
+}

@@ -1,0 +1,124 @@
+//! What ties two processes together besides memory: a socket that rings and that breaks when one of them dies.
+
+use crate::OpenError;
+use crate::gate::{self, Waiting};
+use crate::layout::{READER_GATE, WRITER_GATE};
+use crate::map::Map;
+use crate::watcher;
+use rustix::fd::OwnedFd;
+use rustix::net::{RecvFlags, SendFlags};
+use rustix::process::{Pid, PidfdFlags};
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Waker;
+
+/// One process's side of the tie.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) socket: UnixStream,
+    /// Readable once the peer has ended, even if it left a copy of the socket to a child.
+    pub(crate) process: Option<OwnedFd>,
+    pub(crate) peer_pid: u32,
+    outgoing: Arc<Map>,
+    incoming: Arc<Map>,
+    dead: AtomicBool,
+    /// The tasks that wait to put and to get.
+    wakers: Mutex<[Option<Waker>; 2]>,
+}
+
+/// Which end waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum End {
+    Sender = 0,
+    Receiver = 1,
+}
+
+impl Link {
+    /// Ties this process to the peer at the other end of the socket, and begins to watch it.
+    pub(crate) fn new(
+        socket: UnixStream,
+        peer: Option<Pid>,
+        outgoing: Arc<Map>,
+        incoming: Arc<Map>,
+    ) -> Result<Arc<Link>, OpenError> {
+        socket.set_nonblocking(true)?;
+        // Where the kernel gives no handle of the process, the socket alone tells of its death.
+        let process = peer.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
+        let link = Arc::new(Link {
+            socket,
+            process,
+            peer_pid: peer.map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs()),
+            outgoing,
+            incoming,
+            dead: AtomicBool::new(false),
+            wakers: Mutex::new([None, None]),
+        });
+        watcher::watch(&link)?;
+        Ok(link)
+    }
+
+    /// Whether the peer's process is known to have ended.
+    #[inline]
+    pub(crate) fn is_dead(&self) -> bool {
+        self.dead.load(Ordering::Acquire)
+    }
+
+    /// Wakes the peer in the way in which it waits.
+    #[inline]
+    pub(crate) fn wake(&self, map: &Map, index: usize, waiting: Waiting) {
+        match waiting {
+            Waiting::Awake => {}
+            Waiting::Asleep => map.wake(index),
+            Waiting::Listening => {
+                // A full socket means that the peer has unread rings already, and a broken one that it is dead.
+                let _ = rustix::net::send(&self.socket, b"!", SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
+            }
+        }
+    }
+
+    /// Arranges for a task to be woken when the peer rings or dies.
+    pub(crate) fn listen(&self, end: End, waker: &Waker) {
+        let mut wakers = self.wakers.lock().unwrap_or_else(PoisonError::into_inner);
+        match &mut wakers[end as usize] {
+            Some(waiting) => waiting.clone_from(waker),
+            none => *none = Some(waker.clone()),
+        }
+    }
+
+    /// Wakes the tasks that wait, if any.
+    pub(crate) fn wake_tasks(&self) {
+        let wakers = std::mem::take(&mut *self.wakers.lock().unwrap_or_else(PoisonError::into_inner));
+        wakers.into_iter().flatten().for_each(Waker::wake);
+    }
+
+    /// Takes the rings off the socket, and says whether the peer is still there.
+    pub(crate) fn answer(&self) -> bool {
+        let mut rings = [0; 64];
+        loop {
+            match rustix::net::recv(&self.socket, &mut rings[..], RecvFlags::DONTWAIT) {
+                Ok((_, 0)) => return false,
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Tells both ends that the peer is gone, and wakes whoever waits for it.
+    pub(crate) fn lost(&self) {
+        self.dead.store(true, Ordering::Release);
+        for (map, index) in [(&self.incoming, READER_GATE), (&self.outgoing, WRITER_GATE)] {
+            if gate::open(map, index) == Waiting::Asleep {
+                map.wake(index);
+            }
+        }
+        self.wake_tasks();
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        watcher::forget(self);
+    }
+}

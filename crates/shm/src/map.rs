@@ -1,0 +1,96 @@
+//! Memory of a file, mapped: the only place in the project that needs unsafe code.
+#![allow(unsafe_code)]
+
+use crate::memory::Memory;
+use rustix::fd::AsFd;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::thread::futex;
+use std::io;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::time::Duration;
+
+/// A mapped segment. All access goes through atomic words, so that a peer that writes into it at any moment can change
+/// what is read but not break the program.
+#[derive(Debug)]
+pub(crate) struct Map {
+    start: NonNull<AtomicU64>,
+    words: usize,
+}
+
+// SAFETY: `Map` gives out nothing but shared references to atomics, which any thread may use, and it unmaps only when
+// dropped, when no such reference is left.
+unsafe impl Send for Map {}
+// SAFETY: As for `Send`.
+unsafe impl Sync for Map {}
+
+impl Map {
+    /// Maps `words` words of a file. The file must be at least that long and must be sealed against shrinking, which the
+    /// caller has checked: reading beyond a file's end would end the process.
+    pub(crate) fn new(file: impl AsFd, words: usize) -> io::Result<Map> {
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        // SAFETY: The kernel chooses the address (the hint is null), so no memory of this process is replaced.
+        let start = unsafe { mmap(std::ptr::null_mut(), words * 8, protection, flags, file, 0)? };
+        let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::AddrNotAvailable)?;
+        Ok(Map { start, words })
+    }
+
+    #[inline]
+    fn all(&self) -> &[AtomicU64] {
+        // SAFETY: `start` is the page-aligned start of a mapping of `words` words that lives until `self` is dropped. The
+        // file cannot shrink. Every bit pattern is an `AtomicU64`, and atomics may change while shared references exist.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
+    }
+
+    /// Sleeps while the word at `index` holds `number`, until woken or for `time` at most. It may also return early.
+    pub(crate) fn sleep(&self, index: usize, number: u64, time: Duration) {
+        let timeout =
+            futex::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: i64::from(time.subsec_nanos()) };
+        // Every outcome means the same to the caller: look again. The flags leave out PRIVATE, because the peer that wakes
+        // is another process.
+        let _ = futex::wait(self.low_half(index), futex::Flags::empty(), number as u32, Some(&timeout));
+    }
+
+    /// Wakes whoever sleeps on the word at `index`.
+    pub(crate) fn wake(&self, index: usize) {
+        // Fails only for addresses that are not mapped.
+        let _ = futex::wake(self.low_half(index), futex::Flags::empty(), 1);
+    }
+
+    /// What the kernel compares when it puts somebody to sleep on a word. The program itself never reads through it.
+    fn low_half(&self, index: usize) -> &AtomicU32 {
+        let word = std::ptr::from_ref(&self.all()[index]).cast::<AtomicU32>();
+        let half = if cfg!(target_endian = "little") { 0 } else { 1 };
+        // SAFETY: Both halves of the word lie in the mapping, which lives as long as `self`, and are aligned for an
+        // `AtomicU32`.
+        unsafe { &*word.add(half) }
+    }
+}
+
+impl Memory for Arc<Map> {
+    #[inline]
+    fn words(&self) -> &[AtomicU64] {
+        self.all()
+    }
+
+    #[inline]
+    fn prefetch(&self, index: usize, lines: usize) {
+        #[cfg(target_arch = "x86_64")]
+        for line in 0..lines {
+            let address = self.start.as_ptr().wrapping_add(index + line * 8).cast::<i8>();
+            // SAFETY: A prefetch is a hint: it reads nothing into the program and does not fault for any address.
+            unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = (index, lines);
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        // SAFETY: The mapping was made in `new` with this address and length, and no reference into it outlives `self`.
+        // Unmapping a whole mapping does not fail.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.words * 8) };
+    }
+}

@@ -1,0 +1,57 @@
+//! Which blocks are free. Known to the writer alone, so nothing a peer does can confuse it.
+
+use crate::layout::{BLOCK_HEADER_BYTES, ClassLayout, LINE_WORDS};
+
+/// The free blocks of a lane.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    classes: Vec<Class>,
+}
+
+/// A block: where it begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Block {
+    /// Counted in cache lines from the start of the segment.
+    pub(crate) line: u32,
+    class: u8,
+}
+
+#[derive(Debug)]
+struct Class {
+    layout: ClassLayout,
+    /// Blocks given back, the last one on top: it is the likeliest to be in the cache.
+    free: Vec<u32>,
+    /// Blocks from here on have never been used.
+    fresh: usize,
+}
+
+impl Pool {
+    pub(crate) fn new(layouts: &[ClassLayout]) -> Pool {
+        let class = |layout: &ClassLayout| Class { layout: layout.clone(), free: Vec::new(), fresh: 0 };
+        Pool { classes: layouts.iter().map(class).collect() }
+    }
+
+    /// A block for a value of this many bytes.
+    #[inline]
+    pub(crate) fn take(&mut self, bytes: usize) -> Option<Block> {
+        let lines = (bytes + BLOCK_HEADER_BYTES).div_ceil(LINE_WORDS * 8);
+        let index = lines.next_power_of_two().trailing_zeros() as usize;
+        let class = self.classes.get_mut(index)?;
+        let line = match class.free.pop() {
+            Some(line) => line,
+            None if class.fresh < class.layout.blocks => {
+                let word = class.layout.start + class.fresh * class.layout.block_words;
+                class.fresh += 1;
+                (word / LINE_WORDS) as u32
+            }
+            None => return None,
+        };
+        Some(Block { line, class: index as u8 })
+    }
+
+    /// Gives a block back.
+    #[inline]
+    pub(crate) fn give(&mut self, block: Block) {
+        self.classes[usize::from(block.class)].free.push(block.line);
+    }
+}

@@ -1,0 +1,114 @@
+//! One thread per process that watches every peer: it hears their deaths, and their rings for async tasks.
+//!
+//! Blocking and polling use would not need it; it exists so that a death is known without anybody asking the kernel.
+
+use crate::OpenError;
+use crate::ends::DETECTION_MAX;
+use crate::link::Link;
+use rustix::buffer::spare_capacity;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use rustix::fs::Timespec;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+struct Watcher {
+    epoll: OwnedFd,
+    /// By the address of the link, which is its own as long as it is here.
+    links: Mutex<HashMap<usize, Weak<Link>>>,
+}
+
+static WATCHER: OnceLock<Result<Watcher, rustix::io::Errno>> = OnceLock::new();
+
+/// Watches a link until it is dropped.
+pub(crate) fn watch(link: &Arc<Link>) -> Result<(), OpenError> {
+    let watcher = watcher()?;
+    let id = address(link);
+    watcher.links().insert(id, Arc::downgrade(link));
+    let data = || EventData::new_u64(id as u64);
+    epoll::add(&watcher.epoll, &link.socket, data(), EventFlags::IN | EventFlags::RDHUP)?;
+    if let Some(process) = &link.process {
+        epoll::add(&watcher.epoll, process, data(), EventFlags::IN)?;
+    }
+    Ok(())
+}
+
+/// Forgets a link that is being dropped.
+pub(crate) fn forget(link: &Link) {
+    if let Some(Ok(watcher)) = WATCHER.get() {
+        watcher.links().remove(&address(link));
+        watcher.unregister(link);
+    }
+}
+
+fn watcher() -> Result<&'static Watcher, OpenError> {
+    let mut fresh = false;
+    let watcher = WATCHER.get_or_init(|| {
+        fresh = true;
+        Ok(Watcher { epoll: epoll::create(CreateFlags::CLOEXEC)?, links: Mutex::default() })
+    });
+    let watcher = watcher.as_ref().map_err(|&errno| OpenError::from(errno))?;
+    if fresh {
+        std::thread::Builder::new().name("nowcast-watcher".to_owned()).spawn(|| watcher.run())?;
+    }
+    Ok(watcher)
+}
+
+impl Watcher {
+    fn run(&self) {
+        let mut events = Vec::with_capacity(64);
+        let patience = Timespec { tv_sec: 0, tv_nsec: i64::from(DETECTION_MAX.subsec_nanos()) };
+        loop {
+            events.clear();
+            // The only error that can come here is an interruption by a signal.
+            let heard = epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&patience));
+            if heard == Ok(0) {
+                // Nothing for a while: should a ring have been lost, the waiting tasks look for themselves.
+                self.everybody().iter().for_each(|link| link.wake_tasks());
+            }
+            for event in &events {
+                let data = event.data;
+                let link = self.links().get(&(data.u64() as usize)).and_then(Weak::upgrade);
+                if let Some(link) = link {
+                    self.attend(&link);
+                }
+            }
+        }
+    }
+
+    fn attend(&self, link: &Link) {
+        let ended = link.process.as_ref().is_some_and(has_ended);
+        if link.answer() && !ended {
+            link.wake_tasks();
+        } else {
+            // A broken socket stays readable for ever, so it must not be asked about again.
+            self.unregister(link);
+            link.lost();
+        }
+    }
+
+    fn unregister(&self, link: &Link) {
+        // Not being registered is what is wanted.
+        let _ = epoll::delete(&self.epoll, &link.socket);
+        if let Some(process) = &link.process {
+            let _ = epoll::delete(&self.epoll, process);
+        }
+    }
+
+    fn everybody(&self) -> Vec<Arc<Link>> {
+        self.links().values().filter_map(Weak::upgrade).collect()
+    }
+
+    fn links(&self) -> MutexGuard<'_, HashMap<usize, Weak<Link>>> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn has_ended(process: &OwnedFd) -> bool {
+    let mut poll = [rustix::event::PollFd::new(process, rustix::event::PollFlags::IN)];
+    rustix::event::poll(&mut poll, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
+
+fn address(link: &Link) -> usize {
+    std::ptr::from_ref(link).addr()
+}
