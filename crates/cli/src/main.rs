@@ -1,5 +1,10 @@
 //! The `nowcast` program: one subcommand per room of the house, no logic of its own.
 
+#[cfg(feature = "lab")]
+mod lab;
+
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 /// A real-time engine for shared virtual worlds: newest state first, events never lost.
@@ -11,8 +16,19 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    /// Measure Nowcast, and what people use today beside it, on this machine
+    #[cfg(feature = "lab")]
+    Lab(lab::Args),
+}
 
-fn main() -> anyhow::Result<()> {
-    match Cli::parse().command {}
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        #[cfg(feature = "lab")]
+        Command::Lab(args) => lab::run(args),
+    };
+    outcome.unwrap_or_else(|error: anyhow::Error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
 }

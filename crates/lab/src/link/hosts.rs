@@ -1,0 +1,120 @@
+//! Hosts: network namespaces of this machine, each with a kernel network stack of its own and one TUN device.
+//!
+//! A namespace lives as long as a descriptor or a thread refers to it, so nothing is left behind, however the process
+//! ends. A thread that enters a namespace stays there, and the sockets it opens and the programs it starts belong to it.
+
+use std::fs::File;
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::thread;
+
+use nix::sched::{CloneFlags, setns, unshare};
+use tun_rs::{DeviceBuilder, SyncDevice};
+
+use super::sys;
+
+/// Hosts of one link: their addresses end in 1 to 250.
+pub const HOSTS_MAX: usize = 250;
+
+/// What a TUN device carries at once; also that of Ethernet, and so of most paths.
+pub const MTU: u16 = 1500;
+
+/// One host on the emulated link.
+#[derive(Debug)]
+pub struct Host {
+    /// Its place on the link, from 1.
+    pub number: u8,
+    namespace: OwnedFd,
+}
+
+/// Why a host could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    /// The kernel does not let us make namespaces.
+    #[error(
+        "cannot make a network namespace ({0}): run as root, or allow unprivileged user namespaces \
+         (`sysctl kernel.unprivileged_userns_clone=1`); without either, `--simulated` forms of the instruments work"
+    )]
+    Namespace(#[source] io::Error),
+    /// The namespace has no working TUN device.
+    #[error(
+        "cannot open a TUN device ({0}): load the module (`modprobe tun`) and let this user open /dev/net/tun"
+    )]
+    Tun(#[source] io::Error),
+    /// More hosts than the address range of the link holds, or fewer than two.
+    #[error("a link joins 2 to {HOSTS_MAX} hosts, not {0}")]
+    Count(usize),
+}
+
+impl Host {
+    /// The address of host `number` on every emulated link.
+    pub fn address_of(number: u8) -> Ipv4Addr {
+        Ipv4Addr::new(10, 77, 0, number)
+    }
+
+    /// This host's address.
+    pub fn address(&self) -> Ipv4Addr {
+        Self::address_of(self.number)
+    }
+
+    /// Makes a host and the device through which the relay exchanges packets with it.
+    pub(super) fn new(number: u8) -> Result<(Self, SyncDevice), HostError> {
+        // The thread that makes a namespace is in it for good, so it is one that ends here.
+        thread::scope(|scope| {
+            scope.spawn(|| Self::new_in_this_thread(number)).join().expect("no panic inside")
+        })
+    }
+
+    fn new_in_this_thread(number: u8) -> Result<(Self, SyncDevice), HostError> {
+        unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| HostError::Namespace(errno.into()))?;
+        sys::bring_loopback_up().map_err(HostError::Namespace)?;
+        let device = DeviceBuilder::new()
+            .name("link0")
+            .ipv4(Self::address_of(number), 24, None)
+            .mtu(MTU)
+            .build_sync()
+            .map_err(HostError::Tun)?;
+        let namespace = File::open("/proc/thread-self/ns/net").map_err(HostError::Namespace)?;
+        Ok((Self { number, namespace: namespace.into() }, device))
+    }
+
+    /// Moves the calling thread to this host for the rest of its life.
+    ///
+    /// # Errors
+    /// Those of `setns(2)`.
+    pub fn enter(&self) -> io::Result<()> {
+        Ok(setns(self.namespace.as_fd(), CloneFlags::CLONE_NEWNET)?)
+    }
+
+    /// Runs `work` on this host, in a thread of its own, and waits for it.
+    ///
+    /// # Errors
+    /// Those of [`Host::enter`].
+    ///
+    /// # Panics
+    /// If `work` does.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> io::Result<T> {
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| self.enter().map(|()| work()));
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}
+
+/// Gives a process without privileges a user namespace in which it may make hosts. Call it before any thread starts;
+/// for root it does nothing.
+///
+/// # Errors
+/// [`HostError::Namespace`] where the system does not allow it.
+pub fn become_able() -> Result<(), HostError> {
+    let (uid, gid) = (nix::unistd::geteuid(), nix::unistd::getegid());
+    if uid.is_root() {
+        return Ok(());
+    }
+    let failed = |error: io::Error| HostError::Namespace(error);
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(|errno| failed(errno.into()))?;
+    std::fs::write("/proc/self/setgroups", "deny").map_err(failed)?;
+    std::fs::write("/proc/self/uid_map", format!("0 {uid} 1")).map_err(failed)?;
+    std::fs::write("/proc/self/gid_map", format!("0 {gid} 1")).map_err(failed)
+}

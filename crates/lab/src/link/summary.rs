@@ -1,0 +1,97 @@
+//! What a link really did, and whether its own lateness makes a figure untrustworthy.
+
+use std::fmt;
+use std::time::Duration;
+
+use nowcast_sim::link::LinkCounters;
+use serde::Serialize;
+
+use super::relay::State;
+
+/// Above this 99.9th percentile of lateness a figure says more about this machine than about the link.
+const LATENESS_P999_MAX: Duration = Duration::from_millis(2);
+/// And above this single lateness.
+const LATENESS_MAX: Duration = Duration::from_millis(20);
+
+/// What a link did.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Toward each host, in order.
+    pub toward: Vec<LinkCounters>,
+    /// How late the relay was.
+    pub lateness: Lateness,
+    /// Packets that were for no host: the kernel's own announcements.
+    pub strays: u64,
+    /// Packets that a host's device did not take.
+    pub refused: u64,
+}
+
+/// By how much packets were handed on after they were due.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Lateness {
+    /// Half of the packets were later.
+    pub p50_us: u64,
+    /// One in a hundred was later.
+    pub p99_us: u64,
+    /// One in a thousand was later.
+    pub p999_us: u64,
+    /// None was later.
+    pub max_us: u64,
+}
+
+impl Lateness {
+    /// Whether figures taken over this link can be believed.
+    pub fn is_trustworthy(&self) -> bool {
+        Duration::from_micros(self.p999_us) <= LATENESS_P999_MAX
+            && Duration::from_micros(self.max_us) <= LATENESS_MAX
+    }
+}
+
+impl Summary {
+    pub(super) fn of(state: &State) -> Self {
+        let late = &state.lateness_us;
+        Self {
+            toward: state.links.iter().map(nowcast_sim::link::Link::counters).collect(),
+            lateness: Lateness {
+                p50_us: late.value_at_quantile(0.5),
+                p99_us: late.value_at_quantile(0.99),
+                p999_us: late.value_at_quantile(0.999),
+                max_us: late.max(),
+            },
+            strays: state.strays,
+            refused: state.refused,
+        }
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, c) in self.toward.iter().enumerate() {
+            writeln!(
+                f,
+                "toward host {}: {} packets sent, {} delivered ({} bytes), {} lost, {} overflowed, {} in outages, \
+                 {} reordered, {} doubled, {} corrupted; at most {} bytes queued",
+                index + 1,
+                c.sent,
+                c.delivered,
+                c.delivered_bytes,
+                c.lost,
+                c.overflowed,
+                c.cut,
+                c.reordered,
+                c.duplicated,
+                c.corrupted,
+                c.queue_bytes_max
+            )?;
+        }
+        let Lateness { p50_us, p99_us, p999_us, max_us } = self.lateness;
+        write!(f, "relay lateness: p50 {p50_us} µs, p99 {p99_us} µs, p99.9 {p999_us} µs, max {max_us} µs")?;
+        if !self.lateness.is_trustworthy() {
+            write!(
+                f,
+                "\nWARNING: the relay itself was late; do not trust latency figures of this run, repeat it"
+            )?;
+        }
+        Ok(())
+    }
+}

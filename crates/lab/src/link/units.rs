@@ -1,0 +1,106 @@
+//! Quantities as people write them on a command line: `25ms`, `0.5%`, `1Mbit`, `64KB`, `10s+2s`.
+
+use std::ops::Range;
+use std::time::Duration;
+
+/// The longest time any setting may name.
+const DURATION_MAX_S: f64 = 86_400.0;
+
+/// A time: `25ms`, `1.5s`, `800us`; a bare number is milliseconds.
+///
+/// # Errors
+/// One line that says what is expected.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let units = [("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("", 1e-3)];
+    let seconds = scaled(text, &units).ok_or_else(|| format!("`{text}` is no time; write 25ms or 1.5s"))?;
+    if !(0.0..=DURATION_MAX_S).contains(&seconds) {
+        return Err(format!("`{text}` is not between 0 and one day"));
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// A share of packets in percent, with or without the sign; the result is 0 to 1.
+///
+/// # Errors
+/// One line that says what is expected.
+pub fn share(text: &str) -> Result<f64, String> {
+    let percent = scaled(text, &[("%", 1.0), ("", 1.0)])
+        .ok_or_else(|| format!("`{text}` is no percentage; write 0.5 or 0.5%"))?;
+    if !(0.0..=100.0).contains(&percent) {
+        return Err(format!("`{text}` is not between 0 and 100 percent"));
+    }
+    Ok(percent / 100.0)
+}
+
+/// A rate in bits a second: `10Mbit`, `512kbit`, `1Gbit`, or a bare number of bits.
+///
+/// # Errors
+/// One line that says what is expected.
+pub fn rate(text: &str) -> Result<u64, String> {
+    let bits = scaled(text, &[("kbit", 1e3), ("Mbit", 1e6), ("Gbit", 1e9), ("bit", 1.0), ("", 1.0)])
+        .ok_or_else(|| format!("`{text}` is no rate; write 10Mbit or 512kbit"))?;
+    if !(1_000.0..=1e12).contains(&bits) {
+        return Err(format!("`{text}` is not between 1kbit and 1000Gbit"));
+    }
+    Ok(bits as u64)
+}
+
+/// A size in bytes: `64KB` (of 1,000), `64KiB` (of 1,024), `1MB`, or a bare number.
+///
+/// # Errors
+/// One line that says what is expected.
+pub fn bytes(text: &str) -> Result<usize, String> {
+    let units =
+        [("KiB", 1024.0), ("MiB", 1_048_576.0), ("KB", 1e3), ("kB", 1e3), ("MB", 1e6), ("B", 1.0), ("", 1.0)];
+    let bytes = scaled(text, &units).ok_or_else(|| format!("`{text}` is no size; write 64KB or 65536"))?;
+    if !(1.0..=1e10).contains(&bytes) {
+        return Err(format!("`{text}` is not between 1 byte and 10 GB"));
+    }
+    Ok(bytes as usize)
+}
+
+/// An outage, as the time at which it starts and how long it lasts: `10s+2s`.
+///
+/// # Errors
+/// One line that says what is expected.
+pub fn outage(text: &str) -> Result<Range<Duration>, String> {
+    let (start, length) = text
+        .split_once('+')
+        .ok_or_else(|| format!("`{text}` is no outage; write START+LENGTH, as in 10s+2s"))?;
+    let start = duration(start)?;
+    Ok(start..start + duration(length)?)
+}
+
+fn scaled(text: &str, units: &[(&str, f64)]) -> Option<f64> {
+    let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '%');
+    let unit = text[digits.len()..].to_owned();
+    let factor = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(&unit))?.1;
+    let number: f64 = digits.trim().parse().ok()?;
+    number.is_finite().then_some(number * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_read_as_people_write_them() {
+        assert_eq!(duration("25ms").unwrap(), Duration::from_millis(25));
+        assert_eq!(duration("25").unwrap(), Duration::from_millis(25));
+        assert_eq!(duration("1.5s").unwrap(), Duration::from_millis(1500));
+        assert_eq!(share("0.5%").unwrap(), 0.005);
+        assert_eq!(rate("10mbit").unwrap(), 10_000_000);
+        assert_eq!(bytes("64KiB").unwrap(), 65_536);
+        assert_eq!(outage("10s+2s").unwrap(), Duration::from_secs(10)..Duration::from_secs(12));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_with_an_example() {
+        for text in ["", "ms", "-1ms", "nan", "inf", "1e300s", "3 parsecs"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+        assert!(share("101").is_err() && share("-1%").is_err());
+        assert!(rate("0").is_err() && rate("fast").is_err());
+        assert!(outage("10s").unwrap_err().contains("10s+2s"));
+    }
+}
