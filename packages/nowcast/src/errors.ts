@@ -18,14 +18,20 @@ export class NowcastError extends Error {
   }
 }
 
-/** Bytes that are not what they should be. Keeps the offset at which reading stopped. */
+/** Bytes that are not what they should be: where reading stopped, and in which field. */
 export class WireError extends NowcastError {
+  /** What is wrong, without the place. */
+  readonly detail: string;
   /** Offset in bytes from the start of the message. */
   readonly offset: number;
+  /** Names of fields from the root, joined by dots; empty where there are none. */
+  readonly path: string;
 
-  constructor(message: string, offset: number) {
-    super("peer-misbehaved", `${message} at byte ${offset}`);
+  constructor(detail: string, offset: number, path = "") {
+    super("peer-misbehaved", `${path === "" ? "" : `${path}: `}${detail} (byte ${offset})`);
     this.name = "WireError";
+    this.detail = detail;
     this.offset = offset;
+    this.path = path;
   }
 }

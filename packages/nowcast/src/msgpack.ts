@@ -39,11 +39,11 @@ export class MsgpackTimestamp {
 }
 
 export interface MsgpackDecodeOptions {
-  /** Levels of arrays and maps. 64 by default. */
+  /** Levels of arrays and maps. 128 by default. */
   readonly depthMax?: number;
 }
 
-const DEPTH_MAX = 64;
+const DEPTH_MAX = 128;
 
 /** Decodes exactly one value; throws a {@link WireError} for anything else. Binary values are copies. */
 export function decodeMsgpack(bytes: Uint8Array, options?: MsgpackDecodeOptions): MsgpackValue {
@@ -145,7 +145,7 @@ export class MsgpackReader {
       case 0xdf:
         return this.map(this.length(head - 0xde + 1), at);
       default:
-        throw new WireError("0xc1, which MessagePack never uses,", at);
+        throw new WireError("0xc1, which MessagePack never uses", at);
     }
   }
 
@@ -182,7 +182,7 @@ export class MsgpackReader {
   /** A count is believed only as far as the bytes that are left could hold it. */
   private enter(count: number, bytesEach: number, at: number): void {
     if (count * bytesEach > this.bytes.length - this.offset) {
-      throw new WireError(`a count of ${count}, more than the message holds,`, at);
+      throw new WireError(`a count of ${count}, more than the message holds`, at);
     }
     if (++this.depth > this.depthMax) throw new WireError(`more than ${this.depthMax} levels`, at);
   }

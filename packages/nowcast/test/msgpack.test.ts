@@ -161,7 +161,7 @@ describe("MessagePack", () => {
   });
 
   it("refuses 100,000 levels of nesting", () => {
-    expect(() => decodeMsgpack(new Uint8Array(100_000).fill(0x91))).toThrow("more than 64 levels");
+    expect(() => decodeMsgpack(new Uint8Array(100_000).fill(0x91))).toThrow("more than 128 levels");
   });
 
   it("refuses text that is not UTF-8, also in short strings", () => {

@@ -1,0 +1,53 @@
+import type { WireInput } from "./input.js";
+import { WireInput as Input } from "./input.js";
+import { planReading, type ReadPlan, readBlock } from "./read.js";
+import { isFlat, leavesOf, type Shape } from "./shape.js";
+import type { Column, WireValue } from "./value.js";
+
+export interface ReadOptions {
+  /** Bytes that one body may make the reader allocate; 64 MiB by default. */
+  readonly memoryMax?: number;
+}
+
+/** Reads bodies of one shape: the same writer's shape every time, so that the matching of fields is done once. */
+export class BodyReader {
+  private readonly plan: ReadPlan;
+  private readonly flat: boolean;
+  private readonly flatTexts: number;
+  private readonly memoryMax: number | undefined;
+
+  /** With a `reader` shape values come out as that one's; without, as the writer's. */
+  constructor(writer: Shape, reader?: Shape, options: ReadOptions = {}) {
+    this.plan = planReading(writer, reader);
+    this.flat = isFlat(writer.root, writer);
+    this.flatTexts = leavesOf(writer.root, writer).filter((leaf) => leaf.tag === "text").length;
+    this.memoryMax = options.memoryMax;
+  }
+
+  /** One value: `spec/WIRE.md`, section 4.1. */
+  read(body: Uint8Array): WireValue {
+    const input = new Input(body, this.memoryMax);
+    if (!this.flat) return readRows(this.plan, input, 1)[0]!;
+    // The texts of a flat body begin where its block ends, which is known once the block has been walked.
+    if (this.flatTexts > 0) {
+      const walk = new Input(body, this.memoryMax);
+      walk.beginFlat(this.flatTexts, undefined);
+      readBlock(this.plan, walk, 1);
+      input.beginFlat(this.flatTexts, walk.at);
+    }
+    const [value] = readBlock(this.plan, input, 1) as [WireValue];
+    input.mustEnd("the body");
+    return value;
+  }
+}
+
+/** A body that is not flat, with any number of rows: the inside of a message, and of a chunk in a file. */
+export function readRows(plan: ReadPlan, input: WireInput, count: number): Column {
+  const textBytes = input.count("the length of the text area");
+  if (textBytes > input.end - input.at)
+    input.fail(`a text area of ${textBytes} bytes, more than the body holds`);
+  input.beginText(input.end - textBytes, input.end);
+  const rows = readBlock(plan, input, count);
+  input.mustEnd("the body");
+  return rows;
+}
