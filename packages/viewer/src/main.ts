@@ -68,4 +68,17 @@ function main(): void {
   }
 }
 
-main();
+/** Without a picture there is no client: says what is missing and what helps, where the start screen would be. */
+function explainFailure(error: unknown): void {
+  const message = document.createElement("p");
+  message.setAttribute("role", "alert");
+  message.textContent = error instanceof Error ? error.message : String(error);
+  element("enter-form", HTMLFormElement).replaceChildren(message);
+}
+
+try {
+  main();
+} catch (error) {
+  explainFailure(error);
+  throw error;
+}

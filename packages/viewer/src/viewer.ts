@@ -10,8 +10,14 @@ import { createDevices, type Devices } from "./input/devices.js";
 import { type Body, createPose, Net, type Pose, type Status, type Steering } from "./net.js";
 import { Boxes } from "./scene/boxes.js";
 import { Ground, isGround } from "./scene/ground.js";
-import { automaticQuality, type Quality, qualityFor, ResolutionGovernor } from "./scene/quality.js";
-import { Stage } from "./scene/stage.js";
+import {
+  automaticQuality,
+  isSoftwareRenderer,
+  type Quality,
+  qualityFor,
+  ResolutionGovernor,
+} from "./scene/quality.js";
+import { probeRenderer, Stage } from "./scene/stage.js";
 import { type Settings, saveSettings } from "./settings.js";
 import { Backdrop } from "./start/backdrop.js";
 
@@ -36,7 +42,7 @@ export class Viewer {
   private readonly hands: Hands;
   private readonly devices: Devices;
   private readonly backdrop: Backdrop;
-  private readonly governor = new ResolutionGovernor();
+  private governor = new ResolutionGovernor(1);
   private readonly rendererName: string;
   private readonly stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
   private readonly darkness = window.matchMedia("(prefers-color-scheme: dark)");
@@ -54,9 +60,9 @@ export class Viewer {
     canvas: HTMLCanvasElement,
     readonly settings: Settings,
   ) {
-    this.stage = new Stage(canvas, true);
-    this.rendererName = this.stage.rendererName();
+    this.rendererName = probeRenderer();
     this.quality = this.chooseQuality();
+    this.stage = new Stage(canvas, !isSoftwareRenderer(this.rendererName));
     this.boxes = new Boxes(this.quality.bevelSegments, this.quality.rich, (mesh, old) => {
       if (old) this.stage.scene.remove(old);
       this.stage.scene.add(mesh);
@@ -74,6 +80,11 @@ export class Viewer {
     this.backdrop = new Backdrop(this.boxes, this.crowd, this.ground);
     window.addEventListener("resize", () => this.stage.resize());
     this.darkness.addEventListener("change", () => this.applySettings());
+    // No frames are drawn while the page is hidden, so nobody else would tell the server that the keys are up.
+    document.addEventListener("visibilitychange", () => {
+      this.devices.release();
+      this.sendSteering();
+    });
     this.applySettings();
     this.backdrop.show();
   }
@@ -219,7 +230,7 @@ export class Viewer {
 
   governResolution(frameMs: number): void {
     if (this.settings.quality !== "auto" || !this.governor.frame(frameMs)) return;
-    this.stage.setPixelRatio(this.quality.pixelRatio * this.governor.scale);
+    this.stage.setPixelRatio(this.governor.effective);
   }
 
   private get own() {
@@ -335,7 +346,7 @@ export class Viewer {
   private applySettings(): void {
     const { light, invertLook, lookSpeed } = this.settings;
     this.quality = this.chooseQuality();
-    this.governor.scale = 1;
+    this.governor = new ResolutionGovernor(this.quality.pixelRatio);
     this.stage.setQuality(this.quality);
     this.boxes.setDetail(this.quality.bevelSegments, this.quality.rich);
     this.stage.setLook(light === "auto" ? (this.darkness.matches ? "dusk" : "day") : light);

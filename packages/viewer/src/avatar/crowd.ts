@@ -11,7 +11,7 @@ import {
 import { ease, wrapAngle, yawOf } from "../camera.js";
 import type { Body, Pose } from "../net.js";
 import type { Boxes } from "../scene/boxes.js";
-import { createJointAngles, type Motion, phaseStep, poseBody } from "./gait.js";
+import { createJointAngles, legsToward, type Motion, phaseStep, poseBody } from "./gait.js";
 import { createOutfit } from "./outfit.js";
 import { createParts, type Part } from "./parts.js";
 import { Skeleton } from "./skeleton.js";
@@ -88,7 +88,8 @@ export class Crowd {
       motion: {
         phase: (body.id * 1.7) % 6.28,
         speed: 0,
-        forward: 1,
+        backward: false,
+        heading: 0,
         air: 0,
         rise: 0,
         carry: body.held === undefined ? 0 : 1,
@@ -228,12 +229,11 @@ function advance(member: Member, seconds: number, boxes: Boxes): void {
   member.velocityX += (dx / seconds - member.velocityX) * follow;
   member.velocityZ += (dz / seconds - member.velocityZ) * follow;
   motion.speed = Math.hypot(member.velocityX, member.velocityZ);
-  const yaw = yawOf(member);
-  const ahead =
-    motion.speed < 0.05
-      ? 1
-      : (-Math.sin(yaw) * member.velocityX - Math.cos(yaw) * member.velocityZ) / motion.speed;
-  motion.forward += (ahead - motion.forward) * ease(10, seconds);
+  if (motion.speed > 0.3) {
+    legsToward(yawOf(member), member.velocityX, member.velocityZ, LEGS);
+    motion.backward = LEGS.backward;
+    motion.heading += (LEGS.heading - motion.heading) * ease(9, seconds);
+  }
   motion.phase = wrapAngle(motion.phase + phaseStep(Math.hypot(dx, dz), motion.speed));
 
   const aloft = isAloft(member, boxes);
@@ -252,6 +252,7 @@ function isAloft(member: Member, boxes: Boxes): boolean {
   return drop > HALF_HEIGHT + 0.1;
 }
 
+const LEGS = { backward: false, heading: 0 };
 const POSITION = new Vector3();
 const ROTATION = new Quaternion();
 const SCALE = new Vector3();

@@ -2,9 +2,12 @@
 export interface Motion {
   /** Where in the stride, in radians; a stride of two steps is 2π. */
   phase: number;
-  /** Along the ground in metres a second, and how much of it goes to where the body faces (−1 to 1). */
+  /** Along the ground in metres a second. */
   speed: number;
-  forward: number;
+  /** Walking backward. */
+  backward: boolean;
+  /** The way that the legs go, in radians left of where the body faces; never more than a right angle. */
+  heading: number;
   /** 0 on the ground, 1 in the air; eased by the caller. */
   air: number;
   /** Up in metres a second. */
@@ -25,6 +28,8 @@ export interface JointAngles {
   sway: number;
   lean: number;
   twist: number;
+  /** The hips turn to where the legs go. */
+  turn: number;
   roll: number;
   headPitch: number;
   headYaw: number;
@@ -49,6 +54,7 @@ export function createJointAngles(): JointAngles {
     sway: 0,
     lean: 0,
     twist: 0,
+    turn: 0,
     roll: 0,
     headPitch: 0,
     headYaw: 0,
@@ -89,7 +95,7 @@ export function poseBody(motion: Motion, out: JointAngles): void {
   const swing = moving * (0.42 + 0.14 * smooth(0, 2.5, motion.speed) + 0.3 * running);
   const sine = Math.sin(motion.phase);
   const cosine = Math.cos(motion.phase);
-  const way = motion.forward < -0.2 ? -1 : 1;
+  const way = motion.backward ? -1 : 1;
   const breath = Math.sin(motion.seconds * 1.9);
   const still = 1 - moving;
 
@@ -101,6 +107,7 @@ export function poseBody(motion: Motion, out: JointAngles): void {
   out.lean =
     moving * 0.05 * way + running * 0.2 + motion.landing * 0.28 - 0.16 * motion.carry + motion.fling * 0.35;
   out.twist = moving * (0.12 + 0.12 * running) * sine * (1 - motion.carry);
+  out.turn = moving * motion.heading * 0.85;
   out.roll = moving * 0.03 * cosine;
   out.headPitch = -out.lean * 0.7 + still * 0.03 * Math.sin(motion.seconds * 0.7) - 0.1 * motion.carry;
   out.headYaw = -out.twist * 0.8 + still * ground * 0.22 * Math.sin(motion.seconds * 0.43) ** 3;
@@ -160,6 +167,23 @@ function addCarrying(motion: Motion, out: JointAngles): void {
   out.spreadRight += (0.1 - out.spreadRight) * reach;
   out.elbowLeft += (0.3 - out.elbowLeft) * reach;
   out.elbowRight += (0.3 - out.elbowRight) * reach;
+}
+
+/**
+ * Which way legs go when a body that faces `yaw` moves along (x, z): feet step sideways up to a right angle, and what is
+ * farther behind is walked backward.
+ */
+export function legsToward(
+  yaw: number,
+  x: number,
+  z: number,
+  out: Pick<Motion, "backward" | "heading">,
+): void {
+  const ahead = -Math.sin(yaw) * x - Math.cos(yaw) * z;
+  const left = -Math.cos(yaw) * x + Math.sin(yaw) * z;
+  // Exactly sideways is walked forward; a little room keeps it from flickering between the two.
+  out.backward = ahead < -0.15 * Math.hypot(ahead, left);
+  out.heading = out.backward ? Math.atan2(-left, -ahead) : Math.atan2(left, Math.max(0, ahead));
 }
 
 /** 0 below `from`, 1 above `to`, and a smooth way between. */

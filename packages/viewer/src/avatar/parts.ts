@@ -32,7 +32,7 @@ export function createParts(): Part[] {
     { cloth: "hair", geometry: hair(), joints: [(s) => s.head] },
     {
       cloth: "shirt",
-      geometry: limb(0.072, 0.058, BODY.upperArm),
+      geometry: limb(0.066, 0.054, BODY.upperArm),
       joints: [(s) => s.upperArmLeft, (s) => s.upperArmRight],
     },
     { cloth: "skin", geometry: forearm(), joints: [(s) => s.forearmLeft, (s) => s.forearmRight] },
@@ -58,7 +58,7 @@ function tinted(geometry: BufferGeometry, tint: Color): BufferGeometry {
   for (let i = 0; i < count; i++) tint.toArray(colors, i * 3);
   geometry.setAttribute("color", new Float32BufferAttribute(colors, 3));
   geometry.deleteAttribute("uv");
-  return geometry.index ? geometry.toNonIndexed() : geometry;
+  return geometry;
 }
 
 function merged(...geometries: BufferGeometry[]): BufferGeometry {
@@ -68,15 +68,15 @@ function merged(...geometries: BufferGeometry[]): BufferGeometry {
 /** A limb that hangs from its joint: round at both ends, thinner below. */
 function limb(top: number, bottom: number, length: number): BufferGeometry {
   const points: Vector2[] = [];
-  for (let i = 0; i <= 5; i++) {
-    const a = (i / 5) * (Math.PI / 2);
+  for (let i = 0; i <= 3; i++) {
+    const a = (i / 3) * (Math.PI / 2);
     points.push(new Vector2(Math.sin(a) * bottom, -length - Math.cos(a) * bottom));
   }
-  for (let i = 0; i <= 5; i++) {
-    const a = (i / 5) * (Math.PI / 2);
+  for (let i = 0; i <= 3; i++) {
+    const a = (i / 3) * (Math.PI / 2);
     points.push(new Vector2(Math.cos(a) * top, Math.sin(a) * top));
   }
-  return tinted(new LatheGeometry(points, 14), WHITE);
+  return tinted(new LatheGeometry(points, 10), WHITE);
 }
 
 function torso(): BufferGeometry {
@@ -85,10 +85,10 @@ function torso(): BufferGeometry {
     [0.135, -0.03],
     [0.158, 0.02],
     [0.165, 0.12],
-    [0.19, 0.26],
-    [0.205, 0.36],
-    [0.19, 0.43],
-    [0.13, 0.475],
+    [0.184, 0.26],
+    [0.19, 0.35],
+    [0.172, 0.42],
+    [0.125, 0.468],
     [0.07, 0.5],
     [0, 0.505],
   ];
@@ -158,7 +158,7 @@ function hair(): BufferGeometry {
 }
 
 function forearm(): BufferGeometry {
-  const arm = limb(0.056, 0.044, BODY.forearm);
+  const arm = limb(0.052, 0.043, BODY.forearm);
   const hand = tinted(
     new SphereGeometry(0.062, 12, 10).scale(0.8, 1.12, 1).translate(0, -BODY.forearm - 0.045, -0.008),
     WHITE,

@@ -7,8 +7,8 @@ export const BODY = {
   hipWidth: 0.105,
   thigh: 0.4,
   shin: 0.37,
-  shoulderHeight: 0.42,
-  shoulderWidth: 0.235,
+  shoulderHeight: 0.4,
+  shoulderWidth: 0.205,
   upperArm: 0.27,
   forearm: 0.25,
   neckHeight: 0.5,
@@ -55,9 +55,9 @@ export class Skeleton {
   /** Bodies face −Z, so swinging a limb forward is a positive turn about X, and leaning forward a negative one. */
   pose(angles: JointAngles): void {
     this.pelvis.position.set(angles.sway, BODY.hipHeight + angles.bob, 0);
-    this.pelvis.rotation.set(0, -angles.twist * 0.5, angles.roll);
-    this.torso.rotation.set(-angles.lean, angles.twist * 1.5, -angles.roll);
-    this.head.rotation.set(-angles.headPitch, angles.headYaw, 0);
+    this.pelvis.rotation.set(0, angles.turn - angles.twist * 0.5, angles.roll);
+    this.torso.rotation.set(-angles.lean, angles.twist * 1.5 - angles.turn * 0.75, -angles.roll);
+    this.head.rotation.set(-angles.headPitch, angles.headYaw - angles.turn * 0.25, 0);
     this.upperArmLeft.rotation.set(angles.shoulderLeft, 0, -angles.spreadLeft);
     this.upperArmRight.rotation.set(angles.shoulderRight, 0, angles.spreadRight);
     this.forearmLeft.rotation.x = angles.elbowLeft;

@@ -1,4 +1,4 @@
-import { BoxGeometry, Color, Group, Mesh, MeshLambertMaterial, type MeshStandardMaterial } from "three";
+import { BoxGeometry, Group, Mesh, MeshLambertMaterial } from "three";
 import type { Body, Pose } from "../net.js";
 
 /** A static so wide and flat is the ground that people stand on, and gets its paving. */
@@ -7,7 +7,7 @@ export function isGround(body: Body): boolean {
   return body.kind === "static" && x >= 30 && z >= 30 && y < Math.min(x, z) / 10;
 }
 
-/** The paved ground on its plinth in the sea. */
+/** The ground on its plinth in the sea. */
 export class Ground {
   readonly group = new Group();
   private readonly paving = createPaving();
@@ -26,16 +26,18 @@ export class Ground {
     slab.position.set(pose.x, pose.y, pose.z);
     slab.quaternion.set(pose.qx, pose.qy, pose.qz, pose.qw);
     slab.receiveShadow = true;
-    this.paving.color.set(body.color).lerp(new Color(0xffffff), 0.12);
+    this.paving.color.set(body.color);
     const plinth = new Mesh(new BoxGeometry(x - 1.2, 5, z - 1.2), this.stone);
     plinth.position.set(pose.x, pose.y - y / 2 - 2.5, pose.z);
     this.stone.color.set(body.color).multiplyScalar(0.55);
+    // Whatever stands on the ground hides some of it, so it is drawn after that; the sea and the sky follow.
+    slab.renderOrder = plinth.renderOrder = 1;
     this.group.add(slab, plinth);
   }
 }
 
-/** Paving by arithmetic: stones of two metres, a joint every metre's half, rings around the middle of the plaza. */
-function createPaving(): MeshLambertMaterial & { color: MeshStandardMaterial["color"] } {
+/** A lawn with a round plaza of stone in its middle, all by arithmetic: no picture has to be loaded. */
+function createPaving(): MeshLambertMaterial {
   const material = new MeshLambertMaterial();
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
@@ -53,13 +55,17 @@ function createPaving(): MeshLambertMaterial & { color: MeshStandardMaterial["co
 
 const NOISE = /* glsl */ `
   float paveHash(vec2 p) { return fract(sin(dot(p, vec2(41.3, 289.1))) * 26737.7); }
-  float joint(vec2 p, float period, float width) {
+  float paveNoise(vec2 p) {
+    vec2 i = floor(p), f = fract(p);
+    f = f * f * (3.0 - 2.0 * f);
+    return mix(mix(paveHash(i), paveHash(i + vec2(1, 0)), f.x), mix(paveHash(i + vec2(0, 1)), paveHash(i + vec2(1, 1)), f.x), f.y);
+  }
+  // How much of a pixel the joints of a grid cover. A joint thinner than the pixel fades instead of flickering.
+  float joint(vec2 p, vec2 period, float width) {
     vec2 q = abs(fract(p / period - 0.5) - 0.5) * period;
     vec2 blur = fwidth(p) + 0.004;
-    vec2 line = 1.0 - smoothstep(vec2(width), vec2(width) + blur, q);
-    // A joint thinner than a pixel fades to its average instead of flickering.
-    vec2 fade = clamp(vec2(width * 5.0) / blur, 0.0, 1.0);
-    return max(line.x * fade.x, line.y * fade.y);
+    vec2 line = (1.0 - smoothstep(vec2(width), vec2(width) + blur, q)) * clamp(width * 5.0 / blur, 0.0, 1.0);
+    return max(line.x, line.y);
   }`;
 
 const PAVING = /* glsl */ `
@@ -67,15 +73,32 @@ const PAVING = /* glsl */ `
     vec2 p = vGround.xz;
     float radius = length(p);
     float blur = fwidth(radius) + 0.01;
-    vec2 stone = floor(p / 2.0 + 0.5);
-    float tone = paveHash(stone) - 0.5;
-    float check = mod(stone.x + stone.y, 2.0) - 0.5;
-    diffuseColor.rgb *= 1.0 + 0.05 * tone + 0.035 * check;
-    diffuseColor.rgb *= 1.0 - 0.16 * joint(p - 1.0, 2.0, 0.018);
-    diffuseColor.rgb *= 1.0 - 0.16 * joint(p - 1.0, 10.0, 0.045);
-    float rings = 1.0 - smoothstep(0.09, 0.09 + blur, abs(radius - 7.0));
-    rings = max(rings, 1.0 - smoothstep(0.03, 0.03 + blur, abs(radius - 7.4)));
-    rings = max(rings, 1.0 - smoothstep(0.05, 0.05 + blur, abs(radius - 1.6)));
-    diffuseColor.rgb = mix(diffuseColor.rgb, diffuseColor.rgb * 1.35 + 0.03, rings * 0.55);
-    diffuseColor.rgb *= mix(1.07, 0.9, smoothstep(0.0, 42.0, radius));
+    float plaza = 1.0 - smoothstep(6.8 - blur, 6.8 + blur, radius);
+
+    // Mown in two directions, with patches where the grass stands drier.
+    vec2 strip = floor(p / 3.0 + 0.5);
+    float mown = (mod(strip.x, 2.0) + mod(strip.y, 2.0)) * 0.5 - 0.5;
+    float patches = paveNoise(p * 0.35) - 0.5;
+    float blades = (paveNoise(p * vec2(7.0, 5.0)) - 0.5) * clamp(0.2 / blur, 0.0, 1.0);
+    float tufts = smoothstep(0.55, 0.8, paveNoise(p * 2.3 + 9.0)) * clamp(0.4 / blur, 0.0, 1.0);
+    vec3 lawn = diffuseColor.rgb * (1.0 + 0.08 * mown + 0.14 * patches + 0.16 * blades - 0.1 * tufts);
+    lawn = mix(lawn, lawn * vec3(1.12, 1.02, 0.8), smoothstep(0.0, 0.5, patches) * 0.5);
+
+    // Rings of stones, each ring with as many as give them about the same length.
+    float ring = floor(radius / 0.9);
+    float stones = max(6.0, floor(ring * 6.2831853 * 0.9 / 1.3));
+    float angle = atan(p.y, p.x) / 6.2831853 * stones + mod(ring, 2.0) * 0.5;
+    float tone = paveHash(vec2(floor(angle), ring)) - 0.5;
+    float inRing = min(fract(radius / 0.9), 1.0 - fract(radius / 0.9)) * 0.9;
+    float inStone = min(fract(angle), 1.0 - fract(angle)) / stones * 6.2831853 * radius;
+    float gap = 1.0 - smoothstep(0.012, 0.02 + blur, min(inRing, inStone));
+    gap *= clamp(0.09 / blur, 0.0, 1.0);
+    vec3 stone = vec3(0.62, 0.58, 0.5) * (1.0 + 0.13 * tone) * (1.0 - 0.3 * gap);
+    float kerb = 1.0 - smoothstep(0.11, 0.11 + blur, abs(radius - 6.8 + 0.1));
+    stone = mix(stone, vec3(0.62, 0.58, 0.5) * 1.16, kerb);
+    stone = mix(stone, vec3(0.86, 0.46, 0.2), (1.0 - smoothstep(0.05, 0.05 + blur, abs(radius - 1.8))) * 0.55);
+
+    diffuseColor.rgb = mix(lawn, stone, plaza);
+    // The sides of the slab are earth.
+    diffuseColor.rgb = mix(vec3(0.3, 0.23, 0.17), diffuseColor.rgb, smoothstep(-0.22, -0.12, vGround.y));
   }`;

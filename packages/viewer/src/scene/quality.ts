@@ -3,7 +3,7 @@ export interface Quality {
   name: "low" | "medium" | "high";
   /** Edge length of the shadow map in texels; 0 for no shadows. */
   shadowMap: number;
-  softShadows: boolean;
+  shadowEdges: "hard" | "smooth" | "soft";
   /** Half the width of the shadowed area around the focus, in metres. */
   shadowReach: number;
   /** Shadows are drawn in every n-th frame in which anything moved. */
@@ -23,10 +23,10 @@ export function qualityFor(name: Quality["name"], devicePixelRatio: number, shad
       return {
         name,
         shadowMap: shadows ? 1024 : 0,
-        softShadows: false,
+        shadowEdges: "hard",
         shadowReach: 20,
         shadowEvery: 3,
-        pixelRatio: Math.min(devicePixelRatio, 1) * 0.8,
+        pixelRatio: Math.min(devicePixelRatio, 1) * 0.7,
         bevelSegments: 1,
         rich: false,
       };
@@ -34,7 +34,7 @@ export function qualityFor(name: Quality["name"], devicePixelRatio: number, shad
       return {
         name,
         shadowMap: shadows ? 2048 : 0,
-        softShadows: false,
+        shadowEdges: "smooth",
         shadowReach: 28,
         shadowEvery: 1,
         pixelRatio: Math.min(devicePixelRatio, 1.25),
@@ -45,7 +45,7 @@ export function qualityFor(name: Quality["name"], devicePixelRatio: number, shad
       return {
         name,
         shadowMap: shadows ? 4096 : 0,
-        softShadows: true,
+        shadowEdges: "soft",
         shadowReach: 36,
         shadowEvery: 1,
         pixelRatio: Math.min(devicePixelRatio, 2),
@@ -68,7 +68,8 @@ export function automaticQuality(rendererName: string, touch: boolean): Quality[
 const SLOW_MS = 26;
 const FAST_MS = 14;
 const JUDGE_EVERY_MS = 1200;
-const SCALE_MIN = 0.5;
+/** However slow the machine, fewer pixels than this per CSS pixel would not be a picture any more. */
+const PIXEL_RATIO_MIN = 0.55;
 
 /**
  * Keeps the picture fluid by its resolution: a pixel ratio scale that sinks while frames take long and slowly comes back
@@ -82,6 +83,13 @@ export class ResolutionGovernor {
   private patience = 1;
   private calm = 0;
 
+  constructor(private readonly pixelRatio: number) {}
+
+  /** The pixel ratio to draw with. */
+  get effective(): number {
+    return this.pixelRatio * this.scale;
+  }
+
   /** Takes the time of one frame; returns whether `scale` has changed. */
   frame(frameMs: number): boolean {
     // A pause this long was a hidden tab or a debugger, not a slow frame.
@@ -92,8 +100,9 @@ export class ResolutionGovernor {
     const mean = this.sinceMs / this.frames;
     this.sinceMs = 0;
     this.frames = 0;
-    if (mean > SLOW_MS && this.scale > SCALE_MIN) {
-      this.scale = Math.max(SCALE_MIN, this.scale * (mean > 2 * SLOW_MS ? 0.7 : 0.85));
+    const scaleMin = Math.min(1, PIXEL_RATIO_MIN / this.pixelRatio);
+    if (mean > SLOW_MS && this.scale > scaleMin) {
+      this.scale = Math.max(scaleMin, this.scale * (mean > 2 * SLOW_MS ? 0.7 : 0.85));
       this.patience = Math.min(16, this.patience * 2);
       this.calm = 0;
       return true;

@@ -1,6 +1,5 @@
 import {
   BackSide,
-  HalfFloatType,
   LinearFilter,
   Mesh,
   OrthographicCamera,
@@ -26,7 +25,6 @@ const LOWEST = -0.12;
 export class Sky {
   readonly mesh: Mesh;
   private readonly target = new WebGLRenderTarget(WIDTH, HEIGHT, {
-    type: HalfFloatType,
     depthBuffer: false,
     minFilter: LinearFilter,
     magFilter: LinearFilter,
@@ -37,32 +35,27 @@ export class Sky {
     const material = new ShaderMaterial({
       side: BackSide,
       depthWrite: false,
-      depthTest: false,
       toneMapped: false,
       uniforms: { painted: { value: this.target.texture } },
       vertexShader: /* glsl */ `
-        varying vec3 vDirection;
+        varying vec2 vUv;
         void main() {
-          vDirection = position;
-          gl_Position = projectionMatrix * vec4(mat3(viewMatrix) * position, 1.0);
+          vUv = uv;
+          // As far as the depth buffer reaches: drawn after everything else, it costs only where it is seen.
+          gl_Position = (projectionMatrix * vec4(mat3(viewMatrix) * position, 1.0)).xyww;
         }`,
+      // The texture holds what the screen shall show, so nothing is left to compute.
       fragmentShader: /* glsl */ `
         uniform sampler2D painted;
-        varying vec3 vDirection;
+        varying vec2 vUv;
         void main() {
-          vec3 d = normalize(vDirection);
-          // Both coordinates of an angle jump where it wraps; the texture has no smaller levels, so nothing shows.
-          float u = atan(d.x, -d.z) * 0.15915494 + 0.5;
-          float v = (asin(clamp(d.y, -1.0, 1.0)) - ${LOWEST}) / (1.5707963 - (${LOWEST}));
-          gl_FragColor = vec4(texture2D(painted, vec2(u, clamp(v, 0.002, 0.998))).rgb, 1.0);
-          // A grain finer than one step of a screen's 256 keeps wide gradients from showing bands.
-          gl_FragColor.rgb += (fract(sin(dot(gl_FragCoord.xy, vec2(12.9898, 78.233))) * 43758.5453) - 0.5) / 300.0;
-          #include <colorspace_fragment>
+          gl_FragColor = vec4(texture2D(painted, vUv).rgb, 1.0);
         }`,
     });
-    this.mesh = new Mesh(new SphereGeometry(10, 24, 16), material);
+    const reach = Math.PI / 2 - LOWEST;
+    this.mesh = new Mesh(new SphereGeometry(10, 64, 24, 0, Math.PI * 2, 0, reach), material);
     this.mesh.frustumCulled = false;
-    this.mesh.renderOrder = -10;
+    this.mesh.renderOrder = 4;
   }
 
   paint(renderer: WebGLRenderer, look: Look): void {
@@ -117,8 +110,8 @@ const PAINT = /* glsl */ `
 
   void main() {
     float elevation = mix(${LOWEST}, 1.5707963, vUv.y);
-    float azimuth = (vUv.x - 0.5) * 6.2831853;
-    vec3 d = vec3(sin(azimuth) * cos(elevation), sin(elevation), -cos(azimuth) * cos(elevation));
+    float azimuth = vUv.x * 6.2831853;
+    vec3 d = vec3(-cos(azimuth) * cos(elevation), sin(elevation), sin(azimuth) * cos(elevation));
     float up = max(d.y, 0.0);
     float toSun = max(dot(d, sun), 0.0);
 
@@ -144,5 +137,7 @@ const PAINT = /* glsl */ `
     }
     float disc = smoothstep(0.99905, 0.9994, dot(d, sun));
     color = mix(color, vec3(1.0, 0.985, 0.93), disc);
-    gl_FragColor = vec4(color, 1.0);
+    // A grain finer than one step of a screen's 256 keeps wide gradients from showing bands.
+    gl_FragColor = sRGBTransferOETF(vec4(color, 1.0));
+    gl_FragColor.rgb += (hash(gl_FragCoord.xy) - 0.5) / 255.0;
   }`;

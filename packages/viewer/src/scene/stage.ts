@@ -1,4 +1,5 @@
 import {
+  BasicShadowMap,
   DirectionalLight,
   FogExp2,
   HemisphereLight,
@@ -14,6 +15,8 @@ import { DAY, DUSK, type Look } from "./look.js";
 import type { Quality } from "./quality.js";
 import { Sky } from "./sky.js";
 import { Surroundings } from "./surroundings.js";
+
+const SHADOW_TYPES = { hard: BasicShadowMap, smooth: PCFShadowMap, soft: PCFSoftShadowMap } as const;
 
 /** Renderer, camera, lights, and everything that is not part of the shared world. */
 export class Stage {
@@ -49,13 +52,6 @@ export class Stage {
     this.setLook("day");
   }
 
-  /** The renderer's own words about the graphics hardware, to tell software renderers from real ones. */
-  rendererName(): string {
-    const gl = this.renderer.getContext();
-    const info = gl.getExtension("WEBGL_debug_renderer_info");
-    return String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
-  }
-
   setLook(name: Look["name"]): void {
     const look = name === "dusk" ? DUSK : DAY;
     this.look = look;
@@ -80,7 +76,7 @@ export class Stage {
       shadow.map?.dispose();
       shadow.map = null;
     }
-    const type = quality.softShadows ? PCFSoftShadowMap : PCFShadowMap;
+    const type = SHADOW_TYPES[quality.shadowEdges];
     if (this.renderer.shadowMap.type !== type) {
       this.renderer.shadowMap.type = type;
       this.scene.traverse((object) => {
@@ -143,6 +139,18 @@ export class Stage {
     if (shadowsChanged && this.frames % this.shadowEvery === 0) this.renderer.shadowMap.needsUpdate = true;
     this.renderer.render(this.scene, this.camera);
   }
+}
+
+/** The graphics hardware's own name, asked for before the picture is set up, as antialiasing can only be chosen then. */
+export function probeRenderer(): string {
+  const gl = document.createElement("canvas").getContext("webgl2");
+  if (!gl)
+    throw new Error("This browser offers no WebGL 2. Turn on hardware acceleration, or use a newer browser.");
+  const info = gl.getExtension("WEBGL_debug_renderer_info");
+  const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
+  // Browsers allow only a few contexts at a time.
+  gl.getExtension("WEBGL_lose_context")?.loseContext();
+  return name;
 }
 
 function snap(value: number, step: number): number {

@@ -30,7 +30,7 @@ export class Surroundings {
         hillRange(range.radius, range.height, range.bumps, range.seed),
         new MeshBasicMaterial({ fog: false, toneMapped: false, vertexColors: true }),
       );
-      mesh.renderOrder = -9;
+      mesh.renderOrder = 3;
       this.hills.push(mesh);
       this.group.add(mesh);
     }
@@ -56,7 +56,7 @@ export class Surroundings {
     const sea = new Mesh(new CircleGeometry(520, 48), this.sea);
     sea.rotation.x = -Math.PI / 2;
     sea.position.y = SEA_LEVEL;
-    sea.renderOrder = -8;
+    sea.renderOrder = 2;
     this.group.add(sea);
   }
 

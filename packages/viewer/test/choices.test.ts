@@ -1,0 +1,85 @@
+import { expect, it } from "vitest";
+import { power, throwPitch } from "../src/hands.js";
+import { explainClose } from "../src/hud/close-reason.js";
+import { readAddress, readRoom, worldAddress } from "../src/page-address.js";
+import { automaticQuality, ResolutionGovernor } from "../src/scene/quality.js";
+import { DEFAULTS, loadSettings, parseHz, saveSettings } from "../src/settings.js";
+
+it("takes the room from the path, and the plaza where there is none", () => {
+  expect(readRoom("/r/lab-2")).toBe("lab-2");
+  expect(readRoom("/")).toBe("plaza");
+  expect(readRoom("/r/NOT A ROOM")).toBe("plaza");
+  expect(worldAddress({ protocol: "https:", host: "example.org" }, "plaza")).toBe(
+    "wss://example.org/ws/plaza",
+  );
+});
+
+it("takes everything that automation needs from the query", () => {
+  const address = readAddress("/r/a", "?name=Ada%20L.&enter=1&encoding=msgpack&hz=20");
+  expect(address).toMatchObject({
+    room: "a",
+    name: "Ada L.",
+    enter: true,
+    encoding: "msgpack",
+    networkHz: 20,
+  });
+  expect(readAddress("/", "?encoding=smoke&hz=often")).toMatchObject({
+    encoding: undefined,
+    networkHz: undefined,
+  });
+});
+
+it("keeps a rate within what the protocol allows", () => {
+  expect(parseHz("1")).toBe(5);
+  expect(parseHz(1e300)).toBe(60);
+  expect(parseHz(Number.NaN)).toBe(0);
+  expect(parseHz(null)).toBe(0);
+});
+
+it("remembers settings, and replaces damaged ones by defaults", () => {
+  let kept = "";
+  const storage = {
+    setItem(_key: string, value: string) {
+      kept = value;
+    },
+  };
+  saveSettings({ ...DEFAULTS, name: "Ada", networkHz: 30 }, storage);
+  expect(loadSettings({ getItem: () => kept })).toEqual({ ...DEFAULTS, name: "Ada", networkHz: 30 });
+  expect(loadSettings({ getItem: () => "{oops" })).toEqual(DEFAULTS);
+  expect(loadSettings({ getItem: () => '{"encoding":"smoke","lookSpeed":99}' })).toEqual(DEFAULTS);
+});
+
+it("names cause and cure for every close code of the protocol", () => {
+  for (const code of [1000, 1001, 1006, 1009, 4000, 4001, 4008, 4009, 4010, 4999]) {
+    const { cause, cure } = explainClose(code, "");
+    expect(cause.length, String(code)).toBeGreaterThan(10);
+    expect(cure.length, String(code)).toBeGreaterThan(10);
+  }
+});
+
+it("draws plainly on a software renderer", () => {
+  expect(automaticQuality("ANGLE (Google, Vulkan 1.3.0 (SwiftShader Device (Subzero)))", false)).toBe("low");
+  expect(automaticQuality("ANGLE (NVIDIA GeForce RTX 3060)", false)).toBe("high");
+  expect(automaticQuality("Apple GPU", true)).toBe("medium");
+});
+
+it("lowers the resolution on slow frames, within bounds, and raises it when there is time", () => {
+  const governor = new ResolutionGovernor(1);
+  for (let i = 0; i < 2000; i++) governor.frame(60);
+  expect(governor.effective).toBeCloseTo(0.55);
+  for (let i = 0; i < 20_000; i++) governor.frame(8);
+  expect(governor.effective).toBe(1);
+});
+
+it("takes no hidden tab for a slow machine", () => {
+  const governor = new ResolutionGovernor(1);
+  for (let i = 0; i < 50; i++) governor.frame(60_000);
+  expect(governor.scale).toBe(1);
+});
+
+it("throws harder the longer one waits, up to full power, and within the protocol's bounds", () => {
+  expect(power(0)).toBeGreaterThan(0);
+  expect(power(0.5)).toBeGreaterThan(power(0.1));
+  expect(power(60)).toBe(1);
+  for (const pitch of [-0.5, 0, 0.3, 1.35]) expect(Math.abs(throwPitch(pitch))).toBeLessThanOrEqual(1.5);
+});
