@@ -38,7 +38,9 @@ pub fn pair(bounds: &[Bounds]) -> Result<(ShmChannel, ShmChannel), OpenError> {
     let (far_outgoing, far_file) = Segment::create(bounds)?;
     let near_incoming = Segment::open(&far_file)?;
     let far_incoming = Segment::open(&near_file)?;
-    Ok((join(near, None, near_outgoing, near_incoming)?, join(far, None, far_outgoing, far_incoming)?))
+    let barriers = crate::sync::register();
+    let near = join(near, None, barriers, near_outgoing, near_incoming)?;
+    Ok((near, join(far, None, barriers, far_outgoing, far_incoming)?))
 }
 
 /// Opens this side's half: whoever connected speaks first.
@@ -49,9 +51,9 @@ pub(crate) fn greet(
 ) -> Result<ShmChannel, OpenError> {
     let peer = check_peer(&socket)?;
     let (outgoing, file) = Segment::create(bounds)?;
-    send_hello(&socket, &file)?;
-    let incoming = Segment::open(receive_hello(&socket, deadline)?)?;
-    join(socket, Some(peer), outgoing, incoming)
+    let ours = send_hello(&socket, &file)?;
+    let (theirs, file) = receive_hello(&socket, deadline)?;
+    join(socket, Some(peer), ours && theirs, outgoing, Segment::open(file)?)
 }
 
 /// Opens this side's half: whoever accepted answers.
@@ -61,19 +63,21 @@ pub(crate) fn answer(
     deadline: Instant,
 ) -> Result<ShmChannel, OpenError> {
     let peer = check_peer(&socket)?;
-    let incoming = Segment::open(receive_hello(&socket, deadline)?)?;
+    let (theirs, file) = receive_hello(&socket, deadline)?;
+    let incoming = Segment::open(file)?;
     let (outgoing, file) = Segment::create(bounds)?;
-    send_hello(&socket, &file)?;
-    join(socket, Some(peer), outgoing, incoming)
+    let ours = send_hello(&socket, &file)?;
+    join(socket, Some(peer), ours && theirs, outgoing, incoming)
 }
 
 fn join(
     socket: UnixStream,
     peer: Option<Pid>,
+    barriers: bool,
     outgoing: Segment,
     incoming: Segment,
 ) -> Result<ShmChannel, OpenError> {
-    let link = Link::new(socket, peer, outgoing.map.clone(), incoming.map.clone())?;
+    let link = Link::new(socket, peer, barriers, outgoing.map.clone(), incoming.map.clone())?;
     let sender = ShmSender::new(outgoing, link.clone());
     Ok(ShmChannel { sender, receiver: ShmReceiver::new(incoming, link) })
 }
@@ -86,18 +90,22 @@ fn check_peer(socket: &UnixStream) -> Result<Pid, OpenError> {
     Ok(peer.pid)
 }
 
-const HELLO_BYTES: usize = 16;
+/// Magic, version, and 1 if the process takes part in barriers across processes; a segment comes with it.
+const HELLO_BYTES: usize = 24;
 
-fn send_hello(socket: &UnixStream, file: &OwnedFd) -> Result<(), OpenError> {
+/// Greets the peer and hands it the segment that this side writes. Returns whether this process takes part in barriers.
+fn send_hello(socket: &UnixStream, file: &OwnedFd) -> Result<bool, OpenError> {
+    let barriers = crate::sync::register();
     let mut hello = [0; HELLO_BYTES];
     hello[..8].copy_from_slice(&MAGIC.to_le_bytes());
-    hello[8..].copy_from_slice(&VERSION.to_le_bytes());
+    hello[8..16].copy_from_slice(&VERSION.to_le_bytes());
+    hello[16] = u8::from(barriers);
     let files = [file.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     control.push(SendAncillaryMessage::ScmRights(&files));
     match rustix::net::sendmsg(socket, &[IoSlice::new(&hello)], &mut control, SendFlags::NOSIGNAL) {
-        Ok(HELLO_BYTES) => Ok(()),
+        Ok(HELLO_BYTES) => Ok(barriers),
         Ok(_) => Err(OpenError::Handshake("the greeting could not be sent whole")),
         Err(rustix::io::Errno::PIPE | rustix::io::Errno::CONNRESET) => {
             Err(OpenError::Handshake("the peer hung up"))
@@ -106,7 +114,8 @@ fn send_hello(socket: &UnixStream, file: &OwnedFd) -> Result<(), OpenError> {
     }
 }
 
-fn receive_hello(socket: &UnixStream, deadline: Instant) -> Result<OwnedFd, OpenError> {
+/// Receives the peer's greeting: whether it takes part in barriers, and the segment that it writes.
+fn receive_hello(socket: &UnixStream, deadline: Instant) -> Result<(bool, OwnedFd), OpenError> {
     // A timeout of zero would mean to wait for ever.
     let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
     socket.set_read_timeout(Some(left))?;
@@ -130,9 +139,10 @@ fn receive_hello(socket: &UnixStream, deadline: Instant) -> Result<OwnedFd, Open
     if received < HELLO_BYTES || hello[..8] != MAGIC.to_le_bytes() {
         return Err(OpenError::Handshake("the greeting is not one of Nowcast"));
     }
-    if hello[8..] != VERSION.to_le_bytes() {
+    if hello[8..16] != VERSION.to_le_bytes() {
         let theirs = u64::from_le_bytes(std::array::from_fn(|index| hello[8 + index]));
         return Err(OpenError::Version { theirs, ours: VERSION });
     }
-    file.ok_or(OpenError::Handshake("the greeting came without a segment"))
+    let file = file.ok_or(OpenError::Handshake("the greeting came without a segment"))?;
+    Ok((hello[16] == 1, file))
 }

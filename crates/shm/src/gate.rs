@@ -1,11 +1,12 @@
 //! How one side sleeps until the other has done something, without a system call while nobody sleeps.
 //!
 //! Each side has a word in the segment, its gate. Before it sleeps it says so there, then looks once more whether there is
-//! something to do. The other side first does something, then looks at the gate. Both steps are sequentially consistent,
-//! so at least one of the two sees the other, and no wake-up is lost.
+//! something to do. The other side first does something, then looks at the gate. Between the two steps each side passes a
+//! barrier, so at least one of them sees what the other did, and no wake-up is lost. The barrier is of the lopsided kind:
+//! free for the side that works, a system call for the one that is about to make a system call anyway.
 
 use crate::memory::Memory;
-use crate::sync::{Ordering, order_swap_before_load};
+use crate::sync::{Ordering, heavy_barrier, light_barrier};
 
 /// How a side waits, and therefore how to wake it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub(crate) fn announce(memory: &impl Memory, gate: usize, waiting: Waiting) {
         Waiting::Listening => LISTENING,
     };
     memory.words()[gate].swap(number, Ordering::SeqCst);
-    order_swap_before_load();
+    heavy_barrier();
 }
 
 /// Says that this side is awake again.
@@ -41,8 +42,9 @@ pub(crate) fn withdraw(memory: &impl Memory, gate: usize) {
 /// Opens the other side's gate, and says how that side has to be woken. To be called after something was done for it.
 #[inline]
 pub(crate) fn open(memory: &impl Memory, gate: usize) -> Waiting {
+    light_barrier();
     let word = &memory.words()[gate];
-    if word.load(Ordering::SeqCst) == 0 {
+    if word.load(Ordering::Relaxed) == 0 {
         return Waiting::Awake;
     }
     match word.swap(0, Ordering::SeqCst) {

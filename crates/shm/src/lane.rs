@@ -17,21 +17,24 @@
 //!
 //! | release | acquire | hands over |
 //! | --- | --- | --- |
-//! | APPEND: writer swaps a cell | reader loads the cell | the block |
+//! | APPEND: writer stores a cell | reader loads the cell | the block |
 //! | REPLACE: writer exchanges a cell | reader swaps the cell (TAKE) | the newer block |
-//! | TAKE: reader swaps a cell | writer's failed exchange | that the entry is gone |
-//! | RELEASE: reader swaps `head` | writer loads `head` | blocks back, and room |
+//! | TAKE: reader swaps a cell | writer loads the cell, or its exchange fails | that the entry is gone |
+//! | RELEASE: reader stores `head` | writer loads `head` | blocks back, and room |
 
 use crate::layout::{BLOCK_HEADER_BYTES, Checksum, LINE_WORDS, LaneLayout};
 use crate::memory::Memory;
 use crate::pool::{Block, Pool};
-use crate::sync::{Ordering, order_swap_before_load, step};
+use crate::sync::{Ordering, step};
 use nowcast_queue::{Bounds, Counters, Key, KeyMap, Put, Refusal};
 
 const KIND_MASK: u64 = 3;
 const STATE: u64 = 1;
 const EVENT: u64 = 2;
 const TAKEN: u64 = 3;
+
+/// How many entries ahead both sides ask for cache lines that the other side has.
+const AHEAD: u64 = 6;
 
 /// The word of the cell at a position.
 #[inline]
@@ -71,6 +74,14 @@ struct Record {
     bytes: usize,
 }
 
+/// A block with a value in it that no cell names yet.
+#[derive(Debug, Clone, Copy)]
+struct Prepared {
+    block: Block,
+    bytes: usize,
+    sum: Checksum,
+}
+
 impl<M: Memory> LaneWriter<M> {
     pub(crate) fn new(memory: M, layout: LaneLayout) -> Self {
         LaneWriter {
@@ -107,80 +118,113 @@ impl<M: Memory> LaneWriter<M> {
         if bytes > bytes_max {
             return Err(Refusal::TooLarge { bytes, bytes_max });
         }
-        if !key.is_event()
-            && let Some(&position) = self.places.get(&key)
-            && position >= self.barrier
-            && self.replace(position, key, value)?
-        {
-            return Ok(Put::Replaced);
-        }
-        while self.tail - self.head >= self.layout.bounds.entries_max as u64 || self.bytes + bytes > bytes_max
-        {
-            if !self.reclaim_one()? {
-                return Err(Refusal::Full);
+        let prepared = match self.replaceable(key, bytes)? {
+            None => {
+                self.make_room(bytes)?;
+                self.prepare(key, value)?
             }
-        }
-        let block = self.block_for(bytes)?;
-        self.append(key, value, block);
+            Some(position) => {
+                self.memory.will_write(self.cell(position));
+                let prepared = self.prepare(key, value)?;
+                if self.replace(position, prepared)? {
+                    return Ok(Put::Replaced);
+                }
+                // The reader was quicker, so the value that was meant to replace becomes an entry of its own.
+                if let Err(refusal) = self.make_room(bytes) {
+                    self.pool.give(prepared.block);
+                    return Err(refusal);
+                }
+                prepared
+            }
+        };
+        self.append(key, prepared);
         Ok(Put::Queued)
     }
 
-    /// Replaces the value at a position, unless the reader has taken it.
-    fn replace(&mut self, position: u64, key: Key, value: &[u8]) -> Result<bool, Refusal> {
-        while position >= self.head {
-            let bytes_after = self.bytes - self.record(position).bytes + value.len();
-            if bytes_after <= self.layout.bounds.bytes_max {
-                break;
-            }
+    /// The position of the entry that a value of this key would replace, as far as the writer knows.
+    #[inline]
+    fn replaceable(&mut self, key: Key, bytes: usize) -> Result<Option<u64>, Refusal> {
+        if key.is_event() {
+            return Ok(None);
+        }
+        let Some(&position) = self.places.get(&key) else {
+            return Ok(None);
+        };
+        if position < self.barrier {
+            return Ok(None);
+        }
+        while position >= self.head
+            && self.bytes - self.record(position).bytes + bytes > self.layout.bounds.bytes_max
+        {
             if !self.reclaim_one()? {
                 return Err(Refusal::Full);
             }
         }
-        if position < self.head_published {
-            return Ok(false);
+        Ok((position >= self.head_published).then_some(position))
+    }
+
+    /// Makes sure that an entry of this many bytes may be added.
+    #[inline]
+    fn make_room(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let Bounds { entries_max, bytes_max } = self.layout.bounds;
+        while self.tail - self.head >= entries_max as u64 || self.bytes + bytes > bytes_max {
+            if !self.reclaim_one()? {
+                return Err(Refusal::Full);
+            }
         }
+        Ok(())
+    }
+
+    /// Writes a value into a block that nobody else knows yet.
+    #[inline]
+    fn prepare(&mut self, key: Key, value: &[u8]) -> Result<Prepared, Refusal> {
         let block = self.block_for(value.len())?;
-        // Getting room for the block may have shown that the reader has moved on.
+        if let Some(line) = self.pool.upcoming(block, AHEAD as usize) {
+            self.memory.will_write(line as usize * LINE_WORDS);
+        }
+        let sum = self.write_block(block, key, value);
+        Ok(Prepared { block, bytes: value.len(), sum })
+    }
+
+    /// Exchanges the value at a position for a newer one, unless the reader has taken it.
+    #[inline]
+    fn replace(&mut self, position: u64, prepared: Prepared) -> Result<bool, Refusal> {
+        // Getting a block may have shown that the reader has moved on.
         if position < self.head {
-            self.pool.give(block);
             return Ok(false);
         }
-        self.write_block(block, position, key, value);
-        let old = self.record(position);
-        let word = cell_word(STATE, position, block.line);
+        self.seal(position, prepared);
+        let Record { word: old_word, block: old_block, bytes: old_bytes, .. } = *self.record(position);
+        let word = cell_word(STATE, position, prepared.block.line);
         step("replace: value prepared");
         let cell = &self.memory.words()[self.cell(position)];
-        let exchanged = cell.compare_exchange(old.word, word, Ordering::SeqCst, Ordering::Acquire); // REPLACE
+        let exchanged = cell.compare_exchange(old_word, word, Ordering::AcqRel, Ordering::Acquire); // REPLACE
         step("replace: value exchanged");
         match exchanged {
             Ok(_) => {
-                self.bytes = self.bytes - old.bytes + value.len();
-                self.pool.give(old.block);
-                *self.record_mut(position) = Record { word, block, bytes: value.len(), ..old };
+                self.bytes = self.bytes - old_bytes + prepared.bytes;
+                self.pool.give(old_block);
+                let record = self.record_mut(position);
+                (record.word, record.block, record.bytes) = (word, prepared.block, prepared.bytes);
                 Ok(true)
             }
-            Err(found) => {
-                self.pool.give(block);
-                if found == cell_word(TAKEN, position, 0) {
-                    Ok(false)
-                } else {
-                    Err(Refusal::Corrupt("a waiting entry's cell was overwritten"))
-                }
-            }
+            Err(found) if found == cell_word(TAKEN, position, 0) => Ok(false),
+            Err(_) => Err(Refusal::Corrupt("a waiting entry's cell was overwritten")),
         }
     }
 
-    fn append(&mut self, key: Key, value: &[u8], block: Block) {
+    #[inline]
+    fn append(&mut self, key: Key, prepared: Prepared) {
         let position = self.tail;
-        self.write_block(block, position, key, value);
+        self.seal(position, prepared);
+        let Prepared { block, bytes, .. } = prepared;
         let kind = if key.is_event() { EVENT } else { STATE };
         let word = cell_word(kind, position, block.line);
         step("append: value prepared");
-        self.memory.words()[self.cell(position)].swap(word, Ordering::SeqCst); // APPEND
-        order_swap_before_load();
+        self.memory.words()[self.cell(position)].store(word, Ordering::Release); // APPEND
         step("append: entry visible");
-        *self.record_mut(position) = Record { key, word, block, bytes: value.len() };
-        self.bytes += value.len();
+        *self.record_mut(position) = Record { key, word, block, bytes };
+        self.bytes += bytes;
         self.tail += 1;
         if key.is_event() {
             self.barrier = self.tail;
@@ -211,7 +255,7 @@ impl<M: Memory> LaneWriter<M> {
     /// Takes back the oldest entry, if the reader has left it.
     fn reclaim_one(&mut self) -> Result<bool, Refusal> {
         if self.head == self.head_published {
-            let head = self.memory.words()[self.layout.head].load(Ordering::SeqCst); // pairs with RELEASE
+            let head = self.memory.words()[self.layout.head].load(Ordering::Acquire); // pairs with RELEASE
             if !(self.head..=self.tail).contains(&head) {
                 return Err(Refusal::Corrupt("the reader's head is not where a head can be"));
             }
@@ -225,23 +269,22 @@ impl<M: Memory> LaneWriter<M> {
     }
 
     fn retire_one(&mut self) {
-        let record = self.record(self.head);
+        let record = *self.record(self.head);
         if self.places.get(&record.key) == Some(&self.head) {
             self.places.remove(&record.key);
         }
-        self.pool.give(record.block);
+        self.pool.give_read(record.block);
         self.bytes -= record.bytes;
         self.head += 1;
     }
 
+    /// Writes the value and returns its checksum, which still lacks the position.
     #[inline]
-    fn write_block(&self, block: Block, position: u64, key: Key, value: &[u8]) {
-        let start = block.line as usize * LINE_WORDS;
-        let words = &self.memory.words()[start..];
-        let mut sum = block_checksum(position, key, value.len());
-        let data = words[2..].iter();
+    fn write_block(&self, block: Block, key: Key, value: &[u8]) -> Checksum {
+        let mut sum = block_checksum(key, value.len());
+        let words = &self.memory.words()[block.line as usize * LINE_WORDS..];
+        let mut data = words[2..].iter();
         let (whole, rest) = value.as_chunks::<8>();
-        let mut data = data;
         for (bytes, word) in whole.iter().zip(&mut data) {
             let content = u64::from_le_bytes(*bytes);
             sum.add(content);
@@ -258,7 +301,14 @@ impl<M: Memory> LaneWriter<M> {
         }
         step("value half written");
         words[0].store(key.raw(), Ordering::Relaxed);
-        words[1].store(value.len() as u64 | (u64::from(sum.finish()) << 32), Ordering::Relaxed);
+        sum
+    }
+
+    /// Completes a block's header for the position it will stand at.
+    #[inline]
+    fn seal(&self, position: u64, Prepared { block, bytes, sum }: Prepared) {
+        let header = bytes as u64 | (u64::from(sum.finish(position)) << 32);
+        self.memory.words()[block.line as usize * LINE_WORDS + 1].store(header, Ordering::Relaxed);
     }
 
     #[inline]
@@ -267,8 +317,8 @@ impl<M: Memory> LaneWriter<M> {
     }
 
     #[inline]
-    fn record(&self, position: u64) -> Record {
-        self.records[(position & self.layout.cells_mask) as usize]
+    fn record(&self, position: u64) -> &Record {
+        &self.records[(position & self.layout.cells_mask) as usize]
     }
 
     #[inline]
@@ -308,7 +358,7 @@ impl<M: Memory> LaneReader<M> {
     /// Whether nothing waits, without taking it.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        let word = self.memory.words()[self.cell()].load(Ordering::SeqCst);
+        let word = self.memory.words()[self.cell()].load(Ordering::Acquire);
         self.is_old(word)
     }
 
@@ -316,14 +366,15 @@ impl<M: Memory> LaneReader<M> {
     #[inline]
     pub(crate) fn get(&mut self, value: &mut Vec<u8>) -> Result<Option<Key>, Refusal> {
         let cell = self.cell();
-        let mut word = self.memory.words()[cell].load(Ordering::SeqCst); // pairs with APPEND
+        let mut word = self.memory.words()[cell].load(Ordering::Acquire); // pairs with APPEND and REPLACE
         if self.is_old(word) {
             return Ok(None);
         }
-        self.memory.prefetch(line_of(word) * LINE_WORDS, 2);
+        self.memory.will_read(line_of(word) * LINE_WORDS);
+        self.look_ahead();
         if word == cell_word(STATE, self.head, line_of(word) as u32) {
             step("get: entry seen");
-            word = self.memory.words()[cell].swap(cell_word(TAKEN, self.head, 0), Ordering::SeqCst); // TAKE
+            word = self.memory.words()[cell].swap(cell_word(TAKEN, self.head, 0), Ordering::AcqRel); // TAKE
             step("get: entry taken");
         }
         let kind = word & KIND_MASK;
@@ -336,13 +387,25 @@ impl<M: Memory> LaneReader<M> {
         }
         self.head += 1;
         step("get: value copied");
-        let before = self.memory.words()[self.head_word].swap(self.head, Ordering::SeqCst); // RELEASE
-        order_swap_before_load();
-        step("get: entry released");
-        if before != self.head - 1 {
+        let head = &self.memory.words()[self.head_word];
+        if head.load(Ordering::Relaxed) != self.head - 1 {
             return Err(Refusal::Corrupt("the head was overwritten"));
         }
+        head.store(self.head, Ordering::Release); // RELEASE
+        step("get: entry released");
         Ok(Some(key))
+    }
+
+    /// Asks for what will be needed some entries later, if it is there already: lines that the writer still works on are
+    /// better left to it.
+    #[inline]
+    fn look_ahead(&self) {
+        let words = self.memory.words();
+        let position = self.head + AHEAD;
+        let word = words[self.cells + (position & self.cells_mask) as usize].load(Ordering::Relaxed);
+        if (word >> 32) as u32 == position as u32 {
+            self.memory.will_read(line_of(word) * LINE_WORDS);
+        }
     }
 
     /// Whether the cell at `head` still holds what the lap before left in it, which is the one thing but an entry that it
@@ -369,7 +432,7 @@ impl<M: Memory> LaneReader<M> {
             return Err(Refusal::Corrupt("a value is larger than the bounds allow"));
         }
         let data = data.get(..bytes.div_ceil(8)).ok_or(OUTSIDE)?;
-        let mut check = block_checksum(self.head, key, bytes);
+        let mut check = block_checksum(key, bytes);
         value.clear();
         value.resize(data.len() * 8, 0);
         let (chunks, _) = value.as_chunks_mut::<8>();
@@ -379,7 +442,7 @@ impl<M: Memory> LaneReader<M> {
             *chunk = content.to_le_bytes();
         }
         value.truncate(bytes);
-        if check.finish() != sum {
+        if check.finish(self.head) != sum {
             value.clear();
             return Err(Refusal::Corrupt("a value does not match its checksum"));
         }
@@ -398,10 +461,9 @@ fn line_of(word: u64) -> usize {
 }
 
 #[inline]
-fn block_checksum(position: u64, key: Key, bytes: usize) -> Checksum {
-    let mut sum = Checksum::new(position.wrapping_mul(0xFF51_AFD7_ED55_8CCD));
+fn block_checksum(key: Key, bytes: usize) -> Checksum {
+    let mut sum = Checksum::new(bytes as u64);
     sum.add(key.raw());
-    sum.add(bytes as u64);
     sum
 }
 

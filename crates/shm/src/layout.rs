@@ -137,9 +137,11 @@ impl Checksum {
         self.factor = self.factor.wrapping_add(0x6A09_E667_F3BC_C908);
     }
 
+    /// The sum, mixed with one more number.
     #[inline]
-    pub(crate) fn finish(self) -> u32 {
-        let mixed = (self.sum ^ (self.sum >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+    pub(crate) fn finish(self, number: u64) -> u32 {
+        let sum = self.sum ^ number.wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+        let mixed = (sum ^ (sum >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         (mixed ^ (mixed >> 32)) as u32
     }
 }

@@ -1,6 +1,7 @@
 //! What ties two processes together besides memory: a socket that rings and that breaks when one of them dies.
 
 use crate::OpenError;
+use crate::ends::DETECTION_MAX;
 use crate::gate::{self, Waiting};
 use crate::layout::{READER_GATE, WRITER_GATE};
 use crate::map::Map;
@@ -12,6 +13,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
+use std::time::Duration;
 
 /// One process's side of the tie.
 #[derive(Debug)]
@@ -20,12 +22,17 @@ pub(crate) struct Link {
     /// Readable once the peer has ended, even if it left a copy of the socket to a child.
     pub(crate) process: Option<OwnedFd>,
     pub(crate) peer_pid: u32,
+    /// How long a sleeping end trusts that it will be woken before it looks for itself.
+    pub(crate) patience: Duration,
     outgoing: Arc<Map>,
     incoming: Arc<Map>,
     dead: AtomicBool,
     /// The tasks that wait to put and to get.
     wakers: Mutex<[Option<Waker>; 2]>,
 }
+
+/// The patience where the kernel has no barrier across processes, so that a wake-up may, very rarely, be lost.
+const WITHOUT_BARRIERS: Duration = Duration::from_millis(1);
 
 /// Which end waits.
 #[derive(Debug, Clone, Copy)]
@@ -35,10 +42,12 @@ pub(crate) enum End {
 }
 
 impl Link {
-    /// Ties this process to the peer at the other end of the socket, and begins to watch it.
+    /// Ties this process to the peer at the other end of the socket, and begins to watch it. `barriers` says whether both
+    /// processes take part in barriers across processes.
     pub(crate) fn new(
         socket: UnixStream,
         peer: Option<Pid>,
+        barriers: bool,
         outgoing: Arc<Map>,
         incoming: Arc<Map>,
     ) -> Result<Arc<Link>, OpenError> {
@@ -49,6 +58,7 @@ impl Link {
             socket,
             process,
             peer_pid: peer.map_or(0, |pid| pid.as_raw_nonzero().get().unsigned_abs()),
+            patience: if barriers { DETECTION_MAX } else { WITHOUT_BARRIERS },
             outgoing,
             incoming,
             dead: AtomicBool::new(false),

@@ -75,15 +75,30 @@ impl Memory for Arc<Map> {
     }
 
     #[inline]
-    fn prefetch(&self, index: usize, lines: usize) {
+    fn will_read(&self, index: usize) {
         #[cfg(target_arch = "x86_64")]
-        for line in 0..lines {
+        for line in 0..2 {
             let address = self.start.as_ptr().wrapping_add(index + line * 8).cast::<i8>();
             // SAFETY: A prefetch is a hint: it reads nothing into the program and does not fault for any address.
             unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address) };
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = (index, lines);
+        let _ = index;
+    }
+
+    #[inline]
+    fn will_write(&self, index: usize) {
+        #[cfg(target_arch = "x86_64")]
+        for line in 0..2 {
+            let address = self.start.as_ptr().wrapping_add(index + line * 8);
+            // The intrinsic emits this instruction only in builds for newer processors; older ones take it for a no-op.
+            // SAFETY: As in `will_read`.
+            unsafe {
+                std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags, readonly));
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = index;
     }
 }
 

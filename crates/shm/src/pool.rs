@@ -1,6 +1,7 @@
 //! Which blocks are free. Known to the writer alone, so nothing a peer does can confuse it.
 
 use crate::layout::{BLOCK_HEADER_BYTES, ClassLayout, LINE_WORDS};
+use std::collections::VecDeque;
 
 /// The free blocks of a lane.
 #[derive(Debug)]
@@ -19,15 +20,15 @@ pub(crate) struct Block {
 #[derive(Debug)]
 struct Class {
     layout: ClassLayout,
-    /// Blocks given back, the last one on top: it is the likeliest to be in the cache.
-    free: Vec<u32>,
+    /// Blocks given back, next first.
+    free: VecDeque<u32>,
     /// Blocks from here on have never been used.
     fresh: usize,
 }
 
 impl Pool {
     pub(crate) fn new(layouts: &[ClassLayout]) -> Pool {
-        let class = |layout: &ClassLayout| Class { layout: layout.clone(), free: Vec::new(), fresh: 0 };
+        let class = |layout: &ClassLayout| Class { layout: layout.clone(), free: VecDeque::new(), fresh: 0 };
         Pool { classes: layouts.iter().map(class).collect() }
     }
 
@@ -37,7 +38,7 @@ impl Pool {
         let lines = (bytes + BLOCK_HEADER_BYTES).div_ceil(LINE_WORDS * 8);
         let index = lines.next_power_of_two().trailing_zeros() as usize;
         let class = self.classes.get_mut(index)?;
-        let line = match class.free.pop() {
+        let line = match class.free.pop_front() {
             Some(line) => line,
             None if class.fresh < class.layout.blocks => {
                 let word = class.layout.start + class.fresh * class.layout.block_words;
@@ -49,9 +50,21 @@ impl Pool {
         Some(Block { line, class: index as u8 })
     }
 
-    /// Gives a block back.
+    /// Gives a block back that the reader never had: it is still in this side's cache, so it is the next to be used.
     #[inline]
     pub(crate) fn give(&mut self, block: Block) {
-        self.classes[usize::from(block.class)].free.push(block.line);
+        self.classes[usize::from(block.class)].free.push_front(block.line);
+    }
+
+    /// Gives a block back that the reader has read: it is in the other side's cache, so it waits in line.
+    #[inline]
+    pub(crate) fn give_read(&mut self, block: Block) {
+        self.classes[usize::from(block.class)].free.push_back(block.line);
+    }
+
+    /// The block of the same size that will be used after `distance` others, if that is known.
+    #[inline]
+    pub(crate) fn upcoming(&self, block: Block, distance: usize) -> Option<u32> {
+        self.classes[usize::from(block.class)].free.get(distance).copied()
     }
 }

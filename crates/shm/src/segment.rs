@@ -106,5 +106,5 @@ fn bounds_of(header: &[u64; HEADER_WORDS]) -> Result<Vec<Bounds>, OpenError> {
 fn checksum(header: &[u64; HEADER_WORDS]) -> u64 {
     let mut sum = Checksum::new(VERSION);
     header[..HEADER_WORDS - 1].iter().for_each(|&word| sum.add(word));
-    u64::from(sum.finish())
+    u64::from(sum.finish(0))
 }

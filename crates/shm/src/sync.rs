@@ -6,14 +6,38 @@ pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 
-/// Keeps a sequentially consistent swap before a later load of another word.
+/// The cheap half of a barrier that only the other side's [`heavy_barrier`] makes whole: it keeps the compiler from moving
+/// accesses across it, and costs nothing at run time.
 ///
-/// Between sequentially consistent accesses the language promises that order already. Loom treats such accesses as
-/// acquire and release only, so its models get the fence spelled out.
+/// The side that works (and does so millions of times a second) passes the light one, the side that is about to sleep the
+/// heavy one. Together they order accesses as two sequentially consistent fences would. Loom knows no such pair, so its
+/// models have a fence here.
 #[inline]
-pub(crate) fn order_swap_before_load() {
+pub(crate) fn light_barrier() {
+    #[cfg(not(loom))]
+    std::sync::atomic::compiler_fence(Ordering::SeqCst);
     #[cfg(loom)]
     loom::sync::atomic::fence(Ordering::SeqCst);
+}
+
+/// Makes every process that has called [`register`] pass a full barrier, wherever it is (Linux `membarrier`).
+pub(crate) fn heavy_barrier() {
+    #[cfg(not(loom))]
+    {
+        use rustix::thread::{MembarrierCommand, membarrier};
+        std::sync::atomic::fence(Ordering::SeqCst);
+        // Where it is not to be had, both sides were told so when they met, and look again every millisecond.
+        let _ = membarrier(MembarrierCommand::GlobalExpedited);
+    }
+    #[cfg(loom)]
+    loom::sync::atomic::fence(Ordering::SeqCst);
+}
+
+/// Lets this process take part in [`heavy_barrier`], and says whether the kernel can do that.
+#[cfg(not(loom))]
+pub(crate) fn register() -> bool {
+    use rustix::thread::{MembarrierCommand, membarrier};
+    membarrier(MembarrierCommand::RegisterGlobalExpedited).is_ok()
 }
 
 /// A moment at which a process may die, by name; see `docs` of the crate's `steps` module. Nothing in normal builds.
