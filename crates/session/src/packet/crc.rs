@@ -8,9 +8,9 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// Appends the checksum of everything in `packet`.
-pub fn seal(packet: &mut Vec<u8>) {
-    let crc = crc32c(packet);
+/// Appends the checksum of everything in `packet` from `start` on.
+pub fn seal(packet: &mut Vec<u8>, start: usize) {
+    let crc = crc32c(&packet[start..]);
     packet.extend_from_slice(&crc.to_le_bytes());
 }
 
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn a_changed_packet_does_not_open() {
         let mut packet = b"state".to_vec();
-        seal(&mut packet);
+        seal(&mut packet, 0);
         assert_eq!(open(&packet), Some(&b"state"[..]));
         packet[2] ^= 4;
         assert_eq!(open(&packet), None);

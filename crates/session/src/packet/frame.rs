@@ -5,7 +5,7 @@ use crate::error::{CloseCode, Malformed};
 use crate::limits::PART_BYTES;
 
 /// The longest reason in a CLOSE.
-pub const CLOSE_REASON_BYTES_MAX: usize = 128;
+const CLOSE_REASON_BYTES_MAX: usize = 128;
 const STAMP_MAX: u64 = (1 << 62) - 1;
 const LANE_MASK: u8 = 0x0F;
 

@@ -9,7 +9,7 @@ pub const VERSION: u64 = 1;
 /// The shortest HELLO; no answer is longer, so that an unproven address gains nothing by asking.
 pub const HELLO_BYTES_MIN: usize = 160;
 /// The longest text of a REFUSE.
-pub const REFUSE_TEXT_BYTES_MAX: usize = 64;
+const REFUSE_TEXT_BYTES_MAX: usize = 64;
 
 pub(crate) const HELLO: u8 = 0x80;
 pub(crate) const WELCOME: u8 = 0x81;

@@ -1,0 +1,73 @@
+//! A packet that is being filled.
+
+use crate::packet::{StateHead, varint_length, write};
+
+/// The end of the packet that is being filled; knows how much room is left.
+pub(crate) struct Builder<'a> {
+    out: &'a mut Vec<u8>,
+    end: usize,
+    open: Option<Open>,
+    pub(crate) is_eliciting: bool,
+}
+
+/// The STATES frame that further records can join.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Open {
+    lane: u8,
+    interval: u64,
+    base: u64,
+}
+
+impl<'a> Builder<'a> {
+    /// Appends to `out`, up to a length of `end`.
+    pub(crate) fn new(out: &'a mut Vec<u8>, end: usize) -> Self {
+        Self { out, end, open: None, is_eliciting: false }
+    }
+
+    /// Bytes that a frame may have.
+    pub(crate) fn room(&self) -> usize {
+        let closing = usize::from(self.open.is_some());
+        self.end.saturating_sub(self.out.len() + closing)
+    }
+
+    /// Appends an eliciting frame of at most [`Self::room`] bytes.
+    pub(crate) fn frame(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        if self.open.take().is_some() {
+            write::states_end(self.out);
+        }
+        write(self.out);
+        self.is_eliciting = true;
+        debug_assert!(self.out.len() <= self.end, "a frame is no larger than the room");
+    }
+
+    /// Appends a value, to the open frame if it can; returns whether there was room.
+    pub(crate) fn state(&mut self, lane: u8, interval: u64, state: StateHead, value: &[u8]) -> bool {
+        let joins = self
+            .open
+            .filter(|open| open.lane == lane && open.interval == interval && open.base <= state.stamp);
+        let base = joins.map_or(state.stamp, |open| open.base);
+        let record = record_length(state, state.stamp - base, value.len());
+        let begin = 1 + varint_length(interval) + varint_length(base);
+        let fits = match joins {
+            Some(_) => record <= self.end.saturating_sub(self.out.len()),
+            None => begin + record <= self.room(),
+        };
+        if !fits {
+            return false;
+        }
+        if joins.is_none() {
+            self.frame(|out| write::states(out, lane, interval, base));
+            self.open = Some(Open { lane, interval, base });
+        }
+        write::record(self.out, base, state, value);
+        true
+    }
+}
+
+fn record_length(state: StateHead, offset: u64, length: usize) -> usize {
+    varint_length(state.key)
+        + varint_length(offset)
+        + varint_length(state.age_ms)
+        + varint_length(length as u64)
+        + length
+}

@@ -1,0 +1,155 @@
+//! The peer's clock, estimated (`spec/SESSION.md`, section 12).
+
+use std::time::Duration;
+
+use crate::time::{Time, WIRE_TIME_MODULUS, WIRE_UNIT_MICROS};
+
+/// Offset and drift of the peer's clock against ours, after the four timestamps of NTP (RFC 5905, section 8).
+#[derive(Clone, Debug)]
+pub struct Clock {
+    kept: [Option<Sample>; KEPT],
+    next: usize,
+    second: Option<Sample>,
+    fallback: i64,
+    best: Option<Sample>,
+    drift: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    at: Time,
+    offset: i64,
+    round_trip: u64,
+}
+
+const KEPT: usize = 16;
+const KEEP_EVERY: Duration = Duration::from_secs(1);
+const SLOPE_TOLERANCE_MICROS: u64 = 1_000;
+const SLOPE_SPAN_MIN: Duration = Duration::from_secs(5);
+
+impl Clock {
+    pub(crate) fn new() -> Self {
+        Self { kept: [None; KEPT], next: 0, second: None, fallback: 0, best: None, drift: 0.0 }
+    }
+
+    /// Until there is a sample: what the peer's clock showed when a packet arrived, wrong by the one-way delay.
+    pub(crate) fn guess(&mut self, now: Time, peer_micros: u64) {
+        self.fallback = (peer_micros as i64).wrapping_sub(now.as_micros() as i64);
+    }
+
+    /// Sent at `sent`, arrived at the peer at `arrived`, answered at `answered` (both the peer's clock), here at `now`.
+    pub(crate) fn sample(&mut self, sent: Time, arrived: i64, answered: i64, now: Time) {
+        let out = arrived.wrapping_sub(sent.as_micros() as i64);
+        let back = answered.wrapping_sub(now.as_micros() as i64);
+        let held = answered.wrapping_sub(arrived).max(0) as u64;
+        let round_trip = (now.since(sent).as_micros() as u64).saturating_sub(held);
+        let offset = (out >> 1).wrapping_add(back >> 1);
+        let sample = Sample { at: now, offset, round_trip };
+        match &mut self.second {
+            Some(second) if now.since(second.at) < KEEP_EVERY => {
+                if round_trip < second.round_trip {
+                    *second = Sample { at: second.at, ..sample };
+                }
+            }
+            _ => {
+                self.kept[self.next] = self.second.replace(sample);
+                self.next = (self.next + 1) % KEPT;
+            }
+        }
+        self.estimate();
+    }
+
+    /// The peer's clock minus ours in µs, at `now`; `None` before the first sample.
+    pub fn offset_micros(&self, now: Time) -> Option<i64> {
+        let best = self.best?;
+        let elapsed = now.since(best.at).as_micros() as f64;
+        Some(best.offset.wrapping_add((elapsed * self.drift) as i64))
+    }
+
+    /// The offset is right within this.
+    pub fn uncertainty(&self) -> Option<Duration> {
+        self.best.map(|best| Duration::from_micros(best.round_trip / 2))
+    }
+
+    /// How much faster than ours the peer's clock runs, in parts per million.
+    pub fn drift_ppm(&self) -> f64 {
+        self.drift * 1e6
+    }
+
+    /// The peer's full time of a packet that carries `wire` and arrived at `now`.
+    pub(crate) fn unfold(&self, wire: u32, now: Time) -> i64 {
+        let offset = self.offset_micros(now).unwrap_or(self.fallback);
+        let expected = (now.as_micros() as i64).wrapping_add(offset).div_euclid(WIRE_UNIT_MICROS as i64);
+        let modulus = WIRE_TIME_MODULUS as i64;
+        let ahead = (i64::from(wire) - expected.rem_euclid(modulus)).rem_euclid(modulus);
+        let difference = if ahead > modulus / 2 { ahead - modulus } else { ahead };
+        (expected + difference).wrapping_mul(WIRE_UNIT_MICROS as i64)
+    }
+
+    /// Our time at which the peer's clock showed `peer_micros`.
+    pub(crate) fn to_ours(&self, peer_micros: i64, now: Time) -> Time {
+        let offset = self.offset_micros(now).unwrap_or(self.fallback);
+        let ours = peer_micros.wrapping_sub(offset).clamp(0, now.as_micros() as i64);
+        Time::from_micros(ours as u64)
+    }
+
+    fn estimate(&mut self) {
+        let samples = || self.kept.iter().chain([&self.second]).flatten();
+        self.best = samples().min_by_key(|sample| sample.round_trip).copied();
+        let Some(best) = self.best else { return };
+        let good = |sample: &&Sample| sample.round_trip <= best.round_trip + SLOPE_TOLERANCE_MICROS;
+        let (mut count, mut sum_x, mut sum_y, mut sum_xx, mut sum_xy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let mut span = (best.at, best.at);
+        for sample in samples().filter(good) {
+            let x = sample.at.as_micros() as f64 - best.at.as_micros() as f64;
+            let y = sample.offset.wrapping_sub(best.offset) as f64;
+            (count, sum_x, sum_y) = (count + 1.0, sum_x + x, sum_y + y);
+            (sum_xx, sum_xy) = (sum_xx + x * x, sum_xy + x * y);
+            span = (span.0.min(sample.at), span.1.max(sample.at));
+        }
+        let spread = count * sum_xx - sum_x * sum_x;
+        if span.1.since(span.0) >= SLOPE_SPAN_MIN && spread > 0.0 {
+            self.drift = (count * sum_xy - sum_x * sum_y) / spread;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A peer whose clock is ahead by 3 s and runs 80 ppm fast, 20 ms away in each direction.
+    fn peer_at(now: Time) -> i64 {
+        let micros = now.as_micros() as f64;
+        (3_000_000.0 + micros * 1.000_08) as i64
+    }
+
+    #[test]
+    fn offset_and_drift_are_found_behind_jitter() {
+        let mut clock = Clock::new();
+        let mut now = Time::from_millis(1_000);
+        for step in 0..3_000u64 {
+            let jitter = Duration::from_micros(step * 7_919 % 3_000);
+            let arrived = now + Duration::from_millis(20);
+            let answered = arrived + Duration::from_millis(2);
+            let back = answered + Duration::from_millis(20) + jitter;
+            clock.sample(now, peer_at(arrived), peer_at(answered), back);
+            now += Duration::from_millis(10);
+        }
+        let error = clock.offset_micros(now).unwrap() - (peer_at(now) - now.as_micros() as i64);
+        assert!(error.abs() < 500, "wrong by {error} µs");
+        assert!((clock.drift_ppm() - 80.0).abs() < 30.0, "{} ppm", clock.drift_ppm());
+    }
+
+    #[test]
+    fn the_time_of_a_packet_unfolds_over_its_modulus() {
+        let mut clock = Clock::new();
+        let now = Time::from_millis(900_000);
+        clock.guess(now, 7_000_000_000);
+        for back in [-100_000_000i64, -16, 0, 5_000_000] {
+            let peer = 7_000_000_000 + back;
+            let wire = Time::from_micros(peer as u64).wire();
+            assert_eq!(clock.unfold(wire, now), peer / 16 * 16);
+        }
+    }
+}

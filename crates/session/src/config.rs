@@ -1,0 +1,75 @@
+//! What a session is made with.
+
+use std::time::Duration;
+
+use crate::lane::LaneConfig;
+use crate::limits::{Limits, PACKET_BYTES_MIN};
+
+/// How a session behaves; everything the peer must know of it is told in the handshake.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What we accept from the peer.
+    pub limits: Limits,
+    /// The lanes we send on; at most as many as the peer accepts are usable.
+    pub lanes: Vec<LaneConfig>,
+    /// What repetition of events may cost before any loss is known.
+    pub redundancy_bits_per_second: u32,
+    /// Never send faster than this.
+    pub bytes_per_second_max: Option<u64>,
+    /// How long an initiator asks before it gives up.
+    pub handshake_timeout: Duration,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            lanes: vec![LaneConfig::default(); Limits::default().lanes_max.into()],
+            redundancy_bits_per_second: 16_000,
+            bytes_per_second_max: None,
+            handshake_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What a carrier promises (`spec/SESSION.md`, section 3). Both ends must see it alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carrier {
+    /// Packets arrive in order and are never lost while it lives.
+    pub is_reliable: bool,
+    /// A packet arrives unchanged or not at all.
+    pub is_checked: bool,
+    /// The largest packet it moves, at least 1,200.
+    pub packet_bytes_max: u16,
+}
+
+impl Carrier {
+    /// Datagrams under encryption, as WebTransport has them.
+    pub const DATAGRAMS: Self =
+        Self { is_reliable: false, is_checked: true, packet_bytes_max: PACKET_BYTES_MIN };
+    /// Datagrams that may arrive changed.
+    pub const BARE_DATAGRAMS: Self = Self { is_checked: false, ..Self::DATAGRAMS };
+    /// A reliable, ordered stream of messages, as WebSocket has it.
+    pub const STREAM: Self = Self { is_reliable: true, is_checked: true, packet_bytes_max: 16_384 };
+}
+
+/// Random bytes from the caller, who alone has a source of them. Never use the same twice.
+#[derive(Clone, Copy)]
+pub struct Entropy(pub [u8; 48]);
+
+impl Entropy {
+    pub(crate) fn part<const N: usize>(&self, offset: usize) -> [u8; N] {
+        self.0[offset..offset + N].try_into().expect("parts lie within the bytes")
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        u64::from_le_bytes(self.part(40))
+    }
+}
+
+/// Secrets stay out of logs.
+impl std::fmt::Debug for Entropy {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Entropy(..)")
+    }
+}

@@ -1,0 +1,57 @@
+//! Lanes: each direction of each is one updatable queue whose ends are on two machines (`spec/SESSION.md`, section 8).
+
+pub(crate) mod receive;
+pub(crate) mod send;
+mod states;
+
+use nowcast_queue::Bounds;
+
+/// How one lane is sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LaneConfig {
+    /// Lanes of class 0 go before all of class 1, and so on.
+    pub class: u8,
+    /// Share among the lanes of one class; greater than 0.
+    pub weight: u16,
+    /// What may wait to be sent.
+    pub bounds: Bounds,
+    /// For bulk: at most so much on average.
+    pub bytes_per_second_max: Option<u32>,
+    /// Whether a [`crate::Replication`] source feeds this lane besides its queue.
+    pub has_source: bool,
+}
+
+impl Default for LaneConfig {
+    fn default() -> Self {
+        Self {
+            class: 1,
+            weight: 1,
+            bounds: Bounds { entries_max: 16_384, bytes_max: 16 << 20 },
+            bytes_per_second_max: None,
+            has_source: false,
+        }
+    }
+}
+
+/// The token that a bulk lane spends.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bucket {
+    tokens: f64,
+    filled_at: Option<crate::time::Time>,
+}
+
+impl Bucket {
+    /// Tokens at `now`, filled at `per_second` up to `depth`; it begins full.
+    pub(crate) fn tokens(&mut self, now: crate::time::Time, per_second: f64, depth: f64) -> f64 {
+        match self.filled_at.replace(now) {
+            None => self.tokens = depth,
+            Some(then) => self.tokens += now.since(then).as_secs_f64() * per_second,
+        }
+        self.tokens = self.tokens.min(depth);
+        self.tokens
+    }
+
+    pub(crate) fn spend(&mut self, bytes: usize) {
+        self.tokens -= bytes as f64;
+    }
+}

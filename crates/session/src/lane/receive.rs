@@ -1,0 +1,532 @@
+//! The receiving end of a lane: releases messages in an order that obeys the laws, whatever order packets arrive in.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use nowcast_queue::{Bounds, Key, KeyMap, UpdatableQueue, Weigh};
+
+use super::states::Parts;
+use crate::error::Broken;
+use crate::limits::{Limits, MESSAGE_COST, PART_BYTES};
+use crate::packet::{EventHead, EventKind, Part, StateHead};
+use crate::stats::Stats;
+use crate::store::{Handle, Store};
+use crate::time::Time;
+
+/// Unread payloads of a replication source.
+const REPLICATION_UNREAD_MAX: usize = 64;
+/// Consumption is reported after so many events at the latest.
+const REPORT_EVENTS: u64 = 256;
+/// Consumption is reported after this time at the latest.
+const REPORT_DELAY: Duration = Duration::from_secs(1);
+
+/// A message that waits for the application.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    pub(crate) payload: Handle,
+    pub(crate) length: u32,
+    pub(crate) what: What,
+    /// When it was produced, by our clock, as far as known.
+    pub(crate) at: Time,
+}
+
+/// What kind of message it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    State { key: u64 },
+    Event { number: u64, kind: EventKind },
+    Replication { number: u64 },
+}
+
+impl Weigh for Arrived {
+    fn bytes(&self) -> usize {
+        self.length as usize
+    }
+}
+
+/// What is known of one interval that is not over.
+#[derive(Debug, Default)]
+struct Interval {
+    keys: KeyMap<Known>,
+    /// Keys of values that are held, in the order in which they first arrived.
+    order: Vec<u64>,
+    sum: u64,
+    cost: u64,
+    event: Option<(EventHead, Arrived)>,
+}
+
+/// The greatest stamp of a key in an interval, and its value while the interval is not open yet.
+#[derive(Debug)]
+struct Known {
+    stamp: u64,
+    cost: u64,
+    held: Option<Arrived>,
+}
+
+/// A message in parts that is not complete.
+#[derive(Debug)]
+struct Assembly {
+    of: Of,
+    payload: Handle,
+    total: u64,
+    parts: Box<Parts>,
+    /// Kind and `before` of an event, or nothing.
+    head: Option<EventHead>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    Event { number: u64 },
+    State { interval: u64, key: u64, stamp: u64 },
+}
+
+/// All a lane needs to take a frame.
+pub(crate) struct Taking<'a> {
+    pub(crate) store: &'a mut Store,
+    pub(crate) stats: &'a mut Stats,
+    pub(crate) limits: &'a Limits,
+    /// When the packet left, by our clock, as far as known.
+    pub(crate) left: Time,
+    pub(crate) now: Time,
+}
+
+/// One lane, incoming.
+#[derive(Debug)]
+pub(crate) struct ReceiveLane {
+    seed: u64,
+    inbox: UpdatableQueue<Arrived>,
+    /// The next event to release; `intervals[0]` is its interval, the open one.
+    next: u64,
+    intervals: VecDeque<Interval>,
+    spare: Vec<Interval>,
+    assemblies: Vec<Assembly>,
+    assembly_cost: u64,
+    /// Cost of all that is held or released and not consumed.
+    cost: u64,
+    /// Costs of released intervals with their events, from `consumed` on.
+    costs: VecDeque<u64>,
+    consumed: u64,
+    reported: u64,
+    unreported_cost: u64,
+    report_at: Option<Time>,
+    replication: VecDeque<Arrived>,
+}
+
+impl ReceiveLane {
+    /// `seed` keeps a peer from choosing keys that collide in our tables.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            inbox: UpdatableQueue::new(Bounds { entries_max: usize::MAX, bytes_max: usize::MAX }),
+            next: 0,
+            intervals: VecDeque::new(),
+            spare: Vec::new(),
+            assemblies: Vec::new(),
+            assembly_cost: 0,
+            cost: 0,
+            costs: VecDeque::new(),
+            consumed: 0,
+            reported: 0,
+            unreported_cost: 0,
+            report_at: None,
+            replication: VecDeque::new(),
+        }
+    }
+
+    /// A value of interval `interval`.
+    pub(crate) fn state(
+        &mut self,
+        interval: u64,
+        state: StateHead,
+        value: &[u8],
+        taking: &mut Taking<'_>,
+    ) -> Result<(), Broken> {
+        check_length(value.len() as u64, taking.limits)?;
+        if self.is_stale(interval, state.key, state.stamp, taking.limits)? {
+            taking.stats.dropped.stale_states += 1;
+            return Ok(());
+        }
+        let payload = taking.store.insert(value);
+        self.whole_state(interval, state, payload, value.len(), taking)
+    }
+
+    fn is_stale(&mut self, interval: u64, key: u64, stamp: u64, limits: &Limits) -> Result<bool, Broken> {
+        if interval < self.next {
+            return Ok(true);
+        }
+        let key = self.mixed(key);
+        let known = self.interval(interval, limits)?.keys.get(&key);
+        Ok(known.is_some_and(|known| known.stamp >= stamp))
+    }
+
+    fn whole_state(
+        &mut self,
+        interval: u64,
+        state: StateHead,
+        payload: Handle,
+        length: usize,
+        taking: &mut Taking<'_>,
+    ) -> Result<(), Broken> {
+        let at = taking.left - Duration::from_millis(state.age_ms.min(AGE_MS_MAX));
+        taking.stats.freshness.record(taking.now.since(at));
+        let what = What::State { key: state.key };
+        let arrived = Arrived { payload, length: length as u32, what, at };
+        let key = self.mixed(state.key);
+        let is_open = interval == self.next;
+        let entry = self.interval(interval, taking.limits)?;
+        let cost = length as u64 + MESSAGE_COST;
+        let (more, replaced) = match entry.keys.get_mut(&key) {
+            Some(known) => {
+                let more = cost.saturating_sub(known.cost);
+                entry.sum = entry.sum - known.stamp + state.stamp;
+                known.stamp = state.stamp;
+                known.cost += more;
+                (more, if is_open { None } else { known.held.replace(arrived) })
+            }
+            None => {
+                entry.sum += state.stamp;
+                let held = (!is_open).then_some(arrived);
+                if !is_open {
+                    entry.order.push(key.raw());
+                }
+                entry.keys.insert(key, Known { stamp: state.stamp, cost, held });
+                (cost, None)
+            }
+        };
+        entry.cost += more;
+        let overshoots = entry.event.is_some_and(|(head, _)| entry.sum > head.before);
+        if let Some(old) = replaced {
+            taking.store.remove(old.payload);
+            taking.stats.conflated += 1;
+        }
+        self.cost += more;
+        if is_open {
+            self.release_state(key, arrived, taking);
+        }
+        if overshoots {
+            return Err(Broken::violation("a value after the last of its interval"));
+        }
+        self.check_cost(taking.limits)?;
+        self.release_events(taking);
+        Ok(())
+    }
+
+    /// A whole event.
+    pub(crate) fn event(
+        &mut self,
+        head: EventHead,
+        payload: &[u8],
+        taking: &mut Taking<'_>,
+    ) -> Result<(), Broken> {
+        check_length(payload.len() as u64, taking.limits)?;
+        if self.is_late(head.number, taking.limits)? {
+            taking.stats.dropped.late_events += 1;
+            return Ok(());
+        }
+        self.forget_assembly(Of::Event { number: head.number }, taking.store);
+        let handle = taking.store.insert(payload);
+        self.whole_event(head, handle, payload.len(), taking)
+    }
+
+    fn is_late(&mut self, number: u64, limits: &Limits) -> Result<bool, Broken> {
+        Ok(number < self.next || self.interval(number, limits)?.event.is_some())
+    }
+
+    fn whole_event(
+        &mut self,
+        head: EventHead,
+        payload: Handle,
+        length: usize,
+        taking: &mut Taking<'_>,
+    ) -> Result<(), Broken> {
+        let what = What::Event { number: head.number, kind: head.kind };
+        let arrived = Arrived { payload, length: length as u32, what, at: taking.left };
+        let entry = self.interval(head.number, taking.limits)?;
+        entry.event = Some((head, arrived));
+        let cost = length as u64 + MESSAGE_COST;
+        entry.cost += cost;
+        let overshoots = entry.sum > head.before;
+        self.cost += cost;
+        if overshoots {
+            return Err(Broken::violation("an event with fewer values before it than there are"));
+        }
+        self.check_cost(taking.limits)?;
+        self.release_events(taking);
+        Ok(())
+    }
+
+    /// Part of an event.
+    pub(crate) fn event_part(
+        &mut self,
+        head: EventHead,
+        part: Part<'_>,
+        taking: &mut Taking<'_>,
+    ) -> Result<(), Broken> {
+        check_length(part.total, taking.limits)?;
+        if self.is_late(head.number, taking.limits)? {
+            taking.stats.dropped.late_events += 1;
+            return Ok(());
+        }
+        let of = Of::Event { number: head.number };
+        match self.assemble(of, Some(head), part, taking)? {
+            Some(payload) => self.whole_event(head, payload, part.total as usize, taking),
+            None => Ok(()),
+        }
+    }
+
+    /// Part of a value.
+    pub(crate) fn state_part(
+        &mut self,
+        interval: u64,
+        state: StateHead,
+        part: Part<'_>,
+        taking: &mut Taking<'_>,
+    ) -> Result<(), Broken> {
+        check_length(part.total, taking.limits)?;
+        if self.is_stale(interval, state.key, state.stamp, taking.limits)? {
+            taking.stats.dropped.stale_states += 1;
+            return Ok(());
+        }
+        let of = Of::State { interval, key: state.key, stamp: state.stamp };
+        match self.assemble(of, None, part, taking)? {
+            Some(payload) => self.whole_state(interval, state, payload, part.total as usize, taking),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a part; returns the payload once it is whole.
+    fn assemble(
+        &mut self,
+        of: Of,
+        head: Option<EventHead>,
+        part: Part<'_>,
+        taking: &mut Taking<'_>,
+    ) -> Result<Option<Handle>, Broken> {
+        let found = self.assemblies.iter().position(|assembly| is_same_message(assembly.of, of));
+        let index = match found {
+            Some(index) if self.assemblies[index].of == of => index,
+            Some(index) if is_older(of, self.assemblies[index].of) => {
+                taking.stats.dropped.stale_states += 1;
+                return Ok(None);
+            }
+            other => {
+                if let Some(index) = other {
+                    self.drop_assembly(index, taking.store);
+                }
+                let payload = taking.store.insert_zeroed(part.total as usize);
+                let parts = Parts::of(part.total as usize);
+                self.assembly_cost += part.total + MESSAGE_COST;
+                self.assemblies.push(Assembly { of, payload, total: part.total, parts, head });
+                self.assemblies.len() - 1
+            }
+        };
+        if self.assembly_cost > u64::from(taking.limits.window_bytes) {
+            return Err(Broken::limit("messages in parts beyond the window"));
+        }
+        let assembly = &mut self.assemblies[index];
+        if assembly.total != part.total || assembly.head != head {
+            return Err(Broken::violation("parts of one message disagree"));
+        }
+        let start = part.index as usize * PART_BYTES;
+        let buffer = taking.store.get_mut(assembly.payload);
+        buffer[start..start + part.bytes.len()].copy_from_slice(part.bytes);
+        if !assembly.parts.insert(part.index as u32) {
+            return Ok(None);
+        }
+        self.assembly_cost -= part.total + MESSAGE_COST;
+        Ok(Some(self.assemblies.swap_remove(index).payload))
+    }
+
+    fn forget_assembly(&mut self, of: Of, store: &mut Store) {
+        if let Some(index) = self.assemblies.iter().position(|assembly| assembly.of == of) {
+            self.drop_assembly(index, store);
+        }
+    }
+
+    fn drop_assembly(&mut self, index: usize, store: &mut Store) {
+        let assembly = self.assemblies.swap_remove(index);
+        self.assembly_cost -= assembly.total + MESSAGE_COST;
+        store.remove(assembly.payload);
+    }
+
+    /// Whether a replication payload would find room.
+    pub(crate) fn has_room_for_replication(&self, count: usize) -> bool {
+        self.replication.len() + count <= REPLICATION_UNREAD_MAX
+    }
+
+    /// Bytes of the peer's replication source.
+    pub(crate) fn replication(&mut self, number: u64, payload: &[u8], taking: &mut Taking<'_>) {
+        let handle = taking.store.insert(payload);
+        let what = What::Replication { number };
+        let length = payload.len() as u32;
+        self.replication.push_back(Arrived { payload: handle, length, what, at: taking.left });
+    }
+
+    /// The next message for the application; the caller removes its payload from the store.
+    pub(crate) fn poll(&mut self, now: Time, store: &mut Store) -> Option<Arrived> {
+        if let Some(arrived) = self.replication.pop_front() {
+            return Some(arrived);
+        }
+        loop {
+            let (_, arrived) = self.inbox.pop()?;
+            let What::Event { kind, .. } = arrived.what else { return Some(arrived) };
+            self.consume_event(now);
+            if !matches!(kind, EventKind::Barrier | EventKind::Expired) {
+                return Some(arrived);
+            }
+            store.remove(arrived.payload);
+        }
+    }
+
+    fn consume_event(&mut self, now: Time) {
+        self.report_at.get_or_insert(now + REPORT_DELAY);
+        let cost = self.costs.pop_front().unwrap_or(0);
+        self.cost -= cost;
+        self.unreported_cost += cost;
+        self.consumed += 1;
+    }
+
+    /// Messages that wait for the application.
+    pub(crate) fn unread(&self) -> usize {
+        self.inbox.len() + self.replication.len()
+    }
+
+    /// When the peer is to be told the consumed count: at once after much, else a while after the first.
+    pub(crate) fn window_due(&self, limits: &Limits) -> Option<Time> {
+        let is_much = self.unreported_cost >= u64::from(limits.window_bytes) / 8
+            || self.consumed - self.reported >= REPORT_EVENTS;
+        if is_much { Some(Time::default()) } else { self.report_at }
+    }
+
+    /// The consumed count, if the peer does not know it yet.
+    pub(crate) fn window(&self) -> Option<u64> {
+        (self.report_at.is_some() || self.unreported_cost > 0).then_some(self.consumed)
+    }
+
+    /// The peer was told.
+    pub(crate) fn window_sent(&mut self) {
+        self.reported = self.consumed;
+        self.unreported_cost = 0;
+        self.report_at = None;
+    }
+
+    /// The packet that told the peer was lost.
+    pub(crate) fn window_lost(&mut self, consumed: u64) {
+        if consumed == self.reported {
+            self.unreported_cost = u64::MAX / 2;
+        }
+    }
+
+    fn release_state(&mut self, key: Key, arrived: Arrived, taking: &mut Taking<'_>) {
+        let old = self.inbox.newest(key).map(|old| old.payload);
+        let put = self.inbox.put(key, arrived);
+        debug_assert!(put.is_ok(), "the window bounds the inbox");
+        if let Some(old) = old {
+            taking.store.remove(old);
+            taking.stats.conflated += 1;
+        }
+    }
+
+    /// Releases events whose interval is complete, and with each the values held for the next interval.
+    fn release_events(&mut self, taking: &mut Taking<'_>) {
+        while let Some(open) = self.intervals.front_mut() {
+            let Some((head, arrived)) = open.event else { return };
+            if open.sum != head.before {
+                return;
+            }
+            let put = self.inbox.put(Key::EVENT, arrived);
+            debug_assert!(put.is_ok(), "the window bounds the inbox");
+            self.costs.push_back(open.cost);
+            self.next += 1;
+            if let Some(mut done) = self.intervals.pop_front() {
+                done.clear();
+                self.spare.push(done);
+                self.spare.truncate(SPARE_MAX);
+            }
+            self.release_held(taking);
+        }
+    }
+
+    fn release_held(&mut self, taking: &mut Taking<'_>) {
+        let Some(open) = self.intervals.front_mut() else { return };
+        let order = std::mem::take(&mut open.order);
+        for &key in &order {
+            let key = Key::from_raw(key);
+            let open = self.intervals.front_mut().expect("the interval was there");
+            if let Some(arrived) = open.keys.get_mut(&key).and_then(|known| known.held.take()) {
+                self.release_state(key, arrived, taking);
+            }
+        }
+        let open = self.intervals.front_mut().expect("the interval was there");
+        open.order = order;
+        open.order.clear();
+    }
+
+    /// What is known of an interval that is open or to come.
+    fn interval(&mut self, interval: u64, limits: &Limits) -> Result<&mut Interval, Broken> {
+        let ahead = interval - self.next;
+        if interval - self.consumed > u64::from(limits.window_bytes) / MESSAGE_COST {
+            return Err(Broken::limit("an event number beyond the window"));
+        }
+        while self.intervals.len() as u64 <= ahead {
+            self.intervals.push_back(self.spare.pop().unwrap_or_default());
+        }
+        Ok(&mut self.intervals[ahead as usize])
+    }
+
+    fn check_cost(&self, limits: &Limits) -> Result<(), Broken> {
+        if self.cost > u64::from(limits.window_bytes) {
+            return Err(Broken::limit("messages beyond the window"));
+        }
+        Ok(())
+    }
+
+    /// The key as our tables see it: a permutation that the peer does not know.
+    fn mixed(&self, key: u64) -> Key {
+        let permute = |key: u64| {
+            let mixed = (key ^ self.seed).wrapping_mul(self.seed.rotate_left(32) | 1);
+            (mixed ^ (mixed >> 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        };
+        // Key 0 stands for events; the key that would become 0 takes the place of key 0, which no state has.
+        match permute(key) {
+            0 => Key::from_raw(permute(0)),
+            mixed => Key::from_raw(mixed),
+        }
+    }
+}
+
+impl Interval {
+    fn clear(&mut self) {
+        self.keys.clear();
+        self.order.clear();
+        self.sum = 0;
+        self.cost = 0;
+        self.event = None;
+    }
+}
+
+/// Cleared intervals kept for their memory.
+const SPARE_MAX: usize = 2;
+/// Ages beyond a day say nothing.
+const AGE_MS_MAX: u64 = 86_400_000;
+
+fn check_length(length: u64, limits: &Limits) -> Result<(), Broken> {
+    if length > u64::from(limits.message_bytes_max) {
+        return Err(Broken::limit("a message beyond message_bytes_max"));
+    }
+    Ok(())
+}
+
+/// Whether both are the same event, or values of the same key and interval.
+fn is_same_message(a: Of, b: Of) -> bool {
+    match (a, b) {
+        (Of::State { interval, key, .. }, Of::State { interval: other, key: other_key, .. }) => {
+            interval == other && key == other_key
+        }
+        _ => a == b,
+    }
+}
+
+fn is_older(a: Of, b: Of) -> bool {
+    matches!((a, b), (Of::State { stamp, .. }, Of::State { stamp: other, .. }) if stamp < other)
+}

@@ -1,0 +1,799 @@
+//! The sending end of a lane: binds values and events to packets at the last moment, and again when they were lost.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use nowcast_queue::{Key, UpdatableQueue, Weigh};
+
+use super::states::{Parts, SentStates};
+use super::{Bucket, LaneConfig};
+use crate::builder::Builder;
+use crate::error::{Broken, Refused};
+use crate::limits::{Limits, MESSAGE_COST, PART_BYTES};
+use crate::packet::{EventHead, EventKind, Part, StateHead, varint_length, write};
+use crate::sent::{Item, SentPackets};
+use crate::stats::Stats;
+use crate::store::{Handle, Store};
+use crate::time::Time;
+
+/// A message that waits in the lane's queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) payload: Handle,
+    pub(crate) length: u32,
+    pub(crate) at: Time,
+    pub(crate) kind: EventKind,
+    pub(crate) expires: Option<Time>,
+    /// The application's name of an event: counts the events put on this lane.
+    pub(crate) id: u64,
+}
+
+impl Weigh for Waiting {
+    fn bytes(&self) -> usize {
+        self.length as usize
+    }
+}
+
+/// An event that was bound to a packet and not acknowledged.
+#[derive(Debug)]
+struct SentEvent {
+    kind: EventKind,
+    before: u64,
+    id: u64,
+    length: u32,
+    /// Gone once acknowledged or expired.
+    payload: Option<Handle>,
+    is_acknowledged: bool,
+    /// Copies of the whole event whose fate is open.
+    in_flight: u32,
+    is_lost: bool,
+    parts: Option<Box<Parts>>,
+}
+
+/// A large message of which not all parts have left once.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    what: Large,
+    next: u32,
+    count: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Large {
+    Event(u64),
+    State { slot: u32, stamp: u64 },
+}
+
+/// Something that was lost and may have to be sent again.
+#[derive(Clone, Copy, Debug)]
+enum Again {
+    Event { number: u64, part: Option<u32> },
+    State { slot: u32, stamp: u64, part: Option<u32> },
+}
+
+/// What an event becomes when its time to live ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// It had arrived before.
+    Arrived,
+    /// It is reported to the application.
+    Expired,
+}
+
+/// All a lane needs to fill a packet.
+pub(crate) struct Filling<'a, 'b> {
+    pub(crate) now: Time,
+    pub(crate) builder: &'a mut Builder<'b>,
+    pub(crate) store: &'a mut Store,
+    pub(crate) sent: &'a mut SentPackets,
+    pub(crate) stats: &'a mut Stats,
+    /// Messages up to this length go whole.
+    pub(crate) whole_max: usize,
+    pub(crate) limits: &'a Limits,
+    /// Events bound now that may ride again, and commands that await replies.
+    pub(crate) bound: &'a mut Vec<Bound>,
+}
+
+/// An event that got its number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bound {
+    pub(crate) lane: u8,
+    pub(crate) number: u64,
+    pub(crate) id: u64,
+    pub(crate) is_command: bool,
+    pub(crate) length: u32,
+}
+
+/// One lane, outgoing.
+#[derive(Debug)]
+pub(crate) struct SendLane {
+    lane: u8,
+    pub(crate) config: LaneConfig,
+    queue: UpdatableQueue<Waiting>,
+    events_waiting: usize,
+    next_id: u64,
+    /// The id of the newest event that left the queue.
+    last_id: Option<u64>,
+    /// Events of which one half of their expiry is done: reported but still in the queue, or gone from it but not yet
+    /// reported.
+    half_expired: Vec<u64>,
+    states: SentStates,
+    next_stamp: u64,
+    events: VecDeque<SentEvent>,
+    events_first: u64,
+    jobs: VecDeque<Job>,
+    again: VecDeque<Again>,
+    deferred: Vec<u32>,
+    /// Cost of each closed interval with its event, from `consumed` on.
+    costs: VecDeque<u64>,
+    closed_cost: u64,
+    consumed: u64,
+    /// A packet with room got nothing: until something changes, asking again is useless.
+    is_stuck: bool,
+    bucket: Bucket,
+    /// Bytes sent per weight, for fair turns.
+    pub(crate) turn: u64,
+}
+
+impl SendLane {
+    pub(crate) fn new(lane: u8, config: LaneConfig) -> Self {
+        Self {
+            lane,
+            config,
+            queue: UpdatableQueue::new(config.bounds),
+            events_waiting: 0,
+            next_id: 0,
+            last_id: None,
+            half_expired: Vec::new(),
+            states: SentStates::default(),
+            next_stamp: 1,
+            events: VecDeque::new(),
+            events_first: 0,
+            jobs: VecDeque::new(),
+            again: VecDeque::new(),
+            deferred: Vec::new(),
+            costs: VecDeque::new(),
+            closed_cost: 0,
+            consumed: 0,
+            is_stuck: false,
+            bucket: Bucket::default(),
+            turn: 0,
+        }
+    }
+
+    /// The newest value of `key` (greater than 0).
+    pub(crate) fn put_state(
+        &mut self,
+        now: Time,
+        key: u64,
+        value: &[u8],
+        store: &mut Store,
+        stats: &mut Stats,
+    ) -> Result<(), Refused> {
+        let key = Key::from_raw(key);
+        let old = self.queue.newest(key).map(|waiting| waiting.payload);
+        let waiting = Waiting {
+            payload: store.insert(value),
+            length: value.len() as u32,
+            at: now,
+            kind: EventKind::Event,
+            expires: None,
+            id: 0,
+        };
+        if let Err(refused) = self.queue.put(key, waiting) {
+            store.remove(refused.value.payload);
+            return Err(Refused::Full);
+        }
+        self.is_stuck = false;
+        if let Some(old) = old {
+            store.remove(old);
+            stats.superseded += 1;
+        }
+        Ok(())
+    }
+
+    /// An event, command or reply; returns its id.
+    pub(crate) fn put_event(
+        &mut self,
+        now: Time,
+        kind: EventKind,
+        payload: &[u8],
+        expires: Option<Time>,
+        store: &mut Store,
+    ) -> Result<u64, Refused> {
+        let waiting = Waiting {
+            payload: store.insert(payload),
+            length: payload.len() as u32,
+            at: now,
+            kind,
+            expires,
+            id: self.next_id,
+        };
+        if let Err(refused) = self.queue.put(Key::EVENT, waiting) {
+            store.remove(refused.value.payload);
+            return Err(Refused::Full);
+        }
+        self.is_stuck = false;
+        self.events_waiting += 1;
+        self.next_id += 1;
+        Ok(waiting.id)
+    }
+
+    /// Whether a packet with room would get something from this lane.
+    pub(crate) fn has_more(&mut self, now: Time) -> bool {
+        let waits = !self.queue.is_empty()
+            || !self.deferred.is_empty()
+            || !self.jobs.is_empty()
+            || !self.again.is_empty();
+        waits && !self.is_stuck && self.may_send(now)
+    }
+
+    /// When a bulk lane may send again.
+    pub(crate) fn next_at(&mut self, now: Time) -> Option<Time> {
+        let per_second = f64::from(self.config.bytes_per_second_max?);
+        let missing = -self.tokens(now, per_second);
+        (missing > 0.0).then(|| now + Duration::from_secs_f64(missing / per_second + 1e-5))
+    }
+
+    fn may_send(&mut self, now: Time) -> bool {
+        let Some(per_second) = self.config.bytes_per_second_max else { return true };
+        self.tokens(now, f64::from(per_second)) >= 0.0
+    }
+
+    fn tokens(&mut self, now: Time, per_second: f64) -> f64 {
+        self.bucket.tokens(now, per_second, (per_second / 50.0).max(1_200.0))
+    }
+
+    /// Messages that wait to be sent for the first time.
+    pub(crate) fn waiting(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Whether everything put has arrived.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.queue.is_empty() && self.events.is_empty() && self.states.unacknowledged() == 0
+    }
+
+    /// Puts what it can into the packet.
+    pub(crate) fn fill(&mut self, filling: &mut Filling<'_, '_>) {
+        let before = filling.builder.room();
+        self.fill_again(filling);
+        self.fill_jobs(filling);
+        self.fill_deferred(filling);
+        self.fill_new(filling);
+        let used = before - filling.builder.room();
+        self.is_stuck = used == 0 && before >= ROOM_FOR_ANYTHING;
+        self.bucket.spend(used);
+        self.turn += used as u64 * 256 / u64::from(self.config.weight.max(1));
+    }
+
+    fn fill_again(&mut self, filling: &mut Filling<'_, '_>) {
+        for _ in 0..self.again.len() {
+            let Some(again) = self.again.pop_front() else { break };
+            let has_room = match again {
+                Again::Event { number, part } => self.write_event(number, part, filling, true),
+                Again::State { slot, stamp, part } => self.write_state_again(slot, stamp, part, filling),
+            };
+            if !has_room {
+                self.again.push_front(again);
+                break;
+            }
+        }
+    }
+
+    fn fill_jobs(&mut self, filling: &mut Filling<'_, '_>) {
+        while let Some(mut job) = self.jobs.pop_front() {
+            while job.next < job.count {
+                let has_room = match job.what {
+                    Large::Event(number) => self.write_event(number, Some(job.next), filling, false),
+                    Large::State { slot, stamp } => {
+                        !self.states.is_wanted(slot, stamp) || self.write_state_part(slot, job.next, filling)
+                    }
+                };
+                if !has_room {
+                    self.jobs.push_front(job);
+                    return;
+                }
+                job.next += 1;
+            }
+        }
+    }
+
+    /// Binds newer values whose large predecessors have arrived.
+    fn fill_deferred(&mut self, filling: &mut Filling<'_, '_>) {
+        let mut index = 0;
+        while index < self.deferred.len() {
+            let slot = self.deferred[index];
+            let state = self.states.get(slot);
+            let Some(waiting) = state.deferred else {
+                self.deferred.swap_remove(index);
+                continue;
+            };
+            let key = state.key;
+            if !state.is_acknowledged() {
+                index += 1;
+            } else if !self.jobs.is_empty() || !self.bind_state(key, &waiting, filling) {
+                return;
+            } else {
+                self.deferred.swap_remove(index);
+            }
+        }
+    }
+
+    fn fill_new(&mut self, filling: &mut Filling<'_, '_>) {
+        while let Some((key, &waiting)) = self.queue.peek() {
+            let went_on = if key.is_event() {
+                self.take_event(&waiting, filling)
+            } else {
+                self.take_state(key.raw(), &waiting, filling)
+            };
+            if !went_on {
+                return;
+            }
+        }
+    }
+
+    fn take_event(&mut self, waiting: &Waiting, filling: &mut Filling<'_, '_>) -> bool {
+        if waiting.expires.is_some_and(|expires| expires <= filling.now) {
+            self.pop_event();
+            filling.store.remove(waiting.payload);
+            if !self.take_half_expired(waiting.id) {
+                self.half_expired.push(waiting.id);
+            }
+            return true;
+        }
+        if !self.bind_all_deferred(filling) || !self.bind_event(Some(waiting), filling) {
+            return false;
+        }
+        self.pop_event();
+        true
+    }
+
+    fn take_half_expired(&mut self, id: u64) -> bool {
+        let found = self.half_expired.iter().position(|&expired| expired == id);
+        found.map(|index| self.half_expired.swap_remove(index)).is_some()
+    }
+
+    fn pop_event(&mut self) {
+        let popped = self.queue.pop();
+        self.last_id = popped.map(|(_, waiting)| waiting.id).or(self.last_id);
+        self.events_waiting -= 1;
+    }
+
+    fn take_state(&mut self, key: u64, waiting: &Waiting, filling: &mut Filling<'_, '_>) -> bool {
+        let under_way = self.states.newest(key).filter(|&slot| {
+            let state = self.states.get(slot);
+            let is_under_way = state.parts.is_some() && !state.is_acknowledged();
+            state.deferred.is_some() || is_under_way && state.interval == self.interval()
+        });
+        if let Some(slot) = under_way {
+            let state = self.states.get_mut(slot);
+            match state.deferred.replace(*waiting) {
+                Some(old) => {
+                    filling.store.remove(old.payload);
+                    filling.stats.superseded += 1;
+                }
+                None => self.deferred.push(slot),
+            }
+        } else if !self.bind_state(key, waiting, filling) {
+            return false;
+        }
+        self.queue.pop();
+        true
+    }
+
+    /// Before an interval closes, its last values are bound, even where a large one is still under way.
+    fn bind_all_deferred(&mut self, filling: &mut Filling<'_, '_>) -> bool {
+        while let Some(&slot) = self.deferred.last() {
+            let state = self.states.get(slot);
+            let key = state.key;
+            if state.deferred.is_some_and(|waiting| !self.bind_state(key, &waiting, filling)) {
+                return false;
+            }
+            self.deferred.pop();
+        }
+        true
+    }
+
+    /// The interval of values bound now: the number of the next event.
+    fn interval(&self) -> u64 {
+        self.events_first + self.events.len() as u64
+    }
+
+    /// Binds a value; `false` if there is no room or no credit.
+    fn bind_state(&mut self, key: u64, waiting: &Waiting, filling: &mut Filling<'_, '_>) -> bool {
+        let length = waiting.length as usize;
+        let more = self.states.cost_of(key, length, self.interval());
+        let window = u64::from(filling.limits.window_bytes);
+        let crowded = more > 0 && self.states.cost > 0 && self.states.cost + more > window / 2;
+        if crowded && !self.bind_event(None, filling) {
+            return false;
+        }
+        let interval = self.interval();
+        let more = self.states.cost_of(key, length, interval);
+        if self.closed_cost + self.states.cost + more > window {
+            return false;
+        }
+        let stamp = self.next_stamp;
+        let is_large = length > filling.whole_max;
+        if is_large && !self.jobs.is_empty() {
+            return false;
+        }
+        if !is_large {
+            let age_ms = filling.now.since(waiting.at).as_millis() as u64;
+            let head = StateHead { key, stamp, age_ms };
+            if !filling.builder.state(self.lane, interval, head, filling.store.get(waiting.payload)) {
+                return false;
+            }
+        }
+        self.next_stamp += 1;
+        let (slot, superseded) = self.states.bind(key, waiting, stamp, interval, filling.store);
+        filling.stats.superseded += u64::from(superseded);
+        filling.stats.states_sent += 1;
+        filling.stats.payload_bytes_sent += (length + varint_length(key)) as u64;
+        if is_large {
+            let parts = Parts::of(length);
+            let job = Job { what: Large::State { slot, stamp }, next: 0, count: parts.count() };
+            self.states.get_mut(slot).parts = Some(parts);
+            self.jobs.push_back(job);
+            self.fill_jobs(filling);
+        } else {
+            filling.sent.push_item(Item::State { lane: self.lane, slot, stamp, part: None });
+        }
+        true
+    }
+
+    /// Binds an event, or a barrier if `waiting` is none; `false` if there is no room or no credit.
+    fn bind_event(&mut self, waiting: Option<&Waiting>, filling: &mut Filling<'_, '_>) -> bool {
+        let length = waiting.map_or(0, |waiting| waiting.length);
+        let cost = self.states.cost + u64::from(length) + MESSAGE_COST;
+        if self.closed_cost + cost > u64::from(filling.limits.window_bytes) {
+            return false;
+        }
+        let number = self.interval();
+        let kind = waiting.map_or(EventKind::Barrier, |waiting| waiting.kind);
+        let head = EventHead { lane: self.lane, number, kind, before: self.states.sum };
+        let is_large = length as usize > filling.whole_max;
+        if is_large && !self.jobs.is_empty()
+            || !is_large && event_length(head, length as usize) > filling.builder.room()
+        {
+            return false;
+        }
+        self.events.push_back(SentEvent {
+            kind,
+            before: head.before,
+            id: waiting.map_or(u64::MAX, |waiting| waiting.id),
+            length,
+            payload: waiting.map(|waiting| waiting.payload),
+            is_acknowledged: false,
+            in_flight: 0,
+            is_lost: false,
+            parts: is_large.then(|| Parts::of(length as usize)),
+        });
+        self.costs.push_back(cost);
+        self.closed_cost += cost;
+        self.states.close_interval();
+        if let Some(waiting) = waiting {
+            filling.stats.events_sent += 1;
+            filling.stats.payload_bytes_sent += u64::from(length);
+            let is_command = kind == EventKind::Command;
+            filling.bound.push(Bound { lane: self.lane, number, id: waiting.id, is_command, length });
+        } else {
+            filling.stats.barriers_made += 1;
+        }
+        if is_large {
+            let count = (length as usize).div_ceil(PART_BYTES) as u32;
+            self.jobs.push_back(Job { what: Large::Event(number), next: 0, count });
+            self.fill_jobs(filling);
+            true
+        } else {
+            self.write_event(number, None, filling, false)
+        }
+    }
+
+    /// Writes an event or a part of it, if it is still needed; `false` if there is no room.
+    fn write_event(
+        &mut self,
+        number: u64,
+        part: Option<u32>,
+        filling: &mut Filling<'_, '_>,
+        is_again: bool,
+    ) -> bool {
+        let lane = self.lane;
+        let Some(event) = self.event_mut(number) else { return true };
+        let is_done = event.is_acknowledged
+            || part.is_some_and(|part| event.parts.as_ref().is_none_or(|parts| parts.has(part)));
+        if is_done || part.is_none() && is_again && !event.is_lost {
+            return true;
+        }
+        if part.is_none() && event.length as usize > filling.whole_max {
+            // A resumed session may run on a carrier with smaller packets.
+            let parts = event.parts.get_or_insert_with(|| Parts::of(event.length as usize));
+            let job = Job { what: Large::Event(number), next: 0, count: parts.count() };
+            event.is_lost = false;
+            self.jobs.push_back(job);
+            return true;
+        }
+        let head = EventHead { lane, number, kind: event.kind, before: event.before };
+        let payload = event.payload.map_or(&[][..], |payload| filling.store.get(payload));
+        if event_length(head, part.map_or(payload.len(), |_| PART_BYTES)) > filling.builder.room() {
+            return false;
+        }
+        match part {
+            None => {
+                event.is_lost = false;
+                event.in_flight += 1;
+                filling.builder.frame(|out| write::event(out, head, payload));
+            }
+            Some(index) => {
+                let part = part_of(payload, index);
+                filling.builder.frame(|out| write::event_part(out, head, part));
+            }
+        }
+        filling.sent.push_item(Item::Event { lane, number, part });
+        filling.stats.events_resent += u64::from(is_again);
+        true
+    }
+
+    /// Lets an unacknowledged event ride again; returns how many bytes that took.
+    pub(crate) fn repeat(&mut self, number: u64, filling: &mut Filling<'_, '_>) -> usize {
+        let is_wanted = self.event_mut(number).is_some_and(|event| !event.is_acknowledged && !event.is_lost);
+        if !is_wanted {
+            return 0;
+        }
+        let before = filling.builder.room();
+        self.write_event(number, None, filling, false);
+        let used = before - filling.builder.room();
+        filling.stats.events_repeated += u64::from(used > 0);
+        used
+    }
+
+    /// Whether [`Self::repeat`] would send something.
+    pub(crate) fn can_repeat(&self, number: u64) -> bool {
+        let index = number.checked_sub(self.events_first).map(|index| index as usize);
+        index
+            .and_then(|index| self.events.get(index))
+            .is_some_and(|event| !event.is_acknowledged && !event.is_lost)
+    }
+
+    fn write_state_again(
+        &mut self,
+        slot: u32,
+        stamp: u64,
+        part: Option<u32>,
+        filling: &mut Filling<'_, '_>,
+    ) -> bool {
+        if !self.states.is_wanted(slot, stamp) {
+            return true;
+        }
+        let interval = self.interval();
+        let state = self.states.get_mut(slot);
+        let is_open = state.interval == interval && self.events_waiting == 0;
+        if part.is_none() && is_open && self.queue.newest(Key::from_raw(state.key)).is_some() {
+            filling.stats.superseded += 1;
+            return true;
+        }
+        if part.is_none() && state.length as usize > filling.whole_max {
+            let parts = state.parts.get_or_insert_with(|| Parts::of(state.length as usize));
+            let job = Job { what: Large::State { slot, stamp }, next: 0, count: parts.count() };
+            self.jobs.push_back(job);
+            return true;
+        }
+        let has_room = match part {
+            Some(index) => self.write_state_part(slot, index, filling),
+            None => {
+                let age_ms = filling.now.since(state.at).as_millis() as u64;
+                let head = StateHead { key: state.key, stamp, age_ms };
+                let payload = state.payload().expect("a wanted value has its payload");
+                let interval = state.interval;
+                let fits = filling.builder.state(self.lane, interval, head, filling.store.get(payload));
+                if fits {
+                    filling.sent.push_item(Item::State { lane: self.lane, slot, stamp, part: None });
+                }
+                fits
+            }
+        };
+        filling.stats.states_resent += u64::from(has_room);
+        has_room
+    }
+
+    /// Writes one part of a wanted value; `false` if there is no room.
+    fn write_state_part(&mut self, slot: u32, index: u32, filling: &mut Filling<'_, '_>) -> bool {
+        let state = self.states.get(slot);
+        if state.parts.as_ref().is_none_or(|parts| parts.has(index)) {
+            return true;
+        }
+        let payload = filling.store.get(state.payload().expect("a wanted value has its payload"));
+        let age_ms = filling.now.since(state.at).as_millis() as u64;
+        let head = StateHead { key: state.key, stamp: state.stamp, age_ms };
+        let part = part_of(payload, index);
+        let interval = state.interval;
+        let begin = 1 + [interval, head.stamp, head.key, age_ms, part.total, part.index]
+            .map(varint_length)
+            .iter()
+            .sum::<usize>();
+        if begin + part.bytes.len() > filling.builder.room() {
+            return false;
+        }
+        filling.builder.frame(|out| write::state_part(out, self.lane, interval, head, part));
+        let stamp = head.stamp;
+        filling.sent.push_item(Item::State { lane: self.lane, slot, stamp, part: Some(index) });
+        true
+    }
+
+    /// A packet with this value arrived.
+    pub(crate) fn state_arrived(&mut self, slot: u32, stamp: u64, part: Option<u32>, store: &mut Store) {
+        if !self.states.is_wanted(slot, stamp) {
+            return;
+        }
+        self.is_stuck = false;
+        let state = self.states.get_mut(slot);
+        let is_whole = match (part, &mut state.parts) {
+            (Some(index), Some(parts)) => parts.insert(index),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        if is_whole {
+            self.states.acknowledge(slot, store);
+        }
+    }
+
+    /// A packet with this value was lost.
+    pub(crate) fn state_lost(&mut self, slot: u32, stamp: u64, part: Option<u32>) {
+        self.is_stuck = false;
+        let state = self.states.get(slot);
+        let has_part = part.is_some_and(|part| state.parts.as_ref().is_some_and(|parts| parts.has(part)));
+        if self.states.is_wanted(slot, stamp) && !has_part {
+            self.again.push_back(Again::State { slot, stamp, part });
+        }
+    }
+
+    /// A packet with this event arrived.
+    pub(crate) fn event_arrived(&mut self, number: u64, part: Option<u32>, store: &mut Store) {
+        let Some(event) = self.event_mut(number) else { return };
+        if part.is_none() {
+            event.in_flight = event.in_flight.saturating_sub(1);
+        }
+        let is_whole = match (part, &mut event.parts) {
+            (Some(index), Some(parts)) => parts.insert(index),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        if !is_whole {
+            return;
+        }
+        event.is_acknowledged = true;
+        event.parts = None;
+        if let Some(payload) = event.payload.take() {
+            store.remove(payload);
+        }
+        while self.events.front().is_some_and(|event| event.is_acknowledged) {
+            self.events.pop_front();
+            self.events_first += 1;
+        }
+    }
+
+    /// A packet with this event was lost.
+    pub(crate) fn event_lost(&mut self, number: u64, part: Option<u32>) {
+        self.is_stuck = false;
+        let Some(event) = self.event_mut(number) else { return };
+        if event.is_acknowledged {
+            return;
+        }
+        match part {
+            Some(part) if event.parts.as_ref().is_none_or(|parts| parts.has(part)) => return,
+            Some(_) => {}
+            None => {
+                event.in_flight = event.in_flight.saturating_sub(1);
+                if event.in_flight > 0 || event.is_lost {
+                    return;
+                }
+                event.is_lost = true;
+            }
+        }
+        self.again.push_back(Again::Event { number, part });
+    }
+
+    /// Sends an event or value once more without calling it lost: for probes.
+    pub(crate) fn probe(&mut self, item: Item) {
+        self.is_stuck = false;
+        match item {
+            Item::State { slot, stamp, part, .. } => self.state_lost(slot, stamp, part),
+            Item::Event { number, part: None, .. } => {
+                if let Some(event) = self.event_mut(number) {
+                    if !event.is_acknowledged && !event.is_lost {
+                        event.is_lost = true;
+                        self.again.push_front(Again::Event { number, part: None });
+                    }
+                }
+            }
+            Item::Event { number, part, .. } => self.event_lost(number, part),
+            Item::Window { .. } | Item::Replication { .. } | Item::Proof => {}
+        }
+    }
+
+    /// For a probe in a long silence: the oldest unacknowledged events and values.
+    pub(crate) fn probe_oldest(&mut self, count: usize) {
+        self.is_stuck = false;
+        let first = self.events_first;
+        let lane = self.lane;
+        let open = self.events.iter().enumerate().filter(|(_, event)| !event.is_acknowledged);
+        let events: Vec<u64> = open.take(count).map(|(index, _)| first + index as u64).collect();
+        for number in events.into_iter().rev() {
+            if self.event_mut(number).is_some_and(|event| event.parts.is_none()) {
+                self.probe(Item::Event { lane, number, part: None });
+            }
+        }
+        if self.again.is_empty() {
+            let small = self.states.wanted().filter(|(_, state)| state.parts.is_none());
+            let states: Vec<_> = small.take(count).map(|(slot, state)| (slot, state.stamp)).collect();
+            for (slot, stamp) in states {
+                self.again.push_back(Again::State { slot, stamp, part: None });
+            }
+        }
+    }
+
+    /// The time to live of event `id` ended.
+    pub(crate) fn expire(&mut self, id: u64, store: &mut Store) -> Expiry {
+        self.is_stuck = false;
+        if self.take_half_expired(id) {
+            return Expiry::Expired;
+        }
+        if self.last_id.is_none_or(|last| id > last) {
+            self.half_expired.push(id);
+            return Expiry::Expired;
+        }
+        let first = self.events_first;
+        let found = self.events.iter_mut().zip(first..).find(|(event, _)| event.id == id);
+        let Some((event, number)) = found.filter(|(event, _)| !event.is_acknowledged) else {
+            return Expiry::Arrived;
+        };
+        event.kind = EventKind::Expired;
+        event.length = 0;
+        event.parts = None;
+        event.is_lost = true;
+        if let Some(payload) = event.payload.take() {
+            store.remove(payload);
+        }
+        self.again.push_back(Again::Event { number, part: None });
+        Expiry::Expired
+    }
+
+    /// The peer's application has consumed the events below `consumed`.
+    pub(crate) fn consumed(&mut self, consumed: u64) -> Result<(), Broken> {
+        if consumed > self.interval() {
+            return Err(Broken::violation("consumed more events than were sent"));
+        }
+        while self.consumed < consumed {
+            self.closed_cost -= self.costs.pop_front().unwrap_or(0);
+            self.consumed += 1;
+            self.is_stuck = false;
+        }
+        Ok(())
+    }
+
+    fn event_mut(&mut self, number: u64) -> Option<&mut SentEvent> {
+        let index = number.checked_sub(self.events_first)?;
+        self.events.get_mut(index as usize)
+    }
+}
+
+fn part_of(payload: &[u8], index: u32) -> Part<'_> {
+    let start = index as usize * PART_BYTES;
+    let end = (start + PART_BYTES).min(payload.len());
+    Part { total: payload.len() as u64, index: index.into(), bytes: &payload[start..end] }
+}
+
+/// An upper bound of the length of an EVENT or EVENT_PART frame.
+fn event_length(head: EventHead, length: usize) -> usize {
+    let answers = match head.kind {
+        EventKind::Reply(command) => varint_length(command),
+        _ => 0,
+    };
+    2 + varint_length(head.number) + varint_length(head.before) + answers + PART_FIELDS_BYTES_MAX + length
+}
+
+/// Length, or total and index, of a message within the limits of this crate.
+const PART_FIELDS_BYTES_MAX: usize = 5;
+/// With so much room any frame fits.
+const ROOM_FOR_ANYTHING: usize = PART_BYTES + 32;

@@ -1,0 +1,218 @@
+//! The values of a lane that were bound to packets and are not known to have arrived.
+
+use nowcast_queue::{Key, KeyMap};
+
+use super::send::Waiting;
+use crate::limits::{MESSAGE_COST, PART_BYTES};
+use crate::store::{Handle, Store};
+use crate::time::Time;
+
+/// One value of one key, the last of its interval as far as bound.
+#[derive(Debug)]
+pub(crate) struct SentState {
+    pub(crate) key: u64,
+    pub(crate) interval: u64,
+    pub(crate) stamp: u64,
+    pub(crate) at: Time,
+    pub(crate) length: u32,
+    /// Greatest cost of any value of this key in this interval.
+    pub(crate) cost: u64,
+    payload: Option<Handle>,
+    pub(crate) parts: Option<Box<Parts>>,
+    /// A newer value that waits because this one, in parts, is under way.
+    pub(crate) deferred: Option<Waiting>,
+}
+
+impl SentState {
+    pub(crate) fn is_acknowledged(&self) -> bool {
+        self.payload.is_none()
+    }
+
+    pub(crate) fn payload(&self) -> Option<Handle> {
+        self.payload
+    }
+}
+
+/// Which parts of a large message have arrived.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    arrived: Vec<bool>,
+    missing: usize,
+}
+
+impl Parts {
+    pub(crate) fn of(length: usize) -> Box<Self> {
+        let count = length.div_ceil(PART_BYTES);
+        Box::new(Self { arrived: vec![false; count], missing: count })
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.arrived.len() as u32
+    }
+
+    pub(crate) fn has(&self, index: u32) -> bool {
+        self.arrived[index as usize]
+    }
+
+    /// Records a part; returns whether all are there now.
+    pub(crate) fn insert(&mut self, index: u32) -> bool {
+        if !std::mem::replace(&mut self.arrived[index as usize], true) {
+            self.missing -= 1;
+        }
+        self.missing == 0
+    }
+}
+
+/// The bound values of a lane, and per key the newest of them.
+#[derive(Debug, Default)]
+pub(crate) struct SentStates {
+    slots: Vec<SentState>,
+    free: Vec<u32>,
+    newest: KeyMap<u32>,
+    /// The sum of the last stamps of all keys of the open interval.
+    pub(crate) sum: u64,
+    /// The cost of the open interval.
+    pub(crate) cost: u64,
+    keys_in_interval: usize,
+    unacknowledged: usize,
+}
+
+/// Beyond this many keys, those that fell out of use are forgotten now and then.
+const SWEEP_KEYS_MIN: usize = 64;
+
+impl SentStates {
+    pub(crate) fn get(&self, slot: u32) -> &SentState {
+        &self.slots[slot as usize]
+    }
+
+    pub(crate) fn get_mut(&mut self, slot: u32) -> &mut SentState {
+        &mut self.slots[slot as usize]
+    }
+
+    pub(crate) fn newest(&self, key: u64) -> Option<u32> {
+        self.newest.get(&Key::from_raw(key)).copied()
+    }
+
+    pub(crate) fn unacknowledged(&self) -> usize {
+        self.unacknowledged
+    }
+
+    /// How much more the open interval costs with this value.
+    pub(crate) fn cost_of(&self, key: u64, length: usize, interval: u64) -> u64 {
+        let cost = length as u64 + MESSAGE_COST;
+        match self.newest(key).map(|slot| self.get(slot)) {
+            Some(state) if state.interval == interval => cost.saturating_sub(state.cost),
+            _ => cost,
+        }
+    }
+
+    /// Binds a value; returns its slot, and whether it superseded one that had not arrived.
+    pub(crate) fn bind(
+        &mut self,
+        key: u64,
+        value: &Waiting,
+        stamp: u64,
+        interval: u64,
+        store: &mut Store,
+    ) -> (u32, bool) {
+        self.cost += self.cost_of(key, value.length as usize, interval);
+        self.sum += stamp;
+        let cost = u64::from(value.length) + MESSAGE_COST;
+        let state = SentState {
+            key,
+            interval,
+            stamp,
+            at: value.at,
+            length: value.length,
+            cost,
+            payload: Some(value.payload),
+            parts: None,
+            deferred: None,
+        };
+        if let Some(slot) = self.newest(key) {
+            self.get_mut(slot).deferred = None;
+        }
+        let reusable = self
+            .newest(key)
+            .filter(|&slot| self.get(slot).interval == interval || self.get(slot).is_acknowledged());
+        let Some(slot) = reusable else {
+            self.keys_in_interval += 1;
+            self.unacknowledged += 1;
+            let slot = self.insert(state);
+            self.newest.insert(Key::from_raw(key), slot);
+            return (slot, false);
+        };
+        let old = self.get_mut(slot);
+        let superseded = old.payload.take();
+        let old = std::mem::replace(old, state);
+        if old.interval == interval {
+            self.sum -= old.stamp;
+            let state = self.get_mut(slot);
+            state.cost = state.cost.max(old.cost);
+        } else {
+            self.keys_in_interval += 1;
+        }
+        match superseded {
+            Some(payload) => store.remove(payload),
+            None => self.unacknowledged += 1,
+        }
+        (slot, superseded.is_some())
+    }
+
+    /// The value has arrived. Its slot may be gone afterwards.
+    pub(crate) fn acknowledge(&mut self, slot: u32, store: &mut Store) {
+        let state = self.get_mut(slot);
+        let Some(payload) = state.payload.take() else { return };
+        state.parts = None;
+        let key = state.key;
+        store.remove(payload);
+        self.unacknowledged -= 1;
+        if self.newest(key) != Some(slot) {
+            self.free.push(slot);
+        }
+    }
+
+    /// The open interval is closed by an event.
+    pub(crate) fn close_interval(&mut self) {
+        let was_used = std::mem::take(&mut self.keys_in_interval);
+        self.sum = 0;
+        self.cost = 0;
+        if self.newest.len() > SWEEP_KEYS_MIN.max(4 * was_used) {
+            self.sweep();
+        }
+    }
+
+    /// Whether this is still the value to send: not replaced in its interval, not arrived.
+    pub(crate) fn is_wanted(&self, slot: u32, stamp: u64) -> bool {
+        let state = self.get(slot);
+        state.stamp == stamp && !state.is_acknowledged()
+    }
+
+    /// All values that have not arrived.
+    pub(crate) fn wanted(&self) -> impl Iterator<Item = (u32, &SentState)> {
+        let states = self.slots.iter().enumerate();
+        states.filter(|(_, state)| !state.is_acknowledged()).map(|(slot, state)| (slot as u32, state))
+    }
+
+    fn insert(&mut self, state: SentState) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            self.slots[slot as usize] = state;
+            return slot;
+        }
+        self.slots.push(state);
+        (self.slots.len() - 1) as u32
+    }
+
+    /// Forgets arrived values of closed intervals: a new value of their keys begins anew.
+    fn sweep(&mut self) {
+        let (slots, free) = (&self.slots, &mut self.free);
+        self.newest.retain(|_, &mut slot| {
+            let state = &slots[slot as usize];
+            let is_done = state.is_acknowledged() && state.deferred.is_none();
+            if is_done {
+                free.push(slot);
+            }
+            !is_done
+        });
+    }
+}

@@ -1,0 +1,109 @@
+//! Round-trip estimation after Jacobson and Karels, as refined in RFC 9002, section 5, in whole microseconds.
+
+use std::time::Duration;
+
+/// The longest a receiver waits before it acknowledges.
+pub(crate) const ACK_DELAY_MAX: Duration = Duration::from_millis(5);
+const GRANULARITY_MICROS: u64 = 1_000;
+const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
+/// Back-off never waits longer, so that a peer is found soon after an outage.
+pub(crate) const PROBE_TIMEOUT_MAX: Duration = Duration::from_secs(2);
+
+/// What is known of the round-trip time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rtt {
+    estimate: Option<Estimate>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Estimate {
+    latest: u64,
+    smoothed: u64,
+    variation: u64,
+    minimum: u64,
+}
+
+impl Rtt {
+    /// Takes a sample: from the departure of a packet to the arrival of its acknowledgement, which the peer held back for
+    /// `ack_delay`.
+    pub fn sample(&mut self, sample: Duration, ack_delay: Duration) {
+        let sample = sample.as_micros() as u64;
+        let Some(estimate) = &mut self.estimate else {
+            let first = Estimate { latest: sample, smoothed: sample, variation: sample / 2, minimum: sample };
+            self.estimate = Some(first);
+            return;
+        };
+        estimate.latest = sample;
+        estimate.minimum = estimate.minimum.min(sample);
+        let ack_delay = ack_delay.as_micros() as u64;
+        let adjusted = match sample.checked_sub(ack_delay) {
+            Some(without) if without >= estimate.minimum => without,
+            _ => sample,
+        };
+        estimate.variation = (3 * estimate.variation + estimate.smoothed.abs_diff(adjusted)) / 4;
+        estimate.smoothed = (7 * estimate.smoothed + adjusted) / 8;
+    }
+
+    /// The smoothed round-trip time, once there is one.
+    pub fn smoothed(&self) -> Option<Duration> {
+        self.estimate.map(|estimate| Duration::from_micros(estimate.smoothed))
+    }
+
+    /// How much samples vary.
+    pub fn variation(&self) -> Option<Duration> {
+        self.estimate.map(|estimate| Duration::from_micros(estimate.variation))
+    }
+
+    /// The least sample.
+    pub fn minimum(&self) -> Option<Duration> {
+        self.estimate.map(|estimate| Duration::from_micros(estimate.minimum))
+    }
+
+    /// A packet this old is lost once a later one is acknowledged.
+    pub(crate) fn loss_delay(&self) -> Duration {
+        let longest = self.estimate.map_or(0, |estimate| estimate.smoothed.max(estimate.latest));
+        Duration::from_micros((longest * 9 / 8).max(GRANULARITY_MICROS))
+    }
+
+    /// After this time without an acknowledgement a probe is due, before back-off.
+    pub(crate) fn probe_timeout(&self) -> Duration {
+        self.estimate.map_or(INITIAL_TIMEOUT, |estimate| {
+            let spread = (4 * estimate.variation).max(GRANULARITY_MICROS);
+            Duration::from_micros(estimate.smoothed + spread) + ACK_DELAY_MAX
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    #[test]
+    fn a_steady_link_is_learned_and_the_time_out_tightens() {
+        let mut rtt = Rtt::default();
+        assert_eq!(rtt.probe_timeout(), INITIAL_TIMEOUT);
+        (0..50).for_each(|_| rtt.sample(millis(105), millis(5)));
+        assert_eq!(rtt.minimum(), Some(millis(105)));
+        assert!(rtt.probe_timeout() < millis(115), "{:?}", rtt.probe_timeout());
+    }
+
+    #[test]
+    fn a_delay_the_peer_admits_is_not_the_links() {
+        let mut rtt = Rtt::default();
+        rtt.sample(millis(50), Duration::ZERO);
+        (0..100).for_each(|_| rtt.sample(millis(75), millis(25)));
+        assert!(rtt.smoothed().unwrap() < millis(51));
+    }
+
+    #[test]
+    fn a_claimed_delay_never_pushes_a_sample_below_the_minimum() {
+        let mut rtt = Rtt::default();
+        rtt.sample(millis(50), Duration::ZERO);
+        rtt.sample(millis(60), Duration::from_secs(1_000));
+        assert!(rtt.smoothed().unwrap() > millis(50));
+    }
+}

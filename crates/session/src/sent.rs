@@ -1,0 +1,224 @@
+//! What was sent in which packet, until its fate is known (RFC 9002, section 6).
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::time::Time;
+
+/// A packet this many numbers below an acknowledged one is lost.
+const REORDERING_MAX: u64 = 3;
+/// Packets tracked at once; beyond that the oldest is taken for lost.
+const TRACKED_MAX: usize = 8_192;
+
+/// One thing in a packet whose fate matters to somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    /// A value of a key, by its slot and stamp; part `None` stands for the whole.
+    State { lane: u8, slot: u32, stamp: u64, part: Option<u32> },
+    /// An event, or one part of it.
+    Event { lane: u8, number: u64, part: Option<u32> },
+    /// The consumed count told to the peer.
+    Window { lane: u8, consumed: u64 },
+    /// Bytes of a replication source.
+    Replication { lane: u8 },
+    /// The proof of the handshake.
+    Proof,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// Eliciting, to be acknowledged.
+    InFlight,
+    /// Not eliciting; nobody waits for it.
+    Quiet,
+    Settled,
+}
+
+/// One packet that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SentPacket {
+    pub(crate) at: Time,
+    pub(crate) bytes: u32,
+    fate: Fate,
+    items_start: u64,
+    items_count: u32,
+}
+
+/// The packets whose fate is open, and the newest that was acknowledged.
+#[derive(Debug, Default)]
+pub(crate) struct SentPackets {
+    packets: VecDeque<SentPacket>,
+    items: VecDeque<Item>,
+    first: u64,
+    items_first: u64,
+    in_flight: u64,
+    in_flight_bytes: u64,
+    largest_acked: Option<u64>,
+    last_eliciting_at: Option<Time>,
+}
+
+/// What became settled.
+#[derive(Clone, Debug)]
+pub(crate) struct Settled {
+    pub(crate) number: u64,
+    pub(crate) at: Time,
+    pub(crate) bytes: u32,
+    pub(crate) eliciting: bool,
+    pub(crate) items: Range<u64>,
+}
+
+impl SentPackets {
+    /// The number the next packet gets.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.first + self.packets.len() as u64
+    }
+
+    pub(crate) fn largest_sent(&self) -> Option<u64> {
+        self.next_number().checked_sub(1)
+    }
+
+    pub(crate) fn unacknowledged_span(&self) -> u64 {
+        self.next_number() - self.largest_acked.map_or(0, |largest| largest + 1)
+    }
+
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    pub(crate) fn in_flight_bytes(&self) -> u64 {
+        self.in_flight_bytes
+    }
+
+    pub(crate) fn last_eliciting_at(&self) -> Option<Time> {
+        self.last_eliciting_at
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.packets.len() >= TRACKED_MAX
+    }
+
+    /// An item of the packet that is being filled.
+    pub(crate) fn push_item(&mut self, item: Item) {
+        self.items.push_back(item);
+    }
+
+    /// The packet that was filled leaves; its items are those pushed since the last.
+    pub(crate) fn push(&mut self, at: Time, bytes: usize, eliciting: bool) {
+        let pushed = self.items_first + self.items.len() as u64;
+        let items_start = self
+            .packets
+            .back()
+            .map_or(self.items_first, |last| last.items_start + u64::from(last.items_count));
+        if eliciting {
+            self.in_flight += 1;
+            self.in_flight_bytes += bytes as u64;
+            self.last_eliciting_at = Some(at);
+        }
+        self.packets.push_back(SentPacket {
+            at,
+            bytes: bytes as u32,
+            fate: if eliciting { Fate::InFlight } else { Fate::Quiet },
+            items_start,
+            items_count: (pushed - items_start) as u32,
+        });
+        self.forget();
+    }
+
+    /// The largest number that the peer acknowledged; its packet may be forgotten already.
+    pub(crate) fn note_largest(&mut self, number: u64) {
+        self.largest_acked = self.largest_acked.max(Some(number));
+    }
+
+    /// The part of a range of numbers whose packets are tracked, its end excluded.
+    pub(crate) fn tracked(&self, low: u64, high: u64) -> (u64, u64) {
+        (low.max(self.first), (high + 1).min(self.next_number()))
+    }
+
+    /// The peer received `number`; what that settles, if it was open.
+    pub(crate) fn acknowledge(&mut self, number: u64) -> Option<Settled> {
+        self.settle(number)
+    }
+
+    /// The next packet that is lost by now, if any: call until `None`.
+    pub(crate) fn lose(&mut self, now: Time, delay: Duration) -> Option<Settled> {
+        let largest = self.largest_acked?;
+        for number in self.first..largest.min(self.next_number()) {
+            let packet = self.packets[(number - self.first) as usize];
+            if packet.fate != Fate::InFlight {
+                continue;
+            }
+            if largest - number >= REORDERING_MAX || now >= packet.at + delay {
+                return self.settle(number);
+            }
+            return None;
+        }
+        None
+    }
+
+    /// When [`Self::lose`] will find the next one.
+    pub(crate) fn loss_at(&self, delay: Duration) -> Option<Time> {
+        let largest = self.largest_acked?;
+        let (packet, number) = self.oldest_in_flight()?;
+        (number < largest).then_some(packet.at + delay)
+    }
+
+    /// Settles the oldest packet in flight, whatever its age: call until `None` when the carrier is gone.
+    pub(crate) fn lose_oldest(&mut self) -> Option<Settled> {
+        let (_, number) = self.oldest_in_flight()?;
+        self.settle(number)
+    }
+
+    /// The items of the oldest packet in flight.
+    pub(crate) fn oldest_items(&self) -> Range<u64> {
+        self.oldest_in_flight().map_or(0..0, |(packet, _)| items_of(packet))
+    }
+
+    pub(crate) fn item(&self, index: u64) -> Item {
+        self.items[(index - self.items_first) as usize]
+    }
+
+    /// Forgets settled packets at the front; their items must not be asked for afterwards.
+    pub(crate) fn forget(&mut self) {
+        while let Some(packet) = self.packets.front() {
+            if packet.fate == Fate::InFlight {
+                break;
+            }
+            let items = packet.items_count;
+            self.items.drain(..items as usize);
+            self.items_first += u64::from(items);
+            self.packets.pop_front();
+            self.first += 1;
+        }
+        if self.packets.is_empty() {
+            self.items_first += self.items.len() as u64;
+            self.items.clear();
+        }
+    }
+
+    fn oldest_in_flight(&self) -> Option<(&SentPacket, u64)> {
+        let index = self.packets.iter().position(|packet| packet.fate == Fate::InFlight)?;
+        Some((&self.packets[index], self.first + index as u64))
+    }
+
+    fn settle(&mut self, number: u64) -> Option<Settled> {
+        let index = number.checked_sub(self.first)?;
+        let packet = self.packets.get_mut(index as usize)?;
+        let fate = std::mem::replace(&mut packet.fate, Fate::Settled);
+        let eliciting = match fate {
+            Fate::Settled => return None,
+            Fate::InFlight => true,
+            Fate::Quiet => false,
+        };
+        if eliciting {
+            self.in_flight -= 1;
+            self.in_flight_bytes -= u64::from(packet.bytes);
+        }
+        let items = items_of(packet);
+        Some(Settled { number, at: packet.at, bytes: packet.bytes, eliciting, items })
+    }
+}
+
+fn items_of(packet: &SentPacket) -> Range<u64> {
+    packet.items_start..packet.items_start + u64::from(packet.items_count)
+}

@@ -1,0 +1,315 @@
+//! What a packet does (`spec/SESSION.md`, sections 5 to 9 and 13).
+
+use std::time::Duration;
+
+use super::{Phase, Session};
+use crate::error::{Broken, CloseCode, Closed, ClosedBy};
+use crate::lane::receive::{ReceiveLane, Taking};
+use crate::packet::{self, Ack, Arrival, Data, Frame, Packet, Ranges, unfold_number};
+use crate::rate::Arrived;
+use crate::sent::{Item, Settled};
+use crate::source::Fate;
+use crate::time::{Time, WIRE_UNIT_MICROS};
+
+impl Session {
+    /// Takes a packet from the current carrier. Any bytes are allowed: what cannot be read or breaks a rule is counted,
+    /// or closes the session with a named reason.
+    pub fn handle_packet(&mut self, now: Time, bytes: &[u8]) {
+        if matches!(self.phase, Phase::Closed | Phase::Detached { .. }) {
+            self.stats.dropped.closed += 1;
+            return;
+        }
+        let Some(body) = self.unsealed(bytes) else {
+            self.stats.dropped.corrupt += 1;
+            return;
+        };
+        self.stats.packets_received += 1;
+        self.stats.bytes_received += bytes.len() as u64;
+        match Packet::read(body) {
+            Ok(Packet::Data(data)) => self.on_data(now, &data),
+            Ok(Packet::Hello(hello)) => self.on_hello(now, hello),
+            Ok(Packet::Welcome(welcome)) => self.on_welcome(now, &welcome),
+            Ok(Packet::Refuse(refuse)) => self.on_refuse(now, refuse),
+            Err(malformed) if matches!(self.phase, Phase::Open) => {
+                self.break_off(now, CloseCode::MALFORMED, &malformed.to_string());
+            }
+            Err(_) => self.stats.dropped.malformed += 1,
+        }
+    }
+
+    fn unsealed<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        if self.carrier.is_checked { Some(bytes) } else { packet::open(bytes) }
+    }
+
+    fn on_data(&mut self, now: Time, data: &Data<'_>) {
+        match &mut self.phase {
+            Phase::Open => {}
+            Phase::Answered { proof, .. } => {
+                let proof = Frame::Proof(*proof);
+                if !data.frames().any(|frame| frame == proof) {
+                    self.stats.dropped.unproven += 1;
+                    return;
+                }
+                self.on_proof();
+            }
+            Phase::Closing { due, left, .. } => {
+                *due = *left > 0;
+                self.stats.dropped.closed += 1;
+                if data.frames().any(|frame| matches!(frame, Frame::Close { .. })) {
+                    self.phase = Phase::Closed;
+                }
+                return;
+            }
+            _ => {
+                self.stats.dropped.unproven += 1;
+                return;
+            }
+        }
+        if let Err(broken) = self.on_open_data(now, data) {
+            self.break_off(now, broken.code, broken.reason);
+        }
+    }
+
+    fn on_open_data(&mut self, now: Time, data: &Data<'_>) -> Result<(), Broken> {
+        let number = unfold_number(data.number_low, self.received.largest());
+        match self.received.classify(number) {
+            Arrival::New => {}
+            Arrival::Duplicate => {
+                self.stats.dropped.duplicate += 1;
+                return Ok(());
+            }
+            Arrival::Ancient => {
+                self.stats.dropped.ancient += 1;
+                return Ok(());
+            }
+        }
+        let acknowledged = match &data.ack {
+            None => None,
+            Some(ack) => Some(self.resolved(ack)?),
+        };
+        if !self.examine(data)? {
+            self.stats.dropped.unread += 1;
+            return Ok(());
+        }
+        self.note_arrival(now, number, data);
+        let left_peer = self.clock.unfold(data.time, now);
+        if let (Some(ack), Some(ranges)) = (&data.ack, acknowledged) {
+            self.on_ack(now, ack, &ranges, left_peer);
+        }
+        let left = self.clock.to_ours(left_peer, now);
+        for frame in data.frames() {
+            self.on_frame(now, number, left, &frame)?;
+        }
+        Ok(())
+    }
+
+    fn resolved(&self, ack: &Ack<'_>) -> Result<Ranges, Broken> {
+        let reason = "acknowledges what was never sent";
+        ack.resolve(self.sent.largest_sent()).ok_or(Broken { code: CloseCode::MALFORMED, reason })
+    }
+
+    /// Whether all lanes exist and have room for replication payloads.
+    fn examine(&self, data: &Data<'_>) -> Result<bool, Broken> {
+        let mut payloads = [0usize; 16];
+        for frame in data.frames() {
+            let Some(lane) = frame.lane() else { continue };
+            // WINDOW speaks of the lanes that we send on.
+            let lanes = match frame {
+                Frame::Window { .. } => self.outgoing.len(),
+                _ => self.incoming.len(),
+            };
+            if usize::from(lane) >= lanes {
+                return Err(Broken::limit("a lane beyond lanes_max"));
+            }
+            if matches!(frame, Frame::Replication { .. }) {
+                payloads[usize::from(lane)] += 1;
+            }
+        }
+        let has_room = |(lane, &count): (&Option<Box<ReceiveLane>>, &usize)| {
+            count == 0 || lane.as_ref().is_none_or(|lane| lane.has_room_for_replication(count))
+        };
+        Ok(self.incoming.iter().zip(&payloads).all(has_room))
+    }
+
+    fn note_arrival(&mut self, now: Time, number: u64, data: &Data<'_>) {
+        let leaves_gap = self.received.insert(number);
+        self.last_heard = now;
+        if self.received.largest() == Some(number) {
+            self.ack.largest_at = now;
+        }
+        if !data.frames().any(|frame| frame.is_eliciting()) {
+            return;
+        }
+        let (packets, delay) = if self.carrier.is_reliable { STREAM_ACK } else { DATAGRAM_ACK };
+        self.ack.is_new = true;
+        self.ack.eliciting += 1;
+        self.ack.is_urgent |= self.ack.eliciting >= packets || leaves_gap && !self.carrier.is_reliable;
+        self.ack.due_at.get_or_insert(now + delay);
+    }
+
+    fn on_ack(&mut self, now: Time, ack: &Ack<'_>, ranges: &Ranges, left_peer: i64) {
+        let delay_micros = ack.delay.min(DELAY_MAX) * WIRE_UNIT_MICROS;
+        let mut newest: Option<Settled> = None;
+        let (mut bytes, mut is_progress) = (0, false);
+        self.sent.note_largest(ranges[0].1);
+        for &(low, high) in ranges.iter() {
+            let (low, high) = self.sent.tracked(low, high);
+            for number in (low..high).rev() {
+                let Some(settled) = self.sent.acknowledge(number) else { continue };
+                if settled.eliciting {
+                    is_progress = true;
+                    bytes += u64::from(settled.bytes);
+                    self.stats.packets_acknowledged += 1;
+                }
+                self.items_arrived(&settled);
+                if newest.is_none() {
+                    newest = Some(settled);
+                }
+            }
+        }
+        let Some(newest) = newest.filter(|newest| newest.number == ranges[0].1 && is_progress) else {
+            self.sent.forget();
+            self.detect_losses(now);
+            return;
+        };
+        if self.silence(now).is_some() {
+            self.rate.restart(0.5);
+        }
+        self.rtt.sample(now.since(newest.at), Duration::from_micros(delay_micros));
+        let arrived = left_peer.wrapping_sub(delay_micros as i64);
+        self.clock.sample(newest.at, arrived, left_peer, now);
+        let next_number = self.sent.next_number();
+        self.rate.acknowledged(
+            now,
+            Arrived { number: newest.number, next_number, sent: newest.at, arrived, bytes },
+        );
+        self.sent.forget();
+        self.detect_losses(now);
+        self.probes = 0;
+        self.probed_at = now;
+        self.waits_since = (self.sent.in_flight() > 0).then_some(now);
+    }
+
+    fn items_arrived(&mut self, settled: &Settled) {
+        for index in settled.items.clone() {
+            match self.sent.item(index) {
+                Item::State { lane, slot, stamp, part } => {
+                    if let Some(lane) = &mut self.outgoing[usize::from(lane)] {
+                        lane.state_arrived(slot, stamp, part, &mut self.store);
+                    }
+                }
+                Item::Event { lane, number, part } => {
+                    if let Some(lane) = &mut self.outgoing[usize::from(lane)] {
+                        lane.event_arrived(number, part, &mut self.store);
+                    }
+                }
+                Item::Replication { lane } => {
+                    self.fates.push_back(Fate { lane, number: settled.number, arrived: true });
+                }
+                Item::Proof => self.proof = None,
+                Item::Window { .. } => {}
+            }
+        }
+    }
+
+    /// Takes packets for lost that are late behind acknowledged ones.
+    pub(super) fn detect_losses(&mut self, now: Time) {
+        if self.carrier.is_reliable {
+            return;
+        }
+        let delay = self.rtt.loss_delay();
+        while let Some(settled) = self.sent.lose(now, delay) {
+            self.stats.packets_lost += 1;
+            self.items_lost(&settled);
+            self.sent.forget();
+        }
+        if self.sent.in_flight() == 0 {
+            self.waits_since = None;
+        }
+    }
+
+    /// The carrier is gone, and with it all that was under way.
+    pub(super) fn lose_everything(&mut self) {
+        while let Some(settled) = self.sent.lose_oldest() {
+            self.stats.packets_lost += 1;
+            self.items_lost(&settled);
+            self.sent.forget();
+        }
+    }
+
+    pub(super) fn items_lost(&mut self, settled: &Settled) {
+        for index in settled.items.clone() {
+            match self.sent.item(index) {
+                Item::State { lane, slot, stamp, part } => {
+                    if let Some(lane) = &mut self.outgoing[usize::from(lane)] {
+                        lane.state_lost(slot, stamp, part);
+                    }
+                }
+                Item::Event { lane, number, part } => {
+                    if let Some(lane) = &mut self.outgoing[usize::from(lane)] {
+                        lane.event_lost(number, part);
+                    }
+                }
+                Item::Window { lane, consumed } => {
+                    if let Some(lane) = &mut self.incoming[usize::from(lane)] {
+                        lane.window_lost(consumed);
+                    }
+                }
+                Item::Replication { lane } => {
+                    self.fates.push_back(Fate { lane, number: settled.number, arrived: false });
+                }
+                Item::Proof => {}
+            }
+        }
+    }
+
+    fn on_frame(&mut self, now: Time, number: u64, left: Time, frame: &Frame<'_>) -> Result<(), Broken> {
+        match frame {
+            Frame::Padding | Frame::Ping | Frame::Proof(_) => return Ok(()),
+            Frame::Close { code, reason } => {
+                let closed = Closed { code: *code, reason: (*reason).to_owned(), by: ClosedBy::Peer };
+                self.end(now, closed);
+                return Ok(());
+            }
+            Frame::Window { lane, consumed } => {
+                return match &mut self.outgoing[usize::from(*lane)] {
+                    Some(lane) => lane.consumed(*consumed),
+                    None if *consumed == 0 => Ok(()),
+                    None => Err(Broken::violation("consumed more events than were sent")),
+                };
+            }
+            _ => {}
+        }
+        let Some(lane) = frame.lane() else { return Ok(()) };
+        let seed = self.entropy.seed() ^ u64::from(lane);
+        let taking = &mut Taking {
+            store: &mut self.store,
+            stats: &mut self.stats,
+            limits: &self.config.limits,
+            left,
+            now,
+        };
+        let lane = self.incoming[usize::from(lane)].get_or_insert_with(|| Box::new(ReceiveLane::new(seed)));
+        match frame {
+            Frame::States(states) => states
+                .records()
+                .try_for_each(|(state, value)| lane.state(states.interval, state, value, taking)),
+            Frame::Event { head, payload } => lane.event(*head, payload, taking),
+            Frame::EventPart { head, part } => lane.event_part(*head, *part, taking),
+            Frame::StatePart { interval, state, part, .. } => {
+                lane.state_part(*interval, *state, *part, taking)
+            }
+            Frame::Replication { payload, .. } => {
+                lane.replication(number, payload, taking);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Acknowledge after so many eliciting packets, and after so long.
+const DATAGRAM_ACK: (u32, Duration) = (4, crate::rtt::ACK_DELAY_MAX);
+const STREAM_ACK: (u32, Duration) = (16, Duration::from_millis(20));
+/// Delays beyond a minute say nothing; in units of the wire.
+const DELAY_MAX: u64 = 60_000_000 / WIRE_UNIT_MICROS;

@@ -1,0 +1,372 @@
+//! How a packet is filled, at the moment it leaves (`spec/SESSION.md`, sections 10 and 11).
+
+use std::time::Duration;
+
+use super::{Phase, Session};
+use crate::builder::Builder;
+use crate::lane::send::{Bound, Filling};
+use crate::limits::PART_BYTES;
+use crate::packet::{seal, write, write_header};
+use crate::sent::Item;
+use crate::source::Replication;
+use crate::time::{Time, WIRE_UNIT_MICROS};
+
+const CHECKSUM_BYTES: usize = 4;
+/// Header, acknowledgement and the fields of a frame take no more than this.
+const OVERHEAD_BYTES_MAX: usize = 176;
+/// After so many packets that elicit nothing one does, so that the peer's view of our packets stays near.
+const QUIET_RUN_MAX: u32 = 64;
+/// A sender stops when so many packets are unacknowledged in a row: numbers would no longer unfold.
+const SPAN_MAX: u64 = 16_384;
+/// Larger events do not ride again.
+const REPEAT_BYTES_MAX: u32 = 256;
+const REPEAT_FIRST: Duration = Duration::from_millis(3);
+const REPEAT_SECOND: Duration = Duration::from_millis(12);
+
+/// Why a packet leaves.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reasons {
+    ack: bool,
+    probe: bool,
+    proof: bool,
+    window: bool,
+    keep_alive: bool,
+    repeat: bool,
+    content: bool,
+}
+
+impl Reasons {
+    fn any(self) -> bool {
+        self.ack || self.probe || self.proof || self.window || self.keep_alive || self.repeat || self.content
+    }
+}
+
+impl Session {
+    /// Appends the next packet to `out`, if one may and should leave now: call until there is none. `source` feeds the
+    /// lanes that have one; without, pass [`crate::NoReplication`].
+    ///
+    /// Values are read at this moment. Call it only when the carrier takes a packet at once.
+    pub fn poll_packet(&mut self, now: Time, source: &mut dyn Replication, out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        let wrote = match self.phase {
+            Phase::Open => self.write_data(now, source, out),
+            Phase::Closing { .. } => self.write_close(now, out),
+            _ => self.write_handshake(now, out),
+        };
+        if !wrote {
+            out.truncate(start);
+            return false;
+        }
+        if !self.carrier.is_checked {
+            seal(out, start);
+        }
+        self.stats.packets_sent += 1;
+        self.stats.bytes_sent += (out.len() - start) as u64;
+        true
+    }
+
+    fn write_data(&mut self, now: Time, source: &mut dyn Replication, out: &mut Vec<u8>) -> bool {
+        let reasons = self.reasons(now, source);
+        if !reasons.any() {
+            return false;
+        }
+        let start = out.len();
+        let number = self.sent.next_number();
+        let acks = self.ack.is_new;
+        let delay = now.since(self.ack.largest_at).as_micros() as u64 / WIRE_UNIT_MICROS;
+        write_header(out, number, now.wire(), &self.received, acks.then_some(delay));
+        let end = start + self.packet_bytes_max();
+        let is_eliciting = self.write_frames(now, source, reasons, number, end, out);
+        if !is_eliciting && !reasons.ack {
+            return false;
+        }
+        let bytes = out.len() - start + self.checksum_bytes();
+        self.sent.push(now, bytes, is_eliciting);
+        self.note_departure(now, bytes, is_eliciting, acks);
+        true
+    }
+
+    fn note_departure(&mut self, now: Time, bytes: usize, is_eliciting: bool, acks: bool) {
+        let share = self.silence(now).unwrap_or(1.0);
+        self.rate.spend(now, bytes, share);
+        if acks {
+            self.ack = super::AckState { largest_at: self.ack.largest_at, ..Default::default() };
+        }
+        if is_eliciting {
+            self.quiet_run = 0;
+            self.is_probe_due = false;
+            self.waits_since.get_or_insert(now);
+        } else {
+            self.quiet_run += 1;
+            self.stats.acks_sent += 1;
+        }
+    }
+
+    fn reasons(&mut self, now: Time, source: &dyn Replication) -> Reasons {
+        let wants = self.wants_content(now, source);
+        let may = wants && self.may_send(now);
+        Reasons {
+            ack: self.ack.is_urgent || self.ack.due_at.is_some_and(|due| due <= now),
+            probe: self.is_probe_due,
+            proof: self.proof_is_due(),
+            window: self
+                .incoming
+                .iter()
+                .flatten()
+                .any(|lane| lane.window_due(&self.config.limits).is_some_and(|due| due <= now)),
+            keep_alive: self.keep_alive_at() <= now,
+            repeat: self.repeat_at(now).is_some_and(|at| at <= now),
+            content: may,
+        }
+    }
+
+    fn wants_content(&mut self, now: Time, source: &dyn Replication) -> bool {
+        let lanes = usize::from(self.lanes());
+        let queued = self.outgoing[..lanes].iter_mut().flatten().any(|lane| lane.has_more(now));
+        let with_source = self.config.lanes[..lanes].iter().zip(0u8..).filter(|(lane, _)| lane.has_source);
+        self.source_waits = with_source.into_iter().any(|(_, lane)| source.has_more(lane));
+        queued || self.source_waits
+    }
+
+    /// Whether rate, flight and packet numbers allow new content now.
+    fn may_send(&mut self, now: Time) -> bool {
+        if self.sent.is_full() || self.sent.unacknowledged_span() > SPAN_MAX {
+            return false;
+        }
+        if self.rate.next_at() > now {
+            self.rate.hold_back();
+            return false;
+        }
+        self.silence(now).is_some() || self.sent.in_flight_bytes() < self.flight_bytes_max()
+    }
+
+    fn flight_bytes_max(&self) -> u64 {
+        let round_trip = self.rtt.minimum().unwrap_or(Duration::from_millis(100));
+        self.rate.flight_bytes_max(round_trip)
+    }
+
+    /// When content that waits may leave; `None` if none waits, or if it waits for something to arrive.
+    pub(super) fn content_at(&mut self, now: Time) -> Option<Time> {
+        let lanes = usize::from(self.lanes());
+        let queued = self.outgoing[..lanes].iter_mut().flatten().any(|lane| lane.has_more(now));
+        let is_stopped = self.sent.is_full() || self.sent.unacknowledged_span() > SPAN_MAX;
+        if !(queued || self.source_waits) || is_stopped {
+            return None;
+        }
+        let has_flight = self.silence(now).is_some() || self.sent.in_flight_bytes() < self.flight_bytes_max();
+        if has_flight {
+            return Some(self.rate.next_at().max(now));
+        }
+        // When the silence begins, flight no longer counts.
+        self.waits_since.map(|since| since + 2 * self.rtt.probe_timeout())
+    }
+
+    pub(super) fn proof_is_due(&self) -> bool {
+        self.proof.is_some_and(|proof| !proof.was_sent)
+    }
+
+    fn packet_bytes_max(&self) -> usize {
+        usize::from(self.carrier.packet_bytes_max.min(self.peer.packet_bytes_max)) - self.checksum_bytes()
+    }
+
+    fn checksum_bytes(&self) -> usize {
+        if self.carrier.is_checked { 0 } else { CHECKSUM_BYTES }
+    }
+
+    fn write_frames(
+        &mut self,
+        now: Time,
+        source: &mut dyn Replication,
+        reasons: Reasons,
+        number: u64,
+        end: usize,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let mut builder = Builder::new(out, end);
+        if let Some(proof) = &mut self.proof {
+            proof.was_sent = true;
+            builder.frame(|out| write::proof(out, &proof.bytes));
+            self.sent.push_item(Item::Proof);
+        }
+        if reasons.window || reasons.content {
+            self.write_windows(&mut builder);
+        }
+        if reasons.content || reasons.probe {
+            self.fill_lanes(now, source, number, &mut builder);
+        }
+        if !self.carrier.is_reliable {
+            self.write_repeats(now, &mut builder);
+        }
+        let must_elicit =
+            reasons.probe || reasons.keep_alive || reasons.ack && self.quiet_run >= QUIET_RUN_MAX;
+        if must_elicit && !builder.is_eliciting {
+            builder.frame(write::ping);
+        }
+        builder.is_eliciting
+    }
+
+    fn write_windows(&mut self, builder: &mut Builder<'_>) {
+        for (lane, number) in self.incoming.iter_mut().zip(0u8..) {
+            let Some(lane) = lane else { continue };
+            let Some(consumed) = lane.window() else { continue };
+            builder.frame(|out| write::window(out, number, consumed));
+            self.sent.push_item(Item::Window { lane: number, consumed });
+            lane.window_sent();
+        }
+    }
+
+    /// Lanes by class, within a class those first that had least for their weight.
+    fn fill_lanes(
+        &mut self,
+        now: Time,
+        source: &mut dyn Replication,
+        number: u64,
+        builder: &mut Builder<'_>,
+    ) {
+        let mut order = [(0u8, 0u64, 0u8); 16];
+        let mut count = 0;
+        let lanes = usize::from(self.lanes());
+        for (index, config) in self.config.lanes[..lanes].iter().enumerate() {
+            let lane = &mut self.outgoing[index];
+            let queued = lane.as_mut().is_some_and(|lane| lane.has_more(now));
+            if queued || config.has_source && source.has_more(index as u8) {
+                let turn = lane.as_ref().map_or(0, |lane| lane.turn).max(self.turn_floor);
+                order[count] = (config.class, turn, index as u8);
+                count += 1;
+            }
+        }
+        let order = &mut order[..count];
+        order.sort_unstable();
+        self.turn_floor = order.iter().map(|&(_, turn, _)| turn).min().unwrap_or(self.turn_floor);
+        for &(_, turn, index) in order.iter() {
+            if let Some(lane) = &mut self.outgoing[usize::from(index)] {
+                lane.turn = turn;
+            }
+            self.fill_lane(now, index, builder);
+            if self.config.lanes[usize::from(index)].has_source {
+                self.fill_from_source(source, index, number, builder);
+            }
+        }
+    }
+
+    fn fill_lane(&mut self, now: Time, index: u8, builder: &mut Builder<'_>) {
+        let whole_max = PART_BYTES.max(self.packet_bytes_max() - OVERHEAD_BYTES_MAX);
+        let Some(lane) = &mut self.outgoing[usize::from(index)] else { return };
+        let mut filling = Filling {
+            now,
+            builder,
+            store: &mut self.store,
+            sent: &mut self.sent,
+            stats: &mut self.stats,
+            whole_max,
+            limits: &self.peer,
+            bound: &mut self.bound,
+        };
+        lane.fill(&mut filling);
+        self.note_bound(now);
+    }
+
+    fn note_bound(&mut self, now: Time) {
+        for Bound { lane, number, id, is_command, length } in self.bound.drain(..) {
+            if is_command {
+                let is_it = |open: &&mut super::OpenCommand| open.lane == lane && open.id == id;
+                if let Some(open) = self.commands.iter_mut().find(is_it) {
+                    open.number = Some(number);
+                }
+            }
+            if length <= REPEAT_BYTES_MAX && !self.carrier.is_reliable {
+                self.repeats.first.push_back((now + REPEAT_FIRST, lane, number));
+                self.repeats.second.push_back((now + REPEAT_SECOND, lane, number));
+            }
+        }
+    }
+
+    fn fill_from_source(
+        &mut self,
+        source: &mut dyn Replication,
+        lane: u8,
+        number: u64,
+        builder: &mut Builder<'_>,
+    ) {
+        const HEAD: usize = 3;
+        let room = builder.room().saturating_sub(HEAD);
+        if room == 0 || !source.has_more(lane) {
+            return;
+        }
+        self.scratch.clear();
+        source.fill(lane, number, room, &mut self.scratch);
+        assert!(self.scratch.len() <= room, "a replication source keeps to the room it was given");
+        if !self.scratch.is_empty() {
+            let payload = &self.scratch;
+            builder.frame(|out| write::replication(out, lane, payload));
+            self.sent.push_item(Item::Replication { lane });
+        }
+    }
+
+    /// When an event that nothing else repeats gets a packet of its own.
+    pub(super) fn repeat_at(&mut self, now: Time) -> Option<Time> {
+        loop {
+            let &(at, lane, number) = self.repeats.first.front()?;
+            let is_wanted =
+                self.outgoing[usize::from(lane)].as_ref().is_some_and(|lane| lane.can_repeat(number));
+            if is_wanted && (at > now || self.repeat_tokens(now) >= 0.0) {
+                return Some(at);
+            }
+            self.repeats.first.pop_front();
+        }
+    }
+
+    fn repeat_tokens(&mut self, now: Time) -> f64 {
+        let per_second = f64::from(self.config.redundancy_bits_per_second) / 8.0;
+        if per_second == 0.0 {
+            return -1.0;
+        }
+        self.repeats.bucket.tokens(now, per_second, per_second / 2.0)
+    }
+
+    /// Lets events ride again that were not acknowledged yet, within the budget.
+    fn write_repeats(&mut self, now: Time, builder: &mut Builder<'_>) {
+        for is_first in [true, false] {
+            loop {
+                let queue = if is_first { &mut self.repeats.first } else { &mut self.repeats.second };
+                let Some(&(at, lane, number)) = queue.front() else { break };
+                if at > now {
+                    break;
+                }
+                queue.pop_front();
+                if self.repeat_tokens(now) < 0.0 {
+                    continue;
+                }
+                let Some(lane) = &mut self.outgoing[usize::from(lane)] else { continue };
+                let mut filling = Filling {
+                    now,
+                    builder,
+                    store: &mut self.store,
+                    sent: &mut self.sent,
+                    stats: &mut self.stats,
+                    whole_max: PART_BYTES,
+                    limits: &self.peer,
+                    bound: &mut self.bound,
+                };
+                let used = lane.repeat(number, &mut filling);
+                self.repeats.bucket.spend(used);
+            }
+        }
+    }
+
+    fn write_close(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+        let Phase::Closing { closed, due, left, .. } = &mut self.phase else { return false };
+        if !*due || *left == 0 {
+            return false;
+        }
+        *due = false;
+        *left -= 1;
+        let start = out.len();
+        let number = self.sent.next_number();
+        write_header(out, number, now.wire(), &self.received, None);
+        write::close(out, closed.code, &closed.reason);
+        let bytes = out.len() - start + self.checksum_bytes();
+        self.sent.push(now, bytes, false);
+        true
+    }
+}

@@ -1,0 +1,40 @@
+//! Where a lane's states come from, if not from its queue.
+
+/// Fills packets with bytes of its own at the moment they leave, and hears of each packet's fate.
+///
+/// Use this when values depend on what the peer has: a world that sends differences against an acknowledged snapshot. Use
+/// [`crate::Session::put_state`] when values are opaque bytes under a key. The source is an argument of
+/// [`crate::Session::poll_packet`], so the world it reads from stays the caller's.
+///
+/// Fates are collected by [`crate::Session::poll_fate`]; bytes of a lost packet are not sent again, the source fills a
+/// later one with what is newest then.
+pub trait Replication {
+    /// Whether it has something to send on `lane` now.
+    fn has_more(&self, lane: u8) -> bool;
+
+    /// Appends at most `room` bytes for packet `number` to `out`, or nothing if what it has does not fit.
+    fn fill(&mut self, lane: u8, number: u64, room: usize, out: &mut Vec<u8>);
+}
+
+/// No source: all states come from the queues.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoReplication;
+
+impl Replication for NoReplication {
+    fn has_more(&self, _lane: u8) -> bool {
+        false
+    }
+
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _out: &mut Vec<u8>) {}
+}
+
+/// What became of the bytes a [`Replication`] put into one packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fate {
+    /// The lane.
+    pub lane: u8,
+    /// The packet's number, as told to [`Replication::fill`].
+    pub number: u64,
+    /// Whether the peer has it; otherwise it is regarded as lost.
+    pub arrived: bool,
+}

@@ -1,0 +1,110 @@
+//! What a session has seen and done; nothing is dropped without being counted here.
+
+use std::time::Duration;
+
+use crate::histogram::Histogram;
+
+/// Counters of a session since it began.
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    /// Packets that left, of every kind.
+    pub packets_sent: u64,
+    /// Bytes of these packets.
+    pub bytes_sent: u64,
+    /// Packets that were taken, of every kind.
+    pub packets_received: u64,
+    /// Bytes of these packets.
+    pub bytes_received: u64,
+    /// Eliciting packets that the peer acknowledged.
+    pub packets_acknowledged: u64,
+    /// Eliciting packets regarded as lost.
+    pub packets_lost: u64,
+    /// Probes sent because acknowledgements stayed away.
+    pub probes_sent: u64,
+    /// Packets that carried nothing but an acknowledgement.
+    pub acks_sent: u64,
+    /// Events, commands and replies bound to a packet for the first time.
+    pub events_sent: u64,
+    /// Events sent again because a packet was lost.
+    pub events_resent: u64,
+    /// Events that rode again before any loss was known.
+    pub events_repeated: u64,
+    /// Values bound to a packet for the first time.
+    pub states_sent: u64,
+    /// Values sent again because a packet was lost.
+    pub states_resent: u64,
+    /// Bytes of keys and payloads bound for the first time.
+    pub payload_bytes_sent: u64,
+    /// Values that a newer one replaced: before they were sent, or after they were lost.
+    pub superseded: u64,
+    /// Events whose time to live ended without an acknowledgement.
+    pub expired: u64,
+    /// Commands whose deadline passed without a reply.
+    pub commands_timed_out: u64,
+    /// Barriers made only to report consumption.
+    pub barriers_made: u64,
+    /// Messages shown to the application.
+    pub messages_received: u64,
+    /// Values received that a newer one replaced before the application looked.
+    pub conflated: u64,
+    /// Age of values when they arrived.
+    pub freshness: Histogram,
+    /// What was dropped, by reason.
+    pub dropped: Dropped,
+}
+
+/// What was dropped, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Dropped {
+    /// The checksum was wrong.
+    pub corrupt: u64,
+    /// It could not be read, and the peer was not proven.
+    pub malformed: u64,
+    /// Its number was received already.
+    pub duplicate: u64,
+    /// Too old to tell whether it was received already.
+    pub ancient: u64,
+    /// Data before the peer was proven.
+    pub unproven: u64,
+    /// A packet of the handshake out of its place.
+    pub misplaced: u64,
+    /// No room for the bytes of a replication source.
+    pub unread: u64,
+    /// It came when the session was closed or without a carrier.
+    pub closed: u64,
+    /// Values older than what was received already.
+    pub stale_states: u64,
+    /// Events received already.
+    pub late_events: u64,
+    /// Replies to commands that were given up.
+    pub late_replies: u64,
+}
+
+/// What is measured now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gauges {
+    /// Smoothed round-trip time.
+    pub round_trip: Option<Duration>,
+    /// Least round-trip time.
+    pub round_trip_min: Option<Duration>,
+    /// Variation of the round-trip time.
+    pub round_trip_variation: Option<Duration>,
+    /// The queueing delay that does not drain.
+    pub queueing_delay: Duration,
+    /// What the sender allows itself.
+    pub bytes_per_second: u64,
+    /// Bytes sent whose fate is open.
+    pub in_flight_bytes: u64,
+    /// Messages that wait to be sent.
+    pub waiting: usize,
+    /// Messages that wait for the application.
+    pub unread: usize,
+}
+
+impl Stats {
+    /// Lost packets per eliciting packet whose fate is known.
+    pub fn loss(&self) -> f64 {
+        let known = self.packets_acknowledged + self.packets_lost;
+        if known == 0 { 0.0 } else { self.packets_lost as f64 / known as f64 }
+    }
+}
