@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 // `vite dev` serves the page and passes the world's WebSocket on to a running server.
-const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7070";
+const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
 
 export default defineConfig({
   // Pages live at `/` and `/r/{room}`, so every asset is named from the root.

@@ -23,7 +23,7 @@ declare global {
 
 function main(): void {
   const address = readAddress(window.location.pathname, window.location.search);
-  const settings = loadSettings();
+  const settings = loadSettings(undefined, window.matchMedia("(max-width: 620px)").matches);
   // What the address asks for holds for this visit; it is kept only if the person changes something.
   if (address.name !== undefined) settings.name = address.name;
   if (address.encoding !== undefined) settings.encoding = address.encoding;

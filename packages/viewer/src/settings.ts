@@ -29,8 +29,11 @@ export const DEFAULTS: Readonly<Settings> = {
 
 const KEY = "nowcast.settings";
 
-/** Reads the kept settings; whatever in them is missing or makes no sense is the default. */
-export function loadSettings(storage: Pick<Storage, "getItem"> | undefined = browserStorage()): Settings {
+/** Reads the kept settings; whatever in them is missing or makes no sense is the default. A small screen starts uncluttered. */
+export function loadSettings(
+  storage: Pick<Storage, "getItem"> | undefined = browserStorage(),
+  smallScreen = false,
+): Settings {
   let kept: Record<string, unknown> = {};
   try {
     const parsed: unknown = JSON.parse(storage?.getItem(KEY) ?? "{}");
@@ -50,7 +53,7 @@ export function loadSettings(storage: Pick<Storage, "getItem"> | undefined = bro
       typeof kept["lookSpeed"] === "number" && kept["lookSpeed"] >= 0.2 && kept["lookSpeed"] <= 3
         ? kept["lookSpeed"]
         : DEFAULTS.lookSpeed,
-    hud: typeof kept["hud"] === "boolean" ? kept["hud"] : DEFAULTS.hud,
+    hud: typeof kept["hud"] === "boolean" ? kept["hud"] : DEFAULTS.hud && !smallScreen,
   };
 }
 

@@ -273,7 +273,8 @@ export class Viewer {
   private welcomed(): void {
     this.awaitsAvatar = true;
     this.welcomedAtMs = performance.now();
-    this.hands.reset();
+    // The server that answers may be another than before, with another ground.
+    this.clear();
     this.camera.jump();
   }
 

@@ -160,11 +160,11 @@ function addFlight(motion: Motion, out: JointAngles): void {
 function addCarrying(motion: Motion, out: JointAngles): void {
   const reach = Math.max(motion.carry, motion.fling);
   if (reach <= 0) return;
-  const angle = 1.5 + 0.03 * Math.sin(motion.phase * 2) - motion.fling * 0.2;
+  const angle = 1.28 + 0.03 * Math.sin(motion.phase * 2) - motion.fling * 0.2;
   out.shoulderLeft += (angle - out.shoulderLeft) * reach;
   out.shoulderRight += (angle - out.shoulderRight) * reach;
-  out.spreadLeft += (0.1 - out.spreadLeft) * reach;
-  out.spreadRight += (0.1 - out.spreadRight) * reach;
+  out.spreadLeft += (0.14 - out.spreadLeft) * reach;
+  out.spreadRight += (0.14 - out.spreadRight) * reach;
   out.elbowLeft += (0.3 - out.elbowLeft) * reach;
   out.elbowRight += (0.3 - out.elbowRight) * reach;
 }

@@ -81,6 +81,7 @@ const PAVING = /* glsl */ `
     float patches = paveNoise(p * 0.35) - 0.5;
     float blades = (paveNoise(p * vec2(7.0, 5.0)) - 0.5) * clamp(0.2 / blur, 0.0, 1.0);
     float tufts = smoothstep(0.55, 0.8, paveNoise(p * 2.3 + 9.0)) * clamp(0.4 / blur, 0.0, 1.0);
+    if (blur < 0.03) blades += (paveNoise(p * vec2(31.0, 23.0)) - 0.5) * (1.0 - blur / 0.03) * 0.9;
     vec3 lawn = diffuseColor.rgb * (1.0 + 0.08 * mown + 0.14 * patches + 0.16 * blades - 0.1 * tufts);
     lawn = mix(lawn, lawn * vec3(1.12, 1.02, 0.8), smoothstep(0.0, 0.5, patches) * 0.5);
 
