@@ -94,3 +94,35 @@ fn numbers_unfold_and_checksums_agree() {
     let file = json!({ "packet_numbers": numbers, "acknowledgements": acks, "varints": varints, "crc32c": checksums });
     checked("numbers.json", &file);
 }
+
+#[test]
+fn round_trips_are_estimated_with_the_same_arithmetic() {
+    let samples = [
+        (100_000, 0),
+        (105_000, 5_000),
+        (99_500, 400),
+        (250_000, 4_992),
+        (101_000, 60_000),
+        (100_003, 16),
+        (90_001, 0),
+        (90_002, 5_008),
+    ];
+    let mut rtt = nowcast_session::Rtt::default();
+    let steps: Vec<Value> = samples
+        .iter()
+        .map(|&(sample, ack_delay)| {
+            let micros = std::time::Duration::from_micros;
+            rtt.sample(micros(sample), micros(ack_delay));
+            let estimate =
+                |value: Option<std::time::Duration>| value.expect("there is a sample").as_micros() as u64;
+            json!({
+                "sample": sample,
+                "ack_delay": ack_delay,
+                "smoothed": estimate(rtt.smoothed()),
+                "variation": estimate(rtt.variation()),
+                "minimum": estimate(rtt.minimum()),
+            })
+        })
+        .collect();
+    checked("rtt.json", &json!(steps));
+}

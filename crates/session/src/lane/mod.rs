@@ -3,6 +3,8 @@
 pub(crate) mod receive;
 pub(crate) mod send;
 mod states;
+#[cfg(test)]
+mod vectors;
 
 use nowcast_queue::Bounds;
 

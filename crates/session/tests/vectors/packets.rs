@@ -44,7 +44,7 @@ pub(crate) fn valid() -> Vec<Case> {
         ("welcome", welcome()),
         (
             "refuse, no common version",
-            unhex("82 a1a2a3a4a5a6a7a8 05 01 03 14 7370656b732076657273696f6e732031e280932e"),
+            unhex("82 a1a2a3a4a5a6a7a8 05 01 03 16 737065616b732076657273696f6e73203120746f2033"),
         ),
         ("nothing but an acknowledgement", unhex("01 0700 010000 2a00 3e 2a")),
         ("an acknowledgement with further ranges", unhex("03 ffff ffffff 0a00 00 01 02 00 02 03 00")),
