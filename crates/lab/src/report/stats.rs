@@ -21,6 +21,12 @@ impl Samples {
         self.sorted = false;
     }
 
+    /// Adds the measurements of another place.
+    pub fn merge(&mut self, other: Samples) {
+        self.values.extend(other.values);
+        self.sorted = false;
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.values.len()

@@ -1,0 +1,197 @@
+//! One bot on its WebSocket, and what it felt.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use nowcast_server::plain::{ClientMessage, Frame, FrameRef, ServerMessage};
+use tokio::time::{Instant, MissedTickBehavior};
+use tokio_tungstenite::tungstenite::{Error as WsError, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
+
+use super::brain::{Brain, THOUGHTS_HZ};
+use super::{Address, Plan};
+use crate::report::Samples;
+
+/// What one or many bots felt of the server.
+#[derive(Default)]
+pub(super) struct Felt {
+    /// From the first packet to `welcome`, in milliseconds.
+    pub(super) connect_ms: Samples,
+    /// Between two `move` messages, in milliseconds.
+    pub(super) interval_ms: Samples,
+    /// From `ping` to `pong`, in milliseconds.
+    pub(super) ping_ms: Samples,
+    /// Payload received, in bytes.
+    pub(super) received_bytes: u64,
+    /// Messages received.
+    pub(super) received: u64,
+    /// Messages sent.
+    pub(super) sent: u64,
+    /// Bot-seconds in the world.
+    pub(super) played: Duration,
+    /// Why bots ended before their time, and how many.
+    pub(super) ends: BTreeMap<String, usize>,
+}
+
+impl Felt {
+    pub(super) fn add(&mut self, one: Felt) {
+        self.connect_ms.merge(one.connect_ms);
+        self.interval_ms.merge(one.interval_ms);
+        self.ping_ms.merge(one.ping_ms);
+        self.received_bytes += one.received_bytes;
+        self.received += one.received;
+        self.sent += one.sent;
+        self.played += one.played;
+        for (reason, count) in one.ends {
+            *self.ends.entry(reason).or_default() += count;
+        }
+    }
+
+    pub(super) fn joined(&self) -> usize {
+        self.connect_ms.len()
+    }
+
+    pub(super) fn first_refusal(&self) -> String {
+        self.ends.keys().next().cloned().unwrap_or_else(|| "nothing".into())
+    }
+
+    fn end(&mut self, reason: impl ToString) {
+        *self.ends.entry(reason.to_string()).or_default() += 1;
+    }
+}
+
+type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
+
+/// Joins, plays until `end`, and leaves.
+pub(super) async fn play(plan: &Plan, address: &Address, index: usize, end: Instant) -> Felt {
+    let mut felt = Felt::default();
+    let url = format!(
+        "ws://{}{}?encoding={}&hz={}&name=bot-{index}",
+        address.host, address.path, plan.encoding, plan.hz
+    );
+    let begin = Instant::now();
+    let no_delay = true;
+    let mut socket = match connect_async_with_config(url, None, no_delay).await {
+        Ok((socket, _)) => socket,
+        Err(error) => {
+            felt.end(explain(&error));
+            return felt;
+        }
+    };
+    let mut session = Session {
+        plan,
+        brain: Brain::new(plan.seed ^ (index as u64 + 1) << 20),
+        begin,
+        joined: None,
+        last_move: None,
+        felt,
+    };
+    session.run(&mut socket, end).await;
+    session.felt.played = session.joined.map_or(Duration::ZERO, |joined| joined.elapsed());
+    // Whether the server still answers does not matter to what was measured.
+    let _ = tokio::time::timeout(Duration::from_secs(2), socket.close(None)).await;
+    session.felt
+}
+
+struct Session<'p> {
+    plan: &'p Plan,
+    brain: Brain,
+    begin: Instant,
+    joined: Option<Instant>,
+    last_move: Option<Instant>,
+    felt: Felt,
+}
+
+impl Session<'_> {
+    async fn run(&mut self, socket: &mut Socket, end: Instant) {
+        let mut thoughts = tokio::time::interval(Duration::from_secs(1) / THOUGHTS_HZ);
+        thoughts.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut count = 0u32;
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep_until(end) => return,
+                message = socket.next() => match message {
+                    Some(Ok(message)) => if !self.receive(message) { return },
+                    Some(Err(error)) => return self.felt.end(explain(&error)),
+                    None => return self.felt.end("closed without a reason"),
+                },
+                _ = thoughts.tick() => {
+                    let mut says = self.brain.think();
+                    count += 1;
+                    if count.is_multiple_of(THOUGHTS_HZ) {
+                        says.push(ClientMessage::Ping { time: self.begin.elapsed().as_secs_f64() * 1e3 });
+                    }
+                    for said in says {
+                        if let Err(error) = self.send(socket, &said).await {
+                            return self.felt.end(explain(&error));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    async fn send(&mut self, socket: &mut Socket, message: &ClientMessage) -> Result<(), WsError> {
+        self.felt.sent += 1;
+        let frame = match message.encode(self.plan.encoding) {
+            Frame::Text(text) => Message::text(text),
+            Frame::Binary(bytes) => Message::binary(bytes),
+        };
+        socket.send(frame).await
+    }
+
+    /// Takes one message in; false when it was the last.
+    fn receive(&mut self, message: Message) -> bool {
+        let now = Instant::now();
+        let decoded = match &message {
+            Message::Text(text) => ServerMessage::decode(self.plan.encoding, FrameRef::Text(text)),
+            Message::Binary(bytes) => ServerMessage::decode(self.plan.encoding, FrameRef::Binary(bytes)),
+            Message::Close(frame) => {
+                let reason = frame.as_ref().map_or_else(
+                    || "closed without a reason".to_owned(),
+                    |frame| format!("{} {}", u16::from(frame.code), frame.reason),
+                );
+                self.felt.end(reason);
+                return false;
+            }
+            _ => return true,
+        };
+        self.felt.received += 1;
+        self.felt.received_bytes += message.len() as u64;
+        let decoded = match decoded {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                self.felt.end(format!("the server sent nonsense: {error}"));
+                return false;
+            }
+        };
+        match &decoded {
+            ServerMessage::Welcome { .. } => {
+                self.joined = Some(now);
+                self.felt.connect_ms.push((now - self.begin).as_secs_f64() * 1e3);
+            }
+            ServerMessage::Move { .. } => {
+                if let Some(last) = self.last_move.replace(now) {
+                    self.felt.interval_ms.push((now - last).as_secs_f64() * 1e3);
+                }
+            }
+            ServerMessage::Pong { time } => {
+                self.felt.ping_ms.push((now - self.begin).as_secs_f64() * 1e3 - time);
+            }
+            _ => {}
+        }
+        self.brain.see(&decoded);
+        true
+    }
+}
+
+fn explain(error: &WsError) -> String {
+    match error {
+        WsError::Http(response) => {
+            let body = response.body().as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+            format!("HTTP {} {}", response.status().as_u16(), body.trim())
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,138 @@
+//! The report: what the bots felt, and what the server says it did.
+
+use std::time::Duration;
+
+use super::Plan;
+use super::client::Felt;
+use super::metrics::Scrape;
+use crate::report::{Axis, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table};
+
+const TICK: &str = "nowcast_tick_seconds";
+const MEMORY: &str = "process_resident_memory_bytes";
+const AWAKE: &str = "nowcast_bodies_awake";
+const CPU: &str = "process_cpu_seconds";
+
+pub(super) fn report(plan: &Plan, joining: Duration, felt: Felt, scrapes: &[(Duration, Scrape)]) -> Report {
+    let command = format!(
+        "nowcast bots --count {} --seconds {} --hz {} --encoding {} --seed {} --url {}",
+        plan.count, plan.seconds, plan.hz, plan.encoding, plan.seed, plan.url
+    );
+    let mut report = Report::new(format!("{} bots in one room", plan.count), command).seed(plan.seed);
+    report.note("Bots and server share this machine when the address is a local one: the bots' own work is in the figures.");
+    for (reason, count) in &felt.ends {
+        report.note(format!("{count} bots ended before their time: {reason}"));
+    }
+    report.section(clients(plan, joining, felt));
+    report.section(server(scrapes));
+    report
+}
+
+fn clients(plan: &Plan, joining: Duration, mut felt: Felt) -> Section {
+    let mut section = Section::new("What the bots felt");
+    section.text(format!(
+        "{} of {} bots joined, 50 a second over {:.1} s, and played for {} s; the interval aimed at is {:.1} ms.",
+        felt.joined(),
+        plan.count,
+        joining.as_secs_f64(),
+        plan.seconds,
+        1e3 / f64::from(plan.hz)
+    ));
+    let mut table = Table::new(vec![
+        Column::text("quantity"),
+        Column::text("unit"),
+        Column::number("p50", ""),
+        Column::number("p99", ""),
+        Column::number("maximum", ""),
+        Column::number("samples", ""),
+    ]);
+    let mut spread = |name: &str, samples: &mut Samples| {
+        let summary = samples.summary();
+        table.row(vec![
+            Cell::text(name),
+            Cell::text("ms"),
+            Cell::number(summary.median, 2),
+            Cell::number(summary.p99, 2),
+            Cell::number(summary.max, 2),
+            Cell::count(summary.samples),
+        ]);
+    };
+    spread("connect to welcome", &mut felt.connect_ms);
+    spread("between two updates", &mut felt.interval_ms);
+    spread("ping to pong", &mut felt.ping_ms);
+    section.table(table);
+
+    let seconds = felt.played.as_secs_f64().max(1e-9);
+    let per_bot = felt.received_bytes as f64 / seconds;
+    let mut rates = Table::new(vec![
+        Column::text("each bot, a second"),
+        Column::number("messages", "1/s"),
+        Column::number("payload", "kB/s"),
+    ]);
+    rates.row(vec![
+        Cell::text("received"),
+        Cell::number(felt.received as f64 / seconds, 1),
+        Cell::number(per_bot / 1e3, 1),
+    ]);
+    rates.row(vec![Cell::text("sent"), Cell::number(felt.sent as f64 / seconds, 1), Cell::Missing]);
+    section.table(rates);
+    section
+}
+
+fn server(scrapes: &[(Duration, Scrape)]) -> Section {
+    let mut section = Section::new("What the server says");
+    section.text("From /metrics, once a second. A step has 16.7 ms.");
+    let (Some((_, first)), Some((until, last))) = (scrapes.first(), scrapes.last()) else { return section };
+    let ticks = last.histogram_since(first, TICK);
+    let mut table =
+        Table::new(vec![Column::text("figure"), Column::number("value", ""), Column::text("unit")]);
+    let mut row = |name: &str, value: Option<f64>, decimals: usize, unit: &str| {
+        let cell = value.map_or(Cell::Missing, |value| Cell::number(value, decimals));
+        table.row(vec![Cell::text(name), cell, Cell::text(unit)]);
+    };
+    row("tick, p50", ticks.quantile(0.5).map(|s| s * 1e3), 3, "ms");
+    row("tick, p99", ticks.quantile(0.99).map(|s| s * 1e3), 3, "ms");
+    row("ticks", Some(ticks.count()), 0, "");
+    let at = |seconds: u64| scrapes.iter().find(|(time, _)| *time >= Duration::from_secs(seconds));
+    let memory = |scrape: &Scrape| scrape.figure(MEMORY).map(|bytes| bytes / 1e6);
+    row("memory before the first bot", memory(first), 1, "MB");
+    row("memory after 10 s", at(10).and_then(|(_, scrape)| memory(scrape)), 1, "MB");
+    row("memory at the end", memory(last), 1, "MB");
+    let awake = scrapes.iter().filter_map(|(_, scrape)| scrape.figure(AWAKE)).reduce(f64::max);
+    row("bodies awake, at most", awake, 0, "");
+    let cpu =
+        last.figure(CPU).zip(first.figure(CPU)).map(|(after, before)| (after - before) / until.as_secs_f64());
+    row("processors used", cpu, 2, "cores");
+    section.table(table);
+
+    let per_second = |p: f64| -> Vec<(f64, f64)> {
+        let seconds = scrapes.windows(2).filter_map(|pair| {
+            let tick = pair[1].1.histogram_since(&pair[0].1, TICK).quantile(p)?;
+            Some((pair[1].0.as_secs_f64(), tick * 1e3))
+        });
+        seconds.collect()
+    };
+    let ticks = vec![
+        Series { name: "p50".into(), values: per_second(0.5) },
+        Series { name: "p99".into(), values: per_second(0.99) },
+    ];
+    section.chart(over_time("Time of a tick, second by second", "tick", "ms", ticks));
+    let points = |figure: &str, scale: f64| -> Vec<(f64, f64)> {
+        let known =
+            scrapes.iter().filter_map(|(time, s)| Some((time.as_secs_f64(), s.figure(figure)? / scale)));
+        known.collect()
+    };
+    let memory = vec![Series { name: "resident".into(), values: points(MEMORY, 1e6) }];
+    section.chart(over_time("Memory of the server", "memory", "MB", memory));
+    let awake = vec![Series { name: "awake".into(), values: points(AWAKE, 1.0) }];
+    section.chart(over_time("Bodies awake", "bodies", "", awake));
+    section
+}
+
+fn over_time(title: &str, what: &str, unit: &str, series: Vec<Series<(f64, f64)>>) -> Chart {
+    Chart::Lines(LineChart {
+        title: title.into(),
+        x: Axis::linear("time", "s"),
+        y: Axis::linear(what, unit),
+        series,
+    })
+}

@@ -1,0 +1,181 @@
+//! Bots: many simple clients at once, and what they feel of the server.
+//!
+//! They speak the plain protocol over real WebSockets, as any stock client does. While they play, `/metrics` is read
+//! once a second, so that one report shows both sides: what the clients felt and what the server says it did.
+
+mod brain;
+mod client;
+mod findings;
+mod metrics;
+
+use std::time::Duration;
+
+use nowcast_server::plain::Encoding;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::report::Report;
+use client::Felt;
+use metrics::Scrape;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How many bots.
+    pub count: usize,
+    /// For how long they play, once all have joined.
+    pub seconds: u64,
+    /// Snapshots a second that each of them asks for.
+    pub hz: u32,
+    /// A room of a server: `ws://host:port/ws/room`. Without a path, the room is `bots`.
+    pub url: String,
+    /// How movement is encoded.
+    pub encoding: Encoding,
+    /// Draws what the bots do.
+    pub seed: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan {
+            count: 50,
+            seconds: 30,
+            hz: 10,
+            url: "ws://127.0.0.1:7777/ws/bots".into(),
+            encoding: Encoding::Custom16,
+            seed: 1,
+        }
+    }
+}
+
+/// Why there is nothing to report.
+#[derive(Debug, thiserror::Error)]
+pub enum BotsError {
+    /// The address is not one of a room.
+    #[error("'{url}' is not the address of a room ({why}); it looks like ws://127.0.0.1:7777/ws/plaza")]
+    Address {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Nobody answers there.
+    #[error("no server answers at {host}: {cause}; start one with `nowcast serve`")]
+    NoServer {
+        /// Where one was expected.
+        host: String,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// The server is there, and let nobody in.
+    #[error("none of {count} bots could join; the first was told: {reason}")]
+    NobodyJoined {
+        /// How many tried.
+        count: usize,
+        /// What one of them was told.
+        reason: String,
+    },
+    /// The runtime could not be started.
+    #[error("the bots' runtime could not be started: {0}")]
+    Runtime(std::io::Error),
+}
+
+/// Where a room is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Address {
+    host: String,
+    path: String,
+}
+
+/// Runs the bots until they are done.
+///
+/// # Errors
+/// When the address is none, no server answers, or not one bot could join.
+pub fn run(plan: &Plan) -> Result<Report, BotsError> {
+    let address = parse(&plan.url)?;
+    // One thread: the bots must not take the processor time from the server that they measure.
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(BotsError::Runtime)?;
+    runtime.block_on(play(plan, address))
+}
+
+async fn play(plan: &Plan, address: Address) -> Result<Report, BotsError> {
+    let no_server = |cause| BotsError::NoServer { host: address.host.clone(), cause };
+    let before = Scrape::fetch(&address.host).await.map_err(no_server)?;
+    let start = Instant::now();
+    let joining = Duration::from_millis(20) * plan.count as u32;
+    let end = start + joining + Duration::from_secs(plan.seconds);
+
+    let mut bots = JoinSet::new();
+    for index in 0..plan.count {
+        let (plan, address) = (plan.clone(), address.clone());
+        // Fifty a second: a rush of people, not an attack.
+        let begin = start + Duration::from_millis(20) * index as u32;
+        bots.spawn(async move {
+            tokio::time::sleep_until(begin).await;
+            client::play(&plan, &address, index, end).await
+        });
+    }
+    let mut scrapes = vec![(Duration::ZERO, before)];
+    let mut tick = tokio::time::interval_at(start + Duration::from_secs(1), Duration::from_secs(1));
+    let mut felt = Felt::default();
+    loop {
+        tokio::select! {
+            done = bots.join_next() => match done {
+                Some(one) => felt.add(one.expect("a bot ends by itself")),
+                None => break,
+            },
+            _ = tick.tick() => if let Ok(scrape) = Scrape::fetch(&address.host).await {
+                scrapes.push((start.elapsed(), scrape));
+            },
+        }
+    }
+    if felt.joined() == 0 {
+        return Err(BotsError::NobodyJoined { count: plan.count, reason: felt.first_refusal() });
+    }
+    Ok(findings::report(plan, joining, felt, &scrapes))
+}
+
+fn parse(url: &str) -> Result<Address, BotsError> {
+    let wrong = |why| BotsError::Address { url: url.to_owned(), why };
+    let rest = url.strip_prefix("ws://").ok_or_else(|| wrong("it does not begin with ws://"))?;
+    let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));
+    if host.is_empty() {
+        return Err(wrong("it names no host"));
+    }
+    if path.contains(['?', '#']) {
+        return Err(wrong("the bots add the parameters themselves"));
+    }
+    let path = if path.is_empty() { "ws/bots" } else { path };
+    let host = if host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
+        host.to_owned()
+    } else {
+        format!("{host}:7777")
+    };
+    Ok(Address { host, path: format!("/{path}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_may_leave_out_what_is_usual() {
+        let address = |host: &str, path: &str| Address { host: host.into(), path: path.into() };
+        assert_eq!(parse("ws://a:1/ws/plaza").unwrap(), address("a:1", "/ws/plaza"));
+        assert_eq!(parse("ws://127.0.0.1:80").unwrap(), address("127.0.0.1:80", "/ws/bots"));
+        assert_eq!(parse("ws://localhost/").unwrap(), address("localhost:7777", "/ws/bots"));
+        for wrong in ["http://a/", "ws://", "ws:///ws/x", "ws://a/ws/x?encoding=json"] {
+            assert!(
+                parse(wrong).unwrap_err().to_string().contains("ws://127.0.0.1:7777/ws/plaza"),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_server_is_one_line_with_a_cure() {
+        let error = run(&Plan { url: "ws://127.0.0.1:1/ws/x".into(), ..Plan::default() }).unwrap_err();
+        assert!(error.to_string().contains("start one with `nowcast serve`"), "{error}");
+    }
+}
