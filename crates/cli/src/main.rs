@@ -1,7 +1,11 @@
 //! The `nowcast` program: one subcommand per room of the house, no logic of its own.
 
 #[cfg(feature = "lab")]
+mod bots;
+#[cfg(feature = "lab")]
 mod lab;
+#[cfg(feature = "lab")]
+mod show;
 
 use std::process::ExitCode;
 
@@ -17,6 +21,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    #[cfg(feature = "lab")]
+    Bots(bots::Args),
     /// Measure Nowcast, and what people use today beside it, on this machine
     #[cfg(feature = "lab")]
     Lab(lab::Args),
@@ -24,6 +30,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
+        #[cfg(feature = "lab")]
+        Command::Bots(args) => bots::run(&args),
         #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(args),
     };

@@ -1,0 +1,68 @@
+//! `nowcast bots`
+
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use nowcast_lab::bots::{self, Plan};
+use nowcast_server::plain::Encoding;
+
+use crate::show::Show;
+
+/// Let bots play in a room, and show what they felt and what the server says
+///
+/// The bots stroll, fetch, pile up and throw blocks, and chat, as stock WebSocket clients of the plain protocol. At the
+/// end: connect times, intervals between updates, bytes, and the server's ticks and memory from its /metrics.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many bots
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=2000))]
+    count: u16,
+
+    /// For how many seconds they play once all have joined
+    #[arg(long, default_value_t = 30)]
+    seconds: u64,
+
+    /// Snapshots a second that each of them asks for
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(5..=60))]
+    hz: u32,
+
+    /// The room: ws://HOST:PORT/ws/ROOM
+    #[arg(long, default_value = "ws://127.0.0.1:7777/ws/bots")]
+    url: String,
+
+    /// How movement is encoded
+    #[arg(long, value_enum, default_value_t = Movement::Custom16)]
+    encoding: Movement,
+
+    /// Draws what the bots do
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    #[command(flatten)]
+    show: Show,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Movement {
+    Json,
+    Msgpack,
+    Custom,
+    Custom16,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let plan = Plan {
+        count: usize::from(args.count),
+        seconds: args.seconds,
+        hz: args.hz,
+        url: args.url.clone(),
+        encoding: match args.encoding {
+            Movement::Json => Encoding::Json,
+            Movement::Msgpack => Encoding::MsgPack,
+            Movement::Custom => Encoding::Custom,
+            Movement::Custom16 => Encoding::Custom16,
+        },
+        seed: args.seed,
+    };
+    args.show.show(&bots::run(&plan)?, None)
+}

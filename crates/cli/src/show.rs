@@ -1,0 +1,36 @@
+//! How an instrument's report reaches people and scripts.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use nowcast_lab::report::Report;
+
+/// How to show what was measured
+#[derive(clap::Args)]
+pub(crate) struct Show {
+    /// Print the figures as JSON instead of a table
+    #[arg(long)]
+    json: bool,
+
+    /// Where to write the page with the charts; one file that needs no other
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+impl Show {
+    /// Prints the report, and writes the page with its charts: to the file that was asked for, or else to `usual`, if
+    /// the instrument has a usual place.
+    pub(crate) fn show(&self, report: &Report, usual: Option<&str>) -> anyhow::Result<ExitCode> {
+        let text = if self.json { report.to_json() + "\n" } else { report.to_terminal() };
+        // A reader that has seen enough (`| head`) is no error.
+        let _ = std::io::stdout().write_all(text.as_bytes());
+        if let Some(file) = self.html.as_deref().or(usual.map(Path::new)) {
+            std::fs::write(file, report.to_html())
+                .with_context(|| format!("the page could not be written to {}", file.display()))?;
+            eprintln!("charts: {}", file.display());
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
