@@ -4,11 +4,13 @@
 mod bots;
 #[cfg(feature = "lab")]
 mod lab;
+mod serve;
 #[cfg(feature = "lab")]
 mod show;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 /// A real-time engine for shared virtual worlds: newest state first, events never lost.
@@ -21,6 +23,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Serve(serve::Args),
     #[cfg(feature = "lab")]
     Bots(bots::Args),
     /// Measure Nowcast, and what people use today beside it, on this machine
@@ -29,7 +32,12 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return explain(&error),
+    };
+    let outcome = match cli.command {
+        Command::Serve(args) => serve::run(args),
         #[cfg(feature = "lab")]
         Command::Bots(args) => bots::run(&args),
         #[cfg(feature = "lab")]
@@ -39,4 +47,24 @@ fn main() -> ExitCode {
         eprintln!("error: {error:#}");
         ExitCode::FAILURE
     })
+}
+
+/// Prints help as it is, and a mistake on one line: what is wrong, what may be meant, where to read more.
+fn explain(error: &clap::Error) -> ExitCode {
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp
+            | ErrorKind::DisplayVersion
+            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    ) {
+        // A closed output is nothing to complain about when it was only help.
+        let _ = error.print();
+        return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+    }
+    let text = error.render().to_string();
+    let lines: Vec<&str> =
+        text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
+    let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    eprintln!("{} (see --help)", lines.join("; "));
+    ExitCode::from(2)
 }

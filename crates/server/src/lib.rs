@@ -1,3 +1,49 @@
-//! Hosts worlds.
+//! Hosts worlds over HTTP and WebSocket.
+//!
+//! **The server is authoritative.** What clients send are wishes: decoded, held against their bounds and rates, and
+//! only then put to the world. What they are sent is the world as it is at the moment their socket has room; nothing
+//! stale waits in a buffer.
+//!
+//! ```no_run
+//! use nowcast_server::{Config, Server};
+//!
+//! # async fn example() -> Result<(), nowcast_server::BindError> {
+//! let server = Server::bind(Config { port: 0, ..Config::default() }).await?;
+//! println!("listening on {:?}", server.addresses());
+//! let handle = server.handle();
+//! tokio::spawn(async move {
+//!     tokio::time::sleep(std::time::Duration::from_secs(60)).await;
+//!     println!("{}", handle.metrics());
+//!     handle.shutdown();
+//! });
+//! server.run(std::future::pending()).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Where things are
+//!
+//! A connection is accepted in `server`, answered in `http` and, for a WebSocket, upgraded in `join`. From then on it
+//! is a `client`: one task that reads and writes. The other side is a `room`: one thread that steps a world. The two
+//! meet in a `member`, which holds the client's waiting commands and, in its `outbox`, what the client is to be told.
+//! A `snapshot` is what a room looked like at one step; it is encoded once for all who know the same.
 
+mod client;
+mod closing;
+mod config;
+mod connection;
+mod http;
+mod join;
+mod member;
+mod metrics;
+mod outbox;
 pub mod plain;
+mod rate;
+mod room;
+mod rooms;
+mod server;
+mod snapshot;
+mod web;
+
+pub use config::{Config, Limits, Timeouts};
+pub use server::{BindError, Handle, Server};

@@ -5,8 +5,7 @@
 use std::path::PathBuf;
 
 use nowcast_server::plain::{
-    ClientMessage, DecodeError, Encoding, Entity, EntityKind, Frame, FrameRef, Input, Moved,
-    ServerMessage,
+    ClientMessage, DecodeError, Encoding, Entity, EntityKind, Frame, FrameRef, Input, Moved, ServerMessage,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -119,19 +118,8 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                 ],
             },
         ),
-        (
-            "despawn",
-            ServerMessage::Despawn {
-                ids: vec![301, 4_294_967_295],
-            },
-        ),
-        (
-            "move of nothing",
-            ServerMessage::Move {
-                tick: 8129,
-                entities: vec![],
-            },
-        ),
+        ("despawn", ServerMessage::Despawn { ids: vec![301, 4_294_967_295] }),
+        ("move of nothing", ServerMessage::Move { tick: 8129, entities: vec![] }),
         (
             "move of two",
             ServerMessage::Move {
@@ -150,35 +138,12 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                 text: "<b>héllo</b> \"w\\rld\" 日本 🚀".into(),
             },
         ),
-        (
-            "hold",
-            ServerMessage::Hold {
-                avatar: 301,
-                block: Some(7),
-            },
-        ),
-        (
-            "hold of nothing",
-            ServerMessage::Hold {
-                avatar: 301,
-                block: None,
-            },
-        ),
-        (
-            "rename",
-            ServerMessage::Rename {
-                id: 301,
-                name: "Ada L.".into(),
-            },
-        ),
+        ("hold", ServerMessage::Hold { avatar: 301, block: Some(7) }),
+        ("hold of nothing", ServerMessage::Hold { avatar: 301, block: None }),
+        ("rename", ServerMessage::Rename { id: 301, name: "Ada L.".into() }),
         ("pong", ServerMessage::Pong { time: 12345.6 }),
         ("rate", ServerMessage::Rate { hz: 20 }),
-        (
-            "notice",
-            ServerMessage::Notice {
-                text: "The server is restarting.".into(),
-            },
-        ),
+        ("notice", ServerMessage::Notice { text: "The server is restarting.".into() }),
     ]
 }
 
@@ -187,45 +152,17 @@ fn client_messages() -> Vec<(&'static str, ClientMessage)> {
         ("input at rest", ClientMessage::Input(Input::default())),
         (
             "input of everything",
-            ClientMessage::Input(Input {
-                forward: 1.0,
-                right: -0.5,
-                yaw: 1.57,
-                run: true,
-                jump: true,
-            }),
+            ClientMessage::Input(Input { forward: 1.0, right: -0.5, yaw: 1.57, run: true, jump: true }),
         ),
         (
             "input facing backward",
-            ClientMessage::Input(Input {
-                forward: -1.0,
-                right: 0.25,
-                yaw: -3.0,
-                run: false,
-                jump: true,
-            }),
+            ClientMessage::Input(Input { forward: -1.0, right: 0.25, yaw: -3.0, run: false, jump: true }),
         ),
         ("grab the nearest", ClientMessage::Grab { block: None }),
         ("grab a block", ClientMessage::Grab { block: Some(7) }),
-        (
-            "throw",
-            ClientMessage::Throw {
-                power: 1.0,
-                pitch: 0.3,
-            },
-        ),
-        (
-            "chat",
-            ClientMessage::Chat {
-                text: "hello, 世界".into(),
-            },
-        ),
-        (
-            "name",
-            ClientMessage::Name {
-                name: "Ada L.".into(),
-            },
-        ),
+        ("throw", ClientMessage::Throw { power: 1.0, pitch: 0.3 }),
+        ("chat", ClientMessage::Chat { text: "hello, 世界".into() }),
+        ("name", ClientMessage::Name { name: "Ada L.".into() }),
         ("rate", ClientMessage::Rate { hz: 20 }),
         ("ping", ClientMessage::Ping { time: 12345.6 }),
     ]
@@ -238,44 +175,16 @@ fn refused_messages() -> Vec<(&'static str, Encoding, Frame)> {
     vec![
         ("empty text", Json, text("")),
         ("not JSON", Json, text("hello")),
-        (
-            "JSON cut short",
-            Json,
-            text(r#"{"type":"chat","text":"hel"#),
-        ),
+        ("JSON cut short", Json, text(r#"{"type":"chat","text":"hel"#)),
         ("an array", Json, text(r#"["chat","hello"]"#)),
         ("no type", Json, text(r#"{"text":"hello"}"#)),
         ("a type of no message", Json, text(r#"{"type":"teleport"}"#)),
-        (
-            "a type of the other direction",
-            Json,
-            text(r#"{"type":"welcome"}"#),
-        ),
-        (
-            "a missing field",
-            Json,
-            text(r#"{"type":"input","forward":1,"right":0,"run":false,"jump":false}"#),
-        ),
-        (
-            "a field of the wrong type",
-            Json,
-            text(r#"{"type":"chat","text":7}"#),
-        ),
-        (
-            "a field twice",
-            Json,
-            text(r#"{"type":"chat","text":"a","text":"b"}"#),
-        ),
-        (
-            "a number beyond f64",
-            Json,
-            text(r#"{"type":"ping","time":1e999}"#),
-        ),
-        (
-            "an absurd number",
-            Json,
-            text(r#"{"type":"throw","power":1e300,"pitch":0}"#),
-        ),
+        ("a type of the other direction", Json, text(r#"{"type":"welcome"}"#)),
+        ("a missing field", Json, text(r#"{"type":"input","forward":1,"right":0,"run":false,"jump":false}"#)),
+        ("a field of the wrong type", Json, text(r#"{"type":"chat","text":7}"#)),
+        ("a field twice", Json, text(r#"{"type":"chat","text":"a","text":"b"}"#)),
+        ("a number beyond f64", Json, text(r#"{"type":"ping","time":1e999}"#)),
+        ("an absurd number", Json, text(r#"{"type":"throw","power":1e300,"pitch":0}"#)),
         (
             "walking too fast",
             Json,
@@ -284,69 +193,29 @@ fn refused_messages() -> Vec<(&'static str, Encoding, Frame)> {
         ("a rate too high", Json, text(r#"{"type":"rate","hz":61}"#)),
         ("a rate too low", Json, text(r#"{"type":"rate","hz":4}"#)),
         ("a binary frame with json", Json, packed("0200000000000000")),
-        (
-            "a text frame with msgpack",
-            MsgPack,
-            text(r#"{"type":"grab"}"#),
-        ),
+        ("a text frame with msgpack", MsgPack, text(r#"{"type":"grab"}"#)),
         ("no bytes", MsgPack, packed("")),
-        (
-            "MessagePack cut short",
-            MsgPack,
-            packed("82a474797065a463686174a474657874a568656c"),
-        ),
-        (
-            "a MessagePack array",
-            MsgPack,
-            packed("92a463686174a568656c6c6f"),
-        ),
-        (
-            "bytes after the map",
-            MsgPack,
-            packed("81a474797065a467726162c0"),
-        ),
-        (
-            "a map that promises four billion keys",
-            MsgPack,
-            packed("dfffffffffa474797065a467726162"),
-        ),
+        ("MessagePack cut short", MsgPack, packed("82a474797065a463686174a474657874a568656c")),
+        ("a MessagePack array", MsgPack, packed("92a463686174a568656c6c6f")),
+        ("bytes after the map", MsgPack, packed("81a474797065a467726162c0")),
+        ("a map that promises four billion keys", MsgPack, packed("dfffffffffa474797065a467726162")),
         ("nested a hundred deep", MsgPack, {
             let mut bytes = unhex("82a474797065a467726162a178");
             bytes.extend([0x91; 100]);
             bytes.push(0xc0);
             Frame::Binary(bytes)
         }),
-        (
-            "NaN",
-            MsgPack,
-            packed("82a474797065a470696e67a474696d65cb7ff8000000000000"),
-        ),
-        (
-            "infinity",
-            MsgPack,
-            packed("82a474797065a470696e67a474696d65cb7ff0000000000000"),
-        ),
+        ("NaN", MsgPack, packed("82a474797065a470696e67a474696d65cb7ff8000000000000")),
+        ("infinity", MsgPack, packed("82a474797065a470696e67a474696d65cb7ff0000000000000")),
         (
             "a power too high in MessagePack",
             MsgPack,
             packed("83a474797065a57468726f77a5706f77657202a5706974636800"),
         ),
         ("packed input cut short", Custom, packed("02007f000000")),
-        (
-            "packed input too long",
-            Custom16,
-            packed("02007f0000000000"),
-        ),
-        (
-            "packed input of another type",
-            Custom,
-            packed("03007f00000000"),
-        ),
-        (
-            "packed input with unknown buttons",
-            Custom16,
-            packed("02007f00000004"),
-        ),
+        ("packed input too long", Custom16, packed("02007f0000000000")),
+        ("packed input of another type", Custom, packed("03007f00000000")),
+        ("packed input with unknown buttons", Custom16, packed("02007f00000004")),
     ]
 }
 
@@ -373,11 +242,7 @@ where
                 matches!(encoding, Encoding::Custom | Encoding::Custom16),
                 "{name} in {encoding} is not exact"
             );
-            value = format!(
-                "{},\"decoded\":{}}}",
-                value.trim_end_matches('}'),
-                json(&decoded)
-            );
+            value = format!("{},\"decoded\":{}}}", value.trim_end_matches('}'), json(&decoded));
         }
         vector.push((encoding.name(), value));
     }
@@ -397,33 +262,22 @@ fn json<T: Serialize + ?Sized>(value: &T) -> String {
 
 /// Compares with the file that is there, or writes it when asked to.
 fn hold_against(file: &str, about: &str, vectors: Vec<Vector>) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../spec/vectors/plain")
-        .join(file);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/plain").join(file);
     let fresh = file_text(about, &vectors);
     if std::env::var_os("NOWCAST_WRITE_VECTORS").is_some() {
         std::fs::create_dir_all(path.parent().expect("the file is in a folder"))
             .expect("the folder can be made");
         std::fs::write(&path, &fresh).expect("the file can be written");
     }
-    let kept = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let [kept, fresh] = [kept, fresh]
-        .map(|text| -> Value { serde_json::from_str(&text).expect("the file is JSON") });
+    let kept = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let [kept, fresh] =
+        [kept, fresh].map(|text| -> Value { serde_json::from_str(&text).expect("the file is JSON") });
     let kept_vectors = kept["vectors"].as_array().expect("the file has vectors");
     let fresh_vectors = fresh["vectors"].as_array().expect("there are vectors");
     for (kept, fresh) in kept_vectors.iter().zip(fresh_vectors) {
-        assert_eq!(
-            kept, fresh,
-            "{file}: {} differs from the kept one",
-            fresh["name"]
-        );
+        assert_eq!(kept, fresh, "{file}: {} differs from the kept one", fresh["name"]);
     }
-    assert_eq!(
-        kept_vectors.len(),
-        fresh_vectors.len(),
-        "{file} has another number of vectors"
-    );
+    assert_eq!(kept_vectors.len(), fresh_vectors.len(), "{file} has another number of vectors");
 }
 
 /// One line for each key, so that a person can read the file and a change shows as a small difference.
@@ -431,18 +285,12 @@ fn file_text(about: &str, vectors: &[Vector]) -> String {
     let vectors: Vec<String> = vectors
         .iter()
         .map(|vector| {
-            let lines: Vec<String> = vector
-                .iter()
-                .map(|(key, value)| format!("      \"{key}\": {value}"))
-                .collect();
+            let lines: Vec<String> =
+                vector.iter().map(|(key, value)| format!("      \"{key}\": {value}")).collect();
             format!("    {{\n{}\n    }}", lines.join(",\n"))
         })
         .collect();
-    format!(
-        "{{\n  \"about\": {},\n  \"vectors\": [\n{}\n  ]\n}}\n",
-        json(about),
-        vectors.join(",\n")
-    )
+    format!("{{\n  \"about\": {},\n  \"vectors\": [\n{}\n  ]\n}}\n", json(about), vectors.join(",\n"))
 }
 
 fn hex(bytes: &[u8]) -> String {

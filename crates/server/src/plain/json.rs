@@ -17,9 +17,7 @@ pub(super) fn decode<T: Object>(text: &str) -> Result<T, DecodeError> {
         return Err(DecodeError::Syntax("an object is expected".into()));
     }
     let tag: Tag = serde_json::from_str(text).map_err(syntax)?;
-    T::read(&tag.name, &Text(text))
-        .map_err(syntax)?
-        .ok_or(DecodeError::UnknownType(tag.name))
+    T::read(&tag.name, &Text(text)).map_err(syntax)?.ok_or(DecodeError::UnknownType(tag.name))
 }
 
 struct Text<'t>(&'t str);

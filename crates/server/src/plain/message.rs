@@ -7,11 +7,7 @@ use super::{NETWORK_HZ, OutOfBounds};
 
 /// What a server says (section 3.1 of the specification).
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerMessage {
     /// The first message: who and where the client is.
     Welcome {
@@ -207,12 +203,9 @@ impl ClientMessage {
                 within("power", power, 0.0, 1.0)?;
                 within("pitch", pitch, -1.5, 1.5)
             }
-            Self::Rate { hz } => within(
-                "hz",
-                f64::from(hz),
-                f64::from(*NETWORK_HZ.start()),
-                f64::from(*NETWORK_HZ.end()),
-            ),
+            Self::Rate { hz } => {
+                within("hz", f64::from(hz), f64::from(*NETWORK_HZ.start()), f64::from(*NETWORK_HZ.end()))
+            }
             Self::Ping { time } => finite("time", time),
             Self::Grab { .. } | Self::Chat { .. } | Self::Name { .. } => Ok(()),
         }
@@ -221,24 +214,11 @@ impl ClientMessage {
 
 fn within(field: &'static str, value: f64, low: f64, high: f64) -> Result<(), OutOfBounds> {
     // A NaN is in no range, so it is refused here as well.
-    if (low..=high).contains(&value) {
-        Ok(())
-    } else {
-        Err(OutOfBounds::Range {
-            field,
-            value,
-            low,
-            high,
-        })
-    }
+    if (low..=high).contains(&value) { Ok(()) } else { Err(OutOfBounds::Range { field, value, low, high }) }
 }
 
 fn finite(field: &'static str, value: f64) -> Result<(), OutOfBounds> {
-    if value.is_finite() {
-        Ok(())
-    } else {
-        Err(OutOfBounds::NotFinite { field, value })
-    }
+    if value.is_finite() { Ok(()) } else { Err(OutOfBounds::NotFinite { field, value }) }
 }
 
 /// A message that comes as an object with a `type`. The type is read in a first pass and the fields in a second one,
@@ -289,22 +269,9 @@ impl Object for ServerMessage {
             "spawn" => read_variant!(fields, Self::Spawn { entities: Vec<Entity> }),
             "despawn" => read_variant!(fields, Self::Despawn { ids: Vec<u32> }),
             "move" => read_variant!(fields, Self::Move { tick: u64, entities: Vec<Moved> }),
-            "chat" => read_variant!(
-                fields,
-                Self::Chat {
-                    from: u32,
-                    name: String,
-                    text: String
-                }
-            ),
+            "chat" => read_variant!(fields, Self::Chat { from: u32, name: String, text: String }),
             "hold" => read_variant!(fields, Self::Hold { avatar: u32, block: Option<u32> }),
-            "rename" => read_variant!(
-                fields,
-                Self::Rename {
-                    id: u32,
-                    name: String
-                }
-            ),
+            "rename" => read_variant!(fields, Self::Rename { id: u32, name: String }),
             "pong" => read_variant!(fields, Self::Pong { time: f64 }),
             "rate" => read_variant!(fields, Self::Rate { hz: u32 }),
             "notice" => read_variant!(fields, Self::Notice { text: String }),
@@ -318,13 +285,7 @@ impl Object for ClientMessage {
         Ok(Some(match tag {
             "input" => Self::Input(fields.fields()?),
             "grab" => read_variant!(fields, Self::Grab { block: Option<u32> }),
-            "throw" => read_variant!(
-                fields,
-                Self::Throw {
-                    power: f64,
-                    pitch: f64
-                }
-            ),
+            "throw" => read_variant!(fields, Self::Throw { power: f64, pitch: f64 }),
             "chat" => read_variant!(fields, Self::Chat { text: String }),
             "name" => read_variant!(fields, Self::Name { name: String }),
             "rate" => read_variant!(fields, Self::Rate { hz: u32 }),

@@ -81,9 +81,7 @@ impl FromStr for Encoding {
         Self::ALL
             .into_iter()
             .find(|encoding| encoding.name() == name)
-            .ok_or_else(|| {
-                format!("encoding '{name}' is unknown, choose json, msgpack, custom or custom16")
-            })
+            .ok_or_else(|| format!("encoding '{name}' is unknown, choose json, msgpack, custom or custom16"))
     }
 }
 
@@ -214,12 +212,8 @@ impl ServerMessage {
                 json::decode(text)
             }
             (Encoding::MsgPack, FrameRef::Binary(bytes)) => msgpack::decode(bytes),
-            (Encoding::Custom, FrameRef::Binary(bytes)) => {
-                packed::decode_move::<packed::Wide>(bytes)
-            }
-            (Encoding::Custom16, FrameRef::Binary(bytes)) => {
-                packed::decode_move::<packed::Narrow>(bytes)
-            }
+            (Encoding::Custom, FrameRef::Binary(bytes)) => packed::decode_move::<packed::Wide>(bytes),
+            (Encoding::Custom16, FrameRef::Binary(bytes)) => packed::decode_move::<packed::Narrow>(bytes),
             (_, frame) => Err(wrong_frame(encoding, frame)),
         }
     }
@@ -256,9 +250,7 @@ impl ClientMessage {
 fn encode_object<T: serde::Serialize>(message: &T, encoding: Encoding) -> Frame {
     match encoding {
         Encoding::MsgPack => Frame::Binary(msgpack::encode(message)),
-        Encoding::Json | Encoding::Custom | Encoding::Custom16 => {
-            Frame::Text(json::encode(message))
-        }
+        Encoding::Json | Encoding::Custom | Encoding::Custom16 => Frame::Text(json::encode(message)),
     }
 }
 

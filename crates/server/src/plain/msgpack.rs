@@ -21,9 +21,7 @@ pub(super) fn decode<T: Object>(bytes: &[u8]) -> Result<T, DecodeError> {
         return Err(DecodeError::Syntax("a map is expected".into()));
     }
     let tag: Tag = read(bytes).map_err(syntax)?;
-    T::read(&tag.name, &Bytes(bytes))
-        .map_err(syntax)?
-        .ok_or(DecodeError::UnknownType(tag.name))
+    T::read(&tag.name, &Bytes(bytes)).map_err(syntax)?.ok_or(DecodeError::UnknownType(tag.name))
 }
 
 struct Bytes<'b>(&'b [u8]);
@@ -43,9 +41,7 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, rmp_serde::decode::Error
     let value = T::deserialize(&mut deserializer)?;
     let rest = deserializer.get_ref().len();
     if rest > 0 {
-        return Err(serde::de::Error::custom(format!(
-            "{rest} bytes follow the message"
-        )));
+        return Err(serde::de::Error::custom(format!("{rest} bytes follow the message")));
     }
     Ok(value)
 }

@@ -69,8 +69,8 @@ impl Record for Narrow {
 
     fn read(bytes: &[u8]) -> ([f64; 3], [f64; 3]) {
         let position = [0, 4, 8].map(|at| f64::from(f32::from_le_bytes(array(bytes, at))));
-        let euler = [12, 14, 16]
-            .map(|at| angle_from_bits(u32::from(u16::from_le_bytes(array(bytes, at))), 16));
+        let euler =
+            [12, 14, 16].map(|at| angle_from_bits(u32::from(u16::from_le_bytes(array(bytes, at))), 16));
         (position, euler)
     }
 }
@@ -83,11 +83,7 @@ pub(super) fn encode_move<R: Record>(tick: u64, entities: &[Moved]) -> Vec<u8> {
     for entity in entities {
         out.extend_from_slice(&entity.id.to_le_bytes());
         let position = [entity.position_x, entity.position_y, entity.position_z];
-        R::write(
-            &mut out,
-            position,
-            [entity.euler_x, entity.euler_y, entity.euler_z],
-        );
+        R::write(&mut out, position, [entity.euler_x, entity.euler_y, entity.euler_z]);
     }
     out
 }
@@ -105,32 +101,16 @@ pub(super) fn decode_move<R: Record>(bytes: &[u8]) -> Result<ServerMessage, Deco
     let records = bytes[MOVE_HEADER_BYTES..].chunks_exact(R::BYTES);
     if !records.remainder().is_empty() {
         let found = records.remainder().len();
-        return Err(DecodeError::PackedLength {
-            field: "last record",
-            found,
-            expected: R::BYTES,
-        });
+        return Err(DecodeError::PackedLength { field: "last record", found, expected: R::BYTES });
     }
     let entities = records
         .map(|record| {
             let id = u32::from_le_bytes(array(record, 0));
-            let ([position_x, position_y, position_z], [euler_x, euler_y, euler_z]) =
-                R::read(&record[4..]);
-            Moved {
-                id,
-                position_x,
-                position_y,
-                position_z,
-                euler_x,
-                euler_y,
-                euler_z,
-            }
+            let ([position_x, position_y, position_z], [euler_x, euler_y, euler_z]) = R::read(&record[4..]);
+            Moved { id, position_x, position_y, position_z, euler_x, euler_y, euler_z }
         })
         .collect();
-    Ok(ServerMessage::Move {
-        tick: u64::from(tick),
-        entities,
-    })
+    Ok(ServerMessage::Move { tick: u64::from(tick), entities })
 }
 
 pub(super) fn encode_input(input: &Input) -> [u8; INPUT_BYTES] {
@@ -146,18 +126,12 @@ pub(super) fn encode_input(input: &Input) -> [u8; INPUT_BYTES] {
 
 pub(super) fn decode_input(bytes: &[u8]) -> Result<Input, DecodeError> {
     if bytes.len() != INPUT_BYTES {
-        return Err(DecodeError::PackedLength {
-            field: "input",
-            found: bytes.len(),
-            expected: INPUT_BYTES,
-        });
+        return Err(DecodeError::PackedLength { field: "input", found: bytes.len(), expected: INPUT_BYTES });
     }
     expect_type(bytes, TYPE_INPUT)?;
     let buttons = bytes[6];
     if buttons & !(BUTTON_RUN | BUTTON_JUMP) != 0 {
-        return Err(DecodeError::PackedButtons(
-            buttons & !(BUTTON_RUN | BUTTON_JUMP),
-        ));
+        return Err(DecodeError::PackedButtons(buttons & !(BUTTON_RUN | BUTTON_JUMP)));
     }
     let axis = |byte: u8| f64::from((byte as i8).max(-127)) / 127.0;
     Ok(Input {
@@ -171,11 +145,7 @@ pub(super) fn decode_input(bytes: &[u8]) -> Result<Input, DecodeError> {
 
 fn expect_type(bytes: &[u8], expected: u16) -> Result<(), DecodeError> {
     let found = u16::from_le_bytes(array(bytes, 0));
-    if found == expected {
-        Ok(())
-    } else {
-        Err(DecodeError::PackedType { found, expected })
-    }
+    if found == expected { Ok(()) } else { Err(DecodeError::PackedType { found, expected }) }
 }
 
 /// Copies `N` bytes that the caller has checked to be there.

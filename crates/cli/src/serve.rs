@@ -1,0 +1,164 @@
+//! `nowcast serve`
+
+use std::io::IsTerminal;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use nowcast_server::{BindError, Config, Limits, Server};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing_subscriber::EnvFilter;
+
+/// Start a shared world that browsers and programs join
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// TCP port; 0 lets the system choose one
+    #[arg(long, default_value_t = 7777)]
+    port: u16,
+
+    /// Address or name to listen on; 0.0.0.0 is every address of this machine [default: loopback in both families]
+    #[arg(long)]
+    host: Option<String>,
+
+    /// Snapshots a second for clients that don't ask for another rate
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(5..=60))]
+    network_hz: u32,
+
+    /// Rooms at the same time
+    #[arg(long, default_value_t = Limits::default().rooms_max)]
+    rooms_max: usize,
+
+    /// Players in one room at the same time
+    #[arg(long, default_value_t = Limits::default().players_max)]
+    players_max: usize,
+
+    /// TCP connections from one address at the same time
+    #[arg(long, default_value_t = Limits::default().connections_per_address_max)]
+    connections_per_address_max: usize,
+
+    /// Web origin whose pages may join, such as https://example.org; may be repeated [default: every origin]
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    origins: Vec<String>,
+
+    /// Seed of the worlds
+    #[arg(long, default_value_t = Config::default().seed)]
+    seed: u64,
+
+    /// How logs are written to the standard error; RUST_LOG chooses which
+    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+
+    /// Open the world in a browser
+    #[arg(long)]
+    open: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    start_logging(args.log_format);
+    raise_open_files_limit();
+    let open = args.open;
+    let config = config(args)?;
+    tokio::runtime::Runtime::new().context("cannot start the runtime")?.block_on(async {
+        let server = Server::bind(config).await.map_err(with_flag)?;
+        let address = web_address(&server.addresses());
+        println!("Nowcast is at {address}");
+        println!("Open it in two browser tabs: both are in the same world. Any other path /r/NAME is a room of its own.");
+        println!("Programs join at {}/ws/plaza, see spec/PLAIN.md. Ctrl-C ends it.", address.replacen("http", "ws", 1));
+        if open && let Err(error) = open::that_detached(&address) {
+            eprintln!("cannot open a browser ({error}): open {address} yourself");
+        }
+        server.run(asked_to_stop()).await;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn config(args: Args) -> anyhow::Result<Config> {
+    let defaults = Config::default();
+    let hosts = match args.host {
+        None => defaults.hosts,
+        Some(host) => resolve(&host)?,
+    };
+    let limits = Limits {
+        rooms_max: args.rooms_max,
+        players_max: args.players_max,
+        connections_per_address_max: args.connections_per_address_max,
+        ..defaults.limits
+    };
+    let (port, network_hz, seed, origins) = (args.port, args.network_hz, args.seed, args.origins);
+    Ok(Config { hosts, port, network_hz, seed, origins, limits, ..defaults })
+}
+
+/// The addresses of a host; `localhost` may be one of each family.
+fn resolve(host: &str) -> anyhow::Result<Vec<IpAddr>> {
+    if let Ok(address) = host.trim_matches(['[', ']']).parse() {
+        return Ok(vec![address]);
+    }
+    let Ok(addresses) = (host, 0).to_socket_addrs() else {
+        bail!("--host {host} is neither an address nor a name that this machine knows: try --host 127.0.0.1");
+    };
+    let mut addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
+    addresses.dedup();
+    Ok(addresses)
+}
+
+/// Adds the flag that follows the library's advice.
+fn with_flag(error: BindError) -> anyhow::Error {
+    let flag = match &error {
+        BindError::PortTaken { free, .. } => format!(", such as --port {free}"),
+        BindError::PortForbidden { .. } => ", such as --port 7777".into(),
+        BindError::NoSuchAddress { .. } => ", such as --host 127.0.0.1, or on all with --host 0.0.0.0".into(),
+        BindError::Config(_) | BindError::Io { .. } => String::new(),
+    };
+    anyhow::anyhow!("{error}{flag}")
+}
+
+/// An address that a browser on this machine can open. `localhost` counts as secure there, whatever the port.
+fn web_address(addresses: &[SocketAddr]) -> String {
+    let Some(first) = addresses.first() else { return String::new() };
+    if first.ip().is_loopback() || first.ip().is_unspecified() {
+        format!("http://localhost:{}", first.port())
+    } else {
+        format!("http://{first}")
+    }
+}
+
+fn start_logging(format: LogFormat) {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => logs.with_target(false).with_ansi(std::io::stderr().is_terminal()).init(),
+        LogFormat::Json => logs.json().flatten_event(true).init(),
+    }
+}
+
+/// A connection is an open file, and many systems allow a process 1,024 of them unless it asks for more.
+fn raise_open_files_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // When it is refused, the server has fewer places and says so where it matters.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+}
+
+/// Completes at Ctrl-C or, on Unix, a termination signal.
+async fn asked_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = terminated.recv() => return,
+                _ = tokio::signal::ctrl_c() => return,
+            }
+        }
+    }
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Without signals there is no way to ask; the process is ended from outside.
+        std::future::pending::<()>().await;
+    }
+}

@@ -1,0 +1,211 @@
+//! One client, from the end of the handshake to the end of the connection.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt, StreamExt};
+use nowcast_world::{Action, EntityId, Input};
+use tokio::time::timeout;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Bytes, Message};
+use tracing::{debug, info};
+
+use crate::closing::Closing;
+use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
+use crate::connection::Connection;
+use crate::member::{Command, Member};
+use crate::metrics::{Metrics, RECEIVED, SENT};
+use crate::outbox::Outgoing;
+use crate::plain::{ClientMessage, FrameRef, ServerMessage};
+use crate::rate::{MessageKind, Rates, Verdict};
+use crate::rooms::Seat;
+use crate::snapshot::{Snapshot, into_message};
+
+/// A client that is joined to a room.
+pub(crate) struct Client {
+    pub(crate) seat: Seat,
+    pub(crate) member: Arc<Member>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) timeouts: Timeouts,
+}
+
+type Socket = WebSocketStream<Connection>;
+
+impl Client {
+    /// Lives until the connection ends. `received` are the bytes that came with the handshake's last packet.
+    pub(crate) async fn run(self, connection: Connection, received: Vec<u8>) {
+        let address = connection.address();
+        let config = WebSocketConfig::default()
+            .max_message_size(Some(MESSAGE_BYTES_MAX))
+            .max_frame_size(Some(MESSAGE_BYTES_MAX))
+            .read_buffer_size(MESSAGE_BYTES_MAX)
+            .write_buffer_size(WRITE_BATCH_BYTES);
+        let socket =
+            WebSocketStream::from_partially_read(connection, received, Role::Server, Some(config)).await;
+        let (mut sink, mut stream) = socket.split();
+        self.seat.enter(Arc::clone(&self.member));
+        debug!(room = self.seat.room(), %address, encoding = %self.member.encoding, "client joined");
+
+        let closing = tokio::select! {
+            closing = self.listen(&mut stream) => closing,
+            closing = self.tell(&mut sink) => closing,
+        };
+        self.member.leave();
+        self.metrics.close_client(closing.code(), closing.label());
+        info!(room = self.seat.room(), %address, code = closing.code(), reason = closing.reason(), "client left");
+
+        let socket = sink.reunite(stream).expect("both are halves of one socket");
+        close(socket, &closing, self.timeouts.closing).await;
+    }
+
+    /// Takes in what the client says, until it may not stay.
+    async fn listen(&self, stream: &mut SplitStream<Socket>) -> Closing {
+        let mut rates = Rates::new(Instant::now());
+        loop {
+            let message = match timeout(self.timeouts.idle, stream.next()).await {
+                Err(_) => return Closing::Idle,
+                Ok(None) => return Closing::Bye,
+                Ok(Some(Err(error))) => return error.into(),
+                Ok(Some(Ok(message))) => message,
+            };
+            let handled = match &message {
+                Message::Text(text) => self.handle(FrameRef::Text(text.as_str()), &mut rates),
+                Message::Binary(bytes) => self.handle(FrameRef::Binary(bytes), &mut rates),
+                Message::Ping(_) | Message::Pong(_) => self.admit(MessageKind::Ping, &mut rates).map(|_| ()),
+                Message::Close(_) => Err(Closing::Bye),
+                Message::Frame(_) => unreachable!("reading never returns a raw frame"),
+            };
+            if let Err(closing) = handled {
+                return closing;
+            }
+        }
+    }
+
+    /// Handles one message: decoded, within its bounds, within its rate, and only then done.
+    fn handle(&self, frame: FrameRef<'_>, rates: &mut Rates) -> Result<(), Closing> {
+        self.metrics.messages.get_or_create(&RECEIVED).inc();
+        let message = ClientMessage::decode(self.member.encoding, frame).map_err(Closing::Malformed)?;
+        message.check().map_err(Closing::OutOfBounds)?;
+        let passed = self.admit(MessageKind::of(&message), rates)?;
+        // An input is state: only the newest counts, and a lost last one would leave the avatar running forever.
+        if passed || matches!(message, ClientMessage::Input(_)) {
+            self.obey(message);
+        }
+        Ok(())
+    }
+
+    /// Whether a message is within its rate. A dropped one is counted.
+    fn admit(&self, kind: MessageKind, rates: &mut Rates) -> Result<bool, Closing> {
+        match rates.judge(kind, Instant::now()) {
+            Verdict::Pass => Ok(true),
+            Verdict::Drop if kind == MessageKind::Input => Ok(false),
+            Verdict::Drop => {
+                self.metrics.drop_message("rate");
+                Ok(false)
+            }
+            Verdict::Close => Err(Closing::TooMany(kind.name())),
+        }
+    }
+
+    fn obey(&self, message: ClientMessage) {
+        let command = match message {
+            ClientMessage::Input(input) => Command::Input(Input {
+                forward: input.forward as f32,
+                right: input.right as f32,
+                // Reduced while it still has all its digits.
+                yaw: input.yaw.rem_euclid(std::f64::consts::TAU) as f32,
+                run: input.run,
+                jump: input.jump,
+            }),
+            ClientMessage::Grab { block } => Command::Act(Action::Grab { block: block.map(EntityId) }),
+            ClientMessage::Throw { power, pitch } => {
+                Command::Act(Action::Throw { power: power as f32, pitch: pitch as f32 })
+            }
+            ClientMessage::Chat { text } => Command::Act(Action::Chat { text }),
+            ClientMessage::Name { name } => Command::Act(Action::Rename { name }),
+            ClientMessage::Rate { hz } => {
+                self.member.set_network_hz(hz);
+                return self.answer(&ServerMessage::Rate { hz });
+            }
+            ClientMessage::Ping { time } => return self.answer(&ServerMessage::Pong { time }),
+        };
+        if !self.member.command(command) {
+            self.metrics.drop_message("backlog");
+        }
+    }
+
+    fn answer(&self, message: &ServerMessage) {
+        self.member.outbox.push_event(into_message(message.encode(self.member.encoding)));
+    }
+
+    /// Sends what the outbox has. What to say is decided at the moment the socket has room, so that a slow client gets
+    /// the newest state and no backlog.
+    async fn tell(&self, sink: &mut SplitSink<Socket, Message>) -> Closing {
+        let mut known: Option<Arc<Snapshot>> = None;
+        let mut pinged = Instant::now();
+        loop {
+            let mut next = timeout(self.timeouts.ping, self.member.outbox.next()).await.ok();
+            let mut batch_bytes = 0;
+            while let Some(outgoing) = next {
+                let messages = match outgoing {
+                    Outgoing::Close(closing) => return closing,
+                    outgoing => self.phrase(outgoing, &mut known),
+                };
+                for message in messages {
+                    batch_bytes += message.len();
+                    self.metrics.messages.get_or_create(&SENT).inc();
+                    if let Err(error) = sink.feed(message).await {
+                        return error.into();
+                    }
+                }
+                next = if batch_bytes < WRITE_BATCH_BYTES { self.member.outbox.take() } else { None };
+            }
+            if pinged.elapsed() >= self.timeouts.ping {
+                pinged = Instant::now();
+                if let Err(error) = sink.feed(Message::Ping(Bytes::new())).await {
+                    return error.into();
+                }
+            }
+            match timeout(self.timeouts.stalled, sink.flush()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => return error.into(),
+                Err(_) => return Closing::TooSlow,
+            }
+        }
+    }
+
+    /// Puts into messages what the client is to be told, given the snapshot it knows.
+    fn phrase(&self, outgoing: Outgoing, known: &mut Option<Arc<Snapshot>>) -> Vec<Message> {
+        match outgoing {
+            Outgoing::Close(_) => Vec::new(),
+            Outgoing::Event(message) => vec![message],
+            Outgoing::Greeting(greeting) => {
+                *known = Some(greeting.baseline);
+                greeting.messages
+            }
+            Outgoing::Snapshot(snapshot) => {
+                let baseline = known.as_ref().expect("a room greets before it tells of movement");
+                let message = snapshot.since(baseline, self.member.encoding, &self.metrics);
+                *known = Some(snapshot);
+                vec![message]
+            }
+        }
+    }
+}
+
+/// Tells the client why, and waits for it to have read that.
+async fn close(mut socket: Socket, closing: &Closing, patience: Duration) {
+    let told = match closing.frame() {
+        Some(frame) => timeout(patience, socket.close(Some(frame))).await.is_ok_and(|result| result.is_ok()),
+        // The library has answered the client's close frame, or there is nobody to tell.
+        None => timeout(patience, socket.flush()).await.is_ok(),
+    };
+    let connection = socket.into_inner();
+    if told {
+        connection.linger(patience).await;
+    } else {
+        connection.abort();
+    }
+}

@@ -1,0 +1,144 @@
+//! Why a client's connection ends (section 5 of the plain protocol).
+
+use tokio_tungstenite::tungstenite::error::{CapacityError, ProtocolError};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::{Error, Utf8Bytes};
+
+use crate::plain::{DecodeError, OutOfBounds};
+
+/// A close frame's payload is at most 125 bytes, two of them the code (RFC 6455, section 5.5).
+const REASON_BYTES_MAX: usize = 123;
+
+/// Why a client's connection ends.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Closing {
+    /// The client closed.
+    Bye,
+    /// The connection broke off without a close frame.
+    Vanished,
+    /// The server ends.
+    ShuttingDown,
+    /// The client broke the WebSocket protocol.
+    Protocol(String),
+    /// The client sent a text frame that is none.
+    NotUtf8,
+    /// The client sent too much at once.
+    TooLarge,
+    /// The client sent what is not a message.
+    Malformed(DecodeError),
+    /// The client sent a message with a field out of bounds.
+    OutOfBounds(OutOfBounds),
+    /// The client sent too many messages of the named kind.
+    TooMany(&'static str),
+    /// The client didn't read.
+    TooSlow,
+    /// The client was silent.
+    Idle,
+    /// The room ended before the client was in it.
+    RoomGone,
+}
+
+impl Closing {
+    /// The code of the close frame.
+    pub(crate) fn code(&self) -> u16 {
+        match self {
+            Self::Bye => 1000,
+            Self::ShuttingDown | Self::RoomGone => 1001,
+            Self::Protocol(_) => 1002,
+            // Reserved by the RFC for an end without a close frame; it is only counted, never sent.
+            Self::Vanished => 1006,
+            Self::NotUtf8 => 1007,
+            Self::TooLarge => 1009,
+            Self::Malformed(_) => 4000,
+            Self::OutOfBounds(_) => 4001,
+            Self::TooMany(_) => 4008,
+            Self::TooSlow => 4009,
+            Self::Idle => 4010,
+        }
+    }
+
+    /// The label in `/metrics`.
+    pub(crate) fn label(&self) -> &'static str {
+        match self {
+            Self::Bye => "bye",
+            Self::Vanished => "vanished",
+            Self::ShuttingDown => "shutdown",
+            Self::Protocol(_) => "protocol",
+            Self::NotUtf8 => "utf8",
+            Self::TooLarge => "too_large",
+            Self::Malformed(_) => "malformed",
+            Self::OutOfBounds(_) => "out_of_bounds",
+            Self::TooMany(_) => "rate",
+            Self::TooSlow => "too_slow",
+            Self::Idle => "idle",
+            Self::RoomGone => "room_gone",
+        }
+    }
+
+    /// The reason that the client reads.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Bye => "bye".into(),
+            Self::Vanished => "vanished".into(),
+            Self::ShuttingDown => "server is shutting down".into(),
+            Self::Protocol(what) => shorten(format!("protocol error: {what}")),
+            Self::NotUtf8 => "text is not UTF-8".into(),
+            Self::TooLarge => "message too large".into(),
+            Self::Malformed(error) => shorten(format!("malformed: {error}")),
+            Self::OutOfBounds(error) => shorten(format!("out of bounds: {error}")),
+            Self::TooMany(kind) => format!("too many messages: {kind}"),
+            Self::TooSlow => "too slow".into(),
+            Self::Idle => "idle".into(),
+            Self::RoomGone => "the room has just closed, join again".into(),
+        }
+    }
+
+    /// The close frame, unless there is nobody to read it.
+    pub(crate) fn frame(&self) -> Option<CloseFrame> {
+        match self {
+            Self::Bye | Self::Vanished => None,
+            _ => Some(CloseFrame { code: self.code().into(), reason: Utf8Bytes::from(self.reason()) }),
+        }
+    }
+}
+
+impl From<Error> for Closing {
+    /// What an error of the WebSocket library says about the client.
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Capacity(CapacityError::MessageTooLong { .. }) => Self::TooLarge,
+            Error::Utf8(_) => Self::NotUtf8,
+            Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => Self::Vanished,
+            Error::Protocol(error) => Self::Protocol(error.to_string()),
+            Error::ConnectionClosed | Error::AlreadyClosed => Self::Bye,
+            _ => Self::Vanished,
+        }
+    }
+}
+
+/// Cuts a reason to what a close frame holds, at a character boundary.
+fn shorten(mut reason: String) -> String {
+    if reason.len() > REASON_BYTES_MAX {
+        let mut end = REASON_BYTES_MAX - "…".len();
+        while !reason.is_char_boundary(end) {
+            end -= 1;
+        }
+        reason.truncate(end);
+        reason.push('…');
+    }
+    reason
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_reason_is_cut_between_two_characters() {
+        for pad in 0..4 {
+            let closing = Closing::Malformed(DecodeError::UnknownType("x".repeat(pad) + &"é日🚀".repeat(40)));
+            let reason = closing.reason();
+            assert!(reason.len() <= REASON_BYTES_MAX && reason.ends_with('…'), "{reason}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What can be chosen about a server, and its limits.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use crate::plain::NETWORK_HZ;
+
+/// What a [`Server`](crate::Server) listens on and allows.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The addresses to listen on. The default is loopback in both families, because `localhost` may mean either; an
+    /// address family that this machine doesn't have is skipped as long as another one works.
+    pub hosts: Vec<IpAddr>,
+    /// The TCP port; 0 lets the system choose one.
+    pub port: u16,
+    /// Snapshots a second for clients that don't ask for another rate, 5 to 60.
+    pub network_hz: u32,
+    /// The seed of every world.
+    pub seed: u64,
+    /// The web origins whose pages may join (`https://example.org`). Empty allows every origin and every program,
+    /// which is right as long as joining grants nothing that a stranger could not have by himself.
+    pub origins: Vec<String>,
+    /// How many of everything.
+    pub limits: Limits,
+    /// How long for everything.
+    pub timeouts: Timeouts,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            hosts: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
+            port: 7777,
+            network_hz: 10,
+            seed: 1,
+            origins: Vec::new(),
+            limits: Limits::default(),
+            timeouts: Timeouts::default(),
+        }
+    }
+}
+
+/// How many of everything a server allows.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Rooms at the same time. Each has a thread of its own.
+    pub rooms_max: usize,
+    /// Players in one room at the same time.
+    pub players_max: usize,
+    /// TCP connections at the same time, joined or not.
+    pub connections_max: usize,
+    /// TCP connections from one address at the same time.
+    pub connections_per_address_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { rooms_max: 16, players_max: 256, connections_max: 8_192, connections_per_address_max: 512 }
+    }
+}
+
+/// How long a server waits.
+#[derive(Clone, Debug)]
+pub struct Timeouts {
+    /// From a connection, or the end of the last request on it, to the end of the next request's head.
+    pub handshake: Duration,
+    /// For a plain HTTP connection in sum; a slow download may take this long.
+    pub http: Duration,
+    /// Without a message or a pong from a client.
+    pub idle: Duration,
+    /// Between two pings to a client.
+    pub ping: Duration,
+    /// Without room in a client's socket.
+    pub stalled: Duration,
+    /// For a client to take its close frame and answer it.
+    pub closing: Duration,
+    /// From a room's last player to the end of the room.
+    pub room_empty: Duration,
+    /// For everything to end after a shutdown.
+    pub shutdown: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self {
+            handshake: Duration::from_secs(5),
+            http: Duration::from_secs(120),
+            idle: Duration::from_secs(60),
+            ping: Duration::from_secs(20),
+            stalled: Duration::from_secs(30),
+            closing: Duration::from_secs(2),
+            room_empty: Duration::from_secs(60),
+            shutdown: Duration::from_millis(2_500),
+        }
+    }
+}
+
+/// The largest message a client may send, in bytes.
+pub(crate) const MESSAGE_BYTES_MAX: usize = 4_096;
+
+/// Events a client may leave unread, in bytes.
+pub(crate) const EVENTS_BYTES_MAX: usize = 256 * 1024;
+
+/// Commands a client may have waiting for the next step.
+pub(crate) const COMMANDS_MAX: usize = 64;
+
+/// Bytes that are handed to the socket at once. What is not yet handed over can still be replaced by newer state.
+pub(crate) const WRITE_BATCH_BYTES: usize = 16 * 1024;
+
+/// Bytes that wait in the kernel unsent before the socket counts as full.
+pub(crate) const UNSENT_BYTES_MAX: u32 = 16 * 1024;
+
+/// The kernel's send buffer for a client; it holds what is in flight, so it bounds the rate on a long link.
+pub(crate) const SEND_BUFFER_BYTES: usize = 128 * 1024;
+
+/// The longest name of a room, in bytes.
+pub(crate) const ROOM_NAME_BYTES_MAX: usize = 32;
+
+const _: () = assert!(WRITE_BATCH_BYTES < EVENTS_BYTES_MAX);
+const _: () = assert!(UNSENT_BYTES_MAX as usize <= SEND_BUFFER_BYTES);
+
+impl Config {
+    /// Checks what the types don't; the message names the cause and the cure.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if !NETWORK_HZ.contains(&self.network_hz) {
+            return Err(format!(
+                "the network rate of {} Hz is not within {} to {}",
+                self.network_hz,
+                NETWORK_HZ.start(),
+                NETWORK_HZ.end()
+            ));
+        }
+        if self.hosts.is_empty() {
+            return Err("there is no address to listen on".into());
+        }
+        let Limits { rooms_max, players_max, connections_max, connections_per_address_max } = self.limits;
+        for (name, value) in [
+            ("rooms", rooms_max),
+            ("players", players_max),
+            ("connections", connections_max),
+            ("connections of one address", connections_per_address_max),
+        ] {
+            if value == 0 {
+                return Err(format!("a limit of 0 {name} would let nobody in"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+//! One TCP connection: its options, its byte counters, its place under the limits, and its end.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use prometheus_client::metrics::counter::Counter;
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::config::{Limits, SEND_BUFFER_BYTES, UNSENT_BYTES_MAX};
+use crate::metrics::{Metrics, RECEIVED, SENT};
+
+/// Bytes that are read and thrown away after a close frame, before the connection is reset.
+const LINGER_BYTES_MAX: usize = 1024 * 1024;
+
+/// One TCP connection.
+pub(crate) struct Connection {
+    stream: TcpStream,
+    address: SocketAddr,
+    received: Counter,
+    sent: Counter,
+    _place: Place,
+}
+
+impl Connection {
+    /// Takes over an accepted socket.
+    pub(crate) fn new(
+        stream: TcpStream,
+        address: SocketAddr,
+        place: Place,
+        metrics: &Metrics,
+    ) -> io::Result<Self> {
+        // A snapshot leaves at once, and the kernel takes no more than it can soon send: what waits here is newer.
+        stream.set_nodelay(true)?;
+        let socket = SockRef::from(&stream);
+        socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
+        #[cfg(target_os = "linux")]
+        socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+        let received = metrics.bytes.get_or_create(&RECEIVED).clone();
+        let sent = metrics.bytes.get_or_create(&SENT).clone();
+        Ok(Self { stream, address, received, sent, _place: place })
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Ends the connection so that the peer can read all that was sent: closing a socket with unread bytes in it
+    /// would reset it, and the reset can overtake the close frame.
+    pub(crate) async fn linger(mut self, patience: Duration) {
+        let drained = timeout(patience, async {
+            self.stream.shutdown().await?;
+            let mut unread = [0; 4_096];
+            let mut total = 0;
+            while total < LINGER_BYTES_MAX {
+                let length = self.stream.read(&mut unread).await?;
+                if length == 0 {
+                    return Ok(());
+                }
+                total += length;
+            }
+            Err(io::Error::other("the client keeps sending"))
+        });
+        if !matches!(drained.await, Ok(Ok(()))) {
+            self.abort();
+        }
+    }
+
+    /// Ends the connection at once, and frees what the kernel holds for a peer that doesn't read.
+    pub(crate) fn abort(self) {
+        // Without this the kernel would keep unsent bytes for minutes. When it fails the connection is already dead.
+        let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
+        self.received.inc_by((buf.filled().len() - before) as u64);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
+        self.sent.inc_by(written as u64);
+        Poll::Ready(Ok(written))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
+        self.sent.inc_by(written as u64);
+        Poll::Ready(Ok(written))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+/// The connections that are open, by address, under their limits.
+pub(crate) struct Places {
+    metrics: Arc<Metrics>,
+    connections_max: usize,
+    connections_per_address_max: usize,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    total: usize,
+    by_address: HashMap<IpAddr, usize>,
+}
+
+/// One connection's place; dropping it frees it.
+pub(crate) struct Place {
+    places: Arc<Places>,
+    address: IpAddr,
+}
+
+impl Places {
+    pub(crate) fn new(limits: &Limits, metrics: Arc<Metrics>) -> Self {
+        Self {
+            metrics,
+            connections_max: limits.connections_max,
+            connections_per_address_max: limits.connections_per_address_max,
+            taken: Mutex::default(),
+        }
+    }
+
+    /// Takes a place for a connection from this address, or counts why there is none.
+    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+        let address = network_of(address);
+        let mut taken = self.lock();
+        if taken.total >= self.connections_max {
+            self.metrics.refuse("connections_max");
+            return None;
+        }
+        let of_address = taken.by_address.entry(address).or_default();
+        if *of_address >= self.connections_per_address_max {
+            self.metrics.refuse("connections_per_address_max");
+            return None;
+        }
+        *of_address += 1;
+        taken.total += 1;
+        self.metrics.connections.set(taken.total as i64);
+        Some(Place { places: Arc::clone(self), address })
+    }
+
+    /// Whether no connection is open.
+    pub(crate) fn are_free(&self) -> bool {
+        self.lock().total == 0
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().expect("nobody panics while holding it")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.places.lock();
+        taken.total -= 1;
+        self.places.metrics.connections.set(taken.total as i64);
+        if let Some(of_address) = taken.by_address.get_mut(&self.address) {
+            *of_address -= 1;
+            if *of_address == 0 {
+                taken.by_address.remove(&self.address);
+            }
+        }
+    }
+}
+
+/// Who counts as one address: an IPv4 address, or the /64 of an IPv6 address, which is what one customer gets.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The door for plain clients: `GET /ws/ROOM?encoding=…&name=…&hz=…`, upgraded to a WebSocket (RFC 6455, section 4.2).
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Request, State};
+use axum::http::header::{
+    CONNECTION, ORIGIN, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+use serde::Deserialize;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
+use tracing::debug;
+
+use crate::client::Client;
+use crate::connection::Connection;
+use crate::http::Shared;
+use crate::member::Member;
+use crate::plain::{Encoding, NETWORK_HZ};
+use crate::rooms::{RoomRefusal, Seat};
+
+/// The longest `name` parameter in bytes; the world shortens it to 24 characters.
+const NAME_BYTES_MAX: usize = 512;
+
+/// Why a client is not let in.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum JoinError {
+    #[error("this address speaks WebSocket: connect with a WebSocket client (version 13)")]
+    NotWebSocket,
+    #[error("pages of the origin '{0}' may not join")]
+    Origin(String),
+    #[error("bad parameter: {0}")]
+    Parameter(String),
+    #[error(transparent)]
+    Room(#[from] RoomRefusal),
+}
+
+impl JoinError {
+    fn status(&self) -> StatusCode {
+        match self {
+            Self::NotWebSocket => StatusCode::UPGRADE_REQUIRED,
+            Self::Origin(_) => StatusCode::FORBIDDEN,
+            Self::Parameter(_) | Self::Room(RoomRefusal::BadName(_)) => StatusCode::BAD_REQUEST,
+            Self::Room(_) => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// The label in `/metrics`.
+    fn label(&self) -> &'static str {
+        match self {
+            Self::NotWebSocket => "not_websocket",
+            Self::Origin(_) => "origin",
+            Self::Parameter(_) | Self::Room(RoomRefusal::BadName(_)) => "parameter",
+            Self::Room(RoomRefusal::Full { .. }) => "room_full",
+            Self::Room(RoomRefusal::TooManyRooms { .. }) => "rooms_max",
+            Self::Room(RoomRefusal::ShuttingDown) => "shutdown",
+            Self::Room(RoomRefusal::NoThread(_)) => "no_thread",
+        }
+    }
+}
+
+impl IntoResponse for JoinError {
+    fn into_response(self) -> Response {
+        let mut response = (self.status(), format!("{self}\n")).into_response();
+        if matches!(self, Self::NotWebSocket) {
+            response.headers_mut().insert(UPGRADE, "websocket".parse().expect("it is a header value"));
+        }
+        response
+    }
+}
+
+/// What the address asks for.
+#[derive(Debug, Deserialize)]
+struct Parameters {
+    #[serde(default)]
+    encoding: Option<String>,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    hz: Option<String>,
+}
+
+/// Answers `GET /ws/{room}`.
+pub(crate) async fn join(
+    State(shared): State<Arc<Shared>>,
+    Path(room): Path<String>,
+    request: Request,
+) -> Result<Response, JoinError> {
+    upgrade(&shared, &room, request).inspect_err(|error| {
+        shared.metrics.refuse(error.label());
+        debug!(room, %error, "join refused");
+    })
+}
+
+fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Response, JoinError> {
+    let accept = accept_key(request.method(), request.headers())?;
+    check_origin(&shared.config.origins, request.headers())?;
+    let member = read_parameters(request.uri().query().unwrap_or_default(), shared.config.network_hz)?;
+    let on_upgrade = request.extensions_mut().remove::<OnUpgrade>().ok_or(JoinError::NotWebSocket)?;
+    let seat = shared.rooms.reserve(room)?;
+
+    let shared = Arc::clone(shared);
+    tokio::spawn(async move {
+        match timeout(shared.config.timeouts.handshake, on_upgrade).await {
+            Ok(Ok(upgraded)) => live(upgraded, seat, member, &shared).await,
+            Ok(Err(error)) => debug!(%error, "the client went away during the handshake"),
+            Err(_) => debug!("the handshake took too long"),
+        }
+    });
+    let headers = [
+        (CONNECTION, "upgrade".to_owned()),
+        (UPGRADE, "websocket".to_owned()),
+        (SEC_WEBSOCKET_ACCEPT, accept),
+    ];
+    Ok((StatusCode::SWITCHING_PROTOCOLS, headers).into_response())
+}
+
+/// Runs the client on the bare connection, without the HTTP machinery around it.
+async fn live(upgraded: Upgraded, seat: Seat, member: Member, shared: &Shared) {
+    let parts = upgraded.downcast::<TokioIo<Connection>>().expect("every connection is served as this type");
+    let client = Client {
+        seat,
+        member: Arc::new(member),
+        metrics: Arc::clone(&shared.metrics),
+        timeouts: shared.config.timeouts.clone(),
+    };
+    client.run(parts.io.into_inner(), parts.read_buf.to_vec()).await;
+}
+
+/// Checks the request's head and answers its key.
+fn accept_key(method: &Method, headers: &HeaderMap) -> Result<String, JoinError> {
+    let has = |name: HeaderName, token: &str| {
+        let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+        values.flat_map(|value| value.split(',')).any(|value| value.trim().eq_ignore_ascii_case(token))
+    };
+    let key = headers.get(SEC_WEBSOCKET_KEY).ok_or(JoinError::NotWebSocket)?;
+    let asks = method == Method::GET
+        && has(CONNECTION, "upgrade")
+        && has(UPGRADE, "websocket")
+        && has(SEC_WEBSOCKET_VERSION, "13");
+    if asks { Ok(derive_accept_key(key.as_bytes())) } else { Err(JoinError::NotWebSocket) }
+}
+
+/// Programs send no origin and pages cannot hide theirs, so this keeps foreign pages out and nothing else.
+fn check_origin(allowed: &[String], headers: &HeaderMap) -> Result<(), JoinError> {
+    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
+    let origin = String::from_utf8_lossy(origin.as_bytes());
+    if allowed.is_empty() || allowed.iter().any(|allowed| allowed.trim_end_matches('/') == origin) {
+        return Ok(());
+    }
+    Err(JoinError::Origin(origin.chars().take(100).collect()))
+}
+
+fn read_parameters(query: &str, network_hz: u32) -> Result<Member, JoinError> {
+    let parameters: Parameters =
+        serde_urlencoded::from_str(query).map_err(|error| JoinError::Parameter(error.to_string()))?;
+    let encoding = match &parameters.encoding {
+        None => Encoding::default(),
+        Some(name) => name.parse().map_err(JoinError::Parameter)?,
+    };
+    let hz = match &parameters.hz {
+        None => network_hz,
+        Some(text) => match text.parse() {
+            Ok(hz) if NETWORK_HZ.contains(&hz) => hz,
+            _ => {
+                let (low, high) = NETWORK_HZ.into_inner();
+                return Err(JoinError::Parameter(format!(
+                    "hz is '{text}', not a number from {low} to {high}"
+                )));
+            }
+        },
+    };
+    if parameters.name.len() > NAME_BYTES_MAX {
+        return Err(JoinError::Parameter(format!("name is longer than {NAME_BYTES_MAX} bytes")));
+    }
+    Ok(Member::new(parameters.name, encoding, hz))
+}

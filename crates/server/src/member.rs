@@ -1,0 +1,113 @@
+//! One client as its room sees it.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use nowcast_world::{Action, Input};
+
+use crate::config::COMMANDS_MAX;
+use crate::outbox::Outbox;
+use crate::plain::Encoding;
+
+/// One client as its room sees it: the client's task writes commands and reads the outbox, the room's thread does the
+/// opposite. Nothing else is shared between the two.
+pub(crate) struct Member {
+    /// The name that was asked for; the world decides what becomes of it.
+    pub(crate) name: String,
+    pub(crate) encoding: Encoding,
+    pub(crate) outbox: Outbox,
+    network_hz: AtomicU32,
+    commands: Mutex<VecDeque<Command>>,
+    left: AtomicBool,
+}
+
+/// What a client wants of the world.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Command {
+    /// State: only the newest between two actions counts.
+    Input(Input),
+    /// An event.
+    Act(Action),
+}
+
+impl Member {
+    pub(crate) fn new(name: String, encoding: Encoding, network_hz: u32) -> Self {
+        Self {
+            name,
+            encoding,
+            outbox: Outbox::default(),
+            network_hz: AtomicU32::new(network_hz),
+            commands: Mutex::default(),
+            left: AtomicBool::new(false),
+        }
+    }
+
+    /// Queues a command for the next step. Returns whether there was room.
+    pub(crate) fn command(&self, command: Command) -> bool {
+        let mut commands = self.commands.lock().expect("nobody panics while holding it");
+        if let (Command::Input(_), Some(newest @ Command::Input(_))) = (&command, commands.back_mut()) {
+            *newest = command;
+            return true;
+        }
+        let room = commands.len() < COMMANDS_MAX;
+        if room {
+            commands.push_back(command);
+        }
+        room
+    }
+
+    /// Takes the commands that wait, in order.
+    pub(crate) fn take_commands(&self) -> VecDeque<Command> {
+        std::mem::take(&mut *self.commands.lock().expect("nobody panics while holding it"))
+    }
+
+    pub(crate) fn set_network_hz(&self, hz: u32) {
+        self.network_hz.store(hz, Ordering::Relaxed);
+    }
+
+    pub(crate) fn network_hz(&self) -> u32 {
+        self.network_hz.load(Ordering::Relaxed)
+    }
+
+    /// Says that the client is gone; its avatar leaves with the next step.
+    pub(crate) fn leave(&self) {
+        self.left.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn has_left(&self) -> bool {
+        self.left.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facing(yaw: f32) -> Command {
+        Command::Input(Input { yaw, ..Input::default() })
+    }
+
+    #[test]
+    fn inputs_replace_each_other_up_to_the_next_action() {
+        let member = Member::new("Ada".into(), Encoding::Json, 10);
+        for yaw in [0.1, 0.2, 0.3] {
+            assert!(member.command(facing(yaw)));
+        }
+        assert!(member.command(Command::Act(Action::grab())));
+        for yaw in [0.4, 0.5] {
+            assert!(member.command(facing(yaw)));
+        }
+        assert_eq!(member.take_commands(), [facing(0.3), Command::Act(Action::grab()), facing(0.5)]);
+        assert!(member.take_commands().is_empty());
+    }
+
+    #[test]
+    fn commands_beyond_the_limit_are_refused() {
+        let member = Member::new("Ada".into(), Encoding::Json, 10);
+        for _ in 0..COMMANDS_MAX {
+            assert!(member.command(Command::Act(Action::grab())));
+        }
+        assert!(!member.command(Command::Act(Action::grab())));
+    }
+}

@@ -1,0 +1,191 @@
+//! What `/metrics` shows. The names are part of the interface; `docs/SERVER.md` lists them.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+/// The content type of [`Metrics::render`].
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Bounds of the tick histogram in seconds: fine around what a tick takes, with 16 ms, the length of a step, exact.
+const TICK_BOUNDS: [f64; 20] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.001_5, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.012, 0.014,
+    0.016, 0.02, 0.025, 0.035, 0.05, 0.1,
+];
+
+/// Bounds of the encode histogram in seconds.
+const ENCODE_BOUNDS: [f64; 12] =
+    [0.000_005, 0.000_01, 0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05];
+
+/// Every counter of a server.
+pub(crate) struct Metrics {
+    pub(crate) tick_seconds: Histogram,
+    pub(crate) steps_skipped: Counter,
+    pub(crate) encode_seconds: Histogram,
+    pub(crate) clients: Gauge,
+    pub(crate) rooms: Gauge,
+    pub(crate) connections: Gauge,
+    pub(crate) bodies_awake: Gauge,
+    pub(crate) bytes: Family<Direction, Counter>,
+    pub(crate) messages: Family<Direction, Counter>,
+    pub(crate) snapshots_superseded: Counter,
+    dropped: Family<Reason, Counter>,
+    closed: Family<Close, Counter>,
+    refused: Family<Reason, Counter>,
+    resident_bytes: Gauge,
+    open_files: Gauge,
+    cpu_seconds: Gauge<f64, AtomicU64>,
+    registry: Registry,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(crate) struct Direction {
+    direction: &'static str,
+}
+
+/// From clients to the server.
+pub(crate) const RECEIVED: Direction = Direction { direction: "in" };
+
+/// From the server to clients.
+pub(crate) const SENT: Direction = Direction { direction: "out" };
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Reason {
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Close {
+    code: u16,
+    reason: &'static str,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let mut registry = Registry::default();
+        let process = registry.sub_registry_with_prefix("process");
+        let resident_bytes = gauge(process, "resident_memory_bytes", "Memory that this process has in RAM");
+        let open_files = gauge(process, "open_fds", "Files and sockets that this process has open");
+        let cpu_seconds = Gauge::default();
+        process.register("cpu_seconds", "Processor time that this process has used", cpu_seconds.clone());
+
+        let own = registry.sub_registry_with_prefix("nowcast");
+        let tick_seconds = Histogram::new(TICK_BOUNDS);
+        own.register("tick_seconds", "Time that one tick of one room takes", tick_seconds.clone());
+        let encode_seconds = Histogram::new(ENCODE_BOUNDS);
+        own.register(
+            "snapshot_encode_seconds",
+            "Time to encode one snapshot for one group of clients",
+            encode_seconds.clone(),
+        );
+        Self {
+            tick_seconds,
+            encode_seconds,
+            steps_skipped: counter(own, "steps_skipped", "Steps left out because a room could not keep up"),
+            clients: gauge(own, "clients", "Clients in a room"),
+            rooms: gauge(own, "rooms", "Rooms that are open"),
+            connections: gauge(own, "connections", "TCP connections, joined or not"),
+            bodies_awake: gauge(own, "bodies_awake", "Bodies that physics moves, over all rooms"),
+            bytes: family(own, "bytes", "Bytes on TCP connections"),
+            messages: family(own, "messages", "Messages of the plain protocol"),
+            snapshots_superseded: counter(
+                own,
+                "snapshots_superseded",
+                "Snapshots that were replaced by a newer one before the client's socket had room",
+            ),
+            dropped: family(own, "messages_dropped", "Messages from clients that were dropped"),
+            closed: family(own, "client_closed", "Clients that left or were closed"),
+            refused: family(own, "connections_refused", "Connections and joins that were refused"),
+            resident_bytes,
+            open_files,
+            cpu_seconds,
+            // Last, because `own` borrows it until here.
+            registry,
+        }
+    }
+
+    /// Counts a message from a client that has no effect.
+    pub(crate) fn drop_message(&self, reason: &'static str) {
+        self.dropped.get_or_create(&Reason { reason }).inc();
+    }
+
+    /// Counts the end of a client.
+    pub(crate) fn close_client(&self, code: u16, reason: &'static str) {
+        self.closed.get_or_create(&Close { code, reason }).inc();
+    }
+
+    /// Counts somebody who was not let in.
+    pub(crate) fn refuse(&self, reason: &'static str) {
+        self.refused.get_or_create(&Reason { reason }).inc();
+    }
+
+    /// Counts the time that encoding took.
+    pub(crate) fn observe_encode(&self, took: Duration) {
+        self.encode_seconds.observe(took.as_secs_f64());
+    }
+
+    /// The page of `/metrics`.
+    pub(crate) fn render(&self) -> String {
+        self.measure_process();
+        let mut page = String::with_capacity(8 * 1024);
+        text::encode(&mut page, &self.registry).expect("writing to memory does not fail");
+        page
+    }
+
+    /// Reads the process's own figures where the system has them (Linux); elsewhere they stay 0.
+    fn measure_process(&self) {
+        if let Some(resident) = resident_bytes() {
+            self.resident_bytes.set(resident);
+        }
+        if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
+            self.open_files.set(files.count() as i64);
+        }
+        if let Some(seconds) = cpu_seconds() {
+            self.cpu_seconds.set(seconds);
+        }
+    }
+}
+
+/// The second figure of `/proc/self/statm` counts pages of 4 KiB on every machine that Nowcast supports.
+fn resident_bytes() -> Option<i64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: i64 = text.split_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * 4_096)
+}
+
+/// User and system time are the 14th and 15th figure of `/proc/self/stat`, in ticks of 10 ms.
+fn cpu_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The program's name may hold spaces; it ends with the last parenthesis.
+    let mut figures = text.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let user: f64 = figures.next()?.parse().ok()?;
+    let system: f64 = figures.next()?.parse().ok()?;
+    Some((user + system) / 100.0)
+}
+
+fn counter(registry: &mut Registry, name: &str, help: &str) -> Counter {
+    let counter = Counter::default();
+    registry.register(name, help, counter.clone());
+    counter
+}
+
+fn gauge(registry: &mut Registry, name: &str, help: &str) -> Gauge {
+    let gauge = Gauge::default();
+    registry.register(name, help, gauge.clone());
+    gauge
+}
+
+fn family<L>(registry: &mut Registry, name: &str, help: &str) -> Family<L, Counter>
+where
+    L: EncodeLabelSet + Clone + Eq + std::hash::Hash + std::fmt::Debug + Send + Sync + 'static,
+{
+    let family = Family::default();
+    registry.register(name, help, family.clone());
+    family
+}

@@ -1,0 +1,147 @@
+//! What waits to be sent to one client: events in a bounded queue, and the newest snapshot only.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use tokio::sync::Notify;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::closing::Closing;
+use crate::config::EVENTS_BYTES_MAX;
+use crate::snapshot::Snapshot;
+
+/// What waits to be sent to one client.
+///
+/// Events are sent once each, in order. A snapshot is state: a newer one takes its place until the moment it is
+/// sent. Between the two there is one rule, the barrier: an event that was put before a snapshot is sent before it, so
+/// that no `move` names an entity that the client hasn't heard of.
+#[derive(Default)]
+pub(crate) struct Outbox {
+    waiting: Mutex<Waiting>,
+    changed: Notify,
+}
+
+#[derive(Default)]
+struct Waiting {
+    greeting: Option<Box<Greeting>>,
+    events: VecDeque<Message>,
+    event_bytes: usize,
+    snapshot: Option<Arc<Snapshot>>,
+    /// How many of `events` go before `snapshot`.
+    events_before: usize,
+    closing: Option<Closing>,
+}
+
+/// What a client is told first, and the snapshot that it knows then.
+pub(crate) struct Greeting {
+    /// The events that describe the world.
+    pub(crate) messages: Vec<Message>,
+    /// The state that they describe.
+    pub(crate) baseline: Arc<Snapshot>,
+}
+
+/// The next thing to send.
+pub(crate) enum Outgoing {
+    /// The beginning.
+    Greeting(Box<Greeting>),
+    /// An event, encoded.
+    Event(Message),
+    /// The newest state; what to say of it depends on what the client knows.
+    Snapshot(Arc<Snapshot>),
+    /// Nothing any more.
+    Close(Closing),
+}
+
+impl Outbox {
+    /// Queues an event. A client that leaves too many unread is closed.
+    pub(crate) fn push_event(&self, message: Message) {
+        let bytes = message.len();
+        let mut waiting = self.lock();
+        if waiting.event_bytes + bytes > EVENTS_BYTES_MAX {
+            waiting.close(Closing::TooSlow);
+        } else {
+            waiting.push(message);
+        }
+        drop(waiting);
+        self.changed.notify_one();
+    }
+
+    /// Puts what a client is told first. The size of the world is not the client's fault, so it doesn't count.
+    pub(crate) fn greet(&self, greeting: Greeting) {
+        self.lock().greeting = Some(Box::new(greeting));
+        self.changed.notify_one();
+    }
+
+    /// Puts a snapshot in place of the one that waits. Returns whether there was one.
+    pub(crate) fn put_snapshot(&self, snapshot: Arc<Snapshot>) -> bool {
+        let mut waiting = self.lock();
+        waiting.events_before = waiting.events.len();
+        let superseded = waiting.snapshot.replace(snapshot).is_some();
+        drop(waiting);
+        self.changed.notify_one();
+        superseded
+    }
+
+    /// Whether a snapshot waits.
+    pub(crate) fn has_snapshot(&self) -> bool {
+        self.lock().snapshot.is_some()
+    }
+
+    /// Ends the outbox: the next thing to send is this.
+    pub(crate) fn close(&self, closing: Closing) {
+        self.lock().close(closing);
+        self.changed.notify_one();
+    }
+
+    /// Waits for the next thing to send. There is one reader.
+    pub(crate) async fn next(&self) -> Outgoing {
+        loop {
+            if let Some(outgoing) = self.take() {
+                return outgoing;
+            }
+            self.changed.notified().await;
+        }
+    }
+
+    /// The next thing to send, if there is one now.
+    pub(crate) fn take(&self) -> Option<Outgoing> {
+        let mut waiting = self.lock();
+        if let Some(closing) = &waiting.closing {
+            return Some(Outgoing::Close(closing.clone()));
+        }
+        if let Some(greeting) = waiting.greeting.take() {
+            return Some(Outgoing::Greeting(greeting));
+        }
+        if waiting.events_before == 0
+            && let Some(snapshot) = waiting.snapshot.take()
+        {
+            return Some(Outgoing::Snapshot(snapshot));
+        }
+        let event = waiting.events.pop_front()?;
+        waiting.event_bytes -= event.len();
+        waiting.events_before = waiting.events_before.saturating_sub(1);
+        Some(Outgoing::Event(event))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().expect("nobody panics while holding it")
+    }
+}
+
+impl Waiting {
+    fn push(&mut self, message: Message) {
+        if self.closing.is_none() {
+            self.event_bytes += message.len();
+            self.events.push_back(message);
+        }
+    }
+
+    /// The first reason stays.
+    fn close(&mut self, closing: Closing) {
+        self.closing.get_or_insert(closing);
+        self.events = VecDeque::new();
+        self.event_bytes = 0;
+        self.snapshot = None;
+        self.greeting = None;
+    }
+}

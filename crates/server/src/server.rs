@@ -1,0 +1,290 @@
+//! Listening, accepting, ending.
+
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use socket2::{Domain, Socket, Type};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tracing::{debug, info, warn};
+
+use crate::config::Config;
+use crate::connection::{Connection, Places};
+use crate::http::{Shared, router};
+use crate::metrics::Metrics;
+use crate::rooms::Rooms;
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 1_024;
+
+/// The head of a request has to fit, with its address and all headers.
+const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// Why a server cannot listen. Each message is one line that names the cause and the cure.
+#[derive(Debug, thiserror::Error)]
+pub enum BindError {
+    /// The configuration contradicts itself.
+    #[error("{0}")]
+    Config(String),
+    /// Another program listens there.
+    #[error("port {port} on {host} is taken by another program: stop that one, or listen on another port")]
+    PortTaken {
+        /// The port that is taken.
+        port: u16,
+        /// The address on which it is taken.
+        host: IpAddr,
+        /// A port that was free just now.
+        free: u16,
+    },
+    /// The port needs rights that this process doesn't have.
+    #[error("port {port} may not be used by this user: listen on one of 1024 or above")]
+    PortForbidden {
+        /// The port.
+        port: u16,
+    },
+    /// The address is not one of this machine's.
+    #[error("{host} is not an address of this machine: listen on one that is")]
+    NoSuchAddress {
+        /// The address.
+        host: IpAddr,
+    },
+    /// The system refuses for another reason.
+    #[error("cannot listen on {address}: {error}")]
+    Io {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+/// A server that listens. See the [crate's page](crate) for an example.
+pub struct Server {
+    listeners: Vec<TcpListener>,
+    shared: Arc<Shared>,
+    places: Arc<Places>,
+    stop: watch::Sender<bool>,
+}
+
+/// Looks at a server and ends it, from anywhere.
+#[derive(Clone)]
+pub struct Handle {
+    addresses: Vec<SocketAddr>,
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+}
+
+impl Server {
+    /// Listens on every address of the configuration. Nobody is answered before [`Server::run`].
+    pub async fn bind(config: Config) -> Result<Self, BindError> {
+        config.check().map_err(BindError::Config)?;
+        let listeners = listen(&config)?;
+        let config = Arc::new(config);
+        let metrics = Arc::new(Metrics::new());
+        let rooms = Arc::new(Rooms::new(Arc::clone(&config), Arc::clone(&metrics)));
+        let places = Arc::new(Places::new(&config.limits, Arc::clone(&metrics)));
+        let shared = Arc::new(Shared { config, metrics, rooms });
+        Ok(Self { listeners, shared, places, stop: watch::Sender::new(false) })
+    }
+
+    /// Where the server listens; with port 0 this tells the port that the system chose.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.listeners.iter().filter_map(|listener| listener.local_addr().ok()).collect()
+    }
+
+    /// A handle that stays valid while the server runs.
+    pub fn handle(&self) -> Handle {
+        Handle { addresses: self.addresses(), shared: Arc::clone(&self.shared), stop: self.stop.clone() }
+    }
+
+    /// Serves until `shutdown` completes or [`Handle::shutdown`] is called. Then every client is told (1001), and the
+    /// future completes when all have gone, or after [`Timeouts::shutdown`](crate::Timeouts::shutdown).
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let mut stop = self.stop.subscribe();
+        let mut accepting = JoinSet::new();
+        for listener in self.listeners {
+            let acceptor = Acceptor {
+                shared: Arc::clone(&self.shared),
+                places: Arc::clone(&self.places),
+                router: TowerToHyperService::new(router(Arc::clone(&self.shared))),
+                stop: self.stop.subscribe(),
+            };
+            accepting.spawn(acceptor.accept_from(listener));
+        }
+        tokio::select! {
+            () = shutdown => {}
+            () = stopped(&mut stop) => {}
+        }
+        info!("shutting down");
+        accepting.shutdown().await;
+        self.shared.rooms.stop();
+        self.stop.send_replace(true);
+        let ended = async {
+            while !self.shared.rooms.is_empty() || !self.places.are_free() {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        if timeout(self.shared.config.timeouts.shutdown, ended).await.is_err() {
+            warn!("some clients did not take their leave in time");
+        }
+    }
+}
+
+impl Handle {
+    /// Where the server listens.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Ends the server; see [`Server::run`].
+    pub fn shutdown(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// The page that `/metrics` shows.
+    pub fn metrics(&self) -> String {
+        self.shared.metrics.render()
+    }
+}
+
+/// Takes in the connections of one listener.
+struct Acceptor {
+    shared: Arc<Shared>,
+    places: Arc<Places>,
+    router: TowerToHyperService<axum::Router>,
+    stop: watch::Receiver<bool>,
+}
+
+impl Acceptor {
+    async fn accept_from(self, listener: TcpListener) {
+        loop {
+            match listener.accept().await {
+                Ok((stream, address)) => self.admit(stream, address),
+                Err(error) => {
+                    // Out of files, or the peer was gone before it was accepted. Neither ends the server.
+                    self.shared.metrics.refuse("accept");
+                    warn!(%error, "cannot accept a connection");
+                    sleep(Duration::from_millis(20)).await;
+                }
+            }
+        }
+    }
+
+    /// Serves a connection, if it is within the limits.
+    fn admit(&self, stream: TcpStream, address: SocketAddr) {
+        let Some(place) = self.places.take(address.ip()) else { return };
+        let connection = match Connection::new(stream, address, place, &self.shared.metrics) {
+            Ok(connection) => connection,
+            Err(error) => return debug!(%address, %error, "the connection broke before it was served"),
+        };
+        tokio::spawn(serve(connection, self.router.clone(), Arc::clone(&self.shared), self.stop.clone()));
+    }
+}
+
+/// Answers the requests of one connection, until it is upgraded or ends.
+async fn serve(
+    connection: Connection,
+    router: TowerToHyperService<axum::Router>,
+    shared: Arc<Shared>,
+    mut stop: watch::Receiver<bool>,
+) {
+    let timeouts = &shared.config.timeouts;
+    let service = service_fn(move |request: hyper::Request<Incoming>| router.call(request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(timeouts.handshake)
+        .max_buf_size(REQUEST_HEAD_BYTES_MAX)
+        .serve_connection(TokioIo::new(connection), service)
+        .with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    let served = tokio::select! {
+        served = connection.as_mut() => served,
+        () = sleep(timeouts.http) => {
+            shared.metrics.refuse("http_timeout");
+            return;
+        }
+        () = stopped(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    match served {
+        Err(error) if error.is_timeout() => shared.metrics.refuse("handshake_timeout"),
+        Err(error) if error.is_parse() => shared.metrics.refuse("not_http"),
+        Err(error) => debug!(%error, "connection ended"),
+        Ok(()) => {}
+    }
+}
+
+/// Completes when the server is asked to stop, or has already gone.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// Listens on every host. One that this machine doesn't have is skipped as long as another one works, because a
+/// loopback in both families is the default and not every machine has both.
+fn listen(config: &Config) -> Result<Vec<TcpListener>, BindError> {
+    let mut listeners: Vec<TcpListener> = Vec::new();
+    let mut missing = None;
+    let mut port = config.port;
+    for &host in &config.hosts {
+        let address = SocketAddr::new(host, port);
+        match listen_on(address) {
+            Ok(listener) => {
+                // The second family follows the port that the system chose for the first.
+                port = listener.local_addr().map_err(|error| BindError::Io { address, error })?.port();
+                listeners.push(listener);
+            }
+            Err(error) => match explain(address, error) {
+                absent @ BindError::NoSuchAddress { .. } => missing = Some(absent),
+                error => return Err(error),
+            },
+        }
+    }
+    match missing {
+        Some(error) if listeners.is_empty() => Err(error),
+        _ => Ok(listeners),
+    }
+}
+
+fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
+    if address.is_ipv6() {
+        // An unspecified address may take both families, a particular one takes its own.
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+fn explain(address: SocketAddr, error: io::Error) -> BindError {
+    let (host, port) = (address.ip(), address.port());
+    match error.kind() {
+        io::ErrorKind::AddrInUse => BindError::PortTaken { port, host, free: free_port(host) },
+        io::ErrorKind::PermissionDenied => BindError::PortForbidden { port },
+        io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported => BindError::NoSuchAddress { host },
+        // Linux says so when the kernel has no such address family at all.
+        _ if error.raw_os_error() == Some(97) => BindError::NoSuchAddress { host },
+        _ => BindError::Io { address, error },
+    }
+}
+
+/// A port that is free now, to be proposed.
+fn free_port(host: IpAddr) -> u16 {
+    let free = std::net::TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
+    free.map_or(0, |address| address.port())
+}

@@ -1,0 +1,156 @@
+//! What a room looked like at one step, and its encodings, each made once and shared by all who need the same.
+
+use std::f64::consts::{PI, TAU};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
+
+use nowcast_world::{Pose, World};
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::metrics::Metrics;
+use crate::plain::{Encoding, Frame, Moved, ServerMessage, angle_from_bits, angle_to_bits};
+
+/// Positions are rounded to this part of a metre, so that resting bodies compare equal.
+const STEPS_PER_METRE: f64 = 10_000.0;
+
+/// Angles are rounded to 2π/65536.
+const ANGLE_BITS: u32 = 16;
+
+/// The poses of everything that can move, at one step.
+///
+/// A client that was sent the difference between two snapshots knows the second one entirely. So what a client knows
+/// is named by one tick, clients that know the same get the same bytes, and a client that missed any number of
+/// snapshots is sent one difference, not the ones it missed.
+pub(crate) struct Snapshot {
+    tick: u64,
+    /// Ordered by id.
+    poses: Vec<RoundedPose>,
+    moves: Mutex<Moves>,
+}
+
+/// The moves made so far, by what their readers knew before.
+#[derive(Default)]
+struct Moves {
+    made: Vec<(Key, Arc<OnceLock<Message>>)>,
+    /// Whether a newer snapshot is out. Who still sends this one is late and alone, so nothing is kept any more.
+    superseded: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Key {
+    encoding: Encoding,
+    baseline_tick: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RoundedPose {
+    id: u32,
+    position: [i32; 3],
+    euler: [u16; 3],
+}
+
+impl Snapshot {
+    /// Takes down the poses of a world.
+    pub(crate) fn new(world: &World) -> Self {
+        let poses = world.poses().map(|(id, pose)| RoundedPose::new(id.0, &pose)).collect();
+        Self { tick: world.tick(), poses, moves: Mutex::default() }
+    }
+
+    /// The `move` for a client that knows `baseline`.
+    pub(crate) fn since(&self, baseline: &Self, encoding: Encoding, metrics: &Metrics) -> Message {
+        let key = Key { encoding, baseline_tick: baseline.tick };
+        // The slot is found under the lock and filled outside of it: others with the same key wait for the one who
+        // encodes, others with another key don't.
+        let slot = self.slot(key);
+        slot.get_or_init(|| {
+            let started = Instant::now();
+            let message =
+                ServerMessage::Move { tick: self.tick, entities: self.moved_since(baseline, encoding) };
+            let message = into_message(message.encode(encoding));
+            metrics.observe_encode(started.elapsed());
+            message
+        })
+        .clone()
+    }
+
+    /// Forgets the encodings, because a newer snapshot is out.
+    pub(crate) fn supersede(&self) {
+        let mut moves = self.moves.lock().expect("nobody panics while holding it");
+        moves.superseded = true;
+        moves.made = Vec::new();
+    }
+
+    fn slot(&self, key: Key) -> Arc<OnceLock<Message>> {
+        let mut moves = self.moves.lock().expect("nobody panics while holding it");
+        if let Some((_, slot)) = moves.made.iter().find(|(made, _)| *made == key) {
+            return Arc::clone(slot);
+        }
+        let slot = Arc::default();
+        if !moves.superseded {
+            moves.made.push((key, Arc::clone(&slot)));
+        }
+        slot
+    }
+
+    /// The entities that are not where `baseline` has them. Both are ordered by id, so one pass over both is enough.
+    fn moved_since(&self, baseline: &Self, encoding: Encoding) -> Vec<Moved> {
+        let mut known = baseline.poses.iter().peekable();
+        let mut moved = Vec::new();
+        for pose in &self.poses {
+            while known.next_if(|known| known.id < pose.id).is_some() {}
+            if known.peek() != Some(&pose) {
+                moved.push(pose.to_moved(encoding));
+            }
+        }
+        moved
+    }
+}
+
+impl RoundedPose {
+    fn new(id: u32, pose: &Pose) -> Self {
+        let position = pose.position.map(|metres| (f64::from(metres) * STEPS_PER_METRE).round() as i32);
+        let euler = pose.euler_xyz().map(|angle| angle_to_bits(f64::from(angle), ANGLE_BITS) as u16);
+        Self { id, position, euler }
+    }
+
+    fn to_moved(self, encoding: Encoding) -> Moved {
+        let [position_x, position_y, position_z] = self.position();
+        let [euler_x, euler_y, euler_z] = match encoding {
+            Encoding::Json | Encoding::MsgPack => self.euler().map(shorten_angle),
+            Encoding::Custom | Encoding::Custom16 => self.euler(),
+        };
+        Moved { id: self.id, position_x, position_y, position_z, euler_x, euler_y, euler_z }
+    }
+
+    fn position(self) -> [f64; 3] {
+        self.position.map(|steps| f64::from(steps) / STEPS_PER_METRE)
+    }
+
+    /// Angles from −π to π.
+    fn euler(self) -> [f64; 3] {
+        self.euler.map(|bits| {
+            let angle = angle_from_bits(u32::from(bits), ANGLE_BITS);
+            if angle > PI { angle - TAU } else { angle }
+        })
+    }
+}
+
+/// Rounds to 0.0001 rad, so that the angle is short in JSON.
+fn shorten_angle(angle: f64) -> f64 {
+    // Adding 0 turns a negative zero into a positive one.
+    (angle * 10_000.0).round() / 10_000.0 + 0.0
+}
+
+/// A pose as `spawn` has it: position and Euler angles, rounded like every other.
+pub(crate) fn rounded(pose: &Pose) -> ([f64; 3], [f64; 3]) {
+    let pose = RoundedPose::new(0, pose);
+    (pose.position(), pose.euler().map(shorten_angle))
+}
+
+/// A frame in the form that the WebSocket library sends and that is cheap to clone.
+pub(crate) fn into_message(frame: Frame) -> Message {
+    match frame {
+        Frame::Text(text) => Message::Text(text.into()),
+        Frame::Binary(bytes) => Message::Binary(bytes.into()),
+    }
+}
