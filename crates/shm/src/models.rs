@@ -1,1 +1,190 @@
-//! Models of the protocol under loom.
+//! Models of the protocol under loom, which runs every interleaving, and every value a weak memory may return.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p nowcast-shm --release --lib models`
+//!
+//! Each model is complete for its operations: no bound is set on how often the threads switch. What bounds them is their
+//! length, so each is as short as shows the step that its comment names.
+//!
+//! Loom does not let a load take place after a later store of the same thread, so the one ordering that these models cannot
+//! miss is the release of `head` after the block was read; it rests on the language's rules, and real processes exercise
+//! it in `tests/death.rs` and the conformance suite.
+
+use crate::gate::{self, Waiting};
+use crate::lane::{LaneReader, LaneWriter};
+use crate::layout::{LaneLayout, READER_GATE, WRITER_GATE};
+use crate::sync::AtomicU64;
+use loom::sync::Arc;
+use loom::thread;
+use nowcast_queue::{Bounds, Key, Put, Refusal};
+
+const A: Key = Key::state(1);
+const B: Key = Key::state(2);
+
+type Shared = Arc<Vec<AtomicU64>>;
+
+/// A lane in as few words as it takes.
+fn lane(entries_max: usize) -> (LaneWriter<Shared>, LaneReader<Shared>, Shared) {
+    let bounds = Bounds { entries_max, bytes_max: 16 };
+    let layout = LaneLayout::new(96, bounds).expect("these bounds are small");
+    let memory: Shared = Arc::new((0..layout.end).map(|_| AtomicU64::new(0)).collect());
+    (LaneWriter::new(memory.clone(), layout.clone()), LaneReader::new(memory.clone(), &layout), memory)
+}
+
+fn get(reader: &mut LaneReader<Shared>) -> Option<(Key, u8)> {
+    let mut value = Vec::new();
+    // A torn value would be refused by its checksum.
+    reader.get(&mut value).expect("nothing is corrupt").map(|key| (key, value[0]))
+}
+
+/// What the reader has seen after both sides are done.
+fn drain(reader: &mut LaneReader<Shared>, mut seen: Vec<(Key, u8)>) -> Vec<(Key, u8)> {
+    seen.extend(std::iter::from_fn(|| get(reader)));
+    seen
+}
+
+/// Two replacements race with two gets: whoever wins each exchange, values never tear or go back, and the last arrives.
+#[test]
+fn a_replacement_races_with_a_get() {
+    loom::model(|| {
+        let (mut writer, mut reader, _) = lane(2);
+        writer.put(A, &[0; 8]).expect("empty");
+        let reading = thread::spawn(move || {
+            let seen: Vec<_> = (0..3).filter_map(|_| get(&mut reader)).collect();
+            (reader, seen)
+        });
+        for value in 1..=3 {
+            writer.put(A, &[value; 8]).expect("one key needs at most two entries, one of them being read");
+        }
+        let (mut reader, seen) = reading.join().expect("no panic");
+        let seen = drain(&mut reader, seen);
+        assert!(seen.is_sorted_by(|a, b| a.1 < b.1), "never backwards, never twice: {seen:?}");
+        assert_eq!(seen.last(), Some(&(A, 3)), "the last value arrives");
+    });
+}
+
+/// A state, an event and the same state again: the barrier holds in every interleaving.
+#[test]
+fn an_event_keeps_the_state_before_it_from_being_replaced() {
+    loom::model(|| {
+        let (mut writer, mut reader, _) = lane(4);
+        let reading = thread::spawn(move || {
+            let seen: Vec<_> = (0..2).filter_map(|_| get(&mut reader)).collect();
+            (reader, seen)
+        });
+        writer.put(A, &[1; 1]).expect("room");
+        writer.put(Key::EVENT, &[2; 1]).expect("room");
+        writer.put(A, &[3; 1]).expect("room");
+        let (mut reader, seen) = reading.join().expect("no panic");
+        assert_eq!(drain(&mut reader, seen), [(A, 1), (Key::EVENT, 2), (A, 3)]);
+    });
+}
+
+/// A queue of one entry goes round its ring while the reader follows: cells and blocks are used again only once the reader
+/// has left them.
+#[test]
+fn cells_and_blocks_are_reused_only_after_the_reader_has_left_them() {
+    loom::model(|| {
+        let (mut writer, mut reader, _) = lane(1);
+        let reading = thread::spawn(move || {
+            let seen: Vec<_> = (0..3).filter_map(|_| get(&mut reader)).collect();
+            (reader, seen)
+        });
+        let mut accepted = Vec::new();
+        for value in 1..=3 {
+            match writer.put(Key::EVENT, &[value; 8]) {
+                Ok(Put::Queued) => accepted.push((Key::EVENT, value)),
+                refused => assert_eq!(refused, Err(Refusal::Full)),
+            }
+        }
+        let (mut reader, seen) = reading.join().expect("no panic");
+        assert_eq!(drain(&mut reader, seen), accepted, "each accepted event once, in order");
+    });
+}
+
+/// Two keys, the first replaced while the reader may be at either: each keeps its place.
+#[test]
+fn a_replaced_entry_keeps_its_place() {
+    loom::model(|| {
+        let (mut writer, mut reader, _) = lane(4);
+        writer.put(A, &[1; 1]).expect("room");
+        writer.put(B, &[2; 1]).expect("room");
+        let reading = thread::spawn(move || {
+            let seen: Vec<_> = (0..2).filter_map(|_| get(&mut reader)).collect();
+            (reader, seen)
+        });
+        let put = writer.put(A, &[3; 1]).expect("room");
+        let (mut reader, seen) = reading.join().expect("no panic");
+        let seen = drain(&mut reader, seen);
+        match put {
+            Put::Replaced => assert_eq!(seen, [(A, 3), (B, 2)]),
+            Put::Queued => assert_eq!(seen, [(A, 1), (B, 2), (A, 3)]),
+        }
+    });
+}
+
+/// The reader sleeps on an empty queue while the writer puts: it is woken, or does not sleep. A lost wake-up would leave
+/// it parked for ever, which loom reports as a deadlock.
+#[test]
+fn a_sleeping_reader_is_woken() {
+    loom::model(|| {
+        let (mut writer, mut reader, memory) = lane(2);
+        let shared = memory.clone();
+        let reading = thread::spawn(move || {
+            loop {
+                gate::announce(&shared, READER_GATE, Waiting::Asleep);
+                if let Some(got) = get(&mut reader) {
+                    gate::withdraw(&shared, READER_GATE);
+                    return got;
+                }
+                thread::park();
+            }
+        });
+        writer.put(Key::EVENT, &[1; 1]).expect("room");
+        if gate::open(&memory, READER_GATE) != Waiting::Awake {
+            reading.thread().unpark();
+        }
+        assert_eq!(reading.join().expect("no panic"), (Key::EVENT, 1));
+    });
+}
+
+/// The writer sleeps on a full queue while the reader gets: the same the other way round.
+#[test]
+fn a_sleeping_writer_is_woken() {
+    loom::model(|| {
+        let (mut writer, mut reader, memory) = lane(1);
+        writer.put(Key::EVENT, &[1; 1]).expect("empty");
+        let shared = memory.clone();
+        let writing = thread::spawn(move || {
+            loop {
+                gate::announce(&shared, WRITER_GATE, Waiting::Asleep);
+                match writer.put(Key::EVENT, &[2; 1]) {
+                    Err(Refusal::Full) => thread::park(),
+                    put => return put,
+                }
+            }
+        });
+        assert_eq!(get(&mut reader), Some((Key::EVENT, 1)));
+        if gate::open(&memory, WRITER_GATE) != Waiting::Awake {
+            writing.thread().unpark();
+        }
+        assert_eq!(writing.join().expect("no panic"), Ok(Put::Queued));
+        assert_eq!(get(&mut reader), Some((Key::EVENT, 2)));
+    });
+}
+
+/// A reader that asks whether something waits, without taking it, beside a writer that replaces.
+#[test]
+fn looking_disturbs_nothing() {
+    loom::model(|| {
+        let (mut writer, reader, _) = lane(2);
+        writer.put(A, &[1; 1]).expect("room");
+        let looking = thread::spawn(move || {
+            assert!(!reader.is_empty());
+            reader
+        });
+        assert_eq!(writer.put(A, &[2; 1]), Ok(Put::Replaced));
+        let mut reader = looking.join().expect("no panic");
+        assert_eq!(drain(&mut reader, Vec::new()), [(A, 2)]);
+        let _ = reader.bounds();
+    });
+}
