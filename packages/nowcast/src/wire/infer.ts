@@ -1,0 +1,151 @@
+import type { Definition, Shape, WireType } from "./shape.js";
+import type { WireValue } from "./value.js";
+
+const FIELDS_MAX = 64;
+const DEPTH_MAX = 32;
+
+/** What is known of a place in a value by what has been seen there. Never changed: a wider one replaces it. */
+export type Guess =
+  /** Nothing has been seen, as in an empty list. */
+  | { readonly tag: "nothing" }
+  | { readonly tag: "bool" | "i32" | "i64" | "f64" | "text" | "bytes" | "any" }
+  /** Something, or `null`, or a key that is missing. */
+  | { readonly tag: "option"; readonly item: Guess }
+  | { readonly tag: "list"; readonly item: Guess }
+  | { readonly tag: "map"; readonly item: Guess }
+  | { readonly tag: "struct"; readonly fields: ReadonlyMap<string, Guess> };
+
+export const NOTHING: Guess = { tag: "nothing" };
+
+const ANY: Guess = { tag: "any" };
+
+/** The guess for everything seen so far and `value`; the same object when `value` brings nothing new. */
+export function widen(guess: Guess, value: WireValue | undefined, depth = 0): Guess {
+  if (guess.tag === "any") return guess;
+  if (value === null || value === undefined)
+    return guess.tag === "option" ? guess : { tag: "option", item: guess };
+  if (guess.tag === "option") {
+    const item = widen(guess.item, value, depth);
+    // An `any` holds null itself.
+    if (item.tag === "any") return item;
+    return item === guess.item ? guess : { tag: "option", item };
+  }
+  if (depth > DEPTH_MAX) return ANY;
+  switch (typeof value) {
+    case "boolean":
+      return scalar(guess, "bool");
+    case "string":
+      return scalar(guess, "text");
+    case "number":
+      return widenNumber(guess, value);
+    case "bigint":
+      return BigInt.asIntN(64, value) === value ? widenInteger(guess) : ANY;
+    default:
+      return widenObject(guess, value, depth);
+  }
+}
+
+/** The shape that holds everything a guess stands for. */
+export function shapeOf(guess: Guess): Shape {
+  const definitions: Definition[] = [];
+  const type = (of: Guess, name: string): WireType => {
+    switch (of.tag) {
+      case "nothing":
+        return { tag: "any" };
+      case "option":
+      case "list":
+        return { tag: of.tag, item: type(of.item, name) };
+      case "map":
+        return { tag: "map", key: { tag: "text" }, value: type(of.item, name) };
+      case "struct": {
+        const index = definitions.length;
+        // The place is taken before the fields are walked: definitions stand in the order in which they are met.
+        definitions.push({ tag: "struct", name, fields: [] });
+        const fields = [...of.fields].map(([field, item]) => ({
+          name: field,
+          type: type(item, field === "" ? "value" : field),
+          default: undefined,
+        }));
+        definitions[index] = { tag: "struct", name, fields };
+        return { tag: "ref", index };
+      }
+      default:
+        return { tag: of.tag };
+    }
+  };
+  return { root: type(guess, "value"), definitions };
+}
+
+function scalar(guess: Guess, tag: "bool" | "text" | "bytes"): Guess {
+  if (guess.tag === tag) return guess;
+  return guess.tag === "nothing" ? { tag } : ANY;
+}
+
+function widenNumber(guess: Guess, value: number): Guess {
+  if (guess.tag === "f64") return guess;
+  // −0 is whole, but no integer.
+  const isI32 = (value | 0) === value && !Object.is(value, -0);
+  if (guess.tag === "i32") return isI32 ? guess : { tag: "f64" };
+  if (guess.tag === "i64") return Number.isSafeInteger(value) && !Object.is(value, -0) ? guess : ANY;
+  if (guess.tag !== "nothing") return ANY;
+  return { tag: isI32 ? "i32" : "f64" };
+}
+
+function widenInteger(guess: Guess): Guess {
+  if (guess.tag === "i64") return guess;
+  return guess.tag === "nothing" || guess.tag === "i32" ? { tag: "i64" } : ANY;
+}
+
+function widenObject(guess: Guess, value: WireValue & object, depth: number): Guess {
+  if (value instanceof Uint8Array) return scalar(guess, "bytes");
+  if (Array.isArray(value)) {
+    if (guess.tag !== "list" && guess.tag !== "nothing") return ANY;
+    return widenItems(guess, "list", value as readonly WireValue[], depth);
+  }
+  if (value instanceof Map) {
+    if (guess.tag !== "map" && guess.tag !== "nothing") return ANY;
+    if (![...value.keys()].every((key) => typeof key === "string")) return ANY;
+    return widenItems(guess, "map", [...value.values()] as WireValue[], depth);
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // Timestamps and extensions are MessagePack's own.
+  if (prototype !== Object.prototype && prototype !== null) return ANY;
+  return widenStruct(guess, value as { readonly [key: string]: WireValue }, depth);
+}
+
+function widenItems(guess: Guess, tag: "list" | "map", items: readonly WireValue[], depth: number): Guess {
+  const before = guess.tag === tag ? guess.item : NOTHING;
+  let item = before;
+  for (const value of items) item = widen(item, value, depth + 1);
+  return guess.tag === tag && item === before ? guess : { tag, item };
+}
+
+function widenStruct(guess: Guess, value: { readonly [key: string]: WireValue }, depth: number): Guess {
+  const keys = Object.keys(value);
+  if (guess.tag === "map") return widenItems(guess, "map", Object.values(value), depth);
+  if (guess.tag === "nothing") {
+    if (keys.length > FIELDS_MAX) return widenItems(guess, "map", Object.values(value), depth);
+    return {
+      tag: "struct",
+      fields: new Map(keys.map((key) => [key, widen(NOTHING, value[key], depth + 1)])),
+    };
+  }
+  if (guess.tag !== "struct") return ANY;
+  let changed: Map<string, Guess> | undefined;
+  for (const [key, known] of guess.fields) {
+    const wider = widen(known, Object.hasOwn(value, key) ? value[key] : undefined, depth + 1);
+    if (wider === known) continue;
+    changed ??= new Map(guess.fields);
+    changed.set(key, wider);
+  }
+  for (const key of keys) {
+    if (guess.fields.has(key)) continue;
+    // It was missing in all that came before.
+    const wider = widen({ tag: "option", item: NOTHING }, value[key], depth + 1);
+    changed ??= new Map(guess.fields);
+    changed.set(key, wider);
+  }
+  if (changed === undefined) return guess;
+  // Objects that share few keys are a table, of which no more is known than that.
+  return changed.size > FIELDS_MAX ? { tag: "map", item: ANY } : { tag: "struct", fields: changed };
+}
