@@ -1,10 +1,12 @@
 import { NowcastError } from "./errors.js";
 
-const ROOM = /^\/(?:ws\/)?([a-z0-9_-]{1,32})\/?$/;
+const ROOM = /^\/(?:ws|r)\/([a-z0-9_-]{1,32})\/?$/;
+/** The room of a server's first page. */
+const FIRST_ROOM = "plaza";
 
 /**
- * The WebSocket address of a world. Takes `ws://HOST/ws/ROOM`, and for convenience the page's own address
- * (`http://HOST/ROOM`) and, in a page, a path.
+ * The WebSocket address of a world. Takes `ws://HOST/ws/ROOM`, and for convenience what a browser shows: a server's first
+ * page and `http://HOST/r/ROOM`. In a page, a path is enough.
  */
 export function worldUrl(url: string | URL): URL {
   const base = typeof location === "undefined" ? undefined : location.href;
@@ -14,7 +16,7 @@ export function worldUrl(url: string | URL): URL {
   } catch {
     throw new NowcastError(
       "misuse",
-      `"${String(url)}" is not an address such as ws://localhost:8080/ws/plaza`,
+      `"${String(url)}" is not an address such as ws://localhost:7777/ws/plaza`,
     );
   }
   const protocols: Record<string, string> = {
@@ -24,7 +26,7 @@ export function worldUrl(url: string | URL): URL {
     "wss:": "wss:",
   };
   const protocol = protocols[parsed.protocol];
-  const room = ROOM.exec(parsed.pathname)?.[1];
+  const room = parsed.pathname === "/" ? FIRST_ROOM : ROOM.exec(parsed.pathname)?.[1];
   if (protocol === undefined || room === undefined) {
     throw new NowcastError(
       "misuse",

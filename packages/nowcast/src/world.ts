@@ -28,11 +28,11 @@ const WAITING_CHAT_LINES_MAX = 16;
 const MALFORMED = 4000;
 
 /**
- * Joins the world at `url`, such as `ws://localhost:8080/ws/plaza`; a page may leave out its own origin. Returns at
+ * Joins the world at `url`, such as `ws://localhost:7777/ws/plaza`; a page may leave out its own origin. Returns at
  * once: listen to `status`, `welcome` and `error`, or just draw `entities`.
  *
  * ```ts
- * const world = joinWorld("ws://localhost:8080/ws/plaza", { name: "Ada" });
+ * const world = joinWorld("ws://localhost:7777/ws/plaza", { name: "Ada" });
  * world.on("chat", ({ name, text }) => console.log(`${name}: ${text}`));
  * world.on("welcome", () => world.input({ forward: 1, right: 0, yaw: 0, run: false, jump: false }));
  * ```

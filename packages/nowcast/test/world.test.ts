@@ -41,9 +41,9 @@ describe("joining", () => {
   });
 
   it("takes the address of the page as well, and refuses one that names no room", () => {
-    const world = joinWorld("http://127.0.0.1:9/plaza", { reconnect: false });
+    const world = joinWorld("http://127.0.0.1:9/r/plaza", { reconnect: false });
     cleanups.push(() => world.close());
-    expect(() => joinWorld("http://127.0.0.1:9/")).toThrow("names no room");
+    expect(() => joinWorld("http://127.0.0.1:9/elsewhere")).toThrow("names no room");
     expect(() => joinWorld("plaza")).toThrow(NowcastError);
     expect(() => joinWorld("ftp://127.0.0.1/plaza")).toThrow(NowcastError);
   });
