@@ -1,0 +1,20 @@
+//! Lives many seeds: `cargo run --release -p nowcast-sim --example soak -- FIRST COUNT`.
+fn main() {
+    let mut args = std::env::args().skip(1).map(|arg| arg.parse::<u64>().expect("a number"));
+    let (first, count) = (args.next().unwrap_or(0), args.next().unwrap_or(100));
+    let mut failed = 0;
+    let mut total = std::time::Duration::ZERO;
+    for seed in first..first + count {
+        match nowcast_sim::scenario::check(seed) {
+            Ok(lived) => total += lived.time,
+            Err(failure) => {
+                failed += 1;
+                println!("{failure}");
+                if failed >= 2 {
+                    break;
+                }
+            }
+        }
+    }
+    println!("{failed} failed, {total:?} of virtual time");
+}

@@ -1,0 +1,255 @@
+//! Two sessions, two links, one virtual clock.
+
+use std::time::Duration;
+
+use nowcast_queue::conformance::Random;
+use nowcast_session::packet::{self, Hello};
+use nowcast_session::{Carrier, Config, Entropy, NoReplication, Replication, Session, Time};
+
+use crate::link::{Link, LinkConfig};
+
+/// Which of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// It sent the first HELLO.
+    Initiator = 0,
+    /// It answered.
+    Acceptor = 1,
+}
+
+impl End {
+    /// Both.
+    pub const BOTH: [End; 2] = [End::Initiator, End::Acceptor];
+
+    /// The other one.
+    pub fn peer(self) -> End {
+        match self {
+            End::Initiator => End::Acceptor,
+            End::Acceptor => End::Initiator,
+        }
+    }
+}
+
+/// Two sessions joined by a link in each direction, driven in virtual time as a real driver would do it.
+///
+/// Their clocks differ by an offset, as the clocks of two machines do.
+pub struct Pair {
+    now: Duration,
+    ends: [Node; 2],
+    random: Random,
+    carrier: Carrier,
+    /// The carrier each end uses; a kill begins a new one.
+    generation: u64,
+    /// The last packets that left each end, for replaying.
+    history: [Vec<Vec<u8>>; 2],
+}
+
+struct Node {
+    session: Session,
+    clock_offset: Duration,
+    link: Link,
+    wakes_at: Option<Duration>,
+    generation: u64,
+    sources: Box<dyn Replication>,
+    buffer: Vec<u8>,
+}
+
+/// So many packets are kept for replaying.
+const HISTORY_MAX: usize = 64;
+/// A driver that sends more at one instant hangs: time would never pass.
+const PACKETS_AT_ONCE_MAX: usize = 100_000;
+
+impl Pair {
+    /// Both ends and the links between them; `links` go from the initiator to the acceptor and back.
+    pub fn new(seed: u64, configs: [Config; 2], carrier: Carrier, links: [LinkConfig; 2]) -> Self {
+        let mut random = Random::new(seed);
+        let offsets = [Duration::from_secs(1_000), Duration::from_micros(random.below(1 << 40))];
+        let [ours, theirs] = configs;
+        let at = |offset: Duration| Time::default() + offset;
+        let sessions = [
+            Session::connect(at(offsets[0]), ours, carrier, entropy(&mut random)),
+            Session::accept(at(offsets[1]), theirs, carrier, entropy(&mut random)),
+        ];
+        let mut links = links.map(|link| Link::new(link, random.number())).into_iter();
+        let mut offsets = offsets.into_iter();
+        let ends = sessions.map(|session| Node {
+            session,
+            clock_offset: offsets.next().expect("there are two"),
+            link: links.next().expect("there are two"),
+            wakes_at: Some(Duration::ZERO),
+            generation: 0,
+            sources: Box::new(NoReplication),
+            buffer: Vec::new(),
+        });
+        Self { now: Duration::ZERO, ends, random, carrier, generation: 0, history: [Vec::new(), Vec::new()] }
+    }
+
+    /// Feeds the lanes of one end that have a source.
+    pub fn set_source(&mut self, end: End, source: Box<dyn Replication>) {
+        self.ends[end as usize].sources = source;
+    }
+
+    /// Virtual time since the start.
+    pub fn now(&self) -> Duration {
+        self.now
+    }
+
+    /// What the clock of one end shows.
+    pub fn clock(&self, end: End) -> Time {
+        Time::default() + self.ends[end as usize].clock_offset + self.now
+    }
+
+    /// Virtual time at which the clock of one end showed `time`.
+    pub fn at(&self, end: End, time: Time) -> Duration {
+        time.since(Time::default() + self.ends[end as usize].clock_offset)
+    }
+
+    /// The session of one end, to look at.
+    pub fn session(&self, end: End) -> &Session {
+        &self.ends[end as usize].session
+    }
+
+    /// The session of one end and its clock, to put something in; it is polled at once afterwards.
+    pub fn with<T>(&mut self, end: End, act: impl FnOnce(&mut Session, Time) -> T) -> T {
+        let clock = self.clock(end);
+        let node = &mut self.ends[end as usize];
+        node.wakes_at = Some(self.now);
+        act(&mut node.session, clock)
+    }
+
+    /// The link from `end` to its peer.
+    pub fn link(&mut self, end: End) -> &mut Link {
+        &mut self.ends[end as usize].link
+    }
+
+    /// The packets that left `end` last.
+    pub fn history(&self, end: End) -> &[Vec<u8>] {
+        &self.history[end as usize]
+    }
+
+    /// Hands bytes to `end` as if its carrier had brought them.
+    pub fn inject(&mut self, end: End, bytes: &[u8]) {
+        self.deliver(end, bytes);
+    }
+
+    /// Whether both ends use the same carrier.
+    pub fn is_joined(&self) -> bool {
+        self.ends.iter().all(|node| node.generation == self.generation)
+    }
+
+    /// What the ends are joined by.
+    pub fn carrier(&self) -> Carrier {
+        self.carrier
+    }
+
+    /// The carrier dies with all packets on it; `told` says which ends learn it at once.
+    pub fn kill_carrier(&mut self, told: [bool; 2]) {
+        self.generation += 1;
+        for (end, told) in End::BOTH.into_iter().zip(told) {
+            let config = self.ends[end as usize].link.config().clone();
+            let seed = self.random.number();
+            self.ends[end as usize].link = Link::new(shifted(config), seed);
+            if told {
+                self.with(end, |session, now| session.detach(now));
+            }
+        }
+    }
+
+    /// The initiator has a new carrier; the acceptor gets it with the HELLO that comes over it.
+    pub fn attach(&mut self, carrier: Carrier) {
+        self.carrier = carrier;
+        let entropy = entropy(&mut self.random);
+        self.ends[0].generation = self.generation;
+        self.with(End::Initiator, |session, now| session.attach(now, carrier, entropy));
+    }
+
+    /// Lets time pass up to `until`, not beyond; returns early at nothing.
+    pub fn run_until(&mut self, until: Duration) {
+        loop {
+            self.settle();
+            match self.next_event() {
+                Some(next) if next <= until => self.now = self.now.max(next),
+                _ => break,
+            }
+        }
+        self.now = self.now.max(until);
+        self.settle();
+    }
+
+    /// When something happens next by itself.
+    pub fn next_event(&self) -> Option<Duration> {
+        let of_node = |node: &Node| [node.link.next_due(), node.wakes_at];
+        self.ends.iter().flat_map(of_node).flatten().min()
+    }
+
+    /// Does all that is due now.
+    fn settle(&mut self) {
+        for end in End::BOTH {
+            while let Some(delivery) = self.ends[end as usize].link.receive(self.now) {
+                self.deliver(end.peer(), &delivery.packet);
+            }
+        }
+        for end in End::BOTH {
+            if self.ends[end as usize].wakes_at.is_some_and(|wakes_at| wakes_at <= self.now) {
+                self.wake(end);
+            }
+        }
+    }
+
+    fn deliver(&mut self, end: End, packet: &[u8]) {
+        let clock = self.clock(end);
+        let carrier = self.carrier;
+        let node = &mut self.ends[end as usize];
+        node.wakes_at = Some(self.now);
+        if node.generation != self.generation {
+            // What a server does with the first packet of a carrier it does not know.
+            let body = if carrier.is_checked { Some(packet) } else { packet::open(packet) };
+            let resume = body.and_then(|body| Hello::read(body).ok()).and_then(|hello| hello.resume);
+            if resume.is_none_or(|resume| node.session.check_resume(&resume).is_err()) {
+                return;
+            }
+            node.generation = self.generation;
+            node.session.attach(clock, carrier, entropy(&mut self.random));
+        }
+        node.session.handle_packet(clock, packet);
+    }
+
+    fn wake(&mut self, end: End) {
+        let clock = self.clock(end);
+        let is_attached = self.ends[end as usize].generation == self.generation;
+        let node = &mut self.ends[end as usize];
+        node.session.handle_timeout(clock);
+        let history = &mut self.history[end as usize];
+        for sent in 0.. {
+            assert!(sent < PACKETS_AT_ONCE_MAX, "{end:?} sends without end at {:?}", self.now);
+            node.buffer.clear();
+            if !node.session.poll_packet(clock, node.sources.as_mut(), &mut node.buffer) {
+                break;
+            }
+            if is_attached {
+                node.link.send(self.now, node.buffer.clone());
+                if history.len() == HISTORY_MAX {
+                    history.remove(0);
+                }
+                history.push(node.buffer.clone());
+            }
+        }
+        let wakes_at = node.session.poll_timeout(clock);
+        node.wakes_at = wakes_at.map(|at| {
+            let at = at.since(Time::default() + node.clock_offset);
+            // A session that wants to be called now, but has nothing to send, is called a microsecond later.
+            at.max(self.now + Duration::from_micros(1))
+        });
+    }
+}
+
+fn entropy(random: &mut Random) -> Entropy {
+    let mut bytes = [0; 48];
+    bytes.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&random.number().to_le_bytes()));
+    Entropy(bytes)
+}
+
+/// A new link of the same kind; it begins its own time, so outages of the old one are over.
+fn shifted(config: LinkConfig) -> LinkConfig {
+    LinkConfig { outages: Vec::new(), ..config }
+}

@@ -1,0 +1,137 @@
+//! What both applications did and saw, and whether that obeys the laws.
+
+use std::collections::HashSet;
+
+use nowcast_queue::Key;
+use nowcast_queue::conformance::laws::{self, Ended};
+use nowcast_session::{Message, MessageKind, Notice};
+
+use crate::script::{COMMAND_LANE, LAWFUL_LANES, MORTAL_LANE};
+
+/// One direction: what was put at one end and what was got at the other.
+#[derive(Debug, Default)]
+pub(crate) struct Direction {
+    lanes: [Lane; LAWFUL_LANES as usize],
+    mortal_put: u64,
+    mortal_got: Vec<u64>,
+    mortal_expired: HashSet<u64>,
+    /// What the session calls them.
+    commands_put: Vec<u64>,
+    commands_seen: Vec<u64>,
+    commands_ended: HashSet<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Lane {
+    puts: Vec<Key>,
+    gets: Vec<(Key, usize)>,
+    /// Keys seen since the last event in the present go of reading (law 7).
+    in_this_go: HashSet<u64>,
+}
+
+impl Direction {
+    /// The payload of the next put on a lane.
+    pub(crate) fn payload(&self, lane: u8, bytes: usize) -> Vec<u8> {
+        laws::value(self.lanes[usize::from(lane)].puts.len(), bytes)
+    }
+
+    pub(crate) fn put(&mut self, lane: u8, key: u64) {
+        self.lanes[usize::from(lane)].puts.push(Key::from_raw(key));
+    }
+
+    pub(crate) fn put_mortal(&mut self) -> u64 {
+        self.mortal_put += 1;
+        self.mortal_put - 1
+    }
+
+    /// The number of the next command.
+    pub(crate) fn next_command(&self) -> u64 {
+        self.commands_put.len() as u64
+    }
+
+    pub(crate) fn put_command(&mut self, id: u64) {
+        self.commands_put.push(id);
+    }
+
+    /// The application begins to read all there is.
+    pub(crate) fn begin_go(&mut self) {
+        self.lanes.iter_mut().for_each(|lane| lane.in_this_go.clear());
+    }
+
+    pub(crate) fn got(&mut self, message: &Message, payload: &[u8]) -> Result<(), String> {
+        match (message.lane, message.kind) {
+            (MORTAL_LANE, MessageKind::Event) => {
+                let number = read_number(payload)?;
+                if self.mortal_got.last().is_some_and(|&last| last >= number) {
+                    return Err(format!("mortal event {number} came twice or out of order"));
+                }
+                self.mortal_got.push(number);
+                Ok(())
+            }
+            (COMMAND_LANE, MessageKind::Command { .. }) => {
+                let number = read_number(payload)?;
+                if self.commands_seen.last().is_some_and(|&last| last >= number) {
+                    return Err(format!("command {number} came twice or out of order"));
+                }
+                self.commands_seen.push(number);
+                Ok(())
+            }
+            (lane, kind) if lane < LAWFUL_LANES => self.got_lawful(lane, kind, payload),
+            (lane, kind) => Err(format!("{kind:?} on lane {lane}, where nobody put one")),
+        }
+    }
+
+    fn got_lawful(&mut self, lane: u8, kind: MessageKind, payload: &[u8]) -> Result<(), String> {
+        let lane = &mut self.lanes[usize::from(lane)];
+        let put = laws::put_of(payload).ok_or("a payload was torn")?;
+        match kind {
+            MessageKind::State { key } => {
+                if !lane.in_this_go.insert(key) {
+                    return Err(format!("law 7 broken: key {key} twice between events in one go"));
+                }
+                lane.gets.push((Key::from_raw(key), put));
+            }
+            MessageKind::Event => {
+                lane.in_this_go.clear();
+                lane.gets.push((Key::EVENT, put));
+            }
+            other => return Err(format!("{other:?} on a lane of states and events")),
+        }
+        Ok(())
+    }
+
+    /// A reply to command `id` came back, or it was given up.
+    pub(crate) fn ended(&mut self, id: u64) -> Result<(), String> {
+        if self.commands_ended.insert(id) { Ok(()) } else { Err(format!("command {id} ended twice")) }
+    }
+
+    pub(crate) fn noticed(&mut self, notice: &Notice) -> Result<(), String> {
+        match notice {
+            Notice::Expired { lane: MORTAL_LANE, event } if self.mortal_expired.insert(*event) => Ok(()),
+            Notice::Expired { event, .. } => Err(format!("event {event} expired twice or is immortal")),
+            Notice::CommandTimedOut { command, .. } => self.ended(*command),
+            Notice::Closed(closed) => Err(closed.to_string()),
+            Notice::Opened { .. } | Notice::Detached => Ok(()),
+        }
+    }
+
+    /// Whether the record obeys the laws, now that everything has arrived.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for (number, lane) in self.lanes.iter().enumerate() {
+            laws::check(&lane.puts, &lane.gets, Ended::Drained)
+                .map_err(|violation| format!("lane {number}: {violation}"))?;
+        }
+        let got: HashSet<u64> = self.mortal_got.iter().copied().collect();
+        let lost = (0..self.mortal_put).find(|put| !got.contains(put) && !self.mortal_expired.contains(put));
+        if let Some(lost) = lost {
+            return Err(format!("mortal event {lost} neither arrived nor was reported as expired"));
+        }
+        let open = self.commands_put.iter().find(|put| !self.commands_ended.contains(put));
+        open.map_or(Ok(()), |open| Err(format!("command {open} never ended")))
+    }
+}
+
+fn read_number(payload: &[u8]) -> Result<u64, String> {
+    let bytes: [u8; 8] = payload.try_into().map_err(|_| "a number of another size")?;
+    Ok(u64::from_le_bytes(bytes))
+}

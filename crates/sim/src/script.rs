@@ -1,0 +1,207 @@
+//! What is done to a pair, as data: random, printable, and shorter on demand.
+
+use std::fmt;
+use std::time::Duration;
+
+use nowcast_queue::conformance::Random;
+use nowcast_session::Carrier;
+
+use crate::link::{LinkConfig, Loss};
+use crate::pair::End;
+
+/// One thing that happens.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// A value, or an event where `key` is 0.
+    Put {
+        /// Who puts.
+        end: End,
+        /// On which lane.
+        lane: u8,
+        /// Of which key.
+        key: u64,
+        /// How many bytes.
+        bytes: usize,
+    },
+    /// An event with a time to live, on a lane of its own.
+    PutMortal {
+        /// Who puts.
+        end: End,
+        /// How long it lives.
+        millis: u64,
+    },
+    /// A command with a deadline, on a lane of its own.
+    Ask {
+        /// Who asks.
+        end: End,
+        /// How long it waits for the reply.
+        millis: u64,
+    },
+    /// The application of one end does not read for a while.
+    Stall {
+        /// Whose.
+        end: End,
+        /// How long.
+        millis: u64,
+    },
+    /// The carrier dies, and a new one comes after a while.
+    Kill {
+        /// Which ends learn of it at once.
+        told: [bool; 2],
+        /// When the new one comes.
+        millis: u64,
+        /// Whether the new one is a reliable stream.
+        to_stream: bool,
+    },
+    /// Both directions of the link change.
+    Relink(Box<LinkConfig>),
+    /// One end gets another byte budget.
+    Budget {
+        /// Whose.
+        end: End,
+        /// Bytes a second.
+        bytes_per_second: Option<u64>,
+    },
+    /// One end receives something nobody should have sent.
+    Hostile {
+        /// Who receives it.
+        end: End,
+        /// What it is made of.
+        number: u64,
+    },
+}
+
+/// Operations, each with the time since the one before.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Script {
+    /// The seed it was made from; links and clocks take theirs from it.
+    pub seed: u64,
+    /// How the ends are joined at first.
+    pub carrier: Carrier,
+    /// Both directions of the link at first.
+    pub link: LinkConfig,
+    /// What happens.
+    pub operations: Vec<(Duration, Operation)>,
+}
+
+/// Lanes that carry states and events under the laws.
+pub const LAWFUL_LANES: u8 = 3;
+/// The lane of events with a time to live.
+pub const MORTAL_LANE: u8 = 3;
+/// The lane of commands.
+pub const COMMAND_LANE: u8 = 4;
+
+impl Script {
+    /// A script fixed by its seed.
+    pub fn random(seed: u64) -> Self {
+        let random = &mut Random::new(seed ^ 0x5C12_1175);
+        let carrier = if random.percent(20) { Carrier::STREAM } else { Carrier::BARE_DATAGRAMS };
+        let link = random_link(random);
+        let count = 20 + random.below(280);
+        let keys_max = if random.percent(20) { 200 } else { 12 };
+        let keys = 1 + random.below(keys_max);
+        let pace = 1 + random.below(40);
+        let operations = (0..count)
+            .map(|_| {
+                let wait = if random.percent(50) { 0 } else { random.below(pace * 1_000) };
+                (Duration::from_micros(wait), random_operation(random, keys))
+            })
+            .collect();
+        Self { seed, carrier, link, operations }
+    }
+
+    /// The shortest script found that still fails, and how.
+    pub fn shrink(self, first: String, fails: impl Fn(&Script) -> Option<String>) -> (Script, String) {
+        let (mut best, mut what) = (self, first);
+        let mut chunk = best.operations.len() / 2;
+        let mut tries = 0;
+        while chunk > 0 && tries < SHRINK_TRIES_MAX {
+            let mut start = 0;
+            while start < best.operations.len() && tries < SHRINK_TRIES_MAX {
+                let mut shorter = best.clone();
+                let end = (start + chunk).min(shorter.operations.len());
+                shorter.operations.drain(start..end);
+                tries += 1;
+                match fails(&shorter) {
+                    Some(failure) => (best, what) = (shorter, failure),
+                    None => start += chunk,
+                }
+            }
+            chunk /= 2;
+        }
+        (best, what)
+    }
+}
+
+const SHRINK_TRIES_MAX: usize = 400;
+
+impl fmt::Display for Script {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "seed {}, {:?}, {:?}", self.seed, self.carrier, self.link)?;
+        let mut at = Duration::ZERO;
+        for (wait, operation) in &self.operations {
+            at += *wait;
+            writeln!(formatter, "  {:>9.3} ms  {operation:?}", at.as_secs_f64() * 1e3)?;
+        }
+        Ok(())
+    }
+}
+
+fn random_end(random: &mut Random) -> End {
+    End::BOTH[random.below(2) as usize]
+}
+
+fn random_operation(random: &mut Random, keys: u64) -> Operation {
+    let end = random_end(random);
+    match random.below(100) {
+        0..=54 => {
+            let lane = random.below(LAWFUL_LANES.into()) as u8;
+            let bytes = match random.below(100) {
+                0..=84 => random.below(120),
+                85..=95 => random.below(1_100),
+                _ => random.below(9_000),
+            };
+            Operation::Put { end, lane, key: 1 + random.below(keys), bytes: bytes as usize }
+        }
+        55..=74 => {
+            let lane = random.below(LAWFUL_LANES.into()) as u8;
+            let bytes = if random.percent(95) { random.below(200) } else { random.below(9_000) };
+            Operation::Put { end, lane, key: 0, bytes: bytes as usize }
+        }
+        75..=79 => Operation::PutMortal { end, millis: random.below(400) },
+        80..=84 => Operation::Ask { end, millis: 20 + random.below(2_000) },
+        85..=88 => Operation::Stall { end, millis: random.below(3_000) },
+        89..=90 => Operation::Kill {
+            told: [random.percent(70), random.percent(50)],
+            millis: random.below(1_500),
+            to_stream: random.percent(25),
+        },
+        91..=93 => Operation::Relink(Box::new(random_link(random))),
+        94..=95 => {
+            let bytes_per_second = random.percent(60).then(|| 5_000 + random.below(200_000));
+            Operation::Budget { end, bytes_per_second }
+        }
+        _ => Operation::Hostile { end, number: random.number() },
+    }
+}
+
+fn random_link(random: &mut Random) -> LinkConfig {
+    let percent = |random: &mut Random, max: u64| random.below(max) as f64 / 100.0;
+    let loss = match random.below(3) {
+        0 => Loss::None,
+        1 => Loss::Random(percent(random, 30)),
+        _ => Loss::Bursts { share: percent(random, 20), length: 1.0 + random.below(5) as f64 },
+    };
+    let some = |random: &mut Random| random.percent(30);
+    LinkConfig {
+        delay: Duration::from_micros(random.below(120_000)),
+        jitter: Duration::from_micros(if some(random) { random.below(30_000) } else { 0 }),
+        loss,
+        reorder: if some(random) { percent(random, 20) } else { 0.0 },
+        duplicate: if some(random) { percent(random, 20) } else { 0.0 },
+        corrupt: if some(random) { percent(random, 10) } else { 0.0 },
+        rate_bits: some(random).then(|| 200_000 + random.below(3_000_000)),
+        queue_bytes: 4_000 + random.below(60_000) as usize,
+        outages: Vec::new(),
+    }
+}
