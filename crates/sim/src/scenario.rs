@@ -67,8 +67,15 @@ pub fn check(seed: u64) -> Result<Lived, Box<Failure>> {
 /// Lives a script.
 ///
 /// # Errors
-/// The broken law.
+/// The broken law, or the text of a panic.
 pub fn run(script: &Script) -> Result<Lived, String> {
+    std::panic::catch_unwind(|| live(script)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        Err(format!("panicked: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no text")))
+    })
+}
+
+fn live(script: &Script) -> Result<Lived, String> {
     let mut life = Life::new(script);
     for (wait, operation) in &script.operations {
         life.pass(life.pair.now() + *wait)?;
@@ -137,6 +144,8 @@ impl Life {
             if next == join {
                 if let Some((_, carrier)) = self.joins_at.take() {
                     self.pair.attach(carrier);
+                    let link = self.pair.link(End::Initiator).config().clone();
+                    self.relink(&link);
                 }
             }
             if next == self.reads_at {
@@ -240,10 +249,6 @@ impl Life {
         self.pair.kill_carrier(told);
         let now = self.pair.now();
         self.joins_at = Some((now + Duration::from_millis(millis), carrier));
-        for end in End::BOTH {
-            let config = link_for(carrier, self.pair.link(end).config());
-            self.pair.link(end).reconfigure(config);
-        }
     }
 
     fn relink(&mut self, link: &LinkConfig) {

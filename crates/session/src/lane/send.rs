@@ -641,9 +641,12 @@ impl SendLane {
     /// A packet with this value was lost.
     pub(crate) fn state_lost(&mut self, slot: u32, stamp: u64, part: Option<u32>) {
         self.is_stuck = false;
-        let state = self.states.get(slot);
-        let has_part = part.is_some_and(|part| state.parts.as_ref().is_some_and(|parts| parts.has(part)));
-        if self.states.is_wanted(slot, stamp) && !has_part {
+        if !self.states.is_wanted(slot, stamp) {
+            return;
+        }
+        let parts = self.states.get(slot).parts.as_ref();
+        let has_part = part.is_some_and(|part| parts.is_some_and(|parts| parts.has(part)));
+        if !has_part {
             self.again.push_back(Again::State { slot, stamp, part });
         }
     }
