@@ -15,7 +15,7 @@ const EYE_HEIGHT = 0.62;
  */
 export class OrbitCamera {
   yaw = 0;
-  pitch = 0.3;
+  pitch = 0.34;
   /** What the person asked for by the wheel; what is shown gives way to blocks and eases. */
   distance = 6;
   private shownDistance = 6;

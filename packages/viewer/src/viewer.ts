@@ -52,6 +52,8 @@ export class Viewer {
   private quality: Quality;
   private seconds = 0;
   private address = "";
+  /** Grass must be sown anew: the ground, what stands on it, or the quality has changed. */
+  private lawnChanged = false;
   /** The camera looks where the avatar looks as soon as it is there. */
   private awaitsAvatar = false;
   private welcomedAtMs = 0;
@@ -107,6 +109,7 @@ export class Viewer {
     this.hud.hide();
     document.body.classList.add("outside");
     this.backdrop.show();
+    this.lawnChanged = true;
   }
 
   rejoin(): void {
@@ -212,6 +215,7 @@ export class Viewer {
   updateScene(seconds: number): void {
     this.seconds += seconds;
     this.stage.surroundings.update(this.stillness.matches ? 0 : this.seconds);
+    if (this.lawnChanged && (!this.net || this.own)) this.sowGrass();
     const focus = this.own ?? this.backdrop.focus;
     this.stage.aimSun(focus.x, focus.y, focus.z);
   }
@@ -275,6 +279,7 @@ export class Viewer {
     this.welcomedAtMs = performance.now();
     // The server that answers may be another than before, with another ground.
     this.clear();
+    this.lawnChanged = true;
     this.camera.jump();
   }
 
@@ -328,6 +333,12 @@ export class Viewer {
     if (this.net) this.figures.graph.record(atMs, this.net.delayMs, this.net.stats.bytesPerSecond);
   }
 
+  private sowGrass(): void {
+    this.lawnChanged = false;
+    if (this.quality.grass) this.ground.grow(this.boxes.all.filter((box) => !box.movable));
+    else this.ground.mow();
+  }
+
   private clear(): void {
     this.boxes.clear();
     this.crowd.clear();
@@ -349,6 +360,7 @@ export class Viewer {
     this.quality = this.chooseQuality();
     this.governor = new ResolutionGovernor(this.quality.pixelRatio);
     this.stage.setQuality(this.quality);
+    this.lawnChanged = true;
     this.boxes.setDetail(this.quality.bevelSegments, this.quality.rich);
     this.stage.setLook(light === "auto" ? (this.darkness.matches ? "dusk" : "day") : light);
     this.controls.invertLook = invertLook;

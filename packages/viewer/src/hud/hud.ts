@@ -21,6 +21,7 @@ export class Hud {
   private readonly room = document.createElement("span");
   private bannerTimer = 0;
   private noticeTimer = 0;
+  private promptText = "";
   private wasOpen = false;
 
   constructor(onJoinAgain: () => void) {
@@ -102,7 +103,8 @@ export class Hud {
   }
 
   setPrompt(text: string): void {
-    if (this.prompt.textContent === text) return;
+    if (text === this.promptText) return;
+    this.promptText = text;
     this.prompt.textContent = text;
     this.prompt.hidden = text === "";
   }

@@ -8,9 +8,17 @@ export class GamepadInput {
   private grabWasDown = false;
   private throwWasDown = false;
 
-  constructor(private readonly controls: Controls) {}
+  private connected = false;
+
+  constructor(private readonly controls: Controls) {
+    window.addEventListener("gamepadconnected", () => {
+      this.connected = true;
+    });
+  }
 
   poll(seconds: number): void {
+    // Asking makes the browser build a list each time, so nobody asks until one has shown itself.
+    if (!this.connected) return;
     const pad = firstPad();
     const { gamepad } = this.controls;
     if (!pad) {

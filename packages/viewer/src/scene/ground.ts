@@ -1,5 +1,10 @@
-import { BoxGeometry, Group, Mesh, MeshLambertMaterial } from "three";
+import { BoxGeometry, Group, type InstancedMesh, Mesh, MeshLambertMaterial } from "three";
 import type { Body, Pose } from "../net.js";
+import { createGrass } from "./grass.js";
+import type { RayBox } from "./ray.js";
+
+/** The stone circle in the middle of the lawn. */
+const PLAZA_RADIUS_M = 6.8;
 
 /** A static so wide and flat is the ground that people stand on, and gets its paving. */
 export function isGround(body: Body): boolean {
@@ -10,10 +15,15 @@ export function isGround(body: Body): boolean {
 /** The ground on its plinth in the sea. */
 export class Ground {
   readonly group = new Group();
+  /** What was added last, and its colour; grass grows on it when somebody asks for it. */
+  private lawn: { body: Body; pose: Pose } | undefined;
+  private grass: InstancedMesh | undefined;
   private readonly paving = createPaving();
   private readonly stone = new MeshLambertMaterial({ color: 0x6d6a66 });
 
   clear(): void {
+    this.lawn = undefined;
+    this.mow();
     for (const child of [...this.group.children]) {
       this.group.remove(child);
       if (child instanceof Mesh) child.geometry.dispose();
@@ -33,6 +43,26 @@ export class Ground {
     // Whatever stands on the ground hides some of it, so it is drawn after that; the sea and the sky follow.
     slab.renderOrder = plinth.renderOrder = 1;
     this.group.add(slab, plinth);
+    this.lawn = { body, pose: { ...pose } };
+  }
+
+  /** Lets grass grow where nothing of what is fixed stands. */
+  grow(obstacles: readonly RayBox[]): void {
+    this.mow();
+    if (!this.lawn) return;
+    const { body, pose } = this.lawn;
+    const [x, y, z] = body.size;
+    const box = { ...pose, halfX: x / 2, halfY: y / 2, halfZ: z / 2 };
+    this.grass = createGrass(box, PLAZA_RADIUS_M + 0.15, body.color, obstacles);
+    this.group.add(this.grass);
+  }
+
+  mow(): void {
+    if (!this.grass) return;
+    this.group.remove(this.grass);
+    this.grass.geometry.dispose();
+    this.grass.dispose();
+    this.grass = undefined;
   }
 }
 
@@ -73,7 +103,7 @@ const PAVING = /* glsl */ `
     vec2 p = vGround.xz;
     float radius = length(p);
     float blur = fwidth(radius) + 0.01;
-    float plaza = 1.0 - smoothstep(6.8 - blur, 6.8 + blur, radius);
+    float plaza = 1.0 - smoothstep(${PLAZA_RADIUS_M} - blur, ${PLAZA_RADIUS_M} + blur, radius);
 
     // Mown in two directions, with patches where the grass stands drier.
     vec2 strip = floor(p / 3.0 + 0.5);
@@ -95,7 +125,7 @@ const PAVING = /* glsl */ `
     float gap = 1.0 - smoothstep(0.012, 0.02 + blur, min(inRing, inStone));
     gap *= clamp(0.09 / blur, 0.0, 1.0);
     vec3 stone = vec3(0.62, 0.58, 0.5) * (1.0 + 0.13 * tone) * (1.0 - 0.3 * gap);
-    float kerb = 1.0 - smoothstep(0.11, 0.11 + blur, abs(radius - 6.8 + 0.1));
+    float kerb = 1.0 - smoothstep(0.11, 0.11 + blur, abs(radius - ${PLAZA_RADIUS_M} + 0.1));
     stone = mix(stone, vec3(0.62, 0.58, 0.5) * 1.16, kerb);
     stone = mix(stone, vec3(0.86, 0.46, 0.2), (1.0 - smoothstep(0.05, 0.05 + blur, abs(radius - 1.8))) * 0.55);
 

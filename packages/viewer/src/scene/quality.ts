@@ -13,6 +13,8 @@ export interface Quality {
   bevelSegments: number;
   /** Reflective instead of plain surfaces. */
   rich: boolean;
+  /** Tufts of grass on the lawn. */
+  grass: boolean;
 }
 
 export type QualityChoice = "auto" | Quality["name"];
@@ -29,6 +31,7 @@ export function qualityFor(name: Quality["name"], devicePixelRatio: number, shad
         pixelRatio: Math.min(devicePixelRatio, 1) * 0.7,
         bevelSegments: 1,
         rich: false,
+        grass: false,
       };
     case "medium":
       return {
@@ -40,6 +43,7 @@ export function qualityFor(name: Quality["name"], devicePixelRatio: number, shad
         pixelRatio: Math.min(devicePixelRatio, 1.25),
         bevelSegments: 2,
         rich: true,
+        grass: true,
       };
     case "high":
       return {
@@ -51,6 +55,7 @@ export function qualityFor(name: Quality["name"], devicePixelRatio: number, shad
         pixelRatio: Math.min(devicePixelRatio, 2),
         bevelSegments: 3,
         rich: true,
+        grass: true,
       };
   }
 }
