@@ -31,7 +31,7 @@ const SPINS: u32 = 200;
 #[derive(Debug)]
 pub struct ShmSender {
     lanes: Vec<LaneWriter<Arc<Map>>>,
-    map: Arc<Map>,
+    pub(crate) map: Arc<Map>,
     link: Arc<Link>,
     broken: Option<Refusal>,
     refused: u64,
@@ -41,7 +41,7 @@ pub struct ShmSender {
 #[derive(Debug)]
 pub struct ShmReceiver {
     lanes: Vec<LaneReader<Arc<Map>>>,
-    map: Arc<Map>,
+    pub(crate) map: Arc<Map>,
     link: Arc<Link>,
     broken: Option<Refusal>,
 }

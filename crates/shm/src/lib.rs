@@ -60,6 +60,8 @@ mod channel;
 mod ends;
 #[cfg(not(loom))]
 mod error;
+#[cfg(all(test, not(loom)))]
+mod hostile;
 #[cfg(not(loom))]
 mod link;
 #[cfg(not(loom))]
