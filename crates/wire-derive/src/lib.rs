@@ -1,1 +1,47 @@
-//! The derive macro of `nowcast-wire`.
+//! `#[derive(Wire)]` for `nowcast-wire`.
+//!
+//! For a struct the macro writes one line per field in each of: its shape, its writer, its opened columns, and the
+//! value of a row. No attribute is needed; these exist:
+//!
+//! | on | attribute | meaning |
+//! | --- | --- | --- |
+//! | struct, enum, variant, field | `rename = "name"` | the name in shapes |
+//! | struct | `default` | fields that a writer lacks come from the struct's `Default` |
+//! | field | `default`, `default = value` | what the field is when a writer lacks it |
+//! | field | `skip` | not written; reads as its default |
+//! | field | `range(low, high, step)` | f32 or f64 (or an array of them) as a number of steps |
+//! | field | `angle(8)`, `angle(16)` | radians (or an array of them) as a fraction of a turn |
+//! | field | `quat(bits)` | `[f32; 4]` or `[f64; 4]` by its smallest three components |
+//! | field | `var` | an integer (or an array of them) that takes fewer bytes when it is near zero |
+//! | variant | `other` | what variants that the reader does not know read as |
+//! | variant | `default` | what an enum is when the writer lacks the field; else the first without fields, else the first |
+
+mod attributes;
+mod enums;
+mod fields;
+mod generics;
+mod structs;
+
+use proc_macro::TokenStream;
+use quote::quote;
+use syn::{Data, DeriveInput, Error, parse_macro_input};
+
+/// Writes and reads a type, tolerant of other versions of it. See the crate's documentation for attributes.
+#[proc_macro_derive(Wire, attributes(wire))]
+pub fn derive_wire(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    let expanded = match &input.data {
+        Data::Struct(data) => structs::expand(&input, &data.fields),
+        Data::Enum(data) => enums::expand(&input, data),
+        Data::Union(_) => Err(Error::new_spanned(&input.ident, "a union has no wire format")),
+    };
+    let body = expanded.unwrap_or_else(Error::into_compile_error);
+    quote! {
+        const _: () = {
+            #[allow(unused_imports)]
+            use ::nowcast_wire::derive as __wire;
+            #body
+        };
+    }
+    .into()
+}

@@ -1,4 +1,187 @@
-//! Bytes to types and back.
+//! Bytes to types and back: as easy as MessagePack, as small as a hand-written packet.
+//!
+//! The driving rule: **reading is two steps.** First all columns of a body are opened and checked: every length,
+//! every code, every character. Then values are picked out of the columns, and nothing can fail any more.
+//!
+//! ```
+//! use nowcast_wire::Wire;
+//!
+//! #[derive(Wire, Debug, PartialEq)]
+//! struct Move {
+//!     id: u32,
+//!     position: [f64; 3],
+//!     euler: [u8; 3],
+//! }
+//!
+//! let moved = Move { id: 7, position: [1.0, 0.0, -3.25], euler: [0, 64, 0] };
+//! let mut body = Vec::new();
+//! nowcast_wire::encode(&moved, &mut body);
+//! assert_eq!(body.len(), 4 + 3 * 8 + 3);
+//! assert_eq!(nowcast_wire::decode::<Move>(&body)?, moved);
+//! # Ok::<(), nowcast_wire::Error>(())
+//! ```
+//!
+//! | to | use |
+//! | --- | --- |
+//! | write and read one known type | [`encode`], [`decode`] |
+//! | send many types, read by other versions of them | [`Sender`], [`Receiver`] |
+//! | read what a known other version wrote | [`Reader`] |
+//! | handle values whose type is known only at run time | [`Value`], [`infer`](infer()), [`encode_value`], [`decode_value`] |
+//! | exchange values with anybody | [`any`]: plain MessagePack |
+//!
+//! The format is specified in `spec/WIRE.md`; the vectors in `spec/vectors/wire` bind this crate and every other
+//! implementation.
 
+pub mod any;
+mod column;
 pub mod delta;
+mod dynamic;
 pub mod entropy;
+mod error;
+mod input;
+pub mod limits;
+mod output;
+mod plan;
+pub mod quantise;
+mod scope;
+pub mod shape;
+mod types;
+mod wire;
+
+pub use any::Value;
+pub use dynamic::{decode_value, decode_value_with, encode_value, infer};
+pub use error::{Error, ErrorKind, Party, Result};
+pub use limits::Limits;
+pub use nowcast_wire_derive::Wire;
+pub use output::Effort;
+pub use scope::{Receiver, Sender};
+pub use shape::Shape;
+pub use wire::{Read, ReadOwned, Wire};
+
+use input::Input;
+use output::Writer;
+use plan::Resolution;
+use wire::Column;
+
+/// What derived code refers to. Nothing here is meant for other uses, or stable.
+#[doc(hidden)]
+pub mod derive {
+    pub use crate::error::{Error, ErrorKind, Result};
+    pub use crate::input::Input;
+    pub use crate::output::Writer;
+    pub use crate::plan::{PayloadPlan, Plan, Step, VariantStep};
+    pub use crate::shape::{Field, Range, ShapeBuilder, Type, Variant};
+    pub use crate::types::{Angle, Each, Quat, RangeOf, RangeSpec, Var, Variants};
+    pub use crate::wire::{Adapt, Column, PayloadColumn, Read, ReadAdapt, Rows, Wire, open_payload};
+}
+
+/// Appends the body of a value.
+///
+/// # Panics
+/// When the value nests more than 128 deep.
+pub fn encode<T: Wire>(value: &T, out: &mut Vec<u8>) {
+    encode_with(value, Effort::Fast, out);
+}
+
+/// Appends the body of a value, with a choice between speed and size.
+pub fn encode_with<T: Wire>(value: &T, effort: Effort, out: &mut Vec<u8>) {
+    let flat = T::FLAT.then_some(T::TEXTS);
+    Writer::new(out, effort)
+        .body(flat, 1, T::BITS, |writer| T::write(std::slice::from_ref(value).iter(), writer));
+}
+
+/// The body of a value.
+pub fn encode_to_vec<T: Wire>(value: &T) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode(value, &mut out);
+    out
+}
+
+/// Reads a body that exactly this type wrote. The value may borrow text and bytes from it.
+pub fn decode<'de, T: Read<'de>>(body: &'de [u8]) -> Result<T> {
+    decode_resolved(None, body, 0, &Limits::MESSAGE)
+}
+
+/// Reads a body that exactly this type wrote, within given limits.
+pub fn decode_with<'de, T: Read<'de>>(body: &'de [u8], limits: &Limits) -> Result<T> {
+    decode_resolved(None, body, 0, limits)
+}
+
+/// How a type reads what another version of it wrote.
+///
+/// ```
+/// use nowcast_wire::{Reader, Shape, Wire};
+///
+/// mod v1 {
+///     #[derive(nowcast_wire::Wire)]
+///     pub struct Player { pub name: String, pub level: u8, pub guild: String }
+/// }
+/// #[derive(Wire, Debug, PartialEq)]
+/// struct Player { level: u32, name: String, gold: u64 }
+///
+/// let old = v1::Player { name: "Aveline".into(), level: 23, guild: "Foxes".into() };
+/// let body = nowcast_wire::encode_to_vec(&old);
+/// let reader = Reader::<Player>::new(Shape::of::<v1::Player>())?;
+/// assert_eq!(reader.decode(&body)?, Player { level: 23, name: "Aveline".into(), gold: 0 });
+/// # Ok::<(), nowcast_wire::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reader<T> {
+    resolution: Resolution,
+    target: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T: Wire> Reader<T> {
+    /// Resolves the type against a writer's shape.
+    ///
+    /// # Errors
+    /// Names the first field whose types have nothing to do with each other.
+    pub fn new(writer: Shape) -> Result<Self> {
+        let resolution = Resolution::new(writer, &Shape::of::<T>())?;
+        Ok(Self { resolution, target: std::marker::PhantomData })
+    }
+
+    /// Reads a body of the writer's shape.
+    pub fn decode<'de>(&self, body: &'de [u8]) -> Result<T>
+    where
+        T: Read<'de>,
+    {
+        decode_resolved(Some(&self.resolution), body, 0, &Limits::MESSAGE)
+    }
+
+    /// Reads a body of the writer's shape within given limits.
+    pub fn decode_with<'de>(&self, body: &'de [u8], limits: &Limits) -> Result<T>
+    where
+        T: Read<'de>,
+    {
+        decode_resolved(Some(&self.resolution), body, 0, limits)
+    }
+}
+
+/// Reads a body whose first byte is at `origin` of the message.
+pub(crate) fn decode_resolved<'de, T: Read<'de>>(
+    resolution: Option<&Resolution>,
+    body: &'de [u8],
+    origin: usize,
+    limits: &Limits,
+) -> Result<T> {
+    let plan = resolution.and_then(Resolution::plan);
+    let (flat, texts, bits) = match resolution {
+        None => (T::FLAT, T::TEXTS, T::BITS),
+        Some(resolution) => {
+            let census = resolution.layout.census(&resolution.layout.shape.root);
+            (census.flat, census.texts, census.bits)
+        }
+    };
+    let mut input = Input::new(body, origin, limits);
+    if flat {
+        input.begin_flat(texts);
+        let column = input.block(1, bits, size_of::<T>(), |input| T::Column::open(plan, 1, input))?;
+        let text = input.end_flat(texts)?;
+        return Ok(column.get(0, text));
+    }
+    let text = input.begin_body()?;
+    let column = input.block(1, bits, size_of::<T>(), |input| T::Column::open(plan, 1, input))?;
+    input.end()?;
+    Ok(column.get(0, text))
+}

@@ -1,0 +1,107 @@
+//! The contents of `#[wire(…)]`.
+
+use syn::punctuated::Punctuated;
+use syn::{Attribute, Expr, LitInt, LitStr, Result, Token};
+
+/// What a field is when the writer lacks it.
+pub(crate) enum FieldDefault {
+    /// The type's empty value.
+    Empty,
+    /// `Default::default()`.
+    Trait,
+    /// An expression.
+    Value(Expr),
+}
+
+/// The wire form of a field.
+pub(crate) enum Form {
+    Own,
+    Range([Expr; 3]),
+    Angle(u8),
+    Quat(u8),
+    Var,
+}
+
+/// Everything that can be said about a field.
+pub(crate) struct FieldAttributes {
+    pub(crate) rename: Option<String>,
+    pub(crate) default: FieldDefault,
+    pub(crate) skip: bool,
+    pub(crate) form: Form,
+}
+
+impl FieldAttributes {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+        let mut this = Self { rename: None, default: FieldDefault::Empty, skip: false, form: Form::Own };
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("wire")) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("rename") {
+                    this.rename = Some(meta.value()?.parse::<LitStr>()?.value());
+                } else if meta.path.is_ident("default") {
+                    this.default = if meta.input.peek(Token![=]) {
+                        FieldDefault::Value(meta.value()?.parse()?)
+                    } else {
+                        FieldDefault::Trait
+                    };
+                } else if meta.path.is_ident("skip") {
+                    this.skip = true;
+                } else if meta.path.is_ident("var") {
+                    this.form = Form::Var;
+                } else if meta.path.is_ident("range") {
+                    let content;
+                    syn::parenthesized!(content in meta.input);
+                    let bounds = Punctuated::<Expr, Token![,]>::parse_terminated(&content)?;
+                    let bounds: [Expr; 3] = bounds
+                        .into_iter()
+                        .collect::<Vec<_>>()
+                        .try_into()
+                        .map_err(|_| meta.error("range takes three numbers: low, high, step"))?;
+                    this.form = Form::Range(bounds);
+                } else if meta.path.is_ident("angle") {
+                    this.form = Form::Angle(number(&meta)?);
+                } else if meta.path.is_ident("quat") {
+                    this.form = Form::Quat(number(&meta)?);
+                } else {
+                    return Err(meta.error("known here: rename, default, skip, range, angle, quat, var"));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(this)
+    }
+}
+
+fn number(meta: &syn::meta::ParseNestedMeta<'_>) -> Result<u8> {
+    let content;
+    syn::parenthesized!(content in meta.input);
+    content.parse::<LitInt>()?.base10_parse()
+}
+
+/// What can be said about a struct, an enum or a variant.
+#[derive(Default)]
+pub(crate) struct NameAttributes {
+    pub(crate) rename: Option<String>,
+    pub(crate) default: bool,
+    pub(crate) other: bool,
+}
+
+impl NameAttributes {
+    pub(crate) fn parse(attributes: &[Attribute]) -> Result<Self> {
+        let mut this = Self::default();
+        for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("wire")) {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("rename") {
+                    this.rename = Some(meta.value()?.parse::<LitStr>()?.value());
+                } else if meta.path.is_ident("default") {
+                    this.default = true;
+                } else if meta.path.is_ident("other") {
+                    this.other = true;
+                } else {
+                    return Err(meta.error("known here: rename, default, other"));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(this)
+    }
+}

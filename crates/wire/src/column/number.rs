@@ -1,0 +1,204 @@
+//! The number types that columns hold.
+
+use crate::limits::EXACT_MAX;
+
+/// A number of fixed width, as a column sees it.
+pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
+    /// Bytes of one value.
+    const WIDTH: usize;
+    /// The name used in errors.
+    const NAME: &'static str;
+    /// Least and greatest value that packed and delta coding may yield; none for floats.
+    const EXACT: Option<(i64, i64)>;
+    /// 10^e scaling applies.
+    const DECIMAL: bool = Self::EXACT.is_none();
+
+    /// Appends the value.
+    fn put(self, out: &mut Vec<u8>);
+    /// Reads exactly `WIDTH` bytes.
+    fn from_slice(bytes: &[u8]) -> Self;
+    /// All bits, zero-extended: equal exactly when the bytes are.
+    fn bits(self) -> u64;
+    /// The inverse of [`bits`](Self::bits).
+    fn from_bits(bits: u64) -> Self;
+    /// The value as an exact integer in the range of `EXACT`; `None` outside, and for floats.
+    fn exact(self) -> Option<i64>;
+    /// A value from an integer in the range of `EXACT`.
+    fn from_exact(value: i64) -> Self;
+    /// For floats: the value in f64.
+    fn to_f64(self) -> f64 {
+        0.0
+    }
+    /// For floats: rounded from f64.
+    fn from_f64(_: f64) -> Self {
+        Self::default()
+    }
+
+    /// Appends all values, as one bulk copy where the compiler can.
+    fn put_all(values: &[Self], out: &mut Vec<u8>) {
+        out.reserve(values.len() * Self::WIDTH);
+        for value in values {
+            value.put(out);
+        }
+    }
+}
+
+macro_rules! integer {
+    ($($type:ident $unsigned:ident $low:expr, $high:expr;)*) => {$(
+        impl Number for $type {
+            const WIDTH: usize = size_of::<$type>();
+            const NAME: &'static str = stringify!($type);
+            const EXACT: Option<(i64, i64)> = Some(($low, $high));
+
+            #[inline]
+            fn put(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+
+            #[inline]
+            fn from_slice(bytes: &[u8]) -> Self {
+                bytes.first_chunk().map_or(0, |bytes| Self::from_le_bytes(*bytes))
+            }
+
+            #[inline]
+            fn bits(self) -> u64 {
+                u64::from(self as $unsigned)
+            }
+
+            #[inline]
+            fn from_bits(bits: u64) -> Self {
+                bits as Self
+            }
+
+            #[inline]
+            fn exact(self) -> Option<i64> {
+                // Only 64-bit numbers can be out of range.
+                if size_of::<$type>() < 8 || (self >= $low as $type && self <= $high as $type) {
+                    Some(self as i64)
+                } else {
+                    None
+                }
+            }
+
+            #[inline]
+            fn from_exact(value: i64) -> Self {
+                value as Self
+            }
+
+            #[inline]
+            fn put_all(values: &[Self], out: &mut Vec<u8>) {
+                put_chunks(values, out, |value| value.to_le_bytes());
+            }
+        }
+    )*};
+}
+
+integer! {
+    u8 u8 0, u8::MAX as i64;
+    u16 u16 0, u16::MAX as i64;
+    u32 u32 0, u32::MAX as i64;
+    u64 u64 0, EXACT_MAX;
+    i8 u8 i8::MIN as i64, i8::MAX as i64;
+    i16 u16 i16::MIN as i64, i16::MAX as i64;
+    i32 u32 i32::MIN as i64, i32::MAX as i64;
+    i64 u64 -EXACT_MAX, EXACT_MAX;
+}
+
+macro_rules! float {
+    ($($type:ident)*) => {$(
+        impl Number for $type {
+            const WIDTH: usize = size_of::<$type>();
+            const NAME: &'static str = stringify!($type);
+            const EXACT: Option<(i64, i64)> = None;
+
+            #[inline]
+            fn put(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+
+            #[inline]
+            fn from_slice(bytes: &[u8]) -> Self {
+                bytes.first_chunk().map_or(0.0, |bytes| Self::from_le_bytes(*bytes))
+            }
+
+            #[inline]
+            fn bits(self) -> u64 {
+                self.to_bits().into()
+            }
+
+            #[inline]
+            fn from_bits(bits: u64) -> Self {
+                Self::from_bits(bits as _)
+            }
+
+            fn exact(self) -> Option<i64> {
+                None
+            }
+
+            fn from_exact(_: i64) -> Self {
+                0.0
+            }
+
+            #[inline]
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+
+            #[inline]
+            fn from_f64(value: f64) -> Self {
+                value as Self
+            }
+
+            #[inline]
+            fn put_all(values: &[Self], out: &mut Vec<u8>) {
+                put_chunks(values, out, |value| value.to_le_bytes());
+            }
+        }
+    )*};
+}
+
+float! { f32 f64 }
+
+/// Writes into a zeroed tail, which compiles to one copy, unlike appending value by value.
+#[inline]
+fn put_chunks<T: Copy, const N: usize>(values: &[T], out: &mut Vec<u8>, bytes: impl Fn(T) -> [u8; N]) {
+    let start = out.len();
+    out.resize(start + values.len() * N, 0);
+    for (chunk, value) in out[start..].as_chunks_mut::<N>().0.iter_mut().zip(values) {
+        *chunk = bytes(*value);
+    }
+}
+
+/// An unsigned number of three bytes: a quantised range of 17 to 24 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct U24(pub(crate) u32);
+
+impl Number for U24 {
+    const WIDTH: usize = 3;
+    const NAME: &'static str = "u24";
+    const EXACT: Option<(i64, i64)> = Some((0, 0xff_ffff));
+
+    fn put(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.0.to_le_bytes()[..3]);
+    }
+
+    fn from_slice(bytes: &[u8]) -> Self {
+        bytes.first_chunk().map_or(Self(0), |&[a, b, c]| Self(u32::from_le_bytes([a, b, c, 0])))
+    }
+
+    fn bits(self) -> u64 {
+        self.0.into()
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        Self(bits as u32)
+    }
+
+    fn exact(self) -> Option<i64> {
+        Some(self.0.into())
+    }
+
+    fn from_exact(value: i64) -> Self {
+        Self(value as u32)
+    }
+}

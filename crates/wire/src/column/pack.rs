@@ -1,0 +1,124 @@
+//! Unsigned numbers at a fixed small width.
+
+/// Bits of each width index.
+const BITS: [usize; 9] = [0, 1, 2, 4, 8, 16, 24, 32, 48];
+
+/// The smallest width index that holds `value`; `None` beyond 48 bits.
+pub(crate) fn width_for(value: u64) -> Option<u8> {
+    let bits = 64 - value.leading_zeros() as usize;
+    BITS.iter().position(|width| *width >= bits).map(|index| index as u8)
+}
+
+/// Bytes that `count` numbers take; `None` for an index that does not exist.
+pub(crate) fn packed_len(count: usize, width: u8) -> Option<usize> {
+    BITS.get(usize::from(width)).map(|bits| (count * bits).div_ceil(8))
+}
+
+/// Appends numbers that fit the width.
+pub(crate) fn pack(values: impl ExactSizeIterator<Item = u64>, width: u8, out: &mut Vec<u8>) {
+    let bits = BITS[usize::from(width)];
+    let count = values.len();
+    let start = out.len();
+    out.resize(start + (count * bits).div_ceil(8), 0);
+    let tail = &mut out[start..];
+    match bits {
+        0 => {}
+        1 | 2 | 4 => {
+            let per_byte = 8 / bits;
+            for (index, value) in values.enumerate() {
+                tail[index / per_byte] |= (value as u8) << (index % per_byte * bits);
+            }
+        }
+        8 => tail.iter_mut().zip(values).for_each(|(byte, value)| *byte = value as u8),
+        16 => put::<2>(tail, values),
+        24 => put::<3>(tail, values),
+        32 => put::<4>(tail, values),
+        _ => put::<6>(tail, values),
+    }
+}
+
+fn put<const N: usize>(tail: &mut [u8], values: impl Iterator<Item = u64>) {
+    for (chunk, value) in tail.as_chunks_mut::<N>().0.iter_mut().zip(values) {
+        chunk.copy_from_slice(&value.to_le_bytes()[..N]);
+    }
+}
+
+/// Calls `each` with every number in order. `data` has `packed_len` bytes. Returns false when unused bits are set.
+#[inline]
+pub(crate) fn unpack(data: &[u8], count: usize, width: u8, mut each: impl FnMut(u64)) -> bool {
+    match BITS[usize::from(width)] {
+        0 => (0..count).for_each(|_| each(0)),
+        bits @ (1 | 2 | 4) => return unpack_bits(data, count, bits, each),
+        8 => data.iter().for_each(|byte| each(u64::from(*byte))),
+        16 => data.as_chunks::<2>().0.iter().for_each(|chunk| each(u16::from_le_bytes(*chunk).into())),
+        24 => {
+            data.as_chunks::<3>()
+                .0
+                .iter()
+                .for_each(|&[a, b, c]| each(u32::from_le_bytes([a, b, c, 0]).into()));
+        }
+        32 => data.as_chunks::<4>().0.iter().for_each(|chunk| each(u32::from_le_bytes(*chunk).into())),
+        _ => data
+            .as_chunks::<6>()
+            .0
+            .iter()
+            .for_each(|&[a, b, c, d, e, f]| each(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]))),
+    }
+    true
+}
+
+#[inline]
+fn unpack_bits(data: &[u8], count: usize, bits: usize, mut each: impl FnMut(u64)) -> bool {
+    let per_byte = 8 / bits;
+    let mask = (1u8 << bits) - 1;
+    let whole = count / per_byte;
+    for byte in &data[..whole] {
+        let mut rest = *byte;
+        for _ in 0..per_byte {
+            each(u64::from(rest & mask));
+            rest >>= bits;
+        }
+    }
+    let Some(byte) = data.get(whole) else { return true };
+    let mut rest = *byte;
+    for _ in 0..count % per_byte {
+        each(u64::from(rest & mask));
+        rest >>= bits;
+    }
+    rest == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_width_returns_what_was_packed() {
+        for (width, bits) in BITS.iter().enumerate() {
+            let max = if *bits == 0 { 0 } else { u64::MAX >> (64 - bits) };
+            for count in [1usize, 3, 4, 7, 8, 9, 33] {
+                let values: Vec<u64> = (0..count as u64).map(|i| (i * 0x1234_5678_9abd) & max).collect();
+                let mut bytes = Vec::new();
+                pack(values.iter().copied(), width as u8, &mut bytes);
+                assert_eq!(Some(bytes.len()), packed_len(count, width as u8));
+                let mut back = Vec::new();
+                assert!(unpack(&bytes, count, width as u8, |value| back.push(value)));
+                assert_eq!(values, back, "width index {width}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_smallest_width_is_found() {
+        assert_eq!(width_for(0), Some(0));
+        assert_eq!(width_for(1), Some(1));
+        assert_eq!(width_for(5), Some(3));
+        assert_eq!(width_for(65_536), Some(6));
+        assert_eq!(width_for(1 << 48), None);
+    }
+
+    #[test]
+    fn unused_bits_are_noticed() {
+        assert!(!unpack(&[0b1000_0000], 3, 1, |_| {}));
+    }
+}

@@ -1,0 +1,356 @@
+//! Writing columns of numbers and bools: which coding, and its bytes.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::read::power_of_ten;
+use super::{Number, coding, pack, packed_len, width_for};
+use crate::limits::{DICTIONARY_MAX, EXACT_MAX, PLAIN_ROWS_MAX};
+use crate::output::{Effort, Writer, put_varint, varint_len, zigzag};
+
+/// Writes numbers of the current block: plain values, or a column.
+#[inline]
+pub(crate) fn write_numbers<T: Number>(values: &[T], writer: &mut Writer<'_>) {
+    if writer.is_plain() {
+        T::put_all(values, writer.out);
+    } else {
+        column(values, writer.effort, Allowed::ALL, writer.out);
+    }
+}
+
+/// Writes lengths or counts, whose number decides whether they are plain.
+pub(crate) fn write_lengths(lengths: &[u32], writer: &mut Writer<'_>) {
+    if lengths.len() <= PLAIN_ROWS_MAX {
+        lengths.iter().for_each(|length| writer.put_varint(u64::from(*length)));
+    } else {
+        column(lengths, writer.effort, Allowed::ALL, writer.out);
+    }
+}
+
+/// Writes bools of the current block.
+pub(crate) fn write_bools(bools: &[bool], writer: &mut Writer<'_>) {
+    if writer.is_plain() {
+        bools.iter().for_each(|value| writer.put_bit(*value));
+        return;
+    }
+    match bools.iter().filter(|value| **value).count() {
+        0 => writer.out.push(coding::ALL_FALSE),
+        all if all == bools.len() => writer.out.push(coding::ALL_TRUE),
+        _ => {
+            writer.out.push(coding::BITS);
+            pack(bools.iter().map(|value| u64::from(*value)), 1, writer.out);
+        }
+    }
+}
+
+/// Which codings that hold another column may be chosen.
+#[derive(Clone, Copy)]
+struct Allowed {
+    scaled: bool,
+    sparse: bool,
+}
+
+impl Allowed {
+    const ALL: Self = Self { scaled: true, sparse: true };
+    const SPARSE: Self = Self { scaled: false, sparse: true };
+    const SIMPLE: Self = Self { scaled: false, sparse: false };
+}
+
+/// A coding chosen for a column.
+enum Choice<T> {
+    Raw,
+    Same,
+    Packed { base: i64, width: u8 },
+    Delta { first: i64, step: i64, width: u8 },
+    Dictionary { entries: Vec<T>, codes: Vec<u16> },
+    Sparse { usual: T },
+    Decimal { exponent: u8, scaled: Vec<i64> },
+    Single { singles: Vec<f32> },
+}
+
+#[inline]
+fn column<T: Number>(values: &[T], effort: Effort, allowed: Allowed, out: &mut Vec<u8>) {
+    let choice = match effort {
+        Effort::Fast => choose_fast(values),
+        Effort::Small => choose_small(values, allowed),
+    };
+    put_choice(values, choice, effort, out);
+}
+
+fn put_choice<T: Number>(values: &[T], choice: Choice<T>, effort: Effort, out: &mut Vec<u8>) {
+    let exact = |value: &T| value.exact().unwrap_or_default();
+    match choice {
+        Choice::Raw => {
+            out.push(coding::RAW);
+            T::put_all(values, out);
+        }
+        Choice::Same => {
+            out.push(coding::SAME);
+            values[0].put(out);
+        }
+        Choice::Packed { base, width } => {
+            out.push(coding::PACKED | width);
+            put_varint(out, zigzag(base));
+            pack(values.iter().map(|value| (exact(value) - base) as u64), width, out);
+        }
+        Choice::Delta { first, step, width } => {
+            out.push(coding::DELTA | width);
+            put_varint(out, zigzag(first));
+            put_varint(out, zigzag(step));
+            pack(values.windows(2).map(|pair| (exact(&pair[1]) - exact(&pair[0]) - step) as u64), width, out);
+        }
+        Choice::Dictionary { entries, codes } => {
+            out.push(coding::DICTIONARY);
+            put_varint(out, entries.len() as u64);
+            T::put_all(&entries, out);
+            put_codes(&codes, entries.len(), out);
+        }
+        Choice::Sparse { usual } => {
+            out.push(coding::SPARSE);
+            usual.put(out);
+            let differs = |value: &&T| value.bits() != usual.bits();
+            pack(values.iter().map(|value| u64::from(differs(&value))), 1, out);
+            let others: Vec<T> = values.iter().filter(differs).copied().collect();
+            match others.len() {
+                0..=PLAIN_ROWS_MAX => T::put_all(&others, out),
+                _ => column(&others, effort, Allowed::SIMPLE, out),
+            }
+        }
+        Choice::Decimal { exponent, scaled } => {
+            out.extend([coding::DECIMAL, exponent]);
+            column(&scaled, effort, Allowed::SPARSE, out);
+        }
+        Choice::Single { singles } => {
+            out.push(coding::SINGLE);
+            column(&singles, effort, Allowed::SPARSE, out);
+        }
+    }
+}
+
+/// Writes codes below `entries`, at the smallest width that holds them all.
+pub(super) fn put_codes(codes: &[u16], entries: usize, out: &mut Vec<u8>) {
+    let width = width_for(entries as u64 - 1).unwrap_or_default();
+    pack(codes.iter().map(|code| u64::from(*code)), width, out);
+}
+
+/// One look at the values; floats are looked at only as far as they are all the same.
+#[inline]
+fn choose_fast<T: Number>(values: &[T]) -> Choice<T> {
+    if values[1].bits() == values[0].bits() && values.iter().all(|value| value.bits() == values[0].bits()) {
+        return Choice::Same;
+    }
+    if T::EXACT.is_none() || T::WIDTH == 1 {
+        return Choice::Raw;
+    }
+    integers(values).map_or(Choice::Raw, |(choice, _)| choice)
+}
+
+/// The better of packed and delta, with its size, if it beats raw.
+fn integers<T: Number>(values: &[T]) -> Option<(Choice<T>, usize)> {
+    let (least, greatest) = exact_range(values)?;
+    let raw = 1 + values.len() * T::WIDTH;
+    let spread = (greatest - least) as u64;
+    let packed = width_for(spread).and_then(|width| {
+        let size = 1 + varint_len(zigzag(least)) + packed_len(values.len(), width)?;
+        Some((Choice::Packed { base: least, width }, size))
+    });
+    let delta = steps(values).and_then(|(step, width)| {
+        let first = values[0].exact()?;
+        let size =
+            1 + varint_len(zigzag(first)) + varint_len(zigzag(step)) + packed_len(values.len() - 1, width)?;
+        Some((Choice::Delta { first, step, width }, size))
+    });
+    packed.into_iter().chain(delta).min_by_key(|(_, size)| *size).filter(|(_, size)| *size < raw)
+}
+
+fn exact_range<T: Number>(values: &[T]) -> Option<(i64, i64)> {
+    let (mut least, mut greatest) = (values[0], values[0]);
+    for value in values {
+        least = if *value < least { *value } else { least };
+        greatest = if *value > greatest { *value } else { greatest };
+    }
+    Some((least.exact()?, greatest.exact()?))
+}
+
+/// The least difference between neighbours, and the width of what differences have beyond it.
+fn steps<T: Number>(values: &[T]) -> Option<(i64, u8)> {
+    let difference = |pair: &[T]| pair[1].exact().unwrap_or_default() - pair[0].exact().unwrap_or_default();
+    let (mut least, mut greatest) = (i64::MAX, i64::MIN);
+    for pair in values.windows(2) {
+        let step = difference(pair);
+        least = least.min(step);
+        greatest = greatest.max(step);
+    }
+    width_for((greatest - least) as u64).map(|width| (least, width))
+}
+
+/// The smallest of all codings.
+fn choose_small<T: Number>(values: &[T], allowed: Allowed) -> Choice<T> {
+    let census = Census::take(values);
+    if census.distinct == Some(1) {
+        return Choice::Same;
+    }
+    let mut best = Choice::Raw;
+    let mut best_size = 1 + values.len() * T::WIDTH;
+    let mut offer = |choice: Choice<T>, size: usize| {
+        if size < best_size {
+            best = choice;
+            best_size = size;
+        }
+    };
+    if T::EXACT.is_some() {
+        if let Some((choice, size)) = integers(values) {
+            offer(choice, size);
+        }
+    }
+    if let Some((choice, size)) = census.dictionary(values) {
+        offer(choice, size);
+    }
+    if allowed.scaled && T::DECIMAL {
+        if let Some((exponent, scaled)) = decimals(values) {
+            let size = 2 + measure(&scaled, Allowed::SPARSE);
+            offer(Choice::Decimal { exponent, scaled }, size);
+        }
+        if let Some(singles) = singles(values) {
+            let size = 1 + measure(&singles, Allowed::SPARSE);
+            offer(Choice::Single { singles }, size);
+        }
+    }
+    if let Some(usual) = census.usual.filter(|_| allowed.sparse) {
+        let others: Vec<T> = values.iter().filter(|value| value.bits() != usual.bits()).copied().collect();
+        let inner = if others.len() <= PLAIN_ROWS_MAX {
+            others.len() * T::WIDTH
+        } else {
+            measure(&others, Allowed::SIMPLE)
+        };
+        offer(Choice::Sparse { usual }, 1 + T::WIDTH + values.len().div_ceil(8) + inner);
+    }
+    best
+}
+
+/// The size of a column, by writing it.
+fn measure<T: Number>(values: &[T], allowed: Allowed) -> usize {
+    let mut out = Vec::new();
+    column(values, Effort::Small, allowed, &mut out);
+    out.len()
+}
+
+/// How often each value occurs.
+struct Census<T> {
+    /// The number of distinct values, unless there are too many for a dictionary.
+    distinct: Option<usize>,
+    codes: HashMap<u64, (u16, u32), BuildHasherDefault<BitsHasher>>,
+    /// The value that at least half of the rows have.
+    usual: Option<T>,
+}
+
+impl<T: Number> Census<T> {
+    fn take(values: &[T]) -> Self {
+        let mut codes: HashMap<u64, (u16, u32), _> = HashMap::default();
+        // A dictionary that grows with the column saves nothing.
+        let entries_max = (values.len() / 2 + 2).min(DICTIONARY_MAX);
+        let mut distinct = Some(0);
+        for value in values {
+            let next = codes.len();
+            let entry = codes.entry(value.bits()).or_insert((next as u16, 0));
+            entry.1 += 1;
+            if codes.len() > entries_max {
+                distinct = None;
+                break;
+            }
+        }
+        if distinct.is_some() {
+            distinct = Some(codes.len());
+        }
+        let half = values.len() as u32 / 2;
+        let usual = majority(values, half);
+        Self { distinct, codes, usual }
+    }
+
+    fn dictionary(&self, values: &[T]) -> Option<(Choice<T>, usize)> {
+        let count = self.distinct?;
+        let width = width_for(count as u64 - 1)?;
+        let size = 1 + varint_len(count as u64) + count * T::WIDTH + packed_len(values.len(), width)?;
+        if size >= 1 + values.len() * T::WIDTH {
+            return None;
+        }
+        let mut entries = vec![T::default(); count];
+        for (bits, (code, _)) in &self.codes {
+            entries[usize::from(*code)] = T::from_bits(*bits);
+        }
+        let codes = values.iter().map(|value| self.codes[&value.bits()].0).collect();
+        Some((Choice::Dictionary { entries, codes }, size))
+    }
+}
+
+/// The value that more than `half` rows have (Boyer and Moore 1981).
+fn majority<T: Number>(values: &[T], half: u32) -> Option<T> {
+    let mut candidate = values[0];
+    let mut lead = 0u32;
+    for value in values {
+        if lead == 0 {
+            candidate = *value;
+        }
+        if value.bits() == candidate.bits() { lead += 1 } else { lead -= 1 }
+    }
+    let votes = values.iter().filter(|value| value.bits() == candidate.bits()).count();
+    (votes as u32 > half).then_some(candidate)
+}
+
+/// All values as integers times a power of ten, if every one comes back with the same bits.
+fn decimals<T: Number>(values: &[T]) -> Option<(u8, Vec<i64>)> {
+    let mut exponent = 0;
+    for value in values {
+        while scale(*value, exponent).is_none() {
+            exponent += 1;
+            if exponent > 9 {
+                return None;
+            }
+        }
+    }
+    let scaled: Option<Vec<i64>> = values.iter().map(|value| scale(*value, exponent)).collect();
+    Some((exponent, scaled?))
+}
+
+fn scale<T: Number>(value: T, exponent: u8) -> Option<i64> {
+    let power = power_of_ten(exponent);
+    let scaled = (value.to_f64() * power).round();
+    if scaled.is_nan() || scaled.abs() > EXACT_MAX as f64 {
+        return None;
+    }
+    (T::from_f64(scaled / power).bits() == value.bits()
+        && (scaled as i64 as f64).to_bits() == scaled.to_bits())
+    .then_some(scaled as i64)
+}
+
+fn singles<T: Number>(values: &[T]) -> Option<Vec<f32>> {
+    if T::WIDTH != 8 {
+        return None;
+    }
+    let single = |value: &T| {
+        let wide = value.to_f64();
+        let single = wide as f32;
+        (!wide.is_nan() && f64::from(single).to_bits() == wide.to_bits()).then_some(single)
+    };
+    values.iter().map(single).collect()
+}
+
+/// A multiplicative hash of the bits of a number; the input is the writer's own, so nobody can attack it.
+#[derive(Default)]
+struct BitsHasher(u64);
+
+impl Hasher for BitsHasher {
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}

@@ -1,0 +1,11 @@
+//! Values of any shape without a Rust type: what tools read and write.
+
+mod infer;
+mod read;
+mod write;
+
+pub use infer::infer;
+pub(crate) use read::{decode_in, open_rows, skip};
+pub use read::{decode_value, decode_value_with};
+pub use write::encode_value;
+pub(crate) use write::write_rows;

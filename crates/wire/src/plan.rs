@@ -1,0 +1,437 @@
+//! How a reader's type takes what a writer's shape offers: resolved once, by names, before any message is read.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::DEPTH_MAX;
+use crate::shape::{Census, DefinitionKind, Field, NumberType, Shape, Type, Variant};
+
+/// A writer's shape with what blocks need to know about each definition.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) shape: Shape,
+    census: Vec<Census>,
+}
+
+impl Layout {
+    pub(crate) fn new(shape: Shape) -> Self {
+        let definitions = 0..shape.definitions.len() as u32;
+        let census = definitions.map(|index| shape.census(&Type::Ref(index))).collect();
+        Self { shape, census }
+    }
+
+    pub(crate) fn census(&self, ty: &Type) -> Census {
+        match ty {
+            Type::Ref(index) => self.census[*index as usize],
+            // A type that is not a reference has one leaf, unless an array asks about its elements.
+            _ => self.shape.census(ty),
+        }
+    }
+
+    pub(crate) fn bits(&self, ty: &Type) -> usize {
+        match ty {
+            Type::Ref(index) => self.census[*index as usize].bits,
+            Type::Bool | Type::Option(_) => 1,
+            _ => 0,
+        }
+    }
+
+    pub(crate) fn fields_bits(&self, fields: &[Field]) -> usize {
+        fields.iter().map(|field| self.bits(&field.ty)).sum()
+    }
+}
+
+/// A reader's type resolved against a writer's shape.
+#[derive(Clone, Debug)]
+pub(crate) struct Resolution {
+    pub(crate) layout: Layout,
+    nodes: Vec<Node>,
+    /// Bits that a row of each node's writer type takes in a plain block.
+    bits: Vec<usize>,
+    root: u32,
+}
+
+/// What one type of the reader does with one type of the writer.
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    /// Exactly what the reader would have written.
+    Same,
+    /// A scalar of another type, to be converted.
+    Source(Type),
+    Struct(Vec<Step>),
+    Enum(Vec<VariantStep>),
+    Option(u32),
+    /// The reader's option of what the writer always has.
+    Always(u32),
+    /// The writer's option of what the reader always wants: empty where absent.
+    OrEmpty(u32),
+    List(u32),
+    /// The writer's array of so many elements, read as a list.
+    ArrayAsList(u32, u32),
+    Array(u32),
+    ListAsArray(u32),
+    Map(u32, u32),
+    /// Being resolved.
+    Open,
+}
+
+/// One field of the writer.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The index of the reader's field; none when the reader does not know it.
+    pub target: Option<usize>,
+    name: String,
+    ty: Type,
+    node: u32,
+}
+
+/// One variant of the writer.
+#[derive(Clone, Debug)]
+pub struct VariantStep {
+    /// The index of the reader's variant; none when the reader does not know it.
+    pub target: Option<usize>,
+    /// The name.
+    pub name: String,
+    steps: Vec<Step>,
+    bits: usize,
+}
+
+/// A place in a resolution, handed to columns when they open.
+#[derive(Clone, Copy)]
+pub struct Plan<'p> {
+    resolution: &'p Resolution,
+    node: &'p Node,
+    bits: usize,
+}
+
+impl Resolution {
+    /// Resolves a reader's shape against a writer's.
+    pub(crate) fn new(writer: Shape, reader: &Shape) -> Result<Self> {
+        let layout = Layout::new(writer);
+        let mut resolver = Resolver {
+            layout: &layout,
+            reader,
+            nodes: Vec::new(),
+            bits: Vec::new(),
+            known: Vec::new(),
+            depth: 0,
+        };
+        let root = resolver.types(&layout.shape.root, &reader.root)?;
+        let (nodes, bits) = (resolver.nodes, resolver.bits);
+        Ok(Self { layout, nodes, bits, root })
+    }
+
+    /// The plan of the root; `None` when the writer's type is the reader's.
+    pub(crate) fn plan(&self) -> Option<Plan<'_>> {
+        self.at(self.root)
+    }
+
+    fn at(&self, index: u32) -> Option<Plan<'_>> {
+        match &self.nodes[index as usize] {
+            Node::Same => None,
+            node => Some(Plan { resolution: self, node, bits: self.bits[index as usize] }),
+        }
+    }
+}
+
+impl<'p> Plan<'p> {
+    pub(crate) fn node(self) -> &'p Node {
+        self.node
+    }
+
+    pub(crate) fn layout(self) -> &'p Layout {
+        &self.resolution.layout
+    }
+
+    /// Bits that a row of the writer's type takes in a plain block.
+    pub fn bits(self) -> usize {
+        self.bits
+    }
+
+    /// The writer's fields.
+    pub fn steps(self) -> &'p [Step] {
+        match self.node {
+            Node::Struct(steps) => steps,
+            _ => &[],
+        }
+    }
+
+    /// The writer's variants.
+    pub fn variants(self) -> &'p [VariantStep] {
+        match self.node {
+            Node::Enum(variants) => variants,
+            _ => &[],
+        }
+    }
+
+    /// The plan of a field; `None` when it is exactly the reader's.
+    pub fn field(self, step: &'p Step) -> Option<Plan<'p>> {
+        self.resolution.at(step.node)
+    }
+
+    /// The plan of a variant's payload.
+    pub fn payload(self, step: &'p VariantStep) -> PayloadPlan<'p> {
+        PayloadPlan { plan: self, steps: &step.steps, bits: step.bits }
+    }
+
+    /// The plan of an element; `None` when it is exactly the reader's.
+    pub(crate) fn child(self, node: u32) -> Option<Plan<'p>> {
+        self.resolution.at(node)
+    }
+
+    /// Reads and drops the payload of a variant that the reader does not know.
+    pub fn skip_payload(
+        self,
+        step: &VariantStep,
+        rows: usize,
+        input: &mut crate::input::Input<'_>,
+    ) -> Result<()> {
+        if rows == 0 || step.steps.is_empty() {
+            return Ok(());
+        }
+        input
+            .block(rows, step.bits, 1, |input| {
+                step.steps.iter().try_for_each(|field| self.skip(field, rows, input))
+            })
+            .map_err(|error| error.inside(&step.name))
+    }
+
+    /// Reads and drops a field that the reader does not know.
+    pub fn skip(self, step: &Step, rows: usize, input: &mut crate::input::Input<'_>) -> Result<()> {
+        crate::dynamic::skip(self.layout(), &step.ty, rows, input).map_err(|error| error.inside(&step.name))
+    }
+}
+
+impl<'p> PayloadPlan<'p> {
+    /// A struct's own fields.
+    pub fn of_struct(plan: Plan<'p>) -> Self {
+        Self { plan, steps: plan.steps(), bits: plan.bits() }
+    }
+}
+
+/// The plan of a variant's payload: a struct without a definition of its own.
+#[derive(Clone, Copy)]
+pub struct PayloadPlan<'p> {
+    /// The plan of the enum.
+    pub plan: Plan<'p>,
+    /// The writer's fields.
+    pub steps: &'p [Step],
+    /// Bits that a row takes in a plain block.
+    pub bits: usize,
+}
+
+struct Resolver<'s> {
+    layout: &'s Layout,
+    reader: &'s Shape,
+    nodes: Vec<Node>,
+    bits: Vec<usize>,
+    /// Pairs of definitions that were met, and their nodes.
+    known: Vec<(u32, u32, u32)>,
+    depth: usize,
+}
+
+impl Resolver<'_> {
+    fn push(&mut self, node: Node) -> u32 {
+        self.nodes.push(node);
+        self.bits.push(0);
+        self.nodes.len() as u32 - 1
+    }
+
+    /// `make` of a child, or `Same` when the child is the same and the parents agree too.
+    fn wrap(&mut self, child: u32, make: impl FnOnce(u32) -> Node) -> u32 {
+        let node = match self.nodes[child as usize] {
+            Node::Same => Node::Same,
+            _ => make(child),
+        };
+        self.push(node)
+    }
+
+    fn types(&mut self, writer: &Type, reader: &Type) -> Result<u32> {
+        if self.depth == 4 * DEPTH_MAX {
+            return Err(Error::new(ErrorKind::Depth { max: 4 * DEPTH_MAX }));
+        }
+        self.depth += 1;
+        let node = self.nested(writer, reader)?;
+        self.depth -= 1;
+        self.bits[node as usize] = self.layout.bits(writer);
+        Ok(node)
+    }
+
+    fn nested(&mut self, writer: &Type, reader: &Type) -> Result<u32> {
+        use Type as T;
+        Ok(match (writer, reader) {
+            (T::Ref(writer), T::Ref(reader)) => self.definitions(*writer, *reader)?,
+            (T::Option(writer), T::Option(reader)) => {
+                let child = self.types(writer, reader)?;
+                self.wrap(child, Node::Option)
+            }
+            (_, T::Option(reader)) => {
+                let child = self.types(writer, reader)?;
+                self.push(Node::Always(child))
+            }
+            (T::Option(inner), reader) if is_scalar(reader) && !matches!(**inner, T::Option(_)) => {
+                let child = self.types(inner, reader)?;
+                self.push(Node::OrEmpty(child))
+            }
+            (T::List(writer), T::List(reader)) => {
+                let child = self.types(writer, reader)?;
+                self.wrap(child, Node::List)
+            }
+            (T::Array(count, writer), T::List(reader)) => {
+                let child = self.types(writer, reader)?;
+                self.push(Node::ArrayAsList(*count, child))
+            }
+            (T::List(writer), T::Array(_, reader)) => {
+                let child = self.types(writer, reader)?;
+                self.push(Node::ListAsArray(child))
+            }
+            (T::Array(count, writer), T::Array(expected, reader)) => {
+                if count != expected {
+                    return Err(Error::new(ErrorKind::ArrayLength {
+                        expected: *expected as usize,
+                        found: u64::from(*count),
+                    }));
+                }
+                let child = self.types(writer, reader)?;
+                self.wrap(child, Node::Array)
+            }
+            (T::Map(key, value), T::Map(reader_key, reader_value)) => {
+                let key = self.types(key, reader_key)?;
+                let value = self.types(value, reader_value)?;
+                let same = |node: u32| matches!(self.nodes[node as usize], Node::Same);
+                let map = if same(key) && same(value) { Node::Same } else { Node::Map(key, value) };
+                self.push(map)
+            }
+            (writer, reader) if writer == reader => self.push(Node::Same),
+            (writer, reader) if converts(writer, reader) => self.push(Node::Source(writer.clone())),
+            _ => return Err(self.mismatch(writer, reader)),
+        })
+    }
+
+    fn mismatch(&self, writer: &Type, reader: &Type) -> Error {
+        Error::new(ErrorKind::TypeMismatch {
+            writer: self.layout.shape.type_name(writer),
+            reader: self.reader.type_name(reader),
+        })
+    }
+
+    fn definitions(&mut self, writer: u32, reader: u32) -> Result<u32> {
+        if let Some((.., node)) = self.known.iter().find(|known| (known.0, known.1) == (writer, reader)) {
+            return Ok(*node);
+        }
+        let node = self.push(Node::Open);
+        self.known.push((writer, reader, node));
+        let layout = self.layout;
+        let (from, to) =
+            (&layout.shape.definitions[writer as usize], &self.reader.definitions[reader as usize]);
+        let resolved = match (&from.kind, &to.kind) {
+            (DefinitionKind::Struct(from), DefinitionKind::Struct(to)) => {
+                let steps = self.fields(from, to)?;
+                if self.is_same(&steps, to.len()) { Node::Same } else { Node::Struct(steps) }
+            }
+            (DefinitionKind::Enum(from), DefinitionKind::Enum(to)) => self.variants(from, to)?,
+            _ => return Err(self.mismatch(&Type::Ref(writer), &Type::Ref(reader))),
+        };
+        self.nodes[node as usize] = resolved;
+        Ok(node)
+    }
+
+    fn fields(&mut self, from: &[Field], to: &[Field]) -> Result<Vec<Step>> {
+        let mut steps = Vec::with_capacity(from.len());
+        for field in from {
+            let target = to.iter().position(|known| known.name == field.name);
+            let node = match target {
+                Some(index) => {
+                    self.types(&field.ty, &to[index].ty).map_err(|error| error.inside(&field.name))?
+                }
+                None => self.push(Node::Source(field.ty.clone())),
+            };
+            steps.push(Step { target, name: field.name.clone(), ty: field.ty.clone(), node });
+        }
+        let missing = |field: &&Field| from.iter().all(|known| known.name != field.name);
+        for field in to.iter().filter(missing) {
+            if !has_finite_default(self.reader, &field.ty, &mut Vec::new()) {
+                return Err(Error::new(ErrorKind::NoDefault).inside(&field.name));
+            }
+        }
+        Ok(steps)
+    }
+
+    fn is_same(&self, steps: &[Step], fields: usize) -> bool {
+        steps.len() == fields
+            && steps.iter().enumerate().all(|(index, step)| {
+                step.target == Some(index) && matches!(self.nodes[step.node as usize], Node::Same)
+            })
+    }
+
+    fn variants(&mut self, from: &[Variant], to: &[Variant]) -> Result<Node> {
+        let mut steps = Vec::with_capacity(from.len());
+        let mut same = from.len() == to.len();
+        for (index, variant) in from.iter().enumerate() {
+            let target = to.iter().position(|known| known.name == variant.name);
+            let fields = target.map_or(&[][..], |target| &to[target].fields);
+            let payload =
+                self.fields(&variant.fields, fields).map_err(|error| error.inside(&variant.name))?;
+            same &= target == Some(index) && self.is_same(&payload, fields.len());
+            let bits = self.layout.fields_bits(&variant.fields);
+            steps.push(VariantStep { target, name: variant.name.clone(), steps: payload, bits });
+        }
+        Ok(if same { Node::Same } else { Node::Enum(steps) })
+    }
+}
+
+/// Whether the value that a missing field reads as has an end; `open` are the definitions on the way to it.
+fn has_finite_default(shape: &Shape, ty: &Type, open: &mut Vec<u32>) -> bool {
+    let index = match ty {
+        Type::Ref(index) => *index,
+        Type::Array(_, ty) => return has_finite_default(shape, ty, open),
+        _ => return true,
+    };
+    if open.contains(&index) {
+        return false;
+    }
+    open.push(index);
+    let fields = match &shape.definition(index).kind {
+        DefinitionKind::Struct(fields) => &fields[..],
+        DefinitionKind::Enum(variants) if variants.iter().any(|variant| variant.fields.is_empty()) => &[],
+        DefinitionKind::Enum(variants) => &variants[0].fields,
+    };
+    let finite = fields.iter().all(|field| has_finite_default(shape, &field.ty, open));
+    open.pop();
+    finite
+}
+
+/// Whether an absent option of the writer can read as this type's empty value.
+fn is_scalar(ty: &Type) -> bool {
+    use Type as T;
+    matches!(ty, T::Bool | T::Text | T::Number(_) | T::Uvar | T::Ivar | T::Range(_) | T::Angle(_))
+}
+
+fn is_float(ty: &Type) -> bool {
+    matches!(ty, Type::Number(NumberType::F32 | NumberType::F64))
+}
+
+/// Whether every value of the writer's scalar can be tried as the reader's.
+fn converts(writer: &Type, reader: &Type) -> bool {
+    use NumberType as N;
+    use Type as T;
+    let integer = |ty: &Type| match ty {
+        T::Number(number) if !is_float(&T::Number(*number)) => Some(*number),
+        T::Uvar => Some(N::U64),
+        T::Ivar => Some(N::I64),
+        _ => None,
+    };
+    // A reader's quantised field is f32 or f64 in its program, and quantised means that rounding is accepted.
+    let float_reader = matches!(reader, T::Range(_) | T::Angle(_)) || is_float(reader);
+    match (integer(writer), integer(reader)) {
+        (Some(_), Some(_)) => true,
+        (Some(number), None) if float_reader => match reader {
+            T::Number(N::F64) => number.width() <= 4,
+            _ => number.width() <= 2,
+        },
+        (None, None) if float_reader => match writer {
+            T::Range(_) | T::Angle(_) | T::Number(N::F32) => true,
+            T::Number(N::F64) => *reader != T::Number(N::F32),
+            _ => false,
+        },
+        _ => matches!((writer, reader), (T::Quat(_), T::Quat(_))),
+    }
+}

@@ -1,0 +1,220 @@
+//! One direction of a connection: shapes are announced once, after that a message is an id and a body.
+
+use std::any::type_name;
+use std::collections::BTreeMap;
+
+use crate::any::{self, Value};
+use crate::error::{ErrorKind, Result};
+use crate::input::Input;
+use crate::limits::{Limits, SHAPE_BYTES_MAX, SHAPE_ID_MAX};
+use crate::output::{Effort, put_varint};
+use crate::plan::{Layout, Resolution};
+use crate::shape::Shape;
+use crate::wire::{Read, Wire};
+
+/// The id that introduces an announcement.
+const ANNOUNCEMENT: u64 = 0;
+/// The id of messages that are one MessagePack value.
+const ANY: u64 = 1;
+/// The first id of a shape.
+const FIRST_SHAPE: u64 = 2;
+
+/// The writing end: gives ids to shapes and announces each with its first message.
+///
+/// ```
+/// use nowcast_wire::{Receiver, Sender, Wire};
+///
+/// #[derive(Wire, Debug, PartialEq)]
+/// struct Chat { text: String, num: u8 }
+///
+/// let (mut sender, mut receiver) = (Sender::default(), Receiver::default());
+/// let chat = Chat { text: "Hello World!".into(), num: 123 };
+/// for expected_len in [40, 14] {
+///     let mut message = Vec::new();
+///     sender.encode(&chat, &mut message);
+///     assert_eq!(message.len(), expected_len);
+///     assert_eq!(receiver.decode::<Chat>(&message)?, chat);
+/// }
+/// # Ok::<(), nowcast_wire::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Sender {
+    /// By hash and bytes, so that equal types share an id.
+    ids: BTreeMap<Vec<u8>, u64>,
+    /// By name of the Rust type, so that its shape is described once.
+    known: BTreeMap<&'static str, u64>,
+}
+
+impl Sender {
+    /// Appends a message, and before it the announcement of its shape when it is the first.
+    pub fn encode<T: Wire>(&mut self, value: &T, out: &mut Vec<u8>) {
+        let id = match self.known.get(type_name::<T>()) {
+            Some(id) => *id,
+            None => {
+                let id = self.announce(&Shape::of::<T>(), out);
+                self.known.insert(type_name::<T>(), id);
+                id
+            }
+        };
+        put_varint(out, id);
+        crate::encode(value, out);
+    }
+
+    /// Appends a value of a shape, and before it the announcement of the shape when it is the first.
+    pub fn encode_value(&mut self, shape: &Shape, value: &Value, out: &mut Vec<u8>) -> Result<()> {
+        let id = self.announce(shape, out);
+        put_varint(out, id);
+        crate::encode_value(shape, value, Effort::Fast, out)
+    }
+
+    /// Appends a value without a shape.
+    pub fn encode_any(&mut self, value: &Value, out: &mut Vec<u8>) {
+        put_varint(out, ANY);
+        any::write(value, out);
+    }
+
+    /// Appends the announcement of a shape that has none yet, and returns its id.
+    ///
+    /// # Panics
+    /// When a program sends more shapes than ids exist (16,382).
+    pub fn announce(&mut self, shape: &Shape, out: &mut Vec<u8>) -> u64 {
+        let bytes = shape.to_bytes();
+        let next = self.ids.len() as u64 + FIRST_SHAPE;
+        if let Some(id) = self.ids.get(&bytes) {
+            return *id;
+        }
+        assert!(next <= SHAPE_ID_MAX, "more shapes in one scope than there are ids");
+        put_announcement(next, &bytes, out);
+        self.ids.insert(bytes, next);
+        next
+    }
+
+    /// Appends the announcements of all shapes, for a peer that missed them.
+    pub fn announce_all(&self, out: &mut Vec<u8>) {
+        for (bytes, id) in &self.ids {
+            put_announcement(*id, bytes, out);
+        }
+    }
+}
+
+fn put_announcement(id: u64, shape: &[u8], out: &mut Vec<u8>) {
+    put_varint(out, ANNOUNCEMENT);
+    put_varint(out, id);
+    put_varint(out, shape.len() as u64);
+    out.extend_from_slice(shape);
+}
+
+/// The reading end: keeps announced shapes, and how each reads as the types that were asked for.
+#[derive(Debug, Default)]
+pub struct Receiver {
+    limits: Limits,
+    shapes: BTreeMap<u64, Known>,
+    shapes_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Known {
+    bytes: Vec<u8>,
+    layout: Layout,
+    resolutions: BTreeMap<&'static str, Resolution>,
+}
+
+/// A message whose announcements have been taken in.
+struct Body<'de> {
+    id: u64,
+    bytes: &'de [u8],
+    origin: usize,
+}
+
+impl Receiver {
+    /// A receiver with limits of its own.
+    pub fn with_limits(limits: Limits) -> Self {
+        Self { limits, ..Self::default() }
+    }
+
+    /// Takes announcements in; returns false when the message had nothing else.
+    pub fn accept(&mut self, message: &[u8]) -> Result<bool> {
+        self.open(message).map(|body| body.is_some())
+    }
+
+    /// The shape of an id that was announced.
+    pub fn shape(&self, id: u64) -> Option<&Shape> {
+        self.shapes.get(&id).map(|known| &known.layout.shape)
+    }
+
+    /// Reads a message as a type, whatever version of it the sender has.
+    pub fn decode<'de, T: Read<'de>>(&mut self, message: &'de [u8]) -> Result<T> {
+        let limits = self.limits;
+        let Some(body) = self.open(message)? else {
+            return Err(Input::new(message, message.len(), &limits).error(ErrorKind::Truncated { needed: 1 }));
+        };
+        let Some(known) = self.shapes.get_mut(&body.id) else {
+            return Err(Input::new(body.bytes, body.origin, &limits).error(ErrorKind::UnknownShape(body.id)));
+        };
+        let name = type_name::<T>();
+        if !known.resolutions.contains_key(name) {
+            let resolution = Resolution::new(known.layout.shape.clone(), &Shape::of::<T>())?;
+            known.resolutions.insert(name, resolution);
+        }
+        crate::decode_resolved(known.resolutions.get(name), body.bytes, body.origin, &limits)
+    }
+
+    /// Reads a message of any shape, or without one.
+    pub fn decode_value(&mut self, message: &[u8]) -> Result<Option<Value>> {
+        let limits = self.limits;
+        let Some(body) = self.open(message)? else { return Ok(None) };
+        if body.id == ANY {
+            let mut input = Input::new(body.bytes, body.origin, &limits);
+            let value = any::Reader { input: &mut input }.value(0)?;
+            input.end()?;
+            return Ok(Some(value));
+        }
+        match self.shapes.get(&body.id) {
+            Some(known) => {
+                crate::dynamic::decode_in(&known.layout, body.bytes, body.origin, &limits).map(Some)
+            }
+            None => Err(Input::new(body.bytes, body.origin, &limits).error(ErrorKind::UnknownShape(body.id))),
+        }
+    }
+
+    fn open<'de>(&mut self, message: &'de [u8]) -> Result<Option<Body<'de>>> {
+        let mut input = Input::new(message, 0, &self.limits.clone());
+        while input.position() < message.len() {
+            let id = input.varint()?;
+            if id != ANNOUNCEMENT {
+                let origin = input.position();
+                return Ok(Some(Body { id, bytes: &message[origin..], origin }));
+            }
+            self.announced(&mut input)?;
+        }
+        Ok(None)
+    }
+
+    fn announced(&mut self, input: &mut Input<'_>) -> Result<()> {
+        let id = input.varint()?;
+        if !(FIRST_SHAPE..=SHAPE_ID_MAX).contains(&id) {
+            return Err(input.error(ErrorKind::ShapeId(id)));
+        }
+        let length = input.count()?;
+        if length > SHAPE_BYTES_MAX {
+            return Err(input.error(ErrorKind::TooMany { what: "bytes in a shape", max: SHAPE_BYTES_MAX }));
+        }
+        let bytes = input.take(length)?;
+        match self.shapes.get(&id) {
+            Some(known) if known.bytes == bytes => return Ok(()),
+            Some(_) => return Err(input.error(ErrorKind::ShapeConflict(id))),
+            None => {}
+        }
+        if self.shapes.len() >= self.limits.shapes_max {
+            return Err(input.error(ErrorKind::TooMany { what: "shapes", max: self.limits.shapes_max }));
+        }
+        if self.shapes_bytes + length > self.limits.shapes_bytes_max {
+            let max = self.limits.shapes_bytes_max;
+            return Err(input.error(ErrorKind::TooMany { what: "bytes of shapes", max }));
+        }
+        let layout = Layout::new(Shape::from_bytes(bytes)?);
+        self.shapes_bytes += length;
+        self.shapes.insert(id, Known { bytes: bytes.to_vec(), layout, resolutions: BTreeMap::new() });
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! Putting a shape together while walking over Rust types.
+
+use super::{Definition, DefinitionKind, Field, Shape, Type, Variant};
+
+/// What tells two Rust types apart: the full name, and where the type is defined.
+pub(crate) type TypeKey = (&'static str, &'static str);
+
+/// Collects the definitions that a type refers to.
+#[derive(Debug, Default)]
+pub struct ShapeBuilder {
+    keys: Vec<TypeKey>,
+    definitions: Vec<Definition>,
+}
+
+impl ShapeBuilder {
+    /// A struct: `fields` describes them the first time the type is met.
+    pub fn define_struct(
+        &mut self,
+        key: TypeKey,
+        name: &str,
+        fields: impl FnOnce(&mut Self) -> Vec<Field>,
+    ) -> Type {
+        self.define(key, name, |builder| DefinitionKind::Struct(fields(builder)))
+    }
+
+    /// An enum: `variants` describes them the first time the type is met.
+    pub fn define_enum(
+        &mut self,
+        key: TypeKey,
+        name: &str,
+        variants: impl FnOnce(&mut Self) -> Vec<Variant>,
+    ) -> Type {
+        self.define(key, name, |builder| DefinitionKind::Enum(variants(builder)))
+    }
+
+    fn define(&mut self, key: TypeKey, name: &str, kind: impl FnOnce(&mut Self) -> DefinitionKind) -> Type {
+        if let Some(index) = self.keys.iter().position(|known| *known == key) {
+            return Type::Ref(index as u32);
+        }
+        let index = self.keys.len();
+        self.keys.push(key);
+        // The place is taken before the fields are walked, so that a type may contain itself.
+        self.definitions.push(Definition { name: name.to_owned(), kind: DefinitionKind::Struct(Vec::new()) });
+        self.definitions[index].kind = kind(self);
+        Type::Ref(index as u32)
+    }
+
+    pub(crate) fn finish(self, root: Type) -> Shape {
+        Shape { root, definitions: self.definitions }
+    }
+}
+
+impl Field {
+    /// A field without a stated default.
+    pub fn new(name: &str, ty: Type) -> Self {
+        Self { name: name.to_owned(), ty, default: None }
+    }
+
+    /// States what generated readers take when the field is missing.
+    #[must_use]
+    pub fn or(mut self, default: impl Into<crate::any::Value>) -> Self {
+        self.default = Some(default.into());
+        self
+    }
+}
+
+impl Variant {
+    /// A variant; without fields it is a plain name.
+    pub fn new(name: &str, fields: Vec<Field>) -> Self {
+        Self { name: name.to_owned(), fields }
+    }
+}

@@ -1,0 +1,41 @@
+//! Wire forms of the types everybody has.
+
+mod adapt;
+mod collections;
+mod numbers;
+mod option;
+mod scalars;
+mod text;
+mod tuples;
+mod variants;
+
+pub use adapt::{Angle, Each, Quat, RangeOf, RangeSpec, Var};
+pub(crate) use adapt::{read_quats, write_quats};
+pub use variants::Variants;
+
+pub(crate) use collections::Spans;
+pub(crate) use numbers::{Numbers, read_leaf};
+pub(crate) use option::{NONE, ranks};
+pub(crate) use text::{read_bytes, write_bytes};
+pub(crate) use variants::read_indices;
+
+/// One value without an allocation, or many.
+#[derive(Debug)]
+pub(crate) enum Values<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+impl<T> Values<T> {
+    pub(crate) const fn none() -> Self {
+        Self::Many(Vec::new())
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, row: usize) -> Option<&T> {
+        match self {
+            Self::One(value) => Some(value),
+            Self::Many(values) => values.get(row),
+        }
+    }
+}
