@@ -114,7 +114,7 @@ function backpack(): BufferGeometry {
     .scale(1, 0.9, 0.6)
     .translate(0, 0.17, 0.245);
   const strap = (x: number) =>
-    new CapsuleGeometry(0.02, 0.2, 3, 8).scale(1.2, 1, 0.8).rotateX(-0.12).translate(x, 0.3, -0.137);
+    new CapsuleGeometry(0.02, 0.2, 3, 8).scale(1.2, 1, 0.8).rotateX(-0.12).translate(x, 0.3, -0.124);
   const dark = new Color(0.72, 0.72, 0.72);
   return merged(
     tinted(bag, WHITE),
