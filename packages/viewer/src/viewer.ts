@@ -1,5 +1,3 @@
-import { Crowd } from "./avatar/crowd.js";
-import { Labels } from "./avatar/labels.js";
 import { OrbitCamera } from "./camera.js";
 import { ChatPanel } from "./chat/chat-panel.js";
 import { Hands } from "./hands.js";
@@ -7,9 +5,7 @@ import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
 import { type Action, Controls } from "./input/controls.js";
 import { createDevices, type Devices } from "./input/devices.js";
-import { type Body, createPose, Net, type Pose, type Status, type Steering } from "./net.js";
-import { Boxes } from "./scene/boxes.js";
-import { Ground, isGround } from "./scene/ground.js";
+import { type Body, Net, type Pose, type Status, type Steering } from "./net.js";
 import {
   automaticQuality,
   isSoftwareRenderer,
@@ -19,23 +15,23 @@ import {
 } from "./scene/quality.js";
 import { probeRenderer, Stage } from "./scene/stage.js";
 import { type Settings, saveSettings } from "./settings.js";
+import { SharedScene } from "./shared-scene.js";
 import { Backdrop } from "./start/backdrop.js";
 
 const TURN_PER_SECOND = 2.2;
 /** Nearer than this the own avatar would fill the picture. */
 const HIDE_NEARER_M = 1.15;
+/** Whoever spawns this soon after the welcome was there before. */
+const GREETING_MS = 1500;
 
 /** The client: owns all its parts, brings the world's events to them, and offers the steps of a frame. */
 export class Viewer {
   readonly stage: Stage;
-  readonly boxes: Boxes;
-  readonly crowd = new Crowd();
-  readonly ground = new Ground();
+  readonly scene: SharedScene;
   readonly camera: OrbitCamera;
   readonly controls = new Controls((action) => this.act(action));
   readonly hud: Hud;
   readonly figures: Figures;
-  readonly labels = new Labels();
   net: Net | undefined;
 
   private readonly chat: ChatPanel;
@@ -46,14 +42,10 @@ export class Viewer {
   private readonly rendererName: string;
   private readonly stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
   private readonly darkness = window.matchMedia("(prefers-color-scheme: dark)");
-  private readonly pose: Pose = createPose();
   private readonly steering: Steering = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-  private readonly moving: number[] = [];
   private quality: Quality;
   private seconds = 0;
   private address = "";
-  /** Grass must be sown anew: the ground, what stands on it, or the quality has changed. */
-  private lawnChanged = false;
   /** The camera looks where the avatar looks as soon as it is there. */
   private awaitsAvatar = false;
   private welcomedAtMs = 0;
@@ -65,11 +57,8 @@ export class Viewer {
     this.rendererName = probeRenderer();
     this.quality = this.chooseQuality();
     this.stage = new Stage(canvas, !isSoftwareRenderer(this.rendererName));
-    this.boxes = new Boxes(this.quality.bevelSegments, this.quality.rich, (mesh, old) => {
-      if (old) this.stage.scene.remove(old);
-      this.stage.scene.add(mesh);
-    });
-    this.stage.scene.add(this.ground.group, this.crowd.group);
+    this.scene = new SharedScene(this.quality);
+    this.stage.scene.add(this.scene.group);
     this.camera = new OrbitCamera(this.stage.camera);
     this.hud = new Hud(() => this.rejoin());
     this.figures = new Figures((visible) => this.change({ hud: visible }));
@@ -78,8 +67,8 @@ export class Viewer {
       () => canvas.focus({ preventScroll: true }),
     );
     this.devices = createDevices(canvas, this.controls, () => this.own?.held !== undefined);
-    this.hands = new Hands(this.boxes, this.hud, () => this.devices.touching);
-    this.backdrop = new Backdrop(this.boxes, this.crowd, this.ground);
+    this.hands = new Hands(this.scene.boxes, this.hud, () => this.devices.touching);
+    this.backdrop = new Backdrop(this.scene);
     window.addEventListener("resize", () => this.stage.resize());
     this.darkness.addEventListener("change", () => this.applySettings());
     // No frames are drawn while the page is hidden, so nobody else would tell the server that the keys are up.
@@ -109,7 +98,6 @@ export class Viewer {
     this.hud.hide();
     document.body.classList.add("outside");
     this.backdrop.show();
-    this.lawnChanged = true;
   }
 
   rejoin(): void {
@@ -124,7 +112,7 @@ export class Viewer {
         welcomed: () => this.welcomed(),
         spawned: (body, pose) => this.spawned(body, pose),
         despawned: (id) => this.despawned(id),
-        held: (avatar, block) => this.crowd.setHeld(avatar, block),
+        held: (avatar, block) => this.scene.crowd.setHeld(avatar, block),
         renamed: (id, newName) => this.renamed(id, newName),
         chatted: (from, speaker, text) => this.chatted(from, speaker, text),
         noticed: (text) => this.hud.say(text),
@@ -178,24 +166,19 @@ export class Viewer {
   }
 
   placeBlocks(): void {
-    if (!this.net) return;
-    for (let i = 0; i < this.moving.length; i++) {
-      const id = this.moving[i]!;
-      if (this.net.pose(id, this.pose)) this.boxes.place(id, this.pose);
-    }
+    if (this.net) this.scene.placeBlocks(this.net);
   }
 
   animateAvatars(seconds: number): void {
-    const { net, crowd } = this;
+    const { net, scene } = this;
     if (net) {
-      for (let i = 0; i < crowd.members.length; i++) {
-        const { id } = crowd.members[i]!;
-        if (net.pose(id, this.pose)) crowd.place(id, this.pose);
-      }
+      scene.placeAvatars(net);
+      this.turnOwnBody();
     } else {
       this.backdrop.animate(this.seconds);
     }
-    crowd.update(seconds, this.boxes, this.camera.nearness < HIDE_NEARER_M ? net?.avatar : undefined);
+    const hidden = this.camera.nearness < HIDE_NEARER_M ? net?.avatar : undefined;
+    scene.crowd.update(seconds, scene.boxes, hidden);
   }
 
   moveCamera(seconds: number): void {
@@ -204,7 +187,7 @@ export class Viewer {
       this.backdrop.aim(this.stage.camera, this.stillness.matches ? 0 : this.seconds);
     } else if (own) {
       if (this.awaitsAvatar) this.faceWith(own);
-      camera.follow(seconds, own.x, own.y, own.z, this.boxes, own.held);
+      camera.follow(seconds, own.x, own.y, own.z, this.scene.boxes, own.held);
     }
   }
 
@@ -215,13 +198,13 @@ export class Viewer {
   updateScene(seconds: number): void {
     this.seconds += seconds;
     this.stage.surroundings.update(this.stillness.matches ? 0 : this.seconds);
-    if (this.lawnChanged && (!this.net || this.own)) this.sowGrass();
+    if (!this.net || this.own) this.scene.tendLawn();
     const focus = this.own ?? this.backdrop.focus;
     this.stage.aimSun(focus.x, focus.y, focus.z);
   }
 
   updateLabels(nowMs: number): void {
-    this.labels.update(nowMs, this.crowd, this.stage.camera, this.net?.avatar);
+    this.scene.labels.update(nowMs, this.scene.crowd, this.stage.camera, this.net?.avatar);
   }
 
   updateFigures(frameMs: number): void {
@@ -229,7 +212,7 @@ export class Viewer {
   }
 
   render(): void {
-    this.stage.render(this.boxes.takeChanged() || this.crowd.members.length > 0);
+    this.stage.render(this.scene.boxes.takeChanged() || this.scene.crowd.members.length > 0);
   }
 
   governResolution(frameMs: number): void {
@@ -239,7 +222,19 @@ export class Viewer {
 
   private get own() {
     const id = this.net?.avatar;
-    return id === undefined ? undefined : this.crowd.get(id);
+    return id === undefined ? undefined : this.scene.crowd.get(id);
+  }
+
+  /**
+   * One's own body turns with the camera at once instead of after a round trip: the server will set it to just this yaw.
+   * A carried block is shown where the server had it, so whoever carries one is, too.
+   */
+  private turnOwnBody(): void {
+    const { own } = this;
+    if (!own || this.awaitsAvatar || own.held !== undefined) return;
+    own.qx = own.qz = 0;
+    own.qy = Math.sin(this.camera.yaw / 2);
+    own.qw = Math.cos(this.camera.yaw / 2);
   }
 
   private faceWith(own: { qx: number; qy: number; qz: number; qw: number }): void {
@@ -279,73 +274,45 @@ export class Viewer {
     this.welcomedAtMs = performance.now();
     // The server that answers may be another than before, with another ground.
     this.clear();
-    this.lawnChanged = true;
     this.camera.jump();
   }
 
   private spawned(body: Body, pose: Pose): void {
-    if (isGround(body)) {
-      this.ground.add(body, pose);
-      this.boxes.addSolid(body, pose);
-    } else if (body.kind === "avatar") {
-      this.crowd.add(body, pose);
-      this.labels.add(body.id, body.name);
-      this.hud.setPeople(this.crowd.members.length);
-      // Whoever comes with the first messages was here before.
-      if (body.id !== this.net?.avatar && performance.now() - this.welcomedAtMs > 1500) {
-        this.chat.addEvent(`${body.name} is here`);
-      }
-    } else {
-      this.boxes.add(body, pose);
-      if (body.kind === "block") this.moving.push(body.id);
-    }
+    this.scene.add(body, pose);
+    if (body.kind !== "avatar") return;
+    this.hud.setPeople(this.scene.crowd.members.length);
+    const isNew = performance.now() - this.welcomedAtMs > GREETING_MS;
+    if (body.id !== this.net?.avatar && isNew) this.chat.addEvent(`${body.name} is here`);
   }
 
   private despawned(id: number): void {
-    const member = this.crowd.get(id);
-    if (member) {
-      if (this.net?.status === "open" && id !== this.net.avatar)
-        this.chat.addEvent(`${member.name} has left`);
-      this.crowd.remove(id);
-      this.labels.remove(id);
-      this.hud.setPeople(this.crowd.members.length);
-      return;
-    }
-    this.boxes.remove(id);
-    const index = this.moving.indexOf(id);
-    if (index >= 0) this.moving.splice(index, 1);
+    const member = this.scene.crowd.get(id);
+    this.scene.remove(id);
+    if (!member) return;
+    this.hud.setPeople(this.scene.crowd.members.length);
+    if (this.net?.status === "open" && id !== this.net.avatar) this.chat.addEvent(`${member.name} has left`);
   }
 
   private renamed(id: number, name: string): void {
-    const member = this.crowd.get(id);
+    const member = this.scene.crowd.get(id);
     if (!member) return;
     this.chat.addEvent(`${member.name} is now ${name}`);
     member.name = name;
-    this.labels.rename(id, name);
+    this.scene.labels.rename(id, name);
   }
 
   private chatted(from: number, name: string, text: string): void {
-    this.chat.add(name, this.crowd.colorOf(from), text);
-    this.labels.say(from, text, performance.now());
+    this.chat.add(name, this.scene.crowd.colorOf(from), text);
+    this.scene.labels.say(from, text, performance.now());
   }
 
   private snapshotArrived(atMs: number): void {
     if (this.net) this.figures.graph.record(atMs, this.net.delayMs, this.net.stats.bytesPerSecond);
   }
 
-  private sowGrass(): void {
-    this.lawnChanged = false;
-    if (this.quality.grass) this.ground.grow(this.boxes.all.filter((box) => !box.movable));
-    else this.ground.mow();
-  }
-
   private clear(): void {
-    this.boxes.clear();
-    this.crowd.clear();
-    this.ground.clear();
-    this.labels.clear();
+    this.scene.clear();
     this.hands.reset();
-    this.moving.length = 0;
   }
 
   private chooseQuality(): Quality {
@@ -360,8 +327,7 @@ export class Viewer {
     this.quality = this.chooseQuality();
     this.governor = new ResolutionGovernor(this.quality.pixelRatio);
     this.stage.setQuality(this.quality);
-    this.lawnChanged = true;
-    this.boxes.setDetail(this.quality.bevelSegments, this.quality.rich);
+    this.scene.setQuality(this.quality);
     this.stage.setLook(light === "auto" ? (this.darkness.matches ? "dusk" : "day") : light);
     this.controls.invertLook = invertLook;
     this.controls.lookSpeed = lookSpeed;

@@ -74,7 +74,9 @@ export class Hud {
   lost(code: number, reason: string, retryInMs: number | undefined): void {
     const { cause, cure } = explainClose(code, reason);
     if (retryInMs !== undefined) {
-      this.setBanner(this.wasOpen ? "Connection lost: reconnecting…" : `${cause} Trying again…`, false);
+      // A close frame names its cause; a connection that just broke off has none worth telling.
+      const broken = this.wasOpen && code === 1006;
+      this.setBanner(broken ? "Connection lost: reconnecting…" : `${cause} Trying again…`, false);
       this.banner.title = `${cause} ${cure}`;
       return;
     }

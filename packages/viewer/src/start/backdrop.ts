@@ -1,8 +1,6 @@
 import type { PerspectiveCamera } from "three";
-import type { Crowd } from "../avatar/crowd.js";
 import { type Body, createPose } from "../net.js";
-import type { Boxes } from "../scene/boxes.js";
-import type { Ground } from "../scene/ground.js";
+import type { SharedScene } from "../shared-scene.js";
 
 const PALETTE = [0xd97541, 0xe9b44c, 0xf1e9d2, 0x8fc7b5, 0x2a7f86] as const;
 const GRASS = 0x8fa87a;
@@ -23,15 +21,11 @@ export class Backdrop {
   private readonly pose = createPose();
   private nextId = FIRST_ID;
 
-  constructor(
-    private readonly boxes: Boxes,
-    private readonly crowd: Crowd,
-    private readonly ground: Ground,
-  ) {}
+  constructor(private readonly scene: SharedScene) {}
 
   show(): void {
     this.hide();
-    this.ground.add(this.body("static", [60, 2, 60], GRASS), { ...createPose(), y: -1 });
+    this.scene.add(this.body("static", [60, 2, 60], GRASS), { ...createPose(), y: -1 });
     this.pyramid(0, -0.4, 5);
     this.stack(-4.6, -3.2, 4, 0.35);
     this.stack(4.9, -2.6, 3, -0.3);
@@ -43,9 +37,7 @@ export class Backdrop {
   }
 
   hide(): void {
-    this.boxes.clear();
-    this.crowd.clear();
-    this.ground.clear();
+    this.scene.clear();
     this.walkers.length = 0;
     this.nextId = FIRST_ID;
   }
@@ -60,7 +52,7 @@ export class Backdrop {
       this.pose.z = Math.sin(angle) * radius;
       this.pose.qy = Math.sin(yaw / 2);
       this.pose.qw = Math.cos(yaw / 2);
-      this.crowd.place(id, this.pose);
+      this.scene.crowd.place(id, this.pose);
     }
   }
 
@@ -97,12 +89,12 @@ export class Backdrop {
     const pose = { ...createPose(), x, y: (layer + 0.5) * EDGE, z };
     pose.qy = Math.sin(yaw / 2);
     pose.qw = Math.cos(yaw / 2);
-    this.boxes.add(this.body("block", [EDGE, EDGE, EDGE], color), pose);
+    this.scene.add(this.body("block", [EDGE, EDGE, EDGE], color), pose);
   }
 
   private walker(color: number, radius: number, speed: number, start: number): void {
     const body = this.body("avatar", [0.7, 1.8, 0.7], color);
-    this.crowd.add(body, { ...createPose(), y: 0.9 });
+    this.scene.add(body, { ...createPose(), y: 0.9 });
     this.walkers.push({ id: body.id, radius, speed, start });
   }
 
