@@ -1,5 +1,6 @@
 //! What an end keeps of a frame, so that later ones can be told as differences.
 
+use super::fast::Means;
 use super::frame::Frame;
 use super::small::Models;
 
@@ -11,14 +12,20 @@ use super::small::Models;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Baseline {
     pub(super) frame: Frame,
-    /// For every row, what is remembered of its motion.
-    pub(super) traces: Vec<Trace>,
+    /// For every row, whether it changed in this frame (lowest bit), in the baseline of it, and so on.
+    pub(super) changes: Vec<u8>,
     /// For every value, how far off its guess has lately been, in sixteenths of a step.
     pub(super) errors: Vec<u16>,
-    /// The models of the small mode; none after a frame of the fast mode.
-    pub(super) models: Option<Box<Models>>,
+    pub(super) learnt: Learnt,
     /// What the predictor keeps.
     pub(super) memory: Vec<f64>,
+}
+
+/// What a mode has learnt up to a frame.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Learnt {
+    Fast(Box<Means>),
+    Small(Box<Models>),
 }
 
 impl Baseline {
@@ -26,20 +33,4 @@ impl Baseline {
     pub fn frame(&self) -> &Frame {
         &self.frame
     }
-}
-
-/// What is remembered of a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Trace {
-    /// Whether the row changed in this frame (lowest bit), in the baseline of it, and so on.
-    pub(super) changed: u8,
-    /// Which columns were not as guessed.
-    pub(super) missed: u64,
-}
-
-/// The new average of errors after one of `error` steps: half of the old, half of the new.
-#[inline]
-pub(super) fn average(before: u16, error: u32) -> u16 {
-    let error = error.min(4_000) * 16;
-    ((u32::from(before) + error) / 2) as u16
 }

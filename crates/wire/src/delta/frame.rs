@@ -7,6 +7,7 @@ use super::DeltaError;
 pub struct Layout {
     fields: Vec<Field>,
     columns: Vec<Column>,
+    groups: Vec<usize>,
 }
 
 /// One property of an entity, quantised to whole numbers.
@@ -82,7 +83,8 @@ impl Layout {
         if columns.is_empty() || columns.len() > Self::COLUMNS_MAX {
             return Err(DeltaError::Layout { reason: "a layout has 1 to 64 columns" });
         }
-        Ok(Self { fields: fields.to_vec(), columns })
+        let groups = groups(&columns);
+        Ok(Self { fields: fields.to_vec(), columns, groups })
     }
 
     /// The fields.
@@ -98,6 +100,24 @@ impl Layout {
     pub(super) fn columns(&self) -> &[Column] {
         &self.columns
     }
+
+    /// For each column, the number of its group. Neighbouring columns of one kind, such as x, y and z, are alike enough to learn
+    /// from each other.
+    pub(super) fn groups(&self) -> &[usize] {
+        &self.groups
+    }
+}
+
+fn groups(columns: &[Column]) -> Vec<usize> {
+    let mut group = 0;
+    (0..columns.len())
+        .map(|at| {
+            if at > 0 && columns[at] != columns[at - 1] {
+                group += 1;
+            }
+            group
+        })
+        .collect()
 }
 
 impl Column {
@@ -156,6 +176,10 @@ impl Frame {
         let frame = Self { tick, ids, values };
         frame.check(layout)?;
         Ok(frame)
+    }
+
+    pub(super) fn from_parts(tick: u32, ids: Vec<u32>, values: Vec<i32>) -> Self {
+        Self { tick, ids, values }
     }
 
     /// Adds the row of an entity whose id is larger than those before it.

@@ -65,6 +65,12 @@ impl<'a> Past<'a> {
         }
     }
 
+    /// Whether the frame's `row` had changed in the newest baseline.
+    #[inline]
+    pub fn changed(&self, row: usize) -> bool {
+        self.place(0, row).is_some_and(|place| self.baselines[0].changes[place] & 1 == 1)
+    }
+
     pub(super) fn newest(&self) -> Option<&'a Baseline> {
         self.baselines.first().copied()
     }

@@ -13,6 +13,8 @@ pub struct Guess {
     pub lean: i8,
     /// How far off the guess may be, as [`magnitude`] of sixteenths of a step.
     pub doubt: u8,
+    /// How far the guess is from where the value was in the baseline.
+    pub moved: i32,
 }
 
 /// The hook for knowledge about how entities move.
@@ -52,25 +54,23 @@ impl Predictor for Linear {
     fn guess(&mut self, past: &Past<'_>, row: usize, column: usize, known: &[i32]) -> Guess {
         let Some(base) = past.row(0, row) else { return Guess::default() };
         let kind = self.columns[column];
-        let before = past.row(1, row).unwrap_or(base);
-        let (from, step) = match kind {
-            Column::Number | Column::Angle { .. } => {
-                (base[column], kind.difference(base[column], before[column]))
-            }
-            Column::Flag | Column::Largest { .. } => (base[column], 0),
-            Column::Component { bits, first } => {
-                let largest = known[first];
-                let now = orientation::in_frame_of(base, first, bits, largest)[column - first - 1];
-                let then = orientation::in_frame_of(before, first, bits, largest)[column - first - 1];
-                (now, now - then)
-            }
-        };
-        let moved = extrapolate(step, past.age(0), past.age(1).wrapping_sub(past.age(0)));
-        Guess {
-            value: kind.sum(from, moved),
-            lean: 0,
-            doubt: magnitude(moved.unsigned_abs().min(1 << 20) * 4),
+        if matches!(kind, Column::Flag | Column::Largest { .. }) {
+            return Guess { value: base[column], ..Guess::default() };
         }
+        let before = past.row(1, row).unwrap_or(base);
+        let oldest = past.row(2, row).unwrap_or(before);
+        let [now, then, first] = [base, before, oldest].map(|row| match kind {
+            // Components can only be compared where the same one is left out.
+            Column::Component { bits, first } => {
+                orientation::in_frame_of(row, first, bits, known[first])[column - first - 1]
+            }
+            _ => row[column],
+        });
+        let step = kind.difference(now, then);
+        let bend = step.wrapping_sub(kind.difference(then, first));
+        let moved = extrapolate(step, past.age(0), past.age(1).wrapping_sub(past.age(0)));
+        let doubt = magnitude(bend.unsigned_abs().min(STEP_MAX) * 8);
+        Guess { value: kind.sum(now, moved), lean: 0, doubt, moved }
     }
 
     fn learn(&mut self, _: &Past<'_>, _: usize, _: &[i32]) {}
@@ -95,5 +95,5 @@ pub fn magnitude(size: u32) -> u8 {
         return size as u8;
     }
     let octave = 31 - size.leading_zeros();
-    (2 * octave + (size >> (octave - 1) & 1)).min(31) as u8
+    (2 * octave + ((size >> (octave - 1)) & 1)).min(31) as u8
 }

@@ -2,7 +2,6 @@
 
 use crate::entropy::EntropyError;
 
-use super::baseline::{Trace, average};
 use super::frame::{Column, Frame, Layout};
 use super::past::Past;
 use super::predict::{Guess, Predictor, magnitude};
@@ -12,6 +11,10 @@ use super::{DeltaError, Limits};
 pub(super) trait Symbols {
     fn plain(&mut self, value: u32, bits: u32) -> Result<u32, EntropyError>;
     fn row_changed(&mut self, changed: bool, scene: &Scene) -> Result<bool, EntropyError>;
+    /// Whether this mode writes masks.
+    const MASKS: bool;
+    /// Says in which columns of a row that changed a guess may have failed. `quiet` are those where none failed lately.
+    fn mask(&mut self, missed: u64, quiet: u64) -> Result<u64, EntropyError>;
     fn value(
         &mut self,
         residual: i32,
@@ -23,7 +26,8 @@ pub(super) trait Symbols {
 
 /// What is known before a symbol is coded, for modes to choose contexts by.
 pub(super) struct Scene {
-    pub(super) trace: Trace,
+    /// Whether the row changed in the baseline (lowest bit), in the baseline of that, and so on.
+    pub(super) changed: u8,
     /// Whether the rows before this one changed, the last in the lowest bit.
     pub(super) near_changed: usize,
     /// The flags of the row in the baseline, first in the lowest bit.
@@ -42,7 +46,7 @@ pub(super) struct Scene {
 /// What a walk makes besides symbols.
 pub(super) struct Walked {
     pub(super) values: Vec<i32>,
-    pub(super) traces: Vec<Trace>,
+    pub(super) changes: Vec<u8>,
     pub(super) errors: Vec<u16>,
 }
 
@@ -63,12 +67,11 @@ pub(super) fn rows<S: Symbols, P: Predictor>(
         past,
         out: Walked {
             values: Vec::with_capacity(count * width),
-            traces: Vec::with_capacity(count),
+            changes: Vec::with_capacity(count),
             errors: Vec::with_capacity(count * width),
         },
         near_changed: 0,
         last_error: 0,
-        zeros: vec![0; width],
     };
     for row in 0..count {
         walk.row(row, truth.map(|values| &values[row * width..][..width]))?;
@@ -84,7 +87,6 @@ struct Walk<'a, S, P> {
     out: Walked,
     near_changed: usize,
     last_error: u32,
-    zeros: Vec<i32>,
 }
 
 /// Errors that a fresh row starts from: nothing is known of it.
@@ -93,77 +95,122 @@ const FRESH_ERROR: u16 = 1 << 12;
 impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
     fn row(&mut self, row: usize, truth: Option<&[i32]>) -> Result<(), DeltaError> {
         let width = self.columns.len();
+        let kept = self.past.newest().zip(self.past.place(0, row));
+        let kept =
+            kept.map(|(newest, place)| (newest.changes[place], &newest.errors[place * width..][..width]));
         let base = self.past.row(0, row);
-        let (mut trace, start) = match (self.past.newest(), self.past.place(0, row)) {
-            (Some(newest), Some(place)) => {
-                (newest.traces[place], Some(&newest.errors[place * width..][..width]))
-            }
-            _ => (Trace { changed: 1, missed: 0 }, None),
-        };
+        let (changes, errors) = kept.unzip();
+        let changed = changes.unwrap_or(1);
         let mut scene = Scene {
-            trace,
+            changed,
             near_changed: self.near_changed,
             flags: base.map_or(0, |base| flags(self.columns, base)),
-            speed: base
-                .zip(self.past.row(1, row))
-                .map_or(0, |(base, before)| speed(self.columns, base, before)),
-            row_doubt: start
-                .map_or(31, |errors| magnitude(errors.iter().map(|&error| u32::from(error)).sum())),
+            speed: 0,
+            row_doubt: 0,
             error: 0,
             row_error: self.last_error,
             guess: Guess::default(),
         };
+        // Most rows rest, and for those nothing is worked out that needs no saying.
+        if let (Some(base), Some(errors), true) = (base, errors, changed != 0) {
+            scene.speed = self.past.row(1, row).map_or(0, |before| speed(self.columns, base, before));
+            scene.row_doubt = magnitude(errors.iter().map(|&error| u32::from(error)).sum());
+        }
         // A row that was not there before has always changed.
         let changed = match base {
             None => true,
             Some(base) => self.symbols.row_changed(truth.is_some_and(|truth| truth != base), &scene)?,
         };
-        trace.changed = trace.changed << 1 | u8::from(changed);
-        self.near_changed = self.near_changed << 1 | usize::from(changed);
-        let at = self.out.values.len();
-        if !changed {
-            let (base, errors) = (base.unwrap_or(&self.zeros), start.unwrap_or(&[]));
-            self.out.values.extend_from_slice(base);
-            self.out.errors.extend(errors.iter().map(|&error| average(error, 0)));
-            self.out.traces.push(trace);
-            return Ok(());
+        self.out.changes.push((scene.changed << 1) | u8::from(changed));
+        self.near_changed = (self.near_changed << 1) | usize::from(changed);
+        match (base, errors) {
+            (Some(base), Some(errors)) if !changed => {
+                self.out.values.extend_from_slice(base);
+                self.out.errors.extend_from_slice(errors);
+                Ok(())
+            }
+            _ => self.changed_row(row, errors, truth, &mut scene),
         }
-        let mut total = 0;
-        for column in 0..width {
+    }
+
+    fn changed_row(
+        &mut self,
+        row: usize,
+        errors: Option<&[u16]>,
+        truth: Option<&[i32]>,
+        scene: &mut Scene,
+    ) -> Result<(), DeltaError> {
+        let at = self.out.values.len();
+        let mask = self.mask(row, errors, truth)?;
+        let mut row_error = None;
+        for column in 0..self.columns.len() {
             let kind = self.columns[column];
-            let known = &self.out.values[at..];
-            let guess = match base {
-                Some(_) => self.predictor.guess(self.past, row, column, known),
-                // The row before is the best that is known of a row that was not there.
-                None => Guess {
-                    value: at.checked_sub(width).map_or(0, |before| self.out.values[before + column]),
-                    lean: 0,
-                    doubt: 31,
-                },
-            };
-            scene.error = start.map_or(FRESH_ERROR, |errors| errors[column]);
-            scene.guess = guess;
-            let residual = truth.map_or(0, |truth| residual(kind, truth[column], guess.value));
-            let residual = self.symbols.value(residual, column, kind, &scene)?;
-            let value = restore(kind, residual, guess.value);
+            scene.guess = self.guess(row, column, truth);
+            scene.error = errors.map_or(FRESH_ERROR, |errors| errors[column]);
+            let mut rest = truth.map_or(0, |truth| residual(kind, truth[column], scene.guess.value));
+            if (mask >> column) & 1 == 1 {
+                rest = self.symbols.value(rest, column, kind, scene)?;
+            }
+            let value = restore(kind, rest, scene.guess.value);
             if !kind.holds(value) {
                 return Err(EntropyError::Range.into());
             }
             self.out.values.push(value);
-            self.out.errors.push(average(scene.error, residual.unsigned_abs()));
+            let size = sixteenths(rest);
+            self.out.errors.push(((u32::from(scene.error) + size) / 2) as u16);
             if !matches!(kind, Column::Flag | Column::Largest { .. }) {
-                let size = residual.unsigned_abs().min(4_000) * 16;
-                total = if total == 0 { size + 1 } else { (total + size) / 2 };
-                scene.row_error = total;
+                scene.row_error = row_error.map_or(size, |before| u32::midpoint(before, size));
+                row_error = Some(scene.row_error);
             }
         }
-        self.last_error = total;
-        self.out.traces.push(trace);
-        if base.is_some() {
+        self.last_error = scene.row_error;
+        if errors.is_some() {
             self.predictor.learn(self.past, row, &self.out.values[at..]);
         }
         Ok(())
     }
+
+    /// Columns whose guess was right lately are not mentioned one by one as long as all of them still are.
+    fn mask(
+        &mut self,
+        row: usize,
+        errors: Option<&[u16]>,
+        truth: Option<&[i32]>,
+    ) -> Result<u64, EntropyError> {
+        if !S::MASKS {
+            return Ok(u64::MAX);
+        }
+        let mut missed = 0;
+        if let Some(truth) = truth {
+            // A reader makes these guesses one by one, as it comes to know the columns before them.
+            for column in 0..self.columns.len() {
+                let guess = self.guess(row, column, Some(truth));
+                let rest = residual(self.columns[column], truth[column], guess.value);
+                missed |= u64::from(rest != 0) << column;
+            }
+        }
+        let quiet = errors.unwrap_or(&[]).iter().enumerate();
+        let quiet = quiet.fold(0, |all, (column, &error)| all | (u64::from(error == 0) << column));
+        self.symbols.mask(missed, quiet)
+    }
+
+    /// The guess for a column, given those before it: the truth where it is known, or else what was read.
+    fn guess(&mut self, row: usize, column: usize, truth: Option<&[i32]>) -> Guess {
+        let start = row * self.columns.len();
+        if self.past.place(0, row).is_some() {
+            let known = truth.unwrap_or(&self.out.values[start..]);
+            return self.predictor.guess(self.past, row, column, &known[..column]);
+        }
+        // The row before is the best that is known of a row that was not there.
+        let before = start.checked_sub(self.columns.len());
+        let value = before.map_or(0, |before| self.out.values[before + column]);
+        Guess { value, lean: 0, doubt: 31, moved: 0 }
+    }
+}
+
+/// The size of a residual in sixteenths of a step; larger ones are all alike.
+fn sixteenths(rest: i32) -> u32 {
+    rest.unsigned_abs().min(4_000) * 16
 }
 
 fn residual(kind: Column, value: i32, guess: i32) -> i32 {

@@ -4,7 +4,7 @@ use super::EntropyError;
 use super::arith::{Coder, ONE, PROBABILITY_MIN};
 
 /// How many contexts have a say in each bit of a number.
-pub const VOICES: usize = 3;
+pub const VOICES: usize = 4;
 
 /// Nodes of the decision tree by which a [`Numbers`] codes one number.
 pub const NODES: usize = 40;
@@ -24,7 +24,7 @@ impl Default for Node {
 
 impl Node {
     /// The first cases count most; from then on, old cases fade with this many steps.
-    const SEEN_MAX: u16 = 160;
+    const SEEN_MAX: u16 = 120;
 
     #[inline]
     fn learn(&mut self, bit: bool) {
@@ -47,10 +47,10 @@ impl Default for Mixer {
     }
 }
 
-const WEIGHT_START: i32 = 26_000;
-/// Keeps the sum of three products below 2^31.
+const WEIGHT_START: i32 = 18_000;
+/// Keeps the sum of four products below 2^31.
 const WEIGHT_MAX: i32 = (1 << 18) - 1;
-const LEARN_SHIFT: u32 = 16;
+const LEARN_SHIFT: u32 = 14;
 
 /// Codes one bit by the mixed opinion of the nodes, and lets them learn from it.
 #[inline]
@@ -79,22 +79,33 @@ pub fn mixed<C: Coder>(
     Ok(bit)
 }
 
+/// Codes one bit by the opinion of one node, and lets it learn from it.
+#[inline]
+fn single<C: Coder>(coder: &mut C, bit: bool, node: &mut Node) -> Result<bool, EntropyError> {
+    let bit = coder.bit(bit, u32::from(node.set).clamp(PROBABILITY_MIN, ONE - PROBABILITY_MIN))?;
+    node.learn(bit);
+    Ok(bit)
+}
+
 /// Contexts and mixers for whole numbers.
 ///
-/// A number is coded as: is it zero, its sign, how many bits its distance from zero has (one decision per bit), and
-/// the two highest of those bits below the leading one. The rest is noise and is written as it is.
+/// A number is coded as: its width (how many bits its distance from zero has), its sign, and the two highest of those bits below
+/// the leading one. The rest is noise and is written as it is. The width is told by steps away from an expected one,
+/// upwards or downwards, so that large numbers take no more decisions than small ones where they are expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Numbers {
     voices: [Vec<[Node; NODES]>; VOICES],
     mixers: Vec<[Mixer; NODES]>,
 }
 
-const NODE_SIGN: usize = 1;
-const NODE_WIDTH: usize = 2;
-const WIDTHS: usize = 16;
-const NODE_FIRST: usize = NODE_WIDTH + WIDTHS;
-const NODE_SECOND: usize = NODE_FIRST + 7;
-const _: () = assert!(NODE_SECOND + 14 < NODES);
+/// Widths from here on share their nodes.
+const WIDTHS: usize = 12;
+const NODE_UP: usize = 0;
+const NODE_DOWN: usize = NODE_UP + WIDTHS;
+const NODE_SIGN: usize = NODE_DOWN + WIDTHS;
+const NODE_FIRST: usize = NODE_SIGN + 1;
+const NODE_SECOND: usize = NODE_FIRST + 5;
+const _: () = assert!(NODE_SECOND + 10 == NODES);
 
 impl Numbers {
     /// `contexts` says how many contexts each voice tells apart, `kinds` how many sets of weights there are.
@@ -105,45 +116,57 @@ impl Numbers {
         }
     }
 
-    /// Codes `value` in the given context of each voice.
+    /// Codes `value` in the given context of each voice, where its width is expected to be near `expected`.
+    ///
+    /// # Errors
+    /// Those of the coder, and [`EntropyError::Range`] if the number does not fit 32 bits.
     pub fn code<C: Coder>(
         &mut self,
         coder: &mut C,
         value: i32,
         contexts: [usize; VOICES],
         kind: usize,
+        expected: u32,
     ) -> Result<i32, EntropyError> {
-        let [first, second, third] = &mut self.voices;
-        let [a, b, c] = [&mut first[contexts[0]], &mut second[contexts[1]], &mut third[contexts[2]]];
+        let [a, b, c, d] = &mut self.voices;
+        let [a, b, c, d] =
+            [&mut a[contexts[0]], &mut b[contexts[1]], &mut c[contexts[2]], &mut d[contexts[3]]];
         let mixers = &mut self.mixers[kind];
         let mut decide = |coder: &mut C, node: usize, bit: bool| {
-            mixed(coder, bit, [&mut a[node], &mut b[node], &mut c[node]], &mut mixers[node])
+            mixed(coder, bit, [&mut a[node], &mut b[node], &mut c[node], &mut d[node]], &mut mixers[node])
         };
-        if !decide(coder, 0, value != 0)? {
+        let shared = |width: u32| (width as usize).min(WIDTHS - 1);
+        let size = value.unsigned_abs();
+        let target = 32 - size.leading_zeros();
+        let mut width = expected;
+        if decide(coder, NODE_UP + shared(width), target > width)? {
+            width += 1;
+            while width < 32 && decide(coder, NODE_UP + shared(width), target > width)? {
+                width += 1;
+            }
+        } else {
+            while width > 0 && decide(coder, NODE_DOWN + shared(width), target < width)? {
+                width -= 1;
+            }
+        }
+        if width == 0 {
             return Ok(0);
         }
         let negative = decide(coder, NODE_SIGN, value < 0)?;
-        // The distance from zero is at least one, so its leading bit is implied by its width.
-        let size = value.unsigned_abs();
-        let target = 31 - size.max(1).leading_zeros();
-        let mut width = 0;
-        while width < 31 && decide(coder, NODE_WIDTH + (width as usize).min(WIDTHS - 1), target > width)? {
-            width += 1;
-        }
         let mut out = 1u32;
-        let mut left = width;
+        let mut left = width - 1;
+        let level = (left as usize).min(5).wrapping_sub(1);
         if left > 0 {
             left -= 1;
-            let bit = decide(coder, NODE_FIRST + (width as usize).min(7) - 1, size >> left & 1 == 1)?;
-            out = out << 1 | u32::from(bit);
-            if left > 0 {
-                left -= 1;
-                let node = NODE_SECOND + 2 * ((width as usize).min(7) - 1) + (out & 1) as usize;
-                out = out << 1 | u32::from(decide(coder, node, size >> left & 1 == 1)?);
-            }
+            out = (out << 1) | u32::from(single(coder, (size >> left) & 1 == 1, &mut a[NODE_FIRST + level])?);
         }
         if left > 0 {
-            out = out << left | coder.raw(size, left)?;
+            left -= 1;
+            let node = NODE_SECOND + 2 * level + (out & 1) as usize;
+            out = (out << 1) | u32::from(single(coder, (size >> left) & 1 == 1, &mut a[node])?);
+        }
+        if left > 0 {
+            out = (out << left) | coder.raw(size, left)?;
         }
         let number = if negative { -i64::from(out) } else { i64::from(out) };
         i32::try_from(number).map_err(|_| EntropyError::Range)
@@ -175,13 +198,31 @@ impl Flags {
         contexts: [usize; VOICES],
         kind: usize,
     ) -> Result<bool, EntropyError> {
-        let [a, b, c] = &mut self.voices;
-        mixed(
-            coder,
-            bit,
-            [&mut a[contexts[0]], &mut b[contexts[1]], &mut c[contexts[2]]],
-            &mut self.mixers[kind],
-        )
+        let [a, b, c, d] = &mut self.voices;
+        let nodes = [&mut a[contexts[0]], &mut b[contexts[1]], &mut c[contexts[2]], &mut d[contexts[3]]];
+        mixed(coder, bit, nodes, &mut self.mixers[kind])
+    }
+}
+
+/// Single bits that are so predictable that one context does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Switches {
+    nodes: Vec<Node>,
+}
+
+impl Switches {
+    /// As many contexts.
+    pub fn new(contexts: usize) -> Self {
+        Self { nodes: vec![Node::default(); contexts] }
+    }
+
+    /// Codes one bit in the given context.
+    ///
+    /// # Errors
+    /// Those of the coder.
+    #[inline]
+    pub fn code<C: Coder>(&mut self, coder: &mut C, bit: bool, context: usize) -> Result<bool, EntropyError> {
+        single(coder, bit, &mut self.nodes[context])
     }
 }
 

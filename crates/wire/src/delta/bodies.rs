@@ -1,0 +1,459 @@
+//! A predictor for rigid bodies that fly, tumble, push each other and come to rest.
+//!
+//! It knows some mechanics and learns the rest:
+//!
+//! 1. A body's own motion (velocity and rotation from the last baselines, gravity, the floor) is extrapolated. How much each part
+//!    counts depends on whether the motion has lately been free or full of contacts, and is learnt for each such class.
+//! 2. Bodies in contact move together. The rigid motion of their group at the baseline is one input of step 1. What the group did
+//!    since then is learnt while the frame is decoded, as an affine field that the first few bodies determine for the others.
+//! 3. What is still left is similar for neighbours: the nearest bodies that are already known correct the guess.
+//!
+//! How wrong the neighbours turned out to be tells the entropy coder how far to trust the guess.
+
+use super::fit::Fit;
+use super::frame::Layout;
+use super::orientation::{components, in_frame_of, unpack};
+use super::past::Past;
+use super::predict::{Guess, Predictor, magnitude};
+use super::rigid::{Rigid, Vector, difference, dot, rotation, scaled, sum, turned};
+
+/// Where a layout keeps what [`Bodies`] knows about, and in which units.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct BodyColumns {
+    /// The first of three columns with the position.
+    pub position: usize,
+    /// The first of the four columns of an orientation.
+    pub orientation: usize,
+    /// The bits of the orientation's components.
+    pub orientation_bits: u32,
+    /// A flag that tells whether a body touches others of one group, if the layout has one. Without, all bodies may.
+    pub touching: Option<usize>,
+    /// Gravity in position steps per tick and tick.
+    pub gravity: Vector,
+    /// The axis along which gravity pulls towards a floor at zero.
+    pub up: usize,
+    /// The edge of a typical body in position steps.
+    pub size: f64,
+}
+
+/// Predicts rigid bodies. See the [module](self) for how.
+#[derive(Debug, Clone)]
+pub struct Bodies {
+    columns: BodyColumns,
+    /// How many ticks lie between the baseline and the frame.
+    ahead: f64,
+    motions: Vec<Motion>,
+    group: Rigid,
+    moves: [Fit<MOVE>; CLASSES],
+    turns: [Fit<TURN>; CLASSES],
+    /// What the group did beyond the extrapolation, for each axis as a function of the place.
+    field: [Fit<4>; 3],
+    spin: Spin,
+    known: Vec<Known>,
+    /// How far off rotations have been in this frame, in sixteenths of an orientation step.
+    doubt_turn: f64,
+    expected: Expected,
+}
+
+const MOVE: usize = 5;
+const TURN: usize = 3;
+/// Four degrees of freedom from contact, alone or in the group.
+const CLASSES: usize = 8;
+const CLASS_GROUP: usize = 4;
+
+/// Squared differences between short and long averages of velocity (steps per tick) and of rotation (orientation steps per
+/// tick), up to which a motion counts as free, as nearly free, and as disturbed.
+const CLASS_LIMITS: [f64; 3] = [0.5, 2.0, 10.0];
+/// Squared difference from the group's motion up to which a body belongs to it.
+const GROUP_LIMIT: f64 = 150.0;
+/// Variances of what is left of positions (steps) and rotations (radians) when all went well.
+const NOISE_MOVE: f64 = 20.0;
+const NOISE_TURN: f64 = 0.0003;
+/// Learning the rules of motion is slower than learning the field of one frame.
+const NOISE_TURN_RULES: f64 = 3.0;
+/// Neighbours count up to this squared distance, in body sizes, with a weight that falls beyond half a size.
+const NEAR_LIMIT: f64 = 16.0;
+const NEAR_SOFT: f64 = 0.25;
+/// The weight of the assumption that nothing is left.
+const NEAR_PRIOR: f64 = 1.0;
+
+/// How a body moved at the baseline.
+#[derive(Debug, Clone, Copy, Default)]
+struct Motion {
+    moving: bool,
+    /// Over the last two baselines, and over all of them.
+    velocity: Vector,
+    velocity_long: Vector,
+    turning: Vector,
+    turning_long: Vector,
+    grouped: bool,
+    class_move: usize,
+    class_turn: usize,
+}
+
+/// What a body that is already known was off by.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    place: Vector,
+    left: Vector,
+    left_turn: Vector,
+    size: f64,
+}
+
+/// The rotation that the group made beyond the extrapolation.
+#[derive(Debug, Clone, Copy)]
+struct Spin {
+    turn: Vector,
+    weight: f64,
+}
+
+/// What was worked out for the row in question.
+#[derive(Debug, Clone, Copy, Default)]
+struct Expected {
+    row: Option<usize>,
+    /// Before and after the neighbours' correction.
+    place: Vector,
+    place_near: Vector,
+    turn: Vector,
+    /// In sixteenths of a step.
+    doubt: f64,
+    orientation: [f64; 4],
+}
+
+impl Bodies {
+    /// A predictor for bodies in these columns.
+    pub fn new(columns: BodyColumns) -> Self {
+        Self {
+            columns,
+            ahead: 0.0,
+            motions: Vec::new(),
+            group: Rigid::default(),
+            moves: start_moves(),
+            turns: start_turns(),
+            field: start_field(),
+            spin: Spin { turn: [0.0; 3], weight: 0.5 },
+            known: Vec::new(),
+            doubt_turn: 0.0,
+            expected: Expected::default(),
+        }
+    }
+
+    fn place(&self, row: &[i32]) -> Vector {
+        let at = self.columns.position;
+        [f64::from(row[at]), f64::from(row[at + 1]), f64::from(row[at + 2])]
+    }
+
+    fn orientation(&self, row: &[i32]) -> [f64; 4] {
+        unpack(row, self.columns.orientation, self.columns.orientation_bits)
+    }
+
+    fn motion(&self, past: &Past<'_>, row: usize) -> Motion {
+        if !past.changed(row) {
+            return Motion::default();
+        }
+        let (Some(now), Some(before)) = (past.row(0, row), past.row(1, row)) else {
+            return Motion::default();
+        };
+        let oldest = past.row(2, row).unwrap_or(before);
+        if now == before && before == oldest {
+            return Motion::default();
+        }
+        let short = ticks(past, 0, 1);
+        let long = if past.depth() > 2 { ticks(past, 0, 2) } else { short };
+        let [x0, x1, x2] = [now, before, oldest].map(|row| self.place(row));
+        let [q0, q1, q2] = [now, before, oldest].map(|row| self.orientation(row));
+        let velocity = scaled(difference(x0, x1), 1.0 / short);
+        let velocity_long = scaled(difference(x0, x2), 1.0 / long);
+        let turning = scaled(rotation(q1, q0), 1.0 / short);
+        let turning_long = scaled(rotation(q2, q0), 1.0 / long);
+        // In free flight the averages differ by what gravity adds between their middles.
+        let fall = scaled(self.columns.gravity, (long - short) / 2.0);
+        let disturbed = difference(difference(velocity, velocity_long), fall);
+        let disturbed_turn = scaled(difference(turning, turning_long), self.steps_per_radian());
+        Motion {
+            moving: true,
+            velocity,
+            velocity_long,
+            turning,
+            turning_long,
+            grouped: false,
+            class_move: class(dot(disturbed, disturbed)),
+            class_turn: class(dot(disturbed_turn, disturbed_turn)),
+        }
+    }
+
+    fn steps_per_radian(&self) -> f64 {
+        // A component is half the angle, and M √2 / 2 steps long.
+        f64::from((1 << self.columns.orientation_bits) - 1) * 0.353_553_390_593_273_8
+    }
+
+    /// Finds the group that moves together, and who belongs to it.
+    fn find_group(&mut self, past: &Past<'_>) {
+        let touches = |row: &[i32]| self.columns.touching.is_none_or(|column| row[column] != 0);
+        let candidates: Vec<usize> = (0..past.rows())
+            .filter(|&row| self.motions[row].moving && past.row(0, row).is_some_and(touches))
+            .collect();
+        let bodies: Vec<(Vector, Vector)> = candidates
+            .iter()
+            .filter_map(|&row| Some((self.place(past.row(0, row)?), self.motions[row].velocity_long)))
+            .collect();
+        let Some(group) = Rigid::of(&bodies) else { return };
+        self.group = group;
+        for (&row, &(place, velocity)) in candidates.iter().zip(&bodies) {
+            let off = difference(velocity, group.velocity_at(place));
+            if dot(off, off) < GROUP_LIMIT {
+                let motion = &mut self.motions[row];
+                motion.grouped = true;
+                motion.class_move += CLASS_GROUP;
+                motion.class_turn += CLASS_GROUP;
+            }
+        }
+    }
+
+    fn move_inputs(&self, row: usize, place: Vector) -> [[f64; MOVE]; 3] {
+        let motion = &self.motions[row];
+        if !motion.moving {
+            return [[0.0; MOVE]; 3];
+        }
+        let n = self.ahead;
+        let group = if motion.grouped { self.group.velocity_at(place) } else { motion.velocity };
+        [0, 1, 2].map(|axis| {
+            let velocity = motion.velocity[axis];
+            let fall = n * n / 2.0 * self.columns.gravity[axis];
+            let depth = self.columns.size / 2.0 - (place[axis] + n * velocity + fall);
+            [
+                n * velocity,
+                n * (motion.velocity_long[axis] - velocity),
+                n * (group[axis] - velocity),
+                fall,
+                if axis == self.columns.up && depth > 0.0 { depth } else { 0.0 },
+            ]
+        })
+    }
+
+    fn turn_inputs(&self, row: usize) -> [[f64; TURN]; 3] {
+        let motion = &self.motions[row];
+        let n = self.ahead;
+        let group = if motion.grouped { self.group.turning } else { motion.turning };
+        [0, 1, 2].map(|axis| {
+            let turning = motion.turning[axis];
+            [n * turning, n * (motion.turning_long[axis] - turning), n * (group[axis] - turning)]
+        })
+    }
+
+    fn field_inputs(&self, place: Vector) -> [f64; 4] {
+        let from = scaled(difference(place, self.group.centre), 1.0 / (4.0 * self.columns.size));
+        [1.0, from[0], from[1], from[2]]
+    }
+
+    /// Works out a row: its own motion, the group's, the neighbours'.
+    fn expect(&mut self, row: usize, base: &[i32]) {
+        let start = self.place(base);
+        let motion = self.motions[row];
+        let inputs = self.move_inputs(row, start);
+        let mut place =
+            [0, 1, 2].map(|axis| start[axis] + self.moves[motion.class_move].predict(&inputs[axis]));
+        let inputs = self.turn_inputs(row);
+        let mut turn = [0, 1, 2].map(|axis| self.turns[motion.class_turn].predict(&inputs[axis]));
+        if motion.grouped {
+            let inputs = self.field_inputs(start);
+            place = [0, 1, 2].map(|axis| place[axis] + self.field[axis].predict(&inputs));
+            turn = sum(turn, self.spin.turn);
+        }
+        let near = self.near(start);
+        let turn_near = sum(turn, near.left_turn);
+        self.expected = Expected {
+            row: Some(row),
+            place,
+            place_near: sum(place, near.left),
+            turn,
+            doubt: near.size * 8.0,
+            orientation: turned(self.orientation(base), turn_near),
+        };
+    }
+
+    /// What bodies near a place, that are known already, were off by.
+    fn near(&self, place: Vector) -> Known {
+        let mut near = Known { place, left: [0.0; 3], left_turn: [0.0; 3], size: 0.0 };
+        let mut total = 0.0;
+        let unit = 1.0 / (self.columns.size * self.columns.size);
+        for known in &self.known {
+            let from = difference(known.place, place);
+            let distance = dot(from, from) * unit;
+            if distance < NEAR_LIMIT {
+                let weight = 1.0 / (NEAR_SOFT + distance * distance);
+                total += weight;
+                near.left = sum(near.left, scaled(known.left, weight));
+                near.left_turn = sum(near.left_turn, scaled(known.left_turn, weight));
+                near.size += weight * known.size;
+            }
+        }
+        let share = 1.0 / (total + NEAR_PRIOR);
+        near.left = scaled(near.left, share);
+        near.left_turn = scaled(near.left_turn, share);
+        near.size = if total > 0.0 { near.size / total } else { SIZE_UNKNOWN };
+        near
+    }
+}
+
+/// How far off a body is expected to be if none nearby is known, in steps.
+const SIZE_UNKNOWN: f64 = 4.0;
+/// The same for rotations at the start of a frame, in sixteenths of a step.
+const DOUBT_TURN_START: f64 = 32.0;
+
+impl Predictor for Bodies {
+    fn start(&mut self, _: &Layout, past: &Past<'_>, memory: &[f64]) {
+        self.ahead = f64::from(past.age(0).min(255));
+        self.known.clear();
+        self.expected.row = None;
+        self.doubt_turn = DOUBT_TURN_START;
+        self.spin = Spin { turn: [0.0; 3], weight: 0.5 };
+        self.field = start_field();
+        self.moves = start_moves();
+        self.turns = start_turns();
+        let mut rest = memory;
+        for fit in &mut self.moves {
+            rest = fit.restore(rest);
+        }
+        for fit in &mut self.turns {
+            rest = fit.restore(rest);
+        }
+        self.motions.clear();
+        for row in 0..past.rows() {
+            self.motions.push(self.motion(past, row));
+        }
+        self.group = Rigid::default();
+        self.find_group(past);
+    }
+
+    fn guess(&mut self, past: &Past<'_>, row: usize, column: usize, known: &[i32]) -> Guess {
+        let Some(base) = past.row(0, row) else { return Guess::default() };
+        if self.expected.row != Some(row) {
+            self.expect(row, base);
+        }
+        let BodyColumns { position, orientation, orientation_bits: bits, .. } = self.columns;
+        if (position..position + 3).contains(&column) {
+            return rounded(self.expected.place_near[column - position], self.expected.doubt, base[column]);
+        }
+        if column == orientation {
+            return largest(self.expected.orientation);
+        }
+        if (orientation..orientation + 4).contains(&column) {
+            let left_out = known[orientation];
+            let at = column - orientation - 1;
+            let value = components(self.expected.orientation, bits, (left_out & 3) as usize)[at];
+            return rounded(value, self.doubt_turn, in_frame_of(base, orientation, bits, left_out)[at]);
+        }
+        Guess { value: base[column], ..Guess::default() }
+    }
+
+    fn learn(&mut self, past: &Past<'_>, row: usize, values: &[i32]) {
+        let Some(base) = past.row(0, row) else { return };
+        if self.expected.row != Some(row) {
+            self.expect(row, base);
+        }
+        let start = self.place(base);
+        let motion = self.motions[row];
+        let left = difference(self.place(values), self.expected.place);
+        // A body that is far off was hit by something; it says little about the others.
+        let noise = NOISE_MOVE + dot(left, left);
+        let moved = rotation(self.orientation(base), self.orientation(values));
+        let left_turn = difference(moved, self.expected.turn);
+        let noise_turn = NOISE_TURN + dot(left_turn, left_turn);
+        let inputs = self.field_inputs(start);
+        let move_inputs = self.move_inputs(row, start);
+        let turn_inputs = self.turn_inputs(row);
+        for axis in 0..3 {
+            if motion.grouped {
+                self.field[axis].learn(&inputs, left[axis], noise);
+            }
+            self.moves[motion.class_move].learn(&move_inputs[axis], left[axis], noise);
+            self.turns[motion.class_turn].learn(
+                &turn_inputs[axis],
+                left_turn[axis],
+                noise_turn * NOISE_TURN_RULES,
+            );
+        }
+        if motion.grouped {
+            let weight = NOISE_TURN / noise_turn;
+            self.spin.weight += weight;
+            self.spin.turn = sum(self.spin.turn, scaled(left_turn, weight / self.spin.weight));
+        }
+        let size_turn = left_turn[0].abs() + left_turn[1].abs() + left_turn[2].abs();
+        if motion.moving {
+            let sixteenths = size_turn * self.steps_per_radian() * 16.0 / 3.0;
+            self.doubt_turn += (sixteenths - self.doubt_turn) / 8.0;
+        }
+        let size = left[0].abs() + left[1].abs() + left[2].abs();
+        self.known.push(Known { place: start, left, left_turn, size });
+        self.expected.row = None;
+    }
+
+    fn memory(&self) -> Vec<f64> {
+        let mut memory = Vec::with_capacity(CLASSES * (Fit::<MOVE>::STORED + Fit::<TURN>::STORED));
+        for fit in &self.moves {
+            fit.store(&mut memory);
+        }
+        for fit in &self.turns {
+            fit.store(&mut memory);
+        }
+        memory
+    }
+}
+
+/// At first a lone body is believed to fly, and one in a group to be carried.
+fn start_moves() -> [Fit<MOVE>; CLASSES] {
+    let alone = Fit::new([1.0, 0.2, 0.0, 1.0, 1.0], [0.01, 0.1, 0.1, 0.1, 0.1]);
+    let grouped = Fit::new([1.0, 0.2, 0.3, 0.0, 0.0], [0.01, 0.1, 0.1, 0.01, 0.01]);
+    [alone, alone, alone, alone, grouped, grouped, grouped, grouped]
+}
+
+fn start_turns() -> [Fit<TURN>; CLASSES] {
+    [Fit::new([1.0, 0.3, 0.5], [0.01, 0.1, 0.1]); CLASSES]
+}
+
+fn start_field() -> [Fit<4>; 3] {
+    [Fit::new([0.0; 4], [1_000.0; 4]); 3]
+}
+
+fn ticks(past: &Past<'_>, from: usize, to: usize) -> f64 {
+    f64::from(past.age(to).wrapping_sub(past.age(from)).clamp(1, 255))
+}
+
+fn class(disturbed: f64) -> usize {
+    CLASS_LIMITS.iter().filter(|&&limit| disturbed >= limit).count()
+}
+
+/// The component that is left out; the doubt is how clearly it is the largest.
+fn largest(orientation: [f64; 4]) -> Guess {
+    let sizes = orientation.map(f64::abs);
+    let mut best = 0;
+    for at in 1..4 {
+        if sizes[at] > sizes[best] {
+            best = at;
+        }
+    }
+    let mut second = 0.0;
+    for (at, &size) in sizes.iter().enumerate() {
+        if at != best && size > second {
+            second = size;
+        }
+    }
+    let margin = (sizes[best] - second) / 2.0;
+    Guess { value: best as i32, lean: 0, doubt: magnitude(margin as u32), moved: 0 }
+}
+
+fn rounded(value: f64, doubt: f64, from: i32) -> Guess {
+    // Beyond this range a guess is useless anyway, and within it whole numbers stay exact.
+    let value = value.clamp(-1e9, 1e9);
+    let whole = (value + 0.5).floor();
+    let rest = value - whole;
+    let lean = i8::from(rest > 1.0 / 6.0) - i8::from(rest < -1.0 / 6.0);
+    let whole = whole as i32;
+    Guess {
+        value: whole,
+        lean,
+        doubt: magnitude(doubt.clamp(0.0, 1e6) as u32),
+        moved: whole.wrapping_sub(from),
+    }
+}

@@ -1,0 +1,166 @@
+//! The codec: header, entities, rows.
+
+use crate::entropy::EntropyError;
+use crate::entropy::arith::{Decoder, Encoder};
+use crate::entropy::rice::{BitReader, BitWriter};
+
+use super::baseline::{Baseline, Learnt};
+use super::fast::{Fast, Means};
+use super::frame::{Frame, Layout};
+use super::past::Past;
+use super::predict::{Linear, Predictor};
+use super::small::{Models, Small};
+use super::walk::{self, Symbols, Walked};
+use super::{DeltaError, Limits, Mode};
+
+/// Turns frames into bytes and back.
+///
+/// Both ends have one of the same layout, mode and predictor. It keeps nothing between frames but memory to work in: what
+/// was learnt is in the baselines.
+#[derive(Debug, Clone)]
+pub struct Codec<P = Linear> {
+    layout: Layout,
+    mode: Mode,
+    limits: Limits,
+    predictor: P,
+}
+
+const HEADER_SMALL: u8 = 1;
+const HEADER_DEPTH_SHIFT: u32 = 1;
+const HEADER_MAX: u8 = header(Mode::Small, Past::DEPTH);
+
+const fn header(mode: Mode, depth: usize) -> u8 {
+    let small = if matches!(mode, Mode::Small) { HEADER_SMALL } else { 0 };
+    small | ((depth as u8) << HEADER_DEPTH_SHIFT)
+}
+
+impl<P: Predictor> Codec<P> {
+    /// A codec.
+    pub fn new(layout: Layout, mode: Mode, predictor: P) -> Self {
+        Self { layout, mode, limits: Limits::default(), predictor }
+    }
+
+    /// Sets what [`Codec::decode`] accepts.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Appends `frame` to `out` and returns the baseline it becomes once it is acknowledged.
+    ///
+    /// `past` are frames the peer has acknowledged, newest first; the frame is told as a difference from the first, the others
+    /// (at most [`Past::DEPTH`] in all) help to guess. Whoever carries the bytes also carries the ticks of the frame and of
+    /// these.
+    ///
+    /// # Errors
+    /// [`DeltaError::Frame`] if the frame does not fit the layout.
+    pub fn encode(
+        &mut self,
+        frame: &Frame,
+        past: &[&Baseline],
+        out: &mut Vec<u8>,
+    ) -> Result<Baseline, DeltaError> {
+        frame.check(&self.layout)?;
+        let past = &past[..past.len().min(Past::DEPTH)];
+        out.push(header(self.mode, past.len()));
+        match self.mode {
+            Mode::Fast => {
+                let mut means = self.means(past);
+                let mut fast = Fast { bits: BitWriter::new(out), means: &mut means };
+                let coded = self.frame(&mut fast, frame.tick(), past, Some(frame))?;
+                fast.bits.finish();
+                self.baseline(frame.clone(), coded.1, Learnt::Fast(means))
+            }
+            Mode::Small => {
+                let mut models = self.models(past);
+                let mut small = Small { coder: Encoder::new(out), models: &mut models };
+                let coded = self.frame(&mut small, frame.tick(), past, Some(frame))?;
+                small.coder.finish();
+                self.baseline(frame.clone(), coded.1, Learnt::Small(models))
+            }
+        }
+    }
+
+    /// Reads the frame of `tick` from all of `bytes`, which were coded against `past`, and returns the baseline it becomes.
+    ///
+    /// # Errors
+    /// Any [`DeltaError`] but those of misuse, if these are not bytes that [`Codec::encode`] wrote against the same past.
+    /// Bytes that were damaged on the way may also be read as another frame: to detect that is the carrier's task.
+    pub fn decode(&mut self, tick: u32, bytes: &[u8], past: &[&Baseline]) -> Result<Baseline, DeltaError> {
+        let past = &past[..past.len().min(Past::DEPTH)];
+        let (&header, body) = bytes.split_first().ok_or(EntropyError::Truncated)?;
+        if header > HEADER_MAX || (header & HEADER_SMALL != 0) != (self.mode == Mode::Small) {
+            return Err(DeltaError::Header { header });
+        }
+        let needed = usize::from(header >> HEADER_DEPTH_SHIFT);
+        if needed != past.len() {
+            return Err(DeltaError::Baselines { needed, given: past.len() });
+        }
+        let ((ids, mut walked), learnt) = match self.mode {
+            Mode::Fast => {
+                let mut means = self.means(past);
+                let mut fast = Fast { bits: BitReader::new(body), means: &mut means };
+                let coded = self.frame(&mut fast, tick, past, None)?;
+                fast.bits.finish()?;
+                (coded, Learnt::Fast(means))
+            }
+            Mode::Small => {
+                let mut models = self.models(past);
+                let mut small = Small { coder: Decoder::new(body), models: &mut models };
+                let coded = self.frame(&mut small, tick, past, None)?;
+                small.coder.finish()?;
+                (coded, Learnt::Small(models))
+            }
+        };
+        let frame = Frame::from_parts(tick, ids, std::mem::take(&mut walked.values));
+        self.baseline(frame, walked, learnt)
+    }
+
+    fn frame<S: Symbols>(
+        &mut self,
+        symbols: &mut S,
+        tick: u32,
+        past: &[&Baseline],
+        truth: Option<&Frame>,
+    ) -> Result<(Vec<u32>, Walked), DeltaError> {
+        let base: &[u32] = past.first().map_or(&[], |baseline| baseline.frame.ids());
+        let ids = walk::ids(symbols, truth, base, &self.limits)?;
+        let lined = Past::new(tick, self.layout.width(), &ids, past);
+        let memory = past.first().map_or(&[][..], |baseline| &baseline.memory);
+        self.predictor.start(&self.layout, &lined, memory);
+        let walked =
+            walk::rows(symbols, &mut self.predictor, &self.layout, &lined, truth.map(Frame::values))?;
+        Ok((ids, walked))
+    }
+
+    fn baseline(&self, frame: Frame, walked: Walked, learnt: Learnt) -> Result<Baseline, DeltaError> {
+        Ok(Baseline {
+            frame,
+            changes: walked.changes,
+            errors: walked.errors,
+            learnt,
+            memory: self.predictor.memory(),
+        })
+    }
+
+    /// What the newest baseline taught, or what is assumed at first.
+    fn means(&self, past: &[&Baseline]) -> Box<Means> {
+        match past.first().map(|baseline| &baseline.learnt) {
+            Some(Learnt::Fast(means)) => means.clone(),
+            _ => Box::new(Means::new(&self.layout)),
+        }
+    }
+
+    fn models(&self, past: &[&Baseline]) -> Box<Models> {
+        match past.first().map(|baseline| &baseline.learnt) {
+            Some(Learnt::Small(models)) => models.clone(),
+            _ => Box::new(Models::new(&self.layout)),
+        }
+    }
+}

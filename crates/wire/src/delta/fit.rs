@@ -1,0 +1,84 @@
+//! Least squares, one case at a time (recursive least squares, Plackett 1950).
+
+// Matrices are read best by their indices, as in the formulas.
+#![allow(clippy::needless_range_loop)]
+
+/// A linear function of `N` inputs that follows the cases it is shown.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Fit<const N: usize> {
+    weights: [f64; N],
+    /// The covariance of the weights, in units of the noise.
+    spread: [[f64; N]; N],
+}
+
+/// How much a weight may have changed from one frame to the next, as a variance.
+const DRIFT: f64 = 1e-6;
+/// A covariance beyond this has lost its meaning; the fit starts again.
+const SPREAD_MAX: f64 = 1e4;
+
+impl<const N: usize> Fit<N> {
+    /// How many numbers [`Fit::store`] adds.
+    pub(super) const STORED: usize = N + N * N;
+
+    /// Starts at `weights`, each believed within the given variance.
+    pub(super) fn new(weights: [f64; N], variances: [f64; N]) -> Self {
+        let mut spread = [[0.0; N]; N];
+        for at in 0..N {
+            spread[at][at] = variances[at];
+        }
+        Self { weights, spread }
+    }
+
+    pub(super) fn predict(&self, inputs: &[f64; N]) -> f64 {
+        let mut sum = 0.0;
+        for at in 0..N {
+            sum += self.weights[at] * inputs[at];
+        }
+        sum
+    }
+
+    /// Learns that a prediction was `error` too small, where errors have the variance `noise`.
+    pub(super) fn learn(&mut self, inputs: &[f64; N], error: f64, noise: f64) {
+        let mut gain = [0.0; N];
+        let mut total = noise;
+        for at in 0..N {
+            let mut sum = 0.0;
+            for other in 0..N {
+                sum += self.spread[at][other] * inputs[other];
+            }
+            gain[at] = sum;
+            total += inputs[at] * sum;
+        }
+        // Rounding can cost the covariance its sign; then there is nothing to be learnt from it.
+        if !(total >= noise && total < 1e30) {
+            return;
+        }
+        for at in 0..N {
+            let share = gain[at] / total;
+            self.weights[at] += share * error;
+            for other in 0..N {
+                self.spread[at][other] -= share * gain[other];
+            }
+        }
+    }
+
+    pub(super) fn store(&self, memory: &mut Vec<f64>) {
+        memory.extend(self.weights);
+        memory.extend(self.spread.iter().flatten());
+    }
+
+    /// Takes back what [`Fit::store`] added, unless it has gone astray, and returns the rest.
+    pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
+        let Some((mine, rest)) = memory.split_at_checked(Self::STORED) else { return &[] };
+        let sound =
+            (0..N).all(|at| mine[at].abs() < 1e3 && (0.0..SPREAD_MAX).contains(&mine[N + at * N + at]));
+        if sound {
+            self.weights.copy_from_slice(&mine[..N]);
+            for at in 0..N {
+                self.spread[at].copy_from_slice(&mine[N + at * N..][..N]);
+                self.spread[at][at] += DRIFT;
+            }
+        }
+        rest
+    }
+}
