@@ -51,11 +51,19 @@ pub struct Limits {
     pub connections_max: usize,
     /// TCP connections from one address at the same time.
     pub connections_per_address_max: usize,
+    /// Joins a second from one address, after a burst of as many as it may have connections.
+    pub joins_per_address_hz: f64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { rooms_max: 16, players_max: 256, connections_max: 8_192, connections_per_address_max: 512 }
+        Self {
+            rooms_max: 16,
+            players_max: 256,
+            connections_max: 8_192,
+            connections_per_address_max: 512,
+            joins_per_address_hz: 20.0,
+        }
     }
 }
 
@@ -133,7 +141,7 @@ impl Config {
         if self.hosts.is_empty() {
             return Err("there is no address to listen on".into());
         }
-        let Limits { rooms_max, players_max, connections_max, connections_per_address_max } = self.limits;
+        let Limits { rooms_max, players_max, connections_max, connections_per_address_max, .. } = self.limits;
         for (name, value) in [
             ("rooms", rooms_max),
             ("players", players_max),

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prometheus_client::metrics::counter::Counter;
 use socket2::SockRef;
@@ -16,6 +16,7 @@ use tokio::time::timeout;
 
 use crate::config::{Limits, SEND_BUFFER_BYTES, UNSENT_BYTES_MAX};
 use crate::metrics::{Metrics, RECEIVED, SENT};
+use crate::rate::Bucket;
 
 /// Bytes that are read and thrown away after a close frame, before the connection is reset.
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
@@ -28,6 +29,10 @@ pub(crate) struct Connection {
     sent: Counter,
     _place: Place,
 }
+
+/// Whom a request came from.
+#[derive(Clone, Copy)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
 
 impl Connection {
     /// Takes over an accepted socket.
@@ -126,50 +131,69 @@ impl AsyncWrite for Connection {
 /// The connections that are open, by address, under their limits.
 pub(crate) struct Places {
     metrics: Arc<Metrics>,
-    connections_max: usize,
-    connections_per_address_max: usize,
+    limits: Limits,
     taken: Mutex<Taken>,
 }
 
 #[derive(Default)]
 struct Taken {
     total: usize,
-    by_address: HashMap<IpAddr, usize>,
+    by_address: HashMap<IpAddr, Guest>,
+}
+
+/// What is remembered of an address.
+struct Guest {
+    connections: usize,
+    joins: Bucket,
 }
 
 /// One connection's place; dropping it frees it.
 pub(crate) struct Place {
     places: Arc<Places>,
-    address: IpAddr,
+    network: IpAddr,
 }
 
 impl Places {
-    pub(crate) fn new(limits: &Limits, metrics: Arc<Metrics>) -> Self {
-        Self {
-            metrics,
-            connections_max: limits.connections_max,
-            connections_per_address_max: limits.connections_per_address_max,
-            taken: Mutex::default(),
-        }
+    pub(crate) fn new(limits: Limits, metrics: Arc<Metrics>) -> Self {
+        Self { metrics, limits, taken: Mutex::default() }
     }
 
     /// Takes a place for a connection from this address, or counts why there is none.
     pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
-        let address = network_of(address);
+        let now = Instant::now();
+        let network = network_of(address);
         let mut taken = self.lock();
-        if taken.total >= self.connections_max {
+        if taken.total >= self.limits.connections_max {
             self.metrics.refuse("connections_max");
             return None;
         }
-        let of_address = taken.by_address.entry(address).or_default();
-        if *of_address >= self.connections_per_address_max {
+        if taken.by_address.len() >= 2 * self.limits.connections_max {
+            // Only addresses without a connection are forgotten, so at least half of them go.
+            taken.by_address.retain(|_, guest| guest.connections > 0);
+        }
+        let guest = taken.by_address.entry(network).or_insert_with(|| Guest {
+            connections: 0,
+            joins: Bucket::new(
+                self.limits.joins_per_address_hz,
+                self.limits.connections_per_address_max as f64,
+                now,
+            ),
+        });
+        if guest.connections >= self.limits.connections_per_address_max {
             self.metrics.refuse("connections_per_address_max");
             return None;
         }
-        *of_address += 1;
+        guest.connections += 1;
         taken.total += 1;
         self.metrics.connections.set(taken.total as i64);
-        Some(Place { places: Arc::clone(self), address })
+        Some(Place { places: Arc::clone(self), network })
+    }
+
+    /// Whether this address may join a room now. Joining is the dearest thing that a stranger can ask for: an avatar, a
+    /// description of the whole world, and news for everybody else.
+    pub(crate) fn may_join(&self, address: IpAddr) -> bool {
+        let network = network_of(address);
+        self.lock().by_address.get_mut(&network).is_none_or(|guest| guest.joins.take(Instant::now()))
     }
 
     /// Whether no connection is open.
@@ -187,11 +211,9 @@ impl Drop for Place {
         let mut taken = self.places.lock();
         taken.total -= 1;
         self.places.metrics.connections.set(taken.total as i64);
-        if let Some(of_address) = taken.by_address.get_mut(&self.address) {
-            *of_address -= 1;
-            if *of_address == 0 {
-                taken.by_address.remove(&self.address);
-            }
+        // The address stays, so that its joins are remembered; see `Places::take` for how many do.
+        if let Some(guest) = taken.by_address.get_mut(&self.network) {
+            guest.connections -= 1;
         }
     }
 }

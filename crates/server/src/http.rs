@@ -12,6 +12,7 @@ use axum::{Json, Router};
 use serde::Serialize;
 
 use crate::config::Config;
+use crate::connection::Places;
 use crate::join::join;
 use crate::metrics::{self, Metrics};
 use crate::rooms::{RoomSummary, Rooms};
@@ -22,6 +23,7 @@ pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) rooms: Arc<Rooms>,
+    pub(crate) places: Arc<Places>,
 }
 
 /// Everything that a server answers.

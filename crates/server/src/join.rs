@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tracing::debug;
 
 use crate::client::Client;
-use crate::connection::Connection;
+use crate::connection::{Connection, Peer};
 use crate::http::Shared;
 use crate::member::Member;
 use crate::plain::{Encoding, NETWORK_HZ};
@@ -34,6 +34,8 @@ pub(crate) enum JoinError {
     Origin(String),
     #[error("bad parameter: {0}")]
     Parameter(String),
+    #[error("this address joins too often: wait a second")]
+    TooOften,
     #[error(transparent)]
     Room(#[from] RoomRefusal),
 }
@@ -43,6 +45,7 @@ impl JoinError {
         match self {
             Self::NotWebSocket => StatusCode::UPGRADE_REQUIRED,
             Self::Origin(_) => StatusCode::FORBIDDEN,
+            Self::TooOften => StatusCode::TOO_MANY_REQUESTS,
             Self::Parameter(_) | Self::Room(RoomRefusal::BadName(_)) => StatusCode::BAD_REQUEST,
             Self::Room(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
@@ -53,6 +56,7 @@ impl JoinError {
         match self {
             Self::NotWebSocket => "not_websocket",
             Self::Origin(_) => "origin",
+            Self::TooOften => "join_rate",
             Self::Parameter(_) | Self::Room(RoomRefusal::BadName(_)) => "parameter",
             Self::Room(RoomRefusal::Full { .. }) => "room_full",
             Self::Room(RoomRefusal::TooManyRooms { .. }) => "rooms_max",
@@ -100,6 +104,10 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     check_origin(&shared.config.origins, request.headers())?;
     let member = read_parameters(request.uri().query().unwrap_or_default(), shared.config.network_hz)?;
     let on_upgrade = request.extensions_mut().remove::<OnUpgrade>().ok_or(JoinError::NotWebSocket)?;
+    let peer = request.extensions().get::<Peer>().expect("every request is given its peer");
+    if !shared.places.may_join(peer.0.ip()) {
+        return Err(JoinError::TooOften);
+    }
     let seat = shared.rooms.reserve(room)?;
 
     let shared = Arc::clone(shared);

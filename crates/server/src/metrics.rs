@@ -40,7 +40,7 @@ pub(crate) struct Metrics {
     refused: Family<Reason, Counter>,
     resident_bytes: Gauge,
     open_files: Gauge,
-    cpu_seconds: Gauge<f64, AtomicU64>,
+    cpu_seconds: Counter<f64, AtomicU64>,
     registry: Registry,
 }
 
@@ -72,7 +72,7 @@ impl Metrics {
         let process = registry.sub_registry_with_prefix("process");
         let resident_bytes = gauge(process, "resident_memory_bytes", "Memory that this process has in RAM");
         let open_files = gauge(process, "open_fds", "Files and sockets that this process has open");
-        let cpu_seconds = Gauge::default();
+        let cpu_seconds = Counter::default();
         process.register("cpu_seconds", "Processor time that this process has used", cpu_seconds.clone());
 
         let own = registry.sub_registry_with_prefix("nowcast");
@@ -147,7 +147,8 @@ impl Metrics {
             self.open_files.set(files.count() as i64);
         }
         if let Some(seconds) = cpu_seconds() {
-            self.cpu_seconds.set(seconds);
+            // The counter takes differences only.
+            self.cpu_seconds.inc_by((seconds - self.cpu_seconds.get()).max(0.0));
         }
     }
 }

@@ -110,7 +110,7 @@ impl Rates {
 }
 
 /// A token bucket.
-struct Bucket {
+pub(crate) struct Bucket {
     per_second: f64,
     burst: f64,
     tokens: f64,
@@ -118,11 +118,12 @@ struct Bucket {
 }
 
 impl Bucket {
-    fn new(per_second: f64, burst: f64, now: Instant) -> Self {
+    pub(crate) fn new(per_second: f64, burst: f64, now: Instant) -> Self {
         Self { per_second, burst, tokens: burst, filled_at: now }
     }
 
-    fn take(&mut self, now: Instant) -> bool {
+    /// Takes a token, if there is one.
+    pub(crate) fn take(&mut self, now: Instant) -> bool {
         let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
         self.tokens = (self.tokens + elapsed * self.per_second).min(self.burst);
         self.filled_at = now;

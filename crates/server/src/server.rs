@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
 use crate::config::Config;
-use crate::connection::{Connection, Places};
+use crate::connection::{Connection, Peer, Places};
 use crate::http::{Shared, router};
 use crate::metrics::Metrics;
 use crate::rooms::Rooms;
@@ -72,7 +72,6 @@ pub enum BindError {
 pub struct Server {
     listeners: Vec<TcpListener>,
     shared: Arc<Shared>,
-    places: Arc<Places>,
     stop: watch::Sender<bool>,
 }
 
@@ -92,9 +91,9 @@ impl Server {
         let config = Arc::new(config);
         let metrics = Arc::new(Metrics::new());
         let rooms = Arc::new(Rooms::new(Arc::clone(&config), Arc::clone(&metrics)));
-        let places = Arc::new(Places::new(&config.limits, Arc::clone(&metrics)));
-        let shared = Arc::new(Shared { config, metrics, rooms });
-        Ok(Self { listeners, shared, places, stop: watch::Sender::new(false) })
+        let places = Arc::new(Places::new(config.limits.clone(), Arc::clone(&metrics)));
+        let shared = Arc::new(Shared { config, metrics, rooms, places });
+        Ok(Self { listeners, shared, stop: watch::Sender::new(false) })
     }
 
     /// Where the server listens; with port 0 this tells the port that the system chose.
@@ -115,7 +114,6 @@ impl Server {
         for listener in self.listeners {
             let acceptor = Acceptor {
                 shared: Arc::clone(&self.shared),
-                places: Arc::clone(&self.places),
                 router: TowerToHyperService::new(router(Arc::clone(&self.shared))),
                 stop: self.stop.subscribe(),
             };
@@ -130,7 +128,7 @@ impl Server {
         self.shared.rooms.stop();
         self.stop.send_replace(true);
         let ended = async {
-            while !self.shared.rooms.is_empty() || !self.places.are_free() {
+            while !self.shared.rooms.is_empty() || !self.shared.places.are_free() {
                 sleep(Duration::from_millis(5)).await;
             }
         };
@@ -160,7 +158,6 @@ impl Handle {
 /// Takes in the connections of one listener.
 struct Acceptor {
     shared: Arc<Shared>,
-    places: Arc<Places>,
     router: TowerToHyperService<axum::Router>,
     stop: watch::Receiver<bool>,
 }
@@ -182,7 +179,7 @@ impl Acceptor {
 
     /// Serves a connection, if it is within the limits.
     fn admit(&self, stream: TcpStream, address: SocketAddr) {
-        let Some(place) = self.places.take(address.ip()) else { return };
+        let Some(place) = self.shared.places.take(address.ip()) else { return };
         let connection = match Connection::new(stream, address, place, &self.shared.metrics) {
             Ok(connection) => connection,
             Err(error) => return debug!(%address, %error, "the connection broke before it was served"),
@@ -199,7 +196,11 @@ async fn serve(
     mut stop: watch::Receiver<bool>,
 ) {
     let timeouts = &shared.config.timeouts;
-    let service = service_fn(move |request: hyper::Request<Incoming>| router.call(request));
+    let peer = Peer(connection.address());
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        router.call(request)
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(timeouts.handshake)

@@ -1,0 +1,194 @@
+//! A server on a free port, and players that join it with a stock WebSocket client.
+#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use nowcast_server::plain::{ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
+use nowcast_server::{Config, Handle, Server};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+
+/// How long a condition may take to come true, on a machine that does a lot besides.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running server.
+pub struct TestServer {
+    pub address: SocketAddr,
+    pub handle: Handle,
+    running: JoinHandle<()>,
+}
+
+impl TestServer {
+    pub async fn start() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// Starts with a changed configuration.
+    pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config { hosts: vec![[127, 0, 0, 1].into()], port: 0, ..Config::default() };
+        change(&mut config);
+        let server = Server::bind(config).await.expect("a port is free");
+        let handle = server.handle();
+        let running = tokio::spawn(server.run(std::future::pending()));
+        Self { address: handle.addresses()[0], handle, running }
+    }
+
+    /// Ends the server and waits until it has ended.
+    pub async fn stop(self) {
+        self.handle.shutdown();
+        timeout(PATIENCE, self.running).await.expect("the server ends").expect("the server doesn't panic");
+    }
+
+    /// One figure of `/metrics`; 0 when it isn't there yet.
+    pub fn metric(&self, name_and_labels: &str) -> f64 {
+        let page = self.handle.metrics();
+        let line = page.lines().find_map(|line| line.strip_prefix(name_and_labels)?.strip_prefix(' '));
+        line.map_or(0.0, |value| value.parse().expect("it is a number"))
+    }
+
+    /// Waits until a figure of `/metrics` has a value.
+    pub async fn until_metric(&self, name_and_labels: &str, holds: impl Fn(f64) -> bool) {
+        let waiting = async {
+            while !holds(self.metric(name_and_labels)) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        if timeout(PATIENCE, waiting).await.is_err() {
+            panic!("{name_and_labels} stays {}", self.metric(name_and_labels));
+        }
+    }
+
+    /// Sends bytes on a bare connection and returns all that is answered until the server closes.
+    pub async fn raw(&self, request: &str) -> String {
+        let mut stream = TcpStream::connect(self.address).await.expect("the server listens");
+        stream.write_all(request.as_bytes()).await.expect("the server reads");
+        let mut answer = Vec::new();
+        timeout(PATIENCE, stream.read_to_end(&mut answer)).await.expect("it ends").expect("it can be read");
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// Asks for a page; the answer has its head in it.
+    pub async fn get(&self, path: &str) -> String {
+        self.raw(&format!("GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")).await
+    }
+
+    /// Opens a WebSocket without saying anything.
+    pub async fn connect(&self, path: &str) -> Result<WebSocketStream<TcpStream>, tungstenite::Error> {
+        self.connect_from([127, 0, 0, 1], path).await
+    }
+
+    /// The same from another of the loopback's addresses, each of which counts for itself.
+    pub async fn connect_from(
+        &self,
+        source: [u8; 4],
+        path: &str,
+    ) -> Result<WebSocketStream<TcpStream>, tungstenite::Error> {
+        let socket = tokio::net::TcpSocket::new_v4()?;
+        socket.bind((source, 0).into())?;
+        let stream = socket.connect(self.address).await?;
+        stream.set_nodelay(true)?;
+        let request = format!("ws://{}{path}", self.address).into_client_request()?;
+        let config = WebSocketConfig::default().read_buffer_size(16 * 1024);
+        Ok(client_async_with_config(request, stream, Some(config)).await?.0)
+    }
+
+    /// Joins, and waits for the welcome.
+    pub async fn join(&self, room: &str, parameters: &str) -> Player {
+        let socket = self.connect(&format!("/ws/{room}?{parameters}")).await.expect("there is room");
+        let encoding = parameters
+            .split('&')
+            .find_map(|parameter| parameter.strip_prefix("encoding="))
+            .map_or(Encoding::Json, |name| name.parse().expect("it is an encoding"));
+        let mut player = Player { socket, encoding, id: 0 };
+        let ServerMessage::Welcome { id, .. } = player.next().await else {
+            panic!("the first message is the welcome");
+        };
+        player.id = id;
+        player
+    }
+}
+
+/// A client that has joined.
+pub struct Player {
+    pub socket: WebSocketStream<TcpStream>,
+    pub encoding: Encoding,
+    pub id: u32,
+}
+
+impl Player {
+    pub async fn say(&mut self, message: ClientMessage) {
+        self.send(message.encode(self.encoding)).await;
+    }
+
+    pub async fn send(&mut self, frame: Frame) {
+        let message = match frame {
+            Frame::Text(text) => Message::Text(text.into()),
+            Frame::Binary(bytes) => Message::Binary(bytes.into()),
+        };
+        // The server may have closed already; what it said is looked at elsewhere.
+        let _ = self.socket.send(message).await;
+    }
+
+    /// The next message.
+    pub async fn next(&mut self) -> ServerMessage {
+        loop {
+            let message = timeout(PATIENCE, self.socket.next()).await.expect("the server says something");
+            let message = message.expect("the connection is open").expect("the connection is whole");
+            let frame = match &message {
+                Message::Text(text) => FrameRef::Text(text.as_str()),
+                Message::Binary(bytes) => FrameRef::Binary(bytes),
+                Message::Close(frame) => panic!("closed: {frame:?}"),
+                _ => continue,
+            };
+            return ServerMessage::decode(self.encoding, frame).expect("the server speaks the protocol");
+        }
+    }
+
+    /// Reads until a message is what the caller waits for.
+    pub async fn until<T>(&mut self, mut wanted: impl FnMut(&ServerMessage) -> Option<T>) -> T {
+        let waiting = async {
+            loop {
+                if let Some(found) = wanted(&self.next().await) {
+                    return found;
+                }
+            }
+        };
+        timeout(PATIENCE, waiting).await.expect("it comes")
+    }
+
+    /// The next chat line of somebody.
+    pub async fn until_chat(&mut self) -> (String, String) {
+        self.until(|message| match message {
+            ServerMessage::Chat { name, text, .. } => Some((name.clone(), text.clone())),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Reads to the end and returns the close code and reason.
+    pub async fn until_closed(mut self) -> (u16, String) {
+        let reading = async {
+            loop {
+                match self.socket.next().await {
+                    Some(Ok(Message::Close(Some(frame)))) => {
+                        let answer = (frame.code.into(), frame.reason.to_string());
+                        // Reading on answers the close frame.
+                        while let Some(Ok(_)) = self.socket.next().await {}
+                        return answer;
+                    }
+                    Some(Ok(_)) => {}
+                    other => panic!("ended without a reason: {other:?}"),
+                }
+            }
+        };
+        timeout(PATIENCE, reading).await.expect("the server closes")
+    }
+}

@@ -1,0 +1,69 @@
+//! What the server answers to a browser and to whoever operates it.
+
+mod common;
+
+use common::TestServer;
+
+#[tokio::test]
+async fn pages_carry_a_strict_policy_and_never_sniff() {
+    let server = TestServer::start().await;
+    for path in ["/", "/r/plaza"] {
+        let answer = server.get(path).await;
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.contains("content-type: text/html; charset=utf-8"), "{answer}");
+        assert!(answer.contains("x-content-type-options: nosniff"), "{answer}");
+        let policy = answer
+            .lines()
+            .find(|line| line.starts_with("content-security-policy: "))
+            .expect("it has a policy");
+        assert!(policy.contains("default-src 'none'; script-src 'self';"), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+        let built = answer.contains("/assets/");
+        assert!(built || answer.contains("cargo xtask serve"), "it says how to build the client: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_not_found() {
+    let server = TestServer::start().await;
+    for path in ["/nothing", "/assets/nothing.js", "/assets/../../Cargo.toml", "/r/a/b", "/api/nothing"] {
+        let answer = server.get(path).await;
+        assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
+        assert!(answer.contains("x-content-type-options: nosniff"), "{answer}");
+    }
+    let posted = server
+        .raw("POST /metrics HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+        .await;
+    assert!(posted.starts_with("HTTP/1.1 405"), "{posted}");
+}
+
+#[tokio::test]
+async fn health_and_metrics_are_there_from_the_start() {
+    let server = TestServer::start().await;
+    assert!(server.get("/healthz").await.ends_with("\r\n\r\nok\n"));
+    let _ada = server.join("plaza", "").await;
+    server.until_metric("nowcast_tick_seconds_count", |ticks| ticks > 1.0).await;
+    let page = server.get("/metrics").await;
+    assert!(page.contains("content-type: application/openmetrics-text; version=1.0.0"), "{page}");
+    for name in [
+        "nowcast_tick_seconds_bucket{le=\"0.016\"}",
+        "nowcast_snapshot_encode_seconds_count",
+        "nowcast_clients 1",
+        "nowcast_rooms 1",
+        "nowcast_connections 2",
+        "nowcast_bodies_awake",
+        "nowcast_bytes_total{direction=\"in\"}",
+        "nowcast_bytes_total{direction=\"out\"}",
+        "nowcast_messages_total{direction=\"out\"}",
+        "nowcast_snapshots_superseded_total",
+        "nowcast_steps_skipped_total",
+        "process_resident_memory_bytes",
+        "# EOF",
+    ] {
+        assert!(page.contains(name), "{name} is missing in {page}");
+    }
+    if cfg!(target_os = "linux") {
+        assert!(server.metric("process_resident_memory_bytes") > 1e6);
+        assert!(server.metric("process_open_fds") > 3.0);
+    }
+}

@@ -1,0 +1,192 @@
+//! People join, see each other, move, talk and leave.
+
+mod common;
+
+use common::TestServer;
+use nowcast_server::plain::{ClientMessage, Encoding, EntityKind, Input, ServerMessage};
+
+const FORWARD: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: true, jump: false };
+
+#[tokio::test]
+async fn a_player_is_told_who_it_is_and_all_that_is_there() {
+    let server = TestServer::start().await;
+    let socket = server.connect("/ws/plaza?name=Ada%20L.&hz=20").await.unwrap();
+    let mut ada = common::Player { socket, encoding: Encoding::Json, id: 0 };
+    let ServerMessage::Welcome { protocol, id, room, step_hz, network_hz, .. } = ada.next().await else {
+        panic!("the first message is the welcome");
+    };
+    assert_eq!((protocol, room.as_str(), step_hz, network_hz), (1, "plaza", 60, 20));
+    let ServerMessage::Spawn { entities } = ada.next().await else {
+        panic!("the second message is the spawn")
+    };
+    let me = entities.iter().find(|entity| entity.id == id).expect("the own avatar is there");
+    assert_eq!((me.kind, me.name.as_deref(), me.size), (EntityKind::Avatar, Some("Ada L."), None));
+    let blocks = entities.iter().filter(|entity| entity.kind == EntityKind::Block).count();
+    assert!(blocks >= 300, "{blocks} blocks");
+    assert!(entities.iter().any(|entity| entity.kind == EntityKind::Static && entity.size.is_some()));
+}
+
+#[tokio::test]
+async fn with_each_encoding_one_moves_and_the_others_see_it() {
+    let server = TestServer::start().await;
+    for encoding in Encoding::ALL {
+        let room = format!("room-{encoding}");
+        let mut mover = server.join(&room, &format!("encoding={encoding}&name=Ada")).await;
+        for watching in Encoding::ALL {
+            let mut watcher = server.join(&room, &format!("encoding={watching}")).await;
+            let start = position(&mut watcher, mover.id).await;
+            mover.say(ClientMessage::Input(FORWARD)).await;
+            watcher
+                .until(|message| {
+                    let [x, _, z] = moved(message, mover.id)?;
+                    ((x - start[0]).hypot(z - start[2]) > 0.5).then_some(())
+                })
+                .await;
+            mover.say(ClientMessage::Input(Input::default())).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_hears_the_truth_even_when_it_missed_snapshots() {
+    let server = TestServer::start().await;
+    let mut mover = server.join("plaza", "hz=60").await;
+    let mut seldom = server.join("plaza", "encoding=custom16&hz=5").await;
+    let mut often = server.join("plaza", "encoding=json&hz=60").await;
+    mover.say(ClientMessage::Input(FORWARD)).await;
+    seldom.until(|message| moved(message, mover.id)).await;
+    mover.say(ClientMessage::Input(Input::default())).await;
+
+    let [slow, fast] = [rest(&mut seldom, mover.id).await, rest(&mut often, mover.id).await];
+    for axis in 0..3 {
+        assert!((slow[axis] - fast[axis]).abs() < 1e-4, "{slow:?} {fast:?}");
+    }
+}
+
+#[tokio::test]
+async fn chat_names_and_leaving_reach_everybody() {
+    let server = TestServer::start().await;
+    let mut ada = server.join("plaza", "name=Ada").await;
+    let mut bob = server.join("plaza", "name=Bob&encoding=msgpack").await;
+    ada.say(ClientMessage::Chat { text: "hello <b>Bob</b>".into() }).await;
+    assert_eq!(bob.until_chat().await, ("Ada".into(), "hello <b>Bob</b>".into()));
+    assert_eq!(ada.until_chat().await, ("Ada".into(), "hello <b>Bob</b>".into()));
+
+    bob.say(ClientMessage::Name { name: "Robert".into() }).await;
+    let bob_id = bob.id;
+    ada.until(|message| {
+        (*message == ServerMessage::Rename { id: bob_id, name: "Robert".into() }).then_some(())
+    })
+    .await;
+    bob.socket.close(None).await.unwrap();
+    ada.until(|message| (*message == ServerMessage::Despawn { ids: vec![bob_id] }).then_some(())).await;
+    server.until_metric("nowcast_clients", |clients| clients == 1.0).await;
+}
+
+#[tokio::test]
+async fn a_newcomer_sees_who_holds_what() {
+    let server = TestServer::start().await;
+    let mut ada = server.join("plaza", "").await;
+    let ada_id = ada.id;
+    // Wherever the avatar stands, some block is in reach after walking far enough; it tries while it walks.
+    ada.say(ClientMessage::Input(FORWARD)).await;
+    let held = loop {
+        ada.say(ClientMessage::Grab { block: None }).await;
+        let heard = ada.until(|message| match message {
+            ServerMessage::Hold { avatar, block: Some(block) } if *avatar == ada_id => Some(Some(*block)),
+            ServerMessage::Move { .. } => Some(None),
+            _ => None,
+        });
+        if let Some(block) = heard.await {
+            break block;
+        }
+    };
+    let mut bob = server.join("plaza", "").await;
+    let block = bob
+        .until(|message| match message {
+            ServerMessage::Hold { avatar, block } if *avatar == ada_id => Some(*block),
+            _ => None,
+        })
+        .await;
+    assert_eq!(block, Some(held));
+    ada.say(ClientMessage::Throw { power: 1.0, pitch: 0.5 }).await;
+    bob.until(|message| (*message == ServerMessage::Hold { avatar: ada_id, block: None }).then_some(()))
+        .await;
+}
+
+#[tokio::test]
+async fn pings_and_rates_are_answered() {
+    let server = TestServer::start().await;
+    let mut ada = server.join("plaza", "encoding=msgpack").await;
+    ada.say(ClientMessage::Ping { time: 12345.678 }).await;
+    ada.until(|message| (*message == ServerMessage::Pong { time: 12345.678 }).then_some(())).await;
+    ada.say(ClientMessage::Rate { hz: 60 }).await;
+    ada.until(|message| (*message == ServerMessage::Rate { hz: 60 }).then_some(())).await;
+    // Once the new rate is in force, `move` comes with every step.
+    let mut ticks = Vec::new();
+    ada.until(|message| {
+        if let ServerMessage::Move { tick, .. } = message {
+            ticks.push(*tick);
+        }
+        ticks.windows(2).rev().take(5).filter(|pair| pair[1] == pair[0] + 1).count().ge(&5).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn rooms_are_worlds_of_their_own_and_end_when_deserted() {
+    let server =
+        TestServer::with(|config| config.timeouts.room_empty = std::time::Duration::from_millis(50)).await;
+    let mut ada = server.join("one", "name=Ada").await;
+    let mut bob = server.join("two", "name=Bob").await;
+    let list = server.get("/api/rooms").await;
+    assert!(
+        list.contains(r#"{"name":"one","players":1,"playersMax":256},{"name":"two","players":1"#),
+        "{list}"
+    );
+
+    ada.say(ClientMessage::Chat { text: "only here".into() }).await;
+    assert_eq!(ada.until_chat().await.1, "only here");
+    bob.say(ClientMessage::Chat { text: "only there".into() }).await;
+    assert_eq!(bob.until_chat().await.1, "only there");
+
+    drop(ada);
+    server.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
+    drop(bob);
+    server.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
+    server.join("one", "").await;
+}
+
+/// Where an entity is, by the next `spawn` or `move` that names it.
+async fn position(player: &mut common::Player, id: u32) -> [f64; 3] {
+    player
+        .until(|message| match message {
+            ServerMessage::Spawn { entities } => {
+                entities.iter().find(|entity| entity.id == id).map(|entity| entity.p)
+            }
+            other => moved(other, id),
+        })
+        .await
+}
+
+fn moved(message: &ServerMessage, id: u32) -> Option<[f64; 3]> {
+    let ServerMessage::Move { entities, .. } = message else { return None };
+    let entity = entities.iter().find(|entity| entity.id == id)?;
+    Some([entity.position_x, entity.position_y, entity.position_z])
+}
+
+/// Where an entity comes to rest: it has moved, and then stays for three snapshots.
+async fn rest(player: &mut common::Player, id: u32) -> [f64; 3] {
+    let mut last = None;
+    let mut still = 0;
+    player
+        .until(|message| {
+            let ServerMessage::Move { .. } = message else { return None };
+            match moved(message, id) {
+                Some(position) => (last, still) = (Some(position), 0),
+                None => still += 1,
+            }
+            last.filter(|_| still >= 3)
+        })
+        .await
+}
