@@ -12,13 +12,12 @@ const INITIAL_BYTES_PER_SECOND: f64 = 125_000.0;
 const BYTES_PER_SECOND_MIN: f64 = 2_000.0;
 const BYTES_PER_SECOND_MAX: f64 = 4e9;
 /// A queue that never drains below this within a round is a standing one.
-const QUEUE_TARGET_MICROS: i64 = 8_000;
+const QUEUE_TARGET_MICROS: i64 = 4_000;
 /// Rounds are at least this long, so that they hold enough samples.
 const ROUND_MIN: Duration = Duration::from_millis(25);
 /// The least delay is that of the last two such spans.
 const BASE_SPAN: Duration = Duration::from_secs(5);
 const BURST: Duration = Duration::from_millis(2);
-const BURST_PACKETS: f64 = 2.0;
 const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
 const FLIGHT_BYTES_MIN: u64 = 2 * 1_200;
 const FALLS_BEFORE_FLOOR: u32 = 5;
@@ -59,6 +58,8 @@ pub(crate) struct Arrived {
     pub(crate) sent: Time,
     /// By the peer's clock, µs.
     pub(crate) arrived: i64,
+    /// Its own size.
+    pub(crate) packet_bytes: u32,
     /// All bytes newly acknowledged.
     pub(crate) bytes: u64,
 }
@@ -114,8 +115,7 @@ impl Rate {
     /// A packet leaves; `share` below 1 makes it count for more (see silence).
     pub(crate) fn spend(&mut self, now: Time, bytes: usize, share: f64) {
         let per_second = self.bytes_per_second * share;
-        let burst = BURST.as_secs_f64().max(BURST_PACKETS * 1_200.0 / per_second).min(0.1);
-        let earliest = now - Duration::from_secs_f64(burst);
+        let earliest = now - BURST;
         self.next_at = self.next_at.max(earliest) + Duration::from_secs_f64(bytes as f64 / per_second);
     }
 
@@ -127,7 +127,9 @@ impl Rate {
 
     pub(crate) fn acknowledged(&mut self, now: Time, arrived: Arrived) {
         let delay = arrived.arrived.wrapping_sub(arrived.sent.as_micros() as i64);
-        let queue = self.base.excess(now, delay);
+        // The least delay is that of the smallest packets; a large one needs its time on a narrow link without any queue.
+        let passing = f64::from(arrived.packet_bytes) / self.bytes_per_second * 1e6;
+        let queue = self.base.excess(now, delay) - passing as i64;
         let Some(round) = &mut self.round else {
             self.round = Some(Round::begin(now, arrived));
             return;
@@ -183,7 +185,7 @@ impl Rate {
             .is_some_and(|capacity| (0.85 * capacity..1.15 * capacity).contains(&self.bytes_per_second));
         self.bytes_per_second *= match (self.is_starting, near) {
             (true, _) => 2.0,
-            (false, true) => 1.03,
+            (false, true) => 1.02,
             (false, false) => 1.25,
         };
     }

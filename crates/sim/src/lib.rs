@@ -17,6 +17,7 @@
 //! }
 //! ```
 
+pub mod freshness;
 pub mod link;
 pub mod pair;
 mod record;

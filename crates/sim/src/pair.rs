@@ -117,6 +117,12 @@ impl Pair {
         act(&mut node.session, clock)
     }
 
+    /// As [`Self::with`], for what gives the session nothing to send.
+    pub fn with_quietly<T>(&mut self, end: End, act: impl FnOnce(&mut Session, Time) -> T) -> T {
+        let clock = self.clock(end);
+        act(&mut self.ends[end as usize].session, clock)
+    }
+
     /// The link from `end` to its peer.
     pub fn link(&mut self, end: End) -> &mut Link {
         &mut self.ends[end as usize].link

@@ -181,7 +181,14 @@ impl Session {
         let next_number = self.sent.next_number();
         self.rate.acknowledged(
             now,
-            Arrived { number: newest.number, next_number, sent: newest.at, arrived, bytes },
+            Arrived {
+                number: newest.number,
+                next_number,
+                sent: newest.at,
+                arrived,
+                packet_bytes: newest.bytes,
+                bytes,
+            },
         );
         self.sent.forget();
         self.detect_losses(now);

@@ -119,8 +119,18 @@ struct OpenCommand {
 #[derive(Debug, Default)]
 struct Repeats {
     first: VecDeque<(Time, u8, u64)>,
-    second: VecDeque<(Time, u8, u64)>,
+    later: [VecDeque<(Time, u8, u64)>; 3],
     bucket: Bucket,
+}
+
+impl Repeats {
+    /// Repetitions of one turn, in the order of time.
+    fn queue(&mut self, turn: usize) -> &mut VecDeque<(Time, u8, u64)> {
+        match turn {
+            0 => &mut self.first,
+            later => &mut self.later[later - 1],
+        }
+    }
 }
 
 const COMMANDS_OPEN_MAX: usize = 4_096;

@@ -20,8 +20,12 @@ const QUIET_RUN_MAX: u32 = 64;
 const SPAN_MAX: u64 = 16_384;
 /// Larger events do not ride again.
 const REPEAT_BYTES_MAX: u32 = 256;
+/// A repetition and its frame fit into this.
+const REPEAT_ROOM: usize = REPEAT_BYTES_MAX as usize + 32;
 const REPEAT_FIRST: Duration = Duration::from_millis(3);
-const REPEAT_SECOND: Duration = Duration::from_millis(12);
+/// Later repetitions only ride in packets that leave anyway.
+const REPEAT_LATER: [Duration; 3] =
+    [Duration::from_millis(12), Duration::from_millis(30), Duration::from_millis(60)];
 
 /// Why a packet leaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -191,11 +195,11 @@ impl Session {
         if reasons.window || reasons.content {
             self.write_windows(&mut builder);
         }
-        if reasons.content || reasons.probe {
-            self.fill_lanes(now, source, number, &mut builder);
-        }
         if !self.carrier.is_reliable {
             self.write_repeats(now, &mut builder);
+        }
+        if reasons.content || reasons.probe {
+            self.fill_lanes(now, source, number, &mut builder);
         }
         let must_elicit =
             reasons.probe || reasons.keep_alive || reasons.ack && self.quiet_run >= QUIET_RUN_MAX;
@@ -276,7 +280,9 @@ impl Session {
             }
             if length <= REPEAT_BYTES_MAX && !self.carrier.is_reliable {
                 self.repeats.first.push_back((now + REPEAT_FIRST, lane, number));
-                self.repeats.second.push_back((now + REPEAT_SECOND, lane, number));
+                for (queue, wait) in self.repeats.later.iter_mut().zip(REPEAT_LATER) {
+                    queue.push_back((now + wait, lane, number));
+                }
             }
         }
     }
@@ -326,18 +332,23 @@ impl Session {
 
     /// Lets events ride again that were not acknowledged yet, within the budget.
     fn write_repeats(&mut self, now: Time, builder: &mut Builder<'_>) {
-        for is_first in [true, false] {
+        for turn in 0..=REPEAT_LATER.len() {
             loop {
-                let queue = if is_first { &mut self.repeats.first } else { &mut self.repeats.second };
+                let queue = self.repeats.queue(turn);
                 let Some(&(at, lane, number)) = queue.front() else { break };
                 if at > now {
                     break;
                 }
-                queue.pop_front();
-                if self.repeat_tokens(now) < 0.0 {
-                    continue;
+                let is_wanted =
+                    self.outgoing[usize::from(lane)].as_ref().is_some_and(|lane| lane.can_repeat(number));
+                let can_pay = is_wanted && self.repeat_tokens(now) >= 0.0;
+                if can_pay && builder.room() < REPEAT_ROOM {
+                    return;
                 }
-                let Some(lane) = &mut self.outgoing[usize::from(lane)] else { continue };
+                self.repeats.queue(turn).pop_front();
+                let Some(lane) = self.outgoing[usize::from(lane)].as_mut().filter(|_| can_pay) else {
+                    continue;
+                };
                 let mut filling = Filling {
                     now,
                     builder,

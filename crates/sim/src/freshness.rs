@@ -1,0 +1,316 @@
+//! How old what a receiver shows is: many keys at 60 Hz and a few events, over a link, in virtual time.
+
+use std::time::Duration;
+
+use nowcast_queue::Bounds;
+use nowcast_session::{Carrier, Config, LaneConfig, MessageKind, Refused};
+
+use crate::link::LinkConfig;
+use crate::pair::{End, Pair};
+
+/// What is sent, and over what.
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// The link, each way.
+    pub link: LinkConfig,
+    /// Decides the fate of packets.
+    pub seed: u64,
+    /// How long keys are updated.
+    pub duration: Duration,
+    /// Keys updated in every send interval.
+    pub keys: u64,
+    /// Bytes of a value, at least 8.
+    pub value_bytes: usize,
+    /// Between two updates of a key.
+    pub interval: Duration,
+    /// Between two events; `None` for none.
+    pub event_interval: Option<Duration>,
+    /// How values and events are queued.
+    pub queueing: Queueing,
+}
+
+/// How values and events are queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queueing {
+    /// Values and events on a lane each, as a program does whose events need not wait for values.
+    TwoLanes,
+    /// Values and events on one lane, where an event is a barrier between values.
+    OneLane,
+    /// Every value is an event: first in, first out, and nothing becomes obsolete.
+    Fifo,
+}
+
+impl Default for Workload {
+    /// 100 keys of 64 bytes at 60 Hz and 10 events a second for a minute, on a link that does nothing.
+    fn default() -> Self {
+        Self {
+            link: LinkConfig::default(),
+            seed: 1,
+            duration: Duration::from_secs(60),
+            keys: 100,
+            value_bytes: 64,
+            interval: Duration::from_micros(16_667),
+            event_interval: Some(Duration::from_millis(100)),
+            queueing: Queueing::TwoLanes,
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Age of every key, sampled every millisecond, sorted, in ms.
+    pub ages: Vec<f32>,
+    /// The 99th percentile of the age of each key, in ms.
+    pub age_p99_by_key: Vec<f32>,
+    /// From the put of an event to its arrival, sorted, in ms.
+    pub event_latencies: Vec<f32>,
+    /// Events put.
+    pub events_put: u64,
+    /// Values put.
+    pub states_put: u64,
+    /// Values shown to the application.
+    pub states_shown: u64,
+    /// Values replaced before they were sent.
+    pub superseded: u64,
+    /// Bytes a packet and bytes a value cost beyond keys and payloads: fitted as (bytes − payload − 3 × values) / packets.
+    pub overhead_bytes_per_packet: f64,
+    /// How full the link was, in per cent of its rate; 0 without a rate.
+    pub utilisation: f64,
+    /// The standing queue of the link, sampled every millisecond, sorted, in ms.
+    pub link_queue: Vec<f32>,
+    /// Packets lost or dropped by the link.
+    pub packets_lost: u64,
+    /// Packets that entered the link.
+    pub packets_sent: u64,
+    /// For each outage: when every key showed a value produced after its end, in ms since its end.
+    pub current_after_outage: Vec<f32>,
+    /// For each outage: when all events put before its end had arrived, in ms since its end.
+    pub events_after_outage: Vec<f32>,
+    /// The most values of one key shown in the first 100 ms after an outage that were produced in it.
+    pub shown_of_outage_max: u64,
+}
+
+const STATE_LANE: u8 = 1;
+const EVENT_LANE: u8 = 0;
+const SAMPLE_EVERY: Duration = Duration::from_millis(1);
+/// Not measured: the session begins, the rate is found.
+const WARM_UP: Duration = Duration::from_secs(2);
+
+struct Run<'a> {
+    workload: &'a Workload,
+    pair: Pair,
+    outcome: Outcome,
+    newest: Vec<Option<Duration>>,
+    by_key: Vec<Vec<f32>>,
+    events_got: u64,
+    outages: Vec<Outage>,
+}
+
+struct Outage {
+    start: Duration,
+    end: Duration,
+    current_at: Option<Duration>,
+    events_due: Option<u64>,
+    events_at: Option<Duration>,
+    shown: Vec<u64>,
+}
+
+/// Runs the workload.
+pub fn measure(workload: &Workload) -> Outcome {
+    let mut run = Run::new(workload);
+    let mut next_put = Duration::from_millis(500);
+    let mut next_event = workload.event_interval.map(|interval| next_put + interval / 3);
+    let mut next_sample = WARM_UP;
+    let end = WARM_UP + workload.duration;
+    while run.pair.now() < end {
+        let event = next_event.unwrap_or(Duration::MAX);
+        let own = run.pair.next_event().unwrap_or(Duration::MAX);
+        let next = next_put.min(event).min(next_sample).min(own).min(end);
+        run.pair.run_until(next);
+        run.read();
+        if next == next_put {
+            run.put_states();
+            next_put += workload.interval;
+        }
+        if next == event {
+            run.put_event();
+            next_event = workload.event_interval.map(|interval| event + interval);
+        }
+        if next == next_sample {
+            run.sample();
+            next_sample += SAMPLE_EVERY;
+        }
+    }
+    run.finish(end)
+}
+
+impl<'a> Run<'a> {
+    fn new(workload: &'a Workload) -> Self {
+        let bounds = Bounds { entries_max: 1 << 22, bytes_max: 1 << 30 };
+        let lane = LaneConfig { bounds, ..LaneConfig::default() };
+        let mut lanes = vec![lane; 2];
+        lanes[usize::from(EVENT_LANE)].class = 0;
+        let config = Config { lanes, ..Config::default() };
+        let outages = workload.link.outages.iter().map(|outage| Outage {
+            start: outage.start,
+            end: outage.end,
+            current_at: None,
+            events_due: None,
+            events_at: None,
+            shown: vec![0; workload.keys as usize],
+        });
+        Self {
+            workload,
+            outages: outages.collect(),
+            pair: Pair::new(
+                workload.seed,
+                [config.clone(), config],
+                Carrier::DATAGRAMS,
+                [workload.link.clone(), workload.link.clone()],
+            ),
+            outcome: Outcome::default(),
+            newest: vec![None; workload.keys as usize],
+            by_key: vec![Vec::new(); workload.keys as usize],
+            events_got: 0,
+        }
+    }
+
+    fn put_states(&mut self) {
+        let now = self.pair.now();
+        let workload = self.workload;
+        let mut value = vec![0; workload.value_bytes];
+        value[..8].copy_from_slice(&(now.as_micros() as u64).to_le_bytes());
+        for key in 1..=workload.keys {
+            self.outcome.states_put += 1;
+            value[8..16].copy_from_slice(&key.to_le_bytes());
+            let put = self.pair.with(End::Initiator, |session, clock| match workload.queueing {
+                Queueing::Fifo => session.put_event(clock, STATE_LANE, &value, None).map(drop),
+                _ => session.put_state(clock, STATE_LANE, key, &value),
+            });
+            assert!(matches!(put, Ok(()) | Err(Refused::Full)), "puts are right: {put:?}");
+        }
+    }
+
+    fn put_event(&mut self) {
+        let lane = match self.workload.queueing {
+            Queueing::TwoLanes => EVENT_LANE,
+            Queueing::OneLane | Queueing::Fifo => STATE_LANE,
+        };
+        let mut payload = [0; 32];
+        payload[..8].copy_from_slice(&(self.pair.now().as_micros() as u64).to_le_bytes());
+        let put =
+            self.pair.with(End::Initiator, |session, clock| session.put_event(clock, lane, &payload, None));
+        self.outcome.events_put += u64::from(put.is_ok());
+    }
+
+    fn read(&mut self) {
+        let mut payload = Vec::new();
+        let now = self.pair.now();
+        while let Some(message) =
+            self.pair.with_quietly(End::Acceptor, |session, clock| session.poll_message(clock, &mut payload))
+        {
+            let word = |at: usize| u64::from_le_bytes(payload[at..at + 8].try_into().expect("eight bytes"));
+            let produced = Duration::from_micros(word(0));
+            let is_state = payload.len() == self.workload.value_bytes && payload.len() != 32;
+            match message.kind {
+                MessageKind::State { .. } | MessageKind::Event if is_state => {
+                    self.show_state(word(8) as usize - 1, produced, now);
+                }
+                _ => self.show_event(produced, now),
+            }
+        }
+    }
+
+    fn show_state(&mut self, key: usize, produced: Duration, now: Duration) {
+        self.outcome.states_shown += 1;
+        self.newest[key] = self.newest[key].max(Some(produced));
+        for outage in &mut self.outages {
+            if now >= outage.end && produced >= outage.start && produced < outage.end {
+                outage.shown[key] += 1;
+            }
+            let is_current = |newest: &Option<Duration>| {
+                newest.is_some_and(|newest| newest + self.workload.interval >= outage.end)
+            };
+            if now >= outage.end && outage.current_at.is_none() && self.newest.iter().all(is_current) {
+                outage.current_at = Some(now);
+            }
+        }
+    }
+
+    fn show_event(&mut self, produced: Duration, now: Duration) {
+        self.events_got += 1;
+        self.outcome.event_latencies.push(millis(now - produced));
+        for outage in &mut self.outages {
+            if outage.events_due.is_some_and(|due| self.events_got >= due) && outage.events_at.is_none() {
+                outage.events_at = Some(now);
+            }
+        }
+    }
+
+    fn sample(&mut self) {
+        let now = self.pair.now();
+        for outage in &mut self.outages {
+            if now >= outage.end {
+                outage.events_due.get_or_insert(self.outcome.events_put);
+            }
+        }
+        for (newest, ages) in self.newest.iter().zip(&mut self.by_key) {
+            if let Some(newest) = newest {
+                ages.push(millis(now - *newest));
+            }
+        }
+        if let Some(rate) = self.workload.link.rate_bits {
+            let waiting = self.pair.link(End::Initiator).queued_bytes(now) as f64;
+            self.outcome.link_queue.push((waiting * 8e3 / rate as f64) as f32);
+        }
+    }
+
+    fn finish(mut self, end: Duration) -> Outcome {
+        let counters = self.pair.link(End::Initiator).counters();
+        let stats = self.pair.session(End::Initiator).stats();
+        let mut outcome = self.outcome;
+        outcome.superseded = stats.superseded;
+        let values = (stats.states_sent + stats.states_resent) as f64;
+        let events = (stats.events_sent + stats.events_repeated + stats.events_resent) as f64;
+        let payload = stats.payload_bytes_sent as f64
+            + stats.states_resent as f64 * (self.workload.value_bytes as f64 + 1.0)
+            + (events - stats.events_sent as f64) * 32.0;
+        let packets = (stats.packets_sent - stats.acks_sent) as f64;
+        // An event's own fields cost 8 bytes at most; the rest of what is neither payload nor value is the packets'.
+        outcome.overhead_bytes_per_packet =
+            (stats.bytes_sent as f64 - payload - 3.0 * values - 8.0 * events) / packets;
+        outcome.packets_sent = counters.sent;
+        outcome.packets_lost = counters.lost + counters.overflowed + counters.cut;
+        if let Some(rate) = self.workload.link.rate_bits {
+            outcome.utilisation = counters.delivered_bytes as f64 * 800.0 / (rate as f64 * end.as_secs_f64());
+        }
+        for ages in &mut self.by_key {
+            ages.sort_unstable_by(f32::total_cmp);
+            outcome.age_p99_by_key.push(quantile(ages, 0.99));
+        }
+        outcome.ages = self.by_key.into_iter().flatten().collect();
+        outcome.ages.sort_unstable_by(f32::total_cmp);
+        outcome.event_latencies.sort_unstable_by(f32::total_cmp);
+        outcome.link_queue.sort_unstable_by(f32::total_cmp);
+        let since =
+            |at: Option<Duration>, outage: &Outage| at.map_or(f32::INFINITY, |at| millis(at - outage.end));
+        for outage in &self.outages {
+            outcome.current_after_outage.push(since(outage.current_at, outage));
+            outcome.events_after_outage.push(since(outage.events_at, outage));
+            let most = outage.shown.iter().copied().max().unwrap_or(0);
+            outcome.shown_of_outage_max = outcome.shown_of_outage_max.max(most);
+        }
+        outcome
+    }
+}
+
+fn millis(duration: Duration) -> f32 {
+    duration.as_secs_f32() * 1e3
+}
+
+/// The `fraction` quantile of sorted figures; 0 if there are none.
+pub fn quantile(sorted: &[f32], fraction: f64) -> f32 {
+    let rank = ((sorted.len() as f64 * fraction).ceil() as usize).clamp(1, sorted.len().max(1));
+    sorted.get(rank - 1).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,71 @@
+//! What the session promises about age, on shortened runs of the figures that `nowcast lab freshness --simulated` prints.
+
+use std::time::Duration;
+
+use nowcast_sim::freshness::{Outcome, Queueing, Workload, measure, quantile};
+use nowcast_sim::link::{LinkConfig, Loss};
+
+const INTERVAL_MS: f32 = 16.667;
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn measured(link: LinkConfig) -> Outcome {
+    measure(&Workload { link, duration: Duration::from_secs(8), ..Workload::default() })
+}
+
+#[test]
+fn on_a_good_link_values_are_as_fresh_as_their_interval_allows() {
+    let outcome = measured(LinkConfig { delay: ms(25), ..LinkConfig::default() });
+    assert!(quantile(&outcome.ages, 0.99) <= 25.0 + INTERVAL_MS + 1.0);
+    assert!(outcome.overhead_bytes_per_packet <= 12.0, "{}", outcome.overhead_bytes_per_packet);
+}
+
+#[test]
+fn a_lost_packet_in_twenty_costs_events_a_few_intervals_not_a_round_trip() {
+    let outcome = measured(LinkConfig { delay: ms(50), loss: Loss::Random(0.05), ..LinkConfig::default() });
+    assert!(quantile(&outcome.ages, 0.999) <= 50.0 + 3.0 * INTERVAL_MS);
+    assert!(quantile(&outcome.event_latencies, 0.999) <= 50.0 + 3.0 * INTERVAL_MS);
+}
+
+#[test]
+fn after_an_outage_everything_is_current_at_once_and_nothing_is_replayed() {
+    let outage = Duration::from_secs(4)..Duration::from_secs(6);
+    let outcome = measured(LinkConfig { delay: ms(25), outages: vec![outage], ..LinkConfig::default() });
+    assert!(outcome.current_after_outage[0] <= 50.0 + INTERVAL_MS, "{:?}", outcome.current_after_outage);
+    assert!(outcome.events_after_outage[0] <= 100.0, "{:?}", outcome.events_after_outage);
+    assert!(outcome.shown_of_outage_max <= 1);
+}
+
+#[test]
+fn a_link_at_a_third_of_the_load_stays_nearly_empty_and_nearly_full() {
+    let narrow = LinkConfig {
+        delay: ms(25),
+        rate_bits: Some(1_000_000),
+        queue_bytes: 64 * 1_024,
+        ..LinkConfig::default()
+    };
+    let outcome = measured(narrow.clone());
+    assert!(outcome.utilisation > 85.0, "{}", outcome.utilisation);
+    assert!(quantile(&outcome.link_queue, 0.95) < 30.0, "{}", quantile(&outcome.link_queue, 0.95));
+    let worst = outcome.age_p99_by_key.iter().copied().fold(0.0, f32::max);
+    let round_robin = 100.0 * 68.0 * 8.0 / 1_000.0;
+    assert!(worst <= 2.0 * (25.0 + round_robin + INTERVAL_MS), "a key starves: {worst} ms");
+    assert!(quantile(&outcome.event_latencies, 0.95) <= 65.0);
+    let lossy = LinkConfig { loss: Loss::Random(0.02), ..narrow };
+    assert!(measured(lossy).utilisation > 80.0, "loss is not taken for congestion");
+}
+
+#[test]
+fn without_the_laws_a_narrow_link_drowns_in_history() {
+    let link = LinkConfig {
+        delay: ms(25),
+        rate_bits: Some(1_000_000),
+        queue_bytes: 64 * 1_024,
+        ..LinkConfig::default()
+    };
+    let workload =
+        Workload { link, duration: Duration::from_secs(4), queueing: Queueing::Fifo, ..Workload::default() };
+    assert!(quantile(&measure(&workload).ages, 0.5) > 1_000.0);
+}
