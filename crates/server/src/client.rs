@@ -16,7 +16,7 @@ use crate::closing::Closing;
 use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
 use crate::connection::Connection;
 use crate::member::{Command, Member};
-use crate::metrics::{Metrics, RECEIVED, SENT};
+use crate::metrics::Metrics;
 use crate::outbox::Outgoing;
 use crate::plain::{ClientMessage, FrameRef, ServerMessage};
 use crate::rate::{MessageKind, Rates, Verdict};
@@ -85,7 +85,7 @@ impl Client {
 
     /// Handles one message: decoded, within its bounds, within its rate, and only then done.
     fn handle(&self, frame: FrameRef<'_>, rates: &mut Rates) -> Result<(), Closing> {
-        self.metrics.messages.get_or_create(&RECEIVED).inc();
+        self.metrics.messages_received.inc();
         let message = ClientMessage::decode(self.member.encoding, frame).map_err(Closing::Malformed)?;
         message.check().map_err(Closing::OutOfBounds)?;
         let passed = self.admit(MessageKind::of(&message), rates)?;
@@ -155,7 +155,7 @@ impl Client {
                 };
                 for message in messages {
                     batch_bytes += message.len();
-                    self.metrics.messages.get_or_create(&SENT).inc();
+                    self.metrics.messages_sent.inc();
                     if let Err(error) = sink.feed(message).await {
                         return error.into();
                     }

@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::config::{Limits, SEND_BUFFER_BYTES, UNSENT_BYTES_MAX};
-use crate::metrics::{Metrics, RECEIVED, SENT};
+use crate::metrics::Metrics;
 use crate::rate::Bucket;
 
 /// Bytes that are read and thrown away after a close frame, before the connection is reset.
@@ -48,8 +48,8 @@ impl Connection {
         socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
         #[cfg(target_os = "linux")]
         socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
-        let received = metrics.bytes.get_or_create(&RECEIVED).clone();
-        let sent = metrics.bytes.get_or_create(&SENT).clone();
+        let received = metrics.bytes_received.clone();
+        let sent = metrics.bytes_sent.clone();
         Ok(Self { stream, address, received, sent, _place: place })
     }
 

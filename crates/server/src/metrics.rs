@@ -32,8 +32,10 @@ pub(crate) struct Metrics {
     pub(crate) rooms: Gauge,
     pub(crate) connections: Gauge,
     pub(crate) bodies_awake: Gauge,
-    pub(crate) bytes: Family<Direction, Counter>,
-    pub(crate) messages: Family<Direction, Counter>,
+    pub(crate) bytes_received: Counter,
+    pub(crate) bytes_sent: Counter,
+    pub(crate) messages_received: Counter,
+    pub(crate) messages_sent: Counter,
     pub(crate) snapshots_superseded: Counter,
     dropped: Family<Reason, Counter>,
     closed: Family<Close, Counter>,
@@ -45,15 +47,15 @@ pub(crate) struct Metrics {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub(crate) struct Direction {
+struct Direction {
     direction: &'static str,
 }
 
 /// From clients to the server.
-pub(crate) const RECEIVED: Direction = Direction { direction: "in" };
+const IN: Direction = Direction { direction: "in" };
 
 /// From the server to clients.
-pub(crate) const SENT: Direction = Direction { direction: "out" };
+const OUT: Direction = Direction { direction: "out" };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Reason {
@@ -84,6 +86,8 @@ impl Metrics {
             "Time to encode one snapshot for one group of clients",
             encode_seconds.clone(),
         );
+        let bytes: Family<Direction, Counter> = family(own, "bytes", "Bytes on TCP connections");
+        let messages: Family<Direction, Counter> = family(own, "messages", "Messages of the plain protocol");
         Self {
             tick_seconds,
             encode_seconds,
@@ -92,8 +96,10 @@ impl Metrics {
             rooms: gauge(own, "rooms", "Rooms that are open"),
             connections: gauge(own, "connections", "TCP connections, joined or not"),
             bodies_awake: gauge(own, "bodies_awake", "Bodies that physics moves, over all rooms"),
-            bytes: family(own, "bytes", "Bytes on TCP connections"),
-            messages: family(own, "messages", "Messages of the plain protocol"),
+            bytes_received: bytes.get_or_create_owned(&IN),
+            bytes_sent: bytes.get_or_create_owned(&OUT),
+            messages_received: messages.get_or_create_owned(&IN),
+            messages_sent: messages.get_or_create_owned(&OUT),
             snapshots_superseded: counter(
                 own,
                 "snapshots_superseded",

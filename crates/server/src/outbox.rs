@@ -145,3 +145,64 @@ impl Waiting {
         self.greeting = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nowcast_world::{Config, World};
+
+    fn snapshot() -> Arc<Snapshot> {
+        Arc::new(Snapshot::new(&World::new(Config::default())))
+    }
+
+    /// What comes out, in a form that can be compared: events by their text, snapshots by which one it is.
+    fn drain(outbox: &Outbox, snapshots: &[&Arc<Snapshot>]) -> Vec<String> {
+        std::iter::from_fn(|| match outbox.take()? {
+            Outgoing::Event(message) => Some(message.to_string()),
+            Outgoing::Snapshot(taken) => {
+                let which = snapshots.iter().position(|snapshot| Arc::ptr_eq(snapshot, &taken));
+                Some(format!("snapshot {}", which.expect("it was put")))
+            }
+            Outgoing::Greeting(_) => Some("greeting".into()),
+            Outgoing::Close(closing) => panic!("{closing:?}"),
+        })
+        .collect()
+    }
+
+    #[test]
+    fn a_newer_snapshot_replaces_the_one_that_waits_and_stays_behind_earlier_events() {
+        let outbox = Outbox::default();
+        let [old, new] = [snapshot(), snapshot()];
+        outbox.push_event("spawn 1".into());
+        assert!(!outbox.put_snapshot(Arc::clone(&old)));
+        outbox.push_event("spawn 2".into());
+        assert!(outbox.put_snapshot(Arc::clone(&new)), "one was replaced");
+        outbox.push_event("despawn 1".into());
+        assert_eq!(drain(&outbox, &[&old, &new]), ["spawn 1", "spawn 2", "snapshot 1", "despawn 1"]);
+    }
+
+    #[test]
+    fn the_greeting_comes_first() {
+        let outbox = Outbox::default();
+        outbox.push_event("pong".into());
+        outbox.greet(Greeting { messages: Vec::new(), baseline: snapshot() });
+        assert_eq!(drain(&outbox, &[]), ["greeting", "pong"]);
+    }
+
+    #[test]
+    fn too_many_unread_events_end_it_and_free_their_memory() {
+        let outbox = Outbox::default();
+        let line = "x".repeat(1_000);
+        for _ in 0..EVENTS_BYTES_MAX / line.len() {
+            outbox.push_event(line.as_str().into());
+        }
+        assert!(matches!(outbox.take(), Some(Outgoing::Event(_))), "all of them fit");
+        for _ in 0..2 {
+            outbox.push_event(line.as_str().into());
+        }
+        assert!(matches!(outbox.take(), Some(Outgoing::Close(Closing::TooSlow))));
+        assert_eq!(outbox.lock().events.capacity(), 0);
+        outbox.close(Closing::ShuttingDown);
+        assert!(matches!(outbox.take(), Some(Outgoing::Close(Closing::TooSlow))), "the first reason stays");
+    }
+}

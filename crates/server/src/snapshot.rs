@@ -154,3 +154,78 @@ pub(crate) fn into_message(frame: Frame) -> Message {
         Frame::Binary(bytes) => Message::Binary(bytes.into()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nowcast_world::{Config, Input};
+
+    fn text(message: &Message) -> &str {
+        message.to_text().expect("it is JSON")
+    }
+
+    /// A world that has come to rest.
+    fn resting() -> World {
+        let mut world = World::new(Config::default());
+        for _ in 0..600 {
+            world.step();
+        }
+        world
+    }
+
+    #[test]
+    fn only_what_moved_is_told_and_what_is_new_counts_as_moved() {
+        let mut world = resting();
+        let metrics = Metrics::new();
+        let before = Snapshot::new(&world);
+        world.step();
+        let still = Snapshot::new(&world).since(&before, Encoding::Json, &metrics);
+        assert!(text(&still).ends_with(r#""entities":[]}"#), "{still}");
+
+        let avatar = world.join("Ada").expect("there is room");
+        let joined = Snapshot::new(&world).since(&before, Encoding::Json, &metrics);
+        assert!(text(&joined).contains(&format!(r#"[{{"id":{},"#, avatar.0)), "{joined}");
+        assert_eq!(text(&joined).matches("positionX").count(), 1);
+
+        world.leave(avatar);
+        let left = Snapshot::new(&world).since(&before, Encoding::Json, &metrics);
+        assert!(text(&left).ends_with(r#""entities":[]}"#), "whoever left is told of by an event: {left}");
+    }
+
+    #[test]
+    fn a_missed_snapshot_changes_nothing_about_what_is_known_in_the_end() {
+        let mut world = resting();
+        let avatar = world.join("Ada").expect("there is room");
+        world.set_input(avatar, Input { forward: 1.0, run: true, ..Input::default() });
+        let snapshots = [0; 3].map(|_| {
+            for _ in 0..6 {
+                world.step();
+            }
+            Snapshot::new(&world)
+        });
+        let ids = |moved: Vec<Moved>| moved.into_iter().map(|moved| moved.id).collect::<Vec<_>>();
+        let mut every = ids(snapshots[1].moved_since(&snapshots[0], Encoding::Json));
+        every.extend(ids(snapshots[2].moved_since(&snapshots[1], Encoding::Json)));
+        every.sort_unstable();
+        every.dedup();
+        let once = ids(snapshots[2].moved_since(&snapshots[0], Encoding::Json));
+        assert!(once.contains(&avatar.0) && once.iter().all(|id| every.contains(id)), "{once:?} {every:?}");
+    }
+
+    #[test]
+    fn clients_that_know_the_same_share_the_bytes_until_a_newer_snapshot_is_out() {
+        let world = World::new(Config::default());
+        let metrics = Metrics::new();
+        let [baseline, snapshot] = [Snapshot::new(&world), Snapshot::new(&world)];
+        let bytes = || match snapshot.since(&baseline, Encoding::Custom16, &metrics) {
+            Message::Binary(bytes) => bytes.as_ptr(),
+            other => panic!("{other:?}"),
+        };
+        let first = bytes();
+        assert_eq!(first, bytes());
+        snapshot.supersede();
+        assert!(snapshot.moves.lock().unwrap().made.is_empty());
+        bytes();
+        assert!(snapshot.moves.lock().unwrap().made.is_empty(), "latecomers keep nothing");
+    }
+}
