@@ -290,7 +290,8 @@ export class MsgpackWriter {
 
   private number(value: number): void {
     if (Number.isSafeInteger(value) && !Object.is(value, -0)) return this.integer(value);
-    if (Math.fround(value) === value) {
+    // Shorter where nothing is lost; −0 is rare enough to be left to the wider form, as NaN is.
+    if (Math.fround(value) === value && value !== 0) {
       const at = this.tag(0xca, 4);
       this.view.setFloat32(at, value);
     } else {

@@ -2,7 +2,7 @@
 export async function waitFor<T>(
   what: string,
   condition: () => T | undefined | false | null | Promise<T | undefined | false | null>,
-  deadlineMs = 20_000,
+  deadlineMs = 30_000,
 ): Promise<T> {
   const startMs = performance.now();
   for (;;) {

@@ -9,8 +9,8 @@ export type Guess =
   /** Nothing has been seen, as in an empty list. */
   | { readonly tag: "nothing" }
   | { readonly tag: "bool" | "i32" | "i64" | "f64" | "text" | "bytes" | "any" }
-  /** Something, or `null`, or a key that is missing. */
-  | { readonly tag: "option"; readonly item: Guess }
+  /** Something, or `null`; where it may also be left out, that is an option of the option. */
+  | { readonly tag: "option"; readonly item: Guess; readonly leftOut: boolean }
   | { readonly tag: "list"; readonly item: Guess }
   | { readonly tag: "map"; readonly item: Guess }
   | { readonly tag: "struct"; readonly fields: ReadonlyMap<string, Guess> };
@@ -22,13 +22,12 @@ const ANY: Guess = { tag: "any" };
 /** The guess for everything seen so far and `value`; the same object when `value` brings nothing new. */
 export function widen(guess: Guess, value: WireValue | undefined, depth = 0): Guess {
   if (guess.tag === "any") return guess;
-  if (value === null || value === undefined)
-    return guess.tag === "option" ? guess : { tag: "option", item: guess };
+  if (value === null || value === undefined) return optional(guess, value === undefined);
   if (guess.tag === "option") {
     const item = widen(guess.item, value, depth);
     // An `any` holds null itself.
-    if (item.tag === "any") return item;
-    return item === guess.item ? guess : { tag: "option", item };
+    if (item.tag === "any" && !guess.leftOut) return item;
+    return item === guess.item ? guess : { ...guess, item };
   }
   if (depth > DEPTH_MAX) return ANY;
   switch (typeof value) {
@@ -52,9 +51,12 @@ export function shapeOf(guess: Guess): Shape {
     switch (of.tag) {
       case "nothing":
         return { tag: "any" };
-      case "option":
+      case "option": {
+        const option: WireType = { tag: "option", item: type(of.item, name) };
+        return of.leftOut ? { tag: "option", item: option } : option;
+      }
       case "list":
-        return { tag: of.tag, item: type(of.item, name) };
+        return { tag: "list", item: type(of.item, name) };
       case "map":
         return { tag: "map", key: { tag: "text" }, value: type(of.item, name) };
       case "struct": {
@@ -74,6 +76,11 @@ export function shapeOf(guess: Guess): Shape {
     }
   };
   return { root: type(guess, "value"), definitions };
+}
+
+function optional(guess: Guess, leftOut: boolean): Guess {
+  if (guess.tag !== "option") return { tag: "option", item: guess, leftOut };
+  return guess.leftOut || !leftOut ? guess : { ...guess, leftOut };
 }
 
 function scalar(guess: Guess, tag: "bool" | "text" | "bytes"): Guess {
@@ -141,7 +148,7 @@ function widenStruct(guess: Guess, value: { readonly [key: string]: WireValue },
   for (const key of keys) {
     if (guess.fields.has(key)) continue;
     // It was missing in all that came before.
-    const wider = widen({ tag: "option", item: NOTHING }, value[key], depth + 1);
+    const wider = widen({ tag: "option", item: NOTHING, leftOut: true }, value[key], depth + 1);
     changed ??= new Map(guess.fields);
     changed.set(key, wider);
   }

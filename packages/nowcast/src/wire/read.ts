@@ -39,15 +39,11 @@ export function planReading(writer: Shape, reader?: Shape): ReadPlan {
   return new Planner(writer, reader).plan(writer.root, reader?.root, []);
 }
 
-/** All rows of a block, nested or not. */
+/** All rows of a block, which is one level deeper than what it stands in. */
 export function readBlock(plan: ReadPlan, input: WireInput, count: number): Column {
-  return count === 0 ? [] : plan.read(input, new Block(input, count, plan));
-}
-
-/** A nested block: one level deeper. */
-function readNested(plan: ReadPlan, input: WireInput, count: number): Column {
+  if (count === 0) return [];
   input.enter();
-  const column = readBlock(plan, input, count);
+  const column = plan.read(input, new Block(input, count, plan));
   input.leave();
   return column;
 }
@@ -67,8 +63,10 @@ class Planner {
     const layout = layoutOf(from, this.writer);
     if (to !== undefined) {
       if (to.tag === "option" && from.tag !== "option") return this.plan(from, to.item, path);
-      if (from.tag === "option" && to.tag !== "option")
-        return { ...layout, read: this.option(from.item, to, path, to) };
+      if (from.tag === "option" && to.tag !== "option") {
+        if (!STANDS_IN.has(to.tag)) incompatible(from, this.writer, to, this.reader!, path);
+        return { ...layout, read: this.option(from.item, to, path, defaultOf(to, this.reader!)) };
+      }
     }
     if (from.tag === "ref") return this.definition(from.index, to, path);
     return { ...layout, read: this.leaf(from, to, path) };
@@ -92,7 +90,7 @@ class Planner {
         this.mustMatch(from, to, path);
         return (input, block) => readChunks(input, block, (raw, at) => readAny(input, raw, at));
       case "option":
-        return this.option(from.item, to?.tag === "option" ? to.item : undefined, path, undefined);
+        return this.option(from.item, to?.tag === "option" ? to.item : undefined, path, null);
       case "list":
         return this.list(from.item, to, path);
       case "array":
@@ -117,22 +115,22 @@ class Planner {
     return convert === undefined ? read : (input, block) => convert(input, read(input, block));
   }
 
-  /** `absent` is the type whose default stands in for what is absent; without it that is `null`. */
+  /** `absent` stands for what is not there. */
   private option(
     item: WireType,
     to: WireType | undefined,
     path: readonly string[],
-    absent: WireType | undefined,
+    absent: WireValue | undefined,
   ): ReadPlan["read"] {
     const plan = this.plan(item, to, path);
-    const fill = (): WireValue => (absent === undefined ? null : defaultOf(absent, this.reader!));
     return (input, block) => {
       const present = readBools(input, block);
       let count = 0;
       for (let i = 0; i < block.count; i++) if (present[i]) count++;
-      const values = readNested(plan, input, count);
+      const values = readBlock(plan, input, count);
       const column = new Array<WireValue>(block.count);
-      for (let i = 0, next = 0; i < block.count; i++) column[i] = present[i] ? values[next++]! : fill();
+      for (let i = 0, next = 0; i < block.count; i++)
+        column[i] = present[i] ? values[next++]! : (absent as WireValue);
       return column;
     };
   }
@@ -151,7 +149,7 @@ class Planner {
           if (lengths[i] !== count) input.fail(`a list of ${lengths[i]} values for an array of ${count}`);
         }
       }
-      return slices(readNested(plan, input, sum(input, lengths)), lengths);
+      return slices(readBlock(plan, input, sum(input, lengths)), lengths);
     };
   }
 
@@ -164,7 +162,7 @@ class Planner {
     if (to !== undefined && fits === undefined) incompatible(from, this.writer, to, this.reader!, path);
     const plan = this.plan(from.item, fits?.item, path);
     return (input, block) => {
-      const values = readNested(plan, input, block.count * from.count);
+      const values = readBlock(plan, input, block.count * from.count);
       return slices(values, new Array<number>(block.count).fill(from.count));
     };
   }
@@ -180,8 +178,8 @@ class Planner {
     return (input, block) => {
       const lengths = readLengths(input, block.count);
       const total = sum(input, lengths);
-      const keys = readNested(keyPlan, input, total);
-      const values = readNested(valuePlan, input, total);
+      const keys = readBlock(keyPlan, input, total);
+      const values = readBlock(valuePlan, input, total);
       const maps = new Array<WireValue>(block.count);
       for (let row = 0, next = 0; row < block.count; row++) {
         const map = new Map<WireValue, WireValue>();
@@ -193,16 +191,10 @@ class Planner {
   }
 
   private quat(bits: number, to: WireType | undefined, path: readonly string[]): ReadPlan["read"] {
-    const asFloats =
-      to?.tag === "array" && to.count === 4 && (to.item.tag === "f32" || to.item.tag === "f64");
-    if (to !== undefined && to.tag !== "quat" && !asFloats) {
+    if (to !== undefined && to.tag !== "quat") {
       incompatible({ tag: "quat", bits }, this.writer, to, this.reader!, path);
     }
-    const narrow = to?.tag === "array" && to.item.tag === "f32";
-    return (input, block) => {
-      const quats = readQuats(input, block, bits);
-      return narrow ? quats.map((quat) => quat.map(Math.fround)) : quats;
-    };
+    return (input, block) => readQuats(input, block, bits);
   }
 
   private definition(index: number, to: WireType | undefined, path: readonly string[]): ReadPlan {
@@ -244,11 +236,13 @@ class Planner {
     const steps = from.map((field) => {
       const target = resolves ? to.findIndex((wanted) => wanted.name === field.name) : from.indexOf(field);
       const wanted = resolves && target >= 0 ? to[target]!.type : undefined;
-      return { name: field.name, target, plan: this.plan(field.type, wanted, [...path, field.name]) };
+      return { name: field.name, target, plan: this.field(field.type, wanted, [...path, field.name]) };
     });
     const missing = to
       .map((field, target) => ({ field, target }))
       .filter(({ target }) => !steps.some((step) => step.target === target));
+    // A default without end is noticed now, not at the first message.
+    for (const { field } of missing) defaultOfField(field, this.reader!);
     return (input, block) => {
       const columns = new Array<Column>(to.length);
       for (const { name, target, plan } of steps) {
@@ -262,6 +256,16 @@ class Planner {
       }
       return columns;
     };
+  }
+
+  /** A field that is an option of an option may be left out, which is not the same as being nil. */
+  private field(from: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan {
+    const mayBeLeftOut = (type: WireType): boolean => type.tag === "option" && type.item.tag === "option";
+    if (from.tag !== "option" || !mayBeLeftOut(from) || (to !== undefined && !mayBeLeftOut(to))) {
+      return this.plan(from, to, path);
+    }
+    const item = to?.tag === "option" ? to.item : undefined;
+    return { ...layoutOf(from, this.writer), read: this.option(from.item, item, path, undefined) };
   }
 
   private enum(
@@ -314,6 +318,12 @@ class Planner {
     };
   }
 }
+
+/** What an absent option may read as: something that is false, 0 or empty. */
+const STANDS_IN: ReadonlySet<string> = new Set([
+  ...["bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "uvar", "ivar", "f32", "f64"],
+  ...["text", "range", "angle"],
+]);
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 

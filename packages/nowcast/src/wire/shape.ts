@@ -46,7 +46,7 @@ export const SHAPE_LIMITS = {
   leaves: 4096,
   variants: 65_536,
   nameBytes: 255,
-  depth: 128,
+  depth: 512,
 } as const;
 
 /** The one byte of each type that has no parameters. */

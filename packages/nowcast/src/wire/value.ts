@@ -1,5 +1,8 @@
+import { NowcastError } from "../errors.js";
 import type { MsgpackExtension, MsgpackTimestamp, MsgpackValue } from "../msgpack.js";
-import { isTuple, type Shape, type Variant, type WireType } from "./shape.js";
+import { describeType, isTuple, type Shape, type Variant, type WireType } from "./shape.js";
+
+const DEPTH_MAX = 128;
 
 /**
  * A value without a type of its own: structs are objects, tuples arrays, maps `Map`s, an absent option is `null`.
@@ -23,7 +26,13 @@ export type WireValue =
 export type Column = ArrayLike<WireValue>;
 
 /** What a reader assumes for a field that the writer did not have: section 7. Made anew for every row. */
-export function defaultOf(type: WireType, shape: Shape): WireValue {
+export function defaultOf(type: WireType, shape: Shape, depth = 0): WireValue {
+  if (depth > DEPTH_MAX) {
+    throw new NowcastError(
+      "peer-incompatible",
+      `${describeType(type, shape)} has no default: it would have no end`,
+    );
+  }
   switch (type.tag) {
     case "unit":
     case "option":
@@ -40,16 +49,19 @@ export function defaultOf(type: WireType, shape: Shape): WireValue {
     case "map":
       return new Map();
     case "array":
-      return Array.from({ length: type.count }, () => defaultOf(type.item, shape));
+      return Array.from({ length: type.count }, () => defaultOf(type.item, shape, depth + 1));
     case "quat":
       return [0, 0, 0, 1];
     case "range":
       return Math.min(Math.max(0, type.low), type.high);
     case "ref": {
       const definition = shape.definitions[type.index]!;
-      if (definition.tag === "enum")
-        return wrapVariant(definition.variants[0]!, defaultPayload(definition.variants[0]!, shape));
-      const values = definition.fields.map((field) => defaultOfField(field, shape));
+      if (definition.tag === "enum") {
+        const bare = definition.variants.find((variant) => variant.fields.length === 0);
+        const variant = bare ?? definition.variants[0]!;
+        return wrapVariant(variant, defaultPayload(variant, shape, depth));
+      }
+      const values = definition.fields.map((field) => defaultOfField(field, shape, depth + 1));
       if (isTuple(definition)) return values;
       return objectOf(
         definition.fields.map((field) => field.name),
@@ -65,15 +77,16 @@ export function defaultOf(type: WireType, shape: Shape): WireValue {
 export function defaultOfField(
   field: { readonly type: WireType; readonly default: MsgpackValue | undefined },
   shape: Shape,
+  depth = 0,
 ): WireValue {
-  if (field.default === undefined) return defaultOf(field.type, shape);
+  if (field.default === undefined) return defaultOf(field.type, shape, depth);
   return fromAny(field.default, field.type, shape);
 }
 
-function defaultPayload(variant: Variant, shape: Shape): WireValue {
+function defaultPayload(variant: Variant, shape: Shape, depth: number): WireValue {
   return payloadOf(
     variant,
-    variant.fields.map((field) => defaultOfField(field, shape)),
+    variant.fields.map((field) => defaultOfField(field, shape, depth + 1)),
   );
 }
 
@@ -115,7 +128,7 @@ export function wrapVariant(variant: Variant, payload: WireValue): WireValue {
   return variant.fields.length === 0 ? variant.name : objectOf([variant.name], [payload]);
 }
 
-/** An object with these own properties, whatever they are called. */
+/** An object with these own properties, whatever they are called; what is `undefined` is left out. */
 export function objectOf(
   names: readonly string[],
   values: readonly WireValue[],
@@ -123,6 +136,7 @@ export function objectOf(
   const object: { [key: string]: WireValue } = {};
   for (let i = 0; i < names.length; i++) {
     const name = names[i]!;
+    if (values[i] === undefined) continue;
     if (name === "__proto__") {
       const descriptor = { value: values[i], enumerable: true, configurable: true, writable: true };
       Object.defineProperty(object, name, descriptor);

@@ -131,7 +131,11 @@ class Planner {
   private option(item: WireType): WritePlan["write"] {
     const plan = this.plan(item);
     return (output, rows, block) => {
-      const present = Array.from(rows, (value) => value !== null && value !== undefined);
+      // With an option inside, null is that one's absence, and only what was left out is this one's.
+      const present = Array.from(
+        rows,
+        (value) => value !== undefined && (value !== null || item.tag === "option"),
+      );
       writeBools(output, present, block);
       writeBlock(
         plan,
