@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+const START_MS_MAX = 60_000;
+
+/** The program under test: `NOWCAST_BIN`, or what `cargo build` makes. */
+export function nowcastBinary(): string {
+  const path = process.env["NOWCAST_BIN"] ?? resolve(ROOT, "target/debug/nowcast");
+  if (!existsSync(path)) {
+    throw new Error(
+      `${path} is missing: run \`cargo build --package nowcast-cli\`, or set NOWCAST_BIN to the program`,
+    );
+  }
+  return path;
+}
+
+/** A real server in a process of its own. */
+export class ServerProcess {
+  readonly port: number;
+  private readonly process: ChildProcess;
+  private readonly output: string[];
+
+  private constructor(process: ChildProcess, port: number, output: string[]) {
+    this.process = process;
+    this.port = port;
+    this.output = output;
+  }
+
+  /** Starts a server on `port`, or on one that the system chooses, and waits until it says where it is. */
+  static async start(port = 0): Promise<ServerProcess> {
+    const child = spawn(nowcastBinary(), ["serve", "--port", String(port)], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    const output: string[] = [];
+    const address = await new Promise<string>((resolve, reject) => {
+      const fail = (what: string): void => reject(new Error(`${what}; it said:\n${output.join("")}`));
+      const timer = setTimeout(
+        () => fail(`the server did not start within ${START_MS_MAX} ms`),
+        START_MS_MAX,
+      );
+      const listen = (chunk: Buffer): void => {
+        output.push(chunk.toString());
+        const found = /Nowcast is at https?:\/\/[^\s:]+:(\d+)/.exec(output.join(""))?.[1];
+        if (found === undefined) return;
+        clearTimeout(timer);
+        resolve(found);
+      };
+      child.stdout.on("data", listen);
+      child.stderr.on("data", listen);
+      child.once("error", (error) => fail(error.message));
+      child.once("exit", (code) => fail(`the server ended with ${code}`));
+    });
+    return new ServerProcess(child, Number(address), output);
+  }
+
+  get url(): string {
+    return `http://localhost:${this.port}`;
+  }
+
+  /** Everything it has said, for the message of a failing test. */
+  get log(): string {
+    return this.output.join("");
+  }
+
+  /** The value of a counter or gauge of `/metrics`, summed over its labels. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.url}/metrics`)).text();
+    const values = text
+      .split("\n")
+      .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
+      .map((line) => Number(line.slice(line.lastIndexOf(" ") + 1)));
+    return values.reduce((sum, value) => sum + value, 0);
+  }
+
+  /** Ends it as Ctrl-C does, and waits. */
+  async stop(signal: NodeJS.Signals = "SIGINT"): Promise<void> {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.process.once("exit", resolve));
+    this.process.kill(signal);
+    const timer = setTimeout(() => this.process.kill("SIGKILL"), 10_000);
+    await ended;
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,154 @@
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import type { World } from "nowcast";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { ServerProcess } from "../../../nowcast/test/server-process.js";
+import { waitFor } from "../../../nowcast/test/wait-for.js";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+
+/** The system's Chromium. These tests are never skipped: without one they fail and say what helps. */
+function chromiumPath(): string {
+  const given = process.env["NOWCAST_CHROMIUM"];
+  const found =
+    given ??
+    (process.env["PATH"] ?? "")
+      .split(delimiter)
+      .flatMap((directory) => NAMES.map((name) => join(directory, name)))
+      .find(existsSync);
+  if (found === undefined || !existsSync(found)) {
+    throw new Error(
+      `the browser tests need Chromium${given === undefined ? "" : `, and ${given} is not there`}: ` +
+        "`apt-get install chromium`, or set NOWCAST_CHROMIUM to its path",
+    );
+  }
+  return found;
+}
+
+/** A headless browser that draws WebGL by software, and does not slow down pages that are not in front. */
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: chromiumPath(),
+    headless: true,
+    args: [
+      "--no-sandbox",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      "--disable-background-timer-throttling",
+      "--disable-backgrounding-occluded-windows",
+      "--disable-renderer-backgrounding",
+      "--use-angle=swiftshader",
+      "--enable-unsafe-swiftshader",
+      "--ignore-gpu-blocklist",
+    ],
+  });
+}
+
+export interface VisitorOptions {
+  readonly name: string;
+  readonly room: string;
+  readonly encoding?: string;
+}
+
+/** Somebody with a browser tab, who is in a world. */
+export class Visitor {
+  readonly page: Page;
+  /** Addresses of all WebSockets that the page has opened. */
+  readonly sockets: string[] = [];
+  /** What went wrong in the page, breaches of the content security policy included. */
+  readonly errors: string[] = [];
+  private readonly context: BrowserContext;
+
+  private constructor(context: BrowserContext, page: Page) {
+    this.context = context;
+    this.page = page;
+    page.on("websocket", (socket) => this.sockets.push(socket.url()));
+    page.on("pageerror", (error) => this.errors.push(String(error)));
+    page.on("console", (message) => {
+      // A lost WebSocket is reported by the browser itself; losing one is what some tests are about.
+      const expected = message.text().includes("WebSocket connection to");
+      if (message.type() === "error" && !expected) this.errors.push(message.text());
+    });
+  }
+
+  /** Opens the page in a profile of its own and waits until it is in the world and hears of it. */
+  static async enter(browser: Browser, server: ServerProcess, options: VisitorOptions): Promise<Visitor> {
+    const context = await browser.newContext({ viewport: { width: 800, height: 500 } });
+    const visitor = new Visitor(context, await context.newPage());
+    const query = new URLSearchParams({ enter: "1", name: options.name, quality: "low" });
+    if (options.encoding !== undefined) query.set("encoding", options.encoding);
+    await visitor.page.goto(`${server.url}/r/${options.room}?${query}`);
+    await visitor.isIn();
+    return visitor;
+  }
+
+  /** Waits for an open world of which a few snapshots have arrived. */
+  async isIn(): Promise<void> {
+    await waitFor("the page to be in the world", async () => {
+      const state = await this.page.evaluate(() => {
+        // Before the page's script has run there is nothing yet.
+        const world = (window as Partial<Window>).nowcast?.world;
+        return world === undefined ? undefined : { status: world.status, entities: world.entities.size };
+      });
+      return state?.status === "open" && state.entities > 0;
+    });
+    const { snapshots } = await this.stats();
+    await waitFor("snapshots", async () => (await this.stats()).snapshots > snapshots + 3);
+  }
+
+  stats(): Promise<World["stats"]> {
+    return this.page.evaluate(() => window.nowcast.world!.stats);
+  }
+
+  async leave(): Promise<void> {
+    await this.context.close();
+  }
+
+  avatarId(): Promise<number> {
+    return this.page.evaluate(() => window.nowcast.world!.avatarId!);
+  }
+
+  /** Where an entity is, as this page has last heard. */
+  position(id: number): Promise<readonly [number, number, number] | undefined> {
+    return this.page.evaluate((wanted) => {
+      for (const entity of window.nowcast.world!.entities.values()) {
+        if (entity.id === wanted) return [...entity.position] as [number, number, number];
+      }
+      return undefined;
+    }, id);
+  }
+
+  /** Position and quaternion of every block, as this page shows them now. */
+  blocks(): Promise<{ readonly id: number; readonly position: number[]; readonly quaternion: number[] }[]> {
+    return this.page.evaluate(() => {
+      const { world, interpolator } = window.nowcast;
+      return [...world!.entities.values()]
+        .filter((entity) => entity.kind === "block")
+        .map((entity) => {
+          const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+          interpolator!.pose(entity.id, pose);
+          return { id: entity.id as number, ...pose };
+        });
+    });
+  }
+
+  /** The step at which anything was last heard to move, and the newest step heard of. */
+  quiet(): Promise<{ readonly lastMotion: number; readonly shown: number }> {
+    return this.page.evaluate(() => {
+      const { world, interpolator } = window.nowcast;
+      const ticks = [...world!.entities.values()].map((entity) => entity.tick);
+      return { lastMotion: Math.max(...ticks), shown: interpolator!.tick };
+    });
+  }
+
+  /** Turns the camera as a hand with a mouse does. */
+  async drag(dx: number, dy: number): Promise<void> {
+    const { mouse } = this.page;
+    await mouse.move(400, 250);
+    await mouse.down();
+    await mouse.move(400 + dx, 250 + dy, { steps: 5 });
+    await mouse.up();
+  }
+}

@@ -1,0 +1,82 @@
+import { ENCODINGS } from "nowcast";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ServerProcess } from "../../../nowcast/test/server-process.js";
+import { waitFor } from "../../../nowcast/test/wait-for.js";
+import { launchBrowser, Visitor } from "./browser.js";
+
+let browser: Browser;
+let server: ServerProcess;
+
+beforeAll(async () => {
+  server = await ServerProcess.start();
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+});
+
+async function walks(visitor: Visitor): Promise<void> {
+  const id = await visitor.avatarId();
+  const start = (await visitor.position(id))!;
+  await visitor.page.keyboard.down("KeyW");
+  await waitFor("steps", async () => {
+    const [x, , z] = (await visitor.position(id))!;
+    return Math.hypot(x - start[0], z - start[2]) > 1;
+  });
+  await visitor.page.keyboard.up("KeyW");
+}
+
+describe.each(ENCODINGS)("a page with encoding=%s", (encoding) => {
+  it("enters the world and walks", async () => {
+    const visitor = await Visitor.enter(browser, server, { name: "Ada", room: encoding, encoding });
+    expect(new URL(visitor.sockets[0]!).searchParams.get("encoding")).toBe(encoding);
+    await walks(visitor);
+    expect(visitor.errors).toEqual([]);
+    await visitor.leave();
+  });
+});
+
+describe("the settings", () => {
+  it("change the encoding of a page that is in the world", async () => {
+    const visitor = await Visitor.enter(browser, server, {
+      name: "Ada",
+      room: "settings",
+      encoding: "custom16",
+    });
+    await visitor.page.locator("#settings-open").click();
+    await visitor.page.locator("#set-encoding").selectOption("msgpack");
+    await visitor.page.locator("#settings button[value=close]").click();
+    const url = await waitFor("another connection", () => visitor.sockets[1]);
+    expect(new URL(url).searchParams.get("encoding")).toBe("msgpack");
+    await visitor.isIn();
+    await visitor.page.locator("#world").click();
+    await walks(visitor);
+    expect(visitor.errors).toEqual([]);
+    await visitor.leave();
+  });
+});
+
+describe("a server that restarts", () => {
+  it("is come back to without a reload, and the page says what happens", async () => {
+    const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "restart" });
+    const banner = visitor.page.locator("#banner");
+    const { port } = server;
+    await server.stop();
+    await waitFor("the page to say that it is reconnecting", async () => {
+      return (
+        (await banner.isVisible()) &&
+        /reconnect|lost|restart|again|back/i.test((await banner.textContent()) ?? "")
+      );
+    });
+    server = await ServerProcess.start(port);
+    await visitor.isIn();
+    expect(await visitor.page.evaluate(() => window.nowcast.world!.stats.reconnects)).toBe(1);
+    await walks(visitor);
+    await waitFor("the banner to go", async () => !(await banner.isVisible()));
+    expect(visitor.errors).toEqual([]);
+    await visitor.leave();
+  });
+});
