@@ -33,7 +33,7 @@ const STEPS: &[Step] = &[
     Step { name: "rust lint", run: clippy },
     Step { name: "rust tests", run: rust_tests },
     Step { name: "rust documentation", run: rust_docs },
-    Step { name: "typescript tests", run: || step::run(&["npm", "test", "--silent"]) },
+    Step { name: "typescript tests", run: typescript_tests },
 ];
 
 const BROWSER_STEP: Step = Step { name: "browser tests", run: browser_tests };
@@ -96,14 +96,24 @@ fn rust_docs() -> anyhow::Result<()> {
     )
 }
 
+/// Some of them join a world of the real program.
+fn typescript_tests() -> anyhow::Result<()> {
+    let binary = build_program()?;
+    step::run_with_env(&["npm", "test", "--silent"], &[("NOWCAST_BIN", &binary)])
+}
+
 fn browser_tests() -> anyhow::Result<()> {
     let chromium = tools::require_chromium()?;
-    step::run(&["cargo", "build", "--package", "nowcast-cli"])?;
-    let binary = step::target_dir().join("debug/nowcast");
+    let binary = build_program()?;
     step::run_with_env(
         &["npm", "run", "--silent", "test:browser"],
-        &[("NOWCAST_BIN", &binary.to_string_lossy()), ("NOWCAST_CHROMIUM", &chromium.to_string_lossy())],
+        &[("NOWCAST_BIN", &binary), ("NOWCAST_CHROMIUM", &chromium.to_string_lossy())],
     )
+}
+
+fn build_program() -> anyhow::Result<String> {
+    step::run(&["cargo", "build", "--package", "nowcast-cli"])?;
+    Ok(step::target_dir().join("debug/nowcast").to_string_lossy().into_owned())
 }
 
 /// How much.
