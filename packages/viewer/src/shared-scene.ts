@@ -23,12 +23,14 @@ export class SharedScene {
       if (old) this.group.remove(old);
       this.group.add(mesh);
     });
+    this.ground.setDetail(quality.rich);
     this.group.add(this.ground.group, this.crowd.group);
   }
 
   setQuality(quality: Quality): void {
     this.quality = quality;
     this.boxes.setDetail(quality.bevelSegments, quality.rich);
+    this.ground.setDetail(quality.rich);
     this.lawnChanged = true;
   }
 

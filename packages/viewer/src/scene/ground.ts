@@ -5,6 +5,7 @@ import type { RayBox } from "./ray.js";
 
 /** The stone circle in the middle of the lawn. */
 const PLAZA_RADIUS_M = 6.8;
+const STONE = "vec3(0.62, 0.58, 0.5)";
 
 /** A static so wide and flat is the ground that people stand on, and gets its paving. */
 export function isGround(body: Body): boolean {
@@ -18,7 +19,8 @@ export class Ground {
   /** What was added last, and its colour; grass grows on it when somebody asks for it. */
   private lawn: { body: Body; pose: Pose } | undefined;
   private grass: InstancedMesh | undefined;
-  private readonly paving = createPaving();
+  private fine = false;
+  private readonly paving = createPaving(() => this.fine);
   private readonly stone = new MeshLambertMaterial({ color: 0x6d6a66 });
 
   clear(): void {
@@ -32,9 +34,11 @@ export class Ground {
 
   add(body: Body, pose: Pose): void {
     const [x, y, z] = body.size;
-    const slab = new Mesh(new BoxGeometry(x, y, z), this.paving);
-    slab.position.set(pose.x, pose.y, pose.z);
+    // The middle of its upper side is the origin of what is painted on it.
+    const slab = new Mesh(new BoxGeometry(x, y, z).translate(0, -y / 2, 0), this.paving);
     slab.quaternion.set(pose.qx, pose.qy, pose.qz, pose.qw);
+    slab.position.set(pose.x, pose.y, pose.z);
+    slab.translateY(y / 2);
     slab.receiveShadow = true;
     this.paving.color.set(body.color);
     const plinth = new Mesh(new BoxGeometry(x - 1.2, 5, z - 1.2), this.stone);
@@ -57,6 +61,13 @@ export class Ground {
     this.group.add(this.grass);
   }
 
+  /** Paints the lawn finely, or coarsely for slow machines. */
+  setDetail(fine: boolean): void {
+    if (fine === this.fine) return;
+    this.fine = fine;
+    this.paving.needsUpdate = true;
+  }
+
   mow(): void {
     if (!this.grass) return;
     this.group.remove(this.grass);
@@ -67,35 +78,68 @@ export class Ground {
 }
 
 /** A lawn with a round plaza of stone in its middle, all by arithmetic: no picture has to be loaded. */
-function createPaving(): MeshLambertMaterial {
+function createPaving(isFine: () => boolean): MeshLambertMaterial {
   const material = new MeshLambertMaterial();
+  // Materials that look alike share a program; these two do not.
+  material.customProgramCacheKey = () => (isFine() ? "fine paving" : "paving");
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
       .replace("#include <common>", "#include <common>\nvarying vec3 vGround;")
-      .replace(
-        "#include <fog_vertex>",
-        "#include <fog_vertex>\nvGround = (modelMatrix * vec4(transformed, 1.0)).xyz;",
-      );
+      .replace("#include <fog_vertex>", "#include <fog_vertex>\nvGround = transformed;");
     shader.fragmentShader = shader.fragmentShader
-      .replace("#include <common>", `#include <common>\nvarying vec3 vGround;\n${NOISE}`)
+      .replace(
+        "#include <common>",
+        `${isFine() ? "#define FINE\n" : ""}#include <common>\nvarying vec3 vGround;\n${NOISE}`,
+      )
       .replace("#include <color_fragment>", `#include <color_fragment>\n${PAVING}`);
   };
   return material;
 }
 
 const NOISE = /* glsl */ `
-  float paveHash(vec2 p) { return fract(sin(dot(p, vec2(41.3, 289.1))) * 26737.7); }
+  // Without sines: they are what software renderers are slowest at.
+  float paveHash(vec2 p) {
+    vec3 q = fract(vec3(p.xyx) * 0.1031);
+    q += dot(q, q.yzx + 33.33);
+    return fract((q.x + q.y) * q.z);
+  }
   float paveNoise(vec2 p) {
     vec2 i = floor(p), f = fract(p);
     f = f * f * (3.0 - 2.0 * f);
-    return mix(mix(paveHash(i), paveHash(i + vec2(1, 0)), f.x), mix(paveHash(i + vec2(0, 1)), paveHash(i + vec2(1, 1)), f.x), f.y);
+    return mix(
+      mix(paveHash(i), paveHash(i + vec2(1, 0)), f.x),
+      mix(paveHash(i + vec2(0, 1)), paveHash(i + vec2(1, 1)), f.x),
+      f.y);
   }
-  // How much of a pixel the joints of a grid cover. A joint thinner than the pixel fades instead of flickering.
-  float joint(vec2 p, vec2 period, float width) {
-    vec2 q = abs(fract(p / period - 0.5) - 0.5) * period;
-    vec2 blur = fwidth(p) + 0.004;
-    vec2 line = (1.0 - smoothstep(vec2(width), vec2(width) + blur, q)) * clamp(width * 5.0 / blur, 0.0, 1.0);
-    return max(line.x, line.y);
+  // Mown in two directions, with patches where the grass stands drier.
+  vec3 lawnColor(vec3 grass, vec2 p, float blur) {
+    vec2 strip = floor(p / 3.0 + 0.5);
+    float mown = (mod(strip.x, 2.0) + mod(strip.y, 2.0)) * 0.5 - 0.5;
+    float patches = paveNoise(p * 0.35) - 0.5;
+    float blades = (paveNoise(p * vec2(7.0, 5.0)) - 0.5) * clamp(0.2 / blur, 0.0, 1.0);
+    float tufts = 0.0;
+    #ifdef FINE
+      tufts = smoothstep(0.55, 0.8, paveNoise(p * 2.3 + 9.0)) * clamp(0.4 / blur, 0.0, 1.0);
+      if (blur < 0.03) blades += (paveNoise(p * vec2(31.0, 23.0)) - 0.5) * (1.0 - blur / 0.03) * 0.9;
+    #endif
+    grass *= 1.0 + 0.08 * mown + 0.14 * patches + 0.16 * blades - 0.1 * tufts;
+    return mix(grass, grass * vec3(1.12, 1.02, 0.8), smoothstep(0.0, 0.5, patches) * 0.5);
+  }
+  // Rings of stones, each ring with as many as give them about the same length.
+  vec3 plazaColor(vec2 p, float radius, float blur) {
+    float ring = floor(radius / 0.9);
+    float stones = max(6.0, floor(ring * 6.2831853 * 0.9 / 1.3));
+    float angle = atan(p.y, p.x) / 6.2831853 * stones + mod(ring, 2.0) * 0.5;
+    float tone = paveHash(vec2(floor(angle), ring)) - 0.5;
+    float inRing = min(fract(radius / 0.9), 1.0 - fract(radius / 0.9)) * 0.9;
+    float inStone = min(fract(angle), 1.0 - fract(angle)) / stones * 6.2831853 * radius;
+    float gap = 1.0 - smoothstep(0.012, 0.02 + blur, min(inRing, inStone));
+    // A joint thinner than a pixel fades instead of flickering.
+    gap *= clamp(0.09 / blur, 0.0, 1.0);
+    vec3 stone = ${STONE} * (1.0 + 0.13 * tone) * (1.0 - 0.3 * gap);
+    float kerb = 1.0 - smoothstep(0.11, 0.11 + blur, abs(radius - ${PLAZA_RADIUS_M} + 0.1));
+    stone = mix(stone, ${STONE} * 1.16, kerb);
+    return mix(stone, vec3(0.86, 0.46, 0.2), (1.0 - smoothstep(0.05, 0.05 + blur, abs(radius - 1.8))) * 0.55);
   }`;
 
 const PAVING = /* glsl */ `
@@ -104,32 +148,9 @@ const PAVING = /* glsl */ `
     float radius = length(p);
     float blur = fwidth(radius) + 0.01;
     float plaza = 1.0 - smoothstep(${PLAZA_RADIUS_M} - blur, ${PLAZA_RADIUS_M} + blur, radius);
-
-    // Mown in two directions, with patches where the grass stands drier.
-    vec2 strip = floor(p / 3.0 + 0.5);
-    float mown = (mod(strip.x, 2.0) + mod(strip.y, 2.0)) * 0.5 - 0.5;
-    float patches = paveNoise(p * 0.35) - 0.5;
-    float blades = (paveNoise(p * vec2(7.0, 5.0)) - 0.5) * clamp(0.2 / blur, 0.0, 1.0);
-    float tufts = smoothstep(0.55, 0.8, paveNoise(p * 2.3 + 9.0)) * clamp(0.4 / blur, 0.0, 1.0);
-    if (blur < 0.03) blades += (paveNoise(p * vec2(31.0, 23.0)) - 0.5) * (1.0 - blur / 0.03) * 0.9;
-    vec3 lawn = diffuseColor.rgb * (1.0 + 0.08 * mown + 0.14 * patches + 0.16 * blades - 0.1 * tufts);
-    lawn = mix(lawn, lawn * vec3(1.12, 1.02, 0.8), smoothstep(0.0, 0.5, patches) * 0.5);
-
-    // Rings of stones, each ring with as many as give them about the same length.
-    float ring = floor(radius / 0.9);
-    float stones = max(6.0, floor(ring * 6.2831853 * 0.9 / 1.3));
-    float angle = atan(p.y, p.x) / 6.2831853 * stones + mod(ring, 2.0) * 0.5;
-    float tone = paveHash(vec2(floor(angle), ring)) - 0.5;
-    float inRing = min(fract(radius / 0.9), 1.0 - fract(radius / 0.9)) * 0.9;
-    float inStone = min(fract(angle), 1.0 - fract(angle)) / stones * 6.2831853 * radius;
-    float gap = 1.0 - smoothstep(0.012, 0.02 + blur, min(inRing, inStone));
-    gap *= clamp(0.09 / blur, 0.0, 1.0);
-    vec3 stone = vec3(0.62, 0.58, 0.5) * (1.0 + 0.13 * tone) * (1.0 - 0.3 * gap);
-    float kerb = 1.0 - smoothstep(0.11, 0.11 + blur, abs(radius - ${PLAZA_RADIUS_M} + 0.1));
-    stone = mix(stone, vec3(0.62, 0.58, 0.5) * 1.16, kerb);
-    stone = mix(stone, vec3(0.86, 0.46, 0.2), (1.0 - smoothstep(0.05, 0.05 + blur, abs(radius - 1.8))) * 0.55);
-
-    diffuseColor.rgb = mix(lawn, stone, plaza);
+    vec3 grass = diffuseColor.rgb;
+    if (plaza < 1.0) diffuseColor.rgb = lawnColor(grass, p, blur);
+    if (plaza > 0.0) diffuseColor.rgb = mix(diffuseColor.rgb, plazaColor(p, radius, blur), plaza);
     // The sides of the slab are earth.
     diffuseColor.rgb = mix(vec3(0.3, 0.23, 0.17), diffuseColor.rgb, smoothstep(-0.22, -0.12, vGround.y));
   }`;
