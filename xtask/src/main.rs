@@ -3,6 +3,7 @@
 mod client;
 mod console;
 mod serve;
+mod session_vectors;
 mod step;
 mod test;
 mod tidy;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use crate::{client, console, step, tidy, tools};
+use crate::{client, console, session_vectors as vectors, step, tidy, tools};
 
 /// What to run.
 #[derive(clap::Args)]
@@ -32,9 +32,16 @@ const STEPS: &[Step] = &[
     Step { name: "web client", run: client::build },
     Step { name: "rust lint", run: clippy },
     Step { name: "rust tests", run: rust_tests },
+    Step { name: "session vectors, second reader", run: session_vectors },
     Step { name: "rust documentation", run: rust_docs },
     Step { name: "typescript tests", run: typescript_tests },
 ];
+
+fn session_vectors() -> anyhow::Result<()> {
+    let count = vectors::check(&step::root().join("spec"))?;
+    eprintln!("{count} vectors decoded from the page alone");
+    Ok(())
+}
 
 const BROWSER_STEP: Step = Step { name: "browser tests", run: browser_tests };
 
