@@ -1,6 +1,7 @@
 //! One room: a world, its members, and the thread that steps it.
 
 use std::cell::OnceCell;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::thread;
@@ -21,6 +22,13 @@ use crate::snapshot::{Snapshot, into_message, rounded};
 /// a slow world instead of one that never catches up.
 const CATCH_UP_STEPS_MAX: u32 = 6;
 
+/// Clients of one rate are due in this many groups, one step after the other, because all at once would make a burst of
+/// every snapshot. Inside of a group they share what is encoded for them.
+const PHASES: u64 = 6;
+
+/// Snapshots whose encodings are kept for clients that get to them a little late.
+const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
+
 const STEP: Duration = Duration::from_nanos(1_000_000_000 / STEP_HZ as u64);
 
 /// One room. It lives on a thread of its own, so that physics never holds up a socket.
@@ -30,7 +38,8 @@ pub(crate) struct Room {
     rooms: Arc<Rooms>,
     world: World,
     members: Vec<Present>,
-    latest: Option<Arc<Snapshot>>,
+    /// The newest snapshots, newest last, whose encodings are still shared.
+    shared: VecDeque<Arc<Snapshot>>,
     /// What this room has added to the gauge that counts the bodies of all rooms.
     awake_shown: i64,
 }
@@ -52,7 +61,8 @@ impl Room {
                 layout: Layout::default(),
             });
             info!(room = name, seed = rooms.config.seed, "room opened");
-            Self { name, door, rooms, world, members: Vec::new(), latest: None, awake_shown: 0 }.run();
+            Self { name, door, rooms, world, members: Vec::new(), shared: VecDeque::new(), awake_shown: 0 }
+                .run();
         })?;
         Ok(())
     }
@@ -207,8 +217,9 @@ impl Room {
     fn publish_snapshot(&mut self) {
         let tick = self.world.tick();
         let mut fresh: Option<Arc<Snapshot>> = None;
-        for Present { member, .. } in &self.members {
-            if !is_due(tick, member.network_hz()) && !member.outbox.has_snapshot() {
+        for Present { member, avatar } in &self.members {
+            let due = is_due(tick + u64::from(avatar.0) % PHASES, member.network_hz());
+            if !due && !member.outbox.has_snapshot() {
                 continue;
             }
             let snapshot = fresh.get_or_insert_with(|| Arc::new(Snapshot::new(&self.world)));
@@ -216,10 +227,9 @@ impl Room {
                 self.rooms.metrics.snapshots_superseded.inc();
             }
         }
-        if fresh.is_some()
-            && let Some(older) = std::mem::replace(&mut self.latest, fresh)
-        {
-            older.supersede();
+        self.shared.extend(fresh);
+        while self.shared.len() > SHARED_SNAPSHOTS_MAX {
+            self.shared.pop_front().expect("there are some").retire();
         }
     }
 
@@ -282,8 +292,8 @@ impl<'m> Encoded<'m> {
     }
 }
 
-/// Whether a client with this rate gets a snapshot at this step. Clients of one rate are due together, whenever they
-/// joined, so that they share what is encoded for them; rates that don't divide 60 alternate between neighbours.
+/// Whether a client with this rate gets a snapshot at this step. Rates that don't divide 60 alternate between
+/// neighbouring intervals.
 fn is_due(tick: u64, hz: u32) -> bool {
     let snapshots_until = |tick: u64| tick * u64::from(hz) / u64::from(STEP_HZ);
     snapshots_until(tick) != snapshots_until(tick.saturating_sub(1))

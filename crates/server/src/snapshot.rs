@@ -32,8 +32,8 @@ pub(crate) struct Snapshot {
 #[derive(Default)]
 struct Moves {
     made: Vec<(Key, Arc<OnceLock<Message>>)>,
-    /// Whether a newer snapshot is out. Who still sends this one is late and alone, so nothing is kept any more.
-    superseded: bool,
+    /// Whether newer snapshots are out. Who still sends this one is late and alone, so nothing is kept any more.
+    retired: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,10 +73,10 @@ impl Snapshot {
         .clone()
     }
 
-    /// Forgets the encodings, because a newer snapshot is out.
-    pub(crate) fn supersede(&self) {
+    /// Forgets the encodings, because newer snapshots are out.
+    pub(crate) fn retire(&self) {
         let mut moves = self.moves.lock().expect("nobody panics while holding it");
-        moves.superseded = true;
+        moves.retired = true;
         moves.made = Vec::new();
     }
 
@@ -86,7 +86,7 @@ impl Snapshot {
             return Arc::clone(slot);
         }
         let slot = Arc::default();
-        if !moves.superseded {
+        if !moves.retired {
             moves.made.push((key, Arc::clone(&slot)));
         }
         slot
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_know_the_same_share_the_bytes_until_a_newer_snapshot_is_out() {
+    fn clients_that_know_the_same_share_the_bytes_until_newer_snapshots_are_out() {
         let world = World::new(Config::default());
         let metrics = Metrics::new();
         let [baseline, snapshot] = [Snapshot::new(&world), Snapshot::new(&world)];
@@ -223,7 +223,7 @@ mod tests {
         };
         let first = bytes();
         assert_eq!(first, bytes());
-        snapshot.supersede();
+        snapshot.retire();
         assert!(snapshot.moves.lock().unwrap().made.is_empty());
         bytes();
         assert!(snapshot.moves.lock().unwrap().made.is_empty(), "latecomers keep nothing");
