@@ -1,5 +1,5 @@
 import { NowcastError, WireError } from "../errors.js";
-import { decodeMsgpack, encodeMsgpack } from "../msgpack.js";
+import { decodeMsgpack } from "../msgpack.js";
 import { WireInput } from "./input.js";
 import { WireOutput } from "./output.js";
 import {
@@ -158,7 +158,8 @@ function readDefault(input: WireInput): Field["default"] {
   const at = input.at;
   const raw = input.raw(length, "a default");
   try {
-    return decodeMsgpack(raw);
+    decodeMsgpack(raw);
+    return raw.slice();
   } catch (error) {
     if (error instanceof WireError) return input.fail(`a default: ${error.detail}`, at + error.offset);
     throw error;
@@ -289,9 +290,8 @@ function writeFields(output: WireOutput, fields: readonly Field[]): void {
   for (const field of fields) {
     writeName(output, field.name);
     writeType(output, field.type);
-    const stated = field.default === undefined ? new Uint8Array(0) : encodeMsgpack(field.default);
-    output.varint(stated.length);
-    output.raw(stated);
+    output.varint(field.default?.length ?? 0);
+    if (field.default !== undefined) output.raw(field.default);
   }
 }
 

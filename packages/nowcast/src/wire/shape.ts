@@ -1,5 +1,3 @@
-import type { MsgpackValue } from "../msgpack.js";
-
 /** Integer types, with the byte that names them in a shape. */
 export const INTEGER_TAGS = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "uvar", "ivar"] as const;
 export type IntegerTag = (typeof INTEGER_TAGS)[number];
@@ -18,8 +16,8 @@ export type WireType =
 export interface Field {
   readonly name: string;
   readonly type: WireType;
-  /** What readers that miss the field may assume. */
-  readonly default: MsgpackValue | undefined;
+  /** What readers that miss the field may assume: one MessagePack value, in the bytes in which it was stated. */
+  readonly default: Uint8Array | undefined;
 }
 
 export interface Variant {

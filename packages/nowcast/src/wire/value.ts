@@ -1,5 +1,10 @@
 import { NowcastError } from "../errors.js";
-import type { MsgpackExtension, MsgpackTimestamp, MsgpackValue } from "../msgpack.js";
+import {
+  decodeMsgpack,
+  type MsgpackExtension,
+  type MsgpackTimestamp,
+  type MsgpackValue,
+} from "../msgpack.js";
 import { describeType, isTuple, type Shape, type Variant, type WireType } from "./shape.js";
 
 const DEPTH_MAX = 128;
@@ -75,12 +80,12 @@ export function defaultOf(type: WireType, shape: Shape, depth = 0): WireValue {
 
 /** The stated default, or that of the type. */
 export function defaultOfField(
-  field: { readonly type: WireType; readonly default: MsgpackValue | undefined },
+  field: { readonly type: WireType; readonly default: Uint8Array | undefined },
   shape: Shape,
   depth = 0,
 ): WireValue {
   if (field.default === undefined) return defaultOf(field.type, shape, depth);
-  return fromAny(field.default, field.type, shape);
+  return fromAny(decodeMsgpack(field.default), field.type, shape);
 }
 
 function defaultPayload(variant: Variant, shape: Shape, depth: number): WireValue {
@@ -96,7 +101,7 @@ function fromAny(value: MsgpackValue, type: WireType, shape: Shape): WireValue {
     return new Map(Object.entries(value as { readonly [key: string]: WireValue }));
   }
   if (type.tag === "option") return value === null ? null : fromAny(value, type.item, shape);
-  return structuredClone(value) as WireValue;
+  return value;
 }
 
 /** Whether a variant's payload stands for itself, as a list, or as a struct. */
