@@ -67,3 +67,35 @@ async fn health_and_metrics_are_there_from_the_start() {
         assert!(server.metric("process_open_fds") > 3.0);
     }
 }
+
+#[tokio::test]
+async fn the_built_client_is_cached_compressed_and_typed() {
+    let server = TestServer::start().await;
+    let page = server.get("/").await;
+    let Some((_, rest)) = page.split_once("src=\"/assets/") else {
+        eprintln!("NOT TESTED: the web client is not built (cargo xtask build)");
+        return;
+    };
+    let script = format!("/assets/{}", rest.split('"').next().expect("the attribute ends"));
+    let answer = server.get(&script).await;
+    assert!(answer.contains("content-type: text/javascript"), "{}", head(&answer));
+    assert!(answer.contains("cache-control: public, max-age=31536000, immutable"), "{}", head(&answer));
+    let tag =
+        answer.lines().find_map(|line| line.strip_prefix("etag: ")).expect("it has a tag").trim().to_owned();
+
+    let gzipped = server.get_with(&script, "Accept-Encoding: br, gzip\r\n").await;
+    assert!(gzipped.contains("content-encoding: gzip"), "{}", head(&gzipped));
+    let length = |answer: &str| -> usize {
+        let length = answer.lines().find_map(|line| line.strip_prefix("content-length: "));
+        length.expect("it has a length").trim().parse().expect("it is a number")
+    };
+    assert!(length(&gzipped) * 2 < length(&answer));
+
+    let unchanged = server.get_with(&script, &format!("If-None-Match: {tag}\r\n")).await;
+    assert!(unchanged.starts_with("HTTP/1.1 304"), "{}", head(&unchanged));
+    assert!(page.contains("cache-control: no-cache"), "the page itself may change with every release");
+}
+
+fn head(answer: &str) -> &str {
+    answer.split("\r\n\r\n").next().unwrap_or_default()
+}

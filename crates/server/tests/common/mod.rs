@@ -77,7 +77,12 @@ impl TestServer {
 
     /// Asks for a page; the answer has its head in it.
     pub async fn get(&self, path: &str) -> String {
-        self.raw(&format!("GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n")).await
+        self.get_with(path, "").await
+    }
+
+    /// The same with more headers, each with its line end.
+    pub async fn get_with(&self, path: &str, headers: &str) -> String {
+        self.raw(&format!("GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{headers}\r\n")).await
     }
 
     /// Opens a WebSocket without saying anything.
