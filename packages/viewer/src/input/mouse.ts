@@ -3,8 +3,6 @@ import type { Controls } from "./controls.js";
 const RADIANS_PER_PIXEL = 0.0042;
 /** A press that moves farther than this is a drag. */
 const DRAG_PX = 6;
-/** A drag that begins sooner than this after the press means looking; later, it aims the throw that is charging. */
-const AIM_AFTER_MS = 220;
 
 /**
  * Drag to look, or capture the pointer with a double click and look without dragging. A press that stays in place charges
@@ -16,7 +14,6 @@ export class Mouse {
   private charging = false;
   private startX = 0;
   private startY = 0;
-  private startMs = 0;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -53,7 +50,6 @@ export class Mouse {
     this.dragging = false;
     this.startX = event.clientX;
     this.startY = event.clientY;
-    this.startMs = event.timeStamp;
     if (!this.locked) this.canvas.setPointerCapture(event.pointerId);
     if (event.button === 0 && this.isCarrying()) {
       this.charging = true;
@@ -70,7 +66,7 @@ export class Mouse {
     if (!this.pressed) return;
     if (!this.dragging && Math.hypot(event.clientX - this.startX, event.clientY - this.startY) < DRAG_PX)
       return;
-    if (!this.dragging && this.charging && event.timeStamp - this.startMs < AIM_AFTER_MS) {
+    if (this.charging) {
       this.charging = false;
       this.controls.do("chargeCancel");
     }
