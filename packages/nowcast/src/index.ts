@@ -16,7 +16,9 @@ export {
   MsgpackTimestamp,
   type MsgpackValue,
 } from "./msgpack.js";
+export { type Bounds, type PutOutcome, type QueueEntry, UpdatableQueue } from "./queue/updatable-queue.js";
 export { angleBetween, eulerToQuaternion, type NumberArray } from "./rotation.js";
+export * from "./session/index.js";
 export { joinWorld } from "./world.js";
 export {
   ENCODINGS,

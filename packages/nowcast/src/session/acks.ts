@@ -1,0 +1,49 @@
+/** When to tell the peer what arrived (`spec/SESSION.md`, section 6). */
+import { WIRE_UNIT_US } from "./clock.js";
+import { type Arrival, ReceivedNumbers } from "./packet/numbers.js";
+import type { Acknowledgement } from "./packet/packets.js";
+
+export class Acknowledger {
+  readonly #received = new ReceivedNumbers();
+  #isNew = false;
+  #isUrgent = false;
+  #eliciting = 0;
+  #dueUs: number | undefined;
+  #largestAtUs = 0;
+
+  get largest(): number {
+    return this.#received.largest;
+  }
+
+  judge(number: number): Arrival {
+    return this.#received.judge(number);
+  }
+
+  arrived(nowUs: number, number: number, isEliciting: boolean, isReliable: boolean): void {
+    const { leavesGap } = this.#received.add(number);
+    if (this.#received.largest === number) this.#largestAtUs = nowUs;
+    if (!isEliciting) return;
+    const [packets, delayUs] = isReliable ? [16, 20_000] : [4, 5_000];
+    this.#isNew = true;
+    this.#eliciting += 1;
+    this.#isUrgent ||= this.#eliciting >= packets || (leavesGap && !isReliable);
+    this.#dueUs ??= nowUs + delayUs;
+  }
+
+  /** When an acknowledgement must leave, by itself if need be. */
+  dueUs(nowUs: number): number | undefined {
+    return this.#isUrgent ? nowUs : this.#dueUs;
+  }
+
+  /** What a packet that leaves now says, if there is news. */
+  toSend(nowUs: number): Acknowledgement | undefined {
+    if (!this.#isNew) return undefined;
+    return this.#received.acknowledgement(Math.floor((nowUs - this.#largestAtUs) / WIRE_UNIT_US));
+  }
+
+  sent(): void {
+    this.#isNew = this.#isUrgent = false;
+    this.#eliciting = 0;
+    this.#dueUs = undefined;
+  }
+}

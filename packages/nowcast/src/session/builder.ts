@@ -1,0 +1,54 @@
+import type { Count } from "./count.js";
+import {
+  type Frame,
+  type StateRecord,
+  writeFrame,
+  writeStateRecord,
+  writeStatesEnd,
+  writeStatesHead,
+} from "./packet/frames.js";
+import { type PacketWriter, varintLength } from "./packet/writer.js";
+
+/** Fills a packet with frames, and gathers states of one interval in one frame. */
+export class PacketBuilder {
+  /** Whether the packet is to be acknowledged. */
+  isEliciting = false;
+  #states: { readonly lane: number; readonly interval: number; readonly stamp: Count } | undefined;
+
+  constructor(
+    readonly writer: PacketWriter,
+    readonly bytesMax: number,
+  ) {}
+
+  get room(): number {
+    return this.bytesMax - this.writer.length - (this.#states ? 1 : 0);
+  }
+
+  /** Adds a frame that is known to fit. */
+  frame(frame: Frame): void {
+    if (this.#states) writeStatesEnd(this.writer);
+    this.#states = undefined;
+    writeFrame(this.writer, frame);
+    this.isEliciting ||= frame.type !== "padding" && frame.type !== "close";
+  }
+
+  /** Adds a record, if there is room for it. */
+  state(lane: number, interval: number, record: StateRecord): boolean {
+    const open = this.#states;
+    const goesOn = open?.lane === lane && open.interval === interval && record.stamp >= open.stamp;
+    const offset = goesOn ? Number(record.stamp) - Number(open.stamp) : 0;
+    const head = goesOn ? 0 : 1 + varintLength(interval) + varintLength(record.stamp) + 1;
+    const { length } = record.value;
+    const body =
+      varintLength(record.key) + varintLength(offset) + varintLength(record.ageMs) + varintLength(length);
+    if (head + body + length > this.room) return false;
+    if (!goesOn) {
+      if (open) writeStatesEnd(this.writer);
+      writeStatesHead(this.writer, lane, interval, record.stamp);
+      this.#states = { lane, interval, stamp: record.stamp };
+    }
+    writeStateRecord(this.writer, this.#states!.stamp, record);
+    this.isEliciting = true;
+    return true;
+  }
+}

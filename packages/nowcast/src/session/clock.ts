@@ -1,0 +1,93 @@
+/** The peer's clock, estimated from the four timestamps of NTP (`spec/SESSION.md`, section 12; RFC 5905, section 8). */
+const KEPT = 16;
+const KEEP_EVERY_US = 1_000_000;
+const SLOPE_TOLERANCE_US = 1_000;
+const SLOPE_SPAN_US_MIN = 5_000_000;
+
+export const WIRE_UNIT_US = 16;
+const WIRE_TIME_MODULUS = 2 ** 24;
+
+interface Sample {
+  readonly atUs: number;
+  readonly offsetUs: number;
+  readonly roundTripUs: number;
+}
+
+export class PeerClock {
+  readonly #kept: Sample[] = [];
+  #second: Sample | undefined;
+  #fallbackUs = 0;
+  #best: Sample | undefined;
+  #drift = 0;
+
+  /** Until there is a sample: what the peer's clock showed when a packet arrived, wrong by the one-way delay. */
+  guess(nowUs: number, peerUs: number): void {
+    this.#fallbackUs = peerUs - nowUs;
+  }
+
+  /** Sent by us, arrived and answered by the peer's clock, and now. */
+  sample(sentUs: number, arrivedUs: number, answeredUs: number, nowUs: number): void {
+    const roundTripUs = Math.max(0, nowUs - sentUs - Math.max(0, answeredUs - arrivedUs));
+    const offsetUs = (arrivedUs - sentUs + answeredUs - nowUs) / 2;
+    const second = this.#second;
+    if (second === undefined || nowUs - second.atUs >= KEEP_EVERY_US) {
+      if (second) this.#kept.push(second);
+      if (this.#kept.length > KEPT) this.#kept.shift();
+      this.#second = { atUs: nowUs, offsetUs, roundTripUs };
+    } else if (roundTripUs < second.roundTripUs) {
+      this.#second = { atUs: second.atUs, offsetUs, roundTripUs };
+    }
+    this.#estimate();
+  }
+
+  /** The peer's clock minus ours; `undefined` before the first sample. */
+  offsetUs(nowUs: number): number | undefined {
+    return this.#best && this.#best.offsetUs + (nowUs - this.#best.atUs) * this.#drift;
+  }
+
+  /** The offset is right within this. */
+  get uncertaintyUs(): number | undefined {
+    return this.#best && this.#best.roundTripUs / 2;
+  }
+
+  get driftPpm(): number {
+    return this.#drift * 1e6;
+  }
+
+  /** The peer's full time of a packet that carries `wire` and arrived now. */
+  unfold(wire: number, nowUs: number): number {
+    const expected = Math.floor((nowUs + (this.offsetUs(nowUs) ?? this.#fallbackUs)) / WIRE_UNIT_US);
+    const ahead = modulo(wire - expected, WIRE_TIME_MODULUS);
+    const difference = ahead > WIRE_TIME_MODULUS / 2 ? ahead - WIRE_TIME_MODULUS : ahead;
+    return (expected + difference) * WIRE_UNIT_US;
+  }
+
+  /** Our time at which the peer's clock showed `peerUs`, not after now. */
+  toOurs(peerUs: number, nowUs: number): number {
+    return Math.min(nowUs, peerUs - (this.offsetUs(nowUs) ?? this.#fallbackUs));
+  }
+
+  #estimate(): void {
+    const samples = this.#second ? [...this.#kept, this.#second] : this.#kept;
+    const best = samples.reduce((least, sample) => (sample.roundTripUs < least.roundTripUs ? sample : least));
+    this.#best = best;
+    const good = samples.filter((sample) => sample.roundTripUs <= best.roundTripUs + SLOPE_TOLERANCE_US);
+    const times = good.map((sample) => sample.atUs - best.atUs);
+    if (Math.max(...times) - Math.min(...times) < SLOPE_SPAN_US_MIN) return;
+    const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+    const offsets = good.map((sample) => sample.offsetUs - best.offsetUs);
+    const [meanTime, meanOffset] = [mean(times), mean(offsets)];
+    const covariance = mean(times.map((time, index) => (time - meanTime) * (offsets[index]! - meanOffset)));
+    const variance = mean(times.map((time) => (time - meanTime) ** 2));
+    if (variance > 0) this.#drift = covariance / variance;
+  }
+}
+
+/** A time as packets carry it. */
+export function toWireTime(nowUs: number): number {
+  return modulo(Math.floor(nowUs / WIRE_UNIT_US), WIRE_TIME_MODULUS);
+}
+
+function modulo(value: number, modulus: number): number {
+  return ((value % modulus) + modulus) % modulus;
+}

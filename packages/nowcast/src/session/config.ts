@@ -1,0 +1,44 @@
+import { DEFAULT_LIMITS, type Limits } from "./limits.js";
+
+/** What a carrier promises (`spec/SESSION.md`, section 3). Both ends must see it alike. */
+export interface Carrier {
+  /** Packets arrive in order and are never lost while it lives. */
+  readonly isReliable: boolean;
+  /** A packet arrives unchanged or not at all. */
+  readonly isChecked: boolean;
+  /** The largest packet it moves, at least 1,200. */
+  readonly packetBytesMax: number;
+}
+
+export const CARRIERS = {
+  /** Datagrams under encryption, as WebTransport has them. */
+  datagrams: { isReliable: false, isChecked: true, packetBytesMax: 1_200 },
+  /** Datagrams that may arrive changed. */
+  bareDatagrams: { isReliable: false, isChecked: false, packetBytesMax: 1_200 },
+  /** A reliable, ordered stream of messages, as WebSocket has it. */
+  stream: { isReliable: true, isChecked: true, packetBytesMax: 16_384 },
+} as const satisfies Record<string, Carrier>;
+
+export interface SessionConfig {
+  /** What we accept from the peer. */
+  readonly limits: Limits;
+  /** Of each lane: 0 goes before 1, and so on. Lanes that are not named have class 0. */
+  readonly laneClasses: readonly number[];
+  /** What may wait on a lane to be sent. */
+  readonly entriesMax: number;
+  readonly bytesMax: number;
+  /** What repetition of events may cost before any loss is known. */
+  readonly redundancyBitsPerSecond: number;
+  readonly bytesPerSecondMax: number;
+  readonly handshakeTimeoutMs: number;
+}
+
+export const DEFAULT_CONFIG: SessionConfig = {
+  limits: DEFAULT_LIMITS,
+  laneClasses: [],
+  entriesMax: 65_536,
+  bytesMax: 16 * 1_048_576,
+  redundancyBitsPerSecond: 16_000,
+  bytesPerSecondMax: 4e9,
+  handshakeTimeoutMs: 10_000,
+};

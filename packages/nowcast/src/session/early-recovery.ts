@@ -1,0 +1,70 @@
+/**
+ * Events that are not acknowledged ride again before any loss is known, within a budget (`spec/SESSION.md`, section 10):
+ * so a single loss costs one send interval, not a round trip.
+ */
+import type { BoundEvent } from "./lane/message.js";
+
+export const REPEAT_BYTES_MAX = 256;
+/** The first repetition gets a packet of its own if it must; later ones only ride along. */
+const WAITS_US = [3_000, 12_000, 30_000, 60_000];
+const BUCKET_SECONDS = 0.5;
+
+interface Repetition {
+  readonly atUs: number;
+  readonly lane: number;
+  readonly number: number;
+}
+
+export class EarlyRecovery {
+  readonly #queues: Repetition[][] = WAITS_US.map(() => []);
+  #tokens: number;
+  #filledUs: number | undefined;
+
+  constructor(readonly bytesPerSecond: number) {
+    this.#tokens = bytesPerSecond * BUCKET_SECONDS;
+  }
+
+  /** An event left for the first time. */
+  bound(nowUs: number, lane: number, { number, value }: BoundEvent): void {
+    if (value.length > REPEAT_BYTES_MAX || this.bytesPerSecond === 0) return;
+    this.#queues.forEach((queue, turn) => {
+      queue.push({ atUs: nowUs + WAITS_US[turn]!, lane, number });
+    });
+  }
+
+  /** When an event that nothing else repeats gets a packet of its own. */
+  dueUs(nowUs: number, isWanted: (lane: number, number: number) => boolean): number | undefined {
+    const queue = this.#queues[0]!;
+    for (let first = queue[0]; first !== undefined; first = queue[0]) {
+      if (isWanted(first.lane, first.number) && (first.atUs > nowUs || this.#hasTokens(nowUs)))
+        return first.atUs;
+      queue.shift();
+    }
+    return undefined;
+  }
+
+  /** Lets events ride in the packet that leaves now; `repeat` says how many bytes it took, or that there is no room. */
+  ride(nowUs: number, hasRoom: () => boolean, repeat: (lane: number, number: number) => number): void {
+    for (const queue of this.#queues) {
+      for (let first = queue[0]; first !== undefined && first.atUs <= nowUs; first = queue[0]) {
+        if (!hasRoom()) return;
+        queue.shift();
+        if (this.#hasTokens(nowUs)) this.#tokens -= repeat(first.lane, first.number);
+      }
+    }
+  }
+
+  forget(): void {
+    for (const queue of this.#queues) queue.length = 0;
+  }
+
+  #hasTokens(nowUs: number): boolean {
+    const elapsed = (nowUs - (this.#filledUs ?? nowUs)) / 1e6;
+    this.#filledUs = nowUs;
+    this.#tokens = Math.min(
+      this.bytesPerSecond * BUCKET_SECONDS,
+      this.#tokens + elapsed * this.bytesPerSecond,
+    );
+    return this.#tokens > 0;
+  }
+}

@@ -1,0 +1,10 @@
+/** The session: one sans-IO protocol for all carriers (`spec/SESSION.md`). */
+export { CARRIERS, type Carrier, DEFAULT_CONFIG, type SessionConfig } from "./config.js";
+export type { Count } from "./count.js";
+export { CloseCode, type Closed } from "./fault.js";
+export type { ReceivedEvent, ReceivedState } from "./lane/receive.js";
+export { DEFAULT_LIMITS, type Limits } from "./limits.js";
+export { EventKind } from "./packet/frames.js";
+export { type Hello, readPacket, type Ticket } from "./packet/packets.js";
+export { type Message, type Notice, type Replicated, Session } from "./session.js";
+export type { SessionStats } from "./stats.js";

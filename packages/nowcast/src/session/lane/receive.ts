@@ -1,0 +1,295 @@
+/** The receiving end of a lane: what of what arrived may be shown to the application, and when (section 8). */
+import { type QueueEntry, UpdatableQueue } from "../../queue/updatable-queue.js";
+import { addCounts, type Count, subtractCounts } from "../count.js";
+import { PeerFault } from "../fault.js";
+import { type Limits, MESSAGE_COST } from "../limits.js";
+import {
+  type EventFrame,
+  EventKind,
+  type EventPartFrame,
+  type StatePartFrame,
+  type StatesFrame,
+} from "../packet/frames.js";
+import { Ledger } from "./ledger.js";
+import { Assembly } from "./parts.js";
+
+const WINDOW_EVENTS = 256;
+const WINDOW_WAIT_US = 1_000_000;
+
+/** What the application takes from a lane. */
+export interface ReceivedState {
+  readonly type: "state";
+  readonly key: Count;
+  readonly value: Uint8Array;
+  /** When the value was produced, by our clock, as well as the sender's stated age tells (µs). */
+  readonly producedAtUs: number;
+}
+
+export interface ReceivedEvent {
+  readonly type: "event";
+  readonly number: number;
+  readonly kind: EventKind;
+  readonly answers: number | undefined;
+  readonly value: Uint8Array;
+}
+
+type Held = ReceivedEvent & { readonly before: Count };
+type Shown = ReceivedState | ReceivedEvent;
+
+/** What is known of one interval that is not closed yet. */
+interface Interval {
+  readonly stamps: Map<Count, Count>;
+  sum: Count;
+  /** Values that wait for the interval to open, in the order in which their keys first arrived. */
+  readonly held: Map<Count, ReceivedState>;
+}
+
+export interface ReceiveCounters {
+  stale: number;
+  late: number;
+}
+
+export class ReceiveLane {
+  readonly #limits: Limits;
+  readonly #counters: ReceiveCounters;
+  /** The number of the next event to release. */
+  #next = 0;
+  readonly #intervals = new Map<number, Interval>();
+  readonly #events = new Map<number, Held>();
+  readonly #eventParts = new Map<number, Assembly>();
+  /** By interval, then key. */
+  readonly #stateParts = new Map<
+    number,
+    Map<Count, { readonly stamp: Count; readonly assembly: Assembly }>
+  >();
+  readonly #shown: UpdatableQueue<Shown>;
+  readonly #ledger = new Ledger();
+  /** Events that the application has taken, and those that a WINDOW reported. */
+  #consumed = 0;
+  #reported = 0;
+  #consumedCost = 0;
+  #unreportedSinceUs: number | undefined;
+  #isReportLost = false;
+
+  constructor(limits: Limits, counters: ReceiveCounters) {
+    this.#limits = limits;
+    this.#counters = counters;
+    // The window bounds what can be here; the queue itself need not.
+    const bounds = { entriesMax: Number.MAX_SAFE_INTEGER, bytesMax: Number.MAX_SAFE_INTEGER };
+    this.#shown = new UpdatableQueue(bounds, () => 0);
+  }
+
+  get isEmpty(): boolean {
+    return this.#shown.isEmpty;
+  }
+
+  /** Messages that a newer value replaced before the application took them. */
+  get superseded(): number {
+    return this.#shown.superseded;
+  }
+
+  receiveStates(frame: StatesFrame, leftUs: number, nowUs: number): void {
+    const interval = this.#number(frame.interval);
+    for (const { key, stamp, ageMs, value } of frame.records) {
+      this.#checkLength(value.length);
+      if (!this.#isWanted(interval, key, stamp)) continue;
+      this.#ledger.chargeState(interval, key, value.length);
+      this.#checkWindow();
+      this.#keep(interval, stamp, state(key, value.slice(), ageMs, leftUs));
+    }
+    this.#release(nowUs);
+  }
+
+  receiveStatePart(frame: StatePartFrame, leftUs: number, nowUs: number): void {
+    const interval = this.#number(frame.interval);
+    const { key, stamp } = frame;
+    this.#checkLength(frame.total);
+    const pending = this.#stateParts.get(interval)?.get(key);
+    const isOlder = pending !== undefined && stamp < pending.stamp;
+    if (isOlder) this.#counters.stale += 1;
+    if (isOlder || !this.#isWanted(interval, key, stamp)) return;
+    this.#ledger.chargeState(interval, key, frame.total);
+    this.#checkWindow();
+    const head = [frame.interval, stamp, key];
+    const assembly = pending?.stamp === stamp ? pending.assembly : new Assembly(head, frame.total);
+    const value = assembly.add(head, frame.total, frame.index, frame.part);
+    const ofInterval = this.#stateParts.get(interval) ?? new Map();
+    if (value === undefined) {
+      this.#stateParts.set(interval, ofInterval.set(key, { stamp, assembly }));
+      return;
+    }
+    ofInterval.delete(key);
+    this.#keep(interval, stamp, state(key, value, frame.ageMs, leftUs));
+    this.#release(nowUs);
+  }
+
+  receiveEvent(frame: EventFrame, nowUs: number): void {
+    const number = this.#number(frame.number);
+    this.#checkLength(frame.payload.length);
+    if (this.#isLate(number)) return;
+    this.#ledger.chargeEvent(number, frame.payload.length);
+    this.#checkWindow();
+    this.#eventParts.delete(number);
+    this.#hold(number, frame, frame.payload.slice(), nowUs);
+  }
+
+  receiveEventPart(frame: EventPartFrame, nowUs: number): void {
+    const number = this.#number(frame.number);
+    this.#checkLength(frame.total);
+    if (this.#isLate(number)) return;
+    this.#ledger.chargeEvent(number, frame.total);
+    this.#checkWindow();
+    const head = [frame.number, frame.kind, frame.before, frame.answers ?? -1];
+    const assembly = this.#eventParts.get(number) ?? new Assembly(head, frame.total);
+    const value = assembly.add(head, frame.total, frame.index, frame.part);
+    if (value === undefined) {
+      this.#eventParts.set(number, assembly);
+      return;
+    }
+    this.#eventParts.delete(number);
+    this.#hold(number, frame, value, nowUs);
+  }
+
+  /** The next message for the application. */
+  take(nowUs: number): Shown | undefined {
+    this.#skipHidden(nowUs);
+    const entry = this.#shown.pop();
+    if (entry?.kind === "event") this.#consume(nowUs);
+    // What is hidden behind the last message counts as consumed with it.
+    this.#skipHidden(nowUs);
+    return entry?.value;
+  }
+
+  /** When a WINDOW must leave. */
+  windowDueUs(nowUs: number): number | undefined {
+    if (this.#unreportedSinceUs === undefined && !this.#isReportLost) return undefined;
+    const isMuch =
+      this.#consumedCost * 8 >= this.#limits.windowBytes || this.#consumed - this.#reported >= WINDOW_EVENTS;
+    if (isMuch || this.#isReportLost) return nowUs;
+    return this.#unreportedSinceUs! + WINDOW_WAIT_US;
+  }
+
+  /** What a WINDOW would say now, if there is anything to say. */
+  windowToReport(): number | undefined {
+    return this.#consumed > this.#reported || this.#isReportLost ? this.#consumed : undefined;
+  }
+
+  windowSent(): void {
+    this.#ledger.forgetBelow(this.#consumed);
+    this.#reported = this.#consumed;
+    this.#consumedCost = 0;
+    this.#unreportedSinceUs = undefined;
+    this.#isReportLost = false;
+  }
+
+  /** A packet with this WINDOW was lost; a later one makes it needless. */
+  windowLost(consumed: number): void {
+    if (consumed === this.#reported) this.#isReportLost = true;
+  }
+
+  /** An event number or interval, within what the window allows. */
+  #number(value: Count): number {
+    if (value > this.#reported + this.#limits.windowBytes / MESSAGE_COST) {
+      throw PeerFault.limit("an event number or interval beyond the window");
+    }
+    return Number(value);
+  }
+
+  #checkLength(length: number): void {
+    if (length > this.#limits.messageBytesMax)
+      throw PeerFault.limit("a message larger than message_bytes_max");
+  }
+
+  #isWanted(interval: number, key: Count, stamp: Count): boolean {
+    const kept = this.#intervals.get(interval)?.stamps.get(key);
+    if (interval >= this.#next && (kept === undefined || stamp > kept)) return true;
+    this.#counters.stale += 1;
+    return false;
+  }
+
+  #isLate(number: number): boolean {
+    const isLate = number < this.#next || this.#events.has(number);
+    if (isLate) this.#counters.late += 1;
+    return isLate;
+  }
+
+  #keep(number: number, stamp: Count, value: ReceivedState): void {
+    const interval = this.#interval(number);
+    const { key } = value;
+    interval.sum = addCounts(subtractCounts(interval.sum, interval.stamps.get(key) ?? 0), stamp);
+    interval.stamps.set(key, stamp);
+    const parts = this.#stateParts.get(number);
+    const pending = parts?.get(key);
+    if (pending !== undefined && stamp >= pending.stamp) parts?.delete(key);
+    if (number === this.#next) this.#shown.putState(key, value);
+    else interval.held.set(key, value);
+    const event = this.#events.get(number);
+    if (event !== undefined && interval.sum > event.before) {
+      throw PeerFault.violation("the stamps of an interval are more than its event says");
+    }
+  }
+
+  #hold(number: number, frame: EventFrame | EventPartFrame, value: Uint8Array, nowUs: number): void {
+    const sum = this.#intervals.get(number)?.sum ?? 0;
+    if (sum > frame.before)
+      throw PeerFault.violation("the stamps of an interval are more than its event says");
+    const answers = frame.answers === undefined ? undefined : Number(frame.answers);
+    const { kind, before } = frame;
+    this.#events.set(number, { type: "event", number, kind, answers, before, value });
+    this.#release(nowUs);
+  }
+
+  #interval(number: number): Interval {
+    let interval = this.#intervals.get(number);
+    if (interval === undefined) {
+      interval = { stamps: new Map(), sum: 0, held: new Map() };
+      this.#intervals.set(number, interval);
+    }
+    return interval;
+  }
+
+  /** Rule 3 of section 8. */
+  #release(nowUs: number): void {
+    for (;;) {
+      const event = this.#events.get(this.#next);
+      if (event === undefined || event.before !== (this.#intervals.get(this.#next)?.sum ?? 0)) break;
+      this.#shown.putEvent(event);
+      this.#events.delete(this.#next);
+      this.#intervals.delete(this.#next);
+      this.#stateParts.delete(this.#next);
+      this.#next += 1;
+      const opened = this.#intervals.get(this.#next);
+      for (const value of opened?.held.values() ?? []) this.#shown.putState(value.key, value);
+      opened?.held.clear();
+    }
+    // A barrier at the front is taken by no call of the application, and must not hold up the window.
+    this.#skipHidden(nowUs);
+  }
+
+  #skipHidden(nowUs: number): void {
+    while (isHidden(this.#shown.peek())) {
+      this.#shown.pop();
+      this.#consume(nowUs);
+    }
+  }
+
+  #consume(nowUs: number): void {
+    this.#consumedCost += this.#ledger.costOf(this.#consumed);
+    this.#consumed += 1;
+    this.#unreportedSinceUs ??= nowUs;
+  }
+
+  #checkWindow(): void {
+    if (this.#ledger.total > this.#limits.windowBytes)
+      throw PeerFault.limit("more than window_bytes on a lane");
+  }
+}
+
+function isHidden(entry: QueueEntry<Shown> | undefined): boolean {
+  if (entry?.kind !== "event" || entry.value.type !== "event") return false;
+  return entry.value.kind === EventKind.barrier || entry.value.kind === EventKind.expired;
+}
+
+function state(key: Count, value: Uint8Array, ageMs: Count, leftUs: number): ReceivedState {
+  return { type: "state", key, value, producedAtUs: leftUs - Number(ageMs) * 1_000 };
+}

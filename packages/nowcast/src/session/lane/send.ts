@@ -1,0 +1,353 @@
+/** The sending end of a lane: what is bound to packets, and what must be sent again (sections 8 and 9). */
+import { UpdatableQueue } from "../../queue/updatable-queue.js";
+import type { PacketBuilder } from "../builder.js";
+import { addCounts, type Count, subtractCounts } from "../count.js";
+import { PeerFault } from "../fault.js";
+import { type Limits, MESSAGE_COST } from "../limits.js";
+import { EventKind } from "../packet/frames.js";
+import type { Item } from "../sent.js";
+import { Ledger } from "./ledger.js";
+import { BoundEvent, BoundState } from "./message.js";
+
+/** An event waits for its number. */
+export interface PendingEvent {
+  readonly id: number;
+  readonly kind: EventKind;
+  readonly answers: number | undefined;
+  readonly value: Uint8Array;
+}
+
+interface PendingState {
+  readonly value: Uint8Array;
+  readonly producedAtUs: number;
+}
+
+type Pending = PendingEvent | PendingState;
+
+interface Interval {
+  readonly last: Map<Count, BoundState>;
+  sum: Count;
+}
+
+export interface SendBounds {
+  readonly entriesMax: number;
+  readonly bytesMax: number;
+}
+
+export interface SendCounters {
+  statesSent: number;
+  eventsSent: number;
+  resent: number;
+}
+
+/** Where a lane puts what leaves. */
+export interface Filling {
+  readonly nowUs: number;
+  readonly builder: PacketBuilder;
+  readonly items: Item[];
+  readonly wholeBytesMax: number;
+  readonly counters: SendCounters;
+  /** Called with every event that leaves for the first time. */
+  readonly onBound: (event: BoundEvent) => void;
+}
+
+/** Fields of a frame take no more than this beside the payload. */
+const FRAME_BYTES_MAX = 64;
+
+export class SendLane {
+  readonly #queue: UpdatableQueue<Pending>;
+  readonly #ledger = new Ledger();
+  readonly #intervals = new Map<number, Interval>();
+  readonly #events = new Map<number, BoundEvent>();
+  readonly #eventsToSend = new Set<BoundEvent>();
+  readonly #statesToSend = new Set<BoundState>();
+  /** Keys whose value goes out in parts and has not arrived: no newer value is bound before. */
+  readonly #slowKeys = new Map<Count, BoundState>();
+  /** The number of the next event, and so of the open interval. */
+  #number = 0;
+  #stamp = 0;
+  #consumedByPeer = 0;
+
+  constructor(
+    readonly lane: number,
+    bounds: SendBounds,
+  ) {
+    this.#queue = new UpdatableQueue<Pending>(bounds, ({ value }) => value.length);
+  }
+
+  get pending(): { readonly entries: number; readonly bytes: number; readonly superseded: number } {
+    return this.#queue;
+  }
+
+  /** Whether everything that was put is known to have arrived. */
+  get isSettled(): boolean {
+    return this.#queue.isEmpty && this.#events.size === 0 && this.#unsettledStates() === 0;
+  }
+
+  putState(key: Count, state: PendingState) {
+    return this.#queue.putState(key, state);
+  }
+
+  putEvent(event: PendingEvent) {
+    return this.#queue.putEvent(event);
+  }
+
+  /** The peer's application took the events below this number. */
+  windowReceived(consumed: Count): void {
+    if (consumed > this.#number) throw PeerFault.violation("a WINDOW beyond the events sent");
+    this.#consumedByPeer = Math.max(this.#consumedByPeer, Number(consumed));
+    this.#ledger.forgetBelow(this.#consumedByPeer);
+  }
+
+  /** Whether a packet could carry something of this lane now. */
+  hasMore(limits: Limits): boolean {
+    return this.#eventsToSend.size > 0 || this.#firstStateToSend() !== undefined || this.#canBind(limits);
+  }
+
+  /** Lost events, then archived and lost states, then the queue in order. */
+  fill(filling: Filling, limits: Limits): void {
+    for (const event of this.#inOrder()) if (!this.#sendEvent(event, filling)) return;
+    for (let state = this.#firstStateToSend(); state !== undefined; state = this.#firstStateToSend()) {
+      if (!this.#sendState(state, filling)) return;
+    }
+    while (this.#canBind(limits)) if (!this.#bindNext(filling, limits)) return;
+  }
+
+  /** An event that is still wanted rides again. */
+  repeat(number: number, filling: Filling): number {
+    const event = this.#events.get(number);
+    if (event === undefined || !event.isWhole || event.wantsSending) return 0;
+    const before = filling.builder.room;
+    if (before < event.value.length + FRAME_BYTES_MAX) return 0;
+    this.#writeEvent(event, 0, filling);
+    filling.counters.resent += 1;
+    return before - filling.builder.room;
+  }
+
+  canRepeat(number: number): boolean {
+    const event = this.#events.get(number);
+    return event?.isWhole === true && !event.wantsSending;
+  }
+
+  /** A probe carries the oldest events that were not acknowledged. */
+  probe(eventsMax: number): void {
+    let left = eventsMax;
+    for (const event of this.#events.values()) {
+      if (left-- === 0) return;
+      event.probe();
+    }
+  }
+
+  /** The time of an event is over. Says whether it was not known to have arrived. */
+  expire(id: number): boolean {
+    if (this.#queue.removeEvent((pending) => "id" in pending && pending.id === id)) return true;
+    for (const event of this.#events.values()) {
+      if (event.id !== id || event.kind === EventKind.expired) continue;
+      event.expire();
+      return true;
+    }
+    return false;
+  }
+
+  #unsettledStates(): number {
+    let unsettled = 0;
+    for (const { last } of this.#intervals.values()) {
+      for (const state of last.values()) if (!state.isArrived) unsettled += 1;
+    }
+    return unsettled;
+  }
+
+  *#inOrder(): Generator<BoundEvent> {
+    if (this.#eventsToSend.size > 1) {
+      const ordered = [...this.#eventsToSend].sort((a, b) => a.number - b.number);
+      this.#eventsToSend.clear();
+      for (const event of ordered) this.#eventsToSend.add(event);
+    }
+    yield* this.#eventsToSend;
+  }
+
+  /** The first state that is to be sent again; those whose newer value leaves soon are not. */
+  #firstStateToSend(): BoundState | undefined {
+    for (const state of this.#statesToSend) {
+      const isReplaced =
+        state.interval === this.#number && state.isWhole && this.#queue.replacesBeforeEvent(state.key);
+      if (isReplaced) this.#statesToSend.delete(state);
+      else return state;
+    }
+    return undefined;
+  }
+
+  /** What the peer's window, and values in parts, allow to be bound next. */
+  #canBind(limits: Limits): boolean {
+    const next = this.#next();
+    if (next === undefined) return false;
+    if (next.kind === "event")
+      return this.#ledger.total + next.value.value.length + MESSAGE_COST <= limits.windowBytes;
+    const more = this.#ledger.moreFor(this.#number, next.key, next.value.value.length);
+    const barrier = this.#needsBarrier(more, limits) ? MESSAGE_COST : 0;
+    return this.#ledger.total + more + barrier <= limits.windowBytes;
+  }
+
+  #next() {
+    return this.#queue.peekUnless((key) => this.#slowKeys.has(key));
+  }
+
+  #needsBarrier(more: number, limits: Limits): boolean {
+    const open = this.#ledger.costOf(this.#number);
+    return open > 0 && more > 0 && open + more > limits.windowBytes / 2;
+  }
+
+  #bindNext(filling: Filling, limits: Limits): boolean {
+    const next = this.#next();
+    if (next === undefined) return false;
+    if (next.kind === "event") {
+      if (!this.#hasRoomFor(next.value.value.length, filling)) return false;
+      this.#queue.pop();
+      const { id, kind, answers, value } = next.value as PendingEvent;
+      return this.#bindEvent(id, kind, answers, value, filling);
+    }
+    const { value, producedAtUs } = next.value as PendingState;
+    if (!this.#hasRoomFor(value.length, filling)) return false;
+    if (this.#needsBarrier(this.#ledger.moreFor(this.#number, next.key, value.length), limits)) {
+      this.#bindEvent(undefined, EventKind.barrier, undefined, new Uint8Array(0), filling);
+      return true;
+    }
+    this.#queue.takeState(next.key);
+    return this.#bindState(next.key, value, producedAtUs, filling);
+  }
+
+  #hasRoomFor(bytes: number, { builder, wholeBytesMax }: Filling): boolean {
+    const needed = bytes <= wholeBytesMax ? bytes : 1_024;
+    return builder.room >= needed + FRAME_BYTES_MAX;
+  }
+
+  #bindState(key: Count, value: Uint8Array, producedAtUs: number, filling: Filling): boolean {
+    const interval = this.#interval(this.#number);
+    this.#ledger.chargeState(this.#number, key, value.length);
+    this.#stamp += 1;
+    const onChange = (changed: BoundState) => this.#stateChanged(changed);
+    const state = new BoundState(
+      this.#number,
+      key,
+      this.#stamp,
+      value,
+      producedAtUs,
+      filling.wholeBytesMax,
+      onChange,
+    );
+    const superseded = interval.last.get(key);
+    if (superseded) {
+      this.#statesToSend.delete(superseded);
+      interval.sum = subtractCounts(interval.sum, superseded.stamp);
+    }
+    interval.last.set(key, state);
+    interval.sum = addCounts(interval.sum, state.stamp);
+    if (!state.isWhole) this.#slowKeys.set(key, state);
+    this.#statesToSend.add(state);
+    filling.counters.statesSent += 1;
+    return this.#sendState(state, filling);
+  }
+
+  #bindEvent(
+    id: number | undefined,
+    kind: EventKind,
+    answers: number | undefined,
+    value: Uint8Array,
+    filling: Filling,
+  ): boolean {
+    const number = this.#number;
+    const before = this.#intervals.get(number)?.sum ?? 0;
+    this.#ledger.chargeEvent(number, value.length);
+    const onChange = (changed: BoundEvent) => this.#eventChanged(changed);
+    const event = new BoundEvent(id, number, kind, before, answers, value, filling.wholeBytesMax, onChange);
+    this.#events.set(number, event);
+    this.#eventsToSend.add(event);
+    this.#number += 1;
+    for (const [key, slow] of this.#slowKeys) if (slow.interval < this.#number) this.#slowKeys.delete(key);
+    this.#forgetSettled(number);
+    filling.counters.eventsSent += 1;
+    const wasSent = this.#sendEvent(event, filling);
+    filling.onBound(event);
+    return wasSent;
+  }
+
+  #sendState(state: BoundState, filling: Filling): boolean {
+    const { builder, nowUs } = filling;
+    const ageMs = Math.max(0, Math.floor((nowUs - state.producedAtUs) / 1_000));
+    const { key, stamp, interval, value } = state;
+    while (state.wantsSending) {
+      const part = state.nextPart();
+      if (state.isWhole) {
+        if (!builder.state(this.lane, interval, { key, stamp, ageMs, value })) return false;
+      } else {
+        const bytes = state.partBytes(part);
+        if (builder.room < bytes.length + FRAME_BYTES_MAX) return false;
+        const tail = { total: value.length, index: part, part: bytes };
+        builder.frame({ type: "state_part", lane: this.lane, interval, stamp, key, ageMs, ...tail });
+      }
+      this.#noteSent(state, part, filling);
+    }
+    this.#statesToSend.delete(state);
+    return true;
+  }
+
+  #sendEvent(event: BoundEvent, filling: Filling): boolean {
+    while (event.wantsSending) {
+      const part = event.nextPart();
+      const bytes = event.isWhole ? event.value.length : event.partBytes(part).length;
+      if (filling.builder.room < bytes + FRAME_BYTES_MAX) return false;
+      this.#writeEvent(event, part, filling);
+    }
+    this.#eventsToSend.delete(event);
+    return true;
+  }
+
+  #writeEvent(event: BoundEvent, part: number, filling: Filling): void {
+    const { number, kind, before, answers, value } = event;
+    const head = { lane: this.lane, number, kind, before, ...(answers === undefined ? {} : { answers }) };
+    if (event.isWhole) filling.builder.frame({ type: "event", ...head, payload: value });
+    else {
+      const tail = { total: value.length, index: part, part: event.partBytes(part) };
+      filling.builder.frame({ type: "event_part", ...head, ...tail });
+    }
+    this.#noteSent(event, part, filling);
+  }
+
+  #noteSent(message: BoundState | BoundEvent, part: number, { items }: Filling): void {
+    message.sent(part);
+    items.push({ type: "message", message, generation: message.generation, part });
+  }
+
+  #stateChanged(state: BoundState): void {
+    const isLast = this.#intervals.get(state.interval)?.last.get(state.key) === state;
+    if (state.isArrived) {
+      if (this.#slowKeys.get(state.key) === state) this.#slowKeys.delete(state.key);
+      this.#statesToSend.delete(state);
+      if (isLast) this.#forgetSettled(state.interval);
+    } else if (isLast) this.#statesToSend.add(state);
+  }
+
+  #eventChanged(event: BoundEvent): void {
+    if (event.isArrived) {
+      this.#events.delete(event.number);
+      this.#eventsToSend.delete(event);
+    } else if (event.wantsSending) this.#eventsToSend.add(event);
+  }
+
+  #interval(number: number): Interval {
+    let interval = this.#intervals.get(number);
+    if (interval === undefined) {
+      interval = { last: new Map(), sum: 0 };
+      this.#intervals.set(number, interval);
+    }
+    return interval;
+  }
+
+  /** A closed interval whose last values all arrived is history. */
+  #forgetSettled(number: number): void {
+    const interval = this.#intervals.get(number);
+    if (interval === undefined || number >= this.#number) return;
+    for (const state of interval.last.values()) if (!state.isArrived) return;
+    this.#intervals.delete(number);
+  }
+}

@@ -1,0 +1,14 @@
+const POLYNOMIAL = 0x82f63b78; // 0x1EDC6F41 reflected
+
+const table = Uint32Array.from({ length: 256 }, (_, index) => {
+  let remainder = index;
+  for (let bit = 0; bit < 8; bit++) remainder = (remainder >>> 1) ^ (remainder & 1 ? POLYNOMIAL : 0);
+  return remainder >>> 0;
+});
+
+/** CRC-32C (Castagnoli), which ends every packet on carriers that may change bytes. */
+export function crc32c(bytes: Uint8Array): number {
+  let crc = 0xffffffff;
+  for (const byte of bytes) crc = (crc >>> 8) ^ table[(crc ^ byte) & 0xff]!;
+  return (crc ^ 0xffffffff) >>> 0;
+}

@@ -1,0 +1,80 @@
+/** Packet numbers: 16 bits on the wire, counted on in memory (`spec/SESSION.md`, sections 5 and 6). */
+import type { Acknowledgement } from "./packets.js";
+import { MalformedPacket } from "./reader.js";
+
+const NUMBER_SPAN = 0x10000;
+const REMEMBERED = 1_024;
+const RANGES_MAX = 32;
+
+/** The number nearest to `largestReceived + 1` with these low bits; of two equally near the larger, never a negative one. */
+export function unfoldNumber(low: number, largestReceived: number): number {
+  const expected = largestReceived + 1;
+  let number = expected - (expected % NUMBER_SPAN) + low;
+  if (number - expected > NUMBER_SPAN / 2) number -= NUMBER_SPAN;
+  else if (expected - number >= NUMBER_SPAN / 2) number += NUMBER_SPAN;
+  return number < 0 ? number + NUMBER_SPAN : number;
+}
+
+/** The ranges, first and last number, that an acknowledgement names, downwards. */
+export function unfoldAcknowledgement(ack: Acknowledgement, largestSent: number): [number, number][] {
+  const malformed = new MalformedPacket("acknowledges what was never sent");
+  const largest =
+    largestSent - ((((largestSent - ack.largestLow) % NUMBER_SPAN) + NUMBER_SPAN) % NUMBER_SPAN);
+  if (largest < 0 || ack.first > largest) throw malformed;
+  let low = largest - Number(ack.first);
+  const ranges: [number, number][] = [[low, largest]];
+  for (const [gap, length] of ack.ranges) {
+    const high = low - Number(gap) - 2;
+    low = high - Number(length);
+    if (!(low >= 0)) throw malformed;
+    ranges.push([low, high]);
+  }
+  return ranges;
+}
+
+export type Arrival = "new" | "duplicate" | "ancient";
+
+/** Which of the last 1,024 packet numbers were received. */
+export class ReceivedNumbers {
+  largest = -1;
+  readonly #seen = new Uint8Array(REMEMBERED);
+
+  /** How a packet of this number is to be taken; changes nothing. */
+  judge(number: number): Arrival {
+    if (number > this.largest) return "new";
+    if (number <= this.largest - REMEMBERED) return "ancient";
+    return this.#seen[number % REMEMBERED] ? "duplicate" : "new";
+  }
+
+  /** Remembers a number, and says whether it left or changed a gap. */
+  add(number: number): { readonly leavesGap: boolean } {
+    const leavesGap = number > this.largest + 1;
+    if (number > this.largest) {
+      const from = Math.max(this.largest + 1, number - REMEMBERED + 1);
+      for (let between = from; between < number; between++) this.#seen[between % REMEMBERED] = 0;
+      this.largest = number;
+    }
+    this.#seen[number % REMEMBERED] = 1;
+    return { leavesGap };
+  }
+
+  /** What to tell the sender: at most 32 ranges, newest first. */
+  acknowledgement(delay: number): Acknowledgement | undefined {
+    if (this.largest < 0) return undefined;
+    const oldest = Math.max(0, this.largest - REMEMBERED + 1);
+    const runs: [number, number][] = [];
+    let number = this.largest;
+    while (number >= oldest && runs.length < RANGES_MAX) {
+      const high = number;
+      while (number >= oldest && this.#seen[number % REMEMBERED]) number -= 1;
+      runs.push([number + 1, high]);
+      while (number >= oldest && !this.#seen[number % REMEMBERED]) number -= 1;
+    }
+    const ranges = runs.slice(1).map(([low, high], index): [number, number] => {
+      const above = runs[index]![0];
+      return [above - high - 2, high - low];
+    });
+    const [first] = runs as [[number, number]];
+    return { largestLow: this.largest % NUMBER_SPAN, delay, first: first[1] - first[0], ranges };
+  }
+}

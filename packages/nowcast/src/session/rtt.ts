@@ -1,0 +1,36 @@
+/** Round-trip time after RFC 9002, section 5, in whole microseconds. */
+const GRANULARITY_US = 1_000;
+const INITIAL_PROBE_TIMEOUT_US = 1_000_000;
+const MAX_ACK_DELAY_US = 5_000;
+
+export class RoundTrip {
+  latestUs: number | undefined;
+  minimumUs = 0;
+  smoothedUs = 0;
+  variationUs = 0;
+
+  /** Takes a sample and the delay the peer says it added. */
+  sample(sampleUs: number, ackDelayUs: number): void {
+    if (this.latestUs === undefined) {
+      this.latestUs = this.minimumUs = this.smoothedUs = sampleUs;
+      this.variationUs = Math.floor(sampleUs / 2);
+      return;
+    }
+    this.latestUs = sampleUs;
+    this.minimumUs = Math.min(this.minimumUs, sampleUs);
+    const adjusted = sampleUs - ackDelayUs >= this.minimumUs ? sampleUs - ackDelayUs : sampleUs;
+    this.variationUs = Math.floor((3 * this.variationUs + Math.abs(this.smoothedUs - adjusted)) / 4);
+    this.smoothedUs = Math.floor((7 * this.smoothedUs + adjusted) / 8);
+  }
+
+  /** How much later than a packet another must have been acknowledged for it to count as lost (section 6.1.2). */
+  get lossDelayUs(): number {
+    return Math.max(GRANULARITY_US, Math.floor((9 * Math.max(this.smoothedUs, this.latestUs ?? 0)) / 8));
+  }
+
+  /** How long to wait for any acknowledgement (section 6.2.1). */
+  get probeTimeoutUs(): number {
+    if (this.latestUs === undefined) return INITIAL_PROBE_TIMEOUT_US;
+    return this.smoothedUs + Math.max(4 * this.variationUs, GRANULARITY_US) + MAX_ACK_DELAY_US;
+  }
+}

@@ -1,0 +1,114 @@
+/** What left and is not yet known to have arrived or to be lost (RFC 9002, section 6.1). */
+import type { RoundTrip } from "./rtt.js";
+
+/** A piece of content in a packet, and what of it is told when the packet's fate is known. */
+export type Item =
+  | { readonly type: "proof" }
+  | { readonly type: "window"; readonly lane: number; readonly consumed: number }
+  | { readonly type: "replication"; readonly lane: number }
+  | {
+      readonly type: "message";
+      readonly message: Sendable;
+      readonly generation: number;
+      readonly part: number;
+    };
+
+/** A message that learns the fate of its parts. */
+export interface Sendable {
+  acknowledged(part: number, generation: number): void;
+  lost(part: number, generation: number): void;
+  probe(part: number, generation: number): void;
+}
+
+export interface SentPacket {
+  readonly number: number;
+  readonly sentUs: number;
+  readonly bytes: number;
+  readonly isEliciting: boolean;
+  readonly items: readonly Item[];
+}
+
+const REORDERING_THRESHOLD = 3;
+
+export class SentPackets {
+  /** In the order of their numbers. */
+  readonly #outstanding = new Map<number, SentPacket>();
+  #next = 0;
+  #inFlightBytes = 0;
+  #inFlight = 0;
+  largestAcknowledged = -1;
+
+  get nextNumber(): number {
+    return this.#next;
+  }
+
+  /** Eliciting packets of unknown fate. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get inFlightBytes(): number {
+    return this.#inFlightBytes;
+  }
+
+  push(sentUs: number, bytes: number, isEliciting: boolean, items: readonly Item[]): void {
+    const number = this.#next++;
+    // Nobody waits for packets that only acknowledge.
+    if (!isEliciting) return;
+    this.#outstanding.set(number, { number, sentUs, bytes, isEliciting, items });
+    this.#inFlight += 1;
+    this.#inFlightBytes += bytes;
+  }
+
+  /** Takes out the packets of these ranges, the largest last. */
+  acknowledge(ranges: readonly (readonly [number, number])[]): SentPacket[] {
+    const acknowledged: SentPacket[] = [];
+    for (const packet of this.#outstanding.values()) {
+      if (ranges.some(([low, high]) => packet.number >= low && packet.number <= high))
+        acknowledged.push(packet);
+      else if (packet.number > ranges[0]![1]) break;
+    }
+    for (const packet of acknowledged) this.#remove(packet);
+    this.largestAcknowledged = Math.max(this.largestAcknowledged, ranges[0]![1]);
+    return acknowledged;
+  }
+
+  /** Takes out the packets that are to be regarded as lost now. */
+  detectLost(nowUs: number, rtt: RoundTrip): SentPacket[] {
+    const lost: SentPacket[] = [];
+    for (const packet of this.#outstanding.values()) {
+      if (packet.number >= this.largestAcknowledged) break;
+      const isFarBelow = packet.number + REORDERING_THRESHOLD <= this.largestAcknowledged;
+      if (isFarBelow || packet.sentUs + rtt.lossDelayUs <= nowUs) lost.push(packet);
+    }
+    for (const packet of lost) this.#remove(packet);
+    return lost;
+  }
+
+  /** When the next packet will count as lost if nothing arrives. */
+  lossAtUs(rtt: RoundTrip): number | undefined {
+    for (const packet of this.#outstanding.values()) {
+      return packet.number < this.largestAcknowledged ? packet.sentUs + rtt.lossDelayUs : undefined;
+    }
+    return undefined;
+  }
+
+  /** The oldest packet of unknown fate. */
+  oldest(): SentPacket | undefined {
+    for (const packet of this.#outstanding.values()) return packet;
+    return undefined;
+  }
+
+  /** Everything of unknown fate, as when the carrier is gone. */
+  takeAll(): SentPacket[] {
+    const all = [...this.#outstanding.values()];
+    for (const packet of all) this.#remove(packet);
+    return all;
+  }
+
+  #remove(packet: SentPacket): void {
+    this.#outstanding.delete(packet.number);
+    this.#inFlight -= 1;
+    this.#inFlightBytes -= packet.bytes;
+  }
+}

@@ -1,0 +1,58 @@
+/** Counters since a session began. Nothing is dropped without being counted. */
+export interface SessionStats {
+  packetsSent: number;
+  bytesSent: number;
+  packetsReceived: number;
+  bytesReceived: number;
+  packetsLost: number;
+  probes: number;
+  statesSent: number;
+  eventsSent: number;
+  /** Messages that were sent once more than once. */
+  resent: number;
+  expired: number;
+  readonly dropped: {
+    corrupt: number;
+    malformed: number;
+    duplicate: number;
+    ancient: number;
+    unproven: number;
+    misplaced: number;
+    closed: number;
+    /** States older than what is known, and events that were there already. */
+    stale: number;
+    late: number;
+    lateReplies: number;
+    /** Packets whose replication payloads had no room, because the application does not read. */
+    unread: number;
+  };
+}
+
+export function newStats(): SessionStats {
+  const dropped = {
+    corrupt: 0,
+    malformed: 0,
+    duplicate: 0,
+    ancient: 0,
+    unproven: 0,
+    misplaced: 0,
+    closed: 0,
+    stale: 0,
+    late: 0,
+    lateReplies: 0,
+    unread: 0,
+  };
+  return {
+    packetsSent: 0,
+    bytesSent: 0,
+    packetsReceived: 0,
+    bytesReceived: 0,
+    packetsLost: 0,
+    probes: 0,
+    statesSent: 0,
+    eventsSent: 0,
+    resent: 0,
+    expired: 0,
+    dropped,
+  };
+}

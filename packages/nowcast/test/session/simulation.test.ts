@@ -1,0 +1,193 @@
+/** Random lives of two sessions over links that lose, reorder, double and corrupt, checked against the laws. */
+import { expect, it } from "vitest";
+import { CARRIERS, CloseCode, EventKind } from "../../src/session/index.js";
+import { LawRecord } from "./laws.js";
+import { createRandom, GOOD_LINK, Pair } from "./pair.js";
+
+const LANES = 2;
+const SEEDS = Number(process.env["NOWCAST_SESSION_SEEDS"] ?? 60);
+const MS = 1_000;
+
+class Life {
+  readonly random: () => number;
+  readonly pair: Pair;
+  /** By the end that puts, then lane. */
+  readonly records = [0, 1].map(() => Array.from({ length: LANES }, () => new LawRecord()));
+  #stalledUntilUs = [0, 0];
+  carriers = 0;
+
+  constructor(seed: number) {
+    this.random = createRandom(seed);
+    const { datagrams, bareDatagrams, stream } = CARRIERS;
+    const carrier = [datagrams, bareDatagrams, stream][this.below(3)]!;
+    const limits = { lanesMax: 4, windowBytes: 65_536, messageBytesMax: 16_384, packetBytesMax: 1_200 };
+    const times = { idleTimeoutMs: 10_000, resumeTimeoutMs: 60_000 };
+    this.pair = new Pair(this.random, carrier, this.badLink(), { limits: { ...limits, ...times } });
+  }
+
+  below(end: number): number {
+    return Math.floor(this.random() * end);
+  }
+
+  badLink() {
+    const share = () => (this.random() < 0.5 ? 0 : this.random() * 0.15);
+    const [loss, duplicate, corrupt] = [share(), share(), share()];
+    return { delayUs: this.below(80) * MS, jitterUs: this.below(30) * MS, loss, duplicate, corrupt };
+  }
+
+  live(steps: number): void {
+    for (let step = 0; step < steps; step++) {
+      this.#act();
+      this.pair.runUntil(this.pair.nowUs + this.below(40) * MS);
+      this.#read();
+    }
+    this.pair.link = { ...GOOD_LINK };
+    this.#stalledUntilUs = [0, 0];
+    const deadlineUs = this.pair.nowUs + 60_000 * MS;
+    while (!this.pair.ends.every((end) => end.isOpen && end.isSettled) && this.pair.nowUs < deadlineUs) {
+      this.pair.runUntil(this.pair.nowUs + 100 * MS);
+      this.#read();
+    }
+    this.pair.runUntil(this.pair.nowUs + 200 * MS);
+    this.#read();
+    for (const lanes of this.records) for (const record of lanes) record.finish();
+  }
+
+  #act(): void {
+    const end = this.below(2);
+    const dice = this.random();
+    if (dice < 0.9) for (let puts = this.below(8); puts > 0; puts--) this.#put(end);
+    else if (dice < 0.94) this.#stalledUntilUs[end] = this.pair.nowUs + this.below(2_000) * MS;
+    else if (dice < 0.97) this.pair.link = { ...GOOD_LINK, ...this.badLink(), isCut: this.random() < 0.2 };
+    else if (this.pair.ends.every((session) => session.isOpen)) {
+      this.pair.changeCarrier();
+      this.carriers += 1;
+    }
+  }
+
+  #put(end: number): void {
+    const [lane, key] = [this.below(LANES), this.below(6)];
+    const record = this.records[end]![lane]!;
+    const payload = record.payload(this.random() < 0.05 ? this.below(12_000) : this.below(100));
+    const session = this.pair.ends[end]!;
+    const nowUs = this.pair.clock(end);
+    const put =
+      key === 0 ? session.putEvent(nowUs, lane, payload) : session.putState(nowUs, lane, key, payload);
+    if (put !== "full" && put !== "too large") record.put(key);
+    this.pair.touch(end);
+  }
+
+  #read(): void {
+    for (const end of [0, 1]) {
+      const session = this.pair.ends[end]!;
+      const nowUs = this.pair.clock(end);
+      for (let notice = session.pollNotice(); notice; notice = session.pollNotice()) {
+        if (notice.type === "closed")
+          throw new Error(`closed: ${notice.closed.code} ${notice.closed.reason}`);
+        if (notice.type === "detached") this.pair.touch(end);
+      }
+      if (this.#stalledUntilUs[end]! > this.pair.nowUs) continue;
+      for (let message = session.receive(nowUs); message; message = session.receive(nowUs)) {
+        const key = message.type === "state" ? Number(message.key) : 0;
+        this.records[1 - end]![message.lane]!.got(key, message.value);
+      }
+      this.pair.touch(end);
+    }
+    if (this.pair.ends.some((session) => session.isDetached)) this.pair.changeCarrier();
+  }
+}
+
+it.each(Array.from({ length: SEEDS }, (_, seed) => seed))("obeys the laws with seed %i", (seed) => {
+  const life = new Life(seed);
+  life.live(250);
+  expect(life.pair.packets).toBeGreaterThan(100);
+});
+
+function open(link = {}): Pair {
+  const pair = new Pair(createRandom(1), CARRIERS.datagrams, link);
+  pair.runUntil(pair.nowUs + 200 * MS);
+  return pair;
+}
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+it("pairs a command with its reply, and gives up on one that is not answered", () => {
+  const pair = open();
+  const [asking, answering] = pair.ends;
+  while (asking.pollNotice()) {}
+  const answered = asking.command(pair.clock(0), 0, bytes("where?"), 1_000 * MS);
+  const ignored = asking.command(pair.clock(0), 0, bytes("why?"), 300 * MS);
+  pair.touch(0);
+  pair.runUntil(pair.nowUs + 100 * MS);
+  const question = answering.receive(pair.clock(1));
+  if (question?.type !== "event") throw new Error("a command is an event");
+  expect(question.kind).toBe(EventKind.command);
+  answering.reply(pair.clock(1), question.lane, question.number, bytes("here"));
+  pair.touch(1);
+  pair.runUntil(pair.nowUs + 100 * MS);
+  expect(asking.receive(pair.clock(0))).toBeUndefined();
+  pair.runUntil(pair.nowUs + 300 * MS);
+  expect(asking.pollNotice()).toEqual({ type: "reply", lane: 0, command: answered, value: bytes("here") });
+  expect(asking.pollNotice()).toEqual({ type: "command timed out", lane: 0, command: ignored });
+});
+
+it("tells the sender of an event that expired, and leaves no hole at the receiver", () => {
+  const pair = open();
+  pair.link.isCut = true;
+  const mortal = pair.ends[0].putEvent(pair.clock(0), 0, bytes("now or never"), 200 * MS);
+  pair.touch(0);
+  pair.runUntil(pair.nowUs + 500 * MS);
+  pair.link.isCut = false;
+  pair.ends[0].putEvent(pair.clock(0), 0, bytes("later"));
+  pair.touch(0);
+  pair.runUntil(pair.nowUs + 1_500 * MS);
+  const notices = Array.from({ length: 3 }, () => pair.ends[0].pollNotice());
+  expect(notices).toContainEqual({ type: "expired", lane: 0, event: mortal });
+  expect(pair.ends[1].receive(pair.clock(1))?.value).toEqual(bytes("later"));
+});
+
+it("delivers each key once after an outage, and its newest value", () => {
+  const pair = open();
+  pair.link.isCut = true;
+  for (let step = 0; step < 120; step++) {
+    for (let key = 1; key <= 20; key++)
+      pair.ends[0].putState(pair.clock(0), 0, key, bytes(`${key} at ${step}`));
+    pair.touch(0);
+    pair.runUntil(pair.nowUs + 16 * MS);
+  }
+  while (pair.ends[1].receive(pair.clock(1))) {}
+  pair.link.isCut = false;
+  pair.runUntil(pair.nowUs + 150 * MS);
+  const seen = new Map<number, string[]>();
+  for (let got = pair.ends[1].receive(pair.clock(1)); got; got = pair.ends[1].receive(pair.clock(1))) {
+    if (got.type !== "state") throw new Error("only states were put");
+    const key = Number(got.key);
+    seen.set(key, [...(seen.get(key) ?? []), new TextDecoder().decode(got.value)]);
+  }
+  for (let key = 1; key <= 20; key++) expect(seen.get(key)).toEqual([`${key} at 119`]);
+});
+
+it("closes on what breaks the protocol, and survives noise", () => {
+  const pair = open();
+  pair.ends[1].handlePacket(pair.clock(1), Uint8Array.of(0x00, 1, 0, 0, 0, 0, 0x7f));
+  let closed: unknown;
+  for (let notice = pair.ends[1].pollNotice(); notice; notice = pair.ends[1].pollNotice()) closed = notice;
+  expect(closed).toMatchObject({ type: "closed", closed: { code: CloseCode.malformed, by: "us" } });
+  const random = createRandom(5);
+  const victim = new Pair(random, CARRIERS.bareDatagrams);
+  victim.runUntil(victim.nowUs + 200 * MS);
+  for (let n = 0; n < 5_000; n++) {
+    const noise = Uint8Array.from({ length: Math.floor(random() * 300) }, () => Math.floor(random() * 256));
+    victim.ends[0].handlePacket(victim.clock(0), noise);
+  }
+  expect(victim.ends[0].isOpen).toBe(true);
+});
+
+it("answers nobody who does not speak, with more than it was asked", () => {
+  const pair = new Pair(createRandom(3), CARRIERS.datagrams);
+  const hello = pair.ends[0].pollPacket(pair.clock(0))!;
+  pair.ends[1].handlePacket(pair.clock(1), hello);
+  const welcome = pair.ends[1].pollPacket(pair.clock(1))!;
+  expect(welcome.length).toBeLessThanOrEqual(hello.length);
+  expect(pair.ends[1].pollPacket(pair.clock(1))).toBeUndefined();
+});
