@@ -7,6 +7,9 @@ const REACH_MAX_M = 46;
 const REACH_MIN_M = 6;
 const SHOWN_MAX = 36;
 const BUBBLE_MS = 6500;
+const BUBBLE_CHARACTERS_MAX = 100;
+/** Room above a name for the tallest bubble: one that would leave the picture comes down instead. */
+const BUBBLE_ROOM_PX = 118;
 
 interface Label {
   readonly root: HTMLElement;
@@ -69,7 +72,7 @@ export class Labels {
     label.bubble?.remove();
     const bubble = document.createElement("div");
     bubble.className = "bubble";
-    bubble.textContent = text.length > 140 ? `${text.slice(0, 139)}…` : text;
+    bubble.textContent = shorten(text);
     label.root.append(bubble);
     label.bubble = bubble;
     label.bubbleEndsMs = nowMs + BUBBLE_MS;
@@ -116,7 +119,8 @@ export class Labels {
     if (!wanted) return false;
     label.tag.hidden = own;
     const x = Math.round((POINT.x * 0.5 + 0.5) * width);
-    const y = Math.round((0.5 - POINT.y * 0.5) * height);
+    const top = label.bubble ? BUBBLE_ROOM_PX : 0;
+    const y = Math.max(top, Math.round((0.5 - POINT.y * 0.5) * height));
     if (x !== label.x || y !== label.y) {
       label.x = x;
       label.y = y;
@@ -129,6 +133,14 @@ export class Labels {
     }
     return true;
   }
+}
+
+/** The log has all of it. Cut between characters, since a slice of UTF-16 could leave half of one. */
+function shorten(text: string): string {
+  const characters = [...text];
+  return characters.length > BUBBLE_CHARACTERS_MAX
+    ? `${characters.slice(0, BUBBLE_CHARACTERS_MAX - 1).join("")}…`
+    : text;
 }
 
 const POINT = new Vector3();
