@@ -1,7 +1,9 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
 /** Tests that start the built server and a real Chromium; run one file at a time, since both want the processor. */
 export default defineConfig({
+  resolve: { alias: { nowcast: fileURLToPath(new URL("./packages/nowcast/src/index.ts", import.meta.url)) } },
   test: {
     include: ["packages/*/test/browser/**/*.test.ts"],
     fileParallelism: false,
