@@ -215,6 +215,11 @@ impl<'de> Input<'de> {
         self.array::<1>().map(|[byte]| byte)
     }
 
+    /// The next byte, which stays.
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.data.get(self.position).copied()
+    }
+
     /// Takes a variable-length number.
     #[inline]
     pub fn varint(&mut self) -> Result<u64> {
@@ -293,6 +298,11 @@ impl<'de> Input<'de> {
     /// Where the text whose length is implied begins.
     pub(crate) fn last_flat_span(&self) -> (u32, u32) {
         (self.text.next as u32, TO_THE_END)
+    }
+
+    /// How much of the text area has been taken.
+    pub(crate) fn text_position(&self) -> usize {
+        self.text.next
     }
 
     /// The position in the message, for errors and reports.

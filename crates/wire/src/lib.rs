@@ -27,6 +27,7 @@
 //! | send many types, read by other versions of them | [`Sender`], [`Receiver`] |
 //! | read what a known other version wrote | [`Reader`] |
 //! | handle values whose type is known only at run time | [`Value`], [`infer`](infer()), [`encode_value`], [`decode_value`] |
+//! | save and load files | [`save`] |
 //! | exchange values with anybody | [`any`]: plain MessagePack |
 //!
 //! The format is specified in `spec/WIRE.md`; the vectors in `spec/vectors/wire` bind this crate and every other
@@ -43,13 +44,16 @@ pub mod limits;
 mod output;
 mod plan;
 pub mod quantise;
+pub mod save;
 mod scope;
 pub mod shape;
+#[cfg(feature = "tools")]
+pub mod tools;
 mod types;
 mod wire;
 
 pub use any::Value;
-pub use dynamic::{decode_value, decode_value_with, encode_value, infer};
+pub use dynamic::{LeafSize, decode_value, decode_value_with, encode_value, infer};
 pub use error::{Error, ErrorKind, Party, Result};
 pub use limits::Limits;
 pub use nowcast_wire_derive::Wire;
@@ -125,10 +129,15 @@ pub fn decode_with<'de, T: Read<'de>>(body: &'de [u8], limits: &Limits) -> Resul
 /// assert_eq!(reader.decode(&body)?, Player { level: 23, name: "Aveline".into(), gold: 0 });
 /// # Ok::<(), nowcast_wire::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct Reader<T> {
     resolution: Resolution,
     target: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T> std::fmt::Debug for Reader<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reader").field("type", &std::any::type_name::<T>()).finish_non_exhaustive()
+    }
 }
 
 impl<T: Wire> Reader<T> {

@@ -1,11 +1,13 @@
 //! Values without a shape: plain MessagePack.
 
 mod read;
+mod records;
 mod value;
 mod write;
 
 pub(crate) use read::{Reader, from_input};
 pub use read::{from_slice, from_slice_with};
+pub use records::from_slice_with_records;
 pub use value::Value;
 pub use write::{to_vec, write};
 

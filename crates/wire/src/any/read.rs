@@ -1,6 +1,7 @@
 //! Reading MessagePack that may be anybody's.
 
 use super::Value;
+use super::records::Records;
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Input;
 use crate::limits::Limits;
@@ -13,7 +14,7 @@ pub fn from_slice(bytes: &[u8]) -> Result<Value> {
 /// Reads one MessagePack value that takes all of `bytes`, within given limits.
 pub fn from_slice_with(bytes: &[u8], limits: &Limits) -> Result<Value> {
     let mut input = Input::new(bytes, 0, limits);
-    let value = Reader { input: &mut input }.value(0)?;
+    let value = Reader { input: &mut input, records: None }.value(0)?;
     input.end()?;
     Ok(value)
 }
@@ -22,7 +23,7 @@ pub fn from_slice_with(bytes: &[u8], limits: &Limits) -> Result<Value> {
 pub(crate) fn from_input(bytes: &[u8], origin: usize, outer: &mut Input<'_>) -> Result<Value> {
     let mut input = Input::new(bytes, origin, outer.limits());
     input.share_memory(outer);
-    let value = Reader { input: &mut input }.value(0)?;
+    let value = Reader { input: &mut input, records: None }.value(0)?;
     input.end()?;
     outer.share_memory(&input);
     Ok(value)
@@ -31,6 +32,8 @@ pub(crate) fn from_input(bytes: &[u8], origin: usize, outer: &mut Input<'_>) -> 
 /// Reads values out of an input.
 pub(crate) struct Reader<'i, 'de> {
     pub(crate) input: &'i mut Input<'de>,
+    /// Where msgpackr's records are understood: those defined so far.
+    pub(crate) records: Option<Records>,
 }
 
 impl Reader<'_, '_> {
@@ -39,6 +42,10 @@ impl Reader<'_, '_> {
         self.input.charge(1, size_of::<Value>())?;
         let byte = self.input.byte()?;
         Ok(match byte {
+            0x40..=0x7f if self.records.is_some() => match self.record_reference(byte, depth)? {
+                Some(record) => record,
+                None => Value::Int(byte.into()),
+            },
             0x00..=0x7f => Value::Int(byte.into()),
             0xe0..=0xff => Value::Int((byte as i8).into()),
             0x80..=0x8f => self.map(usize::from(byte & 0x0f), depth)?,
@@ -65,7 +72,13 @@ impl Reader<'_, '_> {
             0xd1 => Value::Int(i16::from_be_bytes(self.input.array()?).into()),
             0xd2 => Value::Int(i32::from_be_bytes(self.input.array()?).into()),
             0xd3 => Value::Int(i64::from_be_bytes(self.input.array()?)),
-            0xd4..=0xd8 => self.ext(1 << (byte - 0xd4))?,
+            0xd4..=0xd8 => {
+                let size = 1 << (byte - 0xd4);
+                match self.record_definition(size, depth)? {
+                    Some(record) => record,
+                    None => self.ext(size)?,
+                }
+            }
             0xd9..=0xdb => {
                 let length = self.length(byte - 0xd9)?;
                 self.text(length)?
@@ -103,7 +116,7 @@ impl Reader<'_, '_> {
             .map_err(|error| Error::at(ErrorKind::Utf8, position + error.utf8_error().valid_up_to()))
     }
 
-    fn deeper(&mut self, depth: usize) -> Result<usize> {
+    pub(super) fn deeper(&mut self, depth: usize) -> Result<usize> {
         let max = self.input.limits().depth_max;
         if depth == max { Err(self.input.error(ErrorKind::Depth { max })) } else { Ok(depth + 1) }
     }

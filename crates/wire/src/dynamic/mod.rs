@@ -2,10 +2,13 @@
 
 mod infer;
 mod read;
+mod sizes;
 mod write;
 
 pub use infer::infer;
 pub(crate) use read::{decode_in, open_rows, skip};
 pub use read::{decode_value, decode_value_with};
+pub use sizes::LeafSize;
+pub(crate) use sizes::sizes;
 pub use write::encode_value;
 pub(crate) use write::write_rows;

@@ -98,7 +98,12 @@ fn nested<'de>(
     if rows == 0 { Ok(None) } else { open_block(layout, ty, rows, input).map(Box::new).map(Some) }
 }
 
-fn open<'de>(layout: &Layout, ty: &Type, rows: usize, input: &mut Input<'de>) -> Result<DynamicColumn<'de>> {
+pub(super) fn open<'de>(
+    layout: &Layout,
+    ty: &Type,
+    rows: usize,
+    input: &mut Input<'de>,
+) -> Result<DynamicColumn<'de>> {
     use DynamicColumn as C;
     Ok(match ty {
         Type::Unit => C::Unit,
@@ -210,13 +215,17 @@ fn open_fields<'de>(
     input: &mut Input<'de>,
 ) -> Result<Vec<(String, DynamicColumn<'de>)>> {
     let mut columns = Vec::with_capacity(fields.len());
-    for field in fields {
+    open_fields_with(fields, |field| {
         input.charge(rows, size_of::<Value>() + field.name.len())?;
-        let column =
-            open(layout, &field.ty, rows, input).map_err(|error: Error| error.inside(&field.name))?;
-        columns.push((field.name.clone(), column));
-    }
+        columns.push((field.name.clone(), open(layout, &field.ty, rows, input)?));
+        Ok(())
+    })?;
     Ok(columns)
+}
+
+/// Opens fields in order; an error names the field.
+pub(super) fn open_fields_with(fields: &[Field], mut open: impl FnMut(&Field) -> Result<()>) -> Result<()> {
+    fields.iter().try_for_each(|field| open(field).map_err(|error: Error| error.inside(&field.name)))
 }
 
 impl DynamicColumn<'_> {

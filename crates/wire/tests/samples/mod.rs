@@ -430,7 +430,9 @@ pub(crate) fn messages() -> Vec<Json> {
         message(&|sender, out| sender.encode(&medium(), out)),
         message(&|sender, out| sender.encode(&big(), out)),
         message(&|sender, out| sender.encode_any(&vec![Value::Nil, "any".into()].into(), out)),
-        message(&|sender, out| drop(sender.announce(&Shape::of::<Action>(), out))),
+        message(&|sender, out| {
+            sender.announce(&Shape::of::<Action>(), out);
+        }),
         message(&|sender, out| sender.encode(&Action::Idle, out)),
         message(&|sender, out| sender.announce_all(out)),
         message(&|sender, out| sender.encode(&medium(), out)),

@@ -1,0 +1,102 @@
+//! Files that are replaced as a whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use super::{FileReader, FileWriter, Options, SaveError};
+use crate::limits::Limits;
+use crate::wire::{ReadOwned, Wire};
+
+/// A file that takes another one's place when it is complete: a crash at any moment leaves the old one or the new one.
+pub struct AtomicFile {
+    file: BufWriter<File>,
+    temporary: PathBuf,
+    target: PathBuf,
+    committed: bool,
+}
+
+impl AtomicFile {
+    /// Begins a file beside `target`, which stays as it is for now.
+    pub fn create(target: &Path) -> io::Result<Self> {
+        let name = target.file_name().ok_or_else(|| io::Error::other("not the path of a file"))?;
+        let mut temporary = name.to_owned();
+        // Two processes that save at once must not write into one file.
+        temporary.push(format!(".{}.new", std::process::id()));
+        let temporary = target.with_file_name(temporary);
+        let file = BufWriter::new(File::create(&temporary)?);
+        Ok(Self { file, temporary, target: target.to_owned(), committed: false })
+    }
+
+    /// Flushes the file to the disk and puts it in its place.
+    pub fn commit(mut self) -> io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_all()?;
+        fs::rename(&self.temporary, &self.target)?;
+        self.committed = true;
+        // The new name is durable once its directory is.
+        #[cfg(unix)]
+        {
+            let folder = self.target.parent().filter(|folder| !folder.as_os_str().is_empty());
+            File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if !self.committed {
+            // The unfinished file is of no use; that it cannot be removed either is nothing to act on.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// One value as the bytes of a save file.
+pub fn to_vec<T: Wire>(value: &T, options: Options) -> Result<Vec<u8>, SaveError> {
+    let mut writer = FileWriter::new(Vec::new(), options)?;
+    writer.write(std::slice::from_ref(value))?;
+    writer.finish()
+}
+
+/// Saves one value, in place of what was there before.
+pub fn to_file<T: Wire>(path: &Path, value: &T, options: Options) -> Result<(), SaveError> {
+    let mut writer = FileWriter::new(AtomicFile::create(path)?, options)?;
+    writer.write(std::slice::from_ref(value))?;
+    writer.finish()?.commit()?;
+    Ok(())
+}
+
+/// The one value of a save file in memory.
+pub fn from_slice<T: ReadOwned>(bytes: &[u8]) -> Result<T, SaveError> {
+    read_one(FileReader::new(bytes, Limits::FILE)?)
+}
+
+/// Loads one value, whatever version of the type saved it.
+pub fn from_file<T: ReadOwned>(path: &Path) -> Result<T, SaveError> {
+    read_one(FileReader::new(BufReader::new(File::open(path)?), Limits::FILE)?)
+}
+
+fn read_one<T: ReadOwned, R: io::Read>(mut reader: FileReader<R>) -> Result<T, SaveError> {
+    let mut value = None;
+    while let Some(chunk) = reader.next_chunk()? {
+        if value.is_none() && chunk.rows == 1 {
+            value = chunk.decode::<T>()?.pop();
+        }
+    }
+    match (value, reader.rows()) {
+        (Some(value), 1) => Ok(value),
+        (_, found) => Err(SaveError::NotOne { found }),
+    }
+}

@@ -1,0 +1,95 @@
+//! Save files: chunks of columns, compressed and checksummed, behind a header that names format and shapes.
+//!
+//! ```
+//! use nowcast_wire::{Wire, save};
+//!
+//! #[derive(Wire, Debug, PartialEq)]
+//! struct Game { level: u32, hero: String }
+//!
+//! # let folder = std::env::temp_dir().join(format!("nowcast-save-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! let path = folder.join("game.ncs");
+//! let game = Game { level: 23, hero: "Aveline".into() };
+//! save::to_file(&path, &game, save::Options::default())?;
+//! assert_eq!(save::from_file::<Game>(&path)?, game);
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! When to use which: [`to_file`] and [`from_file`] for one value that fits in memory; [`FileWriter`] and [`FileReader`] for
+//! streams of values, of which one chunk at a time is in memory.
+
+mod file;
+mod read;
+mod write;
+
+use std::io;
+
+pub use file::{AtomicFile, from_file, from_slice, to_file, to_vec};
+pub use read::{Chunk, FileReader};
+pub use write::FileWriter;
+
+use crate::error::Error;
+use crate::output::Effort;
+
+/// The first bytes of every save file: they show damage by a transfer in text mode.
+pub const MAGIC: [u8; 8] = *b"\x89NCS\r\n\x1a\n";
+/// The version of the container.
+pub const VERSION: u16 = 1;
+
+/// Kinds of records.
+mod kind {
+    pub(super) const SHAPE: u8 = b'S';
+    pub(super) const CHUNK: u8 = b'C';
+    pub(super) const ABOUT: u8 = b'M';
+    pub(super) const END: u8 = b'E';
+    /// Set in kinds that a reader may skip.
+    pub(super) const ANCILLARY: u8 = 0x20;
+}
+
+/// How the chunks of a file are compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// LZ4: the fastest to read.
+    #[default]
+    Lz4,
+    /// Zstandard: smaller. Needs the feature `zstd`.
+    Zstd,
+}
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// How chunks are compressed.
+    pub compression: Compression,
+    /// How hard columns try to be small before that.
+    pub effort: Effort,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { compression: Compression::Lz4, effort: Effort::Small }
+    }
+}
+
+/// What can go wrong with a save file.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// The file system failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The contents are damaged, foreign, or too big.
+    #[error("{0}")]
+    Format(#[from] Error),
+    /// The file holds another number of values than was asked for.
+    #[error("the file holds {found} values where one was expected")]
+    NotOne {
+        /// The number it holds.
+        found: u64,
+    },
+    /// The program was built without this compression.
+    #[error("this build has no {0} compression")]
+    Unsupported(&'static str),
+}

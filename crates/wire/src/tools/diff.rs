@@ -1,0 +1,114 @@
+//! What differs between two values.
+
+use crate::any::Value;
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Where: names and indices from the root.
+    pub path: String,
+    /// What was there; none when it was added.
+    pub before: Option<Value>,
+    /// What is there now; none when it was removed.
+    pub after: Option<Value>,
+}
+
+/// All differences between two values. Maps are compared by key. Lists are compared item by item after what is equal at both
+/// ends has been set aside.
+pub fn diff(before: &Value, after: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    walk(String::new(), before, after, &mut found);
+    found
+}
+
+fn walk(path: String, before: &Value, after: &Value, found: &mut Vec<Difference>) {
+    match (before, after) {
+        _ if same(before, after) => {}
+        (Value::Map(old), Value::Map(new)) => {
+            for (key, value) in old {
+                let path = join(&path, key);
+                match find(new, key) {
+                    Some(now) => walk(path, value, now, found),
+                    None => found.push(Difference { path, before: Some(value.clone()), after: None }),
+                }
+            }
+            for (key, value) in new.iter().filter(|(key, _)| find(old, key).is_none()) {
+                found.push(Difference { path: join(&path, key), before: None, after: Some(value.clone()) });
+            }
+        }
+        (Value::List(old), Value::List(new)) => lists(&path, old, new, found),
+        _ => found.push(Difference { path, before: Some(before.clone()), after: Some(after.clone()) }),
+    }
+}
+
+fn lists(path: &str, old: &[Value], new: &[Value], found: &mut Vec<Difference>) {
+    let start = old.iter().zip(new).take_while(|(a, b)| same(a, b)).count();
+    let (old_rest, new_rest) = (&old[start..], &new[start..]);
+    let end = match old.len() == new.len() {
+        true => 0,
+        false => old_rest.iter().rev().zip(new_rest.iter().rev()).take_while(|(a, b)| same(a, b)).count(),
+    };
+    let (old_rest, new_rest) = (&old_rest[..old_rest.len() - end], &new_rest[..new_rest.len() - end]);
+    for index in 0..old_rest.len().max(new_rest.len()) {
+        let path = format!("{path}[{}]", start + index);
+        match (old_rest.get(index), new_rest.get(index)) {
+            (Some(before), Some(after)) => walk(path, before, after, found),
+            (before, after) => {
+                found.push(Difference { path, before: before.cloned(), after: after.cloned() });
+            }
+        }
+    }
+}
+
+/// Equal, where a whole float and the integer of its value are the same number.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Int(_) | Value::Uint(_), Value::F32(_) | Value::F64(_))
+        | (Value::F32(_) | Value::F64(_), Value::Int(_) | Value::Uint(_)) => a.as_f64() == b.as_f64(),
+        (Value::F32(_), Value::F64(_)) | (Value::F64(_), Value::F32(_)) => a.as_f64() == b.as_f64(),
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Map(a), Value::Map(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(&a.0, &b.0) && same(&a.1, &b.1))
+        }
+        _ => a == b,
+    }
+}
+
+fn find<'v>(pairs: &'v [(Value, Value)], key: &Value) -> Option<&'v Value> {
+    pairs.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+}
+
+fn join(path: &str, key: &Value) -> String {
+    let key = match key {
+        Value::Text(key) => key.clone(),
+        other => format!("{other:?}"),
+    };
+    if path.is_empty() { key } else { format!("{path}.{key}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hero(gold: i64, items: &[&str]) -> Value {
+        let items = items.iter().map(|item| Value::from(*item)).collect::<Vec<_>>();
+        Value::Map(vec![("gold".into(), gold.into()), ("items".into(), items.into())])
+    }
+
+    #[test]
+    fn changed_added_and_removed_things_are_named() {
+        let found = diff(&hero(5, &["sword", "rope", "lamp"]), &hero(7, &["sword", "lamp"]));
+        let told: Vec<_> =
+            found.iter().map(|one| (one.path.as_str(), one.before.clone(), one.after.clone())).collect();
+        assert_eq!(
+            told,
+            [("gold", Some(5.into()), Some(7.into())), ("items[1]", Some("rope".into()), None),]
+        );
+    }
+
+    #[test]
+    fn a_number_is_the_same_as_integer_and_as_float() {
+        assert_eq!(diff(&1.into(), &1.0.into()), []);
+        assert_eq!(diff(&1.into(), &1.5.into()).len(), 1);
+    }
+}

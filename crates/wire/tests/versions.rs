@@ -1,0 +1,257 @@
+//! Version N of a type is read by N-1 and N+1.
+
+use nowcast_wire::{Error, ErrorKind, Party, Reader, Receiver, Sender, Shape, Wire, encode_to_vec};
+
+mod v1 {
+    use nowcast_wire::Wire;
+
+    #[derive(Wire, Debug, PartialEq, Clone)]
+    pub(crate) struct Player {
+        pub(crate) name: String,
+        pub(crate) level: u8,
+        pub(crate) score: i16,
+        pub(crate) mood: Mood,
+        pub(crate) guild: String,
+        pub(crate) items: Vec<Item>,
+    }
+
+    #[derive(Wire, Debug, PartialEq, Clone)]
+    pub(crate) struct Item {
+        pub(crate) def: String,
+        pub(crate) count: u16,
+    }
+
+    #[derive(Wire, Debug, PartialEq, Clone)]
+    pub(crate) enum Mood {
+        Calm,
+        Angry(u8),
+        #[wire(other)]
+        Unknown,
+    }
+}
+
+mod v2 {
+    use nowcast_wire::Wire;
+
+    /// Fields moved, widened, became optional, came and went; an enum gained a variant.
+    #[derive(Wire, Debug, PartialEq, Clone)]
+    pub(crate) struct Player {
+        pub(crate) level: u32,
+        pub(crate) items: Vec<Item>,
+        pub(crate) name: String,
+        pub(crate) score: Option<i64>,
+        #[wire(default = 100)]
+        pub(crate) health: u8,
+        pub(crate) mood: Mood,
+    }
+
+    #[derive(Wire, Debug, PartialEq, Clone)]
+    pub(crate) struct Item {
+        pub(crate) count: u32,
+        pub(crate) def: String,
+        pub(crate) enchants: Vec<(String, u8)>,
+    }
+
+    #[derive(Wire, Debug, PartialEq, Clone)]
+    pub(crate) enum Mood {
+        Calm,
+        Happy { because: String, since: f64 },
+        Angry(u16),
+    }
+}
+
+mod v3 {
+    use nowcast_wire::Wire;
+
+    #[derive(Wire, Debug, PartialEq, Clone)]
+    pub(crate) struct Player {
+        pub(crate) name: String,
+        pub(crate) level: u64,
+        pub(crate) score: i64,
+        pub(crate) health: f32,
+        pub(crate) items: Vec<Item>,
+        pub(crate) mood: Mood,
+        pub(crate) home: Option<(f32, f32)>,
+    }
+
+    #[derive(Wire, Debug, PartialEq, Clone)]
+    pub(crate) struct Item {
+        pub(crate) def: String,
+        #[wire(var)]
+        pub(crate) count: u64,
+        #[wire(default)]
+        pub(crate) quality: Quality,
+    }
+
+    #[derive(Wire, Debug, PartialEq, Clone, Copy)]
+    pub(crate) enum Quality {
+        Poor,
+        Fine,
+    }
+
+    impl Default for Quality {
+        fn default() -> Self {
+            Self::Fine
+        }
+    }
+
+    #[derive(Wire, Debug, PartialEq, Clone)]
+    pub(crate) enum Mood {
+        Calm,
+        Angry(u32),
+        Happy { because: String },
+        Sleepy,
+    }
+}
+
+fn old() -> v1::Player {
+    let item = |def: &str, count| v1::Item { def: def.into(), count };
+    v1::Player {
+        name: "Aveline".into(),
+        level: 23,
+        score: -7,
+        mood: v1::Mood::Angry(3),
+        guild: "Foxes".into(),
+        items: (0..6).map(|i| item(if i % 2 == 0 { "sword" } else { "rope" }, i * 100)).collect(),
+    }
+}
+
+fn middle() -> v2::Player {
+    let item = |i: u32| v2::Item {
+        count: i * 1000,
+        def: format!("item {i}"),
+        enchants: (0..i).map(|level| ("fire".to_owned(), level as u8)).collect(),
+    };
+    v2::Player {
+        level: 42,
+        items: (0..5).map(item).collect(),
+        name: "Bertrand".into(),
+        score: Some(12),
+        health: 55,
+        mood: v2::Mood::Happy { because: "spring".into(), since: 1.5 },
+    }
+}
+
+fn read<V: Wire, R: nowcast_wire::ReadOwned>(value: &V) -> Result<R, Error> {
+    Reader::<R>::new(Shape::of::<V>())?.decode(&encode_to_vec(value))
+}
+
+#[test]
+fn the_next_version_reads_the_old_one() {
+    let player: v2::Player = read(&old()).unwrap();
+    assert_eq!(
+        (player.level, player.name.as_str(), player.score, player.health),
+        (23, "Aveline", Some(-7), 100)
+    );
+    assert_eq!(player.mood, v2::Mood::Angry(3));
+    assert_eq!(player.items[5], v2::Item { count: 500, def: "rope".into(), enchants: vec![] });
+}
+
+#[test]
+fn the_old_version_reads_the_next_one() {
+    let mut player = middle();
+    let seen: v1::Player = read(&player).unwrap();
+    assert_eq!((seen.level, seen.score, seen.guild.as_str()), (42, 12, ""));
+    assert_eq!(seen.mood, v1::Mood::Unknown, "a variant of the future");
+    assert_eq!(seen.items[4], v1::Item { def: "item 4".into(), count: 4000 });
+    player.score = None;
+    assert_eq!(read::<_, v1::Player>(&player).unwrap().score, 0, "an absent option of a number is 0");
+}
+
+#[test]
+fn the_version_after_the_next_reads_both() {
+    let from_old: v3::Player = read(&old()).unwrap();
+    assert_eq!((from_old.level, from_old.health, from_old.home), (23, 0.0, None));
+    assert_eq!(from_old.items[1], v3::Item { def: "rope".into(), count: 100, quality: v3::Quality::Fine });
+    let from_middle: v3::Player = read(&middle()).unwrap();
+    assert_eq!((from_middle.score, from_middle.health), (12, 55.0));
+    assert_eq!(from_middle.mood, v3::Mood::Happy { because: "spring".into() });
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_named_with_its_field() {
+    let mut player = middle();
+    player.level = 300;
+    let error = read::<_, v1::Player>(&player).unwrap_err();
+    assert_eq!((error.path().as_str(), error.party()), ("level", Party::InvalidData));
+    assert!(error.to_string().starts_with("level: value 300 does not fit u8"), "{error}");
+    let mut player = middle();
+    player.items[3].count = 70_000;
+    assert_eq!(read::<_, v1::Player>(&player).unwrap_err().path(), "items.count");
+}
+
+#[test]
+fn an_unknown_variant_without_a_place_to_go_is_named() {
+    #[derive(Wire, Debug)]
+    #[allow(dead_code)]
+    struct Player {
+        mood: Mood,
+    }
+    #[derive(Wire, Debug)]
+    #[allow(dead_code)]
+    enum Mood {
+        Calm,
+    }
+    let error = read::<_, Player>(&middle()).unwrap_err();
+    assert_eq!(error.kind(), &ErrorKind::UnknownVariant { name: "Happy".into() });
+    assert_eq!((error.path().as_str(), error.party()), ("mood", Party::Incompatible));
+}
+
+#[test]
+fn types_that_have_nothing_in_common_are_refused_before_any_message() {
+    #[derive(Wire)]
+    #[allow(dead_code)]
+    struct Player {
+        items: Vec<Item>,
+    }
+    #[derive(Wire)]
+    #[allow(dead_code)]
+    struct Item {
+        def: bool,
+    }
+    let error = Reader::<Player>::new(Shape::of::<v1::Player>()).unwrap_err();
+    assert_eq!(error.to_string(), "items.def: a text cannot be read as a bool");
+}
+
+#[test]
+fn a_missing_field_whose_default_has_no_end_is_refused() {
+    #[derive(Wire)]
+    #[allow(dead_code)]
+    enum Endless {
+        Add(Box<Endless>, Box<Endless>),
+        Value(u8),
+    }
+    #[derive(Wire)]
+    #[allow(dead_code)]
+    struct Player {
+        formula: Endless,
+    }
+    let error = Reader::<Player>::new(Shape::of::<v1::Player>()).unwrap_err();
+    assert_eq!((error.path().as_str(), error.kind()), ("formula", &ErrorKind::NoDefault));
+}
+
+#[test]
+fn many_versions_share_one_connection() {
+    let (mut sender, mut receiver) = (Sender::default(), Receiver::default());
+    for _ in 0..2 {
+        let mut message = Vec::new();
+        sender.encode(&old(), &mut message);
+        assert_eq!(receiver.decode::<v1::Player>(&message).unwrap(), old());
+        let mut message = Vec::new();
+        sender.encode(&middle(), &mut message);
+        assert_eq!(receiver.decode::<v1::Player>(&message).unwrap().level, 42);
+        assert_eq!(receiver.decode::<v2::Player>(&message).unwrap(), middle());
+        assert_eq!(receiver.decode::<v3::Player>(&message).unwrap().level, 42);
+    }
+}
+
+#[test]
+fn lists_become_arrays_and_arrays_lists_where_lengths_allow() {
+    assert_eq!(
+        read::<_, [u16; 3]>(&vec![1u8, 2, 3].into_iter().map(u32::from).collect::<Vec<_>>()).unwrap(),
+        [1, 2, 3]
+    );
+    assert_eq!(read::<_, Vec<u64>>(&[1u32, 2, 3, 4]).unwrap(), [1, 2, 3, 4]);
+    let error = read::<_, [u16; 2]>(&vec![1u32, 2, 3]).unwrap_err();
+    assert_eq!(error.kind(), &ErrorKind::ArrayLength { expected: 2, found: 3 });
+}
