@@ -1,0 +1,229 @@
+/**
+ * One end of a simulated pair of sessions, in a process of its own: so that a simulation in another language can have
+ * this implementation at one of its ends. Needs the built package (`npm run build --workspace nowcast`).
+ *
+ * Requests come on the standard input, answers leave on the standard output, each as u32 length (of what follows), u8
+ * operation, body. All numbers are little-endian; times are f64 microseconds; `blob` is u32 length and bytes.
+ *
+ * | operation | body | answer's body |
+ * | --- | --- | --- |
+ * | 1 begin | f64 now, u8 role (0 initiator, 1 acceptor), carrier, 48 bytes of entropy, u32 window_bytes, u32 message_bytes_max | – |
+ * | 2 packet | f64 now, packet to the end | no answer |
+ * | 3 wake | f64 now | f64 next wake or −1, status, u32 count, blob packets |
+ * | 4 put state | f64 now, u8 lane, u64 key, value to the end | u8 outcome |
+ * | 5 put event | f64 now, u8 lane, u8 kind (0 event, 1 command, 2 reply), f64 time to live or −1, u64 answers, value to the end | u8 outcome, u64 id |
+ * | 6 read | f64 now | u32 count, messages; u32 count, notices |
+ * | 7 detach | f64 now | status |
+ * | 8 attach | f64 now, u8 role, carrier, 48 bytes of entropy | status |
+ *
+ * carrier: u8 is reliable, u8 is checked, u16 packet_bytes_max. status: u8 bits: 0 open, 1 detached, 2 closed, 3 settled.
+ * outcome: 0 queued, 1 replaced, 2 full, 3 too large. message: u8 lane, u8 kind (255 for a state), u64 key or number, blob
+ * value. notice: u8 (0 opened, 1 resumed, 2 detached, 3 closed, 4 expired, 5 command timed out, 6 reply), u8 lane, u64 id
+ * or close code, blob value or reason.
+ */
+import { readSync, writeSync } from "node:fs";
+import { Session } from "../../dist/index.js";
+
+const OUTCOMES = ["queued", "replaced", "full", "too large"];
+const STATE = 255;
+const utf8 = new TextEncoder();
+
+let session;
+
+/** @type {Record<number, (body: Reader, answer: Writer) => boolean | undefined>} */
+const operations = {
+  1(body) {
+    const now = body.f64();
+    const role = body.u8();
+    const carrier = readCarrier(body);
+    const entropy = body.fixed(48);
+    const [windowBytes, messageBytesMax] = [body.u32(), body.u32()];
+    const rest = { lanesMax: 8, packetBytesMax: 1_200, idleTimeoutMs: 10_000, resumeTimeoutMs: 60_000 };
+    const config = {
+      limits: { windowBytes, messageBytesMax, ...rest },
+      entriesMax: 4_096,
+      bytesMax: 4 << 20,
+    };
+    const begin = role === 0 ? Session.connect : Session.accept;
+    session = begin(now, carrier, entropy, config);
+  },
+  2(body) {
+    session.handlePacket(body.f64(), body.rest());
+    return false;
+  },
+  3(body, answer) {
+    const now = body.f64();
+    session.handleTimeout(now);
+    const packets = takeAll(() => session.pollPacket(now));
+    answer.f64(session.pollTimeout(now) ?? -1);
+    answer.u8(status());
+    answer.list(packets, (packet) => answer.blob(packet));
+  },
+  4(body, answer) {
+    const [now, lane, key] = [body.f64(), body.u8(), body.u64()];
+    answer.u8(OUTCOMES.indexOf(session.putState(now, lane, key, body.rest())));
+  },
+  5(body, answer) {
+    const [now, lane, kind, timeToLive, answers] = [body.f64(), body.u8(), body.u8(), body.f64(), body.u64()];
+    const value = body.rest();
+    const put = () => {
+      if (kind === 1) return session.command(now, lane, value, timeToLive);
+      if (kind === 2) return session.reply(now, lane, Number(answers), value);
+      return session.putEvent(now, lane, value, timeToLive < 0 ? undefined : timeToLive);
+    };
+    const outcome = put();
+    const isQueued = typeof outcome === "number";
+    answer.u8(isQueued ? 0 : OUTCOMES.indexOf(outcome));
+    answer.u64(isQueued ? outcome : 0);
+  },
+  6(body, answer) {
+    const now = body.f64();
+    answer.list(
+      takeAll(() => session.receive(now)),
+      (message) => {
+        answer.u8(message.lane);
+        answer.u8(message.type === "state" ? STATE : message.kind);
+        answer.u64(message.type === "state" ? message.key : message.number);
+        answer.blob(message.value);
+      },
+    );
+    answer.list(
+      takeAll(() => session.pollNotice()),
+      (notice) => writeNotice(notice, answer),
+    );
+  },
+  7(body, answer) {
+    session.detach(body.f64());
+    answer.u8(status());
+  },
+  8(body, answer) {
+    const now = body.f64();
+    const role = body.u8() === 0 ? "initiator" : "acceptor";
+    const carrier = readCarrier(body);
+    session.attach(now, carrier, body.fixed(48), role);
+    answer.u8(status());
+  },
+};
+
+function readCarrier(body) {
+  return { isReliable: body.u8() === 1, isChecked: body.u8() === 1, packetBytesMax: body.u16() };
+}
+
+function status() {
+  const { isOpen, isDetached, isClosed, isSettled } = session;
+  return Number(isOpen) | (Number(isDetached) << 1) | (Number(isClosed) << 2) | (Number(isSettled) << 3);
+}
+
+function writeNotice(notice, answer) {
+  const head = (type, lane, id, value = new Uint8Array(0)) => {
+    answer.u8(type);
+    answer.u8(lane);
+    answer.u64(id);
+    answer.blob(value);
+  };
+  switch (notice.type) {
+    case "opened":
+      return head(notice.resumed ? 1 : 0, 0, 0);
+    case "detached":
+      return head(2, 0, 0);
+    case "closed":
+      return head(3, 0, notice.closed.code, utf8.encode(notice.closed.reason));
+    case "expired":
+      return head(4, notice.lane, notice.event);
+    case "command timed out":
+      return head(5, notice.lane, notice.command);
+    case "reply":
+      return head(6, notice.lane, notice.command, notice.value);
+    default:
+      throw new Error(`unknown notice ${notice.type}`);
+  }
+}
+
+function takeAll(take) {
+  const all = [];
+  for (let next = take(); next !== undefined; next = take()) all.push(next);
+  return all;
+}
+
+class Reader {
+  constructor(bytes) {
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.offset = 0;
+  }
+
+  fixed(length) {
+    this.offset += length;
+    return this.bytes.slice(this.offset - length, this.offset);
+  }
+
+  rest() {
+    return this.fixed(this.bytes.length - this.offset);
+  }
+
+  #take(length, read) {
+    this.offset += length;
+    return read(this.offset - length);
+  }
+
+  u8 = () => this.#take(1, (at) => this.view.getUint8(at));
+  u16 = () => this.#take(2, (at) => this.view.getUint16(at, true));
+  u32 = () => this.#take(4, (at) => this.view.getUint32(at, true));
+  u64 = () => this.#take(8, (at) => this.view.getBigUint64(at, true));
+  f64 = () => this.#take(8, (at) => this.view.getFloat64(at, true));
+}
+
+class Writer {
+  #parts = [];
+
+  #number(length, write) {
+    const bytes = Buffer.alloc(length);
+    write(bytes);
+    this.#parts.push(bytes);
+  }
+
+  u8 = (value) => this.#number(1, (bytes) => bytes.writeUInt8(value));
+  u32 = (value) => this.#number(4, (bytes) => bytes.writeUInt32LE(value));
+  u64 = (value) => this.#number(8, (bytes) => bytes.writeBigUInt64LE(BigInt(value)));
+  f64 = (value) => this.#number(8, (bytes) => bytes.writeDoubleLE(value));
+
+  blob(bytes) {
+    this.u32(bytes.length);
+    this.#parts.push(bytes);
+  }
+
+  list(items, write) {
+    this.u32(items.length);
+    for (const item of items) write(item);
+  }
+
+  finish(operation) {
+    const body = Buffer.concat(this.#parts);
+    const head = Buffer.alloc(5);
+    head.writeUInt32LE(body.length + 1);
+    head.writeUInt8(operation, 4);
+    return Buffer.concat([head, body]);
+  }
+}
+
+function readFully(length) {
+  const bytes = Buffer.alloc(length);
+  for (let offset = 0; offset < length; ) {
+    const read = readSync(0, bytes, offset, length - offset, null);
+    if (read === 0) process.exit(0);
+    offset += read;
+  }
+  return bytes;
+}
+
+function writeFully(bytes) {
+  for (let offset = 0; offset < bytes.length; ) offset += writeSync(1, bytes, offset);
+}
+
+for (;;) {
+  const request = readFully(readFully(4).readUInt32LE());
+  const operation = request[0];
+  const answer = new Writer();
+  const isAnswered = operations[operation](new Reader(new Uint8Array(request.subarray(1))), answer) !== false;
+  if (isAnswered) writeFully(answer.finish(operation));
+}
