@@ -6,7 +6,8 @@ const DRAG_PX = 6;
 
 /**
  * Drag to look, or capture the pointer with a double click and look without dragging. A press that stays in place charges
- * a throw while a block is carried, and takes one otherwise.
+ * a throw while a block is carried. With a captured pointer a click also takes a block; without, it could be the first
+ * half of a double click.
  */
 export class Mouse {
   private pressed = false;
@@ -80,7 +81,7 @@ export class Mouse {
     if (this.charging) {
       this.charging = false;
       this.controls.do("chargeEnd");
-    } else if (!this.dragging && event.button === 0) {
+    } else if (this.locked && event.button === 0) {
       this.controls.do("grab");
     }
   }
