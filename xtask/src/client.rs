@@ -24,6 +24,18 @@ pub(crate) fn build() -> anyhow::Result<()> {
     step::run(&["npm", "run", "--silent", "build", "--workspace", "@nowcast/viewer"])
 }
 
+/// Builds the SDK as a package, and the web client.
+pub(crate) fn build_all() -> anyhow::Result<()> {
+    build()?;
+    build_sdk()
+}
+
+/// Builds `packages/nowcast/dist`.
+pub(crate) fn build_sdk() -> anyhow::Result<()> {
+    install_packages()?;
+    step::run(&["npm", "run", "--silent", "build", "--workspace", "nowcast"])
+}
+
 fn modified(path: &Path) -> Option<SystemTime> {
     path.metadata().and_then(|meta| meta.modified()).ok()
 }

@@ -2,6 +2,7 @@
 
 mod client;
 mod console;
+mod long;
 mod serve;
 mod session_vectors;
 mod step;
@@ -38,8 +39,17 @@ enum Command {
     /// Build the release binary if needed and run it: `cargo xtask nowcast lab ipc`
     #[command(disable_help_flag = true)]
     Nowcast(serve::Args),
-    /// Run the conformance suite of the updatable queue in release, on every implementation
-    Conformance(test::ConformanceArgs),
+    /// Long: run the conformance suite of the updatable queue in release, on every implementation
+    Conformance(long::ConformanceArgs),
+    /// Long: kill real processes at both ends of the queue in shared memory
+    Kill(long::KillArgs),
+    /// Long: run the models of the shared queue's atomic protocol in every interleaving
+    Loom,
+    /// Long: fuzz everything that reads bytes from outside
+    Fuzz(long::FuzzArgs),
+    /// Long: random lives of pairs of sessions in virtual time: `cargo xtask soak --seeds 10000`
+    #[command(disable_help_flag = true)]
+    Soak(serve::Args),
 }
 
 fn main() -> ExitCode {
@@ -49,7 +59,11 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Build => serve::build_everything(),
         Command::Nowcast(args) => serve::nowcast(&args),
-        Command::Conformance(args) => test::conformance(&args),
+        Command::Conformance(args) => long::conformance(&args),
+        Command::Kill(args) => long::kill(&args),
+        Command::Loom => long::loom(),
+        Command::Fuzz(args) => long::fuzz(&args),
+        Command::Soak(args) => long::soak(&args),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -32,10 +32,16 @@ pub(crate) fn build_everything() -> anyhow::Result<()> {
 
 /// Builds the self-contained binary and runs it.
 pub(crate) fn nowcast(args: &Args) -> anyhow::Result<()> {
+    nowcast_with(&[], args)
+}
+
+/// As [`nowcast`], with words before the arguments.
+pub(crate) fn nowcast_with(words: &[&str], args: &Args) -> anyhow::Result<()> {
     build_everything()?;
     let binary = step::target_dir().join("release/nowcast");
     let binary = binary.to_string_lossy();
     let mut line = vec![binary.as_ref()];
+    line.extend(words);
     line.extend(args.rest.iter().map(String::as_str));
     step::run(&line)
 }

@@ -29,7 +29,8 @@ const STEPS: &[Step] = &[
     Step { name: "packages", run: client::install_packages },
     Step { name: "typescript format and lint", run: || step::run(&["npx", "--no", "biome", "check"]) },
     Step { name: "typescript types", run: || step::run(&["npm", "run", "--silent", "types"]) },
-    Step { name: "web client", run: client::build },
+    Step { name: "specification", run: specification },
+    Step { name: "typescript builds", run: client::build_all },
     Step { name: "rust lint", run: clippy },
     Step { name: "rust tests", run: rust_tests },
     Step { name: "session vectors, second reader", run: session_vectors },
@@ -88,6 +89,13 @@ fn check_tools() -> anyhow::Result<()> {
     tools::require_node()
 }
 
+/// A reader that knows nothing but the page decodes the vectors.
+fn specification() -> anyhow::Result<()> {
+    let vectors = session_vectors::check(&step::root().join("spec"))?;
+    eprintln!("spec/SESSION.md alone suffices to read its {vectors} vectors");
+    Ok(())
+}
+
 fn clippy() -> anyhow::Result<()> {
     step::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
 }
@@ -121,30 +129,4 @@ fn browser_tests() -> anyhow::Result<()> {
 fn build_program() -> anyhow::Result<String> {
     step::run(&["cargo", "build", "--package", "nowcast-cli"])?;
     Ok(step::target_dir().join("debug/nowcast").to_string_lossy().into_owned())
-}
-
-/// How much.
-#[derive(clap::Args)]
-pub(crate) struct ConformanceArgs {
-    /// Random cases for each implementation
-    #[arg(long, default_value_t = 100_000)]
-    cases: u64,
-}
-
-/// The long form of the queue's conformance suite.
-pub(crate) fn conformance(args: &ConformanceArgs) -> anyhow::Result<()> {
-    let cases = args.cases.to_string();
-    step::run_with_env(
-        &[
-            "cargo",
-            "test",
-            "--release",
-            "--package",
-            "nowcast-queue",
-            "--package",
-            "nowcast-shm",
-            "conformance",
-        ],
-        &[("NOWCAST_CONFORMANCE_CASES", &cases)],
-    )
 }

@@ -4,6 +4,7 @@
 mod bots;
 #[cfg(feature = "lab")]
 mod lab;
+mod save;
 mod serve;
 #[cfg(feature = "lab")]
 mod show;
@@ -24,6 +25,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Args),
+    Save(save::Args),
     #[cfg(feature = "lab")]
     Bots(bots::Args),
     /// Measure Nowcast, and what people use today beside it, on this machine
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Serve(args) => serve::run(args),
+        Command::Save(args) => save::run(&args),
         #[cfg(feature = "lab")]
         Command::Bots(args) => bots::run(&args),
         #[cfg(feature = "lab")]

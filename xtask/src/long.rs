@@ -1,0 +1,114 @@
+//! The long forms of tests: minutes to hours, each with a short form in `cargo xtask test`.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+
+use crate::{client, serve, step};
+
+/// How much.
+#[derive(clap::Args)]
+pub(crate) struct ConformanceArgs {
+    /// Random cases for each implementation
+    #[arg(long, default_value_t = 100_000)]
+    cases: u64,
+}
+
+/// The suite of all queues, on each of them.
+pub(crate) fn conformance(args: &ConformanceArgs) -> anyhow::Result<()> {
+    let cases = args.cases.to_string();
+    for package in ["nowcast-queue", "nowcast-shm"] {
+        let line = [
+            "cargo",
+            "test",
+            "--release",
+            "--package",
+            package,
+            "--test",
+            "conformance",
+            "--",
+            "--nocapture",
+        ];
+        step::run_with_env(&line, &[("NOWCAST_CASES", &cases)])?;
+    }
+    Ok(())
+}
+
+/// How many.
+#[derive(clap::Args)]
+pub(crate) struct KillArgs {
+    /// Processes killed at random moments: so many writers, and so many readers
+    #[arg(long, default_value_t = 10_000)]
+    count: u64,
+}
+
+/// Real processes, really killed, at both ends of the queue in shared memory.
+pub(crate) fn kill(args: &KillArgs) -> anyhow::Result<()> {
+    let count = args.count.to_string();
+    let line =
+        ["cargo", "test", "--release", "--package", "nowcast-shm", "--test", "death", "--", "--nocapture"];
+    step::run_with_env(&line, &[("NOWCAST_KILLS", &count)])
+}
+
+/// The models of the shared queue's atomic protocol, in every interleaving.
+pub(crate) fn loom() -> anyhow::Result<()> {
+    let target = step::target_dir().join("loom");
+    step::run_with_env(
+        &["cargo", "test", "--release", "--package", "nowcast-shm", "--lib", "models"],
+        &[("RUSTFLAGS", "--cfg loom"), ("CARGO_TARGET_DIR", &target.to_string_lossy())],
+    )
+}
+
+/// How long, and what.
+#[derive(clap::Args)]
+pub(crate) struct FuzzArgs {
+    /// The target to fuzz; all of fuzz/fuzz_targets, one after the other, if none is named
+    target: Option<String>,
+    /// Minutes of processor time for each target
+    #[arg(long, default_value_t = 10)]
+    minutes: u64,
+}
+
+/// Coverage-guided fuzzing of everything that reads bytes from outside.
+pub(crate) fn fuzz(args: &FuzzArgs) -> anyhow::Result<()> {
+    let cure = "install it (`cargo install cargo-fuzz`) and a nightly toolchain (`rustup toolchain install nightly`)";
+    step::run(&["cargo", "fuzz", "--version"]).with_context(|| format!("cargo-fuzz is missing: {cure}"))?;
+    let targets = fuzz_targets(&step::root().join("fuzz/fuzz_targets"))?;
+    let chosen: Vec<&String> =
+        targets.iter().filter(|name| args.target.as_ref().is_none_or(|t| t == *name)).collect();
+    if chosen.is_empty() {
+        bail!("there is no such target; there are: {}", targets.join(", "));
+    }
+    let seconds = format!("-max_total_time={}", args.minutes * 60);
+    for target in chosen {
+        step::run(&[
+            "cargo",
+            "+nightly",
+            "fuzz",
+            "run",
+            target,
+            "--",
+            &seconds,
+            "-rss_limit_mb=2048",
+            "-timeout=10",
+        ])?;
+    }
+    Ok(())
+}
+
+fn fuzz_targets(dir: &Path) -> anyhow::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(dir).with_context(|| format!("cannot list {}", dir.display()))? {
+        if let Some(name) = entry?.path().file_stem() {
+            names.push(name.to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Random lives of pairs of sessions; arguments are those of `nowcast lab soak`.
+pub(crate) fn soak(args: &serve::Args) -> anyhow::Result<()> {
+    client::build_sdk()?;
+    serve::nowcast_with(&["lab", "soak"], args)
+}
