@@ -29,7 +29,6 @@ const STEPS: &[Step] = &[
     Step { name: "packages", run: client::install_packages },
     Step { name: "typescript format and lint", run: || step::run(&["npx", "--no", "biome", "check"]) },
     Step { name: "typescript types", run: || step::run(&["npm", "run", "--silent", "types"]) },
-    Step { name: "specification", run: specification },
     Step { name: "typescript builds", run: client::build_all },
     Step { name: "rust lint", run: clippy },
     Step { name: "rust tests", run: rust_tests },
@@ -87,13 +86,6 @@ fn check_tools() -> anyhow::Result<()> {
     tools::require_c_compiler()?;
     tools::require_rust_components()?;
     tools::require_node()
-}
-
-/// A reader that knows nothing but the page decodes the vectors.
-fn specification() -> anyhow::Result<()> {
-    let vectors = session_vectors::check(&step::root().join("spec"))?;
-    eprintln!("spec/SESSION.md alone suffices to read its {vectors} vectors");
-    Ok(())
 }
 
 fn clippy() -> anyhow::Result<()> {
