@@ -4,6 +4,7 @@
 mod bots;
 #[cfg(feature = "lab")]
 mod lab;
+mod names;
 mod save;
 mod serve;
 #[cfg(feature = "lab")]
@@ -25,6 +26,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Args),
+    Names(names::Args),
     Save(save::Args),
     #[cfg(feature = "lab")]
     Bots(bots::Args),
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Serve(args) => serve::run(args),
+        Command::Names(args) => names::run(&args),
         Command::Save(args) => save::run(&args),
         #[cfg(feature = "lab")]
         Command::Bots(args) => bots::run(&args),

@@ -1,1 +1,34 @@
-//! Channels over carriers.
+//! Real-time channels between tasks: newest state first, events never lost.
+//!
+//! A channel has four verbs, whatever carries it:
+//!
+//! | verb | promise |
+//! | --- | --- |
+//! | `state(key, value)` | the newest value wins; never waits for a slow reader |
+//! | `event(value)` | delivered exactly once, in order, and after the states it was put after |
+//! | `command(value)` | an event that is answered, with a deadline |
+//! | `receive()` | the newest value of each key, and every event |
+//!
+//! Two tasks on one machine find each other by name and talk through shared memory ([`local`]):
+//!
+//! ```
+//! use nowcast::local;
+//!
+//! # let name = &format!("doc-lib-{}", std::process::id());
+//! let mut service = local::advertise(name)?; // in one process
+//! # std::thread::scope(|scope| {
+//! # let renderer = scope.spawn(|| {
+//! let mut renderer = local::connect(name)?; // in another
+//! # renderer.receive_wait(None)?.unpack::<[f32; 3]>().map_err(local::Error::from)
+//! # });
+//! let mut tracker = service.accept(None)?;
+//! tracker.state(1, &[0.1_f32, 1.7, -0.3])?; // replaces what the renderer has not seen yet
+//! # assert_eq!(renderer.join().unwrap()?, [0.1, 1.7, -0.3]);
+//! # Ok::<_, local::Error>(()) })?;
+//! # Ok::<_, local::Error>(())
+//! ```
+
+pub mod local;
+pub mod pack;
+
+pub use nowcast_queue::{Bounds, Counters, Key, Refusal};

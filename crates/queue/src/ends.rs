@@ -31,12 +31,7 @@ pub trait Sender {
     ///
     /// # Errors
     /// As [`put`](Self::put), without a deadline.
-    fn poll_put(
-        &mut self,
-        context: &mut Context<'_>,
-        key: Key,
-        value: &[u8],
-    ) -> Poll<Result<Put, Refusal>>;
+    fn poll_put(&mut self, context: &mut Context<'_>, key: Key, value: &[u8]) -> Poll<Result<Put, Refusal>>;
 }
 
 /// The end of a queue that gets. One owner at a time: every direction has a single reader.
@@ -58,9 +53,5 @@ pub trait Receiver {
     ///
     /// # Errors
     /// As [`get`](Self::get), without a deadline.
-    fn poll_get(
-        &mut self,
-        context: &mut Context<'_>,
-        value: &mut Vec<u8>,
-    ) -> Poll<Result<Key, Refusal>>;
+    fn poll_get(&mut self, context: &mut Context<'_>, value: &mut Vec<u8>) -> Poll<Result<Key, Refusal>>;
 }

@@ -35,12 +35,7 @@ pub fn queue(bounds: Bounds) -> (InProcessSender, InProcessReceiver) {
         filled: Condvar::new(),
         drained: Condvar::new(),
     });
-    (
-        InProcessSender {
-            shared: Arc::clone(&shared),
-        },
-        InProcessReceiver { shared },
-    )
+    (InProcessSender { shared: Arc::clone(&shared) }, InProcessReceiver { shared })
 }
 
 /// The putting end; see [`queue`].
@@ -85,12 +80,7 @@ impl Sender for InProcessSender {
         }
     }
 
-    fn poll_put(
-        &mut self,
-        context: &mut Context<'_>,
-        key: Key,
-        value: &[u8],
-    ) -> Poll<Result<Put, Refusal>> {
+    fn poll_put(&mut self, context: &mut Context<'_>, key: Key, value: &[u8]) -> Poll<Result<Put, Refusal>> {
         let mut state = self.shared.lock();
         match state.put(key, value) {
             Err(Refusal::Full) => {
@@ -127,11 +117,7 @@ impl Receiver for InProcessReceiver {
         }
     }
 
-    fn poll_get(
-        &mut self,
-        context: &mut Context<'_>,
-        value: &mut Vec<u8>,
-    ) -> Poll<Result<Key, Refusal>> {
+    fn poll_get(&mut self, context: &mut Context<'_>, value: &mut Vec<u8>) -> Poll<Result<Key, Refusal>> {
         let mut state = self.shared.lock();
         match state.get(value) {
             Err(refusal) => Poll::Ready(Err(refusal)),
@@ -207,9 +193,7 @@ impl State {
         if !self.receiver_open {
             return Err(Refusal::Closed);
         }
-        self.queue
-            .put(key, value.to_vec())
-            .map_err(|refused| refused.refusal)
+        self.queue.put(key, value.to_vec()).map_err(|refused| refused.refusal)
     }
 
     fn get(&mut self, value: &mut Vec<u8>) -> Result<Option<Key>, Refusal> {
@@ -230,16 +214,11 @@ fn wait<'a>(
     deadline: Option<Instant>,
 ) -> Result<MutexGuard<'a, State>, Refusal> {
     let Some(deadline) = deadline else {
-        return Ok(condition
-            .wait(state)
-            .unwrap_or_else(PoisonError::into_inner));
+        return Ok(condition.wait(state).unwrap_or_else(PoisonError::into_inner));
     };
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {
         return Err(Refusal::TimedOut);
     }
-    Ok(condition
-        .wait_timeout(state, left)
-        .unwrap_or_else(PoisonError::into_inner)
-        .0)
+    Ok(condition.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0)
 }

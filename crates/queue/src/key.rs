@@ -21,10 +21,7 @@ impl Key {
     /// elsewhere use [`Key::from_raw`].
     #[must_use]
     pub const fn state(key: u64) -> Key {
-        assert!(
-            key != 0,
-            "key 0 marks events; a state needs a key of at least 1"
-        );
+        assert!(key != 0, "key 0 marks events; a state needs a key of at least 1");
         Key(key)
     }
 

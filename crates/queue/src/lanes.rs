@@ -24,9 +24,7 @@ impl<V: Weigh> Lanes<V> {
     /// Empty lanes, one for each of `bounds`, in falling priority.
     #[must_use]
     pub fn new(bounds: impl IntoIterator<Item = Bounds>) -> Self {
-        Lanes {
-            queues: bounds.into_iter().map(UpdatableQueue::new).collect(),
-        }
+        Lanes { queues: bounds.into_iter().map(UpdatableQueue::new).collect() }
     }
 
     /// Puts on one lane; see [`UpdatableQueue::put`].
@@ -78,21 +76,15 @@ impl<V: Weigh> Lanes<V> {
     /// The counters of all lanes, added up.
     #[must_use]
     pub fn counters(&self) -> Counters {
-        self.queues
-            .iter()
-            .map(UpdatableQueue::counters)
-            .fold(Counters::default(), |sum, lane| Counters {
-                queued: sum.queued + lane.queued,
-                replaced: sum.replaced + lane.replaced,
-                refused: sum.refused + lane.refused,
-                delivered: sum.delivered + lane.delivered,
-            })
+        self.queues.iter().map(UpdatableQueue::counters).fold(Counters::default(), |sum, lane| Counters {
+            queued: sum.queued + lane.queued,
+            replaced: sum.replaced + lane.replaced,
+            refused: sum.refused + lane.refused,
+            delivered: sum.delivered + lane.delivered,
+        })
     }
 
     fn first_waiting(&self) -> Option<(usize, &UpdatableQueue<V>)> {
-        self.queues
-            .iter()
-            .enumerate()
-            .find(|(_, queue)| !queue.is_empty())
+        self.queues.iter().enumerate().find(|(_, queue)| !queue.is_empty())
     }
 }

@@ -32,10 +32,7 @@ impl fmt::Display for Refusal {
         match self {
             Refusal::Full => f.write_str("the queue is full: the receiver is behind"),
             Refusal::TooLarge { bytes, bytes_max } => {
-                write!(
-                    f,
-                    "the value has {bytes} bytes, but this queue may hold {bytes_max}"
-                )
+                write!(f, "the value has {bytes} bytes, but this queue may hold {bytes_max}")
             }
             Refusal::Closed => f.write_str("the other end has closed"),
             Refusal::TimedOut => f.write_str("the deadline passed"),

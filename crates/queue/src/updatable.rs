@@ -57,10 +57,7 @@ impl<V: Weigh> UpdatableQueue<V> {
     pub fn put(&mut self, key: Key, value: V) -> Result<Put, Refused<V>> {
         let bytes = value.bytes();
         if bytes > self.bounds.bytes_max {
-            let refusal = Refusal::TooLarge {
-                bytes,
-                bytes_max: self.bounds.bytes_max,
-            };
+            let refusal = Refusal::TooLarge { bytes, bytes_max: self.bounds.bytes_max };
             return self.refuse(refusal, value);
         }
         if let Some(index) = self.replaceable(key) {
@@ -73,9 +70,7 @@ impl<V: Weigh> UpdatableQueue<V> {
             self.counters.replaced += 1;
             return Ok(Put::Replaced);
         }
-        if self.entries.len() >= self.bounds.entries_max
-            || self.bytes + bytes > self.bounds.bytes_max
-        {
+        if self.entries.len() >= self.bounds.entries_max || self.bytes + bytes > self.bounds.bytes_max {
             return self.refuse(Refusal::Full, value);
         }
         let place = self.first + self.entries.len() as u64;
@@ -173,10 +168,7 @@ pub struct Bounds {
 impl Default for Bounds {
     /// 1,024 entries and 1 MiB.
     fn default() -> Self {
-        Bounds {
-            entries_max: 1024,
-            bytes_max: 1 << 20,
-        }
+        Bounds { entries_max: 1024, bytes_max: 1 << 20 }
     }
 }
 

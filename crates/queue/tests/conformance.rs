@@ -6,19 +6,15 @@ use nowcast_queue::{Bounds, Key, Put, Receiver, Refusal, Sender, in_process};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-/// The number of cases: `NOWCAST_CASES=100000 cargo test -p nowcast-queue --release --test conformance` for the long form.
+/// The number of cases: `NOWCAST_CONFORMANCE_CASES=100000 cargo test -p nowcast-queue --release --test conformance` for the long form.
 fn cases() -> u64 {
-    std::env::var("NOWCAST_CASES").map_or(2_000, |cases| {
-        cases.parse().expect("NOWCAST_CASES is a number")
-    })
+    std::env::var("NOWCAST_CONFORMANCE_CASES")
+        .map_or(2_000, |cases| cases.parse().expect("NOWCAST_CONFORMANCE_CASES is a number"))
 }
 
 #[test]
 fn the_in_process_queue_obeys_the_laws() {
-    let suite = Suite {
-        seed: 1,
-        cases: cases(),
-    };
+    let suite = Suite { seed: 1, cases: cases() };
     match suite.run(&InProcess) {
         Ok(passed) => println!("in process: {passed:?}, seeds from {}", suite.seed),
         Err(failure) => panic!("{failure}"),
@@ -27,12 +23,7 @@ fn the_in_process_queue_obeys_the_laws() {
 
 #[test]
 fn a_queue_that_ignores_barriers_is_caught_and_shrunk_to_a_few_steps() {
-    let failure = Suite {
-        seed: 1,
-        cases: 1_000,
-    }
-    .run(&NoBarriers)
-    .expect_err("it breaks law 3");
+    let failure = Suite { seed: 1, cases: 1_000 }.run(&NoBarriers).expect_err("it breaks law 3");
     assert!(failure.script.operations.len() <= 4, "{failure}");
 }
 
@@ -40,37 +31,16 @@ fn a_queue_that_ignores_barriers_is_caught_and_shrunk_to_a_few_steps() {
 fn every_kind_of_wrong_record_names_the_law_it_breaks() {
     let (event, a) = (Key::EVENT, Key::state(1));
     let puts = [a, a, event, a];
-    let law = |gets: &[(Key, usize)]| {
-        laws::check(&puts, gets, Ended::Drained).map_err(|violation| violation.law)
-    };
-    assert_eq!(
-        law(&[(a, 0), (a, 1), (event, 2), (a, 3)]),
-        Ok(()),
-        "nothing was replaced"
-    );
-    assert_eq!(
-        law(&[(a, 1), (event, 2), (a, 3)]),
-        Ok(()),
-        "the first was replaced"
-    );
+    let law =
+        |gets: &[(Key, usize)]| laws::check(&puts, gets, Ended::Drained).map_err(|violation| violation.law);
+    assert_eq!(law(&[(a, 0), (a, 1), (event, 2), (a, 3)]), Ok(()), "nothing was replaced");
+    assert_eq!(law(&[(a, 1), (event, 2), (a, 3)]), Ok(()), "the first was replaced");
     assert_eq!(law(&[(a, 1), (a, 3)]), Err(3), "the event was overtaken");
     assert_eq!(law(&[(a, 1)]), Err(1), "the event was lost");
-    assert_eq!(
-        law(&[(a, 0), (event, 2), (a, 3)]),
-        Err(2),
-        "the state before the event is stale"
-    );
+    assert_eq!(law(&[(a, 0), (event, 2), (a, 3)]), Err(2), "the state before the event is stale");
     assert_eq!(law(&[(a, 1), (a, 0)]), Err(4), "the key went back");
-    assert_eq!(
-        law(&[(a, 1), (event, 2), (event, 2)]),
-        Err(1),
-        "the event came twice"
-    );
-    assert_eq!(
-        law(&[(a, 1), (event, 2)]),
-        Err(4),
-        "the last value is missing"
-    );
+    assert_eq!(law(&[(a, 1), (event, 2), (event, 2)]), Err(1), "the event came twice");
+    assert_eq!(law(&[(a, 1), (event, 2)]), Err(4), "the last value is missing");
     assert_eq!(law(&[(a, 2)]), Err(1), "nobody put that");
 }
 
@@ -88,32 +58,20 @@ impl Implementation for NoBarriers {
 
     fn queue(&self, bounds: Bounds) -> (TwoSenders, TwoReceivers) {
         let (events, states) = (in_process::queue(bounds), in_process::queue(bounds));
-        (
-            TwoSenders(events.0, states.0),
-            TwoReceivers(events.1, states.1),
-        )
+        (TwoSenders(events.0, states.0), TwoReceivers(events.1, states.1))
     }
 }
 
 impl Sender for TwoSenders {
     fn try_put(&mut self, key: Key, value: &[u8]) -> Result<Put, Refusal> {
-        if key.is_event() {
-            self.0.try_put(key, value)
-        } else {
-            self.1.try_put(key, value)
-        }
+        if key.is_event() { self.0.try_put(key, value) } else { self.1.try_put(key, value) }
     }
 
     fn put(&mut self, key: Key, value: &[u8], _: Option<Instant>) -> Result<Put, Refusal> {
         self.try_put(key, value)
     }
 
-    fn poll_put(
-        &mut self,
-        _: &mut Context<'_>,
-        key: Key,
-        value: &[u8],
-    ) -> Poll<Result<Put, Refusal>> {
+    fn poll_put(&mut self, _: &mut Context<'_>, key: Key, value: &[u8]) -> Poll<Result<Put, Refusal>> {
         Poll::Ready(self.try_put(key, value))
     }
 }

@@ -11,9 +11,7 @@ const A: Key = Key::state(1);
 const B: Key = Key::state(2);
 
 fn delivered(queue: &mut UpdatableQueue<Vec<u8>>) -> String {
-    std::iter::from_fn(|| queue.pop())
-        .map(|(_, value)| value[0] as char)
-        .collect()
+    std::iter::from_fn(|| queue.pop()).map(|(_, value)| value[0] as char).collect()
 }
 
 fn queue_of(puts: &[(Key, u8)]) -> UpdatableQueue<Vec<u8>> {
@@ -26,18 +24,12 @@ fn queue_of(puts: &[(Key, u8)]) -> UpdatableQueue<Vec<u8>> {
 
 #[test]
 fn figure_3_a_newer_value_takes_the_place_of_the_older_one() {
-    assert_eq!(
-        delivered(&mut queue_of(&[(A, b'1'), (B, b'2'), (A, b'3')])),
-        "32"
-    );
+    assert_eq!(delivered(&mut queue_of(&[(A, b'1'), (B, b'2'), (A, b'3')])), "32");
 }
 
 #[test]
 fn figure_4_a_state_before_an_event_is_not_replaced() {
-    assert_eq!(
-        delivered(&mut queue_of(&[(A, b'1'), (Key::EVENT, b'!'), (A, b'2')])),
-        "1!2"
-    );
+    assert_eq!(delivered(&mut queue_of(&[(A, b'1'), (Key::EVENT, b'!'), (A, b'2')])), "1!2");
 }
 
 #[test]
@@ -50,46 +42,28 @@ fn figure_5_removing_the_archived_states_leaves_the_new_interval_replaceable() {
 
 #[test]
 fn a_million_replacements_hold_one_entry_and_one_value_of_memory() {
-    let mut queue = UpdatableQueue::new(Bounds {
-        entries_max: 1,
-        bytes_max: 8,
-    });
+    let mut queue = UpdatableQueue::new(Bounds { entries_max: 1, bytes_max: 8 });
     for sample in 0..1_000_000_u64 {
         queue.put(A, sample.to_le_bytes().to_vec()).unwrap();
     }
-    assert_eq!(
-        (queue.len(), queue.bytes(), queue.counters().replaced),
-        (1, 8, 999_999)
-    );
+    assert_eq!((queue.len(), queue.bytes(), queue.counters().replaced), (1, 8, 999_999));
 }
 
 #[test]
 fn a_refused_value_leaves_the_older_one_in_place() {
-    let mut queue = UpdatableQueue::new(Bounds {
-        entries_max: 4,
-        bytes_max: 4,
-    });
+    let mut queue = UpdatableQueue::new(Bounds { entries_max: 4, bytes_max: 4 });
     queue.put(A, vec![1; 2]).unwrap();
     queue.put(B, vec![2; 2]).unwrap();
     assert_eq!(queue.put(A, vec![3; 3]).unwrap_err().refusal, Refusal::Full);
     let too_large = queue.put(A, vec![3; 5]).unwrap_err();
-    assert_eq!(
-        too_large.refusal,
-        Refusal::TooLarge {
-            bytes: 5,
-            bytes_max: 4
-        }
-    );
+    assert_eq!(too_large.refusal, Refusal::TooLarge { bytes: 5, bytes_max: 4 });
     assert_eq!(too_large.value, [3; 5], "the value comes back");
     assert_eq!(queue.pop(), Some((A, vec![1; 2])));
 }
 
 #[test]
 fn a_blocked_put_goes_on_when_the_receiver_makes_room() {
-    let (mut sender, mut receiver) = in_process::queue(Bounds {
-        entries_max: 1,
-        bytes_max: 100,
-    });
+    let (mut sender, mut receiver) = in_process::queue(Bounds { entries_max: 1, bytes_max: 100 });
     sender.try_put(Key::EVENT, b"1").unwrap();
     assert_eq!(sender.try_put(Key::EVENT, b"2"), Err(Refusal::Full));
     let blocked = std::thread::spawn(move || sender.put(Key::EVENT, b"2", None));
@@ -102,15 +76,9 @@ fn a_blocked_put_goes_on_when_the_receiver_makes_room() {
 
 #[test]
 fn a_deadline_ends_the_wait_of_either_end() {
-    let (mut sender, mut receiver) = in_process::queue(Bounds {
-        entries_max: 1,
-        bytes_max: 100,
-    });
+    let (mut sender, mut receiver) = in_process::queue(Bounds { entries_max: 1, bytes_max: 100 });
     let soon = || Some(Instant::now() + Duration::from_millis(5));
-    assert_eq!(
-        receiver.get(&mut Vec::new(), soon()),
-        Err(Refusal::TimedOut)
-    );
+    assert_eq!(receiver.get(&mut Vec::new(), soon()), Err(Refusal::TimedOut));
     sender.try_put(Key::EVENT, b"1").unwrap();
     assert_eq!(sender.put(Key::EVENT, b"2", soon()), Err(Refusal::TimedOut));
 }
@@ -127,10 +95,7 @@ fn a_closed_sender_is_heard_of_after_its_last_message() {
 
 #[test]
 fn a_closed_receiver_ends_a_blocked_put() {
-    let (mut sender, receiver) = in_process::queue(Bounds {
-        entries_max: 1,
-        bytes_max: 100,
-    });
+    let (mut sender, receiver) = in_process::queue(Bounds { entries_max: 1, bytes_max: 100 });
     sender.try_put(Key::EVENT, b"1").unwrap();
     let blocked = std::thread::spawn(move || sender.put(Key::EVENT, b"2", None));
     drop(receiver);

@@ -26,11 +26,7 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "law {} broken: {} (put {})",
-            self.law, self.what, self.put
-        )
+        write!(f, "law {} broken: {} (put {})", self.law, self.what, self.put)
     }
 }
 
@@ -44,9 +40,7 @@ impl std::error::Error for Violation {}
 /// # Errors
 /// The first violation.
 pub fn check(puts: &[Key], gets: &[(Key, usize)], ended: Ended) -> Result<(), Violation> {
-    let events: Vec<usize> = (0..puts.len())
-        .filter(|&put| puts[put].is_event())
-        .collect();
+    let events: Vec<usize> = (0..puts.len()).filter(|&put| puts[put].is_event()).collect();
     let broken = |law, what, put| Err(Violation { law, what, put });
     let mut delivered: HashMap<Key, usize> = HashMap::new();
     let mut events_delivered = 0;
@@ -59,38 +53,20 @@ pub fn check(puts: &[Key], gets: &[(Key, usize)], ended: Ended) -> Result<(), Vi
         }
         if key.is_event() {
             if events.get(events_delivered) != Some(&put) {
-                return broken(
-                    1,
-                    "an event was delivered out of order, twice, or after one was lost",
-                    put,
-                );
+                return broken(1, "an event was delivered out of order, twice, or after one was lost", put);
             }
             newest.extend((archived..put).map(|index| (puts[index], index)));
             archived = put + 1;
             newest.remove(&Key::EVENT);
-            if newest
-                .iter()
-                .any(|(key, put)| delivered.get(key) != Some(put))
-            {
-                return broken(
-                    2,
-                    "an event was delivered before the last value put before it",
-                    put,
-                );
+            if newest.iter().any(|(key, put)| delivered.get(key) != Some(put)) {
+                return broken(2, "an event was delivered before the last value put before it", put);
             }
             events_delivered += 1;
         } else {
             if events.partition_point(|&event| event < put) > events_delivered {
-                return broken(
-                    3,
-                    "a state was delivered before an event put before it",
-                    put,
-                );
+                return broken(3, "a state was delivered before an event put before it", put);
             }
-            if delivered
-                .insert(key, put)
-                .is_some_and(|before| before >= put)
-            {
+            if delivered.insert(key, put).is_some_and(|before| before >= put) {
                 return broken(4, "a key went backwards or was delivered twice", put);
             }
         }
@@ -101,10 +77,7 @@ pub fn check(puts: &[Key], gets: &[(Key, usize)], ended: Ended) -> Result<(), Vi
         }
         newest.extend((archived..puts.len()).map(|index| (puts[index], index)));
         newest.remove(&Key::EVENT);
-        if let Some((_, &put)) = newest
-            .iter()
-            .find(|(key, put)| delivered.get(key) != Some(put))
-        {
+        if let Some((_, &put)) = newest.iter().find(|(key, put)| delivered.get(key) != Some(put)) {
             return broken(4, "the last value of a key was not delivered", put);
         }
     }
@@ -115,9 +88,7 @@ pub fn check(puts: &[Key], gets: &[(Key, usize)], ended: Ended) -> Result<(), Vi
 #[must_use]
 pub fn value(put: usize, bytes: usize) -> Vec<u8> {
     let word = (put as u64).to_le_bytes();
-    (0..bytes.max(8))
-        .map(|index| word[index % 8] ^ (index / 8) as u8)
-        .collect()
+    (0..bytes.max(8)).map(|index| word[index % 8] ^ (index / 8) as u8).collect()
 }
 
 /// The put that a [`value`] came from, or `None` if it is not one.

@@ -92,11 +92,7 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{}: {} (seed {})",
-            self.implementation, self.what, self.seed
-        )?;
+        writeln!(f, "{}: {} (seed {})", self.implementation, self.what, self.seed)?;
         write!(f, "{}", self.script)
     }
 }
@@ -125,19 +121,10 @@ impl Suite {
                 let tries = if concurrent { 20 } else { 1 };
                 let fails = |script: &Script| (0..tries).find_map(|_| run(script).err());
                 let (script, what) = script.shrink(first, fails);
-                return Err(Box::new(Failure {
-                    implementation: I::NAME,
-                    seed,
-                    what,
-                    script,
-                }));
+                return Err(Box::new(Failure { implementation: I::NAME, seed, what, script }));
             }
             passed.operations += script.operations.len() as u64;
-            *(if concurrent {
-                &mut passed.concurrent
-            } else {
-                &mut passed.lockstep
-            }) += 1;
+            *(if concurrent { &mut passed.concurrent } else { &mut passed.lockstep }) += 1;
         }
         Ok(passed)
     }
@@ -149,9 +136,7 @@ fn in_lockstep<I: Implementation>(implementation: &I, script: &Script) -> Result
     let mut model = Model::new(script.bounds);
     let mut value = Vec::new();
     let mut get = |model: &mut Model, step: usize| {
-        let got = receiver
-            .try_get(&mut value)
-            .map(|key| key.map(|key| (key, value.clone())));
+        let got = receiver.try_get(&mut value).map(|key| key.map(|key| (key, value.clone())));
         same(step, "get", &got, &Ok(model.get()))?;
         Ok::<bool, String>(matches!(got, Ok(Some(_))))
     };
@@ -159,12 +144,7 @@ fn in_lockstep<I: Implementation>(implementation: &I, script: &Script) -> Result
         match *operation {
             Operation::Put { key, bytes } => {
                 let value = laws::value(step, bytes);
-                same(
-                    step,
-                    "put",
-                    &sender.try_put(key, &value),
-                    &model.put(key, value),
-                )?;
+                same(step, "put", &sender.try_put(key, &value), &model.put(key, value))?;
             }
             Operation::Get => drop(get(&mut model, step)?),
             Operation::Stall => {}
@@ -173,26 +153,14 @@ fn in_lockstep<I: Implementation>(implementation: &I, script: &Script) -> Result
     let end = script.operations.len();
     while get(&mut model, end)? {}
     drop(sender);
-    same(
-        end,
-        "get after the close",
-        &receiver.try_get(&mut value),
-        &Err(Refusal::Closed),
-    )
+    same(end, "get after the close", &receiver.try_get(&mut value), &Err(Refusal::Closed))
 }
 
-fn same<T: PartialEq + fmt::Debug>(
-    step: usize,
-    what: &str,
-    got: &T,
-    want: &T,
-) -> Result<(), String> {
+fn same<T: PartialEq + fmt::Debug>(step: usize, what: &str, got: &T, want: &T) -> Result<(), String> {
     if got == want {
         Ok(())
     } else {
-        Err(format!(
-            "step {step}, {what}: got {got:?}, the model says {want:?}"
-        ))
+        Err(format!("step {step}, {what}: got {got:?}, the model says {want:?}"))
     }
 }
 
@@ -207,9 +175,7 @@ fn concurrently<I: Implementation>(implementation: &I, script: &Script) -> Resul
         let put = write_all(&mut sender, script, deadline, &mut puts);
         drop(sender);
         put.map_err(|refusal| format!("a put ended with: {refusal}"))?;
-        reader
-            .join()
-            .map_err(|_| "the reader panicked".to_owned())?
+        reader.join().map_err(|_| "the reader panicked".to_owned())?
     })?;
     laws::check(&puts, &gets, laws::Ended::Drained).map_err(|violation| violation.to_string())
 }

@@ -13,10 +13,7 @@ impl Model {
     /// An empty queue.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
-        Model {
-            bounds,
-            entries: Vec::new(),
-        }
+        Model { bounds, entries: Vec::new() }
     }
 
     /// Replaces the value of the key behind the last event, or appends.
@@ -24,19 +21,13 @@ impl Model {
     /// # Errors
     /// [`Refusal::TooLarge`] or [`Refusal::Full`], when that would break the bounds.
     pub fn put(&mut self, key: Key, value: Vec<u8>) -> Result<Put, Refusal> {
-        let Bounds {
-            entries_max,
-            bytes_max,
-        } = self.bounds;
+        let Bounds { entries_max, bytes_max } = self.bounds;
         let bytes = value.len();
         if bytes > bytes_max {
             return Err(Refusal::TooLarge { bytes, bytes_max });
         }
         let mut after = self.entries.clone();
-        let barrier = after
-            .iter()
-            .rposition(|(key, _)| key.is_event())
-            .map_or(0, |event| event + 1);
+        let barrier = after.iter().rposition(|(key, _)| key.is_event()).map_or(0, |event| event + 1);
         let put = match after[barrier..].iter_mut().find(|entry| entry.0 == key) {
             Some(entry) => {
                 entry.1 = value;
@@ -47,9 +38,7 @@ impl Model {
                 Put::Queued
             }
         };
-        if after.len() > entries_max
-            || after.iter().map(|entry| entry.1.len()).sum::<usize>() > bytes_max
-        {
+        if after.len() > entries_max || after.iter().map(|entry| entry.1.len()).sum::<usize>() > bytes_max {
             return Err(Refusal::Full);
         }
         self.entries = after;

@@ -51,21 +51,14 @@ impl Script {
                     Operation::Stall
                 } else {
                     let event = random.percent(events_percent);
-                    let key = if event {
-                        Key::EVENT
-                    } else {
-                        Key::state(1 + random.below(keys))
-                    };
+                    let key = if event { Key::EVENT } else { Key::state(1 + random.below(keys)) };
                     // Mostly small, at times beyond what the queue may hold.
                     let bytes = match random.below(20) {
                         0 => random.below(bounds.bytes_max as u64 * 5 / 4),
                         1 => bounds.bytes_max as u64 - random.below(16),
                         _ => random.below(48),
                     };
-                    Operation::Put {
-                        key,
-                        bytes: bytes as usize,
-                    }
+                    Operation::Put { key, bytes: bytes as usize }
                 });
             }
         }
@@ -74,11 +67,7 @@ impl Script {
 
     /// The shortest script this finds, by leaving out ever smaller stretches, for which `fails` still names a failure;
     /// `what` is that of the whole.
-    pub(super) fn shrink(
-        self,
-        what: String,
-        fails: impl Fn(&Script) -> Option<String>,
-    ) -> (Script, String) {
+    pub(super) fn shrink(self, what: String, fails: impl Fn(&Script) -> Option<String>) -> (Script, String) {
         let (mut best, mut what) = (self, what);
         let mut stretch = best.operations.len();
         while stretch > 0 {
@@ -100,16 +89,11 @@ impl Script {
 
 impl fmt::Display for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Bounds {
-            entries_max,
-            bytes_max,
-        } = self.bounds;
+        let Bounds { entries_max, bytes_max } = self.bounds;
         writeln!(f, "bounds: {entries_max} entries, {bytes_max} bytes")?;
         for (step, operation) in self.operations.iter().enumerate() {
             match operation {
-                Operation::Put { key, bytes } => {
-                    writeln!(f, "{step:4}  put {key:?}, {bytes} bytes")?
-                }
+                Operation::Put { key, bytes } => writeln!(f, "{step:4}  put {key:?}, {bytes} bytes")?,
                 Operation::Get => writeln!(f, "{step:4}  get")?,
                 Operation::Stall => writeln!(f, "{step:4}  stall")?,
             }

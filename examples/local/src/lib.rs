@@ -1,1 +1,0 @@
-//! Placeholder binary list; see the examples of this package.
