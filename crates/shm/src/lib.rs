@@ -31,6 +31,18 @@
 //! - A segment is an anonymous, sealed file made and sized by the task that puts into it, like the paper's `outSize`; only
 //!   pages that were ever used take memory. Nothing is left behind on disk by any death.
 //!
+//! **How it is tested**, and how to run the long forms:
+//!
+//! | what | how |
+//! | --- | --- |
+//! | the laws, on random operations in one and two threads | `cargo xtask conformance` |
+//! | every interleaving and weak-memory outcome of the protocol, complete for short scripts | `RUSTFLAGS="--cfg loom" cargo test -p nowcast-shm --release --lib models` |
+//! | processes killed at random moments and at every named step | `NOWCAST_KILLS=10000 cargo test -p nowcast-shm --release --test death` |
+//! | segments damaged in every byte, garbage written meanwhile, wrong owners, lengths, versions, greetings | `cargo test -p nowcast-shm --lib` |
+//! | no system call while both sides are awake: the kernel forbids them | `cargo test -p nowcast-shm --test channel` |
+//! | data races, with a nightly toolchain that has the sources of the standard library | `RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu -p nowcast-shm --test conformance` |
+//! | undefined behaviour of the queue in process, where Miri is installed (it knows no shared mappings) | `cargo +nightly miri test -p nowcast-queue --lib --test queue` |
+//!
 //! **Systems.** Linux only for now: it uses memfd with seals, futex, pidfd and epoll. On macOS the same protocol would stand
 //! on an unlinked `shm_open` object, `__ulock` and kqueue, on Windows on a file mapping, `WaitOnAddress` (with an event
 //! across processes) and job handles; all of that is confined to the modules `map`, `segment`, `link` and `watcher`.
