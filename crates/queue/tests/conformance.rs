@@ -6,10 +6,9 @@ use nowcast_queue::{Bounds, Key, Put, Receiver, Refusal, Sender, in_process};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-/// The number of cases: `NOWCAST_CONFORMANCE_CASES=100000 cargo test -p nowcast-queue --release --test conformance` for the long form.
+/// The number of cases: `NOWCAST_CASES=100000 cargo test -p nowcast-queue --release --test conformance` for the long form.
 fn cases() -> u64 {
-    std::env::var("NOWCAST_CONFORMANCE_CASES")
-        .map_or(2_000, |cases| cases.parse().expect("NOWCAST_CONFORMANCE_CASES is a number"))
+    std::env::var("NOWCAST_CASES").map_or(2_000, |cases| cases.parse().expect("NOWCAST_CASES is a number"))
 }
 
 #[test]
