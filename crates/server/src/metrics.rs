@@ -26,6 +26,7 @@ const ENCODE_BOUNDS: [f64; 12] =
 /// Every counter of a server.
 pub(crate) struct Metrics {
     pub(crate) tick_seconds: Histogram,
+    pub(crate) tick_cpu_seconds: Histogram,
     pub(crate) steps_skipped: Counter,
     pub(crate) encode_seconds: Histogram,
     pub(crate) clients: Gauge,
@@ -80,6 +81,12 @@ impl Metrics {
         let own = registry.sub_registry_with_prefix("nowcast");
         let tick_seconds = Histogram::new(TICK_BOUNDS);
         own.register("tick_seconds", "Time that one tick of one room takes", tick_seconds.clone());
+        let tick_cpu_seconds = Histogram::new(TICK_BOUNDS);
+        own.register(
+            "tick_cpu_seconds",
+            "Processor time that one tick of one room takes, without waiting for a processor",
+            tick_cpu_seconds.clone(),
+        );
         let encode_seconds = Histogram::new(ENCODE_BOUNDS);
         own.register(
             "snapshot_encode_seconds",
@@ -90,6 +97,7 @@ impl Metrics {
         let messages: Family<Direction, Counter> = family(own, "messages", "Messages of the plain protocol");
         Self {
             tick_seconds,
+            tick_cpu_seconds,
             encode_seconds,
             steps_skipped: counter(own, "steps_skipped", "Steps left out because a room could not keep up"),
             clients: gauge(own, "clients", "Clients in a room"),
@@ -157,6 +165,17 @@ impl Metrics {
             self.cpu_seconds.inc_by((seconds - self.cpu_seconds.get()).max(0.0));
         }
     }
+}
+
+/// The processor time that the calling thread has used, where the system tells (Linux).
+pub(crate) fn thread_cpu_time() -> Option<Duration> {
+    #[cfg(target_os = "linux")]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::try_from(time).ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
 }
 
 /// The second figure of `/proc/self/statm` counts pages of 4 KiB on every machine that Nowcast supports.

@@ -152,7 +152,7 @@ mod tests {
     use nowcast_world::{Config, World};
 
     fn snapshot() -> Arc<Snapshot> {
-        Arc::new(Snapshot::new(&World::new(Config::default())))
+        Arc::new(Snapshot::new(&World::new(Config::default()), None))
     }
 
     /// What comes out, in a form that can be compared: events by their text, snapshots by which one it is.

@@ -13,6 +13,7 @@ use tracing::{debug, info};
 
 use crate::closing::Closing;
 use crate::member::{Command, Member};
+use crate::metrics::thread_cpu_time;
 use crate::outbox::Greeting;
 use crate::plain::{Encoding, Entity, EntityKind, PROTOCOL, ServerMessage};
 use crate::rooms::{Door, Rooms};
@@ -42,6 +43,18 @@ pub(crate) struct Room {
     shared: VecDeque<Arc<Snapshot>>,
     /// What this room has added to the gauge that counts the bodies of all rooms.
     awake_shown: i64,
+}
+
+/// The beginning of a tick, on the wall's clock and on the thread's own.
+struct Started {
+    at: Instant,
+    cpu_time: Option<Duration>,
+}
+
+impl Started {
+    fn now() -> Self {
+        Self { at: Instant::now(), cpu_time: thread_cpu_time() }
+    }
 }
 
 /// A member with an avatar.
@@ -94,7 +107,7 @@ impl Room {
 
     /// What happens in a tick, in this order.
     fn tick(&mut self) {
-        let started = Instant::now();
+        let started = Started::now();
         self.dismiss_leavers();
         self.take_commands();
         self.world.step();
@@ -185,7 +198,7 @@ impl Room {
         if newcomers.is_empty() {
             return;
         }
-        let baseline = Arc::new(Snapshot::new(&self.world));
+        let baseline = self.snapshot();
         let mut picture =
             vec![ServerMessage::Spawn { entities: self.world.entities().map(describe).collect() }];
         picture.extend(self.world.entities().filter(|entity| entity.kind == Kind::Avatar).filter_map(
@@ -222,7 +235,7 @@ impl Room {
             if !due && !member.outbox.has_snapshot() {
                 continue;
             }
-            let snapshot = fresh.get_or_insert_with(|| Arc::new(Snapshot::new(&self.world)));
+            let snapshot = fresh.get_or_insert_with(|| self.snapshot());
             if member.outbox.put_snapshot(Arc::clone(snapshot)) {
                 self.rooms.metrics.snapshots_superseded.inc();
             }
@@ -233,10 +246,18 @@ impl Room {
         }
     }
 
-    fn measure(&mut self, started: Instant) {
+    fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::new(Snapshot::new(&self.world, self.shared.back().map(Arc::as_ref)))
+    }
+
+    fn measure(&mut self, started: Started) {
         let awake = self.world.awake() as i64;
         self.show_awake(awake);
-        self.rooms.metrics.tick_seconds.observe(started.elapsed().as_secs_f64());
+        let metrics = &self.rooms.metrics;
+        metrics.tick_seconds.observe(started.at.elapsed().as_secs_f64());
+        if let (Some(before), Some(after)) = (started.cpu_time, thread_cpu_time()) {
+            metrics.tick_cpu_seconds.observe((after - before).as_secs_f64());
+        }
     }
 
     fn show_awake(&mut self, awake: i64) {

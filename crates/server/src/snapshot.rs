@@ -25,6 +25,8 @@ pub(crate) struct Snapshot {
     tick: u64,
     /// Ordered by id.
     poses: Vec<RoundedPose>,
+    /// The same before rounding.
+    exact: Vec<Pose>,
     moves: Mutex<Moves>,
 }
 
@@ -50,10 +52,21 @@ struct RoundedPose {
 }
 
 impl Snapshot {
-    /// Takes down the poses of a world.
-    pub(crate) fn new(world: &World) -> Self {
-        let poses = world.poses().map(|(id, pose)| RoundedPose::new(id.0, &pose)).collect();
-        Self { tick: world.tick(), poses, moves: Mutex::default() }
+    /// Takes down the poses of a world. Angles are dear and most bodies rest, so what is where it was in an `earlier`
+    /// snapshot of the same world is taken from there.
+    pub(crate) fn new(world: &World, earlier: Option<&Self>) -> Self {
+        let (known_poses, known_exact) =
+            earlier.map_or((&[][..], &[][..]), |earlier| (&earlier.poses[..], &earlier.exact[..]));
+        let mut known = known_poses.iter().zip(known_exact).peekable();
+        let mut poses = Vec::with_capacity(known_poses.len());
+        let mut exact = Vec::with_capacity(known_poses.len());
+        for (id, pose) in world.poses() {
+            while known.next_if(|(rounded, _)| rounded.id < id.0).is_some() {}
+            let rested = known.next_if(|(rounded, exact)| rounded.id == id.0 && **exact == pose);
+            poses.push(rested.map_or_else(|| RoundedPose::new(id.0, &pose), |(rounded, _)| *rounded));
+            exact.push(pose);
+        }
+        Self { tick: world.tick(), poses, exact, moves: Mutex::default() }
     }
 
     /// The `move` for a client that knows `baseline`.
@@ -177,18 +190,18 @@ mod tests {
     fn only_what_moved_is_told_and_what_is_new_counts_as_moved() {
         let mut world = resting();
         let metrics = Metrics::new();
-        let before = Snapshot::new(&world);
+        let before = Snapshot::new(&world, None);
         world.step();
-        let still = Snapshot::new(&world).since(&before, Encoding::Json, &metrics);
+        let still = Snapshot::new(&world, None).since(&before, Encoding::Json, &metrics);
         assert!(text(&still).ends_with(r#""entities":[]}"#), "{still}");
 
         let avatar = world.join("Ada").expect("there is room");
-        let joined = Snapshot::new(&world).since(&before, Encoding::Json, &metrics);
+        let joined = Snapshot::new(&world, None).since(&before, Encoding::Json, &metrics);
         assert!(text(&joined).contains(&format!(r#"[{{"id":{},"#, avatar.0)), "{joined}");
         assert_eq!(text(&joined).matches("positionX").count(), 1);
 
         world.leave(avatar);
-        let left = Snapshot::new(&world).since(&before, Encoding::Json, &metrics);
+        let left = Snapshot::new(&world, None).since(&before, Encoding::Json, &metrics);
         assert!(text(&left).ends_with(r#""entities":[]}"#), "whoever left is told of by an event: {left}");
     }
 
@@ -201,8 +214,10 @@ mod tests {
             for _ in 0..6 {
                 world.step();
             }
-            Snapshot::new(&world)
+            Snapshot::new(&world, None)
         });
+        let reused = Snapshot::new(&world, Some(&snapshots[1]));
+        assert_eq!(reused.poses, snapshots[2].poses, "what is taken from an earlier snapshot is the same");
         let ids = |moved: Vec<Moved>| moved.into_iter().map(|moved| moved.id).collect::<Vec<_>>();
         let mut every = ids(snapshots[1].moved_since(&snapshots[0], Encoding::Json));
         every.extend(ids(snapshots[2].moved_since(&snapshots[1], Encoding::Json)));
@@ -216,7 +231,7 @@ mod tests {
     fn clients_that_know_the_same_share_the_bytes_until_newer_snapshots_are_out() {
         let world = World::new(Config::default());
         let metrics = Metrics::new();
-        let [baseline, snapshot] = [Snapshot::new(&world), Snapshot::new(&world)];
+        let [baseline, snapshot] = [Snapshot::new(&world, None), Snapshot::new(&world, None)];
         let bytes = || match snapshot.since(&baseline, Encoding::Custom16, &metrics) {
             Message::Binary(bytes) => bytes.as_ptr(),
             other => panic!("{other:?}"),

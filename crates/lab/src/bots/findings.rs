@@ -10,7 +10,8 @@ use crate::report::{Axis, Cell, Chart, Column, LineChart, Report, Samples, Secti
 const TICK: &str = "nowcast_tick_seconds";
 const MEMORY: &str = "process_resident_memory_bytes";
 const AWAKE: &str = "nowcast_bodies_awake";
-const CPU: &str = "process_cpu_seconds";
+const TICK_CPU: &str = "nowcast_tick_cpu_seconds";
+const CPU: &str = "process_cpu_seconds_total";
 
 pub(super) fn report(plan: &Plan, joining: Duration, felt: Felt, scrapes: &[(Duration, Scrape)]) -> Report {
     let command = format!(
@@ -91,6 +92,9 @@ fn server(scrapes: &[(Duration, Scrape)]) -> Section {
     };
     row("tick, p50", ticks.quantile(0.5).map(|s| s * 1e3), 3, "ms");
     row("tick, p99", ticks.quantile(0.99).map(|s| s * 1e3), 3, "ms");
+    let on_cpu = last.histogram_since(first, TICK_CPU);
+    row("tick without waiting for a processor, p50", on_cpu.quantile(0.5).map(|s| s * 1e3), 3, "ms");
+    row("tick without waiting for a processor, p99", on_cpu.quantile(0.99).map(|s| s * 1e3), 3, "ms");
     row("ticks", Some(ticks.count()), 0, "");
     let at = |seconds: u64| scrapes.iter().find(|(time, _)| *time >= Duration::from_secs(seconds));
     let memory = |scrape: &Scrape| scrape.figure(MEMORY).map(|bytes| bytes / 1e6);
