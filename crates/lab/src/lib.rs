@@ -5,5 +5,7 @@
 //! made its input and the number of samples behind it, and peers are measured in the same run as our own code.
 
 pub mod bots;
+pub mod freshness;
 pub mod link;
 pub mod report;
+pub mod soak;

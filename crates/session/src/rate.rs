@@ -129,7 +129,7 @@ impl Rate {
         let delay = arrived.arrived.wrapping_sub(arrived.sent.as_micros() as i64);
         // The least delay is that of the smallest packets; a large one needs its time on a narrow link without any queue.
         let passing = f64::from(arrived.packet_bytes) / self.bytes_per_second * 1e6;
-        let queue = self.base.excess(now, delay) - passing as i64;
+        let queue = self.base.excess(now, delay).saturating_sub(passing as i64);
         let Some(round) = &mut self.round else {
             self.round = Some(Round::begin(now, arrived));
             return;

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod freshness;
+pub mod hostile;
 pub mod link;
 pub mod pair;
 mod record;

@@ -178,13 +178,14 @@ impl ReceiveLane {
         let (more, replaced) = match entry.keys.get_mut(&key) {
             Some(known) => {
                 let more = cost.saturating_sub(known.cost);
-                entry.sum = entry.sum - known.stamp + state.stamp;
+                // A peer may choose stamps whose sum wraps; it harms nobody but its own messages.
+                entry.sum = entry.sum.wrapping_sub(known.stamp).wrapping_add(state.stamp);
                 known.stamp = state.stamp;
                 known.cost += more;
                 (more, if is_open { None } else { known.held.replace(arrived) })
             }
             None => {
-                entry.sum += state.stamp;
+                entry.sum = entry.sum.wrapping_add(state.stamp);
                 let held = (!is_open).then_some(arrived);
                 if !is_open {
                     entry.order.push(key.raw());

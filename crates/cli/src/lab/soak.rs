@@ -1,0 +1,68 @@
+//! `nowcast lab soak`: random lives of the session, checked against the laws.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use nowcast_lab::soak::Soak;
+
+/// Live many random lives of a session in virtual time and check the laws of the queue at both ends
+///
+/// Values, events, commands, stalled readers, dead carriers, changing links, hostile packets: all from a seed. A broken
+/// law is printed with its seed and the shortest script that still breaks it.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many seeds
+    #[arg(long, default_value_t = 1_000)]
+    seeds: u64,
+    /// The first seed
+    #[arg(long, default_value_t = 0)]
+    first: u64,
+    /// Stop after so many minutes, even if seeds are left
+    #[arg(long)]
+    minutes: Option<f64>,
+    /// Print the outcome as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let time_max = match args.minutes {
+        Some(minutes) => Some(
+            Duration::try_from_secs_f64(minutes * 60.0)
+                .map_err(|_| anyhow::anyhow!("--minutes {minutes} is not a time"))?,
+        ),
+        None => None,
+    };
+    let soak = Soak { first: args.first, seeds: args.seeds, time_max };
+    let mut shown = u64::MAX;
+    let outcome = soak.run(|done| {
+        let percent = done * 100 / args.seeds.max(1);
+        if percent != shown {
+            shown = percent;
+            let bar = "█".repeat(percent as usize / 4);
+            eprint!("\r{bar:<25} {percent:>3} %  {done} of {} seeds", args.seeds);
+            let _ = std::io::stderr().flush();
+        }
+    });
+    eprintln!();
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&outcome)?);
+    } else {
+        println!(
+            "{} seeds from {}: {:.1} hours of virtual time in {:.1} s; {} packets, {} messages, {} carriers killed",
+            outcome.seeds,
+            outcome.first,
+            outcome.virtual_hours,
+            outcome.seconds,
+            outcome.packets,
+            outcome.messages,
+            outcome.carriers_killed
+        );
+        match &outcome.failure {
+            Some(failure) => println!("BROKEN: {failure}"),
+            None => println!("no law was broken"),
+        }
+    }
+    Ok(if outcome.failure.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}

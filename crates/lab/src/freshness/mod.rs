@@ -1,0 +1,3 @@
+//! How old what a receiver shows is.
+
+pub mod simulated;
