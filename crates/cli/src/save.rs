@@ -198,7 +198,13 @@ fn inspect(path: &Path, top: usize) -> Result<()> {
         }
     }
     let mut out = stdout().lock();
-    writeln!(out, "{}: {} bytes, {} values in {chunks} chunks", path.display(), thousands(bytes), reader.rows())?;
+    writeln!(
+        out,
+        "{}: {} bytes, {} values in {chunks} chunks",
+        path.display(),
+        thousands(bytes),
+        reader.rows()
+    )?;
     writeln!(out, "columns {} bytes, compressed {}", thousands(raw), thousands(stored))?;
     if let Some(Value::Map(about)) = reader.about() {
         for (key, value) in about {
@@ -240,7 +246,11 @@ fn table(out: &mut impl Write, mut leaves: Vec<LeafSize>, top: usize) -> Result<
     let total: usize = leaves.iter().map(size).sum();
     let largest = leaves.first().map_or(1, size).max(1);
     let width = leaves.iter().take(top).map(|leaf| leaf.path.chars().count()).max().unwrap_or(0).clamp(6, 44);
-    writeln!(out, "\n{:width$}  {:10} {:10} {:>9} {:>9} {:>6}", "column", "what", "coding", "rows", "bytes", "share")?;
+    writeln!(
+        out,
+        "\n{:width$}  {:10} {:10} {:>9} {:>9} {:>6}",
+        "column", "what", "coding", "rows", "bytes", "share"
+    )?;
     for leaf in leaves.iter().take(top) {
         let bar = "█".repeat((size(leaf) * BAR).div_ceil(largest));
         let share = 100.0 * size(leaf) as f64 / total.max(1) as f64;
@@ -266,7 +276,8 @@ fn table(out: &mut impl Write, mut leaves: Vec<LeafSize>, top: usize) -> Result<
 fn show_difference(before: &Path, after: &Path, max: usize) -> Result<ExitCode> {
     let read = |path: &Path| -> Result<Value> {
         let (file, format, _) = open(path)?;
-        let mut values = read_values(file, format).with_context(|| format!("cannot read {}", path.display()))?;
+        let mut values =
+            read_values(file, format).with_context(|| format!("cannot read {}", path.display()))?;
         Ok(if values.len() == 1 { values.remove(0) } else { Value::List(values) })
     };
     let differences = diff(&read(before)?, &read(after)?);

@@ -6,6 +6,9 @@
 
 pub mod bots;
 pub mod freshness;
+pub mod ipc;
+pub mod lag;
 pub mod link;
+pub mod local;
 pub mod report;
 pub mod soak;

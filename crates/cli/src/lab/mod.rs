@@ -1,6 +1,8 @@
 //! `nowcast lab …`: instruments.
 
 mod freshness;
+mod ipc;
+mod lag;
 mod link;
 mod soak;
 
@@ -14,13 +16,26 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Instrument {
+    Ipc(ipc::Args),
+    Lag(lag::Args),
     Link(link::Args),
     Freshness(freshness::Args),
     Soak(soak::Args),
+    /// The other process of an instrument; started by the instruments themselves
+    #[command(hide = true)]
+    Child {
+        orders: String,
+    },
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.instrument {
+        Instrument::Ipc(args) => ipc::run(&args),
+        Instrument::Lag(args) => lag::run(&args),
+        Instrument::Child { orders } => {
+            nowcast_lab::local::child::main(&orders)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Instrument::Link(args) => link::run(&args),
         Instrument::Freshness(args) => freshness::run(&args),
         Instrument::Soak(args) => soak::run(&args),

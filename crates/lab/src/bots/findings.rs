@@ -81,7 +81,10 @@ fn clients(plan: &Plan, joining: Duration, mut felt: Felt) -> Section {
 
 fn server(scrapes: &[(Duration, Scrape)]) -> Section {
     let mut section = Section::new("What the server says");
-    section.text("From /metrics, once a second. A step has 16.7 ms.");
+    section.text(
+        "From /metrics, once a second. A step has 16.7 ms. Where other programs want the processors as well, a tick \
+         takes longer than its processor time.",
+    );
     let (Some((_, first)), Some((until, last))) = (scrapes.first(), scrapes.last()) else { return section };
     let ticks = last.histogram_since(first, TICK);
     let mut table =
@@ -95,6 +98,9 @@ fn server(scrapes: &[(Duration, Scrape)]) -> Section {
     let on_cpu = last.histogram_since(first, TICK_CPU);
     row("tick without waiting for a processor, p50", on_cpu.quantile(0.5).map(|s| s * 1e3), 3, "ms");
     row("tick without waiting for a processor, p99", on_cpu.quantile(0.99).map(|s| s * 1e3), 3, "ms");
+    let busy = last.histogram_since(first, TICK_CPU);
+    row("tick, processor time, p50", busy.quantile(0.5).map(|s| s * 1e3), 3, "ms");
+    row("tick, processor time, p99", busy.quantile(0.99).map(|s| s * 1e3), 3, "ms");
     row("ticks", Some(ticks.count()), 0, "");
     let at = |seconds: u64| scrapes.iter().find(|(time, _)| *time >= Duration::from_secs(seconds));
     let memory = |scrape: &Scrape| scrape.figure(MEMORY).map(|bytes| bytes / 1e6);

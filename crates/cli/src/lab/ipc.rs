@@ -1,0 +1,31 @@
+//! `nowcast lab ipc`
+
+use std::process::ExitCode;
+
+use nowcast_lab::ipc::{self, Plan};
+
+use crate::show::Show;
+
+/// Measure what lies between two processes: our queue, the limit of the hardware, the kernel's means, and iceoryx2
+///
+/// One-way latency of messages of 80 bytes while both are awake, at 1 kHz, and woken from sleep; messages a second; and
+/// system calls a message. Takes two cores for about a minute.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How often everything is measured; the medians are shown
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    rounds: u16,
+
+    /// A tenth of the messages, for a first look
+    #[arg(long)]
+    quick: bool,
+
+    #[command(flatten)]
+    show: Show,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let plan = Plan { rounds: usize::from(args.rounds), quick: args.quick };
+    let report = ipc::run(&plan, &mut |step| eprintln!("{step}"))?;
+    args.show.show(&report, Some("lab-ipc.html"))
+}

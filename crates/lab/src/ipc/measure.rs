@@ -1,0 +1,149 @@
+//! The measurements themselves: the sender's side of each.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::local::child::{Companion, Drained, Latencies, Orders, Task};
+use crate::local::{Carrier, Control, LocalError, Meeting, Message, Outlet, Pinned, Word, now_ns, two_cores};
+use crate::report::Samples;
+
+/// Whether a receiver can look for messages without the kernel.
+pub(super) fn can_spin(carrier: Carrier) -> bool {
+    use Carrier::{Blackboard, Events, Mailbox, Publish, Updates};
+    matches!(carrier, Mailbox | Updates | Events | Blackboard | Publish)
+}
+
+/// Whether a receiver can sleep until there is a message.
+pub(super) fn can_sleep(carrier: Carrier) -> bool {
+    use Carrier::{Blackboard, Mailbox, Publish};
+    !matches!(carrier, Mailbox | Blackboard | Publish)
+}
+
+/// Whether it makes sense to ask how many messages it takes a second.
+pub(super) fn has_rate(carrier: Carrier) -> bool {
+    !matches!(carrier, Carrier::Futex | Carrier::PublishAndWake)
+}
+
+/// A name that no other run uses.
+pub(crate) fn unique_name() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("lab-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The shared page, the receiving process, and our end of the carrier.
+type Begun = (Arc<Control>, Companion, Box<dyn Outlet>);
+
+/// Starts the receiver and meets it.
+pub(crate) fn begin(carrier: Carrier, task: Task) -> Result<Begun, LocalError> {
+    let control = Arc::new(Control::create()?);
+    let meeting = Meeting::prepare(carrier, &unique_name(), &control)?;
+    let orders = Orders {
+        task,
+        carrier: carrier.word(),
+        address: meeting.address.clone(),
+        page: control.path().to_string_lossy().into_owned(),
+        core: two_cores()[1],
+    };
+    let mut companion = Companion::start(&orders, meeting.is_pipe())?;
+    let outlet = meeting.meet(companion.input())?;
+    control.wait(Word::Ready, 1, 10, "the receiver to be ready")?;
+    Ok((control, companion, outlet))
+}
+
+/// One-way latency in nanoseconds of `count` messages. The next one leaves `pause_ns` after the one before was taken, so
+/// nothing ever queues.
+pub(super) fn latency(
+    carrier: Carrier,
+    asleep: bool,
+    pause_ns: u64,
+    count: u64,
+) -> Result<Samples, LocalError> {
+    let (control, companion, mut outlet) = begin(carrier, Task::Latency { asleep })?;
+    let pinned = Pinned::to(two_cores()[0]);
+    for number in 1..=count {
+        control.wait(Word::Taken, number - 1, 10, "a message to be taken")?;
+        let mut message = Message::new(number, 0);
+        let until = now_ns() + pause_ns;
+        while now_ns() < until {
+            std::hint::spin_loop();
+        }
+        message.stamp(now_ns());
+        outlet.send(&message)?;
+    }
+    control.wait(Word::Taken, count, 10, "the last message to be taken")?;
+    control.word(Word::Stop).store(1, Ordering::Release);
+    // A receiver that sleeps on a stream wakes up at its end.
+    drop(outlet);
+    drop(pinned);
+    let latencies: Latencies = companion.report()?;
+    // The first ones warm up caches and branch predictors.
+    Ok(latencies.ns.into_iter().skip(count as usize / 20).map(|ns| ns as f64).collect())
+}
+
+/// Messages a second: written, where only the newest counts, or else delivered.
+///
+/// The time is cut into slices of four milliseconds, and the median of those slices counts in which the reader read as
+/// well: on a shared machine either process may be off its core for a while, which is not the carrier's doing.
+pub(super) fn rate(carrier: Carrier, slices: u64) -> Result<f64, LocalError> {
+    const SLICE_NS: u64 = 4_000_000;
+    const READ_LEAST: u64 = 100;
+    let asleep = !can_spin(carrier);
+    let (control, companion, mut outlet) = begin(carrier, Task::Drain { asleep })?;
+    let pinned = Pinned::to(two_cores()[0]);
+    let received = || control.word(Word::Figure).load(Ordering::Relaxed);
+    let (mut number, mut rates) = (0, Samples::new());
+    for _ in 0..slices {
+        let (start, sent_before, received_before) = (now_ns(), number, received());
+        let mut took = 0;
+        while took < SLICE_NS {
+            for _ in 0..64 {
+                number += 1;
+                outlet.send(&Message::new(number, start))?;
+            }
+            took = now_ns() - start;
+        }
+        let read = received() - received_before;
+        if read >= READ_LEAST {
+            let counted = if carrier.replaces() { number - sent_before } else { read };
+            rates.push(counted as f64 / (took as f64 / 1e9));
+        }
+    }
+    // A stream's reader sleeps in the kernel, and its end wakes it; others may lose what is left when the writer goes.
+    let outlet = (!asleep).then_some(outlet);
+    control.wait(Word::Taken, number, 10, "the rest to be delivered")?;
+    control.word(Word::Stop).store(1, Ordering::Release);
+    drop((outlet, pinned));
+    let drained: Drained = companion.report()?;
+    if !carrier.replaces() && drained.received != number {
+        let cause = format!("{} of {number} messages arrived", drained.received);
+        return Err(LocalError::Carrier { carrier: carrier.name(), cause });
+    }
+    if rates.is_empty() {
+        return Err(LocalError::Late { waiting_for: "a moment in which both processes run", seconds: 0 });
+    }
+    Ok(rates.quantile(0.5))
+}
+
+/// How long a cache line takes to the other core and back, in nanoseconds: the median of batches.
+pub(super) fn round_trip_ns() -> Result<f64, LocalError> {
+    const BATCH: u64 = 200;
+    let (control, companion, outlet) = begin(Carrier::Mailbox, Task::Echo)?;
+    let pinned = Pinned::to(two_cores()[0]);
+    let (ping, pong) = (control.word(Word::Ping), control.word(Word::Pong));
+    let mut samples = Samples::new();
+    for batch in 0..200 {
+        let start = now_ns();
+        for number in 1..=BATCH {
+            let number = batch * BATCH + number;
+            ping.store(number, Ordering::Release);
+            while pong.load(Ordering::Acquire) != number {
+                std::hint::spin_loop();
+            }
+        }
+        samples.push((now_ns() - start) as f64 / BATCH as f64);
+    }
+    control.word(Word::Stop).store(1, Ordering::Release);
+    drop((pinned, outlet));
+    companion.report::<()>()?;
+    Ok(samples.quantile(0.5))
+}

@@ -1,0 +1,136 @@
+//! `lab lag`: the experiment of the updatable queue's paper (source 002, section 6 and figure 8), run today.
+//!
+//! A sender sends a thousand messages at once. A receiver reads up to ten of them, then does something else for a
+//! while, and so on until it has the last one. How late is that one, and for how long was the sender busy?
+
+mod findings;
+
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::ipc::begin;
+use crate::local::child::{Lagged, Task};
+use crate::local::{Carrier, LocalError, Message, Pinned, Word, now_ns, two_cores};
+use crate::report::Report;
+
+/// As many as in the paper.
+const MESSAGES: u64 = 1000;
+
+/// The paper's delays: as fast as possible, and at 30, 20 and 10 frames a second.
+const WORK_MS: [u64; 4] = [0, 33, 50, 100];
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// How often each combination is measured; four times in the paper.
+    pub runs: usize,
+    /// Whether peers are measured as well.
+    pub peers: bool,
+    /// Draws at which moment of the receiver's work the sender begins.
+    pub seed: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan { runs: 4, peers: true, seed: 1 }
+    }
+}
+
+/// One run of one combination.
+#[derive(Clone, Debug)]
+struct Run {
+    carrier: Carrier,
+    work_ms: u64,
+    lag_ms: f64,
+    send_ms: f64,
+    read: u64,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// When the system or a carrier refuses something, or the last message never comes.
+pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Report, LocalError> {
+    let mut runs = Vec::new();
+    for work_ms in WORK_MS {
+        progress(&format!("{work_ms} ms of work, {} runs each", plan.runs));
+        runs.extend(all_at(plan, work_ms)?);
+    }
+    Ok(findings::report(plan, &runs))
+}
+
+fn carriers(plan: &Plan) -> Vec<Carrier> {
+    use Carrier::{Blackboard, Events, Mailbox, PublishNewest, Tcp, Unix, Updates};
+    let all = [Tcp, Unix, Events, Updates, Mailbox, Blackboard, PublishNewest];
+    all.into_iter().filter(|carrier| carrier.is_built() && (plan.peers || !carrier.is_peer())).collect()
+}
+
+/// Everything with one amount of work. With work the receivers mostly sleep, so the runs overlap; only one sends at a
+/// time. Without work they would be in each other's way, so they take turns.
+fn all_at(plan: &Plan, work_ms: u64) -> Result<Vec<Run>, LocalError> {
+    let combinations: Vec<(usize, Carrier)> = (0..plan.runs)
+        .flat_map(|run| carriers(plan).into_iter().map(move |carrier| (run, carrier)))
+        .collect();
+    let sending = Mutex::new(());
+    let one = |(index, carrier): (usize, Carrier)| {
+        let draw = (plan.seed ^ (work_ms << 8) ^ index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+        single(carrier, work_ms, draw % (work_ms * 1000 + 1), &sending)
+    };
+    if work_ms == 0 {
+        return combinations.into_iter().map(one).collect();
+    }
+    let one = &one;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            combinations.into_iter().map(|combination| scope.spawn(move || one(combination))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a run returns its errors")).collect()
+    })
+}
+
+fn single(carrier: Carrier, work_ms: u64, offset_us: u64, sending: &Mutex<()>) -> Result<Run, LocalError> {
+    let (control, companion, mut outlet) = begin(carrier, Task::Lag { work_ms, last: MESSAGES })?;
+    // The sender begins at a random moment of the receiver's work.
+    std::thread::sleep(Duration::from_micros(offset_us));
+    let start = {
+        // Whoever waits in a full socket must not keep the others from sending, so the turn ends with the first part.
+        let turn = sending.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let pinned = Pinned::to(two_cores()[0]);
+        let blocks = matches!(carrier, Carrier::Unix | Carrier::Tcp);
+        let turn = if blocks {
+            drop(turn);
+            None
+        } else {
+            Some(turn)
+        };
+        let start = now_ns();
+        for number in 1..=MESSAGES {
+            outlet.send(&Message::new(number, now_ns()))?;
+        }
+        let took = now_ns() - start;
+        drop((turn, pinned));
+        took
+    };
+    let patience = 10 + MESSAGES / 10 * work_ms / 500;
+    wait_asleep(&control, patience)?;
+    let lagged: Lagged = companion.report()?;
+    Ok(Run {
+        carrier,
+        work_ms,
+        lag_ms: lagged.lag_ns as f64 / 1e6,
+        send_ms: start as f64 / 1e6,
+        read: lagged.read,
+    })
+}
+
+/// Waits for the receiver to have the last message, without a core of one's own.
+fn wait_asleep(control: &crate::local::Control, seconds: u64) -> Result<(), LocalError> {
+    let until = now_ns() + seconds * 1_000_000_000;
+    while control.word(Word::Taken).load(Ordering::Acquire) < MESSAGES {
+        if now_ns() > until {
+            return Err(LocalError::Late { waiting_for: "the last message", seconds });
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! All that two processes can talk through, behind one pair of traits.
+
+use std::process::ChildStdin;
+use std::sync::Arc;
+
+use nowcast_queue::Key;
+
+use super::mailbox::{FutexMailbox, Mailbox};
+use super::message::Message;
+use super::{Control, LocalError, kernel, queue};
+
+/// The end that sends.
+pub trait Outlet {
+    /// Sends one message; waits where the carrier makes its senders wait.
+    fn send(&mut self, message: &Message) -> Result<(), LocalError>;
+}
+
+/// The end that receives.
+pub trait Inlet {
+    /// The next message, if there is one.
+    fn try_receive(&mut self) -> Result<Option<Message>, LocalError>;
+
+    /// Sleeps until there is a message, in the carrier's own way. `None`: look at the page whether to stop.
+    fn receive(&mut self) -> Result<Option<Message>, LocalError> {
+        self.try_receive()
+    }
+}
+
+/// How a receiver waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Patience {
+    /// It looks again and again.
+    Spin,
+    /// It sleeps.
+    Sleep,
+}
+
+/// One way to talk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Carrier {
+    /// A seqlock in shared memory and nothing else: the limit.
+    Mailbox,
+    /// The same with a bare futex.
+    Futex,
+    /// Our queue, every message a state with the same key.
+    Updates,
+    /// Our queue, every message an event.
+    Events,
+    /// iceoryx2's key-value store of newest values.
+    Blackboard,
+    /// iceoryx2's publish-subscribe; a full buffer makes the publisher wait.
+    Publish,
+    /// The same with a buffer of one that overflows.
+    PublishNewest,
+    /// iceoryx2's publish-subscribe with an event for waking up.
+    PublishAndWake,
+    /// A pipe.
+    Pipe,
+    /// A Unix socket.
+    Unix,
+    /// TCP over loopback, with TCP_NODELAY.
+    Tcp,
+}
+
+impl Carrier {
+    const ALL: [Carrier; 11] = [
+        Carrier::Mailbox,
+        Carrier::Futex,
+        Carrier::Updates,
+        Carrier::Events,
+        Carrier::Blackboard,
+        Carrier::Publish,
+        Carrier::PublishNewest,
+        Carrier::PublishAndWake,
+        Carrier::Pipe,
+        Carrier::Unix,
+        Carrier::Tcp,
+    ];
+
+    /// What it is called in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Carrier::Mailbox => "raw seqlock mailbox",
+            Carrier::Futex => "bare futex",
+            Carrier::Updates => "Nowcast queue, updates",
+            Carrier::Events => "Nowcast queue, events",
+            Carrier::Blackboard => "iceoryx2 blackboard",
+            Carrier::Publish => "iceoryx2 publish-subscribe",
+            Carrier::PublishNewest => "iceoryx2 with overflow",
+            Carrier::PublishAndWake => "iceoryx2 with event",
+            Carrier::Pipe => "pipe",
+            Carrier::Unix => "Unix socket",
+            Carrier::Tcp => "TCP",
+        }
+    }
+
+    /// How the child is told which one.
+    pub fn word(self) -> String {
+        format!("{self:?}")
+    }
+
+    /// The carrier that [`Carrier::word`] named.
+    pub fn from_word(word: &str) -> Option<Carrier> {
+        Carrier::ALL.into_iter().find(|carrier| carrier.word() == word)
+    }
+
+    /// Whether this program was built with it.
+    pub fn is_built(self) -> bool {
+        cfg!(feature = "peers") || !self.is_peer()
+    }
+
+    /// Whether it is somebody else's library.
+    pub fn is_peer(self) -> bool {
+        use Carrier::{Blackboard, Publish, PublishAndWake, PublishNewest};
+        matches!(self, Blackboard | Publish | PublishNewest | PublishAndWake)
+    }
+
+    /// Whether only the newest message counts, so that one that was not read in time is never read.
+    pub fn replaces(self) -> bool {
+        use Carrier::{Blackboard, Mailbox, PublishNewest, Updates};
+        matches!(self, Mailbox | Updates | Blackboard | PublishNewest)
+    }
+}
+
+/// What the sender has prepared before the receiver starts.
+pub struct Meeting {
+    /// How the receiver finds it.
+    pub address: String,
+    door: Prepared,
+}
+
+enum Prepared {
+    Ready(Box<dyn Outlet>),
+    Queue(nowcast_shm::Listener, Key),
+    Stream(kernel::Door),
+    Pipe,
+}
+
+impl Meeting {
+    /// Prepares the sender's side under a name that nobody else uses.
+    pub fn prepare(carrier: Carrier, name: &str, control: &Arc<Control>) -> Result<Meeting, LocalError> {
+        let named = |door| Ok(Meeting { address: name.to_owned(), door });
+        match carrier {
+            Carrier::Mailbox => named(Prepared::Ready(Box::new(Mailbox::new(control.clone())))),
+            Carrier::Futex => named(Prepared::Ready(Box::new(FutexMailbox(Mailbox::new(control.clone()))))),
+            Carrier::Updates => named(Prepared::Queue(queue::listen(name)?, Key::state(1))),
+            Carrier::Events => named(Prepared::Queue(queue::listen(name)?, Key::EVENT)),
+            Carrier::Pipe => named(Prepared::Pipe),
+            Carrier::Unix => {
+                let (door, address) = kernel::unix_door(name)?;
+                Ok(Meeting { address, door: Prepared::Stream(door) })
+            }
+            Carrier::Tcp => {
+                let (door, address) = kernel::tcp_door()?;
+                Ok(Meeting { address, door: Prepared::Stream(door) })
+            }
+            peer => named(Prepared::Ready(peer_outlet(peer, name)?)),
+        }
+    }
+
+    /// Whether the child's standard input is the carrier.
+    pub fn is_pipe(&self) -> bool {
+        matches!(self.door, Prepared::Pipe)
+    }
+
+    /// Meets the receiver, which has been started.
+    pub fn meet(self, input: Option<ChildStdin>) -> Result<Box<dyn Outlet>, LocalError> {
+        match self.door {
+            Prepared::Ready(outlet) => Ok(outlet),
+            Prepared::Queue(listener, key) => Ok(Box::new(queue::Queue::accept(listener, key)?)),
+            Prepared::Stream(door) => door.accept(),
+            Prepared::Pipe => input
+                .map(kernel::pipe_to)
+                .ok_or_else(|| LocalError::carrier("pipe", "the child has no input")),
+        }
+    }
+}
+
+impl Carrier {
+    /// The receiver's side. Streams take `batch` messages at most from the kernel at once.
+    pub fn receive_at(
+        self,
+        address: &str,
+        control: &Arc<Control>,
+        patience: Patience,
+        batch: usize,
+    ) -> Result<Box<dyn Inlet>, LocalError> {
+        match self {
+            Carrier::Mailbox => Ok(Box::new(Mailbox::new(control.clone()))),
+            Carrier::Futex => Ok(Box::new(FutexMailbox(Mailbox::new(control.clone())))),
+            Carrier::Updates => Ok(Box::new(queue::Queue::connect(address, Key::state(1))?)),
+            Carrier::Events => Ok(Box::new(queue::Queue::connect(address, Key::EVENT)?)),
+            Carrier::Pipe => kernel::standard_input(patience, batch),
+            Carrier::Unix => kernel::connect_unix(address, patience, batch),
+            Carrier::Tcp => kernel::connect_tcp(address, patience, batch),
+            peer => peer_inlet(peer, address),
+        }
+    }
+}
+
+#[cfg(feature = "peers")]
+fn peer_outlet(carrier: Carrier, name: &str) -> Result<Box<dyn Outlet>, LocalError> {
+    use super::iceoryx::{BlackboardOut, PublishOut, WhenFull};
+    Ok(match carrier {
+        Carrier::Blackboard => Box::new(BlackboardOut::new(name)?),
+        Carrier::PublishNewest => Box::new(PublishOut::new(name, WhenFull::Overflow, false)?),
+        Carrier::PublishAndWake => Box::new(PublishOut::new(name, WhenFull::Wait, true)?),
+        _ => Box::new(PublishOut::new(name, WhenFull::Wait, false)?),
+    })
+}
+
+#[cfg(feature = "peers")]
+fn peer_inlet(carrier: Carrier, name: &str) -> Result<Box<dyn Inlet>, LocalError> {
+    use super::iceoryx::{BlackboardIn, SubscribeIn};
+    Ok(match carrier {
+        Carrier::Blackboard => Box::new(BlackboardIn::new(name)?),
+        Carrier::PublishAndWake => Box::new(SubscribeIn::new(name, true)?),
+        _ => Box::new(SubscribeIn::new(name, false)?),
+    })
+}
+
+#[cfg(not(feature = "peers"))]
+fn peer_outlet(carrier: Carrier, _name: &str) -> Result<Box<dyn Outlet>, LocalError> {
+    Err(LocalError::carrier(carrier.name(), "this program was built without peers"))
+}
+
+#[cfg(not(feature = "peers"))]
+fn peer_inlet(carrier: Carrier, _name: &str) -> Result<Box<dyn Inlet>, LocalError> {
+    Err(LocalError::carrier(carrier.name(), "this program was built without peers"))
+}

@@ -1,0 +1,121 @@
+//! Two processes of one machine and everything they can talk through: our queue, the limit of the hardware, the
+//! kernel's means, and peers.
+//!
+//! The program starts itself as a child ([`child`]), so every figure is between real processes. Sender and receiver
+//! stand on cores of their own, and share a page ([`control`]) for what is not measured: ready, go, acknowledged, stop.
+
+mod carrier;
+pub mod child;
+mod control;
+mod cores;
+#[cfg(feature = "peers")]
+mod iceoryx;
+mod kernel;
+mod mailbox;
+mod message;
+mod queue;
+
+pub use carrier::{Carrier, Inlet, Meeting, Outlet, Patience};
+pub use control::{Control, Word};
+pub use cores::{Pinned, two_cores};
+pub use message::{MESSAGE_BYTES, Message, now_ns};
+
+/// What can go wrong between two processes.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalError {
+    /// The system refused something.
+    #[error("{what}: {cause}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// A carrier refused something.
+    #[error("{carrier}: {cause}")]
+    Carrier {
+        /// Which one.
+        carrier: &'static str,
+        /// In its own words.
+        cause: String,
+    },
+    /// The other process did not do its part in time.
+    #[error("the other process did not answer within {seconds} s ({waiting_for})")]
+    Late {
+        /// What was waited for.
+        waiting_for: &'static str,
+        /// For how long.
+        seconds: u64,
+    },
+    /// The other process ended with an error; it has said why on the standard error.
+    #[error("the other process failed")]
+    Child,
+    /// A message arrived that is not what was sent.
+    #[error("a message was torn: it says number {number}, and its content is another one's")]
+    Torn {
+        /// The number it says.
+        number: u64,
+    },
+}
+
+impl LocalError {
+    pub(crate) fn system(what: &'static str) -> impl FnOnce(std::io::Error) -> LocalError {
+        move |cause| LocalError::System { what, cause }
+    }
+
+    pub(crate) fn carrier(carrier: &'static str, cause: impl ToString) -> LocalError {
+        LocalError::Carrier { carrier, cause: cause.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    /// Between two threads here, between two processes in life: the carriers do not know the difference.
+    #[test]
+    fn every_carrier_delivers_whole_messages_in_order() {
+        use Carrier::{Blackboard, Events, Futex, Mailbox, Publish, PublishNewest, Tcp, Unix, Updates};
+        let all = [Mailbox, Futex, Updates, Events, Unix, Tcp, Blackboard, Publish, PublishNewest];
+        for carrier in all.into_iter().filter(|carrier| carrier.is_built()) {
+            let control = Arc::new(Control::create().unwrap());
+            let name = format!("lab-test-{}-{}", std::process::id(), carrier.word());
+            let meeting = Meeting::prepare(carrier, &name, &control).unwrap();
+            let address = meeting.address.clone();
+            let page = control.path().to_string_lossy().into_owned();
+            let reader = std::thread::spawn(move || {
+                let control = Arc::new(Control::open(&page).unwrap());
+                let mut inlet = carrier.receive_at(&address, &control, Patience::Spin, 1).unwrap();
+                control.word(Word::Ready).store(1, std::sync::atomic::Ordering::Release);
+                for number in 1..=5 {
+                    let message = loop {
+                        if let Some(message) = inlet.try_receive().unwrap() {
+                            break message;
+                        }
+                        std::thread::yield_now();
+                    };
+                    assert_eq!(message.number(), number, "{carrier:?}");
+                    message.check().unwrap();
+                    control.word(Word::Taken).store(number, std::sync::atomic::Ordering::Release);
+                }
+            });
+            let mut outlet = meeting.meet(None).unwrap();
+            control.wait(Word::Ready, 1, 10, "the reader").unwrap();
+            for number in 1..=5 {
+                outlet.send(&Message::new(number, now_ns())).unwrap();
+                control.wait(Word::Taken, number, 10, "the message to be taken").unwrap();
+            }
+            reader.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_torn_message_is_noticed() {
+        let mut message = Message::new(7, 1);
+        assert!(message.check().is_ok());
+        message.0[40] ^= 1;
+        assert!(matches!(message.check(), Err(LocalError::Torn { number: 7 })));
+    }
+}
