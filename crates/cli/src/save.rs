@@ -134,7 +134,7 @@ fn open(path: &Path) -> Result<(impl Read, Format, u64)> {
     let mut file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     let bytes = file.metadata()?.len();
     let mut start = Vec::new();
-    file.by_ref().take(64).read_to_end(&mut start)?;
+    Read::by_ref(&mut file).take(64).read_to_end(&mut start)?;
     let format = Format::detect(&start, &extension(path));
     Ok((std::io::Cursor::new(start).chain(file), format, bytes))
 }
