@@ -34,7 +34,7 @@ const EVENT: u64 = 2;
 const TAKEN: u64 = 3;
 
 /// How many entries ahead both sides ask for cache lines that the other side has.
-const AHEAD: u64 = 6;
+const AHEAD: u64 = 16;
 
 /// The word of the cell at a position.
 #[inline]
@@ -124,7 +124,6 @@ impl<M: Memory> LaneWriter<M> {
                 self.prepare(key, value)?
             }
             Some(position) => {
-                self.memory.will_write(self.cell(position));
                 let prepared = self.prepare(key, value)?;
                 if self.replace(position, prepared)? {
                     return Ok(Put::Replaced);
@@ -193,11 +192,16 @@ impl<M: Memory> LaneWriter<M> {
         if position < self.head {
             return Ok(false);
         }
+        // Most often the reader is as quick as the writer and has taken the entry: a look is cheaper than an exchange.
+        let cell = self.cell(position);
+        if self.memory.words()[cell].load(Ordering::Acquire) == cell_word(TAKEN, position, 0) {
+            return Ok(false);
+        }
         self.seal(position, prepared);
         let Record { word: old_word, block: old_block, bytes: old_bytes, .. } = *self.record(position);
         let word = cell_word(STATE, position, prepared.block.line);
         step("replace: value prepared");
-        let cell = &self.memory.words()[self.cell(position)];
+        let cell = &self.memory.words()[cell];
         let exchanged = cell.compare_exchange(old_word, word, Ordering::AcqRel, Ordering::Acquire); // REPLACE
         step("replace: value exchanged");
         match exchanged {
@@ -337,6 +341,8 @@ pub(crate) struct LaneReader<M> {
     cells_mask: u64,
     /// The position of the next entry.
     head: u64,
+    /// Whether the last look found an entry, so that more of them are likely to wait.
+    behind: bool,
 }
 
 impl<M: Memory> LaneReader<M> {
@@ -348,6 +354,7 @@ impl<M: Memory> LaneReader<M> {
             cells: layout.cells,
             cells_mask: layout.cells_mask,
             head: 0,
+            behind: false,
         }
     }
 
@@ -368,10 +375,14 @@ impl<M: Memory> LaneReader<M> {
         let cell = self.cell();
         let mut word = self.memory.words()[cell].load(Ordering::Acquire); // pairs with APPEND and REPLACE
         if self.is_old(word) {
+            self.behind = false;
             return Ok(None);
         }
         self.memory.will_read(line_of(word) * LINE_WORDS);
-        self.look_ahead();
+        if self.behind {
+            self.look_ahead();
+        }
+        self.behind = true;
         if word == cell_word(STATE, self.head, line_of(word) as u32) {
             step("get: entry seen");
             word = self.memory.words()[cell].swap(cell_word(TAKEN, self.head, 0), Ordering::AcqRel); // TAKE
@@ -433,7 +444,7 @@ impl<M: Memory> LaneReader<M> {
         }
         let data = data.get(..bytes.div_ceil(8)).ok_or(OUTSIDE)?;
         let mut check = block_checksum(key, bytes);
-        value.clear();
+        // What the buffer held is overwritten, so only a change of size costs anything.
         value.resize(data.len() * 8, 0);
         let (chunks, _) = value.as_chunks_mut::<8>();
         for (chunk, word) in chunks.iter_mut().zip(data) {
