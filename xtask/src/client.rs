@@ -15,7 +15,8 @@ pub(crate) fn install_packages() -> anyhow::Result<()> {
         return Ok(());
     }
     eprintln!("{} the JavaScript packages are not installed yet, or not these", console::bold("setup:"));
-    step::run(&["npm", "ci", "--no-fund", "--no-audit", "--loglevel=error"])
+    // Not `npm ci`: npm 11 refuses a lock file that lacks the native packages of systems it was not written on.
+    step::run(&["npm", "install", "--no-save", "--no-fund", "--no-audit", "--loglevel=error"])
 }
 
 /// Builds `packages/viewer/dist`.
