@@ -249,6 +249,8 @@ impl Session {
     pub(super) fn on_proof(&mut self) {
         let resumed = self.identity.is_some_and(|identity| identity.epoch > 0);
         self.phase = Phase::Open;
+        // The answer to a first PING tells round trip and clock before anything else is sent.
+        self.is_probe_due = true;
         self.notices.push_back(Notice::Opened { resumed });
     }
 
