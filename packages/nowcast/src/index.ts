@@ -1,5 +1,6 @@
 /** Nowcast for browsers and Node: shared worlds, newest state first, events never lost. */
 
+export * from "./delta/index.js";
 export { type Fault, NowcastError, WireError } from "./errors.js";
 export {
   createInterpolator,

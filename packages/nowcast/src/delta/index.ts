@@ -1,0 +1,10 @@
+/** Replication deltas: the state of many entities, told as the difference from what the peer has (`spec/DELTA.md`). */
+export { DeltaBaseline } from "./baseline.js";
+export { BodyPredictor } from "./bodies.js";
+export type { BodyColumns } from "./body-motion.js";
+export { DeltaCodec, type DeltaMode, type DeltaOptions, type DeltaPacket } from "./codec.js";
+export type { DeltaFrame } from "./frame.js";
+export { type DeltaField, DeltaLayout } from "./layout.js";
+export type { DeltaPast } from "./past.js";
+export { type DeltaGuess, type DeltaPredictor, LinearPredictor } from "./predict.js";
+export { magnitude } from "./scale.js";

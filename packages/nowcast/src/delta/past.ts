@@ -1,0 +1,79 @@
+import type { DeltaBaseline } from "./baseline.js";
+
+/** How many baselines a frame may refer to. */
+export const PAST_MAX = 3;
+
+const ABSENT = -1;
+
+/** The baselines of a frame, newest first, with their rows lined up with the rows of the frame. */
+export class DeltaPast {
+  /** For each baseline, the place of each of the frame's rows in it; undefined where the ids are the same. */
+  readonly #places: (Int32Array | undefined)[];
+  readonly #tick: number;
+  /** How many numbers a row has. */
+  readonly width: number;
+
+  constructor(
+    tick: number,
+    width: number,
+    ids: Uint32Array,
+    readonly baselines: readonly DeltaBaseline[],
+  ) {
+    this.#tick = tick;
+    this.width = width;
+    this.rows = ids.length;
+    this.#places = baselines.map(({ frame }) =>
+      isSame(ids, frame.ids) ? undefined : lineUp(ids, frame.ids),
+    );
+  }
+
+  /** How many rows the frame has. */
+  readonly rows: number;
+
+  /** How many ticks before the frame a baseline was taken; 0 if there is none. */
+  age(depth: number): number {
+    const baseline = this.baselines[depth];
+    return baseline === undefined ? 0 : (this.#tick - baseline.frame.tick) >>> 0;
+  }
+
+  /** The rows of a baseline, which must be there. */
+  values(depth: number): Int32Array {
+    return this.baselines[depth]!.frame.values;
+  }
+
+  /** Which row of a baseline is the entity of the frame's `row`; negative if the entity was not there. */
+  place(depth: number, row: number): number {
+    if (depth >= this.baselines.length) return ABSENT;
+    const places = this.#places[depth];
+    return places === undefined ? row : places[row]!;
+  }
+
+  /** Where in `values(depth)` the entity of the frame's `row` begins; negative if it was not there. */
+  start(depth: number, row: number): number {
+    const place = this.place(depth, row);
+    return place < 0 ? ABSENT : place * this.width;
+  }
+
+  /** Whether the frame's `row` had changed in the newest baseline. */
+  changed(row: number): boolean {
+    const place = this.place(0, row);
+    return place >= 0 && (this.baselines[0]!.changes[place]! & 1) === 1;
+  }
+}
+
+function isSame(a: Uint32Array, b: Uint32Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
+  return true;
+}
+
+/** Both lists rise, so one walk along both finds all. */
+function lineUp(ids: Uint32Array, others: Uint32Array): Int32Array {
+  const places = new Int32Array(ids.length);
+  let at = 0;
+  for (let row = 0; row < ids.length; row++) {
+    while (at < others.length && others[at]! < ids[row]!) at++;
+    places[row] = at < others.length && others[at] === ids[row] ? at : ABSENT;
+  }
+  return places;
+}

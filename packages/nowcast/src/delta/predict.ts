@@ -1,0 +1,95 @@
+import { type DeltaLayout, difference, sum } from "./layout.js";
+import { inFrameOf } from "./orientation.js";
+import type { DeltaPast } from "./past.js";
+import { limitedStep, magnitude, STEP_MAX } from "./scale.js";
+
+/** What a predictor expects in one column. */
+export interface DeltaGuess {
+  /** The expected value; any signed 32-bit number, it need not fit its column. */
+  value: number;
+  /** Where the truth may lie if the value is not it: −1 below, 1 above, 0 on either side. */
+  lean: number;
+  /** How far off the guess may be, as `magnitude` of sixteenths of a step. */
+  doubt: number;
+  /** How far the guess is from where the value was in the baseline. */
+  moved: number;
+}
+
+/**
+ * The hook for knowledge about how entities move.
+ *
+ * Both ends run the same predictor over the same frames in the same order, so its results must not differ between
+ * machines by a single bit: whole numbers, or `+ - * /`, `Math.sqrt`, `Math.floor` and comparisons, but not `Math.sin`.
+ */
+export interface DeltaPredictor {
+  /** Prepares for the rows of a frame. `memory` is what `memory()` returned after the baseline, or empty. */
+  start(layout: DeltaLayout, past: DeltaPast, memory: Float64Array): void;
+
+  /**
+   * Guesses one column of a row that was in the baseline and has changed, into `guess`, which is 0 throughout. The row
+   * begins at `at` in `values`, and its earlier columns are known there.
+   */
+  guess(row: number, column: number, values: Int32Array, at: number, guess: DeltaGuess): void;
+
+  /** Tells what such a row turned out to be. */
+  learn(row: number, values: Int32Array, at: number): void;
+
+  /** What to keep with the baseline that this frame becomes. */
+  memory(): Float64Array;
+}
+
+const NO_MEMORY = new Float64Array(0);
+
+/** Expects that what moved goes on moving at the speed it had between the last two baselines. */
+export class LinearPredictor implements DeltaPredictor {
+  #layout: DeltaLayout | undefined;
+  #past: DeltaPast | undefined;
+  #ahead = 0;
+  #behind = 0;
+
+  start(layout: DeltaLayout, past: DeltaPast): void {
+    this.#layout = layout;
+    this.#past = past;
+    this.#ahead = past.age(0);
+    this.#behind = (past.age(1) - past.age(0)) >>> 0;
+  }
+
+  guess(row: number, column: number, values: Int32Array, at: number, guess: DeltaGuess): void {
+    const past = this.#past!;
+    const kind = this.#layout!.columns[column]!;
+    const now = past.start(0, row);
+    if (kind.kind === "flag" || kind.kind === "largest") {
+      guess.value = past.values(0)[now + column]!;
+      return;
+    }
+    const before = past.start(1, row);
+    const oldest = past.start(2, row);
+    const largest = values[at + kind.first]!;
+    const read = (depth: number, start: number): number => {
+      const rows = past.values(depth);
+      if (kind.kind !== "component") return rows[start + column]!;
+      // Components can only be compared where the same one is left out.
+      return inFrameOf(rows, start + kind.first, kind.bits, largest, column - kind.first - 1);
+    };
+    const x0 = read(0, now);
+    const x1 = before < 0 ? x0 : read(1, before);
+    const x2 = oldest < 0 ? x1 : read(2, oldest);
+    const step = difference(kind, x0, x1);
+    const bend = (step - difference(kind, x1, x2)) | 0;
+    guess.moved = extrapolate(step, this.#ahead, this.#behind);
+    guess.value = sum(kind, x0, guess.moved);
+    guess.doubt = magnitude(8 * limitedStep(bend));
+  }
+
+  learn(): void {}
+
+  memory(): Float64Array {
+    return NO_MEMORY;
+  }
+}
+
+/** How far something goes in `ahead` ticks that went `step` in the `behind` ticks before, to the nearest whole number. */
+function extrapolate(step: number, ahead: number, behind: number): number {
+  if (step > STEP_MAX || step < -STEP_MAX || behind === 0 || behind > 255 || ahead > 255) return 0;
+  return Math.floor((2 * step * ahead + behind) / (2 * behind));
+}

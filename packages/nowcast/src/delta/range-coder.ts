@@ -1,0 +1,126 @@
+import { WireError } from "../errors.js";
+import type { WireOutput } from "../wire/output.js";
+
+/**
+ * A binary arithmetic coder without carries (`spec/DELTA.md`, section 9.1).
+ *
+ * It keeps an interval of 32-bit numbers and splits it by the probability of each bit. Leading bytes on which both ends
+ * of the interval agree are final and leave it. Either direction: a decoder ignores the bit it is given and returns the
+ * one it finds.
+ */
+export interface RangeCoder {
+  /** The byte at which writing or reading stands. */
+  readonly at: number;
+  /** One bit, set with probability `set` / 65,536. */
+  bit(bit: number, set: number): number;
+}
+
+/** Where the interval is split; the product stays below 2^48, which a double holds exactly. */
+function split(low: number, high: number, set: number): number {
+  return low + Math.floor(((high - low) * set) / 65536);
+}
+
+export class RangeEncoder implements RangeCoder {
+  readonly #out: WireOutput;
+  #low = 0;
+  #high = 0xffff_ffff;
+
+  constructor(out: WireOutput) {
+    this.#out = out;
+  }
+
+  get at(): number {
+    return this.#out.at;
+  }
+
+  bit(bit: number, set: number): number {
+    let low = this.#low;
+    let high = this.#high;
+    const middle = split(low, high, set);
+    if (bit === 1) high = middle;
+    else low = middle + 1;
+    while ((low ^ high) >>> 24 === 0) {
+      this.#out.u8(high >>> 24);
+      low = (low << 8) >>> 0;
+      high = ((high << 8) | 0xff) >>> 0;
+    }
+    this.#low = low;
+    this.#high = high;
+    return bit;
+  }
+
+  /** Writes what is still needed to tell the last bits. */
+  finish(): void {
+    for (const byte of tail(this.#low, this.#high)) this.#out.u8(byte);
+  }
+}
+
+/** How many bytes are read ahead; an encoder leaves out at most as many zeros. */
+const AHEAD = 4;
+
+export class RangeDecoder implements RangeCoder {
+  readonly #bytes: Uint8Array;
+  #low = 0;
+  #high = 0xffff_ffff;
+  #code = 0;
+  #at: number;
+
+  constructor(bytes: Uint8Array, start: number) {
+    this.#bytes = bytes;
+    this.#at = start;
+    for (let ahead = 0; ahead < AHEAD; ahead++) this.#code = this.#next(this.#code);
+  }
+
+  get at(): number {
+    return Math.min(this.#at - AHEAD, this.#bytes.length);
+  }
+
+  bit(_: number, set: number): number {
+    let low = this.#low;
+    let high = this.#high;
+    const middle = split(low, high, set);
+    const bit = this.#code <= middle ? 1 : 0;
+    if (bit === 1) high = middle;
+    else low = middle + 1;
+    while ((low ^ high) >>> 24 === 0) {
+      low = (low << 8) >>> 0;
+      high = ((high << 8) | 0xff) >>> 0;
+      this.#code = this.#next(this.#code);
+    }
+    this.#low = low;
+    this.#high = high;
+    return bit;
+  }
+
+  /** Checks that the bytes end where and how an encoder would have ended them. */
+  finish(): void {
+    // Four bytes are read ahead, so this is where the encoder wrote its last ones.
+    const written = this.#at - AHEAD;
+    const expected = tail(this.#low, this.#high);
+    const isWhole =
+      this.#bytes.length === written + expected.length &&
+      expected.every((byte, at) => this.#bytes[written + at] === byte);
+    if (!isWhole) throw new WireError("the message does not end as its content does", written);
+  }
+
+  #next(code: number): number {
+    if (this.#at >= this.#bytes.length + AHEAD) throw new WireError("the message ends too early", this.at);
+    const byte = this.#at < this.#bytes.length ? this.#bytes[this.#at]! : 0;
+    this.#at++;
+    return ((code << 8) | byte) >>> 0;
+  }
+}
+
+/** The fewest bytes which, continued by zeros, name a number in `low` to `high`. */
+function tail(low: number, high: number): number[] {
+  for (let count = 0; count < 4; count++) {
+    const unit = 2 ** (32 - 8 * count);
+    const value = Math.ceil(low / unit) * unit;
+    if (value <= high) return leading(value, count);
+  }
+  return leading(low, 4);
+}
+
+function leading(value: number, count: number): number[] {
+  return Array.from({ length: count }, (_, at) => (value >>> (24 - 8 * at)) & 0xff);
+}

@@ -1,0 +1,29 @@
+/** Numbers on a scale of half octaves, by which models tell situations apart (`spec/DELTA.md`, section 3). */
+
+/** 0, 1, 2, 3, 4 (for 4 and 5), 5 (6 and 7), 6 (8 to 11), … up to 31; for an unsigned 32-bit number. */
+export function magnitude(size: number): number {
+  if (size < 4) return size;
+  const octave = 31 - Math.clz32(size);
+  const step = 2 * octave + ((size >>> (octave - 1)) & 1);
+  return step < 31 ? step : 31;
+}
+
+/** As `magnitude`, with all beyond 23 as one. */
+export function sizeOf(n: number): number {
+  const size = magnitude(n);
+  return size < 23 ? size : 23;
+}
+
+/** How many bits an unsigned 32-bit number has; 0 for 0. */
+export function bitLength(n: number): number {
+  return 32 - Math.clz32(n);
+}
+
+/** Steps beyond this are jumps, not motion. */
+export const STEP_MAX = 1 << 20;
+
+/** |n| of a signed 32-bit number, as far as it can be motion. */
+export function limitedStep(n: number): number {
+  const size = n < 0 ? -n : n;
+  return size < STEP_MAX ? size : STEP_MAX;
+}

@@ -1,0 +1,21 @@
+/** What both ends know about a row and a column before they code it: the models' contexts are made of these. */
+export interface Situation {
+  /** Whether the row changed in the newest baseline (lowest bit), in the one before, and so on. */
+  changed: number;
+  /** Whether the rows before it in this frame changed, likewise. */
+  near: number;
+  /** The row's first two flags in the baseline. */
+  flags: number;
+  /** The largest step that the row last made in any column. */
+  speed: number;
+  /** How far off the row's guesses have been. */
+  doubtRow: number;
+  /** The column's error, in sixteenths of a step. */
+  error: number;
+  /** How far off guesses have been in this row, or else in the last one that changed. */
+  rowError: number;
+}
+
+export function newSituation(): Situation {
+  return { changed: 0, near: 0, flags: 0, speed: 0, doubtRow: 0, error: 0, rowError: 0 };
+}

@@ -1,0 +1,22 @@
+import type { DeltaGuess } from "./predict.js";
+import type { Situation } from "./situation.js";
+
+/**
+ * What a mode codes, in either direction: a writer writes what it is given and returns it, a reader ignores it and
+ * returns what it reads. So one walk over the rows serves both, and they cannot disagree.
+ */
+export interface Symbols {
+  /** The byte at which writing or reading stands. */
+  readonly at: number;
+  /** Whether each row has a mask of the columns that were right and are wrong now. */
+  readonly hasMask: boolean;
+  /** `count` bits without a model. */
+  plain(value: number, count: number): number;
+  /** Whether a row of the baseline changed: 0 or 1. */
+  changed(situation: Situation, bit: number): number;
+  flag(column: number, guess: DeltaGuess, situation: Situation, residual: number): number;
+  /** Which component of an orientation is left out, as the difference modulo 4. */
+  largest(column: number, guess: DeltaGuess, situation: Situation, residual: number): number;
+  /** The signed 32-bit residual of any other column. */
+  number(column: number, group: number, guess: DeltaGuess, situation: Situation, residual: number): number;
+}

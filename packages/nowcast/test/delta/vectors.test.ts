@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import {
+  type BodyColumns,
+  BodyPredictor,
+  type DeltaBaseline,
+  DeltaCodec,
+  type DeltaField,
+  DeltaLayout,
+  type DeltaMode,
+  LinearPredictor,
+} from "../../src/index.js";
+
+interface Conversation {
+  readonly mode: DeltaMode;
+  readonly layout: readonly DeltaField[];
+  readonly predictor: { readonly kind: "linear" } | ({ readonly kind: "bodies" } & BodyColumns);
+  readonly steps: readonly {
+    readonly tick: number;
+    readonly past: readonly number[];
+    readonly bytes: string;
+    readonly ids: readonly number[];
+    readonly values: readonly number[];
+  }[];
+}
+
+function conversation(file: string): Conversation {
+  const path = new URL(`../../../../spec/vectors/delta/${file}.json`, import.meta.url);
+  return JSON.parse(readFileSync(path, "utf8")) as Conversation;
+}
+
+describe.each(["linear-fast", "linear-small", "bodies-fast", "bodies-small"])("the vectors of %s", (file) => {
+  const { mode, layout: fields, predictor, steps } = conversation(file);
+  const layout = new DeltaLayout(fields);
+  const codec = new DeltaCodec(layout, {
+    mode,
+    predictor: predictor.kind === "linear" ? new LinearPredictor() : new BodyPredictor(predictor),
+  });
+
+  it("are read as the frames they stand for", () => {
+    const known = new Map<number, DeltaBaseline>();
+    expect(steps.length).toBeGreaterThan(5);
+    for (const { tick, past, bytes, ids, values } of steps) {
+      const baselines = past.map((tick) => known.get(tick)!);
+      const baseline = codec.decode(tick, Buffer.from(bytes, "hex"), baselines);
+      expect([...baseline.frame.ids], `ids of ${tick}`).toEqual(ids);
+      expect([...baseline.frame.values], `values of ${tick}`).toEqual(values);
+      known.set(tick, baseline);
+    }
+  });
+
+  it("are the bytes that the frames become", () => {
+    const known = new Map<number, DeltaBaseline>();
+    for (const { tick, past, bytes, ids, values } of steps) {
+      const baselines = past.map((tick) => known.get(tick)!);
+      const frame = { tick, ids: Uint32Array.from(ids), values: Int32Array.from(values) };
+      const packet = codec.encode(frame, baselines);
+      expect(Buffer.from(packet.bytes).toString("hex"), `bytes of ${tick}`).toBe(bytes);
+      known.set(tick, packet.baseline);
+    }
+  });
+});
