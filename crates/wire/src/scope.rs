@@ -159,19 +159,25 @@ impl Receiver {
         crate::decode_resolved(known.resolutions.get(name), body.bytes, body.origin, &limits)
     }
 
-    /// Reads a message of any shape, or without one.
+    /// Reads a message of any shape, or without one; none when it holds announcements alone.
     pub fn decode_value(&mut self, message: &[u8]) -> Result<Option<Value>> {
+        Ok(self.decode_with_shape(message)?.map(|(_, value)| value))
+    }
+
+    /// As [`decode_value`](Self::decode_value), with the shape, where the message has one.
+    pub fn decode_with_shape(&mut self, message: &[u8]) -> Result<Option<(Option<&Shape>, Value)>> {
         let limits = self.limits;
         let Some(body) = self.open(message)? else { return Ok(None) };
         if body.id == ANY {
             let mut input = Input::new(body.bytes, body.origin, &limits);
             let value = any::Reader { input: &mut input, records: None }.value(0)?;
             input.end()?;
-            return Ok(Some(value));
+            return Ok(Some((None, value)));
         }
         match self.shapes.get(&body.id) {
             Some(known) => {
-                crate::dynamic::decode_in(&known.layout, body.bytes, body.origin, &limits).map(Some)
+                let value = crate::dynamic::decode_in(&known.layout, body.bytes, body.origin, &limits)?;
+                Ok(Some((Some(&known.layout.shape), value)))
             }
             None => Err(Input::new(body.bytes, body.origin, &limits).error(ErrorKind::UnknownShape(body.id))),
         }

@@ -303,7 +303,7 @@ fn decimals<T: Number>(values: &[T]) -> Option<(u8, Vec<i64>)> {
     for value in values {
         while scale(*value, exponent).is_none() {
             exponent += 1;
-            if exponent > 9 {
+            if exponent > 14 {
                 return None;
             }
         }
