@@ -80,6 +80,24 @@ fn messages_of_a_scope_are_read_in_order() {
 }
 
 #[test]
+fn save_files_are_read() {
+    if blessing() {
+        bless("saves.json", "Whole save files and the values in them.", &samples::saves());
+    }
+    for case in cases("saves.json") {
+        let name = text(&case, "name");
+        let file = from_hex(text(&case, "file"));
+        let mut reader = nowcast_wire::save::FileReader::new(&file[..], nowcast_wire::Limits::FILE).unwrap();
+        let mut values = Vec::new();
+        while let Some(chunk) = reader.next_chunk().unwrap_or_else(|error| panic!("{name}: {error}")) {
+            values.extend(chunk.decode_values().unwrap());
+        }
+        let expected: Vec<_> = case["values"].as_array().unwrap().iter().map(from_json).collect();
+        assert_eq!(values, expected, "{name}");
+    }
+}
+
+#[test]
 fn msgpack_is_read_in_every_form_and_written_in_the_shortest() {
     for case in cases("msgpack-suite.json") {
         let value = from_json(&case["value"]);

@@ -446,3 +446,25 @@ pub(crate) fn messages() -> Vec<Json> {
     let messages: Vec<String> = messages.iter().map(|message| to_hex(message)).collect();
     vec![json!({ "name": "a conversation", "messages": messages, "values": values })]
 }
+
+/// Cases of `saves.json`.
+pub(crate) fn saves() -> Vec<Json> {
+    use nowcast_wire::save::{Compression, FileWriter, Options};
+    let mut cases = Vec::new();
+    for (name, compression) in [("not compressed", Compression::None), ("LZ4", Compression::Lz4)] {
+        let options = Options { compression, effort: Effort::Small };
+        let mut writer = FileWriter::new(Vec::new(), options).unwrap();
+        writer.about(&Value::Map(vec![("program".into(), "vectors".into())])).unwrap();
+        writer.write(&moves(30)).unwrap();
+        writer.write(&[tree(4)]).unwrap();
+        writer.write(&moves(2)).unwrap();
+        let file = writer.finish().unwrap();
+        let mut values = Vec::new();
+        let mut reader = nowcast_wire::save::FileReader::new(&file[..], nowcast_wire::Limits::FILE).unwrap();
+        while let Some(chunk) = reader.next_chunk().unwrap() {
+            values.extend(chunk.decode_values().unwrap().iter().map(to_json));
+        }
+        cases.push(json!({ "name": name, "file": to_hex(&file), "values": values }));
+    }
+    cases
+}
