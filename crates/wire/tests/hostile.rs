@@ -251,7 +251,8 @@ proptest! {
             nowcast_wire::encode_value(&shape, &value, nowcast_wire::Effort::Small, &mut again).unwrap();
             let back = decode_value(&shape, &again).unwrap();
             // A damaged quaternion may leave out a component that is not the largest; a writer never does.
-            prop_assert!(back == value || format!("{shape:?}").contains("Quat"));
+            let has_quat = format!("{shape:?}").contains("Quat");
+            prop_assert!(has_quat || back == value);
         }
     }
 
