@@ -13,7 +13,7 @@ use crate::show::Show;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How often everything is measured; the medians are shown
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=100))]
     rounds: u16,
 
     /// A tenth of the messages, for a first look
