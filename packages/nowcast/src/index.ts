@@ -20,6 +20,16 @@ export {
 export { type Bounds, type PutOutcome, type QueueEntry, UpdatableQueue } from "./queue/updatable-queue.js";
 export { angleBetween, eulerToQuaternion, type NumberArray } from "./rotation.js";
 export * from "./session/index.js";
+export { BodyReader, type ReadOptions } from "./wire/body.js";
+export { type Codec, type CodecParts, defineCodec } from "./wire/codec.js";
+export type { MessageDecoder } from "./wire/message-decoder.js";
+export type { MessageEncoder } from "./wire/message-encoder.js";
+export { readSave, type SaveFile, type SaveReadOptions } from "./wire/save.js";
+export { ScopeReader, ScopeWriter } from "./wire/scope.js";
+export { type Shape, shapeHash } from "./wire/shape.js";
+export { decodeShape, encodeShape } from "./wire/shape-bytes.js";
+export type { WireValue } from "./wire/value.js";
+export { BodyWriter } from "./wire/write.js";
 export { joinWorld } from "./world.js";
 export {
   ENCODINGS,

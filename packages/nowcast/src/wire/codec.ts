@@ -1,0 +1,76 @@
+import { NowcastError } from "../errors.js";
+import { BodyReader } from "./body.js";
+import { MessageDecoder } from "./message-decoder.js";
+import { MessageEncoder } from "./message-encoder.js";
+import { type Shape, shapeHash } from "./shape.js";
+import { decodeShape } from "./shape-bytes.js";
+import type { WireValue } from "./value.js";
+import { BodyWriter } from "./write.js";
+
+/** What generated code knows about a type: its shape, and plain code for its usual bodies. */
+export interface CodecParts<T> {
+  /** The bytes of the shape, in hexadecimal. */
+  readonly shape: string;
+  /** Writes a body; false when the value wants a layout that this code does not know, such as a long text. */
+  readonly write?: (encoder: MessageEncoder, value: T) => boolean;
+  /** Reads a body; `undefined` when it has such a layout, or is invalid. */
+  readonly read?: (decoder: MessageDecoder) => T | undefined;
+}
+
+/** Bodies of one type, there and back. */
+export interface Codec<T> {
+  readonly shape: Shape;
+  readonly shapeBytes: Uint8Array;
+  /** Equal hashes mean equal layouts. */
+  readonly hash: string;
+  /** The body of a value. It lies in a shared buffer that is never written again: keep it as long as you like. */
+  encode(value: T): Uint8Array<ArrayBuffer>;
+  /** A value from a body of exactly this shape; throws a `WireError` that names the place for anything else. */
+  decode(body: Uint8Array): T;
+  /** How values of another version's shape are read as this type: ask once per shape. */
+  reading(writer: Shape): (body: Uint8Array) => T;
+}
+
+const encoder = new MessageEncoder();
+const decoder = new MessageDecoder();
+
+/** Joins generated code with the general reader and writer, which take over where it stops. */
+export function defineCodec<T>({ shape: hex, write, read }: CodecParts<T>): Codec<T> {
+  const shapeBytes = fromHex(hex);
+  const shape = decodeShape(shapeBytes);
+  let writer: BodyWriter | undefined;
+  let reader: BodyReader | undefined;
+  return {
+    shape,
+    shapeBytes,
+    hash: shapeHash(shapeBytes),
+    encode(value) {
+      if (write !== undefined) {
+        encoder.begin();
+        if (write(encoder, value)) return encoder.finish();
+      }
+      writer ??= new BodyWriter(shape);
+      return writer.write(value as WireValue);
+    },
+    decode(body) {
+      if (read !== undefined) {
+        decoder.begin(body);
+        const value = read(decoder);
+        if (value !== undefined) return value;
+      }
+      reader ??= new BodyReader(shape);
+      return reader.read(body) as T;
+    },
+    reading(other) {
+      const resolved = new BodyReader(other, shape);
+      return (body) => resolved.read(body) as T;
+    },
+  };
+}
+
+function fromHex(hex: string): Uint8Array {
+  if (!/^([0-9a-f]{2})*$/.test(hex)) throw new NowcastError("misuse", "a shape that is not hexadecimal");
+  return Uint8Array.from({ length: hex.length / 2 }, (_, i) =>
+    Number.parseInt(hex.slice(i * 2, i * 2 + 2), 16),
+  );
+}

@@ -1,0 +1,90 @@
+/** Up to here a loop over the bytes costs less than a call into the engine's decoder. */
+const LOOP_BYTES_MAX = 18;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** What generated code reads with. It gives up by saying so, and the general reader finds out what is wrong. */
+export class MessageDecoder {
+  bytes: Uint8Array = new Uint8Array(0);
+  view: DataView = new DataView(this.bytes.buffer);
+  /** Where the body begins in `view`. */
+  base = 0;
+  private textAt = 0;
+  /** The whole text area, when it is ASCII. */
+  private ascii: string | undefined;
+  private asciiStart = 0;
+
+  begin(body: Uint8Array): void {
+    this.bytes = body;
+    this.base = body.byteOffset;
+    if (this.view.buffer !== body.buffer) this.view = new DataView(body.buffer);
+  }
+
+  /** Opens the text area from `start` to the end; false when it is not UTF-8. */
+  texts(start: number): boolean {
+    const { bytes } = this;
+    const length = bytes.length - start;
+    this.textAt = start;
+    this.asciiStart = start;
+    this.ascii = undefined;
+    if (length <= LOOP_BYTES_MAX) {
+      let text = "";
+      for (let i = start; i < bytes.length; i++) {
+        const byte = bytes[i]!;
+        if (byte >= 0x80) return this.decodeArea(start);
+        text += String.fromCharCode(byte);
+      }
+      this.ascii = text;
+      return true;
+    }
+    return this.decodeArea(start);
+  }
+
+  /** The next `length` bytes of text; `undefined` when they are not there or not whole characters. */
+  text(length: number): string | undefined {
+    const at = this.textAt;
+    if (length > this.bytes.length - at) return undefined;
+    this.textAt = at + length;
+    if (this.ascii !== undefined)
+      return this.ascii.substring(at - this.asciiStart, this.textAt - this.asciiStart);
+    return decode(this.bytes.subarray(at, this.textAt));
+  }
+
+  /** All text that is left. */
+  rest(): string | undefined {
+    if (this.ascii !== undefined && this.textAt === this.asciiStart) return this.ascii;
+    return this.text(this.bytes.length - this.textAt);
+  }
+
+  u24(at: number): number {
+    return this.bytes[at]! | (this.bytes[at + 1]! << 8) | (this.bytes[at + 2]! << 16);
+  }
+
+  u64(at: number): number | bigint {
+    const high = this.view.getUint32(at + 4, true);
+    if (high < 0x20_0000) return high * 2 ** 32 + this.view.getUint32(at, true);
+    return this.view.getBigUint64(at, true);
+  }
+
+  i64(at: number): number | bigint {
+    const high = this.view.getInt32(at + 4, true);
+    if (high < 0x20_0000 && high > -0x20_0000) return high * 2 ** 32 + this.view.getUint32(at, true);
+    const value = this.view.getBigInt64(at, true);
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  }
+
+  private decodeArea(start: number): boolean {
+    const whole = decode(this.bytes.subarray(start));
+    if (whole === undefined) return false;
+    if (whole.length === this.bytes.length - start) this.ascii = whole;
+    return true;
+  }
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
