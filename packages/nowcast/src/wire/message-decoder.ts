@@ -56,20 +56,18 @@ export class MessageDecoder {
     return this.text(this.bytes.length - this.textAt);
   }
 
-  u24(at: number): number {
-    return this.bytes[at]! | (this.bytes[at + 1]! << 8) | (this.bytes[at + 2]! << 16);
-  }
-
   u64(at: number): number | bigint {
-    const high = this.view.getUint32(at + 4, true);
-    if (high < 0x20_0000) return high * 2 ** 32 + this.view.getUint32(at, true);
-    return this.view.getBigUint64(at, true);
+    const from = this.base + at;
+    const high = this.view.getUint32(from + 4, true);
+    if (high < 0x20_0000) return high * 2 ** 32 + this.view.getUint32(from, true);
+    return this.view.getBigUint64(from, true);
   }
 
   i64(at: number): number | bigint {
-    const high = this.view.getInt32(at + 4, true);
-    if (high < 0x20_0000 && high > -0x20_0000) return high * 2 ** 32 + this.view.getUint32(at, true);
-    const value = this.view.getBigInt64(at, true);
+    const from = this.base + at;
+    const high = this.view.getInt32(from + 4, true);
+    if (high < 0x20_0000 && high > -0x20_0000) return high * 2 ** 32 + this.view.getUint32(from, true);
+    const value = this.view.getBigInt64(from, true);
     return Number.isSafeInteger(Number(value)) ? Number(value) : value;
   }
 

@@ -2,7 +2,7 @@ import { NowcastError } from "../errors.js";
 
 const CHUNK_BYTES = 64 * 1024;
 /** Up to here a loop over the units costs less than a call into the engine's encoder. */
-const LOOP_UNITS_MAX = 64;
+const LOOP_UNITS_MAX = 24;
 
 /**
  * What generated code writes with. Bodies are cut from chunks that are never written again: a small array of its own for
@@ -56,11 +56,6 @@ export class MessageEncoder {
   whole(value: number, min: number, max: number, field: string): number {
     if (!(value >= min && value <= max) || Math.floor(value) !== value) misfit(value, field);
     return value;
-  }
-
-  u24(at: number, value: number): void {
-    this.view.setUint16(at, value & 0xffff, true);
-    this.bytes[at + 2] = value >>> 16;
   }
 
   u64(at: number, value: number | bigint, field: string): void {

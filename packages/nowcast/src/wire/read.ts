@@ -219,7 +219,12 @@ class Planner {
     path: readonly string[],
   ): ReadPlan["read"] {
     const target = (to ?? from) as Definition & { tag: "struct" };
-    const fields = this.fields(from.fields, target.fields, to !== undefined, path);
+    const fields = this.fields(
+      from.fields,
+      target.fields,
+      { resolves: to !== undefined, named: !isTuple(target) },
+      path,
+    );
     if (isTuple(target))
       return (input, block) => rowsOf(fields(input, block), block.count, (values) => values);
     const names = target.fields.map((field) => field.name);
@@ -230,13 +235,17 @@ class Planner {
   private fields(
     from: readonly Field[],
     to: readonly Field[],
-    resolves: boolean,
+    { resolves, named }: { readonly resolves: boolean; readonly named: boolean },
     path: readonly string[],
   ): (input: WireInput, block: Block) => Column[] {
     const steps = from.map((field) => {
       const target = resolves ? to.findIndex((wanted) => wanted.name === field.name) : from.indexOf(field);
       const wanted = resolves && target >= 0 ? to[target]!.type : undefined;
-      return { name: field.name, target, plan: this.field(field.type, wanted, [...path, field.name]) };
+      return {
+        name: field.name,
+        target,
+        plan: this[named ? "field" : "plan"](field.type, wanted, [...path, field.name]),
+      };
     });
     const missing = to
       .map((field, target) => ({ field, target }))
@@ -258,7 +267,7 @@ class Planner {
     };
   }
 
-  /** A field that is an option of an option may be left out, which is not the same as being nil. */
+  /** A field with a name that is an option of an option may be left out, which is not the same as being nil. */
   private field(from: WireType, to: WireType | undefined, path: readonly string[]): ReadPlan {
     const mayBeLeftOut = (type: WireType): boolean => type.tag === "option" && type.item.tag === "option";
     if (from.tag !== "option" || !mayBeLeftOut(from) || (to !== undefined && !mayBeLeftOut(to))) {
@@ -307,7 +316,12 @@ class Planner {
     const target = wanted ?? from;
     const layout = layoutOfFields(from.fields, this.writer);
     const inner = payloadForm(from) === "struct" ? [...path, from.name] : path;
-    const fields = this.fields(from.fields, target.fields, wanted !== undefined, inner);
+    const fields = this.fields(
+      from.fields,
+      target.fields,
+      { resolves: wanted !== undefined, named: payloadForm(target) === "struct" },
+      inner,
+    );
     return (input, count) => {
       if (to !== undefined && wanted === undefined)
         input.fail(`the variant "${from.name}", which the reader does not know`);

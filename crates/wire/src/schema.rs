@@ -1,0 +1,365 @@
+//! Types described in a small text file, for programs whose types are not written in Rust.
+//!
+//! ```
+//! let types = nowcast_wire::schema::parse(
+//!     "struct Chat { from: u32, text: text }   // a line of chat
+//!      enum Action { Wave, Throw { power: f32, at: [f64; 3] } }",
+//! )?;
+//! assert_eq!(types[0].to_string(), "Chat { from: u32, text: text }");
+//! assert_eq!(types[1].to_string(), "Wave | Throw { power: f32, at: [f64; 3] }");
+//! # Ok::<(), nowcast_wire::schema::SchemaError>(())
+//! ```
+//!
+//! | written | means |
+//! | --- | --- |
+//! | `bool` `u8` … `i64` `f32` `f64` `uvar` `ivar` `text` `bytes` `any` `unit` | these types |
+//! | `T?` `[T]` `[T; 3]` `{K: V}` `(A, B)` | option, list, array, map, tuple |
+//! | `range(0, 100, 0.5)` `quat(10)` `angle(16)` | quantisers |
+//! | `Name` | a struct or enum of the same file, in any order |
+
+use std::iter::Peekable;
+use std::str::CharIndices;
+
+use crate::Shape;
+use crate::shape::{Definition, DefinitionKind, Field, NumberType, Range, Type, Variant};
+
+/// A mistake in a schema.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub struct SchemaError {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// The shapes of all structs and enums of a schema, in the order in which they are written.
+pub fn parse(text: &str) -> Result<Vec<Shape>, SchemaError> {
+    let mut parser = Parser { text, tokens: text.char_indices().peekable(), line: 1 };
+    let mut named = Vec::new();
+    while let Some(definition) = parser.definition()? {
+        if named.iter().any(|known: &Named| known.name == definition.name) {
+            return Err(parser.error(format!("two types are called {}", definition.name)));
+        }
+        named.push(definition);
+    }
+    named.iter().map(|root| shape_of(root, &named)).collect()
+}
+
+/// A type as it is written: other types are still names.
+#[derive(Clone)]
+enum Written {
+    Plain(Type),
+    Option(Box<Written>),
+    List(Box<Written>),
+    Array(u32, Box<Written>),
+    Map(Box<Written>, Box<Written>),
+    Tuple(Vec<Written>),
+    Name(String),
+}
+
+struct Named {
+    name: String,
+    line: usize,
+    kind: NamedKind,
+}
+
+type WrittenFields = Vec<(String, Written)>;
+
+enum NamedKind {
+    Struct(WrittenFields),
+    Enum(Vec<(String, WrittenFields)>),
+}
+
+/// Collects the definitions that a root needs, in the order in which a walk meets them.
+struct Resolver<'a> {
+    named: &'a [Named],
+    met: Vec<&'a str>,
+    definitions: Vec<Definition>,
+}
+
+fn shape_of(root: &Named, named: &[Named]) -> Result<Shape, SchemaError> {
+    let mut resolver = Resolver { named, met: Vec::new(), definitions: Vec::new() };
+    let at_line = |problem| SchemaError { line: root.line, problem };
+    let ty = resolver.reference(&root.name).map_err(at_line)?;
+    let shape = Shape { root: ty, definitions: resolver.definitions };
+    // Whatever else a shape must keep to is checked where shapes are read.
+    Shape::from_bytes(&shape.to_bytes()).map_err(|error| at_line(format!("{}: {error}", root.name)))
+}
+
+impl<'a> Resolver<'a> {
+    fn reference(&mut self, name: &str) -> Result<Type, String> {
+        // Tuples take places of their own among the definitions, under an empty name.
+        if let Some(index) = self.met.iter().position(|met| *met == name) {
+            return Ok(Type::Ref(index as u32));
+        }
+        let named = self
+            .named
+            .iter()
+            .find(|named| named.name == name)
+            .ok_or_else(|| format!("no type is called {name}"))?;
+        let index = self.take_place(&named.name);
+        self.definitions[index].kind = match &named.kind {
+            NamedKind::Struct(fields) => DefinitionKind::Struct(self.fields(fields)?),
+            NamedKind::Enum(variants) => {
+                let variants =
+                    variants.iter().map(|(name, fields)| Ok(Variant::new(name, self.fields(fields)?)));
+                DefinitionKind::Enum(variants.collect::<Result<_, String>>()?)
+            }
+        };
+        Ok(Type::Ref(index as u32))
+    }
+
+    fn take_place(&mut self, name: &'a str) -> usize {
+        self.met.push(name);
+        self.definitions.push(Definition { name: name.to_owned(), kind: DefinitionKind::Struct(Vec::new()) });
+        self.definitions.len() - 1
+    }
+
+    fn fields(&mut self, fields: &'a WrittenFields) -> Result<Vec<Field>, String> {
+        fields.iter().map(|(name, written)| Ok(Field::new(name, self.resolve(written)?))).collect()
+    }
+
+    fn resolve(&mut self, written: &'a Written) -> Result<Type, String> {
+        Ok(match written {
+            Written::Plain(ty) => ty.clone(),
+            Written::Option(item) => Type::Option(Box::new(self.resolve(item)?)),
+            Written::List(item) => Type::List(Box::new(self.resolve(item)?)),
+            Written::Array(count, item) => Type::Array(*count, Box::new(self.resolve(item)?)),
+            Written::Map(key, value) => {
+                let key = Box::new(self.resolve(key)?);
+                Type::Map(key, Box::new(self.resolve(value)?))
+            }
+            Written::Tuple(items) => {
+                let index = self.take_place("");
+                let fields = items.iter().enumerate();
+                let fields = fields.map(|(i, item)| Ok(Field::new(&i.to_string(), self.resolve(item)?)));
+                self.definitions[index].kind = DefinitionKind::Struct(fields.collect::<Result<_, String>>()?);
+                Type::Ref(index as u32)
+            }
+            Written::Name(name) => self.reference(name)?,
+        })
+    }
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Peekable<CharIndices<'a>>,
+    line: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn error(&self, problem: String) -> SchemaError {
+        SchemaError { line: self.line, problem }
+    }
+
+    /// Skips white space and comments, and looks at what follows.
+    fn peek(&mut self) -> Option<char> {
+        while let Some(&(at, c)) = self.tokens.peek() {
+            if c == '\n' {
+                self.line += 1;
+            }
+            if self.text[at..].starts_with("//") {
+                while self.tokens.next_if(|(_, c)| *c != '\n').is_some() {}
+            } else if c.is_whitespace() {
+                self.tokens.next();
+            } else {
+                return Some(c);
+            }
+        }
+        None
+    }
+
+    fn next_is(&mut self, wanted: char) -> bool {
+        let found = self.peek() == Some(wanted);
+        if found {
+            self.tokens.next();
+        }
+        found
+    }
+
+    fn expect(&mut self, wanted: char) -> Result<(), SchemaError> {
+        if self.next_is(wanted) {
+            return Ok(());
+        }
+        let found = self.peek().map_or_else(|| "the end of the file".to_owned(), |c| format!("`{c}`"));
+        Err(self.error(format!("`{wanted}` is expected, not {found}")))
+    }
+
+    /// A run of characters that `belongs` accepts.
+    fn word(&mut self, what: &str, belongs: impl Fn(char) -> bool) -> Result<&'a str, SchemaError> {
+        self.peek();
+        let start = self.tokens.peek().map_or(self.text.len(), |(at, _)| *at);
+        while self.tokens.next_if(|(_, c)| belongs(*c)).is_some() {}
+        let end = self.tokens.peek().map_or(self.text.len(), |(at, _)| *at);
+        if start == end {
+            return Err(self.error(format!("{what} is expected")));
+        }
+        Ok(&self.text[start..end])
+    }
+
+    fn name(&mut self) -> Result<&'a str, SchemaError> {
+        self.word("a name", |c| c.is_alphanumeric() || c == '_')
+    }
+
+    fn number(&mut self) -> Result<f64, SchemaError> {
+        let word = self.word("a number", |c| c.is_ascii_alphanumeric() || "+-.".contains(c))?;
+        word.parse().map_err(|_| self.error(format!("`{word}` is not a number")))
+    }
+
+    fn whole<T: TryFrom<u64>>(&mut self) -> Result<T, SchemaError> {
+        let word = self.word("a whole number", |c| c.is_ascii_digit())?;
+        let number = word.parse::<u64>().ok().and_then(|number| T::try_from(number).ok());
+        number.ok_or_else(|| self.error(format!("{word} is too great")))
+    }
+
+    fn definition(&mut self) -> Result<Option<Named>, SchemaError> {
+        if self.peek().is_none() {
+            return Ok(None);
+        }
+        let line = self.line;
+        let keyword = self.name()?;
+        let name = self.name()?.to_owned();
+        let kind = match keyword {
+            "struct" => NamedKind::Struct(self.fields()?),
+            "enum" => NamedKind::Enum(self.list('{', '}', |parser| {
+                let name = parser.name()?.to_owned();
+                let fields = if parser.peek() == Some('{') { parser.fields()? } else { Vec::new() };
+                Ok((name, fields))
+            })?),
+            other => return Err(self.error(format!("`struct` or `enum` is expected, not `{other}`"))),
+        };
+        Ok(Some(Named { name, line, kind }))
+    }
+
+    fn fields(&mut self) -> Result<WrittenFields, SchemaError> {
+        self.list('{', '}', |parser| {
+            let name = parser.name()?.to_owned();
+            parser.expect(':')?;
+            Ok((name, parser.ty()?))
+        })
+    }
+
+    /// Items between brackets, separated by commas; one more comma may stand at the end.
+    fn list<T>(
+        &mut self,
+        open: char,
+        close: char,
+        mut item: impl FnMut(&mut Self) -> Result<T, SchemaError>,
+    ) -> Result<Vec<T>, SchemaError> {
+        self.expect(open)?;
+        let mut items = Vec::new();
+        while !self.next_is(close) {
+            items.push(item(self)?);
+            if !self.next_is(',') {
+                self.expect(close)?;
+                break;
+            }
+        }
+        Ok(items)
+    }
+
+    fn ty(&mut self) -> Result<Written, SchemaError> {
+        let mut ty = match self.peek() {
+            Some('[') => self.list_or_array()?,
+            Some('{') => {
+                self.expect('{')?;
+                let key = self.ty()?;
+                self.expect(':')?;
+                let value = self.ty()?;
+                self.expect('}')?;
+                Written::Map(Box::new(key), Box::new(value))
+            }
+            Some('(') => Written::Tuple(self.list('(', ')', Self::ty)?),
+            _ => self.named_type()?,
+        };
+        while self.next_is('?') {
+            ty = Written::Option(Box::new(ty));
+        }
+        Ok(ty)
+    }
+
+    fn list_or_array(&mut self) -> Result<Written, SchemaError> {
+        self.expect('[')?;
+        let item = Box::new(self.ty()?);
+        let written =
+            if self.next_is(';') { Written::Array(self.whole()?, item) } else { Written::List(item) };
+        self.expect(']')?;
+        Ok(written)
+    }
+
+    fn named_type(&mut self) -> Result<Written, SchemaError> {
+        let plain = match self.name()? {
+            "unit" => Type::Unit,
+            "bool" => Type::Bool,
+            "u8" => Type::Number(NumberType::U8),
+            "u16" => Type::Number(NumberType::U16),
+            "u32" => Type::Number(NumberType::U32),
+            "u64" => Type::Number(NumberType::U64),
+            "i8" => Type::Number(NumberType::I8),
+            "i16" => Type::Number(NumberType::I16),
+            "i32" => Type::Number(NumberType::I32),
+            "i64" => Type::Number(NumberType::I64),
+            "f32" => Type::Number(NumberType::F32),
+            "f64" => Type::Number(NumberType::F64),
+            "uvar" => Type::Uvar,
+            "ivar" => Type::Ivar,
+            "text" => Type::Text,
+            "bytes" => Type::Bytes,
+            "any" => Type::Any,
+            "quat" => Type::Quat(self.bits()?),
+            "angle" => Type::Angle(self.bits()?),
+            "range" => {
+                let numbers = self.list('(', ')', Self::number)?;
+                let [low, high, step] = numbers[..] else {
+                    return Err(self.error("a range has low, high and step".to_owned()));
+                };
+                Type::Range(Range { low, high, step })
+            }
+            name => return Ok(Written::Name(name.to_owned())),
+        };
+        Ok(Written::Plain(plain))
+    }
+
+    fn bits(&mut self) -> Result<u8, SchemaError> {
+        self.expect('(')?;
+        let bits = self.whole()?;
+        self.expect(')')?;
+        Ok(bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_found_in_any_order_and_may_contain_themselves() {
+        let shapes = parse(
+            "struct Scene { root: Node, pose: (f64, f64), size: [f32; 3]? }
+             struct Node { name: text, children: [Node], tags: {text: any} }",
+        )
+        .unwrap();
+        assert_eq!(shapes.len(), 2);
+        assert_eq!(shapes[0].definitions.len(), 3);
+        assert_eq!(shapes[1].definitions.len(), 1);
+    }
+
+    #[test]
+    fn mistakes_are_named_with_their_line() {
+        let mistakes = [
+            ("struct A { x: }", "line 1: a name is expected"),
+            ("struct A { x: u8\n y: u8 }", "line 2: `}` is expected, not `y`"),
+            ("struct A { x: B }", "line 1: no type is called B"),
+            ("struct A {}\nstruct A {}", "line 2: two types are called A"),
+            ("table A {}", "line 1: `struct` or `enum` is expected, not `table`"),
+            ("struct A { x: range(1, 2) }", "line 1: a range has low, high and step"),
+            ("struct A { x: quat(300) }", "line 1: 300 is too great"),
+        ];
+        for (schema, message) in mistakes {
+            assert_eq!(parse(schema).unwrap_err().to_string(), message, "{schema}");
+        }
+        assert!(parse("struct A { a: A }").is_err());
+        assert!(parse("struct A { x: quat(3) }").is_err());
+    }
+}

@@ -1,0 +1,329 @@
+//! Straight-line code for flat types whose fixed part has one size: everything but text lies at a known offset.
+
+use super::{access, key, quoted};
+use crate::Shape;
+use crate::shape::{DefinitionKind, Field, NumberType, Type};
+
+/// Rows of an array's block up to which it is plain.
+const PLAIN_ROWS_MAX: u32 = 3;
+
+/// One leaf at its place.
+struct Leaf {
+    /// How it is read from the value that is written.
+    from: String,
+    /// Field names from the root, for errors.
+    path: String,
+    at: usize,
+    kind: LeafKind,
+}
+
+enum LeafKind {
+    /// The bit of this number.
+    Bool(usize),
+    Number(NumberType),
+    /// An array of numbers, at most three.
+    Numbers(NumberType, u32),
+    /// The text of this number; the last one has no length.
+    Text(usize),
+    /// An enum whose variants are all mere names.
+    Names(Vec<String>),
+}
+
+/// Where everything lies.
+struct Layout<'s> {
+    shape: &'s Shape,
+    leaves: Vec<Leaf>,
+    bits: usize,
+    texts: usize,
+    at: usize,
+}
+
+/// Appends `write…` and `read…` functions for a shape of fixed layout; false for any other.
+pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
+    let Some(layout) = Layout::of(shape) else { return false };
+    let literal = layout.literal(&shape.root, &mut layout.leaves.iter());
+    body.push_str(&layout.writer(root));
+    body.push_str(&layout.reader(root, &literal));
+    true
+}
+
+impl<'s> Layout<'s> {
+    fn of(shape: &'s Shape) -> Option<Self> {
+        let mut layout = Self { shape, leaves: Vec::new(), bits: 0, texts: 0, at: 0 };
+        layout.place(&shape.root, "v".to_owned(), "")?;
+        // Bits stand in front of everything else, and the last text has no length.
+        let bit_bytes = layout.bits.div_ceil(8);
+        let last = layout.texts.checked_sub(1);
+        let last_at =
+            layout.leaves.iter().find(|leaf| matches!(leaf.kind, LeafKind::Text(n) if Some(n) == last));
+        let last_at = last_at.map(|leaf| leaf.at);
+        for leaf in &mut layout.leaves {
+            let behind = last_at.is_some_and(|last_at| leaf.at > last_at);
+            leaf.at = leaf.at + bit_bytes - usize::from(behind);
+        }
+        layout.at = layout.at + bit_bytes - usize::from(last_at.is_some());
+        Some(layout)
+    }
+
+    fn place(&mut self, ty: &Type, from: String, path: &str) -> Option<()> {
+        let (kind, width) = match ty {
+            Type::Unit => return Some(()),
+            Type::Bool => {
+                self.bits += 1;
+                (LeafKind::Bool(self.bits - 1), 0)
+            }
+            Type::Number(number) => (LeafKind::Number(*number), number.width()),
+            Type::Text => {
+                self.texts += 1;
+                (LeafKind::Text(self.texts - 1), 1)
+            }
+            Type::Array(count, item) if *count <= PLAIN_ROWS_MAX => match **item {
+                Type::Number(number) => (LeafKind::Numbers(number, *count), number.width() * *count as usize),
+                _ => return None,
+            },
+            Type::Ref(index) => match &self.shape.definition(*index).kind {
+                DefinitionKind::Struct(fields) => return self.place_fields(*index, fields, &from, path),
+                DefinitionKind::Enum(variants) => {
+                    let bare =
+                        variants.len() <= 256 && variants.iter().all(|variant| variant.fields.is_empty());
+                    let names = variants.iter().map(|variant| variant.name.clone()).collect();
+                    bare.then_some((LeafKind::Names(names), 1))?
+                }
+            },
+            _ => return None,
+        };
+        self.leaves.push(Leaf { from, path: path.to_owned(), at: self.at, kind });
+        self.at += width;
+        Some(())
+    }
+
+    fn place_fields(&mut self, index: u32, fields: &[Field], from: &str, path: &str) -> Option<()> {
+        let tuple = self.shape.definition(index).name.is_empty();
+        for (i, field) in fields.iter().enumerate() {
+            let from = if tuple { format!("{from}[{i}]") } else { access(from, &field.name) };
+            let path = if path.is_empty() { field.name.clone() } else { format!("{path}.{}", field.name) };
+            self.place(&field.ty, from, &path)?;
+        }
+        Some(())
+    }
+
+    fn text_leaves(&self) -> Vec<&Leaf> {
+        self.leaves.iter().filter(|leaf| matches!(leaf.kind, LeafKind::Text(_))).collect()
+    }
+
+    fn needs_view(&self) -> bool {
+        self.leaves.iter().any(|leaf| match leaf.kind {
+            LeafKind::Number(number) | LeafKind::Numbers(number, _) => {
+                !matches!(number, NumberType::U8 | NumberType::U64 | NumberType::I64)
+            }
+            _ => false,
+        })
+    }
+
+    fn writer(&self, root: &str) -> String {
+        let texts = self.text_leaves();
+        let room: Vec<_> = texts.iter().map(|leaf| format!("{}.length", leaf.from)).collect();
+        let room = if room.is_empty() { String::new() } else { format!(", ({}) * 3", room.join(" + ")) };
+        let at = if self.at == 0 { "" } else { "const at = " };
+        let mut lines = vec![format!("{at}e.reserve({}{room});", self.at)];
+        let bit_bytes = self.bits.div_ceil(8);
+        if bit_bytes > 0 || texts.len() > 1 || self.leaves.iter().any(|leaf| uses_bytes(&leaf.kind)) {
+            lines.push("const { bytes } = e;".to_owned());
+        }
+        if self.needs_view() {
+            lines.push("const { view } = e;".to_owned());
+        }
+        for byte in 0..bit_bytes {
+            let bits = self.leaves.iter().filter_map(|leaf| match leaf.kind {
+                LeafKind::Bool(bit) if bit / 8 == byte => {
+                    Some(format!("({} ? {} : 0)", leaf.from, 1 << (bit % 8)))
+                }
+                _ => None,
+            });
+            lines.push(format!("bytes[at + {byte}] = {};", bits.collect::<Vec<_>>().join(" | ")));
+        }
+        for leaf in &self.leaves {
+            lines.extend(write_leaf(leaf));
+        }
+        lines.extend(write_texts(&texts));
+        lines.push("return true;".to_owned());
+        let value = if self.leaves.is_empty() { "_v" } else { "v" };
+        function(&format!("write{root}(e: MessageEncoder, {value}: {root}): boolean"), &lines)
+    }
+
+    fn reader(&self, root: &str, literal: &str) -> String {
+        let texts = self.text_leaves();
+        let mut lines = vec!["const { bytes } = d;".to_owned()];
+        if self.needs_view() {
+            lines.push("const { view, base } = d;".to_owned());
+        }
+        let compare = if texts.is_empty() { "!==" } else { "<" };
+        lines.push(format!("if (bytes.length {compare} {}) return undefined;", self.at));
+        if !self.bits.is_multiple_of(8) {
+            lines.push(format!(
+                "if (bytes[{}]! >> {} !== 0) return undefined;",
+                self.bits / 8,
+                self.bits % 8
+            ));
+        }
+        if let Some((last, others)) = texts.split_last() {
+            let lengths: Vec<_> = others.iter().map(|leaf| format!("bytes[{}]!", leaf.at)).collect();
+            if !lengths.is_empty() {
+                lines.push(format!("if (({}) > 127) return undefined;", lengths.join(" | ")));
+            }
+            lines.push(format!("if (!d.texts({})) return undefined;", self.at));
+            for (leaf, length) in others.iter().zip(&lengths) {
+                lines.push(format!("const {} = d.text({length});", text_name(leaf)));
+            }
+            lines.push(format!("const {} = d.rest();", text_name(last)));
+            let missing: Vec<_> =
+                texts.iter().map(|leaf| format!("{} === undefined", text_name(leaf))).collect();
+            lines.push(format!("if ({}) return undefined;", missing.join(" || ")));
+        }
+        for leaf in &self.leaves {
+            if let LeafKind::Names(names) = &leaf.kind {
+                let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
+                lines.push(format!(
+                    "const name{} = ([{}] as const)[bytes[{}]!];",
+                    leaf.at,
+                    names.join(", "),
+                    leaf.at
+                ));
+                lines.push(format!("if (name{} === undefined) return undefined;", leaf.at));
+            }
+        }
+        lines.push(format!("return {literal};"));
+        function(&format!("read{root}(d: MessageDecoder): {root} | undefined"), &lines)
+    }
+
+    /// The value, from leaves in the order in which they were placed.
+    fn literal<'l>(&self, ty: &Type, leaves: &mut impl Iterator<Item = &'l Leaf>) -> String {
+        if let Type::Unit = ty {
+            return "null".to_owned();
+        }
+        if let Type::Ref(index) = ty {
+            let definition = self.shape.definition(*index);
+            if let DefinitionKind::Struct(fields) = &definition.kind {
+                let values = fields.iter().map(|field| (field, self.literal(&field.ty, leaves)));
+                return if definition.name.is_empty() {
+                    format!("[{}]", values.map(|(_, value)| value).collect::<Vec<_>>().join(", "))
+                } else {
+                    let fields: Vec<_> =
+                        values.map(|(field, value)| format!("{}: {value}", key(&field.name))).collect();
+                    format!("{{ {} }}", fields.join(", "))
+                };
+            }
+        }
+        leaves.next().map_or_else(String::new, read_leaf)
+    }
+}
+
+fn uses_bytes(kind: &LeafKind) -> bool {
+    matches!(
+        kind,
+        LeafKind::Names(_) | LeafKind::Number(NumberType::U8) | LeafKind::Numbers(NumberType::U8, _)
+    )
+}
+
+fn text_name(leaf: &Leaf) -> String {
+    match leaf.kind {
+        LeafKind::Text(number) => format!("text{number}"),
+        _ => String::new(),
+    }
+}
+
+/// All text is encoded by one call. While it is ASCII, lengths in units are lengths in bytes; other text, and text with
+/// a longer length, which moves everything behind it, is left to the general writer.
+fn write_texts(texts: &[&Leaf]) -> Vec<String> {
+    let Some((last, others)) = texts.split_last() else { return Vec::new() };
+    if others.is_empty() {
+        return vec![format!("e.text({});", last.from)];
+    }
+    let all: Vec<_> = texts.iter().map(|leaf| leaf.from.as_str()).collect();
+    let lengths: Vec<_> = others.iter().map(|leaf| format!("{}.length", leaf.from)).collect();
+    let mut lines = vec![
+        format!("const all = {};", all.join(" + ")),
+        format!("if (({}) > 127 || e.text(all) !== all.length) return false;", lengths.join(" | ")),
+    ];
+    let stores =
+        others.iter().zip(&lengths).map(|(leaf, length)| format!("bytes[at + {}] = {length};", leaf.at));
+    lines.extend(stores);
+    lines
+}
+
+fn write_leaf(leaf: &Leaf) -> Vec<String> {
+    let path = quoted(&leaf.path);
+    match &leaf.kind {
+        LeafKind::Bool(_) | LeafKind::Text(_) => Vec::new(),
+        LeafKind::Number(number) => vec![write_number(*number, &leaf.from, leaf.at, &path)],
+        LeafKind::Numbers(number, count) => (0..*count)
+            .map(|i| {
+                write_number(
+                    *number,
+                    &format!("{}[{i}]", leaf.from),
+                    leaf.at + i as usize * number.width(),
+                    &path,
+                )
+            })
+            .collect(),
+        LeafKind::Names(names) => {
+            let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
+            vec![format!(
+                "bytes[at + {}] = e.variant([{}], {}, {path});",
+                leaf.at,
+                names.join(", "),
+                leaf.from
+            )]
+        }
+    }
+}
+
+fn write_number(number: NumberType, from: &str, at: usize, path: &str) -> String {
+    let whole = |min: i64, max: i64| format!("e.whole({from}, {min}, {max}, {path})");
+    match number {
+        NumberType::U8 => format!("bytes[at + {at}] = {};", whole(0, 0xff)),
+        NumberType::I8 => format!("view.setInt8(at + {at}, {});", whole(-0x80, 0x7f)),
+        NumberType::U16 => format!("view.setUint16(at + {at}, {}, true);", whole(0, 0xffff)),
+        NumberType::I16 => format!("view.setInt16(at + {at}, {}, true);", whole(-0x8000, 0x7fff)),
+        NumberType::U32 => format!("view.setUint32(at + {at}, {}, true);", whole(0, 0xffff_ffff)),
+        NumberType::I32 => format!("view.setInt32(at + {at}, {}, true);", whole(-0x8000_0000, 0x7fff_ffff)),
+        NumberType::U64 => format!("e.u64(at + {at}, {from}, {path});"),
+        NumberType::I64 => format!("e.i64(at + {at}, {from}, {path});"),
+        NumberType::F32 => format!("view.setFloat32(at + {at}, {from}, true);"),
+        NumberType::F64 => format!("view.setFloat64(at + {at}, {from}, true);"),
+    }
+}
+
+fn read_leaf(leaf: &Leaf) -> String {
+    match &leaf.kind {
+        LeafKind::Bool(bit) => format!("(bytes[{}]! & {}) !== 0", bit / 8, 1 << (bit % 8)),
+        LeafKind::Number(number) => read_number(*number, leaf.at),
+        LeafKind::Numbers(number, count) => {
+            let items: Vec<_> =
+                (0..*count).map(|i| read_number(*number, leaf.at + i as usize * number.width())).collect();
+            format!("[{}]", items.join(", "))
+        }
+        LeafKind::Text(_) => text_name(leaf),
+        LeafKind::Names(_) => format!("name{}", leaf.at),
+    }
+}
+
+fn read_number(number: NumberType, at: usize) -> String {
+    match number {
+        NumberType::U8 => format!("bytes[{at}]!"),
+        NumberType::I8 => format!("view.getInt8(base + {at})"),
+        NumberType::U16 => format!("view.getUint16(base + {at}, true)"),
+        NumberType::I16 => format!("view.getInt16(base + {at}, true)"),
+        NumberType::U32 => format!("view.getUint32(base + {at}, true)"),
+        NumberType::I32 => format!("view.getInt32(base + {at}, true)"),
+        NumberType::U64 => format!("d.u64({at})"),
+        NumberType::I64 => format!("d.i64({at})"),
+        NumberType::F32 => format!("view.getFloat32(base + {at}, true)"),
+        NumberType::F64 => format!("view.getFloat64(base + {at}, true)"),
+    }
+}
+
+fn function(signature: &str, lines: &[String]) -> String {
+    let body: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+    format!("function {signature} {{\n{body}}}\n\n")
+}
