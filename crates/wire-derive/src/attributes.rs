@@ -16,7 +16,7 @@ pub(crate) enum FieldDefault {
 /// The wire form of a field.
 pub(crate) enum Form {
     Own,
-    Range([Expr; 3]),
+    Range(Box<[Expr; 3]>),
     Angle(u8),
     Quat(u8),
     Var,
@@ -56,7 +56,7 @@ impl FieldAttributes {
                         .collect::<Vec<_>>()
                         .try_into()
                         .map_err(|_| meta.error("range takes three numbers: low, high, step"))?;
-                    this.form = Form::Range(bounds);
+                    this.form = Form::Range(Box::new(bounds));
                 } else if meta.path.is_ident("angle") {
                     this.form = Form::Angle(number(&meta)?);
                 } else if meta.path.is_ident("quat") {

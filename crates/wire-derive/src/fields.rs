@@ -73,7 +73,8 @@ fn adapter(form: &Form, ty: &Type, vis: &Visibility, range: &Ident) -> (Option<T
         Form::Quat(bits) => return (Some(quote!(__wire::Quat<#bits>)), quote!()),
         Form::Var => (quote!(__wire::Var), quote!()),
         Form::Angle(bits) => (quote!(__wire::Angle<#bits>), quote!()),
-        Form::Range([low, high, step]) => {
+        Form::Range(bounds) => {
+            let [low, high, step] = &**bounds;
             let support = quote! {
                 #[doc(hidden)]
                 #vis struct #range;
