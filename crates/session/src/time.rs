@@ -33,7 +33,7 @@ impl Time {
 
     /// This many 16 µs units, as packets carry them modulo 2^24.
     pub(crate) const fn wire(self) -> u32 {
-        (self.0 / WIRE_UNIT_MICROS & 0xFF_FFFF) as u32
+        ((self.0 / WIRE_UNIT_MICROS) & 0xFF_FFFF) as u32
     }
 }
 

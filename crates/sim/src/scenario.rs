@@ -141,12 +141,10 @@ impl Life {
             let join = self.joins_at.map_or(Duration::MAX, |(at, _)| at);
             let next = self.reads_at.min(join).min(until);
             self.pair.run_until(next);
-            if next == join {
-                if let Some((_, carrier)) = self.joins_at.take() {
-                    self.pair.attach(carrier);
-                    let link = self.pair.link(End::Initiator).config().clone();
-                    self.relink(&link);
-                }
+            if let Some((_, carrier)) = self.joins_at.take_if(|_| next == join) {
+                self.pair.attach(carrier);
+                let link = self.pair.link(End::Initiator).config().clone();
+                self.relink(&link);
             }
             if next == self.reads_at {
                 self.reads_at += READ_EVERY;

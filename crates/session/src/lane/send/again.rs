@@ -1,0 +1,95 @@
+//! What leaves more than once: lost values and parts, and events that ride again.
+
+use nowcast_queue::Key;
+
+use super::{Filling, Job, Large, Parts, SendLane, part_of};
+use crate::packet::{StateHead, varint_length, write};
+use crate::sent::Item;
+
+impl SendLane {
+    /// Lets an unacknowledged event ride again; returns how many bytes that took.
+    pub(crate) fn repeat(&mut self, number: u64, filling: &mut Filling<'_, '_>) -> usize {
+        let is_wanted = self.event_mut(number).is_some_and(|event| !event.is_acknowledged && !event.is_lost);
+        if !is_wanted {
+            return 0;
+        }
+        let before = filling.builder.room();
+        self.write_event(number, None, filling, false);
+        let used = before - filling.builder.room();
+        filling.stats.events_repeated += u64::from(used > 0);
+        used
+    }
+
+    /// Whether [`Self::repeat`] would send something.
+    pub(crate) fn can_repeat(&self, number: u64) -> bool {
+        let index = number.checked_sub(self.events_first).map(|index| index as usize);
+        index
+            .and_then(|index| self.events.get(index))
+            .is_some_and(|event| !event.is_acknowledged && !event.is_lost)
+    }
+
+    pub(super) fn write_state_again(
+        &mut self,
+        slot: u32,
+        stamp: u64,
+        part: Option<u32>,
+        filling: &mut Filling<'_, '_>,
+    ) -> bool {
+        if !self.states.is_wanted(slot, stamp) {
+            return true;
+        }
+        let interval = self.interval();
+        let state = self.states.get_mut(slot);
+        let is_open = state.interval == interval && self.events_waiting == 0;
+        if part.is_none() && is_open && self.queue.newest(Key::from_raw(state.key)).is_some() {
+            filling.stats.superseded += 1;
+            return true;
+        }
+        if part.is_none() && state.length as usize > filling.whole_max {
+            let parts = state.parts.get_or_insert_with(|| Parts::of(state.length as usize));
+            let job = Job { what: Large::State { slot, stamp }, next: 0, count: parts.count() };
+            self.jobs.push_back(job);
+            return true;
+        }
+        let has_room = match part {
+            Some(index) => self.write_state_part(slot, index, filling),
+            None => {
+                let age_ms = filling.now.since(state.at).as_millis() as u64;
+                let head = StateHead { key: state.key, stamp, age_ms };
+                let payload = state.payload().expect("a wanted value has its payload");
+                let interval = state.interval;
+                let fits = filling.builder.state(self.lane, interval, head, filling.store.get(payload));
+                if fits {
+                    filling.sent.push_item(Item::State { lane: self.lane, slot, stamp, part: None });
+                }
+                fits
+            }
+        };
+        filling.stats.states_resent += u64::from(has_room);
+        has_room
+    }
+
+    /// Writes one part of a wanted value; `false` if there is no room.
+    pub(super) fn write_state_part(&mut self, slot: u32, index: u32, filling: &mut Filling<'_, '_>) -> bool {
+        let state = self.states.get(slot);
+        if state.parts.as_ref().is_none_or(|parts| parts.has(index)) {
+            return true;
+        }
+        let payload = filling.store.get(state.payload().expect("a wanted value has its payload"));
+        let age_ms = filling.now.since(state.at).as_millis() as u64;
+        let head = StateHead { key: state.key, stamp: state.stamp, age_ms };
+        let part = part_of(payload, index);
+        let interval = state.interval;
+        let begin = 1 + [interval, head.stamp, head.key, age_ms, part.total, part.index]
+            .map(varint_length)
+            .iter()
+            .sum::<usize>();
+        if begin + part.bytes.len() > filling.builder.room() {
+            return false;
+        }
+        filling.builder.frame(|out| write::state_part(out, self.lane, interval, head, part));
+        let stamp = head.stamp;
+        filling.sent.push_item(Item::State { lane: self.lane, slot, stamp, part: Some(index) });
+        true
+    }
+}

@@ -1,0 +1,162 @@
+//! What becomes of what was sent: arrived, lost, expired, consumed.
+
+use super::{Again, Expiry, SendLane};
+use crate::error::Broken;
+use crate::packet::EventKind;
+use crate::sent::Item;
+use crate::store::Store;
+
+impl SendLane {
+    /// A packet with this value arrived.
+    pub(crate) fn state_arrived(&mut self, slot: u32, stamp: u64, part: Option<u32>, store: &mut Store) {
+        if !self.states.is_wanted(slot, stamp) {
+            return;
+        }
+        self.is_stuck = false;
+        let state = self.states.get_mut(slot);
+        let is_whole = match (part, &mut state.parts) {
+            (Some(index), Some(parts)) => parts.insert(index),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        if is_whole {
+            self.states.acknowledge(slot, store);
+        }
+    }
+
+    /// A packet with this value was lost.
+    pub(crate) fn state_lost(&mut self, slot: u32, stamp: u64, part: Option<u32>) {
+        self.is_stuck = false;
+        if !self.states.is_wanted(slot, stamp) {
+            return;
+        }
+        let parts = self.states.get(slot).parts.as_ref();
+        let has_part = part.is_some_and(|part| parts.is_some_and(|parts| parts.has(part)));
+        if !has_part {
+            self.again.push_back(Again::State { slot, stamp, part });
+        }
+    }
+
+    /// A packet with this event arrived.
+    pub(crate) fn event_arrived(&mut self, number: u64, part: Option<u32>, store: &mut Store) {
+        let Some(event) = self.event_mut(number) else { return };
+        if part.is_none() {
+            event.in_flight = event.in_flight.saturating_sub(1);
+        }
+        let is_whole = match (part, &mut event.parts) {
+            (Some(index), Some(parts)) => parts.insert(index),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        if !is_whole {
+            return;
+        }
+        event.is_acknowledged = true;
+        event.parts = None;
+        if let Some(payload) = event.payload.take() {
+            store.remove(payload);
+        }
+        while self.events.front().is_some_and(|event| event.is_acknowledged) {
+            self.events.pop_front();
+            self.events_first += 1;
+        }
+    }
+
+    /// A packet with this event was lost.
+    pub(crate) fn event_lost(&mut self, number: u64, part: Option<u32>) {
+        self.is_stuck = false;
+        let Some(event) = self.event_mut(number) else { return };
+        if event.is_acknowledged {
+            return;
+        }
+        match part {
+            Some(part) if event.parts.as_ref().is_none_or(|parts| parts.has(part)) => return,
+            Some(_) => {}
+            None => {
+                event.in_flight = event.in_flight.saturating_sub(1);
+                if event.in_flight > 0 || event.is_lost {
+                    return;
+                }
+                event.is_lost = true;
+            }
+        }
+        self.again.push_back(Again::Event { number, part });
+    }
+
+    /// Sends an event or value once more without calling it lost: for probes.
+    pub(crate) fn probe(&mut self, item: Item) {
+        self.is_stuck = false;
+        match item {
+            Item::State { slot, stamp, part, .. } => self.state_lost(slot, stamp, part),
+            Item::Event { number, part: None, .. } => {
+                let event = self.event_mut(number);
+                if let Some(event) = event.filter(|event| !event.is_acknowledged && !event.is_lost) {
+                    event.is_lost = true;
+                    self.again.push_front(Again::Event { number, part: None });
+                }
+            }
+            Item::Event { number, part, .. } => self.event_lost(number, part),
+            Item::Window { .. } | Item::Replication { .. } | Item::Proof => {}
+        }
+    }
+
+    /// For a probe in a long silence: the oldest unacknowledged events and values.
+    pub(crate) fn probe_oldest(&mut self, count: usize) {
+        self.is_stuck = false;
+        let first = self.events_first;
+        let lane = self.lane;
+        let open = self.events.iter().enumerate().filter(|(_, event)| !event.is_acknowledged);
+        let events: Vec<u64> = open.take(count).map(|(index, _)| first + index as u64).collect();
+        for number in events.into_iter().rev() {
+            if self.event_mut(number).is_some_and(|event| event.parts.is_none()) {
+                self.probe(Item::Event { lane, number, part: None });
+            }
+        }
+        if self.again.is_empty() {
+            let small = self.states.wanted().filter(|(_, state)| state.parts.is_none());
+            let states: Vec<_> = small.take(count).map(|(slot, state)| (slot, state.stamp)).collect();
+            for (slot, stamp) in states {
+                self.again.push_back(Again::State { slot, stamp, part: None });
+            }
+        }
+    }
+
+    /// The time to live of event `id` ended.
+    pub(crate) fn expire(&mut self, id: u64, store: &mut Store) -> Expiry {
+        self.is_stuck = false;
+        if self.take_half_expired(id) {
+            return Expiry::Expired;
+        }
+        if self.last_id.is_none_or(|last| id > last) {
+            self.half_expired.push(id);
+            return Expiry::Expired;
+        }
+        let first = self.events_first;
+        let found = self.events.iter_mut().zip(first..).find(|(event, _)| event.id == id);
+        let Some((event, number)) = found.filter(|(event, _)| !event.is_acknowledged) else {
+            return Expiry::Arrived;
+        };
+        event.kind = EventKind::Expired;
+        event.length = 0;
+        event.parts = None;
+        event.is_lost = true;
+        if let Some(payload) = event.payload.take() {
+            store.remove(payload);
+        }
+        self.again.push_back(Again::Event { number, part: None });
+        Expiry::Expired
+    }
+
+    /// The peer's application has consumed the events below `consumed`.
+    pub(crate) fn consumed(&mut self, consumed: u64) -> Result<(), Broken> {
+        if consumed > self.interval() {
+            return Err(Broken::violation("consumed more events than were sent"));
+        }
+        while self.consumed < consumed {
+            self.closed_cost -= self.costs.pop_front().unwrap_or(0);
+            self.consumed += 1;
+            self.is_stuck = false;
+        }
+        Ok(())
+    }
+}
