@@ -63,7 +63,10 @@ impl<B: Bits> Symbols for Fast<'_, B> {
     ) -> Result<i32, EntropyError> {
         match kind {
             Column::Flag => Ok(self.bits.bits(residual as u32, 1)? as i32),
-            Column::Largest { .. } => Ok(self.bits.rice(residual as u32, 0)? as i32),
+            Column::Largest { .. } => {
+                let other = self.bits.rice(residual as u32, 0)?;
+                i32::try_from(other).ok().filter(|other| *other < 4).ok_or(EntropyError::Range)
+            }
             _ => {
                 let own = usize::from(magnitude(u32::from(scene.error)));
                 let row = usize::from(magnitude(scene.row_error)) / 2;

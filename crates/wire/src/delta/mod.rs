@@ -1,4 +1,41 @@
 //! Replication deltas: the state of many entities, told as the difference from what the peer has acknowledged.
+//!
+//! **What is learnt belongs to a baseline.** A [`Baseline`] is a frame together with all that its coding taught. The sender
+//! keeps those it sent and refers to one that was acknowledged; the receiver keeps those it may still be referred to. A lost
+//! packet therefore costs its own frame and nothing else: the ends cannot drift apart.
+//!
+//! ```
+//! use nowcast_wire::delta::{Codec, Field, Frame, Layout, Linear, Mode};
+//!
+//! let layout = Layout::new(&[Field::Number, Field::Number, Field::Angle { bits: 16 }])?;
+//! let mut sender = Codec::new(layout.clone(), Mode::Small, Linear::default());
+//! let mut receiver = Codec::new(layout, Mode::Small, Linear::default());
+//!
+//! let mut first = Frame::new(100);
+//! first.push(7, &[1_500, -20, 65_000]);
+//! let mut packet = Vec::new();
+//! let sent = sender.encode(&first, &[], &mut packet)?;
+//! let got = receiver.decode(100, &packet, &[])?;
+//! assert_eq!(got.frame(), &first);
+//!
+//! // The receiver acknowledged frame 100, so the next one is told as what changed since.
+//! let mut second = Frame::new(101);
+//! second.push(7, &[1_510, -20, 65_100]);
+//! packet.clear();
+//! sender.encode(&second, &[&sent], &mut packet)?;
+//! assert_eq!(receiver.decode(101, &packet, &[&got])?.frame(), &second);
+//! # Ok::<(), nowcast_wire::delta::DeltaError>(())
+//! ```
+//!
+//! | when | use |
+//! | --- | --- |
+//! | bytes matter less than time | [`Mode::Fast`] |
+//! | a link is narrow, or there are many viewers of one encoding | [`Mode::Small`] |
+//! | entities are rigid bodies under physics | [`Bodies`] as predictor |
+//! | you know better how your entities move | your own [`Predictor`] |
+//!
+//! The session is not known here: whoever carries the bytes names the tick of the frame and those of its baselines, and says
+//! which have been acknowledged. The format is specified in `spec/DELTA.md`.
 
 mod baseline;
 mod bodies;

@@ -217,7 +217,7 @@ fn residual(kind: Column, value: i32, guess: i32) -> i32 {
     match kind {
         Column::Flag => value ^ (guess & 1),
         // The others are numbered from the guess on.
-        Column::Largest { .. } => (value - guess) & 3,
+        Column::Largest { .. } => value.wrapping_sub(guess) & 3,
         _ => kind.difference(value, guess),
     }
 }
@@ -225,7 +225,7 @@ fn residual(kind: Column, value: i32, guess: i32) -> i32 {
 fn restore(kind: Column, residual: i32, guess: i32) -> i32 {
     match kind {
         Column::Flag => residual ^ (guess & 1),
-        Column::Largest { .. } => (guess + residual) & 3,
+        Column::Largest { .. } => guess.wrapping_add(residual) & 3,
         _ => kind.sum(guess, residual),
     }
 }
