@@ -1,0 +1,12 @@
+/** What pbjs generates for a message type, as far as the bench uses it. */
+interface MessageClass {
+  encode(message: object): { finish(): Uint8Array };
+  decode(bytes: Uint8Array): object;
+}
+
+export const Small: MessageClass;
+export const Medium: MessageClass;
+export const Big: MessageClass;
+export const Batch: MessageClass;
+export const Move: MessageClass;
+export const Moves: MessageClass;

@@ -1,0 +1,102 @@
+import type { Codec, Findings, Row, Suite, Task } from "./types.js";
+
+/** One sample lasts about this long: browsers round their clocks. */
+const SAMPLE_MS = 5;
+const PER_MS = { ns: 1e6, µs: 1e3, ms: 1 } as const;
+
+/** Checks every codec of a suite, then times them in turns. */
+export function measure<T>(suite: Suite<T>, samples: number): Findings["tests"][number] {
+  const runs = suite.codecs.map((codec) => prepare(suite, codec));
+  for (let round = 0; round < samples; round++) {
+    for (const run of runs) {
+      run.row.encode.push(time(run.encode, run.encodeRepeats) * PER_MS[suite.unit]);
+      run.row.decode.push(time(run.decode, run.decodeRepeats) * PER_MS[suite.unit]);
+    }
+  }
+  return { title: suite.title, unit: suite.unit, rows: runs.map((run) => run.row) };
+}
+
+/** Whether a test was asked for. */
+export function wants(task: Task, test: string): boolean {
+  return task.only.length === 0 || task.only.includes(test);
+}
+
+interface Run {
+  readonly row: Row;
+  readonly encode: () => unknown;
+  readonly decode: () => unknown;
+  readonly encodeRepeats: number;
+  readonly decodeRepeats: number;
+}
+
+function prepare<T>(suite: Suite<T>, codec: Codec<T>): Run {
+  // A copy, since an encoder may hand out a view of a buffer that it uses again.
+  const first = codec.encode(suite.value);
+  const encoded = typeof first === "string" ? first : first.slice();
+  const difference = firstDifference(suite.value, codec.decode(encoded), "value", suite.single);
+  if (difference !== undefined) {
+    throw new Error(`${codec.name} does not return ${suite.title} as it was: ${difference}`);
+  }
+  const encode = () => codec.encode(suite.value);
+  const decode = () => codec.decode(encoded);
+  const bytes = typeof encoded === "string" ? new TextEncoder().encode(encoded).length : encoded.length;
+  return {
+    row: { codec: codec.name, bytes, encode: [], decode: [] },
+    encode,
+    decode,
+    encodeRepeats: repeatsFor(encode),
+    decodeRepeats: repeatsFor(decode),
+  };
+}
+
+/** Results are kept here, so that no engine may leave the work out. */
+export const sink: { last: unknown } = { last: undefined };
+
+function repeatsFor(work: () => unknown): number {
+  // Engines compile what they have seen often, so warming up takes several samples' time.
+  let count = 0;
+  const start = performance.now();
+  let elapsed = 0;
+  while (elapsed < SAMPLE_MS * 20) {
+    sink.last = work();
+    count++;
+    elapsed = performance.now() - start;
+  }
+  return Math.max(1, Math.round((count * SAMPLE_MS) / elapsed));
+}
+
+/** Milliseconds of one call. */
+function time(work: () => unknown, repeats: number): number {
+  const start = performance.now();
+  for (let i = 0; i < repeats; i++) sink.last = work();
+  return (performance.now() - start) / repeats;
+}
+
+/** Where two values differ, if they do; `single` compares numbers as 32-bit floats. */
+export function firstDifference(
+  expected: unknown,
+  found: unknown,
+  path: string,
+  single = false,
+): string | undefined {
+  if (Object.is(expected, found)) return undefined;
+  if (single && typeof expected === "number" && typeof found === "number") {
+    if (Math.fround(expected) === Math.fround(found)) return undefined;
+  }
+  if (typeof expected !== "object" || typeof found !== "object" || expected === null || found === null) {
+    return `${path} is ${String(found)} instead of ${String(expected)}`;
+  }
+  const [left, right] = [plain(expected), plain(found)];
+  const extra = Object.keys(right).find((key) => !Object.hasOwn(left, key));
+  if (extra !== undefined) return `${path}.${extra} is new`;
+  for (const key of Object.keys(left)) {
+    // Generated classes keep defaults in the prototype, which reads the same.
+    const difference = firstDifference(left[key], right[key], `${path}.${key}`, single);
+    if (difference !== undefined) return difference;
+  }
+  return undefined;
+}
+
+function plain(value: object): Readonly<Record<string, unknown>> {
+  return (value instanceof Map ? Object.fromEntries(value) : value) as Readonly<Record<string, unknown>>;
+}

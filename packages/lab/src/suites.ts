@@ -1,0 +1,22 @@
+import { measure, wants } from "./measure.js";
+import { json, messageSuites, msgpackCodecs } from "./messages.js";
+import { movementSuite } from "./movement.js";
+import { inferredCodec } from "./nowcast-codec.js";
+import type { Findings, Suite, Task } from "./types.js";
+
+/** Runs what was asked for, here, whatever engine this is. */
+export function runTask(task: Task, engine: string, notes: string[]): Findings {
+  const suites: Suite<unknown>[] = [];
+  if (wants(task, "messages")) suites.push(...messageSuites());
+  if (wants(task, "movement")) suites.push(movementSuite(task.moves) as Suite<unknown>);
+  if (wants(task, "save")) {
+    suites.push({
+      test: "save",
+      title: "Game save",
+      unit: "ms",
+      value: task.save,
+      codecs: [json(), ...msgpackCodecs<unknown>(), inferredCodec()],
+    });
+  }
+  return { engine, notes, tests: suites.map((suite) => measure(suite, task.samples)) };
+}

@@ -1,0 +1,51 @@
+/** A codec under test. */
+export interface Codec<T> {
+  readonly name: string;
+  encode(value: T): Uint8Array | string;
+  decode(encoded: Uint8Array | string): T;
+}
+
+/** One table: a value and the codecs that carry it, the reference for speeds first. */
+export interface Suite<T> {
+  readonly test: "messages" | "movement" | "save";
+  readonly title: string;
+  readonly unit: "ns" | "µs" | "ms";
+  readonly value: T;
+  /** Whether numbers travel as 32-bit floats, so that the last digits of what returns do not count. */
+  readonly single?: boolean;
+  readonly codecs: readonly Codec<T>[];
+}
+
+/** What was measured of one codec; times are in the unit of the test. */
+export interface Row {
+  readonly codec: string;
+  readonly bytes: number;
+  readonly encode: number[];
+  readonly decode: number[];
+}
+
+/** What the program prints. */
+export interface Findings {
+  readonly engine: string;
+  readonly notes: string[];
+  readonly tests: { readonly title: string; readonly unit: string; readonly rows: Row[] }[];
+}
+
+/** One entity of the movement stream. */
+export interface Move {
+  id: number;
+  positionX: number;
+  positionY: number;
+  positionZ: number;
+  eulerX: number;
+  eulerY: number;
+  eulerZ: number;
+}
+
+/** What the instrument hands to the script. */
+export interface Task {
+  readonly samples: number;
+  readonly only: readonly string[];
+  readonly moves: Move[];
+  readonly save: unknown;
+}
