@@ -8,6 +8,8 @@ pub mod bots;
 pub mod freshness;
 pub mod ipc;
 pub mod lag;
+#[cfg(feature = "peers")]
+pub mod codec;
 pub mod link;
 pub mod local;
 pub mod report;

@@ -3,6 +3,7 @@
 mod freshness;
 mod ipc;
 mod lag;
+mod codec;
 mod link;
 mod soak;
 
@@ -18,6 +19,7 @@ pub(crate) struct Args {
 enum Instrument {
     Ipc(ipc::Args),
     Lag(lag::Args),
+    Codec(codec::Args),
     Link(link::Args),
     Freshness(freshness::Args),
     Soak(soak::Args),
@@ -36,6 +38,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             nowcast_lab::local::child::main(&orders)?;
             Ok(ExitCode::SUCCESS)
         }
+        Instrument::Codec(args) => codec::run(&args),
         Instrument::Link(args) => link::run(&args),
         Instrument::Freshness(args) => freshness::run(&args),
         Instrument::Soak(args) => soak::run(&args),

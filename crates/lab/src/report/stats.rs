@@ -27,6 +27,11 @@ impl Samples {
         self.sorted = false;
     }
 
+    /// The measurements, in no order that could be relied on.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.values.len()

@@ -1,0 +1,56 @@
+//! `nowcast lab codec`: how many bytes, how fast, ours and what people use today.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use nowcast_lab::codec::{self, Options, TESTS};
+
+use crate::show::Show;
+
+/// Compare encodings: messages, movement, a game save and replication deltas, in bytes and time
+///
+/// Every codec's output is decoded and compared before its figure is printed. Sources of the tests: "A wire protocol"
+/// (movement), the MessagePack save-file article (save, cold start), the WebSocket formats article (messages).
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Only these tests (default: all)
+    #[arg(long, value_name = "TEST", value_parser = clap::builder::PossibleValuesParser::new(TESTS))]
+    only: Vec<String>,
+    /// How many samples each time rests on
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    samples: u16,
+    /// Measure deltas on a recording of your own: a file in the layout of moves.f64 or cubes.i32, with that ending
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// Measure JavaScript codecs in Node too
+    #[arg(long)]
+    node: bool,
+    /// Measure JavaScript codecs in Chromium too, under a strict content security policy
+    #[arg(long)]
+    browser: bool,
+    /// The browser's program
+    #[arg(long, value_name = "PROGRAM")]
+    browser_path: Option<PathBuf>,
+    #[command(flatten)]
+    show: Show,
+    #[arg(long, hide = true, num_args = 2, value_names = ["CODEC", "FILE"])]
+    cold_start: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let [codec, file] = args.cold_start.as_slice() {
+        println!("{}", codec::cold_start(codec.parse()?, file.as_ref())?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    let report = codec::run(&Options {
+        only: args.only.clone(),
+        samples: args.samples.into(),
+        input: args.input.clone(),
+        node: args.node,
+        browser: args.browser,
+        browser_path: args.browser_path.clone(),
+        command: format!("nowcast {command}"),
+    })?;
+    args.show.show(&report, None)
+}
