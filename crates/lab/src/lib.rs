@@ -5,11 +5,11 @@
 //! made its input and the number of samples behind it, and peers are measured in the same run as our own code.
 
 pub mod bots;
+#[cfg(feature = "peers")]
+pub mod codec;
 pub mod freshness;
 pub mod ipc;
 pub mod lag;
-#[cfg(feature = "peers")]
-pub mod codec;
 pub mod link;
 pub mod local;
 pub mod report;
