@@ -45,7 +45,7 @@ pub(super) fn subjects() -> Vec<Subject<Save>> {
         messages::json(),
         Subject {
             name: "nowcast, with its shape",
-            encode: |save, out| nowcast_wire::Sender::default().encode(save, out),
+            encode: write_ours,
             decode: |bytes| {
                 nowcast_wire::Receiver::with_limits(nowcast_wire::Limits::FILE)
                     .decode(bytes)
@@ -84,6 +84,13 @@ fn cold_table(subjects: &[Subject<Save>], save: &Save, options: &Options) -> Res
         table.row(vec![Cell::text(subject.name), Cell::count(bytes), Cell::spread(samples.summary(), 2)]);
     }
     Ok(table)
+}
+
+/// As a file is written: the shape, then the value with the effort that files are worth.
+fn write_ours(save: &Save, out: &mut Vec<u8>) {
+    let id = nowcast_wire::Sender::default().announce(&nowcast_wire::Shape::of::<Save>(), out);
+    out.push(u8::try_from(id).expect("the first id is small"));
+    nowcast_wire::encode_with(save, nowcast_wire::Effort::Small, out);
 }
 
 /// What is missing in the save is an empty element to this serialiser and a wrong number to its deserialiser, so such elements are
