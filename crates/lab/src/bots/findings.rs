@@ -98,9 +98,6 @@ fn server(scrapes: &[(Duration, Scrape)]) -> Section {
     let on_cpu = last.histogram_since(first, TICK_CPU);
     row("tick without waiting for a processor, p50", on_cpu.quantile(0.5).map(|s| s * 1e3), 3, "ms");
     row("tick without waiting for a processor, p99", on_cpu.quantile(0.99).map(|s| s * 1e3), 3, "ms");
-    let busy = last.histogram_since(first, TICK_CPU);
-    row("tick, processor time, p50", busy.quantile(0.5).map(|s| s * 1e3), 3, "ms");
-    row("tick, processor time, p99", busy.quantile(0.99).map(|s| s * 1e3), 3, "ms");
     row("ticks", Some(ticks.count()), 0, "");
     let at = |seconds: u64| scrapes.iter().find(|(time, _)| *time >= Duration::from_secs(seconds));
     let memory = |scrape: &Scrape| scrape.figure(MEMORY).map(|bytes| bytes / 1e6);
