@@ -1,4 +1,4 @@
-import { type DeltaLayout, difference, sum } from "./layout.js";
+import { type Column, type DeltaLayout, difference, sum } from "./layout.js";
 import { inFrameOf } from "./orientation.js";
 import type { DeltaPast } from "./past.js";
 import { limitedStep, magnitude, STEP_MAX } from "./scale.js";
@@ -65,15 +65,9 @@ export class LinearPredictor implements DeltaPredictor {
     const before = past.start(1, row);
     const oldest = past.start(2, row);
     const largest = values[at + kind.first]!;
-    const read = (depth: number, start: number): number => {
-      const rows = past.values(depth);
-      if (kind.kind !== "component") return rows[start + column]!;
-      // Components can only be compared where the same one is left out.
-      return inFrameOf(rows, start + kind.first, kind.bits, largest, column - kind.first - 1);
-    };
-    const x0 = read(0, now);
-    const x1 = before < 0 ? x0 : read(1, before);
-    const x2 = oldest < 0 ? x1 : read(2, oldest);
+    const x0 = valueIn(past.values(0), now, column, kind, largest);
+    const x1 = before < 0 ? x0 : valueIn(past.values(1), before, column, kind, largest);
+    const x2 = oldest < 0 ? x1 : valueIn(past.values(2), oldest, column, kind, largest);
     const step = difference(kind, x0, x1);
     const bend = (step - difference(kind, x1, x2)) | 0;
     guess.moved = extrapolate(step, this.#ahead, this.#behind);
@@ -86,6 +80,18 @@ export class LinearPredictor implements DeltaPredictor {
   memory(): Float64Array {
     return NO_MEMORY;
   }
+}
+
+/** A value of the row at `start`; components can only be compared where the same one is left out. */
+function valueIn(
+  rows: Int32Array,
+  start: number,
+  column: number,
+  { kind, first, bits }: Column,
+  largest: number,
+): number {
+  if (kind !== "component") return rows[start + column]!;
+  return inFrameOf(rows, start + first, bits, largest, column - first - 1);
 }
 
 /** How far something goes in `ahead` ticks that went `step` in the `behind` ticks before, to the nearest whole number. */

@@ -22,8 +22,8 @@ function split(low: number, high: number, set: number): number {
 
 export class RangeEncoder implements RangeCoder {
   readonly #out: WireOutput;
-  #low = 0;
-  #high = 0xffff_ffff;
+  /** Low and high end; an array, because engines box a plain field that needs more than 31 bits. */
+  readonly #ends = Uint32Array.of(0, 0xffff_ffff);
 
   constructor(out: WireOutput) {
     this.#out = out;
@@ -34,8 +34,8 @@ export class RangeEncoder implements RangeCoder {
   }
 
   bit(bit: number, set: number): number {
-    let low = this.#low;
-    let high = this.#high;
+    let low = this.#ends[0]!;
+    let high = this.#ends[1]!;
     const middle = split(low, high, set);
     if (bit === 1) high = middle;
     else low = middle + 1;
@@ -44,14 +44,14 @@ export class RangeEncoder implements RangeCoder {
       low = (low << 8) >>> 0;
       high = ((high << 8) | 0xff) >>> 0;
     }
-    this.#low = low;
-    this.#high = high;
+    this.#ends[0] = low;
+    this.#ends[1] = high;
     return bit;
   }
 
   /** Writes what is still needed to tell the last bits. */
   finish(): void {
-    for (const byte of tail(this.#low, this.#high)) this.#out.u8(byte);
+    for (const byte of tail(this.#ends[0]!, this.#ends[1]!)) this.#out.u8(byte);
   }
 }
 
@@ -60,8 +60,8 @@ const AHEAD = 4;
 
 export class RangeDecoder implements RangeCoder {
   readonly #bytes: Uint8Array;
-  #low = 0;
-  #high = 0xffff_ffff;
+  /** Low and high end; an array, because engines box a plain field that needs more than 31 bits. */
+  readonly #ends = Uint32Array.of(0, 0xffff_ffff);
   #code = 0;
   #at: number;
 
@@ -76,8 +76,8 @@ export class RangeDecoder implements RangeCoder {
   }
 
   bit(_: number, set: number): number {
-    let low = this.#low;
-    let high = this.#high;
+    let low = this.#ends[0]!;
+    let high = this.#ends[1]!;
     const middle = split(low, high, set);
     const bit = this.#code <= middle ? 1 : 0;
     if (bit === 1) high = middle;
@@ -87,8 +87,8 @@ export class RangeDecoder implements RangeCoder {
       high = ((high << 8) | 0xff) >>> 0;
       this.#code = this.#next(this.#code);
     }
-    this.#low = low;
-    this.#high = high;
+    this.#ends[0] = low;
+    this.#ends[1] = high;
     return bit;
   }
 
@@ -96,7 +96,7 @@ export class RangeDecoder implements RangeCoder {
   finish(): void {
     // Four bytes are read ahead, so this is where the encoder wrote its last ones.
     const written = this.#at - AHEAD;
-    const expected = tail(this.#low, this.#high);
+    const expected = tail(this.#ends[0]!, this.#ends[1]!);
     const isWhole =
       this.#bytes.length === written + expected.length &&
       expected.every((byte, at) => this.#bytes[written + at] === byte);

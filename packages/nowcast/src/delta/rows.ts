@@ -82,19 +82,18 @@ export class RowWalk {
 
   #situate(row: number, base: number): void {
     const situation = this.#situation;
-    const before = this.past.values.bind(this.past);
     situation.changed = base < 0 ? 1 : this.past.baselines[0]!.changes[this.past.place(0, row)]!;
     situation.flags = 0;
     situation.speed = 0;
     situation.doubtRow = 0;
     if (base < 0) return;
-    this.#flags.forEach((column, bit) => {
-      situation.flags |= before(0)[base + column]! << bit;
-    });
+    const now = this.past.values(0);
+    for (let bit = 0; bit < this.#flags.length; bit++)
+      situation.flags |= now[base + this.#flags[bit]!]! << bit;
     if (situation.changed === 0) return;
     situation.doubtRow = this.#doubt(base);
     const earlier = this.past.start(1, row);
-    if (earlier >= 0) situation.speed = this.#speed(before(0), base, before(1), earlier);
+    if (earlier >= 0) situation.speed = this.#speed(now, base, this.past.values(1), earlier);
   }
 
   #doubt(base: number): number {
@@ -107,8 +106,10 @@ export class RowWalk {
   #speed(now: Int32Array, base: number, then: Int32Array, earlier: number): number {
     let speed = 0;
     for (let column = 0; column < this.#columns.length; column++) {
-      const step = difference(this.#columns[column]!, now[base + column]!, then[earlier + column]!);
-      speed = Math.max(speed, limitedStep(step));
+      const step = limitedStep(
+        difference(this.#columns[column]!, now[base + column]!, then[earlier + column]!),
+      );
+      if (step > speed) speed = step;
     }
     return speed;
   }

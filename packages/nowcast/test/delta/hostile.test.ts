@@ -1,0 +1,114 @@
+import { isDeepStrictEqual } from "node:util";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type DeltaBaseline,
+  DeltaCodec,
+  DeltaLayout,
+  type DeltaMode,
+  type DeltaPredictor,
+  LinearPredictor,
+  WireError,
+} from "../../src/index.js";
+import { BODY_FIELDS, bodyPredictor, tumblingBodies } from "./worlds.js";
+
+const ENTITIES_MAX = 100;
+const layout = new DeltaLayout([...BODY_FIELDS, { kind: "angle", bits: 12 }]);
+const frames = tumblingBodies(11, 25, 6).map((frame) => ({
+  ...frame,
+  values: Int32Array.from(
+    [...frame.ids].flatMap((id, row) => [...frame.values.subarray(8 * row, 8 * row + 8), (id * 77) & 4095]),
+  ),
+}));
+
+interface Scene {
+  readonly name: string;
+  readonly mode: DeltaMode;
+  readonly predictor: () => DeltaPredictor;
+}
+
+const SCENES: readonly Scene[] = [
+  { name: "fast, linear", mode: "fast", predictor: () => new LinearPredictor() },
+  { name: "small, linear", mode: "small", predictor: () => new LinearPredictor() },
+  { name: "fast, bodies", mode: "fast", predictor: bodyPredictor },
+  { name: "small, bodies", mode: "small", predictor: bodyPredictor },
+];
+
+describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
+  const codec = new DeltaCodec(layout, { mode, predictor: predictor(), entitiesMax: ENTITIES_MAX });
+  const known: DeltaBaseline[] = [];
+  const packets = frames.map((frame) => {
+    const { bytes, baseline } = codec.encode(frame, known);
+    known.unshift(baseline);
+    known.length = Math.min(known.length, 3);
+    return bytes;
+  });
+  const past = known.slice(1);
+  const truth = known[0]!;
+  const { tick } = truth.frame;
+  // Told against the two frames before it, so that every part of the format is in it.
+  const { bytes: packet, baseline: sent } = codec.encode(truth.frame, past);
+  const isTruth = (got: DeltaBaseline | undefined): boolean => isDeepStrictEqual(got, sent);
+
+  /** Reads bytes that may be anything: the result is a frame within the limits, or an error of the bytes. */
+  const attempt = (bytes: Uint8Array, baselines: readonly DeltaBaseline[]): DeltaBaseline | undefined => {
+    try {
+      const got = codec.decode(tick, bytes, baselines);
+      expect(got.frame.ids.length).toBeLessThanOrEqual(ENTITIES_MAX);
+      // Whatever was read is a frame that could be sent on.
+      codec.encode(got.frame, baselines);
+      return got;
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      expect(error.fault).toBe("peer-misbehaved");
+      expect(error.offset).toBeGreaterThanOrEqual(0);
+      expect(error.offset).toBeLessThanOrEqual(bytes.length);
+      return undefined;
+    }
+  };
+
+  it("never pass for the truth when they are cut short, wherever that is", () => {
+    expect(isTruth(attempt(packet, past))).toBe(true);
+    for (let length = 0; length < packet.length; length++)
+      expect(isTruth(attempt(packet.subarray(0, length), past)), `cut to ${length}`).toBe(false);
+    for (let length = 0; length < packets[0]!.length; length++) attempt(packets[0]!.subarray(0, length), []);
+  });
+
+  it("never pass for the truth with a bit flipped or a byte added", () => {
+    for (let bit = 0; bit < packet.length * 8; bit++) {
+      const damaged = packet.slice();
+      damaged[bit >> 3]! ^= 1 << (bit & 7);
+      // The same frame may be told in two ways, but then what is learnt from it differs.
+      expect(isTruth(attempt(damaged, past)), `bit ${bit}`).toBe(false);
+    }
+    for (const extra of [0, 1, 255]) expect(attempt(Uint8Array.of(...packet, extra), past)).toBeUndefined();
+  });
+
+  it("leave no trace: the packet after them is read as if they had not come", () => {
+    for (let cut = 1; cut < packet.length; cut++) attempt(packet.subarray(0, cut), past);
+    expect(isTruth(codec.decode(tick, packet, past))).toBe(true);
+  });
+
+  it("end in a frame or a WireError, whatever they are", () => {
+    const header = mode === "small" ? 1 : 0;
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 400 }), fc.nat(2), (bytes, depth) => {
+        attempt(Uint8Array.of(header | (depth << 1), ...bytes), past.slice(0, depth));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it("name more entities than allowed in vain, before any is made room for", () => {
+    // Not the ids of before, and then a count of all ones.
+    const bomb = new Uint8Array(200).fill(255);
+    bomb.set(mode === "small" ? [1, 0x80] : [0, 0xfe]);
+    expect(() => codec.decode(tick, bomb, [])).toThrow(/ids: \d{6,} entities, more than 100/);
+  });
+
+  it("name the header that is not known, and the past that they do not have", () => {
+    expect(() => codec.decode(tick, new Uint8Array(0), [])).toThrow("header: the message ends too early");
+    expect(() => codec.decode(tick, Uint8Array.of(8, ...packet.subarray(1)), [])).toThrow(WireError);
+    expect(() => codec.decode(tick, packet, [])).toThrow("coded against 2 baselines, not 0");
+  });
+});
