@@ -2,6 +2,7 @@
 
 #[cfg(feature = "lab")]
 mod bots;
+mod generate;
 #[cfg(feature = "lab")]
 mod lab;
 mod names;
@@ -28,6 +29,7 @@ enum Command {
     Serve(serve::Args),
     Names(names::Args),
     Save(save::Args),
+    Gen(generate::Args),
     #[cfg(feature = "lab")]
     Bots(bots::Args),
     /// Measure Nowcast, and what people use today beside it, on this machine
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Names(args) => names::run(&args),
         Command::Save(args) => save::run(&args),
+        Command::Gen(args) => generate::run(&args),
         #[cfg(feature = "lab")]
         Command::Bots(args) => bots::run(&args),
         #[cfg(feature = "lab")]
