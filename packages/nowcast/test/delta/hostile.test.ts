@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import {
   type DeltaBaseline,
   DeltaCodec,
+  type DeltaField,
   DeltaLayout,
   type DeltaMode,
   type DeltaPredictor,
@@ -110,5 +111,32 @@ describe.each(SCENES)("hostile deltas ($name)", ({ mode, predictor }) => {
     expect(() => codec.decode(tick, new Uint8Array(0), [])).toThrow("header: the message ends too early");
     expect(() => codec.decode(tick, Uint8Array.of(8, ...packet.subarray(1)), [])).toThrow(WireError);
     expect(() => codec.decode(tick, packet, [])).toThrow("coded against 2 baselines, not 0");
+  });
+});
+
+describe("numbers that no encoder writes", () => {
+  /** A packet against a frame of one entity of this field, at rest. */
+  const decode = (field: DeltaField, packet: number[]): DeltaBaseline => {
+    const layout = new DeltaLayout([field]);
+    const codec = new DeltaCodec(layout);
+    const still = { tick: 0, ids: Uint32Array.of(5), values: new Int32Array(layout.width) };
+    return codec.decode(1, Uint8Array.from(packet), [codec.encode(still, []).baseline]);
+  };
+  const zeros = new Array<number>(100).fill(0);
+  const ones = new Array<number>(100).fill(255);
+
+  it("are refused beyond 32 bits, which a range coder reaches by yes after yes", () => {
+    expect(() => decode({ kind: "number" }, [0b011, ...zeros])).toThrow("entity 5.column 0: a number beyond");
+  });
+
+  it("are refused where a quaternion has but four components", () => {
+    const refused = "entity 5.column 0: component 4294967295 of a quaternion";
+    expect(() => decode({ kind: "orientation", bits: 7 }, [0b010, ...ones])).toThrow(refused);
+  });
+
+  it("are refused where a component has too many bits", () => {
+    // The same ids, changed, the largest as before, and then a first component of all ones.
+    const refused = /entity 5.column 1: -?\d+ is out of the column's range/;
+    expect(() => decode({ kind: "orientation", bits: 7 }, [0b010, 0b1111_1011, ...ones])).toThrow(refused);
   });
 });
