@@ -121,7 +121,7 @@ impl<'de> Input<'de> {
             let used = rows * bits;
             self.bit = self.position * 8;
             let taken = self.take(used.div_ceil(8))?;
-            if used % 8 != 0 && taken[used / 8] >> (used % 8) != 0 {
+            if !used.is_multiple_of(8) && taken[used / 8] >> (used % 8) != 0 {
                 return Err(self.error(ErrorKind::PaddingBits));
             }
         }

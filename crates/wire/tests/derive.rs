@@ -56,7 +56,7 @@ fn the_three_messages_of_the_websocket_article_take_no_byte_too_many() {
         text: text.clone(),
         text2: "Lorem ipsum dolor sit amet, consectetur adipiscing.".into(),
         num: 12345,
-        decimal: 3.1415926,
+        decimal: -3.0415926,
     };
     let big = Big {
         text,

@@ -50,7 +50,7 @@ fn game() -> Game {
         kind: match i % 3 {
             0 => Kind::Rock,
             1 => Kind::Npc { faction: "town".into(), mood: -(i as i8) },
-            _ => Kind::Door(i % 2 == 0),
+            _ => Kind::Door(i.is_multiple_of(2)),
         },
         rotation: [0.0, 0.0, 0.0, 1.0],
         tags: (0..i % 3).map(|tag| format!("tag {tag}")).collect(),

@@ -54,11 +54,11 @@ impl Reader<'_, '_> {
             0xc0 => Value::Nil,
             0xc1 => return Err(self.input.error(ErrorKind::MessagePackReserved)),
             0xc2 | 0xc3 => Value::Bool(byte == 0xc3),
-            0xc4 | 0xc5 | 0xc6 => {
+            0xc4..=0xc6 => {
                 let length = self.length(byte - 0xc4)?;
                 Value::Bytes(self.bytes(length)?)
             }
-            0xc7 | 0xc8 | 0xc9 => {
+            0xc7..=0xc9 => {
                 let length = self.length(byte - 0xc7)?;
                 self.ext(length)?
             }

@@ -27,14 +27,14 @@ pub(crate) fn write_texts<'a>(
         }
         return;
     }
-    if writer.effort == Effort::Small {
-        if let Some((entries, codes)) = dictionary(texts.clone()) {
-            writer.out.push(coding::DICTIONARY);
-            writer.put_varint(entries.len() as u64);
-            put_direct(entries.iter().copied(), writer);
-            put_codes(&codes, entries.len(), writer.out);
-            return;
-        }
+    if writer.effort == Effort::Small
+        && let Some((entries, codes)) = dictionary(texts.clone())
+    {
+        writer.out.push(coding::DICTIONARY);
+        writer.put_varint(entries.len() as u64);
+        put_direct(entries.iter().copied(), writer);
+        put_codes(&codes, entries.len(), writer.out);
+        return;
     }
     writer.out.push(coding::RAW);
     put_direct(texts, writer);

@@ -198,10 +198,10 @@ fn choose_small<T: Number>(values: &[T], allowed: Allowed) -> Choice<T> {
             best_size = size;
         }
     };
-    if T::EXACT.is_some() {
-        if let Some((choice, size)) = integers(values) {
-            offer(choice, size);
-        }
+    if T::EXACT.is_some()
+        && let Some((choice, size)) = integers(values)
+    {
+        offer(choice, size);
     }
     if let Some((choice, size)) = census.dictionary(values) {
         offer(choice, size);
@@ -271,7 +271,7 @@ impl<T: Number> Census<T> {
         let count = self.distinct?;
         let width = width_for(count as u64 - 1)?;
         let size = 1 + varint_len(count as u64) + count * T::WIDTH + packed_len(values.len(), width)?;
-        if size >= 1 + values.len() * T::WIDTH {
+        if size > values.len() * T::WIDTH {
             return None;
         }
         let mut entries = vec![T::default(); count];

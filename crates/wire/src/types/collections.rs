@@ -262,11 +262,14 @@ impl<'de, T: Read<'de> + Eq + Hash, S: BuildHasher + Default> Read<'de> for Hash
     type Column = CollectedColumn<'de, T::Column, HashSet<T, S>>;
 }
 
+/// Marks what a column makes without owning one, so that it is as `Send` as its parts.
+type Makes<'de, L> = PhantomData<(&'de (), fn() -> L)>;
+
 /// Opened collections that travel as lists.
 pub struct CollectedColumn<'de, C, L> {
     spans: Spans,
     elements: Option<Box<C>>,
-    collection: PhantomData<(&'de (), fn() -> L)>,
+    collection: Makes<'de, L>,
 }
 
 impl<'de, C, L> Column<'de> for CollectedColumn<'de, C, L>

@@ -74,7 +74,7 @@ impl Wire for &str {
     where
         Self: 'a,
     {
-        write_texts(rows.map(|row| *row), writer);
+        write_texts(rows.copied(), writer);
     }
 }
 
