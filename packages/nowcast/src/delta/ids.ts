@@ -1,4 +1,5 @@
 import { NowcastError, WireError } from "../errors.js";
+import { isSame } from "./past.js";
 import { bitLength } from "./scale.js";
 import type { Symbols } from "./symbols.js";
 
@@ -15,8 +16,7 @@ export function codeIds(
 ): Uint32Array {
   if (truth !== undefined && truth.length > entitiesMax)
     throw new NowcastError("misuse", `${truth.length} entities, more than ${entitiesMax}`);
-  const isSame = truth?.length === base.length && truth.every((id, at) => id === base[at]);
-  if (symbols.plain(isSame ? 1 : 0, 1) === 1) return base;
+  if (symbols.plain(truth !== undefined && isSame(truth, base) ? 1 : 0, 1) === 1) return base;
 
   const wanted = new Set(truth);
   const ids: number[] = [];

@@ -61,7 +61,9 @@ export class DeltaPast {
   }
 }
 
-function isSame(a: Uint32Array, b: Uint32Array): boolean {
+/** Whether two lists of ids are the same. */
+export function isSame(a: Uint32Array, b: Uint32Array): boolean {
+  if (a === b) return true;
   if (a.length !== b.length) return false;
   for (let at = 0; at < a.length; at++) if (a[at] !== b[at]) return false;
   return true;
