@@ -30,6 +30,7 @@ const STEPS: &[Step] = &[
     Step { name: "typescript format and lint", run: || step::run(&["npx", "--no", "biome", "check"]) },
     Step { name: "typescript types", run: || step::run(&["npm", "run", "--silent", "types"]) },
     Step { name: "typescript builds", run: client::build_all },
+    Step { name: "sessions across languages", run: sessions_across_languages },
     Step { name: "rust lint", run: clippy },
     Step { name: "rust tests", run: rust_tests },
     Step { name: "session vectors, second reader", run: session_vectors },
@@ -94,6 +95,15 @@ fn clippy() -> anyhow::Result<()> {
 
 fn rust_tests() -> anyhow::Result<()> {
     step::run(&["cargo", "test", "--workspace"])
+}
+
+/// Rust at one end, the TypeScript just built at the other; without the variable these tests are left out.
+fn sessions_across_languages() -> anyhow::Result<()> {
+    let peer = step::root().join("packages/nowcast/test/session/peer.mjs");
+    step::run_with_env(
+        &["cargo", "test", "--package", "nowcast-sim", "--test", "across_languages"],
+        &[("NOWCAST_TYPESCRIPT_PEER", &peer.to_string_lossy())],
+    )
 }
 
 fn rust_docs() -> anyhow::Result<()> {

@@ -7,7 +7,7 @@ use nowcast_session::{Carrier, Config, Entropy, LaneConfig, Limits, NoReplicatio
 
 use crate::link::LinkConfig;
 use crate::pair::End;
-use crate::scenario;
+use crate::scenario::{self, Cast};
 use crate::script::{LAWFUL_LANES, Operation, Script};
 
 /// Reads a packet, and hands it to sessions in every phase: nothing may panic, and what is read must be consistent.
@@ -80,7 +80,7 @@ pub fn script(bytes: &[u8]) {
         link: link_of(link),
         operations: operations.collect(),
     };
-    if let Err(what) = scenario::run(&script) {
+    if let Err(what) = scenario::run(&script, Cast::Rust) {
         panic!("{what}\n{script}");
     }
 }

@@ -8,6 +8,7 @@
 //! | make packets late, lost, doubled, wrong | [`link::Link`] |
 //! | run two sessions over two links | [`pair::Pair`] |
 //! | check the laws of the queue at both ends under random operations | [`scenario::check`] |
+//! | have the TypeScript session at one of the ends | [`foreign::Peer`], [`scenario::check_with`] |
 //!
 //! ```
 //! use nowcast_sim::scenario;
@@ -17,6 +18,8 @@
 //! }
 //! ```
 
+pub mod endpoint;
+pub mod foreign;
 pub mod freshness;
 pub mod hostile;
 pub mod link;

@@ -6,6 +6,7 @@ use nowcast_queue::conformance::Random;
 use nowcast_session::packet::{self, Hello};
 use nowcast_session::{Carrier, Config, Entropy, NoReplication, Replication, Session, Time};
 
+use crate::endpoint::Endpoint;
 use crate::link::{Link, LinkConfig};
 
 /// Which of the two.
@@ -32,10 +33,11 @@ impl End {
 
 /// Two sessions joined by a link in each direction, driven in virtual time as a real driver would do it.
 ///
-/// Their clocks differ by an offset, as the clocks of two machines do.
-pub struct Pair {
+/// Their clocks differ by an offset, as the clocks of two machines do. The ends are sessions of this process, unless
+/// [`Pair::between`] is given others.
+pub struct Pair<E: Endpoint + ?Sized = Session> {
     now: Duration,
-    ends: [Node; 2],
+    ends: [Node<E>; 2],
     random: Random,
     carrier: Carrier,
     /// The carrier each end uses; a kill begins a new one.
@@ -44,32 +46,46 @@ pub struct Pair {
     history: [Vec<Vec<u8>>; 2],
 }
 
-struct Node {
-    session: Session,
+struct Node<E: ?Sized> {
+    session: Box<E>,
     clock_offset: Duration,
     link: Link,
     wakes_at: Option<Duration>,
     generation: u64,
     sources: Box<dyn Replication>,
-    buffer: Vec<u8>,
 }
 
 /// So many packets are kept for replaying.
 const HISTORY_MAX: usize = 64;
-/// A driver that sends more at one instant hangs: time would never pass.
-const PACKETS_AT_ONCE_MAX: usize = 100_000;
 
 impl Pair {
     /// Both ends and the links between them; `links` go from the initiator to the acceptor and back.
     pub fn new(seed: u64, configs: [Config; 2], carrier: Carrier, links: [LinkConfig; 2]) -> Self {
+        let mut configs = configs.map(Some);
+        Self::between(seed, carrier, links, |end, now, entropy| {
+            let config = configs[end as usize].take().expect("each end begins once");
+            Box::new(match end {
+                End::Initiator => Session::connect(now, config, carrier, entropy),
+                End::Acceptor => Session::accept(now, config, carrier, entropy),
+            })
+        })
+    }
+}
+
+impl<E: Endpoint + ?Sized> Pair<E> {
+    /// As [`Pair::new`], with ends of any kind: `begin` makes each, initiator first.
+    pub fn between(
+        seed: u64,
+        carrier: Carrier,
+        links: [LinkConfig; 2],
+        mut begin: impl FnMut(End, Time, Entropy) -> Box<E>,
+    ) -> Self {
         let mut random = Random::new(seed);
         let offsets = [Duration::from_secs(1_000), Duration::from_micros(random.below(1 << 40))];
-        let [ours, theirs] = configs;
-        let at = |offset: Duration| Time::default() + offset;
-        let sessions = [
-            Session::connect(at(offsets[0]), ours, carrier, entropy(&mut random)),
-            Session::accept(at(offsets[1]), theirs, carrier, entropy(&mut random)),
-        ];
+        let sessions = End::BOTH.map(|end| {
+            let entropy = entropy(&mut random);
+            begin(end, Time::default() + offsets[end as usize], entropy)
+        });
         let mut links = links.map(|link| Link::new(link, random.number())).into_iter();
         let mut offsets = offsets.into_iter();
         let ends = sessions.map(|session| Node {
@@ -79,7 +95,6 @@ impl Pair {
             wakes_at: Some(Duration::ZERO),
             generation: 0,
             sources: Box::new(NoReplication),
-            buffer: Vec::new(),
         });
         Self { now: Duration::ZERO, ends, random, carrier, generation: 0, history: [Vec::new(), Vec::new()] }
     }
@@ -105,12 +120,12 @@ impl Pair {
     }
 
     /// The session of one end, to look at.
-    pub fn session(&self, end: End) -> &Session {
+    pub fn session(&self, end: End) -> &E {
         &self.ends[end as usize].session
     }
 
     /// The session of one end and its clock, to put something in; it is polled at once afterwards.
-    pub fn with<T>(&mut self, end: End, act: impl FnOnce(&mut Session, Time) -> T) -> T {
+    pub fn with<T>(&mut self, end: End, act: impl FnOnce(&mut E, Time) -> T) -> T {
         let clock = self.clock(end);
         let node = &mut self.ends[end as usize];
         node.wakes_at = Some(self.now);
@@ -118,7 +133,7 @@ impl Pair {
     }
 
     /// As [`Self::with`], for what gives the session nothing to send.
-    pub fn with_quietly<T>(&mut self, end: End, act: impl FnOnce(&mut Session, Time) -> T) -> T {
+    pub fn with_quietly<T>(&mut self, end: End, act: impl FnOnce(&mut E, Time) -> T) -> T {
         let clock = self.clock(end);
         act(&mut self.ends[end as usize].session, clock)
     }
@@ -184,7 +199,7 @@ impl Pair {
 
     /// When something happens next by itself.
     pub fn next_event(&self) -> Option<Duration> {
-        let of_node = |node: &Node| [node.link.next_due(), node.wakes_at];
+        let of_node = |node: &Node<E>| [node.link.next_due(), node.wakes_at];
         self.ends.iter().flat_map(of_node).flatten().min()
     }
 
@@ -211,7 +226,7 @@ impl Pair {
             // What a server does with the first packet of a carrier it does not know.
             let body = if carrier.is_checked { Some(packet) } else { packet::open(packet) };
             let resume = body.and_then(|body| Hello::read(body).ok()).and_then(|hello| hello.resume);
-            if resume.is_none_or(|resume| node.session.check_resume(&resume).is_err()) {
+            if resume.is_none_or(|resume| !node.session.may_resume(&resume)) {
                 return;
             }
             node.generation = self.generation;
@@ -224,23 +239,16 @@ impl Pair {
         let clock = self.clock(end);
         let is_attached = self.ends[end as usize].generation == self.generation;
         let node = &mut self.ends[end as usize];
-        node.session.handle_timeout(clock);
+        let mut packets = Vec::new();
+        let wakes_at = node.session.wake(clock, node.sources.as_mut(), &mut packets);
         let history = &mut self.history[end as usize];
-        for sent in 0.. {
-            assert!(sent < PACKETS_AT_ONCE_MAX, "{end:?} sends without end at {:?}", self.now);
-            node.buffer.clear();
-            if !node.session.poll_packet(clock, node.sources.as_mut(), &mut node.buffer) {
-                break;
+        for packet in packets.into_iter().filter(|_| is_attached) {
+            if history.len() == HISTORY_MAX {
+                history.remove(0);
             }
-            if is_attached {
-                node.link.send(self.now, node.buffer.clone());
-                if history.len() == HISTORY_MAX {
-                    history.remove(0);
-                }
-                history.push(node.buffer.clone());
-            }
+            history.push(packet.clone());
+            node.link.send(self.now, packet);
         }
-        let wakes_at = node.session.poll_timeout(clock);
         node.wakes_at = wakes_at.map(|at| {
             let at = at.since(Time::default() + node.clock_offset);
             // A session that wants to be called now, but has nothing to send, is called a microsecond later.

@@ -4,15 +4,17 @@ use std::collections::HashSet;
 
 use nowcast_queue::Key;
 use nowcast_queue::conformance::laws::{self, Ended};
-use nowcast_session::{Message, MessageKind, Notice};
+use nowcast_session::{MessageKind, Notice};
 
+use crate::endpoint::Told;
 use crate::script::{COMMAND_LANE, LAWFUL_LANES, MORTAL_LANE};
 
 /// One direction: what was put at one end and what was got at the other.
 #[derive(Debug, Default)]
 pub(crate) struct Direction {
     lanes: [Lane; LAWFUL_LANES as usize],
-    mortal_put: u64,
+    /// What the session calls them, in the order put.
+    mortal_put: Vec<u64>,
     mortal_got: Vec<u64>,
     mortal_expired: HashSet<u64>,
     /// What the session calls them.
@@ -39,9 +41,13 @@ impl Direction {
         self.lanes[usize::from(lane)].puts.push(Key::from_raw(key));
     }
 
-    pub(crate) fn put_mortal(&mut self) -> u64 {
-        self.mortal_put += 1;
-        self.mortal_put - 1
+    /// The number of the next event with a time to live.
+    pub(crate) fn next_mortal(&self) -> u64 {
+        self.mortal_put.len() as u64
+    }
+
+    pub(crate) fn put_mortal(&mut self, id: u64) {
+        self.mortal_put.push(id);
     }
 
     /// The number of the next command.
@@ -58,7 +64,8 @@ impl Direction {
         self.lanes.iter_mut().for_each(|lane| lane.in_this_go.clear());
     }
 
-    pub(crate) fn got(&mut self, message: &Message, payload: &[u8]) -> Result<(), String> {
+    pub(crate) fn got(&mut self, message: &Told) -> Result<(), String> {
+        let payload = &message.payload;
         match (message.lane, message.kind) {
             (MORTAL_LANE, MessageKind::Event) => {
                 let number = read_number(payload)?;
@@ -122,8 +129,8 @@ impl Direction {
                 .map_err(|violation| format!("lane {number}: {violation}"))?;
         }
         let got: HashSet<u64> = self.mortal_got.iter().copied().collect();
-        let lost = (0..self.mortal_put).find(|put| !got.contains(put) && !self.mortal_expired.contains(put));
-        if let Some(lost) = lost {
+        let is_lost = |(number, id): &(u64, &u64)| !got.contains(number) && !self.mortal_expired.contains(id);
+        if let Some((lost, _)) = (0..).zip(&self.mortal_put).find(is_lost) {
             return Err(format!("mortal event {lost} neither arrived nor was reported as expired"));
         }
         let open = self.commands_put.iter().find(|put| !self.commands_ended.contains(put));

@@ -1,13 +1,18 @@
 //! Random lives of a session, checked against the laws at both ends.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use nowcast_queue::Bounds;
 use nowcast_queue::conformance::Random;
 use nowcast_session::packet::{self, HELLO_BYTES_MIN, Hello, Resume};
-use nowcast_session::{Carrier, Config, LaneConfig, Limits, MessageKind, Notice, Refused, Session};
+use nowcast_session::{
+    Carrier, Config, Entropy, LaneConfig, Limits, MessageKind, Notice, Refused, Session, Time,
+};
 
+use crate::endpoint::Endpoint;
+use crate::foreign::{Foreign, Peer};
 use crate::link::LinkConfig;
 use crate::pair::{End, Pair};
 use crate::record::Direction;
@@ -52,14 +57,53 @@ pub struct Lived {
     pub kills: u64,
 }
 
+/// Which implementations are at the ends.
+#[derive(Clone, Copy, Debug)]
+pub enum Cast<'a> {
+    /// Ours at both.
+    Rust,
+    /// Ours at one, and that of the TypeScript SDK at the other.
+    Across {
+        /// The process that runs it.
+        peer: &'a Peer,
+        /// Which end is TypeScript.
+        end: End,
+    },
+}
+
+impl<'a> Cast<'a> {
+    /// TypeScript at the initiator for even seeds, at the acceptor for odd ones.
+    pub fn across(peer: &'a Peer, seed: u64) -> Self {
+        Self::Across { peer, end: End::BOTH[(seed % 2) as usize] }
+    }
+
+    fn begin(self, end: End, now: Time, carrier: Carrier, entropy: Entropy) -> Box<dyn Endpoint> {
+        match self {
+            Cast::Across { peer, end: foreign } if foreign == end => {
+                Box::new(Foreign::begin(peer, end, now, carrier, &config().limits, entropy))
+            }
+            _ if end == End::Initiator => Box::new(Session::connect(now, config(), carrier, entropy)),
+            _ => Box::new(Session::accept(now, config(), carrier, entropy)),
+        }
+    }
+}
+
 /// Lives the life of this seed.
 ///
 /// # Errors
 /// The broken law, with a script as short as could be found.
 pub fn check(seed: u64) -> Result<Lived, Box<Failure>> {
+    check_with(seed, Cast::Rust)
+}
+
+/// As [`check`], between the implementations of `cast`.
+///
+/// # Errors
+/// The broken law, with a script as short as could be found.
+pub fn check_with(seed: u64, cast: Cast<'_>) -> Result<Lived, Box<Failure>> {
     let script = Script::random(seed);
-    run(&script).map_err(|what| {
-        let (script, what) = script.shrink(what, |script| run(script).err());
+    run(&script, cast).map_err(|what| {
+        let (script, what) = script.shrink(what, |script| run(script, cast).err());
         Box::new(Failure { seed, what, script })
     })
 }
@@ -68,15 +112,16 @@ pub fn check(seed: u64) -> Result<Lived, Box<Failure>> {
 ///
 /// # Errors
 /// The broken law, or the text of a panic.
-pub fn run(script: &Script) -> Result<Lived, String> {
-    std::panic::catch_unwind(|| live(script)).unwrap_or_else(|panic| {
+pub fn run(script: &Script, cast: Cast<'_>) -> Result<Lived, String> {
+    // Whatever a panic leaves behind is dropped, and the next life begins anew.
+    catch_unwind(AssertUnwindSafe(|| live(script, cast))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         Err(format!("panicked: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no text")))
     })
 }
 
-fn live(script: &Script) -> Result<Lived, String> {
-    let mut life = Life::new(script);
+fn live(script: &Script, cast: Cast<'_>) -> Result<Lived, String> {
+    let mut life = Life::new(script, cast);
     for (wait, operation) in &script.operations {
         life.pass(life.pair.now() + *wait)?;
         life.act(operation);
@@ -91,14 +136,13 @@ const READ_EVERY: Duration = Duration::from_millis(5);
 const WIND_DOWN_MAX: Duration = Duration::from_secs(120);
 
 struct Life {
-    pair: Pair,
+    pair: Pair<dyn Endpoint>,
     /// By the end that puts.
     directions: [Direction; 2],
     stalled_until: [Duration; 2],
     reads_at: Duration,
     /// A new carrier comes then.
     joins_at: Option<(Duration, Carrier)>,
-    payload: Vec<u8>,
     kills: u64,
 }
 
@@ -112,21 +156,24 @@ fn config() -> Config {
 }
 
 impl Life {
-    fn new(script: &Script) -> Self {
-        let link = link_for(script.carrier, &script.link);
+    fn new(script: &Script, cast: Cast<'_>) -> Self {
+        let (carrier, link) = (script.carrier, link_for(script.carrier, &script.link));
+        let links = [link.clone(), link];
+        let pair = Pair::between(script.seed, carrier, links, |end, now, entropy| {
+            cast.begin(end, now, carrier, entropy)
+        });
         Self {
-            pair: Pair::new(script.seed, [config(), config()], script.carrier, [link.clone(), link]),
+            pair,
             directions: [Direction::default(), Direction::default()],
             stalled_until: [Duration::ZERO; 2],
             reads_at: READ_EVERY,
             joins_at: None,
-            payload: Vec::new(),
             kills: 0,
         }
     }
 
     fn lived(&self) -> Lived {
-        let stats = End::BOTH.map(|end| self.pair.session(end).stats());
+        let stats = End::BOTH.map(|end| self.pair.session(end).traffic());
         Lived {
             time: self.pair.now(),
             packets: stats.iter().map(|stats| stats.packets_sent).sum(),
@@ -159,37 +206,32 @@ impl Life {
     }
 
     fn read(&mut self, end: End) -> Result<(), String> {
-        self.notices(end)?;
-        if self.stalled_until[end as usize] > self.pair.now() {
-            return Ok(());
-        }
+        let with_messages = self.stalled_until[end as usize] <= self.pair.now();
+        let heard = self.pair.with(end, |session, now| session.read(now, with_messages));
+        heard.notices.iter().try_for_each(|notice| self.noticed(end, notice))?;
         self.directions[end.peer() as usize].begin_go();
-        let mut payload = std::mem::take(&mut self.payload);
-        while let Some(message) = self.pair.with(end, |session, now| session.poll_message(now, &mut payload))
-        {
+        for message in &heard.messages {
             match message.kind {
                 MessageKind::Reply { command } => self.directions[end as usize].ended(command)?,
-                _ => self.directions[end.peer() as usize].got(&message, &payload)?,
+                _ => self.directions[end.peer() as usize].got(message)?,
             }
             if let MessageKind::Command { command } = message.kind {
-                let reply =
-                    |session: &mut Session, now| session.put_reply(now, message.lane, command, &payload);
-                self.pair.with(end, reply).map_err(|refused| format!("a reply was refused: {refused}"))?;
+                let (lane, payload) = (message.lane, &message.payload);
+                self.pair
+                    .with(end, |session, now| session.put_reply(now, lane, command, payload))
+                    .map_err(|refused| format!("a reply was refused: {refused}"))?;
             }
         }
-        self.payload = payload;
         Ok(())
     }
 
-    fn notices(&mut self, end: End) -> Result<(), String> {
-        while let Some(notice) = self.pair.with(end, |session, _| session.poll_notice()) {
-            self.directions[end as usize].noticed(&notice)?;
-            // A carrier can also fall silent by itself, when nothing gets through for long.
-            if notice == Notice::Detached && end == End::Initiator && self.joins_at.is_none() {
-                let at = self.pair.now() + Duration::from_millis(50);
-                self.pair.kill_carrier([false, false]);
-                self.joins_at = Some((at, self.pair.carrier()));
-            }
+    fn noticed(&mut self, end: End, notice: &Notice) -> Result<(), String> {
+        self.directions[end as usize].noticed(notice)?;
+        // A carrier can also fall silent by itself, when nothing gets through for long.
+        if *notice == Notice::Detached && end == End::Initiator && self.joins_at.is_none() {
+            let at = self.pair.now() + Duration::from_millis(50);
+            self.pair.kill_carrier([false, false]);
+            self.joins_at = Some((at, self.pair.carrier()));
         }
         Ok(())
     }
@@ -198,12 +240,12 @@ impl Life {
         match operation {
             Operation::Put { end, lane, key, bytes } => self.put(*end, *lane, *key, *bytes),
             Operation::PutMortal { end, millis } => {
-                let number = self.directions[*end as usize].put_mortal();
+                let number = self.directions[*end as usize].next_mortal();
                 let time_to_live = Some(Duration::from_millis(*millis));
                 let put = self.pair.with(*end, |session, now| {
                     session.put_event(now, MORTAL_LANE, &number.to_le_bytes(), time_to_live)
                 });
-                assert_eq!(put, Ok(number), "events are named in the order put");
+                self.directions[*end as usize].put_mortal(put.expect("few events with a time to live wait"));
             }
             Operation::Ask { end, millis } => {
                 let number = self.directions[*end as usize].next_command();
@@ -239,7 +281,7 @@ impl Life {
     }
 
     fn kill(&mut self, told: [bool; 2], millis: u64, to_stream: bool) {
-        if !self.pair.session(End::Initiator).is_open() || self.joins_at.is_some() {
+        if !self.pair.session(End::Initiator).status().is_open || self.joins_at.is_some() {
             return;
         }
         self.kills += 1;
@@ -285,7 +327,7 @@ impl Life {
             }
         };
         // A HELLO in the place of the first one is just a session with somebody else.
-        if self.pair.session(end).identity().is_some() {
+        if self.pair.session(end).status().knows_peer {
             self.pair.inject(end, &bytes);
         }
     }
@@ -303,8 +345,8 @@ impl Life {
             self.pass(self.pair.now() + Duration::from_millis(200))?;
             let is_done = self.joins_at.is_none()
                 && End::BOTH.iter().all(|&end| {
-                    let session = self.pair.session(end);
-                    session.is_open() && session.is_drained()
+                    let status = self.pair.session(end).status();
+                    status.is_open && status.is_drained
                 });
             if is_done {
                 break;
@@ -319,16 +361,7 @@ impl Life {
     }
 
     fn not_drained(&self) -> String {
-        let describe = |end: End| {
-            let session = self.pair.session(end);
-            format!(
-                "{end:?}: open {}, detached {}, drained {}, {:?}",
-                session.is_open(),
-                session.is_detached(),
-                session.is_drained(),
-                session.gauges()
-            )
-        };
+        let describe = |end: End| format!("{end:?} {}", self.pair.session(end).describe());
         format!("not drained in {WIND_DOWN_MAX:?}: {}; {}", describe(End::Initiator), describe(End::Acceptor))
     }
 }

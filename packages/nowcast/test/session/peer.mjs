@@ -12,25 +12,35 @@
  * | 3 wake | f64 now | f64 next wake or −1, status, u32 count, blob packets |
  * | 4 put state | f64 now, u8 lane, u64 key, value to the end | u8 outcome |
  * | 5 put event | f64 now, u8 lane, u8 kind (0 event, 1 command, 2 reply), f64 time to live or −1, u64 answers, value to the end | u8 outcome, u64 id |
- * | 6 read | f64 now | u32 count, messages; u32 count, notices |
+ * | 6 read | f64 now, u8 with messages | u32 count, messages; u32 count, notices |
  * | 7 detach | f64 now | status |
  * | 8 attach | f64 now, u8 role, carrier, 48 bytes of entropy | status |
  *
- * carrier: u8 is reliable, u8 is checked, u16 packet_bytes_max. status: u8 bits: 0 open, 1 detached, 2 closed, 3 settled.
- * outcome: 0 queued, 1 replaced, 2 full, 3 too large. message: u8 lane, u8 kind (255 for a state), u64 key or number, blob
- * value. notice: u8 (0 opened, 1 resumed, 2 detached, 3 closed, 4 expired, 5 command timed out, 6 reply), u8 lane, u64 id
- * or close code, blob value or reason.
+ * carrier: u8 is reliable, u8 is checked, u16 packet_bytes_max. status: u8 bits: 0 open, 1 detached, 2 closed, 3 settled,
+ * 4 has a ticket; with a ticket 8 bytes session, 16 bytes token and u64 epoch follow. outcome: 0 queued, 1 replaced, 2
+ * full, 3 too large. message: u8 lane, u8 kind (255 for a state), u64 key or number, blob value. notice: u8 (0 opened, 1
+ * resumed, 2 detached, 3 closed, 4 expired, 5 command timed out, 6 reply), u8 lane (of closed: 0 by us, 1 by the peer, 2
+ * by silence), u64 id or close code, blob value or reason.
+ *
+ * What the session throws is the next answer, as operation 255 with the text of the error; `begin` clears it.
  */
 import { readSync, writeSync } from "node:fs";
 import { Session } from "../../dist/index.js";
 
 const OUTCOMES = ["queued", "replaced", "full", "too large"];
 const STATE = 255;
+const FAILED = 255;
+const CLOSED_BY = ["us", "peer", "silence"];
+const LANE_CLASSES = [0, 1, 1, 1, 1, 1, 1, 1];
+/** More at one instant is without end: virtual time would never pass. */
+const AT_ONCE_MAX = 100_000;
 const utf8 = new TextEncoder();
 
 let session;
+/** @type {Error | undefined} thrown by a request without answer */
+let failure;
 
-/** @type {Record<number, (body: Reader, answer: Writer) => boolean | undefined>} */
+/** @type {Record<number, (body: Reader, answer: Writer) => void>} */
 const operations = {
   1(body) {
     const now = body.f64();
@@ -41,22 +51,23 @@ const operations = {
     const rest = { lanesMax: 8, packetBytesMax: 1_200, idleTimeoutMs: 10_000, resumeTimeoutMs: 60_000 };
     const config = {
       limits: { windowBytes, messageBytesMax, ...rest },
+      laneClasses: LANE_CLASSES,
       entriesMax: 4_096,
       bytesMax: 4 << 20,
     };
+    failure = undefined;
     const begin = role === 0 ? Session.connect : Session.accept;
     session = begin(now, carrier, entropy, config);
   },
   2(body) {
     session.handlePacket(body.f64(), body.rest());
-    return false;
   },
   3(body, answer) {
     const now = body.f64();
     session.handleTimeout(now);
     const packets = takeAll(() => session.pollPacket(now));
     answer.f64(session.pollTimeout(now) ?? -1);
-    answer.u8(status());
+    writeStatus(answer);
     answer.list(packets, (packet) => answer.blob(packet));
   },
   4(body, answer) {
@@ -78,15 +89,13 @@ const operations = {
   },
   6(body, answer) {
     const now = body.f64();
-    answer.list(
-      takeAll(() => session.receive(now)),
-      (message) => {
-        answer.u8(message.lane);
-        answer.u8(message.type === "state" ? STATE : message.kind);
-        answer.u64(message.type === "state" ? message.key : message.number);
-        answer.blob(message.value);
-      },
-    );
+    const withMessages = body.u8() === 1;
+    answer.list(withMessages ? takeAll(() => session.receive(now)) : [], (message) => {
+      answer.u8(message.lane);
+      answer.u8(message.type === "state" ? STATE : message.kind);
+      answer.u64(message.type === "state" ? message.key : message.number);
+      answer.blob(message.value);
+    });
     answer.list(
       takeAll(() => session.pollNotice()),
       (notice) => writeNotice(notice, answer),
@@ -94,14 +103,14 @@ const operations = {
   },
   7(body, answer) {
     session.detach(body.f64());
-    answer.u8(status());
+    writeStatus(answer);
   },
   8(body, answer) {
     const now = body.f64();
     const role = body.u8() === 0 ? "initiator" : "acceptor";
     const carrier = readCarrier(body);
     session.attach(now, carrier, body.fixed(48), role);
-    answer.u8(status());
+    writeStatus(answer);
   },
 };
 
@@ -109,9 +118,14 @@ function readCarrier(body) {
   return { isReliable: body.u8() === 1, isChecked: body.u8() === 1, packetBytesMax: body.u16() };
 }
 
-function status() {
-  const { isOpen, isDetached, isClosed, isSettled } = session;
-  return Number(isOpen) | (Number(isDetached) << 1) | (Number(isClosed) << 2) | (Number(isSettled) << 3);
+function writeStatus(answer) {
+  const { isOpen, isDetached, isClosed, isSettled, ticket } = session;
+  const flags = [isOpen, isDetached, isClosed, isSettled, ticket !== undefined];
+  answer.u8(flags.reduce((bits, flag, index) => bits | (Number(flag) << index), 0));
+  if (ticket === undefined) return;
+  answer.bytes(ticket.session);
+  answer.bytes(ticket.token);
+  answer.u64(ticket.epoch);
 }
 
 function writeNotice(notice, answer) {
@@ -127,7 +141,12 @@ function writeNotice(notice, answer) {
     case "detached":
       return head(2, 0, 0);
     case "closed":
-      return head(3, 0, notice.closed.code, utf8.encode(notice.closed.reason));
+      return head(
+        3,
+        CLOSED_BY.indexOf(notice.closed.by),
+        notice.closed.code,
+        utf8.encode(notice.closed.reason),
+      );
     case "expired":
       return head(4, notice.lane, notice.event);
     case "command timed out":
@@ -141,7 +160,9 @@ function writeNotice(notice, answer) {
 
 function takeAll(take) {
   const all = [];
-  for (let next = take(); next !== undefined; next = take()) all.push(next);
+  for (let next = take(); next !== undefined; next = take()) {
+    if (all.push(next) > AT_ONCE_MAX) throw new Error("the session gives packets or messages without end");
+  }
   return all;
 }
 
@@ -187,9 +208,13 @@ class Writer {
   u64 = (value) => this.#number(8, (bytes) => bytes.writeBigUInt64LE(BigInt(value)));
   f64 = (value) => this.#number(8, (bytes) => bytes.writeDoubleLE(value));
 
+  bytes(bytes) {
+    this.#parts.push(bytes);
+  }
+
   blob(bytes) {
     this.u32(bytes.length);
-    this.#parts.push(bytes);
+    this.bytes(bytes);
   }
 
   list(items, write) {
@@ -220,10 +245,25 @@ function writeFully(bytes) {
   for (let offset = 0; offset < bytes.length; ) offset += writeSync(1, bytes, offset);
 }
 
-for (;;) {
-  const request = readFully(readFully(4).readUInt32LE());
+/** The answer to a request, as far as it has one. */
+function serve(request) {
   const operation = request[0];
   const answer = new Writer();
-  const isAnswered = operations[operation](new Reader(new Uint8Array(request.subarray(1))), answer) !== false;
-  if (isAnswered) writeFully(answer.finish(operation));
+  const isAnswered = operation !== 2;
+  try {
+    operations[operation](new Reader(new Uint8Array(request.subarray(1))), answer);
+    if (failure !== undefined) throw failure;
+  } catch (error) {
+    failure = error;
+    if (!isAnswered) return undefined;
+    const failed = new Writer();
+    failed.bytes(utf8.encode(error.stack));
+    return failed.finish(FAILED);
+  }
+  return isAnswered ? answer.finish(operation) : undefined;
+}
+
+for (;;) {
+  const answer = serve(readFully(readFully(4).readUInt32LE()));
+  if (answer !== undefined) writeFully(answer);
 }

@@ -1,0 +1,213 @@
+//! One end of a pair, whatever it is written in.
+
+use std::time::Duration;
+
+use nowcast_session::packet::Resume;
+use nowcast_session::{Carrier, Entropy, MessageKind, Notice, Refused, Replication, Session, Time};
+
+/// What a pair drives and a scenario's application uses: a [`Session`] in this process, or another implementation in a
+/// process of its own ([`crate::foreign::Foreign`]).
+pub trait Endpoint {
+    /// A packet arrived.
+    fn handle_packet(&mut self, now: Time, packet: &[u8]);
+
+    /// Does what time demands, adds the packets that leave, and says when it wants to be woken next.
+    fn wake(&mut self, now: Time, source: &mut dyn Replication, packets: &mut Vec<Vec<u8>>) -> Option<Time>;
+
+    /// The carrier is gone.
+    fn detach(&mut self, now: Time);
+
+    /// There is a new carrier.
+    fn attach(&mut self, now: Time, carrier: Carrier, entropy: Entropy);
+
+    /// Whether a HELLO with this ticket is for this end.
+    fn may_resume(&self, resume: &Resume) -> bool;
+
+    /// See [`Session::put_state`].
+    ///
+    /// # Errors
+    /// As there.
+    fn put_state(&mut self, now: Time, lane: u8, key: u64, value: &[u8]) -> Result<(), Refused>;
+
+    /// See [`Session::put_event`].
+    ///
+    /// # Errors
+    /// As there.
+    fn put_event(
+        &mut self,
+        now: Time,
+        lane: u8,
+        payload: &[u8],
+        time_to_live: Option<Duration>,
+    ) -> Result<u64, Refused>;
+
+    /// See [`Session::put_command`].
+    ///
+    /// # Errors
+    /// As there.
+    fn put_command(
+        &mut self,
+        now: Time,
+        lane: u8,
+        payload: &[u8],
+        patience: Duration,
+    ) -> Result<u64, Refused>;
+
+    /// See [`Session::put_reply`].
+    ///
+    /// # Errors
+    /// As there.
+    fn put_reply(&mut self, now: Time, lane: u8, command: u64, payload: &[u8]) -> Result<(), Refused>;
+
+    /// All notices, and `with_messages` all messages that may be shown now.
+    fn read(&mut self, now: Time, with_messages: bool) -> Heard;
+
+    /// See [`Session::set_bytes_per_second_max`]; an end whose budget is fixed ignores it.
+    fn set_bytes_per_second_max(&mut self, bytes_per_second_max: Option<u64>);
+
+    /// How it stands.
+    fn status(&self) -> Status;
+
+    /// What passed so far.
+    fn traffic(&self) -> Traffic;
+
+    /// All there is to say about it when it fails, for people.
+    fn describe(&self) -> String;
+}
+
+/// What an application got.
+#[derive(Debug, Default)]
+pub struct Heard {
+    /// News about the session.
+    pub notices: Vec<Notice>,
+    /// Messages in the order shown.
+    pub messages: Vec<Told>,
+}
+
+/// One message, and its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The lane it came on.
+    pub lane: u8,
+    /// What it is.
+    pub kind: MessageKind,
+    /// Its bytes.
+    pub payload: Vec<u8>,
+}
+
+/// How an end stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// Packets can flow.
+    pub is_open: bool,
+    /// It waits for a carrier.
+    pub is_detached: bool,
+    /// Everything put has arrived at the peer.
+    pub is_drained: bool,
+    /// It took a first HELLO, or its own was answered.
+    pub knows_peer: bool,
+}
+
+/// Counters of an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Packets that left.
+    pub packets_sent: u64,
+    /// Messages shown to the application.
+    pub messages_received: u64,
+}
+
+/// A driver that sends more at one instant hangs: time would never pass.
+const PACKETS_AT_ONCE_MAX: usize = 100_000;
+
+impl Endpoint for Session {
+    fn handle_packet(&mut self, now: Time, packet: &[u8]) {
+        Session::handle_packet(self, now, packet);
+    }
+
+    fn wake(&mut self, now: Time, source: &mut dyn Replication, packets: &mut Vec<Vec<u8>>) -> Option<Time> {
+        self.handle_timeout(now);
+        for sent in 0.. {
+            assert!(sent < PACKETS_AT_ONCE_MAX, "it sends without end at {now:?}");
+            let mut packet = Vec::new();
+            if !self.poll_packet(now, source, &mut packet) {
+                break;
+            }
+            packets.push(packet);
+        }
+        self.poll_timeout(now)
+    }
+
+    fn detach(&mut self, now: Time) {
+        Session::detach(self, now);
+    }
+
+    fn attach(&mut self, now: Time, carrier: Carrier, entropy: Entropy) {
+        Session::attach(self, now, carrier, entropy);
+    }
+
+    fn may_resume(&self, resume: &Resume) -> bool {
+        self.check_resume(resume).is_ok()
+    }
+
+    fn put_state(&mut self, now: Time, lane: u8, key: u64, value: &[u8]) -> Result<(), Refused> {
+        Session::put_state(self, now, lane, key, value)
+    }
+
+    fn put_event(
+        &mut self,
+        now: Time,
+        lane: u8,
+        payload: &[u8],
+        time_to_live: Option<Duration>,
+    ) -> Result<u64, Refused> {
+        Session::put_event(self, now, lane, payload, time_to_live)
+    }
+
+    fn put_command(
+        &mut self,
+        now: Time,
+        lane: u8,
+        payload: &[u8],
+        patience: Duration,
+    ) -> Result<u64, Refused> {
+        Session::put_command(self, now, lane, payload, patience)
+    }
+
+    fn put_reply(&mut self, now: Time, lane: u8, command: u64, payload: &[u8]) -> Result<(), Refused> {
+        Session::put_reply(self, now, lane, command, payload)
+    }
+
+    fn read(&mut self, now: Time, with_messages: bool) -> Heard {
+        let mut heard = Heard::default();
+        heard.notices.extend(std::iter::from_fn(|| self.poll_notice()));
+        let mut payload = Vec::new();
+        while with_messages && let Some(message) = self.poll_message(now, &mut payload) {
+            let payload = std::mem::take(&mut payload);
+            heard.messages.push(Told { lane: message.lane, kind: message.kind, payload });
+        }
+        heard
+    }
+
+    fn set_bytes_per_second_max(&mut self, bytes_per_second_max: Option<u64>) {
+        Session::set_bytes_per_second_max(self, bytes_per_second_max);
+    }
+
+    fn status(&self) -> Status {
+        Status {
+            is_open: self.is_open(),
+            is_detached: self.is_detached(),
+            is_drained: self.is_drained(),
+            knows_peer: self.identity().is_some(),
+        }
+    }
+
+    fn traffic(&self) -> Traffic {
+        let stats = self.stats();
+        Traffic { packets_sent: stats.packets_sent, messages_received: stats.messages_received }
+    }
+
+    fn describe(&self) -> String {
+        format!("in Rust, {:?}, {:?}", self.status(), self.gauges())
+    }
+}
