@@ -274,6 +274,20 @@ proptest! {
 ///
 /// `NOWCAST_BLESS=1` writes them anew after a deliberate change of the format.
 #[test]
+fn bodies_refuse_a_crowd_in_which_everybody_is_everybodys_neighbour() {
+    let mut crowd = Frame::new(1);
+    for id in 0..4_097 {
+        crowd.push(id, &[0, 0, 0, 0, 256, 256, 256, 0, 0]);
+    }
+    let mut bytes = Vec::new();
+    let mut codec = Codec::new(layout(), Mode::Small, bodies());
+    assert!(matches!(codec.encode(&crowd, &[], &mut bytes), Err(DeltaError::TooMany { max: 4_096, .. })));
+    bytes.clear();
+    Codec::new(layout(), Mode::Small, Linear::default()).encode(&crowd, &[], &mut bytes).unwrap();
+    assert!(matches!(codec.decode(1, &bytes, &[]), Err(DeltaError::TooMany { max: 4_096, .. })));
+}
+
+#[test]
 fn the_vectors_of_the_specification_hold() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/delta");
     let cases = [

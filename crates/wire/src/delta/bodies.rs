@@ -71,6 +71,8 @@ const NOISE_MOVE: f64 = 20.0;
 const NOISE_TURN: f64 = 0.0003;
 /// Learning the rules of motion is slower than learning the field of one frame.
 const NOISE_TURN_RULES: f64 = 3.0;
+/// Every body that changed is looked at as a neighbour of every other, so a frame holds no more.
+const ENTITIES_MAX: usize = 4_096;
 /// Neighbours count up to this squared distance, in body sizes, with a weight that falls beyond half a size.
 const NEAR_LIMIT: f64 = 16.0;
 const NEAR_SOFT: f64 = 0.25;
@@ -387,6 +389,10 @@ impl Predictor for Bodies {
         let size = left[0].abs() + left[1].abs() + left[2].abs();
         self.known.push(Known { place: start, left, left_turn, size });
         self.expected.row = None;
+    }
+
+    fn entities_max(&self) -> usize {
+        ENTITIES_MAX
     }
 
     fn memory(&self) -> Vec<f64> {

@@ -130,7 +130,8 @@ impl<P: Predictor> Codec<P> {
         truth: Option<&Frame>,
     ) -> Result<(Vec<u32>, Walked), DeltaError> {
         let base: &[u32] = past.first().map_or(&[], |baseline| baseline.frame.ids());
-        let ids = walk::ids(symbols, truth, base, &self.limits)?;
+        let entities_max = self.limits.entities_max.min(self.predictor.entities_max());
+        let ids = walk::ids(symbols, truth, base, &Limits { entities_max })?;
         let lined = Past::new(tick, self.layout.width(), &ids, past);
         let memory = past.first().map_or(&[][..], |baseline| &baseline.memory);
         self.predictor.start(&self.layout, &lined, memory);

@@ -37,6 +37,12 @@ pub trait Predictor {
     fn memory(&self) -> Vec<f64> {
         Vec::new()
     }
+
+    /// The most entities of a frame that this predictor takes; less than any where its work grows faster than their
+    /// number, so that no packet can ask for more than a moment of it.
+    fn entities_max(&self) -> usize {
+        usize::MAX
+    }
 }
 
 /// Expects that what moved goes on moving at the speed it had between the last two baselines.

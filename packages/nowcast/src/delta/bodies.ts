@@ -47,10 +47,10 @@ interface Expected {
  *
  * It extrapolates each body's own motion and that of the group in contact, and learns how far to trust them. While a
  * frame is read, the first bodies tell what the group and their neighbours did since.
- *
- * The work grows with the square of the bodies that changed; set `entitiesMax` of the codec accordingly.
  */
 export class BodyPredictor implements DeltaPredictor {
+  /** Every body that changed is looked at as a neighbour of every other. */
+  readonly entitiesMax = 4_096;
   readonly #columns: BodyColumns;
   readonly #known: Neighbours;
   #past: DeltaPast | undefined;

@@ -70,7 +70,7 @@ export class DeltaCodec {
   ) {
     this.#mode = mode;
     this.#predictor = predictor;
-    this.#entitiesMax = entitiesMax;
+    this.#entitiesMax = Math.min(entitiesMax, predictor.entitiesMax ?? ENTITIES_MAX);
   }
 
   /** Writes a frame against up to three acknowledged baselines, newest first; further ones are not used. */

@@ -36,6 +36,12 @@ export interface DeltaPredictor {
 
   /** What to keep with the baseline that this frame becomes. */
   memory(): Float64Array;
+
+  /**
+   * The most entities of a frame that this predictor takes: less than any where its work grows faster than their number, so
+   * that no packet can ask for more than a moment of it.
+   */
+  readonly entitiesMax?: number;
 }
 
 const NO_MEMORY = new Float64Array(0);
