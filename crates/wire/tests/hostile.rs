@@ -38,8 +38,8 @@ fn world() -> World {
     let entity = |i: u32, parts: Vec<Entity>| Entity {
         id: i * 7,
         x: f64::from(i) / 8.0,
-        alive: i % 3 > 0,
-        kind: if i % 2 == 0 {
+        alive: !i.is_multiple_of(3),
+        kind: if i.is_multiple_of(2) {
             Kind::Rock
         } else {
             Kind::Npc { mood: -3, says: vec![format!("hü {i}"), "ho".into()] }

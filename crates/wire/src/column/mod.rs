@@ -3,6 +3,7 @@
 mod number;
 mod pack;
 mod read;
+mod short;
 mod text;
 mod write;
 
@@ -21,6 +22,7 @@ pub(crate) mod coding {
     pub(crate) const DECIMAL: u8 = 0x04;
     pub(crate) const SINGLE: u8 = 0x05;
     pub(crate) const PLANES: u8 = 0x06;
+    pub(crate) const SHORT: u8 = 0x07;
     /// Plus a width index.
     pub(crate) const PACKED: u8 = 0x10;
     /// Plus a width index.

@@ -1,6 +1,6 @@
 //! Reading columns of numbers and bools.
 
-use super::{Number, coding, packed_len, unpack, width_for};
+use super::{Number, coding, packed_len, short, unpack, width_for};
 use crate::error::{ErrorKind, Result};
 use crate::input::Input;
 use crate::limits::{DICTIONARY_MAX, PLAIN_ROWS_MAX};
@@ -9,7 +9,7 @@ use crate::limits::{DICTIONARY_MAX, PLAIN_ROWS_MAX};
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Nesting {
     Top,
-    /// Inside of decimal or single: neither of both again.
+    /// Inside of decimal, single or short: none of them again.
     Scaled,
     /// Inside of sparse: none that holds another column.
     Sparse,
@@ -72,6 +72,11 @@ fn column<T: Number>(rows: usize, input: &mut Input<'_>, nesting: Nesting) -> Re
             input.charge(rows, 4)?;
             let singles: Vec<f32> = column(rows, input, Nesting::Scaled)?;
             Ok(singles.into_iter().map(|single| T::from_f64(widen(single))).collect())
+        }
+        coding::SHORT if T::DECIMAL && T::WIDTH == 8 && nesting == Nesting::Top => {
+            input.charge(rows, 4)?;
+            let singles: Vec<f32> = column(rows, input, Nesting::Scaled)?;
+            Ok(singles.into_iter().map(|single| T::from_f64(short::widen(single))).collect())
         }
         coding::PLANES if T::WIDTH >= 2 => planes(rows, input),
         _ => match (byte & 0xf0, T::EXACT) {

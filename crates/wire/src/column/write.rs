@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::read::power_of_ten;
-use super::{Number, coding, pack, packed_len, width_for};
+use super::{Number, coding, pack, packed_len, short, width_for};
 use crate::limits::{DICTIONARY_MAX, EXACT_MAX, PLAIN_ROWS_MAX};
 use crate::output::{Effort, Writer, put_varint, varint_len, zigzag};
 
@@ -66,6 +66,8 @@ enum Choice<T> {
     Sparse { usual: T },
     Decimal { exponent: u8, scaled: Vec<i64> },
     Single { singles: Vec<f32> },
+    Short { singles: Vec<f32> },
+    Planes,
 }
 
 #[inline]
@@ -124,6 +126,21 @@ fn put_choice<T: Number>(values: &[T], choice: Choice<T>, effort: Effort, out: &
             out.push(coding::SINGLE);
             column(&singles, effort, Allowed::SPARSE, out);
         }
+        Choice::Short { singles } => {
+            out.push(coding::SHORT);
+            column(&singles, effort, Allowed::SPARSE, out);
+        }
+        Choice::Planes => {
+            out.push(coding::PLANES);
+            put_planes(values, out);
+        }
+    }
+}
+
+/// The lowest byte of every value, then the next.
+fn put_planes<T: Number>(values: &[T], out: &mut Vec<u8>) {
+    for plane in 0..T::WIDTH {
+        out.extend(values.iter().map(|value| (value.bits() >> (8 * plane)) as u8));
     }
 }
 
@@ -211,9 +228,12 @@ fn choose_small<T: Number>(values: &[T], allowed: Allowed) -> Choice<T> {
             let size = 2 + measure(&scaled, Allowed::SPARSE);
             offer(Choice::Decimal { exponent, scaled }, size);
         }
-        if let Some(singles) = singles(values) {
+        if let Some(singles) = narrowed(values, exact_single) {
             let size = 1 + measure(&singles, Allowed::SPARSE);
             offer(Choice::Single { singles }, size);
+        } else if let Some(singles) = narrowed(values, short::narrow) {
+            let size = 1 + measure(&singles, Allowed::SPARSE);
+            offer(Choice::Short { singles }, size);
         }
     }
     if let Some(usual) = census.usual.filter(|_| allowed.sparse) {
@@ -225,7 +245,21 @@ fn choose_small<T: Number>(values: &[T], allowed: Allowed) -> Choice<T> {
         };
         offer(Choice::Sparse { usual }, 1 + T::WIDTH + values.len().div_ceil(8) + inner);
     }
-    best
+    if matches!(best, Choice::Raw) && compress_better_as_planes(values) { Choice::Planes } else { best }
+}
+
+/// Whether bytes of equal rank together give a compressor more to find than values as they stand.
+fn compress_better_as_planes<T: Number>(values: &[T]) -> bool {
+    // Shorter columns do not repay the reader's work.
+    const ROWS_MIN: usize = 64;
+    if T::WIDTH < 2 || values.len() < ROWS_MIN {
+        return false;
+    }
+    let (mut raw, mut planes) = (Vec::new(), Vec::new());
+    T::put_all(values, &mut raw);
+    put_planes(values, &mut planes);
+    let (raw, planes) = (lz4_flex::block::compress(&raw).len(), lz4_flex::block::compress(&planes).len());
+    planes + planes / 32 < raw
 }
 
 /// The size of a column, by writing it.
@@ -323,16 +357,17 @@ fn scale<T: Number>(value: T, exponent: u8) -> Option<i64> {
     .then_some(scaled as i64)
 }
 
-fn singles<T: Number>(values: &[T]) -> Option<Vec<f32>> {
+/// All values as singles, if every one comes back.
+fn narrowed<T: Number>(values: &[T], narrow: impl Fn(f64) -> Option<f32>) -> Option<Vec<f32>> {
     if T::WIDTH != 8 {
         return None;
     }
-    let single = |value: &T| {
-        let wide = value.to_f64();
-        let single = wide as f32;
-        (!wide.is_nan() && f64::from(single).to_bits() == wide.to_bits()).then_some(single)
-    };
-    values.iter().map(single).collect()
+    values.iter().map(|value| narrow(value.to_f64())).collect()
+}
+
+fn exact_single(wide: f64) -> Option<f32> {
+    let single = wide as f32;
+    (!wide.is_nan() && f64::from(single).to_bits() == wide.to_bits()).then_some(single)
 }
 
 /// A multiplicative hash of the bits of a number; the input is the writer's own, so nobody can attack it.

@@ -159,6 +159,7 @@ fn coding_name(what: &str, byte: Option<&u8>) -> &'static str {
         (_, 4) => "decimal",
         (_, 5) => "single",
         (_, 6) => "planes",
+        (_, 7) => "short",
         (_, 0x10..=0x1f) => "packed",
         _ => "delta",
     }

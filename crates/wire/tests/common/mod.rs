@@ -85,7 +85,7 @@ pub(crate) fn to_hex(bytes: &[u8]) -> String {
 
 pub(crate) fn from_hex(hex: &str) -> Vec<u8> {
     let digits: String = hex.chars().filter(|c| !c.is_whitespace()).collect();
-    assert!(digits.len() % 2 == 0, "odd number of hexadecimal digits");
+    assert!(digits.len().is_multiple_of(2), "odd number of hexadecimal digits");
     (0..digits.len()).step_by(2).map(|i| u8::from_str_radix(&digits[i..i + 2], 16).unwrap()).collect()
 }
 

@@ -10,6 +10,7 @@ export const CODING = {
   decimal: 4,
   single: 5,
   planes: 6,
+  short: 7,
   packed: 0x10,
   delta: 0x20,
 } as const;
@@ -55,6 +56,10 @@ function readColumn(input: WireInput, kind: NumberKind, count: number, allowed: 
     case CODING.single: {
       if (kind.name !== "f64" || !allowed.decimalAndSingle) break;
       return Float64Array.from(readColumn(input, F32, count, IN_FLOAT) as Float32Array);
+    }
+    case CODING.short: {
+      if (kind.name !== "f64" || !allowed.decimalAndSingle) break;
+      return Float64Array.from(readColumn(input, F32, count, IN_FLOAT) as Float32Array, widenShort);
     }
     case CODING.planes:
       if (kind.width < 2) break;
@@ -139,6 +144,26 @@ function readDecimal(input: WireInput, kind: NumberKind, count: number): NumberC
     values[i] = mantissa / divisor;
   }
   return values;
+}
+
+/** The double that the shortest decimal of a single means: `spec/WIRE.md`, section 5.2. */
+export function widenShort(single: number): number {
+  const size = Math.abs(single);
+  if (!Number.isFinite(size)) return single;
+  for (let places = 0; places <= 22; places++) {
+    const power = 10 ** places;
+    const whole = roundTiesToEven(size * power);
+    if (whole > 2 ** 53) break;
+    const decimal = whole / power;
+    if (Math.fround(decimal) === size) return single < 0 || Object.is(single, -0) ? -decimal : decimal;
+  }
+  return single;
+}
+
+function roundTiesToEven(value: number): number {
+  const below = Math.floor(value);
+  const rest = value - below;
+  return rest > 0.5 || (rest === 0.5 && below % 2 === 1) ? below + 1 : below;
 }
 
 function readPlanes(input: WireInput, kind: NumberKind, count: number): NumberColumn {

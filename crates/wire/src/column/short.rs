@@ -1,0 +1,91 @@
+//! Doubles that were singles once, and went through short decimals on their way: the numbers of most JSON.
+
+use super::read::power_of_ten;
+
+/// Doubles hold every whole number up to this one.
+const WHOLE_MAX: f64 = (1u64 << 53) as f64;
+
+/// The double that a single stands for in a short column: the decimal with the fewest places that still is this single.
+///
+/// Section 5.2 of the specification gives the steps in doubles, so that every language takes the same ones.
+pub(super) fn widen(single: f32) -> f64 {
+    let size = f64::from(single.abs());
+    if !size.is_finite() {
+        return single.into();
+    }
+    for places in 0..=22 {
+        let power = power_of_ten(places);
+        let product = size * power;
+        let whole = product.round_ties_even();
+        if whole > WHOLE_MAX {
+            break;
+        }
+        // Half a step of a single is at most 2^-24 of it: farther off, the division would only confirm the mismatch.
+        if (whole - product).abs() > product * (1.0 / (1u64 << 23) as f64) {
+            continue;
+        }
+        let decimal = whole / power;
+        if f64::from(decimal as f32) == size {
+            return decimal.copysign(single.into());
+        }
+    }
+    single.into()
+}
+
+/// The single that [`widen`] makes this double of, if there is one.
+pub(super) fn narrow(wide: f64) -> Option<f32> {
+    let single = wide as f32;
+    (single.is_finite() && widen(single).to_bits() == wide.to_bits()).then_some(single)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_single_prints_is_what_it_widens_to() {
+        for text in [
+            "-94.8307",
+            "33.37242",
+            "0.010437689",
+            "1.5",
+            "100",
+            "16777216",
+            "0.1",
+            "3.4e-5",
+            "-0",
+            "61.570312",
+        ] {
+            let wide: f64 = text.parse().unwrap();
+            let single: f32 = text.parse().unwrap();
+            assert_eq!(widen(single).to_bits(), wide.to_bits(), "{text}");
+            assert_eq!(narrow(wide).map(f32::to_bits), Some(single.to_bits()), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_single_widens_to_a_double_that_narrows_to_it() {
+        // Every 65,521st bit pattern, a prime, so that all exponents and many mantissas occur.
+        for bits in (0..=u32::MAX).step_by(65_521) {
+            let single = f32::from_bits(bits);
+            let wide = widen(single);
+            assert!(single.is_nan() || (wide as f32).to_bits() == bits, "{single:e} widens to {wide:e}");
+        }
+    }
+
+    #[test]
+    fn ordinary_singles_widen_to_no_more_digits_than_they_print() {
+        for step in 0..100_000u32 {
+            let single = step as f32 * 0.731 - 36_000.25;
+            // Where two decimals are equally near, printers differ in the last digit.
+            assert!(widen(single).to_string().len() <= single.to_string().len(), "{single}");
+        }
+    }
+
+    #[test]
+    fn doubles_of_more_digits_do_not_narrow() {
+        for wide in [0.1 + 0.2, 123_456.789, f64::MAX, f64::NAN, f64::INFINITY] {
+            assert_eq!(narrow(wide), None, "{wide}");
+        }
+    }
+}
