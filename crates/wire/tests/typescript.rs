@@ -1,15 +1,25 @@
-//! Generated TypeScript is kept where the SDK's tests run it; this holds it against the generator.
+//! Generated TypeScript is kept where other programs of this repository use it; this holds it against the generator.
 
 use std::path::Path;
 
 use nowcast_wire::{schema, typescript};
 
 #[test]
-fn the_kept_module_is_what_the_generator_writes() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packages/nowcast/test/generated");
-    let types = schema::parse(&std::fs::read_to_string(folder.join("messages.schema")).unwrap()).unwrap();
-    let module = typescript::generate(&types, "../../src/index.js");
-    let kept = folder.join("messages.ts");
+fn the_kept_module_of_the_sdk_tests_is_what_the_generator_writes() {
+    holds("packages/nowcast/test/generated/messages.schema", "../../src/index.js");
+}
+
+#[test]
+fn the_kept_module_of_the_bench_is_what_the_generator_writes() {
+    holds("packages/lab/src/generated/nowcast.schema", "../../../nowcast/src/index.js");
+}
+
+/// Compares the module beside a schema with what would be written now; `NOWCAST_UPDATE=1` writes it first.
+fn holds(schema: &str, import_from: &str) {
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(schema);
+    let types = schema::parse(&std::fs::read_to_string(&schema).unwrap()).unwrap();
+    let module = typescript::generate(&types, import_from);
+    let kept = schema.with_extension("ts");
     if std::env::var_os("NOWCAST_UPDATE").is_some() {
         std::fs::write(&kept, &module).unwrap();
     }

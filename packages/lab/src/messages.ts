@@ -1,7 +1,8 @@
 import { decode as decodeMsgpack, encode as encodeMsgpack } from "@msgpack/msgpack";
 import { Packr } from "msgpackr";
 import * as proto from "./generated/messages-proto.js";
-import { nowcastCodec, structShape } from "./nowcast-codec.js";
+import { batchCodec, bigCodec, mediumCodec, smallCodec } from "./generated/nowcast.js";
+import { nowcastCodec } from "./nowcast-codec.js";
 import type { Codec, Suite } from "./types.js";
 
 interface Small {
@@ -40,33 +41,19 @@ const BIG: Big = {
 };
 const BATCH: Big[] = Array.from({ length: 32 }, (_, i) => ({ ...BIG, num: BIG.num + i }));
 
-const BIG_FIELDS = {
-  text: "text",
-  text2: "text",
-  text3: "text",
-  text4: "text",
-  num: "u32",
-  decimal: "f64",
-  num2: "i32",
-  decimal2: "f64",
-} as const;
-
 /** The three messages of the WebSocket formats article, and 32 of the big one as one batch. */
 export function messageSuites(): Suite<unknown>[] {
   return [
     suite("Small message", SMALL, [
       handWritten(writeSmall, readSmall),
       protobuf<Small>(proto.Small),
-      nowcastCodec<Small>(structShape({ text: "text", num: "u8" })),
+      nowcastCodec<Small>(smallCodec),
     ]),
-    single("Medium message", MEDIUM, [
-      protobuf<Medium>(proto.Medium),
-      nowcastCodec<Medium>(structShape({ text: "text", text2: "text", num: "u16", decimal: "f32" })),
-    ]),
-    suite("Big message", BIG, [protobuf<Big>(proto.Big), nowcastCodec<Big>(structShape(BIG_FIELDS))]),
+    single("Medium message", MEDIUM, [protobuf<Medium>(proto.Medium), nowcastCodec<Medium>(mediumCodec)]),
+    suite("Big message", BIG, [protobuf<Big>(proto.Big), nowcastCodec<Big>(bigCodec)]),
     suite("32 big messages in one batch", BATCH, [
       batched(protobuf<{ messages: Big[] }>(proto.Batch)),
-      nowcastCodec<Big[]>(structShape(BIG_FIELDS, "list")),
+      batched(nowcastCodec(batchCodec)),
     ]),
   ] as Suite<unknown>[];
 }

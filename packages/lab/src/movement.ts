@@ -1,11 +1,13 @@
 import * as proto from "./generated/messages-proto.js";
+import { movesCodec } from "./generated/nowcast.js";
 import { json, msgpackCodecs, protobuf } from "./messages.js";
-import { nowcastCodec, structShape } from "./nowcast-codec.js";
+import { nowcastCodec } from "./nowcast-codec.js";
 import type { Codec, Move, Suite } from "./types.js";
 
 /** The movement stream of "A wire protocol": one frame of 1,000 entities, exact. */
 export function movementSuite(moves: Move[]): Suite<Move[]> {
   const packed = protobuf<{ moves: Move[] }>(proto.Moves);
+  const own = nowcastCodec(movesCodec);
   return {
     test: "movement",
     title: "Movement of 1,000 entities",
@@ -21,20 +23,11 @@ export function movementSuite(moves: Move[]): Suite<Move[]> {
         decode: (bytes) => packed.decode(bytes).moves,
       },
       ...msgpackCodecs<Move[]>(),
-      nowcastCodec<Move[]>(
-        structShape(
-          {
-            id: "u32",
-            positionX: "f64",
-            positionY: "f64",
-            positionZ: "f64",
-            eulerX: "u8",
-            eulerY: "u8",
-            eulerZ: "u8",
-          },
-          "list",
-        ),
-      ),
+      {
+        name: own.name,
+        encode: (value) => own.encode({ moves: value }),
+        decode: (bytes) => own.decode(bytes).moves,
+      },
     ],
   };
 }

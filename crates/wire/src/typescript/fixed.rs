@@ -8,16 +8,16 @@ use crate::shape::{DefinitionKind, Field, NumberType, Type};
 const PLAIN_ROWS_MAX: u32 = 3;
 
 /// One leaf at its place.
-struct Leaf {
+pub(super) struct Leaf {
     /// How it is read from the value that is written.
-    from: String,
+    pub(super) from: String,
     /// Field names from the root, for errors.
-    path: String,
-    at: usize,
-    kind: LeafKind,
+    pub(super) path: String,
+    pub(super) at: usize,
+    pub(super) kind: LeafKind,
 }
 
-enum LeafKind {
+pub(super) enum LeafKind {
     /// The bit of this number.
     Bool(usize),
     Number(NumberType),
@@ -30,9 +30,9 @@ enum LeafKind {
 }
 
 /// Where everything lies.
-struct Layout<'s> {
+pub(super) struct Layout<'s> {
     shape: &'s Shape,
-    leaves: Vec<Leaf>,
+    pub(super) leaves: Vec<Leaf>,
     bits: usize,
     texts: usize,
     at: usize,
@@ -40,17 +40,18 @@ struct Layout<'s> {
 
 /// Appends `write…` and `read…` functions for a shape of fixed layout; false for any other.
 pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
-    let Some(layout) = Layout::of(shape) else { return false };
-    let literal = layout.literal(&shape.root, &mut layout.leaves.iter());
+    let Some(layout) = Layout::of(shape, &shape.root, "v") else { return false };
+    let literal = layout.literal_of(&shape.root, &mut layout.leaves.iter(), read_leaf);
     body.push_str(&layout.writer(root));
     body.push_str(&layout.reader(root, &literal));
     true
 }
 
 impl<'s> Layout<'s> {
-    fn of(shape: &'s Shape) -> Option<Self> {
+    /// The layout of a type whose value the code calls `name`.
+    pub(super) fn of(shape: &'s Shape, ty: &Type, name: &str) -> Option<Self> {
         let mut layout = Self { shape, leaves: Vec::new(), bits: 0, texts: 0, at: 0 };
-        layout.place(&shape.root, "v".to_owned(), "")?;
+        layout.place(ty, name.to_owned(), "")?;
         // Bits stand in front of everything else, and the last text has no length.
         let bit_bytes = layout.bits.div_ceil(8);
         let last = layout.texts.checked_sub(1);
@@ -107,7 +108,7 @@ impl<'s> Layout<'s> {
         Some(())
     }
 
-    fn text_leaves(&self) -> Vec<&Leaf> {
+    pub(super) fn text_leaves(&self) -> Vec<&Leaf> {
         self.leaves.iter().filter(|leaf| matches!(leaf.kind, LeafKind::Text(_))).collect()
     }
 
@@ -197,14 +198,19 @@ impl<'s> Layout<'s> {
     }
 
     /// The value, from leaves in the order in which they were placed.
-    fn literal<'l>(&self, ty: &Type, leaves: &mut impl Iterator<Item = &'l Leaf>) -> String {
+    pub(super) fn literal_of<'l>(
+        &self,
+        ty: &Type,
+        leaves: &mut impl Iterator<Item = &'l Leaf>,
+        read: fn(&Leaf) -> String,
+    ) -> String {
         if let Type::Unit = ty {
             return "null".to_owned();
         }
         if let Type::Ref(index) = ty {
             let definition = self.shape.definition(*index);
             if let DefinitionKind::Struct(fields) = &definition.kind {
-                let values = fields.iter().map(|field| (field, self.literal(&field.ty, leaves)));
+                let values = fields.iter().map(|field| (field, self.literal_of(&field.ty, leaves, read)));
                 return if definition.name.is_empty() {
                     format!("[{}]", values.map(|(_, value)| value).collect::<Vec<_>>().join(", "))
                 } else {
@@ -214,7 +220,7 @@ impl<'s> Layout<'s> {
                 };
             }
         }
-        leaves.next().map_or_else(String::new, read_leaf)
+        leaves.next().map_or_else(String::new, read)
     }
 }
 
@@ -279,19 +285,38 @@ fn write_leaf(leaf: &Leaf) -> Vec<String> {
 }
 
 fn write_number(number: NumberType, from: &str, at: usize, path: &str) -> String {
-    let whole = |min: i64, max: i64| format!("e.whole({from}, {min}, {max}, {path})");
+    store_number(number, from, &format!("at + {at}"), path)
+}
+
+/// The statement that stores a number at a place, both of them expressions.
+pub(super) fn store_number(number: NumberType, from: &str, at: &str, path: &str) -> String {
+    let value = whole_number(number, from, path);
     match number {
-        NumberType::U8 => format!("bytes[at + {at}] = {};", whole(0, 0xff)),
-        NumberType::I8 => format!("view.setInt8(at + {at}, {});", whole(-0x80, 0x7f)),
-        NumberType::U16 => format!("view.setUint16(at + {at}, {}, true);", whole(0, 0xffff)),
-        NumberType::I16 => format!("view.setInt16(at + {at}, {}, true);", whole(-0x8000, 0x7fff)),
-        NumberType::U32 => format!("view.setUint32(at + {at}, {}, true);", whole(0, 0xffff_ffff)),
-        NumberType::I32 => format!("view.setInt32(at + {at}, {}, true);", whole(-0x8000_0000, 0x7fff_ffff)),
-        NumberType::U64 => format!("e.u64(at + {at}, {from}, {path});"),
-        NumberType::I64 => format!("e.i64(at + {at}, {from}, {path});"),
-        NumberType::F32 => format!("view.setFloat32(at + {at}, {from}, true);"),
-        NumberType::F64 => format!("view.setFloat64(at + {at}, {from}, true);"),
+        NumberType::U8 => format!("bytes[{at}] = {value};"),
+        NumberType::I8 => format!("view.setInt8({at}, {value});"),
+        NumberType::U16 => format!("view.setUint16({at}, {value}, true);"),
+        NumberType::I16 => format!("view.setInt16({at}, {value}, true);"),
+        NumberType::U32 => format!("view.setUint32({at}, {value}, true);"),
+        NumberType::I32 => format!("view.setInt32({at}, {value}, true);"),
+        NumberType::U64 => format!("e.u64({at}, {from}, {path});"),
+        NumberType::I64 => format!("e.i64({at}, {from}, {path});"),
+        NumberType::F32 => format!("view.setFloat32({at}, {from}, true);"),
+        NumberType::F64 => format!("view.setFloat64({at}, {from}, true);"),
     }
+}
+
+/// An integer of at most 32 bits, checked; every other number as it is.
+pub(super) fn whole_number(number: NumberType, from: &str, path: &str) -> String {
+    let (min, max) = match number {
+        NumberType::U8 => (0, 0xff),
+        NumberType::I8 => (-0x80, 0x7f),
+        NumberType::U16 => (0, 0xffff),
+        NumberType::I16 => (-0x8000, 0x7fff),
+        NumberType::U32 => (0, 0xffff_ffff_i64),
+        NumberType::I32 => (-0x8000_0000, 0x7fff_ffff),
+        NumberType::U64 | NumberType::I64 | NumberType::F32 | NumberType::F64 => return from.to_owned(),
+    };
+    format!("e.whole({from}, {min}, {max}, {path})")
 }
 
 fn read_leaf(leaf: &Leaf) -> String {
@@ -323,7 +348,7 @@ fn read_number(number: NumberType, at: usize) -> String {
     }
 }
 
-fn function(signature: &str, lines: &[String]) -> String {
+pub(super) fn function(signature: &str, lines: &[String]) -> String {
     let body: String = lines.iter().map(|line| format!("  {line}\n")).collect();
     format!("function {signature} {{\n{body}}}\n\n")
 }

@@ -1,10 +1,11 @@
 //! Plain TypeScript for shapes: interfaces, and code that writes and reads their usual bodies.
 //!
 //! What comes out imports the SDK and evaluates nothing at run time, so it runs under a strict content security policy.
-//! For flat types of fixed layout (section 4.1 of `spec/WIRE.md`) it is straight-line code; for everything else the
-//! SDK's general reader and writer stand behind the same interface.
+//! For flat types of fixed layout (section 4.1 of `spec/WIRE.md`) it is straight-line code, for lists of such
+//! types loops over columns; for everything else the SDK's general reader and writer stand behind the same interface.
 
 mod fixed;
+mod rows;
 mod types;
 
 use crate::Shape;
@@ -24,7 +25,7 @@ pub fn generate(shapes: &[Shape], import_from: &str) -> String {
     for shape in shapes {
         let root = names.declare(shape, &mut body);
         let codec = format!("{}Codec", lower_first(&root));
-        let parts = fixed::generate(shape, &root, &mut body);
+        let parts = fixed::generate(shape, &root, &mut body) || rows::generate(shape, &root, &mut body);
         let hex: String = shape.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         body.push_str(&format!(
             "export const {codec}: Codec<{root}> = defineCodec({{\n  shape: \"{hex}\",\n"

@@ -43,10 +43,7 @@ export class BodyReader {
 
 /** A body that is not flat, with any number of rows: the inside of a message, and of a chunk in a file. */
 export function readRows(plan: ReadPlan, input: WireInput, count: number): Column {
-  const textBytes = input.count("the length of the text area");
-  if (textBytes > input.end - input.at)
-    input.fail(`a text area of ${textBytes} bytes, more than the body holds`);
-  input.beginText(input.end - textBytes, input.end);
+  input.openText();
   const rows = readBlock(plan, input, count);
   input.mustEnd("the body");
   return rows;

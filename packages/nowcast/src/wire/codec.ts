@@ -1,4 +1,4 @@
-import { NowcastError } from "../errors.js";
+import { NowcastError, WireError } from "../errors.js";
 import { BodyReader } from "./body.js";
 import { MessageDecoder } from "./message-decoder.js";
 import { MessageEncoder } from "./message-encoder.js";
@@ -55,7 +55,7 @@ export function defineCodec<T>({ shape: hex, write, read }: CodecParts<T>): Code
     decode(body) {
       if (read !== undefined) {
         decoder.begin(body);
-        const value = read(decoder);
+        const value = attempt(read);
         if (value !== undefined) return value;
       }
       reader ??= new BodyReader(shape);
@@ -66,6 +66,16 @@ export function defineCodec<T>({ shape: hex, write, read }: CodecParts<T>): Code
       return (body) => resolved.read(body) as T;
     },
   };
+}
+
+/** What generated code gives up at, the general reader reads again: its errors name the field. */
+function attempt<T>(read: (decoder: MessageDecoder) => T | undefined): T | undefined {
+  try {
+    return read(decoder);
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
 }
 
 function fromHex(hex: string): Uint8Array {

@@ -140,6 +140,13 @@ export class WireInput {
     if (whole.length === end - start) this.asciiText = whole;
   }
 
+  /** The text area of a body that is not flat, whose length stands in front of everything. */
+  openText(): void {
+    const length = this.count("the length of the text area");
+    if (length > this.end - this.at) this.fail(`a text area of ${length} bytes, more than the body holds`);
+    this.beginText(this.end - length, this.end);
+  }
+
   /**
    * A flat body: its last text takes what remains. Without `textStart` this is the walk that finds it, for which every
    * text is empty.

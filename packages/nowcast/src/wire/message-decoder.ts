@@ -1,3 +1,20 @@
+import { WireInput } from "./input.js";
+import { readNumberColumn } from "./number-columns.js";
+import { KINDS } from "./numbers.js";
+import { readTextColumn } from "./read-leaves.js";
+
+/** What a column of each type is read into. */
+interface Columns {
+  readonly u8: Uint8Array;
+  readonly u16: Uint16Array;
+  readonly u32: Uint32Array;
+  readonly i8: Int8Array;
+  readonly i16: Int16Array;
+  readonly i32: Int32Array;
+  readonly f32: Float32Array;
+  readonly f64: Float64Array;
+}
+
 /** Up to here a loop over the bytes costs less than a call into the engine's decoder. */
 const LOOP_BYTES_MAX = 18;
 
@@ -13,6 +30,8 @@ export class MessageDecoder {
   /** The whole text area, when it is ASCII. */
   private ascii: string | undefined;
   private asciiStart = 0;
+  /** The columns of a list. */
+  private input = new WireInput(this.bytes);
 
   begin(body: Uint8Array): void {
     this.bytes = body;
@@ -54,6 +73,30 @@ export class MessageDecoder {
   rest(): string | undefined {
     if (this.ascii !== undefined && this.textAt === this.asciiStart) return this.ascii;
     return this.text(this.bytes.length - this.textAt);
+  }
+
+  /** Opens a body of one list with so many columns; returns the number of its rows. */
+  rows(columns: number): number {
+    const input = new WireInput(this.bytes);
+    this.input = input;
+    input.openText();
+    const count = input.count("the length of a list");
+    // As the general reader accounts for the root, for the list and for its rows.
+    input.charge(72 + count * columns * 8);
+    return count;
+  }
+
+  column<Kind extends keyof Columns>(kind: Kind, count: number): Columns[Kind] {
+    return readNumberColumn(this.input, KINDS[kind], count) as unknown as Columns[Kind];
+  }
+
+  textColumn(count: number): string[] {
+    return readTextColumn(this.input, count);
+  }
+
+  /** Nothing may be left when all columns are read. */
+  end(): void {
+    this.input.mustEnd("the body");
   }
 
   u64(at: number): number | bigint {

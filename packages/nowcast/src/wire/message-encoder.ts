@@ -1,6 +1,11 @@
 import { NowcastError } from "../errors.js";
+import { writeIntegers, writeVarint } from "./integer-column.js";
 
 const CHUNK_BYTES = 64 * 1024;
+/** The most that a column takes besides its raw values. */
+const COLUMN_HEAD_BYTES = 12;
+/** The most that the two counts in front of a list take. */
+const COUNTS_BYTES = 16;
 /** Up to here a loop over the units costs less than a call into the engine's encoder. */
 const LOOP_UNITS_MAX = 24;
 
@@ -13,6 +18,7 @@ export class MessageEncoder {
   view = new DataView(this.bytes.buffer);
   at = 0;
   private start = 0;
+  private column = new Float64Array(64);
 
   begin(): void {
     this.start = this.at;
@@ -50,6 +56,40 @@ export class MessageEncoder {
     const { written } = utf8.encodeInto(text, bytes.subarray(at));
     this.at = at + written;
     return written;
+  }
+
+  /**
+   * Begins a body of one list: `count` rows of `width` bytes in so many columns, and `text` units of text behind them. Makes
+   * room for all of it, so that `bytes` and `view` stay what they are.
+   */
+  rows(count: number, width: number, columns: number, text: number): void {
+    this.reserve(0, COUNTS_BYTES + count * width + columns * COLUMN_HEAD_BYTES + text * 3);
+    this.at = writeVarint(this.bytes, writeVarint(this.bytes, this.at, text), count);
+  }
+
+  /** Where integers are put before `integers` or `textLengths` writes them. */
+  scratch(count: number): Float64Array {
+    if (this.column.length < count) this.column = new Float64Array(count * 2);
+    return this.column;
+  }
+
+  /** A column that is written as it stands; returns where its values go. */
+  rawColumn(length: number): number {
+    const at = this.at + 1;
+    this.bytes[at - 1] = 0;
+    this.at = at + length;
+    return at;
+  }
+
+  /** The integers in `scratch`, of `width` bytes. */
+  integers(count: number, width: number): void {
+    this.at = writeIntegers(this.bytes, this.at, this.column, count, width);
+  }
+
+  /** A column of text whose lengths are in `scratch`. */
+  textLengths(count: number): void {
+    this.bytes[this.at++] = 0;
+    this.integers(count, 4);
   }
 
   /** A number that is whole and between two bounds. */

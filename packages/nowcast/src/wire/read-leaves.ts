@@ -28,22 +28,34 @@ export function readTexts(input: WireInput, block: Block): string[] {
     if (input.isLastFlatText()) return [input.text(input.textLeft)];
     return Array.from(readLengths(input, block.count), (length) => chargedText(input, length));
   }
+  return readTextColumn(input, block.count);
+}
+
+/** Section 5.4, at least four texts. */
+export function readTextColumn(input: WireInput, count: number): string[] {
   const start = input.at;
   const coding = input.u8("the coding of a text column");
   if (coding === TEXT_DIRECT) {
-    return Array.from(readLengths(input, block.count), (length) => chargedText(input, length));
+    return takeTexts(input, readLengths(input, count));
   }
   if (coding !== TEXT_DICTIONARY) input.fail(`coding ${coding} in a column of text`, start);
   const size = input.count("the size of a dictionary");
   if (size < 1 || size > DICTIONARY_MAX) input.fail(`a dictionary of ${size} entries`, start);
   input.charge(size * 16);
   const lengths = readLengths(input, size);
-  const codes = readPacked(input, block.count, widthOfCodes(size));
-  const entries = Array.from(lengths, (length) => chargedText(input, length));
+  const codes = readPacked(input, count, widthOfCodes(size));
+  const entries = takeTexts(input, lengths);
   return Array.from(codes, (code) => {
     if (code >= size) input.fail(`code ${code} of a dictionary of ${size}`, start);
     return entries[code]!;
   });
+}
+
+/** The next texts of these lengths. */
+function takeTexts(input: WireInput, lengths: ArrayLike<number>): string[] {
+  const texts = new Array<string>(lengths.length);
+  for (let i = 0; i < lengths.length; i++) texts[i] = chargedText(input, lengths[i]!);
+  return texts;
 }
 
 function chargedText(input: WireInput, length: number): string {
