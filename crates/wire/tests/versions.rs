@@ -83,16 +83,11 @@ mod v3 {
         pub(crate) quality: Quality,
     }
 
-    #[derive(Wire, Debug, PartialEq, Clone, Copy)]
+    #[derive(Wire, Debug, Default, PartialEq, Clone, Copy)]
     pub(crate) enum Quality {
         Poor,
+        #[default]
         Fine,
-    }
-
-    impl Default for Quality {
-        fn default() -> Self {
-            Self::Fine
-        }
     }
 
     #[derive(Wire, Debug, PartialEq, Clone)]

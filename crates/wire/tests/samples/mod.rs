@@ -289,6 +289,7 @@ fn columns(cases: &mut Vec<Json>) {
     by_hand("sparse u32, four differ", number(N::U32), "00 05 03 07000000 1e 14 04 01 02 03 04");
     by_hand("decimal f64", number(N::F64), "00 04 04 02 14 00 64 32 c8 fa");
     by_hand("decimal f32 of sparse", number(N::F32), "00 05 04 01 03 0500000000000000 01 ffffffffffffffff");
+    by_hand("short f64", number(N::F64), "00 04 07 00 52a9bdc200487642cdcccc3d00000080");
     by_hand("single f64", number(N::F64), "00 04 05 01 0000c03f");
     by_hand("planes u16", number(N::U16), "00 04 06 01020304 000000ff");
     by_hand(
@@ -360,6 +361,8 @@ pub(crate) fn invalid() -> Vec<Json> {
     body("an unknown text coding", list(Type::Text), "00 04 01", "coding");
     body("a width that does not exist", number(N::U16), "00 04 19 00", "coding");
     body("packed floats", number(N::F32), "00 04 10 00", "coding");
+    body("short singles", number(N::F32), "00 04 07 01 00000000", "coding");
+    body("short in single", number(N::F64), "00 04 05 07 01 00000000", "coding");
     body("decimal integers", number(N::I32), "00 04 04 00 10 00", "coding");
     body("single in f32", number(N::F32), "00 04 05 01 00000000", "coding");
     body("planes of one byte", number(N::U8), "00 04 06 00000000", "coding");
