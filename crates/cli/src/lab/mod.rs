@@ -1,9 +1,9 @@
 //! `nowcast lab …`: instruments.
 
+mod codec;
 mod freshness;
 mod ipc;
 mod lag;
-mod codec;
 mod link;
 mod soak;
 
