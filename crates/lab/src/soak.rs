@@ -1,12 +1,14 @@
 //! Many random lives of a session, each checked against the laws of the queue at both ends.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nowcast_sim::scenario::{self, Failure, Lived};
+use nowcast_sim::foreign::{PEER_PATH, PEER_VARIABLE, Peer, PeerMissing};
+use nowcast_sim::scenario::{self, Cast, Failure, Lived};
 use serde::Serialize;
 
 /// How much to soak.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Soak {
     /// The first seed.
     pub first: u64,
@@ -14,6 +16,19 @@ pub struct Soak {
     pub seeds: u64,
     /// Stop after so long, even if seeds are left.
     pub time_max: Option<Duration>,
+    /// The TypeScript session to have at one end, by turns; without it Rust is at both.
+    pub typescript: Option<Peer>,
+}
+
+/// Starts the TypeScript session of the checkout that this runs in, or the one that the environment names.
+///
+/// # Errors
+/// What is missing, and the cure.
+pub fn typescript() -> Result<Peer, PeerMissing> {
+    let named = std::env::var_os(PEER_VARIABLE).map(PathBuf::from);
+    let here = std::env::current_dir().unwrap_or_default();
+    let in_checkout = || here.ancestors().map(|dir| dir.join(PEER_PATH)).find(|path| path.is_file());
+    Peer::start(&named.or_else(in_checkout).unwrap_or_else(|| Path::new(PEER_PATH).to_owned()))
 }
 
 /// What came of it.
@@ -21,6 +36,8 @@ pub struct Soak {
 pub struct Outcome {
     /// The first seed.
     pub first: u64,
+    /// Whether TypeScript was at one end.
+    pub typescript: bool,
     /// Seeds lived.
     pub seeds: u64,
     /// Virtual time that passed, in hours.
@@ -48,7 +65,8 @@ impl Soak {
             if self.time_max.is_some_and(|max| start.elapsed() >= max) {
                 break;
             }
-            match scenario::check(seed) {
+            let cast = self.typescript.as_ref().map_or(Cast::Rust, |peer| Cast::across(peer, seed));
+            match scenario::check_with(seed, cast) {
                 Ok(lived) => {
                     total.time += lived.time;
                     total.packets += lived.packets;
@@ -65,6 +83,7 @@ impl Soak {
         }
         Outcome {
             first: self.first,
+            typescript: self.typescript.is_some(),
             seeds,
             virtual_hours: total.time.as_secs_f64() / 3_600.0,
             seconds: start.elapsed().as_secs_f64(),

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use nowcast_lab::soak::Soak;
+use nowcast_lab::soak::{self, Soak};
 
 /// Live many random lives of a session in virtual time and check the laws of the queue at both ends
 ///
@@ -21,6 +21,9 @@ pub(crate) struct Args {
     /// Stop after so many minutes, even if seeds are left
     #[arg(long)]
     minutes: Option<f64>,
+    /// Have the session of the TypeScript SDK at one of the ends, by turns (needs a checkout with the SDK built, and Node)
+    #[arg(long)]
+    typescript: bool,
     /// Print the outcome as JSON
     #[arg(long)]
     json: bool,
@@ -34,7 +37,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ),
         None => None,
     };
-    let soak = Soak { first: args.first, seeds: args.seeds, time_max };
+    let typescript = if args.typescript { Some(soak::typescript()?) } else { None };
+    let soak = Soak { first: args.first, seeds: args.seeds, time_max, typescript };
     let mut shown = u64::MAX;
     let outcome = soak.run(|done| {
         let percent = done * 100 / args.seeds.max(1);
@@ -50,9 +54,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         println!("{}", serde_json::to_string_pretty(&outcome)?);
     } else {
         println!(
-            "{} seeds from {}: {:.1} hours of virtual time in {:.1} s; {} packets, {} messages, {} carriers killed",
+            "{} seeds from {}, {}: {:.1} hours of virtual time in {:.1} s; {} packets, {} messages, {} carriers killed",
             outcome.seeds,
             outcome.first,
+            if outcome.typescript { "Rust and TypeScript" } else { "Rust at both ends" },
             outcome.virtual_hours,
             outcome.seconds,
             outcome.packets,
