@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { BodyReader, BodyWriter, type Codec, type WireValue } from "../src/index.js";
+import { BodyReader, BodyWriter, type Codec, WireError, type WireValue } from "../src/index.js";
 import {
   actionCodec,
   bigCodec,
@@ -8,8 +8,10 @@ import {
   everythingCodec,
   type Frame,
   frameCodec,
+  type Member,
   mediumCodec,
   numbersCodec,
+  partyCodec,
   smallCodec,
 } from "./generated/messages.js";
 
@@ -42,6 +44,22 @@ function agree<T>(codec: Codec<T>, value: T): void {
   expect(reader.read(body)).toEqual(value);
 }
 
+/** A row whose integers are spread over `span`. */
+function member(i: number, span: number, name: string): Member {
+  const wild = (i * 2_654_435_761) % (span + 1);
+  return {
+    id: wild,
+    name: `${name} ${i % 7}`,
+    at: { x: i / 2, y: -0, z: 1e10 },
+    x: Math.sqrt(i),
+    level: wild & 0xff,
+    team: 65_535 - (wild & 0xffff),
+    score: (wild | 0) ^ -0x8000_0000,
+    mood: (i % 256) - 128,
+    title: "",
+  };
+}
+
 describe("generated code", () => {
   it("writes what the general writer writes, and reads it back", () => {
     agree(smallCodec, { text: "Hello World!", num: 123 });
@@ -49,6 +67,32 @@ describe("generated code", () => {
     agree(everythingCodec, EVERYTHING);
     agree(everythingCodec, { ...EVERYTHING, first: "a".repeat(300), last: "" });
     agree(everythingCodec, { ...EVERYTHING, first: "", last: "é".repeat(5000), alive: false, seen: true });
+  });
+
+  it("writes lists by columns as any reader takes them, and reads what any writer gives", () => {
+    const reader = new BodyReader(partyCodec.shape);
+    const writer = new BodyWriter(partyCodec.shape);
+    const spans = [0, 1, 3, 15, 255, 65_535, 16_777_215, 4_294_967_295];
+    for (const span of spans) {
+      for (const count of [0, 3, 4, 33, 3000]) {
+        for (const name of ["Ada", "Zoë"]) {
+          const members = Array.from({ length: count }, (_, i) => member(i, span, name));
+          const body = partyCodec.encode({ members });
+          expect(reader.read(body)).toEqual({ members });
+          expect(partyCodec.decode(body)).toEqual({ members });
+          expect(partyCodec.decode(writer.write({ members } as unknown as WireValue))).toEqual({ members });
+        }
+      }
+    }
+  });
+
+  it("names place and field of a list that was cut or damaged", () => {
+    const body = partyCodec.encode({ members: Array.from({ length: 9 }, (_, i) => member(i, 255, "Ada")) });
+    for (let length = 0; length < body.length; length++) {
+      expect(() => partyCodec.decode(body.subarray(0, length))).toThrow(WireError);
+    }
+    const bad = { ...member(1, 1, "Ada"), team: 65_536 };
+    expect(() => partyCodec.encode({ members: [bad, bad, bad, bad] })).toThrow("team: 65536 does not fit");
   });
 
   it("gives the bytes of the vectors for the messages of the article", () => {

@@ -1,6 +1,6 @@
 import { WireInput } from "./input.js";
-import { readNumberColumn } from "./number-columns.js";
-import { KINDS } from "./numbers.js";
+import { CODING, readNumberColumn } from "./number-columns.js";
+import { KINDS, type NumberColumn } from "./numbers.js";
 import { readTextColumn } from "./read-leaves.js";
 
 /** What a column of each type is read into. */
@@ -13,6 +13,16 @@ interface Columns {
   readonly i32: Int32Array;
   readonly f32: Float32Array;
   readonly f64: Float64Array;
+}
+
+/** Columns of up to so many bytes are read into arrays that are used again. */
+const KEPT_BYTES_MAX = 64 * 1024;
+
+/** An array for a column of one kind, and its bytes. */
+interface Kept {
+  readonly kind: keyof Columns;
+  readonly values: NumberColumn;
+  readonly raw: Uint8Array;
 }
 
 /** Up to here a loop over the bytes costs less than a call into the engine's decoder. */
@@ -32,6 +42,8 @@ export class MessageDecoder {
   private asciiStart = 0;
   /** The columns of a list. */
   private input = new WireInput(this.bytes);
+  private readonly kept: Kept[] = [];
+  private nextKept = 0;
 
   begin(body: Uint8Array): void {
     this.bytes = body;
@@ -79,6 +91,7 @@ export class MessageDecoder {
   rows(columns: number): number {
     const input = new WireInput(this.bytes);
     this.input = input;
+    this.nextKept = 0;
     input.openText();
     const count = input.count("the length of a list");
     // As the general reader accounts for the root, for the list and for its rows.
@@ -86,8 +99,31 @@ export class MessageDecoder {
     return count;
   }
 
+  /** A column, good until the next body is read. */
   column<Kind extends keyof Columns>(kind: Kind, count: number): Columns[Kind] {
-    return readNumberColumn(this.input, KINDS[kind], count) as unknown as Columns[Kind];
+    const { input } = this;
+    const isRaw = this.bytes[input.at] === CODING.raw;
+    const length = count * KINDS[kind].width;
+    if (!isRaw || length > KEPT_BYTES_MAX) {
+      return readNumberColumn(input, KINDS[kind], count) as unknown as Columns[Kind];
+    }
+    const at = input.advance(1 + length, "a column") + 1;
+    const from = this.bytes.subarray(at, at + length);
+    if (kind === "u8") return from as Columns[Kind];
+    const kept = this.keep(kind, length);
+    kept.raw.set(from);
+    return kept.values as unknown as Columns[Kind];
+  }
+
+  /** The array for the next column of a body; every column has its own. */
+  private keep(kind: keyof Columns, length: number): Kept {
+    const place = this.nextKept++;
+    const known = this.kept[place];
+    if (known !== undefined && known.kind === kind && known.raw.length >= length) return known;
+    const values = KINDS[kind].make(Math.min(KEPT_BYTES_MAX, length * 2) / KINDS[kind].width);
+    const kept = { kind, values, raw: new Uint8Array((values as Uint8Array).buffer) };
+    this.kept[place] = kept;
+    return kept;
   }
 
   textColumn(count: number): string[] {

@@ -94,7 +94,8 @@ export class MessageEncoder {
 
   /** A number that is whole and between two bounds. */
   whole(value: number, min: number, max: number, field: string): number {
-    if (!(value >= min && value <= max) || Math.floor(value) !== value) misfit(value, field);
+    // Engines keep small integers apart from doubles; the first question is free for them.
+    if ((value | 0) === value ? value < min || value > max : !isWhole(value, min, max)) misfit(value, field);
     return value;
   }
 
@@ -129,6 +130,10 @@ export class MessageEncoder {
 }
 
 const utf8 = new TextEncoder();
+
+function isWhole(value: number, min: number, max: number): boolean {
+  return value >= min && value <= max && Math.floor(value) === value;
+}
 
 function toBigInt(value: number | bigint, field: string): bigint {
   if (typeof value === "number" && !Number.isSafeInteger(value)) misfit(value, field);

@@ -256,6 +256,142 @@ export const numbersCodec: Codec<Numbers> = defineCodec({
   read: readNumbers,
 });
 
+export interface Member {
+  id: number;
+  name: string;
+  at: Vec3;
+  x: number;
+  level: number;
+  team: number;
+  score: number;
+  mood: number;
+  title: string;
+}
+
+function writeMember(e: MessageEncoder, v: Member): boolean {
+  const at = e.reserve(33, (v.name.length + v.title.length) * 3);
+  const { bytes } = e;
+  const { view } = e;
+  view.setUint32(at + 0, e.whole(v.id, 0, 4294967295, "id"), true);
+  view.setFloat32(at + 5, v.at.x, true);
+  view.setFloat32(at + 9, v.at.y, true);
+  view.setFloat32(at + 13, v.at.z, true);
+  view.setFloat64(at + 17, v.x, true);
+  bytes[at + 25] = e.whole(v.level, 0, 255, "level");
+  view.setUint16(at + 26, e.whole(v.team, 0, 65535, "team"), true);
+  view.setInt32(at + 28, e.whole(v.score, -2147483648, 2147483647, "score"), true);
+  view.setInt8(at + 32, e.whole(v.mood, -128, 127, "mood"));
+  const all = v.name + v.title;
+  if ((v.name.length) > 127 || e.text(all) !== all.length) return false;
+  bytes[at + 4] = v.name.length;
+  return true;
+}
+
+function readMember(d: MessageDecoder): Member | undefined {
+  const { bytes } = d;
+  const { view, base } = d;
+  if (bytes.length < 33) return undefined;
+  if ((bytes[4]!) > 127) return undefined;
+  if (!d.texts(33)) return undefined;
+  const text0 = d.text(bytes[4]!);
+  const text1 = d.rest();
+  if (text0 === undefined || text1 === undefined) return undefined;
+  return { id: view.getUint32(base + 0, true), name: text0, at: { x: view.getFloat32(base + 5, true), y: view.getFloat32(base + 9, true), z: view.getFloat32(base + 13, true) }, x: view.getFloat64(base + 17, true), level: bytes[25]!, team: view.getUint16(base + 26, true), score: view.getInt32(base + 28, true), mood: view.getInt8(base + 32), title: text1 };
+}
+
+export const memberCodec: Codec<Member> = defineCodec({
+  shape: "1c000230064d656d626572090269640400046e616d650e000261741c010001780b00056c6576656c0200047465616d03000573636f72650800046d6f6f640600057469746c650e003004566563330301780a0001790a00017a0a00",
+  write: writeMember,
+  read: readMember,
+});
+
+export interface Party {
+  members: Array<Member>;
+}
+
+function writeParty(e: MessageEncoder, v: Party): boolean {
+  const rows = v.members;
+  const count = rows.length;
+  if (count < 4) return false;
+  let all = "";
+  for (const row of rows) all += row.name;
+  for (const row of rows) all += row.title;
+  e.rows(count, 40, 11, all.length);
+  const { view } = e;
+  const { bytes } = e;
+  const column = e.scratch(count);
+  for (let i = 0; i < count; i++) {
+    const row = rows[i]!;
+    column[i] = e.whole(row.id, 0, 4294967295, "id");
+  }
+  e.integers(count, 4);
+  for (let i = 0; i < count; i++) {
+    const row = rows[i]!;
+    column[i] = row.name.length;
+  }
+  e.textLengths(count);
+  const at2 = e.rawColumn(count * 4);
+  const at3 = e.rawColumn(count * 4);
+  const at4 = e.rawColumn(count * 4);
+  const at5 = e.rawColumn(count * 8);
+  const at6 = e.rawColumn(count * 1);
+  for (let i = 0; i < count; i++) {
+    const row = rows[i]!;
+    view.setFloat32(at2 + i * 4, row.at.x, true);
+    view.setFloat32(at3 + i * 4, row.at.y, true);
+    view.setFloat32(at4 + i * 4, row.at.z, true);
+    view.setFloat64(at5 + i * 8, row.x, true);
+    bytes[at6 + i] = e.whole(row.level, 0, 255, "level");
+  }
+  for (let i = 0; i < count; i++) {
+    const row = rows[i]!;
+    column[i] = e.whole(row.team, 0, 65535, "team");
+  }
+  e.integers(count, 2);
+  for (let i = 0; i < count; i++) {
+    const row = rows[i]!;
+    column[i] = e.whole(row.score, -2147483648, 2147483647, "score");
+  }
+  e.integers(count, 4);
+  const at9 = e.rawColumn(count * 1);
+  for (let i = 0; i < count; i++) {
+    const row = rows[i]!;
+    view.setInt8(at9 + i, e.whole(row.mood, -128, 127, "mood"));
+  }
+  for (let i = 0; i < count; i++) {
+    const row = rows[i]!;
+    column[i] = row.title.length;
+  }
+  e.textLengths(count);
+  return e.text(all) === all.length;
+}
+
+function readParty(d: MessageDecoder): Party | undefined {
+  const count = d.rows(11);
+  if (count < 4) return undefined;
+  const c0 = d.column("u32", count);
+  const c1 = d.textColumn(count);
+  const c2 = d.column("f32", count);
+  const c3 = d.column("f32", count);
+  const c4 = d.column("f32", count);
+  const c5 = d.column("f64", count);
+  const c6 = d.column("u8", count);
+  const c7 = d.column("u16", count);
+  const c8 = d.column("i32", count);
+  const c9 = d.column("i8", count);
+  const c10 = d.textColumn(count);
+  d.end();
+  const rows: Party["members"] = new Array(count);
+  for (let i = 0; i < count; i++) rows[i] = { id: c0[i]!, name: c1[i]!, at: { x: c2[i]!, y: c3[i]!, z: c4[i]! }, x: c5[i]!, level: c6[i]!, team: c7[i]!, score: c8[i]!, mood: c9[i]!, title: c10[i]! };
+  return { members: rows };
+}
+
+export const partyCodec: Codec<Party> = defineCodec({
+  shape: "1c00033005506172747901076d656d62657273191c010030064d656d626572090269640400046e616d650e000261741c020001780b00056c6576656c0200047465616d03000573636f72650800046d6f6f640600057469746c650e003004566563330301780a0001790a00017a0a00",
+  write: writeParty,
+  read: readParty,
+});
+
 export interface Move {
   id: number;
   position: [number, number, number];
