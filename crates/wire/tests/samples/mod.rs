@@ -103,6 +103,7 @@ fn big() -> Big<'static> {
     }
 }
 
+#[allow(clippy::approx_constant, reason = "the published message has these digits")]
 fn medium() -> Medium<'static> {
     let text2 = "Lorem ipsum dolor sit amet, consectetur adipiscing.";
     Medium { text: HELLO, text2, num: 12345, decimal: 3.141_592_6 }

@@ -1,0 +1,88 @@
+//! `nowcast save` as a person uses it: files in, files out, and what it says about broken ones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of its own for each scenario.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("nowcast-save-{name}-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn save(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_nowcast"))
+        .arg("save")
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn done(folder: &Path, arguments: &[&str]) -> String {
+    let output = save(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A small game, long enough that columns and compression have something to do.
+fn game() -> String {
+    let entity =
+        |i: u32| format!(r#"{{"id":{},"name":"Oak Tree","x":{}.{}307,"npc":null}}"#, 1000 + i, i, i % 9 + 1);
+    let entities: Vec<String> = (0..200).map(entity).collect();
+    format!(r#"{{"hero":{{"name":"Aveline","gold":18234}},"entities":[{}]}}"#, entities.join(","))
+}
+
+#[test]
+fn json_becomes_a_smaller_save_file_and_comes_back_the_same() {
+    let folder = folder("json");
+    fs::write(folder.join("game.json"), game()).unwrap();
+    done(&folder, &["pack", "game.json"]);
+    assert_eq!(done(&folder, &["unpack", "game.ncs"]).trim_end(), game());
+    assert!(fs::metadata(folder.join("game.ncs")).unwrap().len() * 4 < game().len() as u64);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn messagepack_and_zstd_are_ways_there_and_back() {
+    let folder = folder("convert");
+    fs::write(folder.join("game.json"), game()).unwrap();
+    done(&folder, &["convert", "game.json", "game.msgpack"]);
+    done(&folder, &["pack", "game.msgpack", "game.ncs", "--compression", "zstd"]);
+    done(&folder, &["unpack", "game.ncs", "back.json"]);
+    assert_eq!(fs::read_to_string(folder.join("back.json")).unwrap().trim_end(), game());
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn inspect_names_shapes_and_columns_and_diff_names_what_changed() {
+    let folder = folder("inspect");
+    fs::write(folder.join("game.json"), game()).unwrap();
+    fs::write(folder.join("later.json"), game().replace("18234", "7")).unwrap();
+    done(&folder, &["pack", "game.json"]);
+    let shown = done(&folder, &["inspect", "game.ncs"]);
+    for expected in ["Hero { name: text, gold: u16 }", "entities[].x", "hero.gold"] {
+        assert!(shown.contains(expected), "{expected} is not in:\n{shown}");
+    }
+    let differs = save(&folder, &["diff", "game.ncs", "later.json"]);
+    assert!(!differs.status.success());
+    assert_eq!(String::from_utf8(differs.stdout).unwrap(), "~ hero.gold: 18234 → 7\n");
+    assert_eq!(done(&folder, &["diff", "game.ncs", "game.json"]), "");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_file_that_was_cut_off_is_named_with_the_cause() {
+    let folder = folder("cut");
+    fs::write(folder.join("game.json"), game()).unwrap();
+    done(&folder, &["pack", "game.json"]);
+    let whole = fs::read(folder.join("game.ncs")).unwrap();
+    fs::write(folder.join("cut.ncs"), &whole[..whole.len() / 2]).unwrap();
+    let refused = save(&folder, &["unpack", "cut.ncs", "cut.json"]);
+    assert!(!refused.status.success());
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("cut.ncs") && said.contains("cut off"), "{said}");
+    assert!(!folder.join("cut.json").exists(), "nothing half-written stays behind");
+    fs::remove_dir_all(folder).unwrap();
+}
