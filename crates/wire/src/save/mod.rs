@@ -81,7 +81,7 @@ pub enum SaveError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The contents are damaged, foreign, or too big.
-    #[error("{0}")]
+    #[error(transparent)]
     Format(#[from] Error),
     /// The file holds another number of values than was asked for.
     #[error("the file holds {found} values where one was expected")]

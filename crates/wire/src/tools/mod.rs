@@ -19,10 +19,10 @@ pub enum ToolError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The input is not JSON.
-    #[error("not JSON: {0}")]
+    #[error("not JSON")]
     Json(#[from] serde_json::Error),
     /// The input is not MessagePack.
-    #[error("not MessagePack: {0}")]
+    #[error("not MessagePack")]
     MessagePack(#[from] crate::Error),
     /// The input is not a whole save file.
     #[error(transparent)]
