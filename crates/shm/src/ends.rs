@@ -81,8 +81,10 @@ impl ShmSender {
         value: &[u8],
         deadline: Option<Instant>,
     ) -> Result<Put, Refusal> {
-        // Each look at a full queue takes a cache line away from the reader, so it looks ever more rarely.
-        for pauses in [0, 8, 32, 128, 256] {
+        // Each look at a full queue takes a cache line away from the reader. So the reader is first given the time to make
+        // room for many, and then looked after ever more rarely.
+        let patience = (self.lanes[lane].bounds().entries_max as u32 / 4).clamp(8, 128);
+        for pauses in [patience, patience * 2, patience * 4, 0] {
             match self.attempt(lane, key, value) {
                 Err(Refusal::Full) => (0..pauses).for_each(|_| std::hint::spin_loop()),
                 done => return done,
@@ -90,12 +92,16 @@ impl ShmSender {
         }
         loop {
             gate::announce(&self.map, WRITER_GATE, Waiting::Asleep);
-            let attempt = self.attempt(lane, key, value);
+            let mut attempt = self.attempt(lane, key, value);
             if attempt == Err(Refusal::Full)
                 && let Some(time) = time_to_sleep(deadline, self.link.patience)
             {
                 self.map.sleep(WRITER_GATE, ASLEEP, time);
-                continue;
+                // Whoever is woken finds room, most often; so it looks before it announces the next sleep.
+                attempt = self.attempt(lane, key, value);
+                if attempt == Err(Refusal::Full) {
+                    continue;
+                }
             }
             gate::withdraw(&self.map, WRITER_GATE);
             return attempt.map_err(|refusal| match refusal {
@@ -226,12 +232,17 @@ impl ShmReceiver {
         }
         loop {
             gate::announce(&self.map, READER_GATE, Waiting::Asleep);
-            let attempt = self.try_get_any(value);
+            let mut attempt = self.try_get_any(value);
             if attempt == Ok(None)
                 && let Some(time) = time_to_sleep(deadline, self.link.patience)
             {
                 self.map.sleep(READER_GATE, ASLEEP, time);
-                continue;
+                // Whoever is woken finds something, most often; so it looks before it announces the next sleep, which
+                // costs a system call.
+                attempt = self.try_get_any(value);
+                if attempt == Ok(None) {
+                    continue;
+                }
             }
             gate::withdraw(&self.map, READER_GATE);
             return attempt?.ok_or(Refusal::TimedOut);

@@ -99,6 +99,10 @@ impl<M: Memory> LaneWriter<M> {
         }
     }
 
+    pub(crate) fn bounds(&self) -> Bounds {
+        self.layout.bounds
+    }
+
     pub(crate) fn counters(&self) -> Counters {
         Counters { delivered: self.head_published, ..self.counters }
     }
@@ -124,6 +128,8 @@ impl<M: Memory> LaneWriter<M> {
                 self.prepare(key, value)?
             }
             Some(position) => {
+                // The reader looks at this cell again and again, or has taken it: it comes over while the value is written.
+                self.memory.will_write(self.cell(position), 1);
                 let prepared = self.prepare(key, value)?;
                 if self.replace(position, prepared)? {
                     return Ok(Put::Replaced);
@@ -179,7 +185,7 @@ impl<M: Memory> LaneWriter<M> {
     fn prepare(&mut self, key: Key, value: &[u8]) -> Result<Prepared, Refusal> {
         let block = self.block_for(value.len())?;
         if let Some(line) = self.pool.upcoming(block, AHEAD as usize) {
-            self.memory.will_write(line as usize * LINE_WORDS);
+            self.memory.will_write(line as usize * LINE_WORDS, 2);
         }
         let sum = self.write_block(block, key, value);
         Ok(Prepared { block, bytes: value.len(), sum })

@@ -87,9 +87,9 @@ impl Memory for Arc<Map> {
     }
 
     #[inline]
-    fn will_write(&self, index: usize) {
+    fn will_write(&self, index: usize, lines: usize) {
         #[cfg(target_arch = "x86_64")]
-        for line in 0..2 {
+        for line in 0..lines {
             let address = self.start.as_ptr().wrapping_add(index + line * 8);
             // The intrinsic emits this instruction only in builds for newer processors; older ones take it for a no-op.
             // SAFETY: As in `will_read`.
@@ -98,7 +98,7 @@ impl Memory for Arc<Map> {
             }
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = index;
+        let _ = (index, lines);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use nowcast_lab::ipc::{self, Plan};
+use nowcast_lab::local::Carrier;
 
 use crate::show::Show;
 
@@ -20,12 +21,26 @@ pub(crate) struct Args {
     #[arg(long)]
     quick: bool,
 
+    /// Measure only this (may be repeated): mailbox, updates, events, blackboard, publish, futex, publishandwake, pipe,
+    /// unix, tcp
+    #[arg(long, value_name = "CARRIER", value_parser = carrier)]
+    through: Vec<Carrier>,
+
     #[command(flatten)]
     show: Show,
 }
 
+fn carrier(word: &str) -> Result<Carrier, String> {
+    let found = Carrier::from_word(word).filter(|carrier| ipc::measured().contains(carrier));
+    found.ok_or_else(|| {
+        let words: Vec<_> =
+            ipc::measured().into_iter().map(|carrier| carrier.word().to_lowercase()).collect();
+        format!("this can be measured: {}", words.join(", "))
+    })
+}
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let plan = Plan { rounds: usize::from(args.rounds), quick: args.quick };
+    let plan = Plan { rounds: usize::from(args.rounds), quick: args.quick, through: args.through.clone() };
     let report = ipc::run(&plan, &mut |step| eprintln!("{step}"))?;
     args.show.show(&report, Some("lab-ipc.html"))
 }

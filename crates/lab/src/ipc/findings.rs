@@ -9,6 +9,7 @@ use crate::report::{BarChart, Cell, Chart, Column, Report, Samples, Section, Tab
 
 pub(super) fn report(
     plan: &Plan,
+    rounds: usize,
     mut round_trips: Samples,
     mut results: Vec<Measured>,
     syscalls: Vec<Result<Counted, LocalError>>,
@@ -16,6 +17,9 @@ pub(super) fn report(
     let quick = if plan.quick { " --quick" } else { "" };
     let command = format!("nowcast lab ipc --rounds {}{quick}", plan.rounds);
     let mut report = Report::new("Between two processes", command);
+    if rounds < plan.rounds {
+        report.note(format!("The machine was busy, so {rounds} of {} rounds had to do.", plan.rounds));
+    }
     let trips = round_trips.summary();
     report.note(format!(
         "A cache line took {:.0} ns to the other core and back (median of {}; {:.0} to {:.0}). Cores of a virtual machine \
@@ -141,8 +145,8 @@ fn rates(results: &mut [Measured]) -> Section {
     let mut section = Section::new("How many");
     section.text(
         "One writer as fast as it can, one reader on the other core as fast as it can. Where only the newest message \
-         counts: messages written. Elsewhere: messages delivered, every one of them. Medians over slices of 4 ms in \
-         which both ran.",
+         counts: messages written. Elsewhere: messages delivered, every one of them. Medians over slices of 1 ms in \
+         which both ran and neither was taken off its core for other programs.",
     );
     let mut table = Table::new(vec![
         Column::text("through"),

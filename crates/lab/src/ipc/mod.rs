@@ -12,6 +12,10 @@ pub(crate) use measure::begin;
 
 use crate::local::{Carrier, LocalError};
 use crate::report::{Report, Samples};
+use std::time::{Duration, Instant};
+
+/// How long all rounds together may take.
+const TIME_MAX: Duration = Duration::from_secs(120);
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -20,11 +24,13 @@ pub struct Plan {
     pub rounds: usize,
     /// Shorter runs, for a first look.
     pub quick: bool,
+    /// Only these; all if empty.
+    pub through: Vec<Carrier>,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Plan { rounds: 5, quick: false }
+        Plan { rounds: 5, quick: false, through: Vec::new() }
     }
 }
 
@@ -62,20 +68,30 @@ struct Measured {
 /// # Errors
 /// When the system or a carrier refuses something; no figure is made up for it.
 pub fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Report, LocalError> {
-    let mut results: Vec<Measured> = measured().into_iter().map(Measured::new).collect();
+    let wanted = |carrier: &Carrier| plan.through.is_empty() || plan.through.contains(carrier);
+    let mut results: Vec<Measured> = measured().into_iter().filter(wanted).map(Measured::new).collect();
     let mut round_trips = Samples::new();
+    let start = Instant::now();
+    let mut rounds = 0;
     for round in 1..=plan.rounds {
+        // On a busy machine fewer rounds have to do: the next one, which takes as long as those before, must fit in.
+        if round > 1 && start.elapsed() / (round - 1) as u32 * round as u32 > TIME_MAX {
+            break;
+        }
+        rounds = round;
         for result in &mut results {
             progress(&format!("round {round} of {}: {}", plan.rounds, result.carrier.name()));
             result.measure(plan, &mut round_trips)?;
         }
     }
     progress("counting system calls");
-    let syscalls = syscalls::count(plan.quick);
-    Ok(findings::report(plan, round_trips, results, syscalls))
+    let syscalls = syscalls::count(plan.quick, wanted);
+    Ok(findings::report(plan, rounds, round_trips, results, syscalls))
 }
 
-fn measured() -> Vec<Carrier> {
+/// Everything that this program can measure.
+#[must_use]
+pub fn measured() -> Vec<Carrier> {
     use Carrier::{Blackboard, Events, Futex, Mailbox, Pipe, Publish, PublishAndWake, Tcp, Unix, Updates};
     let all = [Mailbox, Updates, Events, Blackboard, Publish, Futex, PublishAndWake, Pipe, Unix, Tcp];
     all.into_iter().filter(|carrier| carrier.is_built()).collect()
@@ -117,7 +133,9 @@ impl Measured {
         }
         if measure::has_rate(self.carrier) {
             let trip = place()?;
-            self.per_second.push(trip, measure::rate(self.carrier, 50 / scale)?);
+            if let Some(rate) = measure::rate(self.carrier, 200 / scale as usize)? {
+                self.per_second.push(trip, rate);
+            }
         }
         Ok(())
     }

@@ -101,7 +101,7 @@ impl Carrier {
 
     /// The carrier that [`Carrier::word`] named.
     pub fn from_word(word: &str) -> Option<Carrier> {
-        Carrier::ALL.into_iter().find(|carrier| carrier.word() == word)
+        Carrier::ALL.into_iter().find(|carrier| carrier.word().eq_ignore_ascii_case(word))
     }
 
     /// Whether this program was built with it.

@@ -245,6 +245,7 @@ fn drain(mut inlet: Box<dyn Inlet>, control: &Control, patience: Patience) -> Re
                 if is_over(control) {
                     return Ok(Drained { received });
                 }
+                std::hint::spin_loop();
             }
         }
     }

@@ -44,12 +44,8 @@ impl Queue {
 impl Outlet for Queue {
     #[inline]
     fn send(&mut self, message: &Message) -> Result<(), LocalError> {
-        match self.channel.sender.try_put_on(0, self.key, &message.0) {
+        match self.channel.sender.put_on(0, self.key, &message.0, None) {
             Ok(_) => Ok(()),
-            Err(Refusal::Full) => match self.channel.sender.put_on(0, self.key, &message.0, None) {
-                Ok(_) => Ok(()),
-                Err(refusal) => Err(LocalError::carrier(NAME, refusal)),
-            },
             Err(refusal) => Err(LocalError::carrier(NAME, refusal)),
         }
     }
