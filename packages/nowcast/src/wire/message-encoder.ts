@@ -6,8 +6,8 @@ const CHUNK_BYTES = 64 * 1024;
 const COLUMN_HEAD_BYTES = 12;
 /** The most that the two counts in front of a list take. */
 const COUNTS_BYTES = 16;
-/** Up to here a loop over the units costs less than a call into the engine's encoder. */
-const LOOP_UNITS_MAX = 24;
+/** Up to here a loop over the units costs less than a call into the engine's encoder, which is dearer in browsers. */
+const LOOP_UNITS_MAX = "process" in globalThis ? 24 : 64;
 
 /**
  * What generated code writes with. Bodies are cut from chunks that are never written again: a small array of its own for
