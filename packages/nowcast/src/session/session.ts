@@ -16,12 +16,13 @@ import { PeerClock, toWireTime, WIRE_UNIT_US } from "./clock.js";
 import { type Carrier, DEFAULT_CONFIG, type SessionConfig } from "./config.js";
 import type { Count } from "./count.js";
 import { toCount } from "./count.js";
-import { EarlyRecovery, REPEAT_BYTES_MAX } from "./early-recovery.js";
+import { Deadlines } from "./deadlines.js";
+import { EarlyRecovery } from "./early-recovery.js";
 import { CloseCode, type Closed, PeerFault } from "./fault.js";
 import { Asking, equalBytes, nextEpoch, refusal, shrinks, speaksVersion } from "./handshake.js";
-import { type ReceivedEvent, type ReceivedState, ReceiveLane } from "./lane/receive.js";
-import { type Filling, SendLane } from "./lane/send.js";
-import { checkLimits, type Limits, PART_BYTES } from "./limits.js";
+import type { ReceivedEvent, ReceivedState } from "./lane/receive.js";
+import { Lanes, type Loading } from "./lanes.js";
+import { checkLimits, type Limits } from "./limits.js";
 import { crc32c } from "./packet/crc32c.js";
 import { EventKind, type Frame } from "./packet/frames.js";
 import { unfoldAcknowledgement, unfoldNumber } from "./packet/numbers.js";
@@ -42,17 +43,13 @@ import { PacketWriter } from "./packet/writer.js";
 import { SendRate } from "./rate.js";
 import { RoundTrip } from "./rtt.js";
 import { type Item, SentPackets } from "./sent.js";
+import { Silence } from "./silence.js";
 import { newStats, type SessionStats } from "./stats.js";
+import { earliest } from "./time.js";
 
 const CHECKSUM_BYTES = 4;
-/** Header, acknowledgement and the fields of a frame take no more than this. */
-const OVERHEAD_BYTES_MAX = 176;
 const QUIET_RUN_MAX = 64;
 const UNACKNOWLEDGED_SPAN_MAX = 16_384;
-const PROBE_TIMEOUT_US_MAX = 2_000_000;
-const PROBE_EVENTS = 16;
-/** For so long a silent peer is sent new values at half the rate; then ever fewer. */
-const SILENCE_BOLD_US = 3_000_000;
 const CLOSES_MAX = 3;
 const CLOSING_US = 3_000_000;
 const ENTROPY_BYTES = 48;
@@ -92,20 +89,12 @@ type Phase =
     }
   | { readonly name: "closed" };
 
-interface Deadline {
-  readonly atUs: number;
-  readonly lane: number;
-  readonly id: number;
-  readonly isCommand: boolean;
-}
-
 export class Session {
   readonly stats: SessionStats = newStats();
   readonly clock = new PeerClock();
   readonly #config: SessionConfig;
   readonly #writer = new PacketWriter(65_536);
-  readonly #outgoing: (SendLane | undefined)[] = [];
-  readonly #incoming: (ReceiveLane | undefined)[] = [];
+  readonly #lanes: Lanes;
   readonly #notices: Notice[] = [];
   readonly #replications: Replicated[] = [];
   #carrier: Carrier;
@@ -120,19 +109,13 @@ export class Session {
   #rtt = new RoundTrip();
   #rate: SendRate;
   readonly #recovery: EarlyRecovery;
-  #deadlines: Deadline[] = [];
-  /** Commands that wait for a reply: by lane and number, the id that the application knows. */
-  readonly #commands = new Map<string, number>();
+  readonly #deadlines = new Deadlines();
   #nextId = 0;
   #lastHeardUs: number;
   #lastElicitingUs: number | undefined;
-  /** Since when packets are outstanding without any acknowledgement. */
-  #waitsSinceUs: number | undefined;
-  #probedAtUs = Number.NEGATIVE_INFINITY;
-  #probes = 0;
+  #silence = new Silence();
   #isProbeDue = false;
   #quietRun = 0;
-  #turn = 0;
 
   private constructor(
     config: SessionConfig,
@@ -143,6 +126,7 @@ export class Session {
   ) {
     checkLimits(config.limits);
     this.#config = config;
+    this.#lanes = new Lanes(config, this.stats);
     this.#carrier = carrier;
     this.#entropy = checkEntropy(entropy);
     this.#phase = phase;
@@ -188,7 +172,7 @@ export class Session {
 
   /** Whether everything that was put is known to have arrived. */
   get isSettled(): boolean {
-    return this.#outgoing.every((lane) => lane === undefined || lane.isSettled);
+    return this.#lanes.isSettled;
   }
 
   /** What a peer needs to go on with this session on another carrier. */
@@ -209,7 +193,7 @@ export class Session {
     const count = toCount(key);
     if (count === 0) throw new RangeError("key 0 stands for events; states have keys from 1 on");
     if (value.length > this.#peer.messageBytesMax) return "too large";
-    return this.#sendLane(lane).putState(count, { value, producedAtUs: nowUs });
+    return this.#lanes.sending(lane, this.#peer).putState(count, { value, producedAtUs: nowUs });
   }
 
   /** An event, delivered once and in order; after `timeToLiveUs` it is given up and reported as expired. */
@@ -229,11 +213,10 @@ export class Session {
 
   /** The next message that may be shown. */
   receive(nowUs: number): Message | undefined {
-    for (let index = 0; index < this.#incoming.length; index++) {
-      for (let next = this.#incoming[index]?.take(nowUs); next; next = this.#incoming[index]?.take(nowUs)) {
-        if (next.type === "event" && next.kind === EventKind.reply) this.#replied(index, next);
-        else return { ...next, lane: index };
-      }
+    for (let next = this.#lanes.take(nowUs); next; next = this.#lanes.take(nowUs)) {
+      const { lane, message } = next;
+      if (message.type === "event" && message.kind === EventKind.reply) this.#replied(lane, message);
+      else return { ...message, lane };
     }
     return undefined;
   }
@@ -327,7 +310,7 @@ export class Session {
   /** When to call {@link handleTimeout} and {@link pollPacket} if nothing happens before. */
   pollTimeout(nowUs: number): number | undefined {
     const times = [this.#phaseDueUs(nowUs)];
-    if (!this.isClosed) times.push(...this.#deadlines.map(({ atUs }) => atUs));
+    if (!this.isClosed) times.push(this.#deadlines.nextUs);
     return earliest(times);
   }
 
@@ -356,46 +339,19 @@ export class Session {
   ): number | PutOutcome {
     if (value.length > this.#peer.messageBytesMax) return "too large";
     const id = this.#nextId;
-    const outcome = this.#sendLane(lane).putEvent({ id, kind, answers, value });
+    const outcome = this.#lanes.sending(lane, this.#peer).putEvent({ id, kind, answers, value });
     if (outcome !== "queued") return outcome;
     this.#nextId += 1;
     if (timeToLiveUs !== undefined) {
-      this.#deadlines.push({ atUs: nowUs + timeToLiveUs, lane, id, isCommand: kind === EventKind.command });
+      this.#deadlines.add({ atUs: nowUs + timeToLiveUs, lane, id, isCommand: kind === EventKind.command });
     }
     return id;
   }
 
-  #sendLane(lane: number): SendLane {
-    if (!(lane >= 0 && lane < this.#peer.lanesMax)) throw new RangeError(`the peer has no lane ${lane}`);
-    let sendLane = this.#outgoing[lane];
-    if (sendLane === undefined) {
-      const { entriesMax, bytesMax } = this.#config;
-      sendLane = new SendLane(lane, { entriesMax, bytesMax });
-      this.#outgoing[lane] = sendLane;
-    }
-    return sendLane;
-  }
-
-  #receiveLane(lane: number): ReceiveLane {
-    if (lane >= this.#config.limits.lanesMax) throw PeerFault.limit("a lane beyond lanes_max");
-    let receiveLane = this.#incoming[lane];
-    if (receiveLane === undefined) {
-      receiveLane = new ReceiveLane(this.#config.limits, this.stats.dropped);
-      this.#incoming[lane] = receiveLane;
-    }
-    return receiveLane;
-  }
-
-  #replied(lane: number, reply: ReceivedEvent): void {
-    const name = `${lane} ${reply.answers}`;
-    const id = this.#commands.get(name);
-    if (id === undefined) {
-      this.stats.dropped.lateReplies += 1;
-      return;
-    }
-    this.#commands.delete(name);
-    this.#deadlines = this.#deadlines.filter((deadline) => deadline.id !== id);
-    this.#notices.push({ type: "reply", lane, command: id, value: reply.value });
+  #replied(lane: number, { answers, value }: ReceivedEvent): void {
+    const command = this.#deadlines.answered(lane, answers);
+    if (command === undefined) this.stats.dropped.lateReplies += 1;
+    else this.#notices.push({ type: "reply", lane, command, value });
   }
 
   #unseal(bytes: Uint8Array): Uint8Array | undefined {
@@ -551,7 +507,7 @@ export class Session {
   #hasRoomForReplication({ frames }: DataPacket): boolean {
     return frames.every((frame) => {
       if (frame.type !== "replication") return true;
-      this.#receiveLane(frame.lane);
+      this.#lanes.receiving(frame.lane);
       const isOfLane = ({ lane }: { readonly lane: number }) => lane === frame.lane;
       const arriving = frames.filter((other) => other.type === "replication" && isOfLane(other)).length;
       return this.#replications.filter(isOfLane).length + arriving <= REPLICATION_UNREAD_MAX;
@@ -561,18 +517,15 @@ export class Session {
   #onFrame(nowUs: number, leftUs: number, number: number, frame: Frame): void {
     switch (frame.type) {
       case "states":
-        return this.#receiveLane(frame.lane).receiveStates(frame, leftUs, nowUs);
+        return this.#lanes.receiving(frame.lane).receiveStates(frame, leftUs, nowUs);
       case "state_part":
-        return this.#receiveLane(frame.lane).receiveStatePart(frame, leftUs, nowUs);
+        return this.#lanes.receiving(frame.lane).receiveStatePart(frame, leftUs, nowUs);
       case "event":
-        return this.#receiveLane(frame.lane).receiveEvent(frame, nowUs);
+        return this.#lanes.receiving(frame.lane).receiveEvent(frame, nowUs);
       case "event_part":
-        return this.#receiveLane(frame.lane).receiveEventPart(frame, nowUs);
+        return this.#lanes.receiving(frame.lane).receiveEventPart(frame, nowUs);
       case "window":
-        if (frame.lane >= this.#peer.lanesMax) throw PeerFault.limit("a lane beyond lanes_max");
-        if (this.#outgoing[frame.lane]) return this.#outgoing[frame.lane]!.windowReceived(frame.consumed);
-        if (frame.consumed !== 0) throw PeerFault.violation("a WINDOW beyond the events sent");
-        return;
+        return this.#lanes.windowReceived(frame.lane, frame.consumed, this.#peer);
       case "close":
         return this.#end(nowUs, { code: frame.code, reason: frame.reason, by: "peer" });
       case "replication":
@@ -585,7 +538,7 @@ export class Session {
     for (const { items } of acknowledged) this.#arrived(items);
     const newest = acknowledged[acknowledged.length - 1];
     if (newest?.number === ranges[0]![1]) {
-      if (this.#silence(nowUs) !== undefined) this.#rate = this.#rate.restarted(0.5);
+      if (this.#silentShare(nowUs) !== undefined) this.#rate = this.#rate.restarted(0.5);
       this.#rtt.sample(Math.floor(nowUs - newest.sentUs), delayUs);
       const arrivedUs = leftPeerUs - delayUs;
       this.clock.sample(newest.sentUs, arrivedUs, leftPeerUs, nowUs);
@@ -593,9 +546,7 @@ export class Session {
       const { number, sentUs, bytes: packetBytes } = newest;
       const nextNumber = this.#sent.nextNumber;
       this.#rate.acknowledged(nowUs, { number, nextNumber, sentUs, arrivedUs, packetBytes, bytes });
-      this.#probes = 0;
-      this.#probedAtUs = nowUs;
-      this.#waitsSinceUs = this.#sent.inFlight > 0 ? nowUs : undefined;
+      this.#silence.acknowledged(nowUs, this.#sent.inFlight);
     }
     this.#detectLosses(nowUs);
   }
@@ -610,7 +561,7 @@ export class Session {
   #lost(items: readonly Item[]): void {
     for (const item of items) {
       if (item.type === "message") item.message.lost(item.part, item.generation);
-      else if (item.type === "window") this.#incoming[item.lane]?.windowLost(item.consumed);
+      else if (item.type === "window") this.#lanes.windowLost(item.lane, item.consumed);
       else if (item.type === "proof" && this.#proof) this.#proof.wasSent = false;
     }
   }
@@ -636,43 +587,29 @@ export class Session {
   /** Acknowledgements stayed away: the next packet carries what is oldest, whatever the rate. */
   #probe(nowUs: number): void {
     this.#isProbeDue = true;
-    this.#probes += 1;
-    this.#probedAtUs = nowUs;
+    this.#silence.probed(nowUs);
     this.stats.probes += 1;
     for (const item of this.#sent.oldest()?.items ?? []) {
       if (item.type === "message") item.message.probe(item.part, item.generation);
     }
-    for (const lane of this.#outgoing) lane?.probe(PROBE_EVENTS);
+    this.#lanes.probe();
   }
 
   #probeAtUs(): number | undefined {
-    if (this.#carrier.isReliable || this.#sent.inFlight === 0 || this.#waitsSinceUs === undefined)
-      return undefined;
-    const base = this.#rtt.probeTimeoutUs;
-    const isBold = this.#probedAtUs - this.#waitsSinceUs < SILENCE_BOLD_US;
-    const doublings = isBold ? 0 : Math.min(this.#probes, 10);
-    const waitUs = Math.min(base * 2 ** doublings, Math.max(base, PROBE_TIMEOUT_US_MAX));
-    return Math.max(this.#waitsSinceUs, this.#probedAtUs) + waitUs;
+    if (this.#carrier.isReliable || this.#sent.inFlight === 0) return undefined;
+    return this.#silence.probeAtUs(this.#rtt);
   }
 
   /** How much of the rate to use while the peer is silent. */
-  #silence(nowUs: number): number | undefined {
-    if (this.#waitsSinceUs === undefined || this.#carrier.isReliable) return undefined;
-    const elapsedUs = nowUs - this.#waitsSinceUs;
-    if (elapsedUs < 2 * this.#rtt.probeTimeoutUs) return undefined;
-    return 0.5 ** (1 + Math.floor(Math.max(0, elapsedUs - SILENCE_BOLD_US) / 1e6));
+  #silentShare(nowUs: number): number | undefined {
+    return this.#carrier.isReliable ? undefined : this.#silence.share(nowUs, this.#rtt);
   }
 
   #expire(nowUs: number): void {
-    const due = this.#deadlines.filter(({ atUs }) => atUs <= nowUs);
-    if (due.length === 0) return;
-    this.#deadlines = this.#deadlines.filter(({ atUs }) => atUs > nowUs);
-    for (const { lane, id, isCommand } of due) {
-      const wasWanted = this.#outgoing[lane]?.expire(id) ?? false;
-      if (isCommand) {
-        for (const [name, command] of this.#commands) if (command === id) this.#commands.delete(name);
-        this.#notices.push({ type: "command timed out", lane, command: id });
-      } else if (wasWanted) {
+    for (const { lane, id, isCommand } of this.#deadlines.takeDue(nowUs)) {
+      const wasWanted = this.#lanes.expire(lane, id);
+      if (isCommand) this.#notices.push({ type: "command timed out", lane, command: id });
+      else if (wasWanted) {
         this.stats.expired += 1;
         this.#notices.push({ type: "expired", lane, event: id });
       }
@@ -701,9 +638,8 @@ export class Session {
     this.#rtt = new RoundTrip();
     this.#rate = this.#rate.restarted(0.5);
     this.#acks.sent();
-    this.#probes = 0;
+    this.#silence = new Silence();
     this.#isProbeDue = false;
-    this.#waitsSinceUs = undefined;
     this.#proof = undefined;
   }
 
@@ -752,7 +688,7 @@ export class Session {
   }
 
   #windowDueUs(nowUs: number): number | undefined {
-    return earliest(this.#incoming.map((lane) => lane?.windowDueUs(nowUs)));
+    return this.#lanes.windowDueUs(nowUs);
   }
 
   get #keepAliveAtUs(): number {
@@ -761,19 +697,19 @@ export class Session {
 
   #repeatAtUs(nowUs: number): number | undefined {
     if (this.#carrier.isReliable) return undefined;
-    return this.#recovery.dueUs(nowUs, (lane, number) => this.#outgoing[lane]?.canRepeat(number) ?? false);
+    return this.#recovery.dueUs(nowUs, (lane, number) => this.#lanes.canRepeat(lane, number));
   }
 
   /** When content that waits may leave; nothing if none waits, or if it waits for something to arrive. */
   #contentAtUs(nowUs: number): number | undefined {
-    if (!this.#outgoing.some((lane) => lane?.hasMore(this.#peer))) return undefined;
+    if (!this.#lanes.hasMore(this.#peer)) return undefined;
     if (this.#sent.nextNumber - this.#sent.largestAcknowledged > UNACKNOWLEDGED_SPAN_MAX) return undefined;
     const hasFlight =
-      this.#silence(nowUs) !== undefined ||
+      this.#silentShare(nowUs) !== undefined ||
       this.#sent.inFlightBytes < this.#rate.flightBytesMax(this.#rtt.minimumUs || 100_000);
     if (hasFlight) return Math.max(nowUs, this.#rate.nextAtUs);
     // When the silence begins, flight no longer counts.
-    return this.#waitsSinceUs === undefined ? undefined : this.#waitsSinceUs + 2 * this.#rtt.probeTimeoutUs;
+    return this.#silence.beginsAtUs(this.#rtt);
   }
 
   #writeData(nowUs: number): boolean {
@@ -797,10 +733,10 @@ export class Session {
       builder.frame({ type: "proof", proof: this.#proof.proof });
       items.push({ type: "proof" });
     }
-    if (window || content) this.#writeWindows(builder, items);
-    const filling = this.#filling(nowUs, builder, items);
-    if (!this.#carrier.isReliable) this.#ride(filling);
-    if (content || this.#isProbeDue) this.#fillLanes(filling);
+    const loading = this.#loading(nowUs, builder, items);
+    if (window || content) this.#lanes.writeWindows(loading);
+    if (!this.#carrier.isReliable) this.#lanes.ride(loading, this.#recovery);
+    if (content || this.#isProbeDue) this.#lanes.fill(loading);
     if ((ping || proof) && !builder.isEliciting) builder.frame({ type: "ping" });
     if (!builder.isEliciting && !ack) return false;
     this.#noteDeparture(nowUs, builder.isEliciting, items, acknowledgement !== undefined);
@@ -810,7 +746,7 @@ export class Session {
   #noteDeparture(nowUs: number, isEliciting: boolean, items: readonly Item[], acknowledges: boolean): void {
     const bytes = this.#writer.length + (this.#carrier.isChecked ? 0 : CHECKSUM_BYTES);
     this.#sent.push(nowUs, bytes, isEliciting, items);
-    this.#rate.spend(nowUs, bytes, this.#silence(nowUs) ?? 1);
+    this.#rate.spend(nowUs, bytes, this.#silentShare(nowUs) ?? 1);
     if (acknowledges) this.#acks.sent();
     if (!isEliciting) {
       this.#quietRun += 1;
@@ -819,7 +755,7 @@ export class Session {
     this.#quietRun = 0;
     this.#isProbeDue = false;
     this.#lastElicitingUs = nowUs;
-    this.#waitsSinceUs ??= nowUs;
+    this.#silence.packetLeft(nowUs);
   }
 
   get #packetBytesMax(): number {
@@ -827,52 +763,13 @@ export class Session {
     return bytes - (this.#carrier.isChecked ? 0 : CHECKSUM_BYTES);
   }
 
-  #filling(nowUs: number, builder: PacketBuilder, items: Item[]): Filling & { lane: number } {
-    const filling = {
-      nowUs,
-      builder,
-      items,
-      lane: 0,
-      wholeBytesMax: Math.max(PART_BYTES, this.#packetBytesMax - OVERHEAD_BYTES_MAX),
-      counters: this.stats,
-      onBound: (event: Parameters<Filling["onBound"]>[0]) => {
-        if (!this.#carrier.isReliable) this.#recovery.bound(nowUs, filling.lane, event);
-        if (event.kind === EventKind.command && event.id !== undefined) {
-          this.#commands.set(`${filling.lane} ${event.number}`, event.id);
-        }
-      },
+  #loading(nowUs: number, builder: PacketBuilder, items: Item[]): Loading {
+    const onBound: Loading["onBound"] = (lane, event) => {
+      if (!this.#carrier.isReliable) this.#recovery.bound(nowUs, lane, event);
+      const isCommand = event.kind === EventKind.command && event.id !== undefined;
+      if (isCommand) this.#deadlines.numbered(lane, event.number, event.id);
     };
-    return filling;
-  }
-
-  #writeWindows(builder: PacketBuilder, items: Item[]): void {
-    this.#incoming.forEach((receiveLane, lane) => {
-      const consumed = receiveLane?.windowToReport();
-      if (receiveLane === undefined || consumed === undefined) return;
-      builder.frame({ type: "window", lane, consumed });
-      items.push({ type: "window", lane, consumed });
-      receiveLane.windowSent();
-    });
-  }
-
-  #ride(filling: Filling): void {
-    const hasRoom = () => filling.builder.room >= REPEAT_BYTES_MAX + 64;
-    const repeat = (lane: number, number: number) => this.#outgoing[lane]?.repeat(number, filling) ?? 0;
-    this.#recovery.ride(filling.nowUs, hasRoom, repeat);
-  }
-
-  /** Lanes by class; within a class each is first in turn. */
-  #fillLanes(filling: Filling & { lane: number }): void {
-    this.#turn += 1;
-    const count = this.#outgoing.length;
-    const turn = (lane: number) => (lane + this.#turn) % count;
-    const classOf = (lane: number) => this.#config.laneClasses[lane] ?? 0;
-    const order = Array.from({ length: count }, (_, lane) => lane);
-    order.sort((a, b) => classOf(a) - classOf(b) || turn(a) - turn(b));
-    for (const lane of order) {
-      filling.lane = lane;
-      this.#outgoing[lane]?.fill(filling, this.#peer);
-    }
+    return { nowUs, builder, items, peer: this.#peer, onBound };
   }
 
   #writeClose(nowUs: number, phase: Phase & { name: "closing" }): boolean {
@@ -909,12 +806,6 @@ export class Session {
     } else this.#end(nowUs, { code: phase.refuse.code, reason: phase.refuse.text, by: "us" });
     return true;
   }
-}
-
-function earliest(times: readonly (number | undefined)[]): number | undefined {
-  let least: number | undefined;
-  for (const time of times) if (time !== undefined && (least === undefined || time < least)) least = time;
-  return least;
 }
 
 function checkEntropy(entropy: Uint8Array): Uint8Array {

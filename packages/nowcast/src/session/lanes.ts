@@ -1,0 +1,149 @@
+/** All lanes of a session, in both directions: made when first used, filled by class and in turn. */
+import type { PacketBuilder } from "./builder.js";
+import type { SessionConfig } from "./config.js";
+import { type EarlyRecovery, REPEAT_BYTES_MAX } from "./early-recovery.js";
+import { PeerFault } from "./fault.js";
+import type { BoundEvent } from "./lane/message.js";
+import { type ReceivedEvent, type ReceivedState, ReceiveLane } from "./lane/receive.js";
+import { type Filling, SendLane } from "./lane/send.js";
+import { type Limits, PART_BYTES } from "./limits.js";
+import type { Item } from "./sent.js";
+import type { SessionStats } from "./stats.js";
+import { earliest } from "./time.js";
+
+/** Header, acknowledgement and the fields of a frame take no more than this. */
+const OVERHEAD_BYTES_MAX = 176;
+const PROBE_EVENTS = 16;
+
+/** A packet that is being filled. */
+export interface Loading {
+  readonly nowUs: number;
+  readonly builder: PacketBuilder;
+  readonly items: Item[];
+  readonly peer: Limits;
+  /** Called with every event that leaves for the first time. */
+  readonly onBound: (lane: number, event: BoundEvent) => void;
+}
+
+export class Lanes {
+  readonly #outgoing: (SendLane | undefined)[] = [];
+  readonly #incoming: (ReceiveLane | undefined)[] = [];
+  #turn = 0;
+
+  constructor(
+    readonly config: SessionConfig,
+    readonly stats: SessionStats,
+  ) {}
+
+  /** Whether everything that was put is known to have arrived. */
+  get isSettled(): boolean {
+    return this.#outgoing.every((lane) => lane === undefined || lane.isSettled);
+  }
+
+  /** The lane to put into, if the peer accepts so many. */
+  sending(lane: number, peer: Limits): SendLane {
+    if (!(lane >= 0 && lane < peer.lanesMax)) throw new RangeError(`the peer has no lane ${lane}`);
+    let sendLane = this.#outgoing[lane];
+    if (sendLane === undefined) {
+      const { entriesMax, bytesMax } = this.config;
+      sendLane = new SendLane(lane, { entriesMax, bytesMax });
+      this.#outgoing[lane] = sendLane;
+    }
+    return sendLane;
+  }
+
+  /** The lane that a frame is for. */
+  receiving(lane: number): ReceiveLane {
+    if (lane >= this.config.limits.lanesMax) throw PeerFault.limit("a lane beyond lanes_max");
+    let receiveLane = this.#incoming[lane];
+    if (receiveLane === undefined) {
+      receiveLane = new ReceiveLane(this.config.limits, this.stats.dropped);
+      this.#incoming[lane] = receiveLane;
+    }
+    return receiveLane;
+  }
+
+  /** The next message that may be shown, and its lane. */
+  take(
+    nowUs: number,
+  ): { readonly lane: number; readonly message: ReceivedState | ReceivedEvent } | undefined {
+    for (const [lane, receiveLane] of this.#incoming.entries()) {
+      const message = receiveLane?.take(nowUs);
+      if (message) return { lane, message };
+    }
+    return undefined;
+  }
+
+  windowReceived(lane: number, consumed: number | bigint, peer: Limits): void {
+    if (lane >= peer.lanesMax) throw PeerFault.limit("a lane beyond lanes_max");
+    const sendLane = this.#outgoing[lane];
+    if (sendLane) sendLane.windowReceived(consumed);
+    else if (consumed !== 0) throw PeerFault.violation("a WINDOW beyond the events sent");
+  }
+
+  windowLost(lane: number, consumed: number): void {
+    this.#incoming[lane]?.windowLost(consumed);
+  }
+
+  windowDueUs(nowUs: number): number | undefined {
+    return earliest(this.#incoming.map((lane) => lane?.windowDueUs(nowUs)));
+  }
+
+  /** Whether a packet could carry anything now. */
+  hasMore(peer: Limits): boolean {
+    return this.#outgoing.some((lane) => lane?.hasMore(peer));
+  }
+
+  canRepeat(lane: number, number: number): boolean {
+    return this.#outgoing[lane]?.canRepeat(number) ?? false;
+  }
+
+  probe(): void {
+    for (const lane of this.#outgoing) lane?.probe(PROBE_EVENTS);
+  }
+
+  expire(lane: number, id: number): boolean {
+    return this.#outgoing[lane]?.expire(id) ?? false;
+  }
+
+  writeWindows({ builder, items }: Loading): void {
+    for (const [lane, receiveLane] of this.#incoming.entries()) {
+      const consumed = receiveLane?.windowToReport();
+      if (receiveLane === undefined || consumed === undefined) continue;
+      builder.frame({ type: "window", lane, consumed });
+      items.push({ type: "window", lane, consumed });
+      receiveLane.windowSent();
+    }
+  }
+
+  /** Lets events ride again. */
+  ride(loading: Loading, recovery: EarlyRecovery): void {
+    const hasRoom = () => loading.builder.room >= REPEAT_BYTES_MAX + 64;
+    const repeat = (lane: number, number: number) =>
+      this.#outgoing[lane]?.repeat(number, this.#filling(loading, lane)) ?? 0;
+    recovery.ride(loading.nowUs, hasRoom, repeat);
+  }
+
+  /** Lanes by class; within a class each is first in turn. */
+  fill(loading: Loading): void {
+    this.#turn += 1;
+    const count = this.#outgoing.length;
+    const turn = (lane: number) => (lane + this.#turn) % count;
+    const classOf = (lane: number) => this.config.laneClasses[lane] ?? 0;
+    const order = Array.from({ length: count }, (_, lane) => lane);
+    order.sort((a, b) => classOf(a) - classOf(b) || turn(a) - turn(b));
+    for (const lane of order) this.#outgoing[lane]?.fill(this.#filling(loading, lane), loading.peer);
+  }
+
+  #filling({ nowUs, builder, items, onBound }: Loading, lane: number): Filling {
+    const wholeBytesMax = Math.max(PART_BYTES, builder.bytesMax - OVERHEAD_BYTES_MAX);
+    return {
+      nowUs,
+      builder,
+      items,
+      wholeBytesMax,
+      counters: this.stats,
+      onBound: (event) => onBound(lane, event),
+    };
+  }
+}

@@ -1,0 +1,48 @@
+/** Packets are outstanding and nothing is acknowledged: when to probe, and how boldly to go on (section 10). */
+import type { RoundTrip } from "./rtt.js";
+
+const PROBE_TIMEOUT_US_MAX = 2_000_000;
+/** For so long a silent peer is sent new values at half the rate; then ever fewer. */
+const BOLD_US = 3_000_000;
+
+export class Silence {
+  /** Since when packets are outstanding without any acknowledgement. */
+  #sinceUs: number | undefined;
+  #probedAtUs = Number.NEGATIVE_INFINITY;
+  #probes = 0;
+
+  packetLeft(nowUs: number): void {
+    this.#sinceUs ??= nowUs;
+  }
+
+  acknowledged(nowUs: number, inFlight: number): void {
+    this.#probes = 0;
+    this.#probedAtUs = nowUs;
+    this.#sinceUs = inFlight > 0 ? nowUs : undefined;
+  }
+
+  probed(nowUs: number): void {
+    this.#probes += 1;
+    this.#probedAtUs = nowUs;
+  }
+
+  probeAtUs(rtt: RoundTrip): number | undefined {
+    if (this.#sinceUs === undefined) return undefined;
+    const base = rtt.probeTimeoutUs;
+    const isBold = this.#probedAtUs - this.#sinceUs < BOLD_US;
+    const doublings = isBold ? 0 : Math.min(this.#probes, 10);
+    const waitUs = Math.min(base * 2 ** doublings, Math.max(base, PROBE_TIMEOUT_US_MAX));
+    return Math.max(this.#sinceUs, this.#probedAtUs) + waitUs;
+  }
+
+  /** When outstanding packets begin to mean that the peer is silent. */
+  beginsAtUs(rtt: RoundTrip): number | undefined {
+    return this.#sinceUs === undefined ? undefined : this.#sinceUs + 2 * rtt.probeTimeoutUs;
+  }
+
+  /** How much of the rate to use while the peer is silent; nothing if it is not. */
+  share(nowUs: number, rtt: RoundTrip): number | undefined {
+    if (this.#sinceUs === undefined || nowUs < this.beginsAtUs(rtt)!) return undefined;
+    return 0.5 ** (1 + Math.floor(Math.max(0, nowUs - this.#sinceUs - BOLD_US) / 1e6));
+  }
+}
