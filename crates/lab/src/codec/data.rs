@@ -59,7 +59,7 @@ pub(super) struct Moves {
 
 /// `moves.f64`, kept or from a file of that layout.
 pub(super) fn moves(input: Option<&Path>) -> Result<Moves> {
-    let bytes = input.map_or_else(|| MOVES.open(), |path| read(path))?;
+    let bytes = input.map_or_else(|| MOVES.open(), read)?;
     let numbers: Vec<f64> = bytes
         .chunks_exact(8)
         .map(|chunk| f64::from_le_bytes(chunk.try_into().expect("eight bytes")))
@@ -116,7 +116,7 @@ pub(super) fn cubes_layout() -> Layout {
 
 /// `cubes.i32`, kept or from a file of that layout.
 pub(super) fn cubes(input: Option<&Path>) -> Result<Vec<Frame>> {
-    let bytes = input.map_or_else(|| CUBES.open(), |path| read(path))?;
+    let bytes = input.map_or_else(|| CUBES.open(), read)?;
     let numbers: Vec<i32> = bytes
         .chunks_exact(4)
         .map(|chunk| i32::from_le_bytes(chunk.try_into().expect("four bytes")))

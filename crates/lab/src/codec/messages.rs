@@ -61,6 +61,7 @@ message! {
 
 pub(super) fn run(options: &Options) -> Result<Section> {
     let small = Small { text: "Hello World!".into(), num: 123 };
+    #[expect(clippy::approx_constant, reason = "the article sends these digits")]
     let medium = Medium {
         text: "Hello World!".into(),
         text2: "Lorem ipsum dolor sit amet, consectetur adipiscing.".into(),

@@ -146,6 +146,7 @@ fn read_buffer(bytes: &[u8]) -> std::result::Result<Vec<Move>, String> {
     Ok(rows.iter().map(read_move).collect())
 }
 
+#[expect(clippy::ptr_arg, reason = "every codec of a list has this signature")]
 fn write_protobuf(moves: &Vec<Move>, out: &mut Vec<u8>) {
     let mirror = MovesMirror {
         moves: moves
