@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Limits::default().connections_per_address_max)]
     connections_per_address_max: usize,
 
-    /// Web origin whose pages may join, such as https://example.org; may be repeated [default: every origin]
+    /// Web origin whose pages may join, such as `https://example.org`; may be repeated [default: every origin]
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     origins: Vec<String>,
 

@@ -2,7 +2,7 @@
 //! kernel's means, and peers.
 //!
 //! The program starts itself as a child ([`child`]), so every figure is between real processes. Sender and receiver
-//! stand on cores of their own, and share a page ([`control`]) for what is not measured: ready, go, acknowledged, stop.
+//! stand on cores of their own, and share a page (`control`) for what is not measured: ready, go, acknowledged, stop.
 
 mod carrier;
 pub mod child;
