@@ -36,7 +36,7 @@ pub struct BodyColumns {
     pub size: f64,
 }
 
-/// Predicts rigid bodies. See the [module](self) for how.
+/// Predicts rigid bodies. How is told in `spec/DELTA.md`, section 10.
 #[derive(Debug, Clone)]
 pub struct Bodies {
     columns: BodyColumns,
