@@ -73,7 +73,9 @@ fn explain(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let lines: Vec<&str> =
         text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
-    let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    // We point to the help ourselves, once.
+    let is_said = |line: &&str| !line.is_empty() && !line.starts_with("For more information");
+    let lines: Vec<&str> = lines.into_iter().filter(is_said).collect();
     eprintln!("{} (see --help)", lines.join("; "));
     ExitCode::from(2)
 }
