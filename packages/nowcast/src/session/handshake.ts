@@ -1,55 +1,341 @@
-/** How two peers begin, and begin again on another carrier (`spec/SESSION.md`, section 4). */
+/** How two peers begin, begin again on another carrier, and end (`spec/SESSION.md`, sections 4 and 12). */
+import { Asking } from "./asking.js";
+import type { SessionConfig } from "./config.js";
 import type { Count } from "./count.js";
+import { CloseCode, type Closed, PeerFault } from "./fault.js";
 import type { Limits } from "./limits.js";
-import { type Hello, type Refuse, type Ticket, VERSION } from "./packet/packets.js";
+import type { Notice } from "./notice.js";
+import type { Frame } from "./packet/frames.js";
+import {
+  type Hello,
+  type Packet,
+  type Refuse,
+  type Ticket,
+  VERSION,
+  type Welcome,
+  writePacket,
+} from "./packet/packets.js";
+import { PacketWriter } from "./packet/writer.js";
 
-export const HELLO_WAIT_US_FIRST = 250_000;
-const HELLO_WAIT_US_MAX = 2_000_000;
+const CLOSES_MAX = 3;
+const CLOSING_US = 3_000_000;
+const ENTROPY_BYTES = 48;
 
-/** An initiator asks until it is answered. */
-export class Asking {
-  nextUs: number;
-  #waitUs = HELLO_WAIT_US_FIRST;
+/** Where a session stands. */
+export type Phase =
+  | { readonly name: "connecting"; readonly asking: Asking }
+  | { readonly name: "listening" }
+  | { readonly name: "answered"; hello: Hello; readonly proof: Uint8Array; isAnswerDue: boolean }
+  | { readonly name: "refusing"; readonly refuse: Refuse }
+  | { readonly name: "open" }
+  | { readonly name: "detached"; readonly sinceUs: number }
+  | {
+      readonly name: "closing";
+      readonly closed: Closed;
+      isDue: boolean;
+      left: number;
+      readonly untilUs: number;
+    }
+  | { readonly name: "closed" };
+
+export type Role = "initiator" | "acceptor";
+
+export class Handshake {
+  /** What names the session and lets it be resumed, once there is one. */
+  ticket: Ticket | undefined;
+  /** What the peer accepts; our own limits until it told us. */
+  peer: Limits;
+  /** The initiator's, until a packet that carried it is acknowledged. */
+  proof: { readonly proof: Uint8Array; wasSent: boolean } | undefined;
+  readonly #config: SessionConfig;
+  readonly #tell: (notice: Notice) => void;
+  #phase: Phase;
+  #entropy: Uint8Array;
+  #epoch: Count = 0;
 
   constructor(
-    readonly beganUs: number,
-    readonly nonce: Uint8Array,
-    readonly resume: Ticket | undefined,
+    config: SessionConfig,
+    entropy: Uint8Array,
+    nowUs: number,
+    role: Role,
+    tell: (notice: Notice) => void,
   ) {
-    this.nextUs = beganUs;
+    this.#config = config;
+    this.#entropy = checkEntropy(entropy);
+    this.#tell = tell;
+    this.peer = config.limits;
+    this.#phase = role === "acceptor" ? { name: "listening" } : this.#ask(nowUs, undefined);
   }
 
-  hello(nowUs: number, limits: Limits): Hello {
-    this.nextUs = nowUs + this.#waitUs;
-    this.#waitUs = Math.min(this.#waitUs * 2, HELLO_WAIT_US_MAX);
-    const { nonce, resume } = this;
-    return { type: "hello", versionMin: VERSION, versionMax: VERSION, nonce, clock: nowUs, limits, resume };
+  get phase(): Phase {
+    return this.#phase;
+  }
+
+  get isOpen(): boolean {
+    return this.#phase.name === "open";
+  }
+
+  get isClosed(): boolean {
+    return this.#phase.name === "closing" || this.#phase.name === "closed";
+  }
+
+  get idleTimeoutUs(): number {
+    return Math.min(this.#config.limits.idleTimeoutMs, this.peer.idleTimeoutMs) * 1_000;
+  }
+
+  get #resumeTimeoutUs(): number {
+    return Math.min(this.#config.limits.resumeTimeoutMs, this.peer.resumeTimeoutMs) * 1_000;
+  }
+
+  /** A new carrier: an initiator asks to resume on it, an acceptor waits for HELLO. */
+  attach(nowUs: number, entropy: Uint8Array, role: Role): void {
+    if (this.isClosed || this.ticket === undefined)
+      throw new Error("only a session that was open can be resumed");
+    this.#entropy = checkEntropy(entropy);
+    this.proof = undefined;
+    if (role === "acceptor") {
+      this.#phase = { name: "listening" };
+      return;
+    }
+    this.#epoch = Number(this.#epoch) + 1;
+    this.#phase = this.#ask(nowUs, { ...this.ticket, epoch: this.#epoch });
+  }
+
+  #ask(nowUs: number, resume: Ticket | undefined): Phase {
+    return { name: "connecting", asking: new Asking(nowUs, this.#entropy.slice(0, 8), resume) };
+  }
+
+  /** The carrier is gone. */
+  detach(nowUs: number): void {
+    if (this.isClosed || this.#phase.name === "detached") return;
+    if (this.ticket === undefined) {
+      const reason = "the carrier ended before the handshake";
+      this.end(nowUs, { code: CloseCode.gaveUp, reason, by: "silence" });
+      return;
+    }
+    this.#phase = { name: "detached", sinceUs: nowUs };
+    this.#tell({ type: "detached" });
+  }
+
+  end(nowUs: number, closed: Closed): void {
+    if (this.isClosed) return;
+    const tells = this.isOpen && closed.by === "us";
+    this.#tell({ type: "closed", closed });
+    this.#phase = tells
+      ? { name: "closing", closed, isDue: true, left: CLOSES_MAX, untilUs: nowUs + CLOSING_US }
+      : { name: "closed" };
+  }
+
+  /** Says why a HELLO may not take over this session. */
+  checkResume(resume: Ticket): { readonly code: number; readonly text: string } | undefined {
+    const ticket = this.isClosed ? undefined : this.ticket;
+    if (ticket === undefined || !equalBytes(ticket.session, resume.session)) {
+      return { code: CloseCode.unknownSession, text: "there is no such session here" };
+    }
+    if (!equalBytes(ticket.token, resume.token) || resume.epoch <= ticket.epoch) {
+      return { code: CloseCode.wrongToken, text: "the resume token or epoch is wrong" };
+    }
+    return undefined;
+  }
+
+  /** Takes a HELLO; false if it is out of place, `"heard"` if it is the first on this carrier and acceptable. */
+  onHello(hello: Hello): "heard" | "again" | "refused" | "misplaced" {
+    const phase = this.#phase;
+    if (phase.name === "answered" && equalBytes(phase.hello.nonce, hello.nonce)) {
+      phase.hello = { ...phase.hello, clock: hello.clock };
+      phase.isAnswerDue = true;
+      return "again";
+    }
+    if (phase.name !== "listening") return "misplaced";
+    const refused = this.#judge(hello);
+    if (refused) {
+      this.#phase = { name: "refusing", refuse: refusal(hello, refused.code, refused.text) };
+      return "refused";
+    }
+    this.ticket ??= { session: this.#entropy.slice(8, 16), token: this.#entropy.slice(16, 32), epoch: 0 };
+    if (hello.resume) {
+      this.ticket = { ...this.ticket, epoch: hello.resume.epoch };
+      this.#epoch = hello.resume.epoch;
+    }
+    this.peer = hello.limits;
+    const kept = { ...hello, nonce: hello.nonce.slice() };
+    this.#phase = { name: "answered", hello: kept, proof: this.#entropy.slice(32, 40), isAnswerDue: true };
+    return "heard";
+  }
+
+  #judge(hello: Hello): { readonly code: number; readonly text: string } | undefined {
+    if (hello.versionMin > VERSION || hello.versionMax < VERSION) {
+      return { code: CloseCode.version, text: `this peer speaks version ${VERSION} only` };
+    }
+    const { resume } = hello;
+    if (!this.ticket) {
+      return resume && { code: CloseCode.unknownSession, text: "there is no such session here" };
+    }
+    if (!resume) return { code: CloseCode.wrongToken, text: "the carrier is for a session to resume" };
+    const refused = this.checkResume(resume);
+    if (refused) return refused;
+    return shrinks(this.peer, hello.limits)
+      ? { code: CloseCode.violation, text: "limits shrank" }
+      : undefined;
+  }
+
+  /** Takes the answer to our HELLO; false if none like it is awaited. */
+  onWelcome(welcome: Welcome): boolean {
+    const phase = this.#phase;
+    if (phase.name !== "connecting" || !equalBytes(phase.asking.nonce, welcome.nonce)) return false;
+    const { session, token, epoch, limits } = welcome;
+    if (welcome.version !== VERSION) throw PeerFault.violation("a version that was not offered");
+    const resumed = this.ticket !== undefined;
+    if (this.ticket) {
+      const isSame = equalBytes(this.ticket.session, session) && epoch === this.#epoch;
+      if (!isSame || shrinks(this.peer, limits))
+        throw PeerFault.violation("another session than the one to resume");
+    }
+    this.ticket = { session: session.slice(), token: token.slice(), epoch };
+    this.peer = limits;
+    this.proof = { proof: welcome.proof.slice(), wasSent: false };
+    this.#phase = { name: "open" };
+    this.#tell({ type: "opened", resumed });
+    return true;
+  }
+
+  /** Takes a refusal; false if no answer is awaited. */
+  onRefuse(nowUs: number, refuse: Refuse): boolean {
+    const phase = this.#phase;
+    if (phase.name !== "connecting" || !equalBytes(phase.asking.nonce, refuse.nonce)) return false;
+    const { code, versionMin, versionMax, text } = refuse;
+    const isVersion = code === CloseCode.version;
+    const reason = isVersion
+      ? `the peer speaks versions ${versionMin} to ${versionMax}, we speak ${VERSION}`
+      : text;
+    this.end(nowUs, { code, reason, by: "peer" });
+    return true;
+  }
+
+  /** Looks for the proof that an answered peer receives what is sent to it. Says whether data may be taken. */
+  onData(frames: readonly Frame[]): boolean {
+    const phase = this.#phase;
+    if (phase.name === "answered") {
+      const proves = (frame: Frame) => frame.type === "proof" && equalBytes(phase.proof, frame.proof);
+      if (frames.some(proves)) {
+        this.#phase = { name: "open" };
+        this.#tell({ type: "opened", resumed: this.#epoch !== 0 });
+      }
+    }
+    return this.isOpen;
+  }
+
+  /** A data packet while we close: CLOSE is said again, unless the peer says it too. */
+  onDataWhileClosing(frames: readonly Frame[]): void {
+    if (this.#phase.name !== "closing") return;
+    this.#phase.isDue = this.#phase.left > 0;
+    if (frames.some(({ type }) => type === "close")) this.#phase = { name: "closed" };
+  }
+
+  /** What time demands before and after the session is open. */
+  handleTimeout(nowUs: number, lastHeardUs: number): void {
+    const phase = this.#phase;
+    const handshakeUs = this.#config.handshakeTimeoutMs * 1_000;
+    if (phase.name === "connecting" && nowUs - phase.asking.beganUs >= handshakeUs) this.#gaveUp(nowUs);
+    else if (phase.name === "answered" && nowUs - lastHeardUs >= handshakeUs) this.#gaveUp(nowUs);
+    else if (phase.name === "detached" && nowUs - phase.sinceUs >= this.#resumeTimeoutUs) {
+      const reason = "no new carrier within the resume time-out";
+      this.end(nowUs, { code: CloseCode.gaveUp, reason, by: "silence" });
+    } else if (phase.name === "closing" && nowUs >= phase.untilUs) this.#phase = { name: "closed" };
+  }
+
+  #gaveUp(nowUs: number): void {
+    if (this.ticket !== undefined && this.#epoch !== 0) {
+      this.detach(nowUs);
+      return;
+    }
+    const reason = "no answer within the handshake time-out";
+    this.end(nowUs, { code: CloseCode.gaveUp, reason, by: "silence" });
+  }
+
+  /** When {@link handleTimeout} or {@link write} has something to do; nothing while the session is open. */
+  dueUs(nowUs: number, lastHeardUs: number): number | undefined {
+    const phase = this.#phase;
+    const handshakeUs = this.#config.handshakeTimeoutMs * 1_000;
+    switch (phase.name) {
+      case "connecting":
+        return Math.min(phase.asking.nextUs, phase.asking.beganUs + handshakeUs);
+      case "answered":
+        return phase.isAnswerDue ? nowUs : lastHeardUs + handshakeUs;
+      case "refusing":
+        return nowUs;
+      case "detached":
+        return phase.sinceUs + this.#resumeTimeoutUs;
+      case "closing":
+        return phase.isDue && phase.left > 0 ? nowUs : phase.untilUs;
+      default:
+        return undefined;
+    }
+  }
+
+  /** Writes the packet of the handshake that is due, if any. */
+  write(nowUs: number, writer: PacketWriter): boolean {
+    const phase = this.#phase;
+    const { limits } = this.#config;
+    if (phase.name === "connecting" && nowUs >= phase.asking.nextUs) {
+      writePacket(writer, phase.asking.hello(Math.floor(nowUs), limits));
+      return true;
+    }
+    if (phase.name === "answered" && phase.isAnswerDue) {
+      phase.isAnswerDue = false;
+      const { nonce, clock } = phase.hello;
+      const shared = { nonce, proof: phase.proof, helloClock: clock, clock: Math.floor(nowUs) };
+      writePacket(writer, { type: "welcome", version: VERSION, ...this.ticket!, ...shared, limits });
+      return true;
+    }
+    if (phase.name !== "refusing") return false;
+    writePacket(writer, phase.refuse);
+    if (this.ticket) {
+      // A wrong token must not end the session that it does not belong to.
+      this.#phase = { name: "detached", sinceUs: nowUs };
+      this.#tell({ type: "detached" });
+    } else this.end(nowUs, { code: phase.refuse.code, reason: phase.refuse.text, by: "us" });
+    return true;
+  }
+
+  /** What a CLOSE that is due says; it is then no longer due. */
+  takeClose(): Closed | undefined {
+    const phase = this.#phase;
+    if (phase.name !== "closing" || !phase.isDue || phase.left === 0) return undefined;
+    phase.isDue = false;
+    phase.left -= 1;
+    return phase.closed;
   }
 }
 
-export function refusal(hello: Hello, code: number, text: string): Refuse {
+function refusal(hello: Hello, code: number, text: string): Refuse {
   return { type: "refuse", nonce: hello.nonce.slice(), code, versionMin: VERSION, versionMax: VERSION, text };
 }
 
-export function speaksVersion({ versionMin, versionMax }: Hello | Refuse): boolean {
-  return versionMin <= VERSION && versionMax >= VERSION;
+/** The packet that refuses a HELLO for which there is no session, on a carrier that is checked. */
+export function refusalPacket(hello: Hello, code: number, text: string): Uint8Array {
+  const packet: Packet = refusal(hello, code, text);
+  const writer = new PacketWriter(256);
+  writePacket(writer, packet);
+  return writer.finish();
+}
+
+function checkEntropy(entropy: Uint8Array): Uint8Array {
+  if (entropy.length !== ENTROPY_BYTES) throw new RangeError(`a session needs ${ENTROPY_BYTES} random bytes`);
+  return entropy;
 }
 
 /** Takes the same time whatever differs. */
-export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   let difference = a.length ^ b.length;
   for (let index = 0; index < a.length; index++) difference |= a[index]! ^ (b[index] ?? 0);
   return difference === 0;
 }
 
-export function shrinks(before: Limits, after: Limits): boolean {
+function shrinks(before: Limits, after: Limits): boolean {
   return (
     after.lanesMax < before.lanesMax ||
     after.windowBytes < before.windowBytes ||
     after.messageBytesMax < before.messageBytesMax
   );
-}
-
-export function nextEpoch(epoch: Count): number {
-  return Number(epoch) + 1;
 }

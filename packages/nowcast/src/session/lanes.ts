@@ -74,6 +74,30 @@ export class Lanes {
     return undefined;
   }
 
+  /** The next message that may be shown, if it is a reply, and its lane. */
+  takeReply(nowUs: number): { readonly lane: number; readonly reply: ReceivedEvent } | undefined {
+    for (const [lane, receiveLane] of this.#incoming.entries()) {
+      const reply = receiveLane?.takeReply(nowUs);
+      if (reply) return { lane, reply };
+    }
+    return undefined;
+  }
+
+  /** Values that a newer one replaced before they left, and what waits to leave. */
+  get waiting(): { readonly entries: number; readonly superseded: number } {
+    let [entries, superseded] = [0, 0];
+    for (const lane of this.#outgoing) {
+      entries += lane?.pending.entries ?? 0;
+      superseded += lane?.pending.superseded ?? 0;
+    }
+    return { entries, superseded };
+  }
+
+  /** How old the newest states of the peer were when they arrived, averaged over the last few (µs). */
+  get freshnessUs(): number | undefined {
+    return earliest(this.#incoming.map((lane) => lane?.freshnessUs));
+  }
+
   windowReceived(lane: number, consumed: number | bigint, peer: Limits): void {
     if (lane >= peer.lanesMax) throw PeerFault.limit("a lane beyond lanes_max");
     const sendLane = this.#outgoing[lane];

@@ -4,6 +4,8 @@ export interface SessionStats {
   bytesSent: number;
   packetsReceived: number;
   bytesReceived: number;
+  /** Packets that were to be acknowledged, and were. */
+  packetsAcknowledged: number;
   packetsLost: number;
   probes: number;
   statesSent: number;
@@ -47,6 +49,7 @@ export function newStats(): SessionStats {
     bytesSent: 0,
     packetsReceived: 0,
     bytesReceived: 0,
+    packetsAcknowledged: 0,
     packetsLost: 0,
     probes: 0,
     statesSent: 0,

@@ -191,3 +191,55 @@ it("answers nobody who does not speak, with more than it was asked", () => {
   expect(welcome.length).toBeLessThanOrEqual(hello.length);
   expect(pair.ends[1].pollPacket(pair.clock(1))).toBeUndefined();
 });
+
+it("lets a source fill packets, and tells it what became of each", () => {
+  const pair = open({ loss: 0.2 });
+  const settled = new Map<number, boolean>();
+  const filled: number[] = [];
+  let left = 200;
+  const source = {
+    get hasMore() {
+      return left > 0;
+    },
+    fill(packet: number, bytesMax: number) {
+      expect(bytesMax).toBeGreaterThan(100);
+      left -= 1;
+      filled.push(packet);
+      return bytes(`in ${packet}`);
+    },
+    settled(packet: number, arrived: boolean) {
+      expect(settled.has(packet)).toBe(false);
+      settled.set(packet, arrived);
+    },
+  };
+  pair.ends[0].replicate(1, source);
+  const got: number[] = [];
+  pair.touch(0);
+  for (let step = 0; step < 300; step++) {
+    pair.runUntil(pair.nowUs + 10 * MS);
+    for (let next = pair.ends[1].receiveReplication(); next; next = pair.ends[1].receiveReplication()) {
+      expect(next.lane).toBe(1);
+      expect(new TextDecoder().decode(next.payload)).toBe(`in ${next.packet}`);
+      got.push(next.packet);
+    }
+  }
+  expect(filled.length).toBe(200);
+  expect([...settled.keys()].sort((a, b) => a - b)).toEqual(filled);
+  for (const [packet, arrived] of settled) if (arrived) expect(got).toContain(packet);
+  expect([...settled.values()].filter((arrived) => !arrived).length).toBeGreaterThan(10);
+  expect(pair.ends[0].gauges.loss).toBeGreaterThan(0.05);
+});
+
+it("says for how long a peer that owes an answer is silent", () => {
+  const pair = open();
+  pair.runUntil(pair.nowUs + 1_000 * MS);
+  expect(pair.ends[0].silentForUs(pair.clock(0))).toBe(0);
+  pair.link.isCut = true;
+  pair.ends[0].ping();
+  pair.touch(0);
+  pair.runUntil(pair.nowUs + 500 * MS);
+  expect(pair.ends[0].silentForUs(pair.clock(0))).toBe(500 * MS);
+  pair.link.isCut = false;
+  pair.runUntil(pair.nowUs + 1_000 * MS);
+  expect(pair.ends[0].silentForUs(pair.clock(0))).toBe(0);
+});

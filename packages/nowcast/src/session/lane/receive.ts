@@ -15,6 +15,7 @@ import { Assembly } from "./parts.js";
 
 const WINDOW_EVENTS = 256;
 const WINDOW_WAIT_US = 1_000_000;
+const FRESHNESS_WEIGHT = 16;
 
 /** What the application takes from a lane. */
 export interface ReceivedState {
@@ -70,6 +71,8 @@ export class ReceiveLane {
   #consumedCost = 0;
   #unreportedSinceUs: number | undefined;
   #isReportLost = false;
+  /** Age of states on arrival, averaged over the last few. */
+  freshnessUs: number | undefined;
 
   constructor(limits: Limits, counters: ReceiveCounters) {
     this.#limits = limits;
@@ -96,6 +99,7 @@ export class ReceiveLane {
       this.#ledger.chargeState(interval, key, value.length);
       this.#checkWindow();
       this.#keep(interval, stamp, state(key, value.slice(), ageMs, leftUs));
+      this.#noteAge(nowUs - leftUs + Number(ageMs) * 1_000);
     }
     this.#release(nowUs);
   }
@@ -120,6 +124,7 @@ export class ReceiveLane {
     }
     ofInterval.delete(key);
     this.#keep(interval, stamp, state(key, value, frame.ageMs, leftUs));
+    this.#noteAge(nowUs - leftUs + Number(frame.ageMs) * 1_000);
     this.#release(nowUs);
   }
 
@@ -160,6 +165,14 @@ export class ReceiveLane {
     return entry?.value;
   }
 
+  /** The next message, if it is the reply to a command. */
+  takeReply(nowUs: number): ReceivedEvent | undefined {
+    const next = this.#shown.peek()?.value;
+    if (next?.type !== "event" || next.kind !== EventKind.reply) return undefined;
+    this.take(nowUs);
+    return next;
+  }
+
   /** When a WINDOW must leave. */
   windowDueUs(nowUs: number): number | undefined {
     if (this.#unreportedSinceUs === undefined && !this.#isReportLost) return undefined;
@@ -198,6 +211,11 @@ export class ReceiveLane {
   #checkLength(length: number): void {
     if (length > this.#limits.messageBytesMax)
       throw PeerFault.limit("a message larger than message_bytes_max");
+  }
+
+  #noteAge(ageUs: number): void {
+    const before = this.freshnessUs ?? ageUs;
+    this.freshnessUs = before + (Math.max(0, ageUs) - before) / FRESHNESS_WEIGHT;
   }
 
   #isWanted(interval: number, key: Count, stamp: Count): boolean {

@@ -1,0 +1,170 @@
+/** What left and is on its way, and what that teaches about the path (`spec/SESSION.md`, sections 10 and 11). */
+import type { PeerClock } from "./clock.js";
+import { SendRate } from "./rate.js";
+import { RoundTrip } from "./rtt.js";
+import { type Item, type SentPacket, SentPackets } from "./sent.js";
+import { Silence } from "./silence.js";
+import type { SessionStats } from "./stats.js";
+
+const UNACKNOWLEDGED_SPAN_MAX = 16_384;
+/** Assumed before the first sample. */
+const ROUND_TRIP_US = 100_000;
+
+/** Who is told what became of a packet. */
+export interface Fates {
+  arrived(packet: SentPacket): void;
+  lost(packet: SentPacket): void;
+}
+
+export class Flight {
+  /** The next packet must leave, whatever the rate. */
+  isProbeDue = false;
+  /** Packets in a row that ask for no acknowledgement. */
+  quietRun = 0;
+  readonly #sent = new SentPackets();
+  readonly #stats: SessionStats;
+  readonly #fates: Fates;
+  #isReliable: boolean;
+  #rtt = new RoundTrip();
+  #rate: SendRate;
+  #silence = new Silence();
+  #lastElicitingUs: number | undefined;
+
+  constructor(stats: SessionStats, fates: Fates, bytesPerSecondMax: number, isReliable: boolean) {
+    this.#stats = stats;
+    this.#fates = fates;
+    this.#rate = new SendRate(bytesPerSecondMax);
+    this.#isReliable = isReliable;
+  }
+
+  get nextNumber(): number {
+    return this.#sent.nextNumber;
+  }
+
+  get rtt(): Readonly<RoundTrip> {
+    return this.#rtt;
+  }
+
+  get bytesPerSecond(): number {
+    return this.#rate.bytesPerSecond;
+  }
+
+  get inFlightBytes(): number {
+    return this.#sent.inFlightBytes;
+  }
+
+  /** Since when the oldest packet that wants acknowledgement is out. */
+  get outSinceUs(): number | undefined {
+    return this.#sent.oldest()?.sentUs;
+  }
+
+  /** Another carrier: whatever was out counts as lost, and what was learned of the path no longer holds. */
+  begin(isReliable: boolean): void {
+    this.#isReliable = isReliable;
+    this.#rtt = new RoundTrip();
+    this.#rate = this.#rate.restarted(0.5);
+    this.#silence = new Silence();
+    this.isProbeDue = false;
+    for (const packet of this.#sent.takeAll()) this.#fates.lost(packet);
+  }
+
+  /** The first sample, from the handshake. */
+  sample(roundTripUs: number): void {
+    this.#rtt.sample(roundTripUs, 0);
+  }
+
+  departed(nowUs: number, bytes: number, isEliciting: boolean, items: readonly Item[]): void {
+    this.#sent.push(nowUs, bytes, isEliciting, items);
+    this.#rate.spend(nowUs, bytes, this.#silentShare(nowUs) ?? 1);
+    if (!isEliciting) {
+      this.quietRun += 1;
+      return;
+    }
+    this.quietRun = 0;
+    this.isProbeDue = false;
+    this.#lastElicitingUs = nowUs;
+    this.#silence.packetLeft(nowUs);
+  }
+
+  /** A packet whose fate nobody asks for. */
+  departedLast(nowUs: number, bytes: number): void {
+    this.#sent.push(nowUs, bytes, false, []);
+  }
+
+  acknowledged(
+    nowUs: number,
+    ranges: [number, number][],
+    delayUs: number,
+    leftPeerUs: number,
+    clock: PeerClock,
+  ): void {
+    const acknowledged = this.#sent.acknowledge(ranges);
+    for (const packet of acknowledged) {
+      this.#stats.packetsAcknowledged += 1;
+      this.#fates.arrived(packet);
+    }
+    const newest = acknowledged[acknowledged.length - 1];
+    if (newest?.number === ranges[0]![1]) {
+      if (this.#silentShare(nowUs) !== undefined) this.#rate = this.#rate.restarted(0.5);
+      this.#rtt.sample(Math.floor(nowUs - newest.sentUs), delayUs);
+      const arrivedUs = leftPeerUs - delayUs;
+      clock.sample(newest.sentUs, arrivedUs, leftPeerUs, nowUs);
+      const bytes = acknowledged.reduce((sum, packet) => sum + packet.bytes, 0);
+      const { number, sentUs, bytes: packetBytes } = newest;
+      const { nextNumber } = this;
+      this.#rate.acknowledged(nowUs, { number, nextNumber, sentUs, arrivedUs, packetBytes, bytes });
+      this.#silence.acknowledged(nowUs, this.#sent.inFlight);
+    }
+    this.detectLosses(nowUs);
+  }
+
+  detectLosses(nowUs: number): void {
+    if (this.#isReliable) return;
+    for (const packet of this.#sent.detectLost(nowUs, this.#rtt)) {
+      this.#stats.packetsLost += 1;
+      this.#fates.lost(packet);
+    }
+  }
+
+  lossAtUs(): number | undefined {
+    return this.#isReliable ? undefined : this.#sent.lossAtUs(this.#rtt);
+  }
+
+  probeAtUs(): number | undefined {
+    if (this.#isReliable || this.#sent.inFlight === 0) return undefined;
+    return this.#silence.probeAtUs(this.#rtt);
+  }
+
+  /** Acknowledgements stayed away: the next packet carries what is oldest, which this returns. */
+  probe(nowUs: number): readonly Item[] {
+    this.isProbeDue = true;
+    this.#silence.probed(nowUs);
+    this.#stats.probes += 1;
+    return this.#sent.oldest()?.items ?? [];
+  }
+
+  keepAliveAtUs(idleTimeoutUs: number, lastHeardUs: number): number {
+    return (this.#lastElicitingUs ?? lastHeardUs) + idleTimeoutUs / 3;
+  }
+
+  /** When content that waits may leave; nothing if it waits for something to arrive. */
+  contentAtUs(nowUs: number): number | undefined {
+    if (this.#sent.nextNumber - this.#sent.largestAcknowledged > UNACKNOWLEDGED_SPAN_MAX) return undefined;
+    const hasFlight =
+      this.#silentShare(nowUs) !== undefined ||
+      this.#sent.inFlightBytes < this.#rate.flightBytesMax(this.#rtt.minimumUs || ROUND_TRIP_US);
+    if (hasFlight) return Math.max(nowUs, this.#rate.nextAtUs);
+    // When the silence begins, flight no longer counts.
+    return this.#silence.beginsAtUs(this.#rtt);
+  }
+
+  /** Content is ready but must wait for its turn. */
+  holdBack(): void {
+    this.#rate.holdBack();
+  }
+
+  /** How much of the rate to use while the peer is silent. */
+  #silentShare(nowUs: number): number | undefined {
+    return this.#isReliable ? undefined : this.#silence.share(nowUs, this.#rtt);
+  }
+}

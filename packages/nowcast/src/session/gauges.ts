@@ -1,0 +1,38 @@
+/** What is measured now: what a display of the connection shows. */
+import type { Flight } from "./flight.js";
+import type { Lanes } from "./lanes.js";
+import type { SessionStats } from "./stats.js";
+
+export interface Gauges {
+  /** Smoothed; nothing before the first sample. */
+  readonly roundTripUs: number | undefined;
+  readonly roundTripVariationUs: number | undefined;
+  /** Lost packets per packet whose fate is known, 0 to 1. */
+  readonly loss: number;
+  /** How old the newest states were when they arrived, of late; by the clock estimate. */
+  readonly freshnessUs: number | undefined;
+  /** What the sender allows itself. */
+  readonly bytesPerSecond: number;
+  readonly inFlightBytes: number;
+  /** Messages that wait to be sent. */
+  readonly waiting: number;
+  /** Values that a newer one replaced before they left. */
+  readonly superseded: number;
+}
+
+export function readGauges(stats: SessionStats, flight: Flight, lanes: Lanes): Gauges {
+  const { rtt } = flight;
+  const isMeasured = rtt.latestUs !== undefined;
+  const known = stats.packetsAcknowledged + stats.packetsLost;
+  const { entries, superseded } = lanes.waiting;
+  return {
+    roundTripUs: isMeasured ? rtt.smoothedUs : undefined,
+    roundTripVariationUs: isMeasured ? rtt.variationUs : undefined,
+    loss: known === 0 ? 0 : stats.packetsLost / known,
+    freshnessUs: lanes.freshnessUs,
+    bytesPerSecond: flight.bytesPerSecond,
+    inFlightBytes: flight.inFlightBytes,
+    waiting: entries,
+    superseded,
+  };
+}
