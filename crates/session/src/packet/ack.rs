@@ -179,16 +179,22 @@ impl Received {
         count > 0
     }
 
-    /// How many numbers from `number` downwards, not below `floor`, are received (or not).
+    /// How many numbers from `number` downwards, not below `floor`, are received (or not): a word of bits at a time.
     fn run(&self, number: u64, floor: u64, received: bool) -> u64 {
+        let count_max = number + 1 - floor;
         let mut count = 0;
-        while number - count >= floor && self.contains(number - count) == received {
-            count += 1;
-            if number - (count - 1) == floor {
+        while count < count_max {
+            let at = (number - count) % REMEMBERED;
+            let word = self.bits[(at / 64) as usize];
+            let others = if received { !word } else { word };
+            let below = at % 64 + 1;
+            let alike = u64::from((others << (64 - below)).leading_zeros()).min(below);
+            count += alike;
+            if alike < below {
                 break;
             }
         }
-        count
+        count.min(count_max)
     }
 
     fn contains(&self, number: u64) -> bool {

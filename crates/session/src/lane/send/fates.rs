@@ -103,21 +103,19 @@ impl SendLane {
     /// For a probe in a long silence: the oldest unacknowledged events and values.
     pub(crate) fn probe_oldest(&mut self, count: usize) {
         self.is_stuck = false;
-        let first = self.events_first;
-        let lane = self.lane;
         let open = self.events.iter().enumerate().filter(|(_, event)| !event.is_acknowledged);
-        let events: Vec<u64> = open.take(count).map(|(index, _)| first + index as u64).collect();
-        for number in events.into_iter().rev() {
-            if self.event_mut(number).is_some_and(|event| event.parts.is_none()) {
-                self.probe(Item::Event { lane, number, part: None });
+        let last = open.map(|(index, _)| index).take(count).last();
+        // From the newest to the oldest: each goes before what waits to be sent again.
+        for index in (0..last.map_or(0, |last| last + 1)).rev() {
+            let number = self.events_first + index as u64;
+            if self.events[index].parts.is_none() {
+                self.probe(Item::Event { lane: self.lane, number, part: None });
             }
         }
         if self.again.is_empty() {
-            let small = self.states.wanted().filter(|(_, state)| state.parts.is_none());
-            let states: Vec<_> = small.take(count).map(|(slot, state)| (slot, state.stamp)).collect();
-            for (slot, stamp) in states {
-                self.again.push_back(Again::State { slot, stamp, part: None });
-            }
+            let small = self.states.wanted().filter(|(_, state)| state.parts.is_none()).take(count);
+            let states = small.map(|(slot, state)| Again::State { slot, stamp: state.stamp, part: None });
+            self.again.extend(states);
         }
     }
 
