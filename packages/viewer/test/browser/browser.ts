@@ -46,6 +46,9 @@ export function launchBrowser(): Promise<Browser> {
   });
 }
 
+/** Drawing by software in the tabs that are open already leaves a new one little time to load on a small machine. */
+const LOADING_MS_MAX = 110_000;
+
 export interface VisitorOptions {
   readonly name: string;
   readonly room: string;
@@ -76,6 +79,7 @@ export class Visitor {
   /** Opens the page in a profile of its own and waits until it is in the world and hears of it. */
   static async enter(browser: Browser, server: ServerProcess, options: VisitorOptions): Promise<Visitor> {
     const context = await browser.newContext({ viewport: { width: 800, height: 500 } });
+    context.setDefaultNavigationTimeout(LOADING_MS_MAX);
     const visitor = new Visitor(context, await context.newPage());
     const query = new URLSearchParams({ enter: "1", name: options.name, quality: "low" });
     if (options.encoding !== undefined) query.set("encoding", options.encoding);
