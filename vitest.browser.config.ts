@@ -3,7 +3,12 @@ import { defineConfig } from "vitest/config";
 
 /** Tests that start the built server and a real Chromium; run one file at a time, since both want the processor. */
 export default defineConfig({
-  resolve: { alias: { nowcast: fileURLToPath(new URL("./packages/nowcast/src/index.ts", import.meta.url)) } },
+  resolve: {
+    alias: {
+      "nowcast/node": fileURLToPath(new URL("./packages/nowcast/src/node/index.ts", import.meta.url)),
+      nowcast: fileURLToPath(new URL("./packages/nowcast/src/index.ts", import.meta.url)),
+    },
+  },
   test: {
     include: ["packages/*/test/browser/**/*.test.ts"],
     fileParallelism: false,

@@ -4,6 +4,10 @@ export type Fault =
   | "peer-misbehaved"
   /** The server is fine, but speaks a version that this SDK does not. */
   | "peer-incompatible"
+  /** The other side says no: the name is unknown, a token is missing, it is full. Its words say what would help. */
+  | "refused"
+  /** Nothing answers, or no longer. */
+  | "network"
   /** The calling program passed something that makes no sense. */
   | "misuse";
 

@@ -1,5 +1,17 @@
 /** Nowcast for browsers and Node: shared worlds, newest state first, events never lost. */
 
+export type { CarrierKind } from "./carrier/carrier.js";
+export { Channel, type ChannelEvents, type Entry } from "./channel/channel.js";
+export type { CommandOptions, EventOptions, Lane } from "./channel/lane.js";
+export type {
+  ChannelMessage,
+  CommandMessage,
+  EventMessage,
+  ReplicationMessage,
+  StateMessage,
+} from "./channel/message.js";
+export type { ChannelPhase, ChannelStatus } from "./channel/status.js";
+export { type ConnectOptions, connect } from "./connect/connect.js";
 export * from "./delta/index.js";
 export { type Fault, NowcastError, WireError } from "./errors.js";
 export {

@@ -6,8 +6,8 @@ import type { Socket } from "node:net";
 import { NowcastError } from "./errors.js";
 import { MESSAGE_BYTES_MAX } from "./plain/decode.js";
 import {
-  clientFrame,
   closePayload,
+  encodeFrame,
   type FramedMessage,
   FrameError,
   FrameParser,
@@ -15,7 +15,7 @@ import {
   readClosePayload,
   readUtf8,
 } from "./websocket-frames.js";
-import { acceptFor, readHandshake, upgradeRequest } from "./websocket-handshake.js";
+import { acceptKey, readHandshake, upgradeRequest } from "./websocket-handshake.js";
 import type { WebSocketConstructor, WebSocketLike } from "./world-types.js";
 
 const HANDSHAKE_MS_MAX = 10_000;
@@ -35,8 +35,8 @@ export async function loadNodeWebSocket(): Promise<WebSocketConstructor> {
   const [net, tls, crypto] = await Promise.all([load("net"), load("tls"), load("crypto")]);
   const modules = { net, tls, crypto } as NodeModules;
   return class extends NodeWebSocket {
-    constructor(url: string) {
-      super(url, modules);
+    constructor(url: string, protocol?: string) {
+      super(url, protocol, modules);
     }
   };
 }
@@ -51,24 +51,27 @@ interface Listeners {
 class NodeWebSocket implements WebSocketLike {
   /** Only array buffers are made, whatever this says. */
   binaryType = "arraybuffer";
+  /** The subprotocol that the server chose; empty if none was asked for. */
+  readonly protocol: string;
 
   private readonly modules: NodeModules;
   private readonly socket: Socket;
   private readonly listeners: Listeners = { open: [], message: [], close: [], error: [] };
-  private readonly parser = new FrameParser(MESSAGE_BYTES_MAX);
+  private readonly parser = new FrameParser(MESSAGE_BYTES_MAX, "server");
   private readonly accept: string;
   private state: "handshake" | "open" | "closing" | "closed" = "handshake";
   private response = new Uint8Array(0);
   private timer: ReturnType<typeof setTimeout>;
 
-  constructor(href: string, modules: NodeModules) {
+  constructor(href: string, protocol: string | undefined, modules: NodeModules) {
     const url = new URL(href);
     if (url.protocol !== "ws:" && url.protocol !== "wss:") {
       throw new NowcastError("misuse", `"${href}" is not a ws: or wss: address`);
     }
     this.modules = modules;
+    this.protocol = protocol ?? "";
     const key = modules.crypto.randomBytes(16).toString("base64");
-    this.accept = acceptFor(key, modules.crypto);
+    this.accept = acceptKey(key, modules.crypto.createHash("sha1"));
     const host = url.hostname.replace(/^\[|\]$/g, "");
     const secure = url.protocol === "wss:";
     const port = Number(url.port || (secure ? 443 : 80));
@@ -80,7 +83,9 @@ class NodeWebSocket implements WebSocketLike {
       () => this.finish(NO_CLOSE_FRAME, `no answer within ${HANDSHAKE_MS_MAX / 1000} s`),
       HANDSHAKE_MS_MAX,
     );
-    this.socket.on(secure ? "secureConnect" : "connect", () => this.socket.write(upgradeRequest(url, key)));
+    this.socket.on(secure ? "secureConnect" : "connect", () =>
+      this.socket.write(upgradeRequest(url, key, this.protocol)),
+    );
     this.socket.on("data", (chunk) => this.received(chunk));
     this.socket.on("error", (error) => this.finish(NO_CLOSE_FRAME, error.message || String(error)));
     this.socket.on("close", () => this.finish(NO_CLOSE_FRAME, "the connection was cut"));
@@ -118,7 +123,7 @@ class NodeWebSocket implements WebSocketLike {
         joined.set(this.response);
         joined.set(chunk, this.response.length);
         this.response = joined;
-        const bodyAt = readHandshake(joined, this.accept);
+        const bodyAt = readHandshake(joined, this.accept, this.protocol);
         if (bodyAt === undefined) return;
         rest = joined.subarray(bodyAt);
         this.opened();
@@ -160,7 +165,7 @@ class NodeWebSocket implements WebSocketLike {
   }
 
   private write(opcode: number, payload: Uint8Array): void {
-    this.socket.write(clientFrame(opcode, payload, this.modules.crypto.randomBytes(4)));
+    this.socket.write(encodeFrame(opcode, payload, this.modules.crypto.randomBytes(4)));
   }
 
   private finish(code: number, reason: string): void {

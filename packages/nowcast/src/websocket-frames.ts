@@ -28,11 +28,13 @@ interface FrameHead {
   readonly fin: boolean;
   readonly opcode: number;
   readonly length: number;
+  readonly mask: Uint8Array | undefined;
 }
 
-/** Turns a server's byte stream into messages. Holds at most one message and what the last chunk held beyond it. */
+/** Turns a peer's byte stream into messages. Holds at most one message and what the last chunk held beyond it. */
 export class FrameParser {
   private readonly messageBytesMax: number;
+  private readonly peer: "client" | "server";
   private chunks: Uint8Array[] = [];
   private available = 0;
   private head: FrameHead | undefined;
@@ -40,8 +42,9 @@ export class FrameParser {
   private fragmentBytes = 0;
   private fragmentOpcode: number | undefined;
 
-  constructor(messageBytesMax: number) {
+  constructor(messageBytesMax: number, peer: "client" | "server") {
     this.messageBytesMax = messageBytesMax;
+    this.peer = peer;
   }
 
   push(chunk: Uint8Array): void {
@@ -54,9 +57,10 @@ export class FrameParser {
     for (;;) {
       this.head ??= this.readHead();
       if (this.head === undefined || this.available < this.head.length) return undefined;
-      const { fin, opcode, length } = this.head;
+      const { fin, opcode, length, mask } = this.head;
       this.head = undefined;
       const payload = this.take(length);
+      if (mask !== undefined) applyMask(payload, mask);
       if (opcode >= OPCODE.close) return { opcode, payload };
       const message = this.assemble(fin, opcode, payload);
       if (message !== undefined) return message;
@@ -100,20 +104,25 @@ export class FrameParser {
     if ((opcode > OPCODE.binary && opcode < OPCODE.close) || opcode > OPCODE.pong) {
       throw new FrameError(1002, `opcode ${opcode} does not exist`);
     }
-    if ((second & MASK_BIT) !== 0) throw new FrameError(1002, "a server must not mask");
+    const isMasked = (second & MASK_BIT) !== 0;
+    if (isMasked !== (this.peer === "client")) {
+      throw new FrameError(1002, isMasked ? "a server must not mask" : "a client must mask");
+    }
     const short = second & 0x7f;
     if (opcode >= OPCODE.close && (!fin || short > CONTROL_BYTES_MAX)) {
       throw new FrameError(1002, "a control frame is fragmented or longer than 125 bytes");
     }
     const lengthBytes = short < 126 ? 0 : short === 126 ? 2 : 8;
-    if (this.available < 2 + lengthBytes) return undefined;
+    const maskBytes = isMasked ? 4 : 0;
+    if (this.available < 2 + lengthBytes + maskBytes) return undefined;
     this.take(2);
     let length = lengthBytes === 0 ? short : 0;
     for (const byte of this.take(lengthBytes)) length = length * 256 + byte;
     if (length + this.fragmentBytes > this.messageBytesMax) {
       throw new FrameError(1009, `a message of more than ${this.messageBytesMax} bytes`);
     }
-    return { fin, opcode, length };
+    const mask = isMasked ? this.take(maskBytes) : undefined;
+    return { fin, opcode, length, mask };
   }
 
   private peek(index: number): number {
@@ -144,20 +153,31 @@ export class FrameParser {
   }
 }
 
-/** One whole client frame: masked with `key`, as RFC 6455 wants from clients. */
-export function clientFrame(opcode: number, payload: Uint8Array, key: Uint8Array): Uint8Array<ArrayBuffer> {
+/** One whole frame: masked with `key`, as RFC 6455 wants from clients, or bare, as from servers. */
+export function encodeFrame(
+  opcode: number,
+  payload: Uint8Array,
+  key: Uint8Array | undefined,
+): Uint8Array<ArrayBuffer> {
   const { length } = payload;
   const lengthBytes = length < 126 ? 0 : length < 0x1_0000 ? 2 : 8;
-  const frame = new Uint8Array(2 + lengthBytes + 4 + length);
+  const start = 2 + lengthBytes + (key === undefined ? 0 : 4);
+  const frame = new Uint8Array(start + length);
   const view = new DataView(frame.buffer);
   frame[0] = FIN_BIT | opcode;
-  frame[1] = MASK_BIT | (lengthBytes === 0 ? length : lengthBytes === 2 ? 126 : 127);
+  frame[1] =
+    (key === undefined ? 0 : MASK_BIT) | (lengthBytes === 0 ? length : lengthBytes === 2 ? 126 : 127);
   if (lengthBytes === 2) view.setUint16(2, length);
   if (lengthBytes === 8) view.setBigUint64(2, BigInt(length));
-  const start = 2 + lengthBytes + 4;
+  frame.set(payload, start);
+  if (key === undefined) return frame;
   frame.set(key.subarray(0, 4), start - 4);
-  for (let i = 0; i < length; i++) frame[start + i] = payload[i]! ^ key[i & 3]!;
+  applyMask(frame.subarray(start), key);
   return frame;
+}
+
+function applyMask(bytes: Uint8Array, key: Uint8Array): void {
+  for (let i = 0; i < bytes.length; i++) bytes[i] = key[i & 3]! ^ bytes[i]!;
 }
 
 /** The payload of a close frame; a long reason is cut, because control frames hold 125 bytes. */

@@ -4,7 +4,8 @@ const HEAD_BYTES_MAX = 16 * 1024;
 /** RFC 6455, section 1.3. */
 const ACCEPT_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-export function upgradeRequest(url: URL, key: string): string {
+/** `protocol` is the subprotocol to ask for; none if it is empty. */
+export function upgradeRequest(url: URL, key: string, protocol: string): string {
   return [
     `GET ${url.pathname}${url.search} HTTP/1.1`,
     `Host: ${url.host}`,
@@ -12,23 +13,21 @@ export function upgradeRequest(url: URL, key: string): string {
     "Upgrade: websocket",
     `Sec-WebSocket-Key: ${key}`,
     "Sec-WebSocket-Version: 13",
+    ...(protocol === "" ? [] : [`Sec-WebSocket-Protocol: ${protocol}`]),
     "\r\n",
   ].join("\r\n");
 }
 
 /** What a server that speaks WebSocket answers to `key`. */
-export function acceptFor(key: string, crypto: typeof import("node:crypto")): string {
-  return crypto
-    .createHash("sha1")
-    .update(key + ACCEPT_SUFFIX)
-    .digest("base64");
+export function acceptKey(key: string, sha1: import("node:crypto").Hash): string {
+  return sha1.update(key + ACCEPT_SUFFIX).digest("base64");
 }
 
 /**
  * Checks the answer to an upgrade. Returns where the first frame starts, or `undefined` while the answer is incomplete;
  * throws with the server's own words when it refuses.
  */
-export function readHandshake(response: Uint8Array, accept: string): number | undefined {
+export function readHandshake(response: Uint8Array, accept: string, protocol: string): number | undefined {
   const text = latin1(response.subarray(0, HEAD_BYTES_MAX));
   const end = text.indexOf("\r\n\r\n");
   if (end < 0) {
@@ -52,8 +51,8 @@ export function readHandshake(response: Uint8Array, accept: string): number | un
   if (!upgrades || headers.get("sec-websocket-accept") !== accept) {
     throw refused("an answer that does not upgrade to our WebSocket");
   }
-  if (headers.has("sec-websocket-extensions") || headers.has("sec-websocket-protocol")) {
-    throw refused("an extension or a subprotocol that was not asked for");
+  if (headers.has("sec-websocket-extensions") || (headers.get("sec-websocket-protocol") ?? "") !== protocol) {
+    throw refused("an extension that was not asked for, or another subprotocol than was");
   }
   return end + 4;
 }

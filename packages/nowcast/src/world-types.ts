@@ -122,7 +122,7 @@ export interface WebSocketLike {
   addEventListener(type: "error", listener: () => void): void;
 }
 
-export type WebSocketConstructor = new (url: string) => WebSocketLike;
+export type WebSocketConstructor = new (url: string, protocol?: string) => WebSocketLike;
 
 export interface JoinOptions {
   /** The avatar's name, at most 24 characters; the server picks `guest-ID` when there is none. */

@@ -1,0 +1,34 @@
+/** What moves packets (`spec/CARRIERS.md`): the one small interface that a driver knows. */
+import { CARRIERS, type Carrier } from "../session/config.js";
+
+export type CarrierKind = "webtransport" | "websocket";
+
+/** What the two kinds promise (`spec/CARRIERS.md`, sections 3 and 4). */
+export const PROPERTIES: Record<CarrierKind, Carrier> = {
+  webtransport: CARRIERS.datagrams,
+  websocket: CARRIERS.stream,
+};
+
+/** Who hears of what happens on a carrier. */
+export interface CarrierHandlers {
+  packet(bytes: Uint8Array): void;
+  /** There is room again after there was none. */
+  room(): void;
+  /** It is gone, and was not closed by us. Called at most once; nothing is called afterwards. */
+  ended(reason: string): void;
+}
+
+/** A carrier that is ready. */
+export interface OpenCarrier {
+  readonly kind: CarrierKind;
+  /** Whether a packet that is sent now leaves at once. Without room nothing may be sent, so that nothing waits here. */
+  readonly hasRoom: boolean;
+  /** Says who hears; what arrived before is told first. */
+  begin(handlers: CarrierHandlers): void;
+  send(packet: Uint8Array): void;
+  /** Ends it without telling the handlers. `code` is of section 4: 1000, 1001 or 1002. */
+  close(code: number, reason: string): void;
+}
+
+/** Opens a carrier, or fails; gives up when `signal` says so. */
+export type OpenCarrierKind = (kind: CarrierKind, signal: AbortSignal) => Promise<OpenCarrier>;

@@ -1,0 +1,115 @@
+/** Packets as datagrams of a browser's WebTransport (`spec/CARRIERS.md`, section 3). */
+import { NowcastError } from "../errors.js";
+import type { CarrierHandlers, OpenCarrier } from "./carrier.js";
+
+/** What the browser holds that has not left: more would wait there while it ages. */
+const OUTSTANDING_MAX = 2;
+/** Datagrams that may wait for the page to read them; browsers keep one by default and drop the others. */
+const INCOMING_MAX = 256;
+
+export function hasWebTransport(): boolean {
+  return typeof WebTransport === "function";
+}
+
+/** Opens WebTransport. With hashes of certificates exactly these are accepted, without them the usual authorities'. */
+export async function openWebTransport(
+  url: string,
+  certificateHashes: readonly Uint8Array<ArrayBuffer>[],
+  signal: AbortSignal,
+): Promise<OpenCarrier> {
+  signal.throwIfAborted();
+  const serverCertificateHashes = certificateHashes.map((value) => ({ algorithm: "sha-256", value }));
+  const options = serverCertificateHashes.length === 0 ? {} : { serverCertificateHashes };
+  const transport = new WebTransport(url, options);
+  // Both promises are refused together; only one of them is waited for here.
+  transport.closed.catch(() => {});
+  const abort = (): void => closeQuietly(transport, "another carrier was ready first");
+  signal.addEventListener("abort", abort);
+  try {
+    await transport.ready;
+  } catch (error) {
+    throw new NowcastError("network", `WebTransport did not open: ${messageOf(error)}`);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+  if (signal.aborted) closeQuietly(transport, "another carrier was ready first");
+  signal.throwIfAborted();
+  return new WebTransportCarrier(transport);
+}
+
+class WebTransportCarrier implements OpenCarrier {
+  readonly kind = "webtransport";
+  readonly #transport: WebTransport;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  #handlers: CarrierHandlers | undefined;
+  #outstanding = 0;
+  #ended: string | undefined;
+
+  constructor(transport: WebTransport) {
+    this.#transport = transport;
+    transport.datagrams.incomingHighWaterMark = INCOMING_MAX;
+    this.#writer = transport.datagrams.writable.getWriter();
+    this.#writer.closed.catch(() => {});
+    transport.closed.then(
+      () => this.#end("the peer closed the WebTransport session"),
+      (error) => this.#end(`WebTransport ended: ${messageOf(error)}`),
+    );
+  }
+
+  get hasRoom(): boolean {
+    return this.#ended === undefined && this.#outstanding < OUTSTANDING_MAX;
+  }
+
+  begin(handlers: CarrierHandlers): void {
+    this.#handlers = handlers;
+    if (this.#ended !== undefined) handlers.ended(this.#ended);
+    else void this.#read();
+  }
+
+  send(packet: Uint8Array): void {
+    this.#outstanding += 1;
+    this.#writer.write(packet).then(
+      () => {
+        this.#outstanding -= 1;
+        if (this.#outstanding === OUTSTANDING_MAX - 1) this.#handlers?.room();
+      },
+      (error) => this.#end(`WebTransport ended: ${messageOf(error)}`),
+    );
+  }
+
+  close(_code: number, reason: string): void {
+    if (this.#ended !== undefined) return;
+    this.#handlers = undefined;
+    this.#end(reason);
+    closeQuietly(this.#transport, reason);
+  }
+
+  async #read(): Promise<void> {
+    const reader = this.#transport.datagrams.readable.getReader();
+    try {
+      for (let next = await reader.read(); !next.done; next = await reader.read()) {
+        this.#handlers?.packet(next.value);
+      }
+    } catch (error) {
+      this.#end(`WebTransport ended: ${messageOf(error)}`);
+    }
+  }
+
+  #end(reason: string): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = reason;
+    this.#handlers?.ended(reason);
+  }
+}
+
+function closeQuietly(transport: WebTransport, reason: string): void {
+  try {
+    transport.close({ closeCode: 0, reason });
+  } catch {
+    // One that never opened may throw; it is gone either way.
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,63 @@
+/** Hands messages to whoever receives; what nobody takes stays in the session, where newer values replace it. */
+import { clockUs } from "../carrier/driver.js";
+import { EventKind } from "../session/packet/frames.js";
+import type { Session } from "../session/session.js";
+import type { ChannelMessage } from "./message.js";
+
+export type Receiver = (message: ChannelMessage | undefined) => void;
+
+export class Inbox {
+  readonly #session: Session;
+  readonly #waiting: Receiver[] = [];
+  /** Takes everything as it comes. */
+  listener: ((message: ChannelMessage) => void) | undefined;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  /** Whether anybody wants messages now. */
+  get isWanted(): boolean {
+    return this.#waiting.length > 0 || this.listener !== undefined;
+  }
+
+  take(): ChannelMessage | undefined {
+    const replicated = this.#session.receiveReplication();
+    if (replicated !== undefined) {
+      const { lane, packet, payload } = replicated;
+      return { type: "replication", lane, packet, value: payload };
+    }
+    const nowUs = clockUs();
+    const message = this.#session.receive(nowUs);
+    if (message === undefined) return undefined;
+    const { lane, value } = message;
+    if (message.type === "state") {
+      const ageMs = Math.max(0, nowUs - message.producedAtUs) / 1_000;
+      return { type: "state", lane, key: message.key, value, ageMs };
+    }
+    return message.kind === EventKind.command
+      ? { type: "command", lane, id: message.number, value }
+      : { type: "event", lane, value };
+  }
+
+  wait(receiver: Receiver): void {
+    this.#waiting.push(receiver);
+  }
+
+  /** Hands out what there is to those who wait. */
+  deliver(): void {
+    while (this.isWanted) {
+      const message = this.take();
+      if (message === undefined) return;
+      const receiver = this.#waiting.shift();
+      if (receiver !== undefined) receiver(message);
+      else this.listener?.(message);
+    }
+  }
+
+  /** Nothing more will come. */
+  end(): void {
+    this.deliver();
+    for (const receiver of this.#waiting.splice(0)) receiver(undefined);
+  }
+}

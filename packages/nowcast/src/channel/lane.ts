@@ -1,0 +1,85 @@
+/** One ordering domain of a channel: what is put on different lanes does not wait for each other. */
+import { clockUs, type Driver } from "../carrier/driver.js";
+import { NowcastError } from "../errors.js";
+import type { PutOutcome } from "../queue/updatable-queue.js";
+import type { Commands } from "./commands.js";
+import type { CommandMessage } from "./message.js";
+
+const DEADLINE_MS = 5_000;
+
+export interface EventOptions {
+  /** After so long without an acknowledgement it is given up, and the channel says so by its "expired" event. */
+  readonly lifetimeMs?: number | undefined;
+}
+
+export interface CommandOptions {
+  /** How long to wait for the reply; 5,000 by default. */
+  readonly deadlineMs?: number | undefined;
+}
+
+export class Lane {
+  readonly number: number;
+  readonly #driver: Driver;
+  readonly #commands: Commands;
+
+  constructor(number: number, driver: Driver, commands: Commands) {
+    this.number = number;
+    this.#driver = driver;
+    this.#commands = commands;
+  }
+
+  /**
+   * The newest value of `key` (1 to 2^64 − 1): it replaces one that has not left. False if it was not taken, because the
+   * lane holds as many keys as it may or the channel is closed.
+   */
+  state(key: number | bigint, value: Uint8Array): boolean {
+    const { session } = this.#driver;
+    if (session.isClosed) return false;
+    return this.#took(session.putState(clockUs(), this.number, key, value.slice()));
+  }
+
+  /**
+   * Something that happened: delivered once, in order, after the states before it. The number that the "expired" event
+   * would name, or false if it was not taken, because the lane is full or the channel closed.
+   */
+  event(value: Uint8Array, { lifetimeMs }: EventOptions = {}): number | false {
+    const { session } = this.#driver;
+    if (session.isClosed) return false;
+    const lifetimeUs = lifetimeMs === undefined ? undefined : lifetimeMs * 1_000;
+    return this.#numbered(session.putEvent(clockUs(), this.number, value.slice(), lifetimeUs));
+  }
+
+  /** Something that wants an answer, which this resolves to. Refused with a `NowcastError` when none comes in time. */
+  async command(value: Uint8Array, { deadlineMs = DEADLINE_MS }: CommandOptions = {}): Promise<Uint8Array> {
+    const { session } = this.#driver;
+    if (session.isClosed) throw new NowcastError("network", "the channel is closed");
+    const id = this.#numbered(session.command(clockUs(), this.number, value.slice(), deadlineMs * 1_000));
+    if (id === false) throw new NowcastError("misuse", `lane ${this.number} is full: wait for replies`);
+    return this.#commands.reply(id);
+  }
+
+  /** Answers a command. False if it was not taken, because the lane is full or the channel closed. */
+  reply(command: CommandMessage, value: Uint8Array): boolean {
+    const { session } = this.#driver;
+    if (session.isClosed) return false;
+    return this.#numbered(session.reply(clockUs(), command.lane, command.id, value.slice())) !== false;
+  }
+
+  #numbered(outcome: number | PutOutcome): number | false {
+    if (typeof outcome !== "number") {
+      this.#took(outcome);
+      return false;
+    }
+    this.#driver.wake();
+    return outcome;
+  }
+
+  #took(outcome: PutOutcome): boolean {
+    if (outcome === "too large") {
+      throw new NowcastError("misuse", "the message is larger than the peer accepts (message_bytes_max)");
+    }
+    if (outcome === "full") return false;
+    this.#driver.wake();
+    return true;
+  }
+}

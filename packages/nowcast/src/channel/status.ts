@@ -1,0 +1,60 @@
+/** How a channel is: for programs that decide, and for displays. */
+import type { CarrierKind } from "../carrier/carrier.js";
+import type { Driver } from "../carrier/driver.js";
+import type { Closed } from "../session/fault.js";
+
+export type ChannelPhase =
+  /** Packets flow. */
+  | "open"
+  /** The carrier is lost; what is put waits, and the channel goes on over the next one or gives up after the resume time-out. */
+  | "interrupted"
+  | "closed";
+
+export interface ChannelStatus {
+  readonly phase: ChannelPhase;
+  /** What it runs on; nothing while there is nothing. */
+  readonly carrier: CarrierKind | undefined;
+  readonly isOpen: boolean;
+  /** Smoothed round-trip time; nothing before it is known. */
+  readonly rttMs: number | undefined;
+  /** Lost packets per packet sent, 0 to 1. */
+  readonly loss: number;
+  /** How old the peer's newest values were when they arrived, of late; the clocks' offset is estimated. */
+  readonly freshnessMs: number | undefined;
+  /** Values that were never sent, because a newer one replaced them. */
+  readonly superseded: number;
+  /** Values and events that were sent again. */
+  readonly resent: number;
+  /** How often the channel went on over a new carrier. */
+  readonly resumed: number;
+  readonly bytesSent: number;
+  readonly bytesReceived: number;
+  /** Why it ended. */
+  readonly closed: Closed | undefined;
+}
+
+/** What only the channel itself knows. */
+export interface ChannelHistory {
+  readonly resumed: number;
+  readonly closed: Closed | undefined;
+}
+
+export function readStatus({ session, carrierKind }: Driver, history: ChannelHistory): ChannelStatus {
+  const { gauges, stats } = session;
+  const phase = session.isClosed ? "closed" : session.isOpen ? "open" : "interrupted";
+  const milliseconds = (us: number | undefined) => (us === undefined ? undefined : us / 1_000);
+  return {
+    phase,
+    carrier: carrierKind,
+    isOpen: phase === "open",
+    rttMs: milliseconds(gauges.roundTripUs),
+    loss: gauges.loss,
+    freshnessMs: milliseconds(gauges.freshnessUs),
+    superseded: gauges.superseded,
+    resent: stats.resent,
+    resumed: history.resumed,
+    bytesSent: stats.bytesSent,
+    bytesReceived: stats.bytesReceived,
+    closed: history.closed,
+  };
+}

@@ -1,0 +1,73 @@
+/** `nowcast://HOST:PORT/NAME`, and where that is (`spec/CARRIERS.md`, section 1). */
+import { NowcastError } from "../errors.js";
+
+const PORT = 7777;
+const NOWCAST = /^nowcast:\/\/(\[[0-9a-fA-F:.]+\]|[^/:?#[\]]*)(?::(\d{1,5}))?\/([^/?#]+)$/;
+const NAME = /^[a-zA-Z0-9_-][a-zA-Z0-9._-]{0,63}$/;
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+export interface Address {
+  /** As in an address: IPv6 in brackets. */
+  readonly host: string;
+  readonly port: number;
+  readonly name: string;
+  /** Whether TCP goes over TLS. */
+  readonly isEncrypted: boolean;
+}
+
+export function isName(name: string): boolean {
+  return NAME.test(name);
+}
+
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK.test(host);
+}
+
+/**
+ * Reads `nowcast://HOST:PORT/NAME`, `http(s)://HOST:PORT/nowcast/NAME`, or, in a page, a name alone for the page's own
+ * endpoint. Under `nowcast:` this machine is asked without encryption, as is the host that a page came from without.
+ */
+export function readAddress(url: string): Address {
+  const page = typeof location === "undefined" ? undefined : location;
+  const parts = NOWCAST.exec(url);
+  if (parts !== null) {
+    const [, host = "", port, name = ""] = parts;
+    const there = host === "" ? "localhost" : host.toLowerCase();
+    const isPlain = isLoopbackHost(there) || (page?.protocol === "http:" && page.hostname === there);
+    return check(url, { host: there, port: Number(port ?? PORT), name, isEncrypted: !isPlain });
+  }
+  const isBareName = isName(url) && page !== undefined;
+  let parsed: URL;
+  try {
+    parsed = new URL(isBareName ? `/nowcast/${url}` : url, isBareName ? page.origin : undefined);
+  } catch {
+    throw misuse(url);
+  }
+  const name = /^\/nowcast\/([^/]+)$/.exec(parsed.pathname)?.[1] ?? "";
+  if (!/^https?:$/.test(parsed.protocol)) throw misuse(url);
+  const isEncrypted = parsed.protocol === "https:";
+  const port = Number(parsed.port || (isEncrypted ? 443 : 80));
+  return check(url, { host: parsed.hostname, port, name, isEncrypted });
+}
+
+function check(url: string, address: Address): Address {
+  if (!isName(address.name) || address.host === "" || address.port < 1 || address.port > 65_535)
+    throw misuse(url);
+  return address;
+}
+
+function misuse(url: string): NowcastError {
+  const what = `"${url}" is not an address such as nowcast://localhost:7777/tracker`;
+  return new NowcastError("misuse", `${what}; a name has 1 to 64 of a–z A–Z 0–9 . _ -, and no dot first`);
+}
+
+/** The address of the name at an endpoint, by a scheme of HTTP or WebSocket. */
+export function addressUrl(
+  { host, port, name }: Pick<Address, "host" | "port" | "name">,
+  scheme: "http" | "https" | "ws" | "wss",
+  query: Record<string, string | undefined>,
+): string {
+  const url = new URL(`${scheme}://${host}:${port}/nowcast/${name}`);
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(key, value);
+  return url.href;
+}

@@ -1,0 +1,162 @@
+/** `connect`: the best carrier there is, and another when that one fails (`spec/CARRIERS.md`, section 6). */
+import type { CarrierKind, OpenCarrier } from "../carrier/carrier.js";
+import { PROPERTIES } from "../carrier/carrier.js";
+import { clockUs, Driver, randomEntropy } from "../carrier/driver.js";
+import { openWebSocket } from "../carrier/websocket.js";
+import { hasWebTransport, openWebTransport } from "../carrier/webtransport.js";
+import { Channel, closedError } from "../channel/channel.js";
+import { NowcastError } from "../errors.js";
+import { CloseCode, type Closed } from "../session/fault.js";
+import { Session, type SessionConfig } from "../session/index.js";
+import type { WebSocketConstructor } from "../world-types.js";
+import { type Address, addressUrl, readAddress } from "./address.js";
+import { type Discovery, discover } from "./discovery.js";
+import { openFirst } from "./race.js";
+import { type Offers, Rover } from "./rover.js";
+
+/** While there is another carrier to try, so long a HELLO may stay unanswered at the beginning. */
+const UNANSWERED_MS_MAX = 3_000;
+
+export interface ConnectOptions {
+  /** Lets in where the endpoint wants one (`spec/CARRIERS.md`, section 7). It stands in addresses: make it short-lived. */
+  readonly token?: string | undefined;
+  /** The carriers to use, the best first; all that there are by default. */
+  readonly carriers?: readonly CarrierKind[] | undefined;
+  /** Gives up the attempt; a channel that is open is closed by its own `close`. */
+  readonly signal?: AbortSignal | undefined;
+  /** Limits, lane classes and bounds of the session. */
+  readonly session?: Partial<SessionConfig> | undefined;
+  /** Another WebSocket. By default the global one, and in a Node without it the SDK's own small client. */
+  readonly WebSocket?: WebSocketConstructor | undefined;
+}
+
+/**
+ * Opens a channel to the service at `nowcast://HOST:PORT/NAME` (or `https://HOST/nowcast/NAME`; in a page, a name alone
+ * means the page's own endpoint). It stays open over any change of the carrier.
+ *
+ * Works in pages, in workers and in Node. Refused with a {@link NowcastError} that says what would help.
+ */
+export async function connect(url: string, options: ConnectOptions = {}): Promise<Channel> {
+  const endpoint = new Endpoint(readAddress(url), options);
+  const signal = options.signal ?? new AbortController().signal;
+  signal.throwIfAborted();
+  await endpoint.ask(signal);
+  let kinds = endpoint.kinds;
+  if (kinds.length === 0) {
+    throw new NowcastError("peer-incompatible", "the endpoint offers no carrier that this platform has");
+  }
+  for (;;) {
+    const carrier = await openFirst(kinds, endpoint.open, signal);
+    kinds = kinds.filter((kind) => kind !== carrier.kind);
+    const driver = new Driver(
+      Session.connect(clockUs(), PROPERTIES[carrier.kind], randomEntropy(), options.session),
+    );
+    const closed = await begin(driver, carrier, kinds.length > 0, signal);
+    if (closed === undefined) return rove(driver, endpoint.toResume());
+    if (kinds.length === 0 || closed.by !== "silence") throw closedError(closed);
+  }
+}
+
+/** Waits until the session is open; otherwise says how it ended. */
+function begin(
+  driver: Driver,
+  carrier: OpenCarrier,
+  hasOthers: boolean,
+  signal: AbortSignal,
+): Promise<Closed | undefined> {
+  return new Promise((resolve, reject) => {
+    const unanswered = (): void => driver.close(CloseCode.gaveUp, "no answer to HELLO");
+    const timer = hasOthers ? setTimeout(unanswered, UNANSWERED_MS_MAX) : undefined;
+    const end = (closed: Closed | undefined): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", stop);
+      resolve(closed);
+    };
+    const stop = (): void => {
+      driver.close(CloseCode.done, "given up");
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", stop);
+    const changed = (): void => {
+      const notice = driver.session.pollNotice();
+      if (notice?.type === "opened") end(undefined);
+      if (notice?.type !== "closed") return;
+      const { closed } = notice;
+      end(closed.code === CloseCode.gaveUp ? { ...closed, by: "silence" } : closed);
+    };
+    driver.handle({ changed, carrierEnded: changed });
+    driver.adopt(carrier);
+  });
+}
+
+function rove(driver: Driver, offers: Offers): Channel {
+  const channel = new Channel(driver);
+  const rover = new Rover(driver, offers);
+  driver.handle({
+    changed: () => {
+      if (driver.session.isClosed) rover.stop();
+      channel.changed();
+    },
+    carrierEnded: () => rover.look(),
+  });
+  // What arrived with the answer.
+  queueMicrotask(() => driver.pump());
+  return channel;
+}
+
+/** What is known of the other side, and how to open carriers to it. */
+class Endpoint implements Offers {
+  readonly #address: Address;
+  readonly #options: ConnectOptions;
+  #discovery: Discovery = { websocket: true, webtransport: undefined };
+  #isResuming = false;
+
+  constructor(address: Address, options: ConnectOptions) {
+    this.#address = address;
+    this.#options = options;
+  }
+
+  /** Carriers for a session that exists: these need no token, and an endpoint may know that they are for nothing else. */
+  toResume(): this {
+    this.#isResuming = true;
+    return this;
+  }
+
+  get kinds(): readonly CarrierKind[] {
+    const { carriers = ["webtransport", "websocket"] } = this.#options;
+    const { webtransport, websocket } = this.#discovery;
+    return carriers.filter((kind) =>
+      kind === "webtransport" ? webtransport !== undefined && hasWebTransport() : websocket,
+    );
+  }
+
+  async ask(signal: AbortSignal): Promise<void> {
+    this.#discovery = await discover(this.#address, this.#query, signal);
+  }
+
+  async refresh(signal: AbortSignal): Promise<void> {
+    try {
+      await this.ask(signal);
+    } catch {
+      // What was known before is the best guess.
+    }
+    signal.throwIfAborted();
+  }
+
+  readonly open = (kind: CarrierKind, signal: AbortSignal): Promise<OpenCarrier> => {
+    const { webtransport } = this.#discovery;
+    if (kind === "websocket") {
+      const scheme = this.#address.isEncrypted ? "wss" : "ws";
+      return openWebSocket(addressUrl(this.#address, scheme, this.#query), this.#options.WebSocket, signal);
+    }
+    if (webtransport === undefined) {
+      return Promise.reject(new NowcastError("network", "the endpoint no longer offers WebTransport"));
+    }
+    const url = addressUrl({ ...this.#address, port: webtransport.port }, "https", this.#query);
+    return openWebTransport(url, webtransport.certificateHashes, signal);
+  };
+
+  get #query(): Record<string, string | undefined> {
+    return this.#isResuming ? { resume: "1" } : { token: this.#options.token };
+  }
+}

@@ -1,0 +1,110 @@
+/** Asking an endpoint what it offers (`spec/CARRIERS.md`, section 2). */
+import { NowcastError } from "../errors.js";
+import { type Address, addressUrl } from "./address.js";
+
+const ANSWER_BYTES_MAX = 65_536;
+const ANSWER_MS_MAX = 10_000;
+const HASHES_MAX = 8;
+const HASH_BYTES = 32;
+const WORDS_MAX = 300;
+
+export interface Discovery {
+  readonly websocket: boolean;
+  readonly webtransport:
+    | { readonly port: number; readonly certificateHashes: readonly Uint8Array<ArrayBuffer>[] }
+    | undefined;
+}
+
+/** Asks; refused with the endpoint's own words, or with what is wrong about its answer. */
+export async function discover(
+  address: Address,
+  query: Record<string, string | undefined>,
+  signal: AbortSignal,
+): Promise<Discovery> {
+  const scheme = address.isEncrypted ? "https" : "http";
+  const place = `${scheme}://${address.host}:${address.port}`;
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS_MAX)]);
+  let response: Response;
+  let text: string;
+  try {
+    const options = { signal: limit, cache: "no-store", credentials: "omit", redirect: "error" } as const;
+    response = await fetch(addressUrl(address, scheme, query), options);
+    text = await readText(response);
+  } catch (error) {
+    if (signal.aborted || error instanceof NowcastError) throw signal.reason ?? error;
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+    const words = limit.aborted ? `no answer within ${ANSWER_MS_MAX / 1_000} s` : String(cause);
+    throw new NowcastError("network", `nobody answers at ${place}: ${words}`);
+  }
+  const answer = parse(text);
+  if (!response.ok) throw refusal(response.status, answer);
+  if (answer?.["nowcast"] !== 1) {
+    throw new NowcastError("peer-incompatible", `${place} does not speak version 1 of spec/CARRIERS.md`);
+  }
+  return { websocket: answer["websocket"] === true, webtransport: readWebTransport(answer["webtransport"]) };
+}
+
+async function readText(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  const reader = response.body?.getReader();
+  for (let next = await reader?.read(); next && !next.done; next = await reader?.read()) {
+    bytes += next.value.length;
+    if (bytes > ANSWER_BYTES_MAX) {
+      void reader?.cancel();
+      throw new NowcastError("peer-misbehaved", `an answer of more than ${ANSWER_BYTES_MAX} bytes`);
+    }
+    text += decoder.decode(next.value, { stream: true });
+  }
+  return text;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is Json {
+  return typeof value === "object" && value !== null;
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal(status: number, answer: Json | undefined): NowcastError {
+  const words = [answer?.["error"], answer?.["cause"], answer?.["cure"]].filter(
+    (word): word is string => typeof word === "string",
+  );
+  const said = words.length === 0 ? "" : `: ${words.join("; ").slice(0, WORDS_MAX)}`;
+  return new NowcastError("refused", `the endpoint refuses (HTTP ${status})${said}`);
+}
+
+function readWebTransport(offer: unknown): Discovery["webtransport"] {
+  if (!isObject(offer)) return undefined;
+  const { port, certificate_hashes: hashes } = offer;
+  const isOffer =
+    Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536 && Array.isArray(hashes);
+  if (!isOffer || hashes.length > HASHES_MAX) throw malformed();
+  return { port: Number(port), certificateHashes: hashes.map(readHash) };
+}
+
+function readHash(hash: unknown): Uint8Array<ArrayBuffer> {
+  try {
+    const bytes = Uint8Array.from(atob(String(hash)), (unit) => unit.charCodeAt(0));
+    if (bytes.length === HASH_BYTES) return bytes;
+  } catch {
+    // Not base64: as wrong as another length.
+  }
+  throw malformed();
+}
+
+function malformed(): NowcastError {
+  return new NowcastError(
+    "peer-misbehaved",
+    "the endpoint's offer of WebTransport is not as spec/CARRIERS.md says",
+  );
+}

@@ -1,0 +1,72 @@
+/** Opening carriers beside each other: the first that is ready wins, the others are closed. */
+import type { CarrierKind, OpenCarrier, OpenCarrierKind } from "../carrier/carrier.js";
+import { NowcastError } from "../errors.js";
+
+/** How much earlier each carrier begins than the next (`spec/CARRIERS.md`, section 6). */
+const HEAD_START_MS = 300;
+const READY_MS_MAX = 10_000;
+
+/** Opens carriers of these kinds in turn; the next begins after the head start, or when all before it failed. */
+export function openFirst(
+  kinds: readonly CarrierKind[],
+  open: OpenCarrierKind,
+  signal: AbortSignal,
+): Promise<OpenCarrier> {
+  const losers = new AbortController();
+  return new Promise((resolve, reject) => {
+    const waiting = [...kinds];
+    const errors: unknown[] = [];
+    let running = 0;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const end = (): void => {
+      clearTimeout(timer);
+      clearTimeout(limit);
+      signal.removeEventListener("abort", stop);
+      losers.abort(new NowcastError("network", "another carrier was ready first"));
+    };
+    const stop = (): void => {
+      end();
+      reject(signal.reason);
+    };
+    const limit = setTimeout(() => {
+      end();
+      reject(new NowcastError("network", `no carrier was ready within ${READY_MS_MAX / 1_000} s`));
+    }, READY_MS_MAX);
+    const next = (): void => {
+      clearTimeout(timer);
+      const kind = waiting.shift();
+      if (kind === undefined) {
+        if (running > 0) return;
+        end();
+        reject(failure(errors));
+        return;
+      }
+      running += 1;
+      open(kind, losers.signal).then(
+        (carrier) => {
+          // One that became ready in the same moment as another.
+          if (losers.signal.aborted) return carrier.close(1000, "another carrier was ready first");
+          end();
+          resolve(carrier);
+        },
+        (error) => {
+          running -= 1;
+          errors.push(error);
+          if (!losers.signal.aborted && running === 0) next();
+        },
+      );
+      if (waiting.length > 0) timer = setTimeout(next, HEAD_START_MS);
+    };
+    if (signal.aborted) stop();
+    else {
+      signal.addEventListener("abort", stop);
+      next();
+    }
+  });
+}
+
+function failure(errors: readonly unknown[]): unknown {
+  if (errors.length === 1) return errors[0];
+  const words = errors.map((error) => (error instanceof Error ? error.message : String(error)));
+  return new NowcastError("network", `no carrier opened: ${words.join("; ")}`);
+}

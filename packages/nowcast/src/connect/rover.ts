@@ -1,0 +1,165 @@
+/**
+ * Moves a session from carrier to carrier (`spec/CARRIERS.md`, section 6): falls back when one is dead or silent, comes
+ * back to the better one, and tries until the session itself gives up.
+ */
+import type { CarrierKind, OpenCarrier, OpenCarrierKind } from "../carrier/carrier.js";
+import { clockUs, type Driver } from "../carrier/driver.js";
+import { Attentive } from "./attentive.js";
+import { openFirst } from "./race.js";
+
+const LOOK_MS = 50;
+const SILENT_US_MIN = 400_000;
+const PROBE_TIMEOUTS = 3;
+/** A HELLO on a new carrier may stay unanswered so long; twice as long after each that did. */
+const UNANSWERED_US = 1_000_000;
+const UNANSWERED_US_MAX = 10_000_000;
+const RETRY_MS_FIRST = 100;
+const RETRY_MS_MAX = 2_000;
+const RETURN_MS_FIRST = 2_000;
+const RETURN_MS_MAX = 60_000;
+
+/** What the endpoint offers now, the best first. */
+export interface Offers {
+  readonly kinds: readonly CarrierKind[];
+  readonly open: OpenCarrierKind;
+  /** Asks the endpoint anew, since certificates and ports change. Keeps what it knew if there is no answer. */
+  refresh(signal: AbortSignal): Promise<void>;
+}
+
+interface Attempt {
+  readonly abort: AbortController;
+  readonly goal: "fall back" | "come back";
+  readonly beganUs: number;
+}
+
+export class Rover {
+  readonly #driver: Driver;
+  readonly #offers: Offers;
+  readonly #attentive = new Attentive();
+  #packetsSeen = 0;
+  #timer: ReturnType<typeof setInterval>;
+  #attempt: Attempt | undefined;
+  #retryMs = RETRY_MS_FIRST;
+  #retryAtUs = 0;
+  #unansweredUs = UNANSWERED_US;
+  #returnMs = RETURN_MS_FIRST;
+  #returnAtUs: number;
+
+  constructor(driver: Driver, offers: Offers) {
+    this.#driver = driver;
+    this.#offers = offers;
+    this.#returnAtUs = clockUs() + RETURN_MS_FIRST * 1_000;
+    this.#timer = setInterval(() => this.look(), LOOK_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#attempt?.abort.abort();
+    this.#attempt = undefined;
+  }
+
+  /** Looks whether anything is to be done; called when a carrier ended, and from time to time. */
+  look(): void {
+    const { session, carrierKind } = this.#driver;
+    if (session.isClosed) return this.stop();
+    const nowUs = clockUs();
+    this.#listen(nowUs);
+    const isDead = carrierKind === undefined || session.isDetached;
+    if (isDead || this.#isSilent(nowUs)) this.#fallBack(nowUs);
+    else if (this.#attempt?.goal === "fall back" && session.lastHeardUs > this.#attempt.beganUs) {
+      // The old carrier was heard first.
+      this.#giveUpAttempt();
+    } else if (session.isOpen) this.#comeBack(nowUs);
+  }
+
+  #listen(nowUs: number): void {
+    const { session } = this.#driver;
+    const { packetsReceived } = session.stats;
+    const asks = this.#attentive.look(nowUs, session.lastHeardUs, packetsReceived, this.#packetsSeen);
+    this.#packetsSeen = packetsReceived;
+    if (!asks || !session.isOpen) return;
+    session.ping();
+    this.#driver.wake();
+  }
+
+  #isSilent(nowUs: number): boolean {
+    const { session } = this.#driver;
+    const patienceUs = session.isOpen
+      ? Math.max(SILENT_US_MIN, PROBE_TIMEOUTS * session.probeTimeoutUs)
+      : this.#unansweredUs;
+    return session.silentForUs(nowUs) >= patienceUs;
+  }
+
+  #fallBack(nowUs: number): void {
+    if (this.#attempt?.goal === "fall back" || nowUs < this.#retryAtUs) return;
+    this.#giveUpAttempt();
+    if (!this.#driver.session.isOpen)
+      this.#unansweredUs = Math.min(2 * this.#unansweredUs, UNANSWERED_US_MAX);
+    const { kinds } = this.#offers;
+    const { carrierKind } = this.#driver;
+    // A silent carrier is tried anew after the others.
+    const others = kinds.filter((kind) => kind !== carrierKind);
+    const order =
+      carrierKind === undefined ? kinds : [...others, ...kinds.filter((kind) => kind === carrierKind)];
+    void this.#try(order, { abort: new AbortController(), goal: "fall back", beganUs: nowUs });
+  }
+
+  #comeBack(nowUs: number): void {
+    this.#retryMs = RETRY_MS_FIRST;
+    this.#unansweredUs = UNANSWERED_US;
+    const [best] = this.#offers.kinds;
+    if (best === undefined || this.#driver.carrierKind === best) {
+      this.#returnMs = RETURN_MS_FIRST;
+      this.#returnAtUs = nowUs + RETURN_MS_FIRST * 1_000;
+      return;
+    }
+    if (this.#attempt !== undefined || nowUs < this.#returnAtUs) return;
+    void this.#try([best], { abort: new AbortController(), goal: "come back", beganUs: nowUs });
+  }
+
+  async #try(kinds: readonly CarrierKind[], attempt: Attempt): Promise<void> {
+    this.#attempt = attempt;
+    const { signal } = attempt.abort;
+    try {
+      if (attempt.goal === "come back") await this.#offers.refresh(signal);
+      this.#won(attempt, await openFirst(kinds, this.#offers.open, signal));
+    } catch {
+      this.#failed(attempt);
+    }
+  }
+
+  #won(attempt: Attempt, carrier: OpenCarrier): void {
+    const { session, carrierKind } = this.#driver;
+    const wasHeard = carrierKind !== undefined && session.lastHeardUs > attempt.beganUs;
+    const isWanted = attempt.goal === "come back" || !wasHeard;
+    if (attempt !== this.#attempt || session.isClosed || !isWanted) {
+      carrier.close(1000, "it is no longer needed");
+      if (attempt === this.#attempt) this.#attempt = undefined;
+      return;
+    }
+    this.#attempt = undefined;
+    this.#driver.resume(carrier, "initiator");
+  }
+
+  #failed(attempt: Attempt): void {
+    if (attempt !== this.#attempt) return;
+    this.#attempt = undefined;
+    const nowUs = clockUs();
+    if (attempt.goal === "come back") {
+      this.#returnMs = Math.min(2 * this.#returnMs, RETURN_MS_MAX);
+      this.#returnAtUs = nowUs + this.#returnMs * 1_000;
+      return;
+    }
+    this.#retryAtUs = nowUs + this.#retryMs * 1_000;
+    this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MS_MAX);
+    // The endpoint may have come up again with other certificates or another port.
+    const soon = AbortSignal.timeout(RETRY_MS_MAX);
+    void this.#offers.refresh(soon).catch(() => {});
+  }
+
+  #giveUpAttempt(): void {
+    const attempt = this.#attempt;
+    this.#attempt = undefined;
+    attempt?.abort.abort();
+  }
+}

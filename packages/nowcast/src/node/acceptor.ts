@@ -1,0 +1,205 @@
+/**
+ * Gives carriers to sessions: a HELLO that resumes goes to the session it names, whatever carrier it came on; another
+ * begins a session. What is no HELLO ends the carrier.
+ */
+import { type OpenCarrier, PROPERTIES } from "../carrier/carrier.js";
+import { clockUs, Driver, randomEntropy } from "../carrier/driver.js";
+import { Channel, type Entry } from "../channel/channel.js";
+import { CloseCode } from "../session/fault.js";
+import { refusalPacket } from "../session/handshake.js";
+import { type Hello, readPacket, Session, type SessionConfig } from "../session/index.js";
+import { MalformedPacket } from "../session/packet/reader.js";
+import type { Door, Pass } from "./door.js";
+import { Refusal } from "./refusal.js";
+import type { Service } from "./service.js";
+
+/** A carrier without a HELLO is closed after so long (`spec/CARRIERS.md`, section 6). */
+const HELLO_MS_MAX = 5_000;
+
+export interface AcceptorLimits {
+  /** Sessions of the endpoint, those that wait to be resumed included. */
+  readonly sessionsMax: number;
+  readonly session: Partial<SessionConfig>;
+}
+
+/** What was done with carriers. */
+export interface AcceptorStats {
+  begun: number;
+  resumed: number;
+  /** Carriers that said no HELLO, or something else. */
+  withoutHello: number;
+  /** HELLOs that were refused, by the code of the session. */
+  readonly refused: Record<number, number>;
+}
+
+export class Acceptor {
+  readonly stats: AcceptorStats = { begun: 0, resumed: 0, withoutHello: 0, refused: {} };
+  readonly #door: Door;
+  readonly #limits: AcceptorLimits;
+  /** By the hexadecimal text of their ids. */
+  readonly #sessions = new Map<string, Driver>();
+  readonly #waiting = new Set<OpenCarrier>();
+
+  constructor(door: Door, limits: AcceptorLimits) {
+    this.#door = door;
+    this.#limits = limits;
+  }
+
+  get sessions(): number {
+    return this.#sessions.size;
+  }
+
+  /** Takes a carrier that was let in for a service; `free` is called when the carrier is gone. */
+  accept(carrier: OpenCarrier, service: Service, pass: Pass, free: () => void): void {
+    const watched = new Watched(carrier, free);
+    this.#waiting.add(watched);
+    const timer = setTimeout(() => this.#dismiss(watched, "no HELLO came"), HELLO_MS_MAX);
+    const done = (): void => {
+      clearTimeout(timer);
+      this.#waiting.delete(watched);
+    };
+    watched.begin({
+      packet: (bytes) => {
+        done();
+        this.#first(watched, bytes, service, pass);
+      },
+      room: () => {},
+      ended: () => {
+        done();
+        this.stats.withoutHello += 1;
+      },
+    });
+  }
+
+  #dismiss(carrier: OpenCarrier, reason: string): void {
+    this.#waiting.delete(carrier);
+    this.stats.withoutHello += 1;
+    carrier.close(1002, reason);
+  }
+
+  #first(carrier: OpenCarrier, bytes: Uint8Array, service: Service, pass: Pass): void {
+    const hello = readHello(bytes);
+    if (hello === undefined) this.#dismiss(carrier, "the first packet is no HELLO");
+    else if (hello.resume) this.#resume(carrier, bytes, hello);
+    else this.#begin(carrier, bytes, hello, service, pass);
+  }
+
+  #resume(carrier: OpenCarrier, bytes: Uint8Array, hello: Hello): void {
+    const driver = this.#sessions.get(hex(hello.resume!.session));
+    const refused = driver
+      ? driver.session.checkResume(hello.resume!)
+      : { code: CloseCode.unknownSession, text: "there is no such session here" };
+    if (refused) return this.#refuse(carrier, hello, refused.code, refused.text);
+    this.stats.resumed += 1;
+    driver!.resume(carrier, "acceptor", bytes);
+  }
+
+  #begin(carrier: OpenCarrier, bytes: Uint8Array, hello: Hello, service: Service, pass: Pass): void {
+    if (this.#sessions.size >= this.#limits.sessionsMax || !service.hasRoom) {
+      this.#door.count(new Refusal("full", "the service takes no more sessions", "come again later"));
+      return this.#refuse(carrier, hello, CloseCode.busy, "no more sessions are taken");
+    }
+    try {
+      this.#door.begin(pass);
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal)) throw refusal;
+      this.#door.count(refusal);
+      return this.#refuse(carrier, hello, CloseCode.unauthorised, refusal.cause);
+    }
+    const nowUs = clockUs();
+    const session = Session.accept(nowUs, PROPERTIES[carrier.kind], randomEntropy(), this.#limits.session);
+    const driver = new Driver(session);
+    session.handlePacket(nowUs, bytes);
+    const id = session.ticket && hex(session.ticket.session);
+    if (id !== undefined) this.#sessions.set(id, driver);
+    this.stats.begun += 1;
+    this.#run(driver, service, entryOf(pass), () => id !== undefined && this.#sessions.delete(id));
+    driver.adopt(carrier);
+  }
+
+  /** Offers the channel once the peer is proven, and forgets the session when it is over. */
+  #run(driver: Driver, service: Service, entry: Entry, forget: () => void): void {
+    const { session } = driver;
+    let channel: Channel | undefined;
+    const changed = (): void => {
+      if (channel === undefined && session.isOpen) {
+        channel = new Channel(driver, entry);
+        service.offer(channel);
+      }
+      channel?.changed();
+      if (session.isClosed) forget();
+    };
+    driver.handle({ changed, carrierEnded: changed });
+  }
+
+  #refuse(carrier: OpenCarrier, hello: Hello, code: number, text: string): void {
+    this.stats.refused[code] = (this.stats.refused[code] ?? 0) + 1;
+    carrier.send(refusalPacket(hello, code, text));
+    carrier.close(1000, text);
+  }
+
+  /** Closes everything with `going_away`. */
+  close(): void {
+    for (const carrier of this.#waiting) carrier.close(1001, "the endpoint goes away");
+    this.#waiting.clear();
+    for (const driver of this.#sessions.values()) {
+      driver.close(CloseCode.goingAway, "the endpoint goes away", 1001);
+    }
+    this.#sessions.clear();
+  }
+}
+
+/** A carrier whose end is told to one more listener than those it is handed to. */
+class Watched implements OpenCarrier {
+  readonly kind;
+  readonly #carrier: OpenCarrier;
+  readonly #free: () => void;
+
+  constructor(carrier: OpenCarrier, free: () => void) {
+    this.kind = carrier.kind;
+    this.#carrier = carrier;
+    this.#free = free;
+  }
+
+  get hasRoom(): boolean {
+    return this.#carrier.hasRoom;
+  }
+
+  begin(handlers: Parameters<OpenCarrier["begin"]>[0]): void {
+    this.#carrier.begin({
+      packet: (bytes) => handlers.packet(bytes),
+      room: () => handlers.room(),
+      ended: (reason) => {
+        this.#free();
+        handlers.ended(reason);
+      },
+    });
+  }
+
+  send(packet: Uint8Array): void {
+    this.#carrier.send(packet);
+  }
+
+  close(code: number, reason: string): void {
+    this.#free();
+    this.#carrier.close(code, reason);
+  }
+}
+
+function readHello(bytes: Uint8Array): Hello | undefined {
+  try {
+    const packet = readPacket(bytes);
+    return packet.type === "hello" ? packet : undefined;
+  } catch (error) {
+    if (error instanceof MalformedPacket) return undefined;
+    throw error;
+  }
+}
+
+function entryOf({ knock, claims }: Pass): Entry {
+  return { room: knock.name, address: knock.address, name: claims?.sub, role: claims?.role };
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}

@@ -1,0 +1,220 @@
+/** `listen`: an endpoint in Node, over WebSocket, so that a world can be hosted in plain JavaScript. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { isName } from "../connect/address.js";
+import { NowcastError } from "../errors.js";
+import type { SessionConfig } from "../session/index.js";
+import { Acceptor, type AcceptorStats } from "./acceptor.js";
+import { Door, type Knock, type Policy } from "./door.js";
+import { Refusal } from "./refusal.js";
+import { acceptUpgrade } from "./server-websocket.js";
+import { Service } from "./service.js";
+
+const PATH = /^\/nowcast\/([^/]*)$/;
+const HEAD_BYTES_MAX = 8_192;
+const HEAD_MS_MAX = 5_000;
+const BACKLOG_MAX = 128;
+const SESSIONS_MAX = 1_024;
+
+export interface ListenOptions extends Policy {
+  /** 7777 by default; 0 lets the system choose. */
+  readonly port?: number | undefined;
+  /** 127.0.0.1 by default. Other machines reach what listens on 0.0.0.0 or ::, and want TLS: see `server`. */
+  readonly host?: string | undefined;
+  /** A server of `node:http` or `node:https` to share, listening or not; its own requests stay its own. */
+  readonly server?: Server | undefined;
+  /** Sessions at once, those that wait to be resumed included; 1,024 by default. */
+  readonly sessionsMax?: number | undefined;
+  /** Channels of a service that may wait to be accepted; 128 by default. */
+  readonly backlogMax?: number | undefined;
+  /** Limits, lane classes and bounds of each session. */
+  readonly session?: Partial<SessionConfig> | undefined;
+}
+
+/** Opens an endpoint. */
+export async function listen(options: ListenOptions = {}): Promise<Listener> {
+  const { port = 7777, host = "127.0.0.1", server = hardenedServer() } = options;
+  const listener = new Listener(server, options, host);
+  if (server.listening) return listener;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  return listener;
+}
+
+/** One that closes on who says its request slowly or at length. */
+function hardenedServer(): Server {
+  return createServer({
+    maxHeaderSize: HEAD_BYTES_MAX,
+    headersTimeout: HEAD_MS_MAX,
+    requestTimeout: HEAD_MS_MAX,
+    keepAliveTimeout: HEAD_MS_MAX,
+    connectionsCheckingInterval: 1_000,
+  });
+}
+
+export class Listener {
+  readonly #server: Server;
+  readonly #door: Door;
+  readonly #acceptor: Acceptor;
+  readonly #services = new Map<string, Service>();
+  readonly #backlogMax: number;
+  readonly #restore: () => void;
+
+  /** Made by {@link listen}. */
+  constructor(server: Server, options: ListenOptions, host: string) {
+    this.#server = server;
+    this.#door = new Door(options, host);
+    this.#backlogMax = options.backlogMax ?? BACKLOG_MAX;
+    const { sessionsMax = SESSIONS_MAX, session = {} } = options;
+    this.#acceptor = new Acceptor(this.#door, { sessionsMax, session });
+    this.#restore = this.#intercept();
+  }
+
+  /** Where it listens. */
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Refusals by the word of section 2 of `spec/CARRIERS.md`, sessions, and what became of carriers. */
+  get stats(): AcceptorStats & {
+    readonly refusals: Readonly<Record<string, number>>;
+    readonly sessions: number;
+  } {
+    return { ...this.#acceptor.stats, refusals: this.#door.refused, sessions: this.#acceptor.sessions };
+  }
+
+  /** Offers a service under a name of 1 to 64 of `a–z A–Z 0–9 . _ -`. */
+  advertise(name: string): Service {
+    if (!isName(name)) throw new NowcastError("misuse", `"${name}" is no name: 1 to 64 of a–z A–Z 0–9 . _ -`);
+    if (this.#services.has(name)) throw new NowcastError("misuse", `"${name}" is advertised already`);
+    const service = new Service(name, this.#backlogMax, () => this.#services.delete(name));
+    this.#services.set(name, service);
+    return service;
+  }
+
+  /** Closes all sessions with `going_away`, and the server. */
+  async close(): Promise<void> {
+    for (const service of [...this.#services.values()]) service.close();
+    this.#acceptor.close();
+    this.#restore();
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /** Puts this endpoint before whatever else the server does; the returned function undoes that. */
+  #intercept(): () => void {
+    const server = this.#server;
+    const requests = server.listeners("request");
+    const upgrades = server.listeners("upgrade");
+    const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+      if (nameIn(request) !== undefined || requests.length === 0) this.#answer(request, response);
+      else for (const listener of requests) listener.call(server, request, response);
+    };
+    const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+      if (nameIn(request) !== undefined || upgrades.length === 0) this.#upgrade(request, socket, head);
+      else for (const listener of upgrades) listener.call(server, request, socket, head);
+    };
+    server.removeAllListeners("request").on("request", onRequest);
+    server.removeAllListeners("upgrade").on("upgrade", onUpgrade);
+    return () => {
+      server.off("request", onRequest).off("upgrade", onUpgrade);
+      for (const listener of requests) server.on("request", listener as (...args: unknown[]) => void);
+      for (const listener of upgrades) server.on("upgrade", listener as (...args: unknown[]) => void);
+    };
+  }
+
+  /** Section 2: what is here, for who may join. */
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const knock = knockOf(request);
+    const headers: Record<string, string> = {
+      "content-type": "application/json",
+      "cache-control": "no-store",
+    };
+    if (knock.origin !== undefined && this.#door.allowsOrigin(knock)) {
+      headers["access-control-allow-origin"] = knock.origin;
+      headers["vary"] = "Origin";
+    }
+    // Nobody sends a body here; who does is not read.
+    if (request.method !== "GET") headers["connection"] = "close";
+    try {
+      this.#check(request, knock);
+      response.writeHead(200, headers);
+      response.end(JSON.stringify({ nowcast: 1, name: knock.name, websocket: true }));
+    } catch (refusal) {
+      if (!(refusal instanceof Refusal)) throw refusal;
+      response.writeHead(this.#door.count(refusal).status, headers);
+      response.end(refusal.toJson());
+    }
+  }
+
+  #check(request: IncomingMessage, knock: Knock) {
+    if (request.method !== "GET") {
+      throw new Refusal("bad_request", `${request.method} is not answered here`, "use GET");
+    }
+    const service = this.#services.get(knock.name);
+    const pass = this.#door.check(knock);
+    if (service === undefined) {
+      const cure = "check the name, or start the service that has it";
+      throw new Refusal("no_such_name", `nothing is called "${knock.name.slice(0, 64)}" here`, cure);
+    }
+    return { service, pass };
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on("error", () => {});
+    const knock = knockOf(request);
+    let free: (() => void) | undefined;
+    try {
+      const { service, pass } = this.#check(request, knock);
+      free = this.#door.take(knock.address);
+      const carrier = acceptUpgrade(request, socket, head);
+      request.socket.setNoDelay(true);
+      request.socket.setTimeout(0);
+      this.#acceptor.accept(carrier, service, pass, free);
+    } catch (refusal) {
+      free?.();
+      if (!(refusal instanceof Refusal)) throw refusal;
+      refuse(socket, this.#door.count(refusal));
+    }
+  }
+}
+
+function nameIn({ url = "" }: IncomingMessage): string | undefined {
+  const path = url.split("?", 1)[0]!;
+  return PATH.exec(path)?.[1];
+}
+
+function knockOf(request: IncomingMessage): Knock {
+  const { url = "", socket, headers } = request;
+  const query = new URLSearchParams(url.split("?")[1] ?? "");
+  return {
+    name: nameIn(request) ?? "",
+    address: socket.remoteAddress ?? "",
+    origin: headers.origin,
+    host: headers.host,
+    token: query.get("token") ?? undefined,
+    isResuming: query.get("resume") === "1",
+    isEncrypted: "encrypted" in socket && socket.encrypted === true,
+  };
+}
+
+function refuse(socket: Duplex, refusal: Refusal): void {
+  const body = refusal.toJson();
+  const head = [
+    `HTTP/1.1 ${refusal.status} Refused`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+    "\r\n",
+  ];
+  socket.end(head.join("\r\n") + body);
+  // A peer that does not read the answer is cut off.
+  setTimeout(() => socket.destroy(), HEAD_MS_MAX).unref();
+}

@@ -1,0 +1,113 @@
+/** Tokens: who may enter what, until when (JSON Web Tokens, RFC 7519; `spec/CARRIERS.md`, section 7). */
+import { createHmac, type KeyObject, timingSafeEqual, verify } from "node:crypto";
+import { Refusal } from "./refusal.js";
+
+const TOKEN_BYTES_MAX = 2_048;
+const NAME_CHARACTERS_MAX = 64;
+const ROLE_CHARACTERS_MAX = 32;
+const ID_BYTES_MAX = 64;
+/** How far the clocks of who makes tokens and who reads them may differ. */
+const SKEW_S = 5;
+const SECRET_BYTES_MIN = 16;
+
+/** The endpoint's choice, never the token's: a shared secret for HS256, or an Ed25519 public key for EdDSA. */
+export type TokenKey =
+  | { readonly algorithm: "HS256"; readonly secret: Uint8Array }
+  | { readonly algorithm: "EdDSA"; readonly key: KeyObject };
+
+export interface Claims {
+  readonly exp: number;
+  readonly sub: string | undefined;
+  readonly role: string | undefined;
+  /** Makes the token good for one entry. */
+  readonly jti: string | undefined;
+}
+
+export function checkKey(key: TokenKey): void {
+  const isGood =
+    key.algorithm === "HS256"
+      ? key.secret.length >= SECRET_BYTES_MIN
+      : key.key.asymmetricKeyType === "ed25519" && key.key.type === "public";
+  if (!isGood) {
+    throw new RangeError(
+      `a key for tokens is a secret of ${SECRET_BYTES_MIN} bytes, or an Ed25519 public key`,
+    );
+  }
+}
+
+/** Reads a token for the name `room`; throws a {@link Refusal}. */
+export function readToken(token: string, key: TokenKey, room: string, nowS: number): Claims {
+  if (token.length > TOKEN_BYTES_MAX) throw unauthorised(`the token is longer than ${TOKEN_BYTES_MAX} bytes`);
+  const [head, body, signature, ...more] = token.split(".");
+  if (head === undefined || body === undefined || signature === undefined || more.length > 0) {
+    throw unauthorised("the token is no JSON Web Token");
+  }
+  if (readJson(head)["alg"] !== key.algorithm) {
+    throw unauthorised("the token is not signed by the algorithm of this endpoint's key");
+  }
+  if (!isSigned(`${head}.${body}`, Buffer.from(signature, "base64url"), key)) {
+    throw unauthorised("the token is not signed with this endpoint's key");
+  }
+  return checkClaims(readJson(body), room, nowS);
+}
+
+function isSigned(text: string, signature: Uint8Array, key: TokenKey): boolean {
+  if (key.algorithm === "EdDSA") return verify(null, Buffer.from(text), key.key, signature);
+  const expected = createHmac("sha256", key.secret).update(text).digest();
+  return expected.length === signature.length && timingSafeEqual(expected, signature);
+}
+
+function readJson(part: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString());
+    if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // Told below, with all else that is no token.
+  }
+  throw unauthorised("the token is no JSON Web Token");
+}
+
+function checkClaims(claims: Record<string, unknown>, room: string, nowS: number): Claims {
+  const exp = seconds(claims, "exp");
+  const nbf = seconds(claims, "nbf");
+  seconds(claims, "iat");
+  if (exp === undefined) throw claim("exp");
+  if (nowS > exp + SKEW_S) throw unauthorised("the token has expired");
+  if (nbf !== undefined && nowS < nbf - SKEW_S) throw unauthorised("the token is not valid yet");
+  const only = text(claims, "room", NAME_CHARACTERS_MAX);
+  if (only !== undefined && only !== room) throw unauthorised("the token is for another name than this one");
+  const sub = text(claims, "sub", NAME_CHARACTERS_MAX);
+  if (sub === "") throw claim("sub");
+  return {
+    exp,
+    sub,
+    role: text(claims, "role", ROLE_CHARACTERS_MAX),
+    jti: text(claims, "jti", ID_BYTES_MAX),
+  };
+}
+
+function seconds(claims: Record<string, unknown>, name: string): number | undefined {
+  const value = claims[name];
+  if (value === undefined) return undefined;
+  if (typeof value !== "number" || !Number.isFinite(value) || value < 0) throw claim(name);
+  return Math.floor(value);
+}
+
+function text(claims: Record<string, unknown>, name: string, charactersMax: number): string | undefined {
+  const value = claims[name];
+  if (value === undefined) return undefined;
+  if (typeof value !== "string" || [...value].length > charactersMax) throw claim(name);
+  return value;
+}
+
+function claim(name: string): Refusal {
+  return unauthorised(`the token's claim "${name}" is missing or not as it should be`);
+}
+
+export function unauthorised(cause: string): Refusal {
+  return new Refusal(
+    "unauthorised",
+    cause,
+    "ask the operator for a new token, and connect with it (?token=…)",
+  );
+}
