@@ -1,13 +1,15 @@
 import type { Codec, Findings, Row, Suite, Task } from "./types.js";
 
-/** One sample lasts about this long: browsers round their clocks. */
-const SAMPLE_MS = 5;
+/** One sample lasts about this long: browsers round their clocks, and on a busy machine a longer one is interrupted. */
+const SAMPLE_MS = 2;
+/** Samples of this kind for each that was asked for. */
+const SAMPLES_FACTOR = 4;
 const PER_MS = { ns: 1e6, µs: 1e3, ms: 1 } as const;
 
 /** Checks every codec of a suite, then times them in turns. */
 export function measure<T>(suite: Suite<T>, samples: number): Findings["tests"][number] {
   const runs = suite.codecs.map((codec) => prepare(suite, codec));
-  for (let round = 0; round < samples; round++) {
+  for (let round = 0; round < samples * SAMPLES_FACTOR; round++) {
     for (const run of runs) {
       run.row.encode.push(time(run.encode, run.encodeRepeats) * PER_MS[suite.unit]);
       run.row.decode.push(time(run.decode, run.decodeRepeats) * PER_MS[suite.unit]);
@@ -57,7 +59,7 @@ function repeatsFor(work: () => unknown): number {
   let count = 0;
   const start = performance.now();
   let elapsed = 0;
-  while (elapsed < SAMPLE_MS * 20) {
+  while (elapsed < SAMPLE_MS * 50) {
     sink.last = work();
     count++;
     elapsed = performance.now() - start;

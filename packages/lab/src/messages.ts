@@ -2,7 +2,7 @@ import { decode as decodeMsgpack, encode as encodeMsgpack } from "@msgpack/msgpa
 import { Packr } from "msgpackr";
 import * as proto from "./generated/messages-proto.js";
 import { batchCodec, bigCodec, mediumCodec, smallCodec } from "./generated/nowcast.js";
-import { nowcastCodec } from "./nowcast-codec.js";
+import { keptCodec, nowcastCodec } from "./nowcast-codec.js";
 import type { Codec, Suite } from "./types.js";
 
 interface Small {
@@ -47,10 +47,10 @@ export function messageSuites(): Suite<unknown>[] {
     suite("Small message", SMALL, [
       handWritten(writeSmall, readSmall),
       protobuf<Small>(proto.Small),
-      nowcastCodec<Small>(smallCodec),
+      nowcastCodec<Small>(smallCodec), keptCodec<Small>(smallCodec),
     ]),
-    single("Medium message", MEDIUM, [protobuf<Medium>(proto.Medium), nowcastCodec<Medium>(mediumCodec)]),
-    suite("Big message", BIG, [protobuf<Big>(proto.Big), nowcastCodec<Big>(bigCodec)]),
+    single("Medium message", MEDIUM, [protobuf<Medium>(proto.Medium), nowcastCodec<Medium>(mediumCodec), keptCodec<Medium>(mediumCodec)]),
+    suite("Big message", BIG, [protobuf<Big>(proto.Big), nowcastCodec<Big>(bigCodec), keptCodec<Big>(bigCodec)]),
     suite("32 big messages in one batch", BATCH, [
       batched(protobuf<{ messages: Big[] }>(proto.Batch)),
       batched(nowcastCodec(batchCodec)),

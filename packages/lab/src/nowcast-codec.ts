@@ -2,13 +2,21 @@ import type { Codec as Generated, WireValue } from "../../nowcast/src/index.js";
 import { ScopeReader, ScopeWriter } from "../../nowcast/src/wire/scope.js";
 import type { Codec } from "./types.js";
 
-/** Ours where the channel implies the type: the body alone, by the code that `nowcast gen` writes. */
+/**
+ * Ours where the channel implies the type: the body alone, by the code that `nowcast gen` writes, in a buffer that is used
+ * again. A channel copies it into its packet, so nothing else is needed for sending.
+ */
 export function nowcastCodec<T>(generated: Generated<T>): Codec<T> {
   return {
     name: "nowcast, shape known",
-    encode: (value) => generated.encode(value),
+    encode: (value) => generated.encodeShared(value),
     decode: (bytes) => generated.decode(bytes as Uint8Array),
   };
+}
+
+/** The same, to keep: every body is a copy of its own. */
+export function keptCodec<T>(generated: Generated<T>): Codec<T> {
+  return { ...nowcastCodec(generated), name: "nowcast, to keep", encode: (value) => generated.encode(value) };
 }
 
 /** Ours without anybody describing anything: the shape is inferred and travels along. */

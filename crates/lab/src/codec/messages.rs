@@ -2,6 +2,8 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use wincode::config::DefaultConfig;
+use wincode::{SchemaRead, SchemaWrite};
 
 use nowcast_wire::{ReadOwned, Wire};
 
@@ -13,7 +15,10 @@ use super::{Options, Result};
 macro_rules! message {
     ($(#[$about:meta])* $name:ident, $mirror:ident { $($field:ident: $type:ty as $wide:ty = $kind:ident $tag:literal),* $(,)? }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode)]
+        #[derive(
+            Debug, Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode,
+            SchemaRead, SchemaWrite,
+        )]
         struct $name { $($field: $type),* }
 
         /// The same for Protocol Buffers, which have no small numbers.
@@ -111,7 +116,7 @@ fn measure<T>(
     options: &Options,
 ) -> Result<Table>
 where
-    T: PartialEq + Serialize + DeserializeOwned + Wire + ReadOwned + bitcode::Encode + bitcode::DecodeOwned,
+    T: PartialEq + Serialize + DeserializeOwned + Wire + ReadOwned + bitcode::Encode + bitcode::DecodeOwned + Positional,
 {
     let subjects = [
         json(),
@@ -119,6 +124,7 @@ where
         Subject { name: "protobuf (prost)", encode: to_protobuf, decode: from_protobuf },
         messagepack(),
         bitcode_subject(),
+        wincode_subject(),
     ];
     Ok(table(&mut compare(what, value, &subjects, options.samples)?, "ns", 1.0, false))
 }
@@ -152,5 +158,24 @@ pub(super) fn bitcode_subject<T: bitcode::Encode + bitcode::DecodeOwned>() -> Su
         name: "bitcode (positional)",
         encode: |value, out| out.extend_from_slice(&bitcode::encode(value)),
         decode: |bytes| bitcode::decode(bytes).map_err(|error| error.to_string()),
+    }
+}
+
+/// What wincode, the successor of bincode in spirit, encodes and decodes.
+pub(super) trait Positional:
+    SchemaWrite<DefaultConfig, Src = Self> + for<'de> SchemaRead<'de, DefaultConfig, Dst = Self>
+{
+}
+
+impl<T> Positional for T where
+    T: SchemaWrite<DefaultConfig, Src = T> + for<'de> SchemaRead<'de, DefaultConfig, Dst = T>
+{
+}
+
+pub(super) fn wincode_subject<T: Positional>() -> Subject<T> {
+    Subject {
+        name: "wincode (positional)",
+        encode: |value, out| wincode::serialize_into(out, value).expect("a vector grows"),
+        decode: |bytes| wincode::deserialize(bytes).map_err(|error| error.to_string()),
     }
 }

@@ -8,7 +8,18 @@ use crate::report::{BarChart, Chart, Section};
 use super::measure::{Subject, compare, table};
 use super::{Options, Result, data, messages};
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode)]
+#[derive(
+    Debug,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    wincode::SchemaRead,
+    wincode::SchemaWrite,
+)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Move {
     id: u32,
@@ -54,6 +65,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
         Subject { name: "protobuf (prost)", encode: write_protobuf, decode: read_protobuf },
         messages::messagepack(),
         messages::bitcode_subject(),
+        messages::wincode_subject(),
     ];
     let mut measured = compare("the movement frame", &moves, &subjects, options.samples)?;
     let table = table(&mut measured, "µs", 1e-3, true);

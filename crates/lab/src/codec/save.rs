@@ -14,7 +14,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
     let mut section = Section::new("A game save in Rust");
     section.text(
         "40 scenes with 5,371 entities, inventories and quests. Ours carries its shape, names included, and is read by other \
-         versions of the types; bitcode is positional and is not.",
+         versions of the types; bitcode and wincode are positional and are not.",
     );
     section.chart(Chart::Bars(BarChart::from_table("Size", "bytes", &sizes, 0, &[1, 2, 3])));
     section.chart(Chart::Bars(BarChart::from_table("Time", "ms", &sizes, 0, &[4, 5]).log()));
@@ -70,6 +70,7 @@ pub(super) fn subjects() -> Vec<Subject<Save>> {
         },
         messages::messagepack(),
         messages::bitcode_subject(),
+        messages::wincode_subject(),
     ]
 }
 

@@ -4,9 +4,19 @@ use std::collections::BTreeMap;
 
 use nowcast_wire::Wire;
 use serde::{Deserialize, Serialize};
+use wincode::{SchemaRead, SchemaWrite};
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Save {
     #[prost(uint32, required, tag = "1")]
@@ -29,7 +39,16 @@ pub(super) struct Save {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Player {
     #[prost(string, required, tag = "1")]
@@ -50,7 +69,16 @@ pub(super) struct Player {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Vec3 {
     #[prost(float, required, tag = "1")]
@@ -62,7 +90,16 @@ pub(super) struct Vec3 {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Quat {
     #[prost(float, required, tag = "1")]
@@ -76,7 +113,16 @@ pub(super) struct Quat {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Item {
     #[prost(string, required, tag = "1")]
@@ -97,7 +143,16 @@ pub(super) struct Item {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Enchant {
     #[prost(string, required, tag = "1")]
@@ -107,7 +162,16 @@ pub(super) struct Enchant {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Scene {
     #[prost(uint32, required, tag = "1")]
@@ -124,7 +188,16 @@ pub(super) struct Scene {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Color {
     #[prost(uint32, required, tag = "1")]
@@ -138,7 +211,16 @@ pub(super) struct Color {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Entity {
     #[prost(uint32, required, tag = "1")]
@@ -181,7 +263,16 @@ pub(super) struct Entity {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Npc {
     #[prost(string, required, tag = "1")]
@@ -197,7 +288,16 @@ pub(super) struct Npc {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Container {
     #[prost(bool, required, tag = "1")]
@@ -208,7 +308,16 @@ pub(super) struct Container {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Light {
     #[prost(message, required, tag = "1")]
@@ -218,7 +327,16 @@ pub(super) struct Light {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Door {
     #[prost(uint32, optional, tag = "1")]
@@ -229,7 +347,16 @@ pub(super) struct Door {
 }
 
 #[derive(
-    Clone, PartialEq, Serialize, Deserialize, Wire, bitcode::Encode, bitcode::Decode, prost::Message,
+    Clone,
+    PartialEq,
+    Serialize,
+    Deserialize,
+    Wire,
+    bitcode::Encode,
+    bitcode::Decode,
+    prost::Message,
+    SchemaRead,
+    SchemaWrite,
 )]
 pub(super) struct Quest {
     #[prost(string, required, tag = "1")]

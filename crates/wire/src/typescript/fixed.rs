@@ -112,26 +112,22 @@ impl<'s> Layout<'s> {
         self.leaves.iter().filter(|leaf| matches!(leaf.kind, LeafKind::Text(_))).collect()
     }
 
-    fn needs_view(&self) -> bool {
-        self.leaves.iter().any(|leaf| match leaf.kind {
-            LeafKind::Number(number) | LeafKind::Numbers(number, _) => {
-                !matches!(number, NumberType::U8 | NumberType::U64 | NumberType::I64)
-            }
-            _ => false,
-        })
-    }
-
     fn writer(&self, root: &str) -> String {
         let texts = self.text_leaves();
-        let room: Vec<_> = texts.iter().map(|leaf| format!("{}.length", leaf.from)).collect();
-        let room = if room.is_empty() { String::new() } else { format!(", ({}) * 3", room.join(" + ")) };
-        let at = if self.at == 0 { "" } else { "const at = " };
-        let mut lines = vec![format!("{at}e.reserve({}{room});", self.at)];
+        let mut lines: Vec<_> =
+            texts.iter().map(|leaf| format!("const {} = {};", text_name(leaf), leaf.from)).collect();
+        if texts.is_empty() {
+            lines.push(format!("e.room({});", self.at));
+        } else {
+            let units: Vec<_> = texts.iter().map(|leaf| format!("{}.length", text_name(leaf))).collect();
+            lines.push(format!("const units = {};", units.join(" + ")));
+            lines.push(format!("e.room({} + units * 3);", self.at));
+        }
         let bit_bytes = self.bits.div_ceil(8);
         if bit_bytes > 0 || texts.len() > 1 || self.leaves.iter().any(|leaf| uses_bytes(&leaf.kind)) {
             lines.push("const { bytes } = e;".to_owned());
         }
-        if self.needs_view() {
+        if self.leaves.iter().any(|leaf| uses_view(&leaf.kind)) {
             lines.push("const { view } = e;".to_owned());
         }
         for byte in 0..bit_bytes {
@@ -141,12 +137,12 @@ impl<'s> Layout<'s> {
                 }
                 _ => None,
             });
-            lines.push(format!("bytes[at + {byte}] = {};", bits.collect::<Vec<_>>().join(" | ")));
+            lines.push(format!("bytes[{byte}] = {};", bits.collect::<Vec<_>>().join(" | ")));
         }
         for leaf in &self.leaves {
             lines.extend(write_leaf(leaf));
         }
-        lines.extend(write_texts(&texts));
+        lines.extend(write_texts(&texts, self.at));
         lines.push("return true;".to_owned());
         let value = if self.leaves.is_empty() { "_v" } else { "v" };
         function(&format!("write{root}(e: MessageEncoder, {value}: {root}): boolean"), &lines)
@@ -155,9 +151,6 @@ impl<'s> Layout<'s> {
     fn reader(&self, root: &str, literal: &str) -> String {
         let texts = self.text_leaves();
         let mut lines = vec!["const { bytes } = d;".to_owned()];
-        if self.needs_view() {
-            lines.push("const { view, base } = d;".to_owned());
-        }
         let compare = if texts.is_empty() { "!==" } else { "<" };
         lines.push(format!("if (bytes.length {compare} {}) return undefined;", self.at));
         if !self.bits.is_multiple_of(8) {
@@ -224,11 +217,20 @@ impl<'s> Layout<'s> {
     }
 }
 
+fn number_of(kind: &LeafKind) -> Option<NumberType> {
+    match kind {
+        LeafKind::Number(number) | LeafKind::Numbers(number, _) => Some(*number),
+        _ => None,
+    }
+}
+
 fn uses_bytes(kind: &LeafKind) -> bool {
-    matches!(
-        kind,
-        LeafKind::Names(_) | LeafKind::Number(NumberType::U8) | LeafKind::Numbers(NumberType::U8, _)
-    )
+    matches!(kind, LeafKind::Names(_)) || number_of(kind) == Some(NumberType::U8)
+}
+
+fn uses_view(kind: &LeafKind) -> bool {
+    let other = [NumberType::U8, NumberType::U64, NumberType::I64];
+    number_of(kind).is_some_and(|number| !other.contains(&number))
 }
 
 fn text_name(leaf: &Leaf) -> String {
@@ -238,22 +240,43 @@ fn text_name(leaf: &Leaf) -> String {
     }
 }
 
-/// All text is encoded by one call. While it is ASCII, lengths in units are lengths in bytes; other text, and text with
-/// a longer length, which moves everything behind it, is left to the general writer.
-fn write_texts(texts: &[&Leaf]) -> Vec<String> {
-    let Some((last, others)) = texts.split_last() else { return Vec::new() };
+/// Short text is written by loops, longer text by one call of the engine's encoder for all of it. While it is ASCII, lengths
+/// in units are lengths in bytes; other text is encoded once more, each by itself. Text with a longer length, which moves
+/// everything behind it, is left to the general writer.
+fn write_texts(texts: &[&Leaf], at: usize) -> Vec<String> {
+    let Some((last, others)) = texts.split_last() else { return vec![format!("e.at = {at};")] };
+    let mut lines = vec![format!("let end = {at} + units;")];
+    let last = text_name(last);
     if others.is_empty() {
-        return vec![format!("e.text({});", last.from)];
+        lines.push(format!("if (!e.isShort(units) || e.ascii({last}, {at}) > 127) end = e.utf8({last}, {at});"));
+        lines.push("e.at = end;".to_owned());
+        return lines;
     }
-    let all: Vec<_> = texts.iter().map(|leaf| leaf.from.as_str()).collect();
-    let lengths: Vec<_> = others.iter().map(|leaf| format!("{}.length", leaf.from)).collect();
-    let mut lines = vec![
-        format!("const all = {};", all.join(" + ")),
-        format!("if (({}) > 127 || e.text(all) !== all.length) return false;", lengths.join(" | ")),
-    ];
-    let stores =
-        others.iter().zip(&lengths).map(|(leaf, length)| format!("bytes[at + {}] = {length};", leaf.at));
-    lines.extend(stores);
+    let names: Vec<_> = others.iter().map(|leaf| text_name(leaf)).collect();
+    let mut from = at.to_string();
+    let mut loops = Vec::new();
+    let mut encoded = Vec::new();
+    for (i, name) in names.iter().enumerate() {
+        lines.push(format!("let length{i} = {name}.length;"));
+        loops.push(format!("e.ascii({name}, {from})"));
+        from = format!("{from} + length{i}");
+        let start = if i == 0 { at.to_string() } else { format!("end{}", i - 1) };
+        encoded.push(format!("  const end{i} = e.utf8({name}, {start});"));
+        encoded.push(format!("  length{i} = end{i} - {start};"));
+    }
+    loops.push(format!("e.ascii({last}, {from})"));
+    encoded.push(format!("  end = e.utf8({last}, end{});", names.len() - 1));
+    let all = format!("{} + {last}", names.join(" + "));
+    let loops = loops.join(" | ");
+    lines.push(format!("if (e.isShort(units) ? ({loops}) > 127 : e.utf8({all}, {at}) !== end) {{"));
+    lines.extend(encoded);
+    lines.push("}".to_owned());
+    let lengths: Vec<_> = (0..names.len()).map(|i| format!("length{i}")).collect();
+    lines.push(format!("if (({}) > 127) return false;", lengths.join(" | ")));
+    for (leaf, length) in others.iter().zip(lengths) {
+        lines.push(format!("bytes[{}] = {length};", leaf.at));
+    }
+    lines.push("e.at = end;".to_owned());
     lines
 }
 
@@ -275,7 +298,7 @@ fn write_leaf(leaf: &Leaf) -> Vec<String> {
         LeafKind::Names(names) => {
             let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
             vec![format!(
-                "bytes[at + {}] = e.variant([{}], {}, {path});",
+                "bytes[{}] = e.variant([{}], {}, {path});",
                 leaf.at,
                 names.join(", "),
                 leaf.from
@@ -285,7 +308,7 @@ fn write_leaf(leaf: &Leaf) -> Vec<String> {
 }
 
 fn write_number(number: NumberType, from: &str, at: usize, path: &str) -> String {
-    store_number(number, from, &format!("at + {at}"), path)
+    store_number(number, from, &at.to_string(), path)
 }
 
 /// The statement that stores a number at a place, both of them expressions.
@@ -336,15 +359,15 @@ fn read_leaf(leaf: &Leaf) -> String {
 fn read_number(number: NumberType, at: usize) -> String {
     match number {
         NumberType::U8 => format!("bytes[{at}]!"),
-        NumberType::I8 => format!("view.getInt8(base + {at})"),
-        NumberType::U16 => format!("view.getUint16(base + {at}, true)"),
-        NumberType::I16 => format!("view.getInt16(base + {at}, true)"),
-        NumberType::U32 => format!("view.getUint32(base + {at}, true)"),
-        NumberType::I32 => format!("view.getInt32(base + {at}, true)"),
+        NumberType::I8 => format!("(bytes[{at}]! << 24) >> 24"),
+        NumberType::U16 => format!("d.u16({at})"),
+        NumberType::I16 => format!("(d.u16({at}) << 16) >> 16"),
+        NumberType::U32 => format!("d.i32({at}) >>> 0"),
+        NumberType::I32 => format!("d.i32({at})"),
         NumberType::U64 => format!("d.u64({at})"),
         NumberType::I64 => format!("d.i64({at})"),
-        NumberType::F32 => format!("view.getFloat32(base + {at}, true)"),
-        NumberType::F64 => format!("view.getFloat64(base + {at}, true)"),
+        NumberType::F32 => format!("d.f32({at})"),
+        NumberType::F64 => format!("d.f64({at})"),
     }
 }
 

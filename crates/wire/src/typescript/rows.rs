@@ -94,7 +94,7 @@ fn writer(layout: &Layout<'_>, rows: &str) -> Vec<String> {
     lines.push(if texts.is_empty() {
         "return true;".to_owned()
     } else {
-        "return e.text(all) === all.length;".to_owned()
+        "return e.ascii7(all);".to_owned()
     });
     lines
 }

@@ -7,10 +7,14 @@ export interface Small {
 }
 
 function writeSmall(e: MessageEncoder, v: Small): boolean {
-  const at = e.reserve(1, (v.text.length) * 3);
+  const text0 = v.text;
+  const units = text0.length;
+  e.room(1 + units * 3);
   const { bytes } = e;
-  bytes[at + 0] = e.whole(v.num, 0, 255, "num");
-  e.text(v.text);
+  bytes[0] = e.whole(v.num, 0, 255, "num");
+  let end = 1 + units;
+  if (!e.isShort(units) || e.ascii(text0, 1) > 127) end = e.utf8(text0, 1);
+  e.at = end;
   return true;
 }
 
@@ -37,27 +41,36 @@ export interface Medium {
 }
 
 function writeMedium(e: MessageEncoder, v: Medium): boolean {
-  const at = e.reserve(7, (v.text.length + v.text2.length) * 3);
+  const text0 = v.text;
+  const text1 = v.text2;
+  const units = text0.length + text1.length;
+  e.room(7 + units * 3);
   const { bytes } = e;
   const { view } = e;
-  view.setUint16(at + 1, e.whole(v.num, 0, 65535, "num"), true);
-  view.setFloat32(at + 3, v.decimal, true);
-  const all = v.text + v.text2;
-  if ((v.text.length) > 127 || e.text(all) !== all.length) return false;
-  bytes[at + 0] = v.text.length;
+  view.setUint16(1, e.whole(v.num, 0, 65535, "num"), true);
+  view.setFloat32(3, v.decimal, true);
+  let end = 7 + units;
+  let length0 = text0.length;
+  if (e.isShort(units) ? (e.ascii(text0, 7) | e.ascii(text1, 7 + length0)) > 127 : e.utf8(text0 + text1, 7) !== end) {
+    const end0 = e.utf8(text0, 7);
+    length0 = end0 - 7;
+    end = e.utf8(text1, end0);
+  }
+  if ((length0) > 127) return false;
+  bytes[0] = length0;
+  e.at = end;
   return true;
 }
 
 function readMedium(d: MessageDecoder): Medium | undefined {
   const { bytes } = d;
-  const { view, base } = d;
   if (bytes.length < 7) return undefined;
   if ((bytes[0]!) > 127) return undefined;
   if (!d.texts(7)) return undefined;
   const text0 = d.text(bytes[0]!);
   const text1 = d.rest();
   if (text0 === undefined || text1 === undefined) return undefined;
-  return { text: text0, text2: text1, num: view.getUint16(base + 1, true), decimal: view.getFloat32(base + 3, true) };
+  return { text: text0, text2: text1, num: d.u16(1), decimal: d.f32(3) };
 }
 
 export const mediumCodec: Codec<Medium> = defineCodec({
@@ -78,24 +91,41 @@ export interface Big {
 }
 
 function writeBig(e: MessageEncoder, v: Big): boolean {
-  const at = e.reserve(27, (v.text.length + v.text2.length + v.text3.length + v.text4.length) * 3);
+  const text0 = v.text;
+  const text1 = v.text2;
+  const text2 = v.text3;
+  const text3 = v.text4;
+  const units = text0.length + text1.length + text2.length + text3.length;
+  e.room(27 + units * 3);
   const { bytes } = e;
   const { view } = e;
-  view.setUint32(at + 3, e.whole(v.num, 0, 4294967295, "num"), true);
-  view.setFloat64(at + 7, v.decimal, true);
-  view.setInt32(at + 15, e.whole(v.num2, -2147483648, 2147483647, "num2"), true);
-  view.setFloat64(at + 19, v.decimal2, true);
-  const all = v.text + v.text2 + v.text3 + v.text4;
-  if ((v.text.length | v.text2.length | v.text3.length) > 127 || e.text(all) !== all.length) return false;
-  bytes[at + 0] = v.text.length;
-  bytes[at + 1] = v.text2.length;
-  bytes[at + 2] = v.text3.length;
+  view.setUint32(3, e.whole(v.num, 0, 4294967295, "num"), true);
+  view.setFloat64(7, v.decimal, true);
+  view.setInt32(15, e.whole(v.num2, -2147483648, 2147483647, "num2"), true);
+  view.setFloat64(19, v.decimal2, true);
+  let end = 27 + units;
+  let length0 = text0.length;
+  let length1 = text1.length;
+  let length2 = text2.length;
+  if (e.isShort(units) ? (e.ascii(text0, 27) | e.ascii(text1, 27 + length0) | e.ascii(text2, 27 + length0 + length1) | e.ascii(text3, 27 + length0 + length1 + length2)) > 127 : e.utf8(text0 + text1 + text2 + text3, 27) !== end) {
+    const end0 = e.utf8(text0, 27);
+    length0 = end0 - 27;
+    const end1 = e.utf8(text1, end0);
+    length1 = end1 - end0;
+    const end2 = e.utf8(text2, end1);
+    length2 = end2 - end1;
+    end = e.utf8(text3, end2);
+  }
+  if ((length0 | length1 | length2) > 127) return false;
+  bytes[0] = length0;
+  bytes[1] = length1;
+  bytes[2] = length2;
+  e.at = end;
   return true;
 }
 
 function readBig(d: MessageDecoder): Big | undefined {
   const { bytes } = d;
-  const { view, base } = d;
   if (bytes.length < 27) return undefined;
   if ((bytes[0]! | bytes[1]! | bytes[2]!) > 127) return undefined;
   if (!d.texts(27)) return undefined;
@@ -104,7 +134,7 @@ function readBig(d: MessageDecoder): Big | undefined {
   const text2 = d.text(bytes[2]!);
   const text3 = d.rest();
   if (text0 === undefined || text1 === undefined || text2 === undefined || text3 === undefined) return undefined;
-  return { text: text0, text2: text1, text3: text2, text4: text3, num: view.getUint32(base + 3, true), decimal: view.getFloat64(base + 7, true), num2: view.getInt32(base + 15, true), decimal2: view.getFloat64(base + 19, true) };
+  return { text: text0, text2: text1, text3: text2, text4: text3, num: d.i32(3) >>> 0, decimal: d.f64(7), num2: d.i32(15), decimal2: d.f64(19) };
 }
 
 export const bigCodec: Codec<Big> = defineCodec({
@@ -169,7 +199,7 @@ function writeBatch(e: MessageEncoder, v: Batch): boolean {
     const row = rows[i]!;
     view.setFloat64(at7 + i * 8, row.decimal2, true);
   }
-  return e.text(all) === all.length;
+  return e.ascii7(all);
 }
 
 function readBatch(d: MessageDecoder): Batch | undefined {
@@ -206,24 +236,24 @@ export interface Move {
 }
 
 function writeMove(e: MessageEncoder, v: Move): boolean {
-  const at = e.reserve(31);
+  e.room(31);
   const { bytes } = e;
   const { view } = e;
-  view.setUint32(at + 0, e.whole(v.id, 0, 4294967295, "id"), true);
-  view.setFloat64(at + 4, v.positionX, true);
-  view.setFloat64(at + 12, v.positionY, true);
-  view.setFloat64(at + 20, v.positionZ, true);
-  bytes[at + 28] = e.whole(v.eulerX, 0, 255, "eulerX");
-  bytes[at + 29] = e.whole(v.eulerY, 0, 255, "eulerY");
-  bytes[at + 30] = e.whole(v.eulerZ, 0, 255, "eulerZ");
+  view.setUint32(0, e.whole(v.id, 0, 4294967295, "id"), true);
+  view.setFloat64(4, v.positionX, true);
+  view.setFloat64(12, v.positionY, true);
+  view.setFloat64(20, v.positionZ, true);
+  bytes[28] = e.whole(v.eulerX, 0, 255, "eulerX");
+  bytes[29] = e.whole(v.eulerY, 0, 255, "eulerY");
+  bytes[30] = e.whole(v.eulerZ, 0, 255, "eulerZ");
+  e.at = 31;
   return true;
 }
 
 function readMove(d: MessageDecoder): Move | undefined {
   const { bytes } = d;
-  const { view, base } = d;
   if (bytes.length !== 31) return undefined;
-  return { id: view.getUint32(base + 0, true), positionX: view.getFloat64(base + 4, true), positionY: view.getFloat64(base + 12, true), positionZ: view.getFloat64(base + 20, true), eulerX: bytes[28]!, eulerY: bytes[29]!, eulerZ: bytes[30]! };
+  return { id: d.i32(0) >>> 0, positionX: d.f64(4), positionY: d.f64(12), positionZ: d.f64(20), eulerX: bytes[28]!, eulerY: bytes[29]!, eulerZ: bytes[30]! };
 }
 
 export const moveCodec: Codec<Move> = defineCodec({

@@ -23,8 +23,13 @@ export interface Codec<T> {
   readonly shapeBytes: Uint8Array;
   /** Equal hashes mean equal layouts. */
   readonly hash: string;
-  /** The body of a value. It lies in a shared buffer that is never written again: keep it as long as you like. */
+  /** The body of a value, to keep as long as you like. */
   encode(value: T): Uint8Array<ArrayBuffer>;
+  /**
+   * The body of a value, valid until the next one is encoded by any codec: for what copies it at once, as sending does. It
+   * costs no memory.
+   */
+  encodeShared(value: T): Uint8Array<ArrayBuffer>;
   /** A value from a body of exactly this shape; throws a `WireError` that names the place for anything else. */
   decode(body: Uint8Array): T;
   /** How values of another version's shape are read as this type: ask once per shape. */
@@ -45,16 +50,18 @@ export function defineCodec<T>({ shape: hex, write, read }: CodecParts<T>): Code
     shapeBytes,
     hash: shapeHash(shapeBytes),
     encode(value) {
-      if (write !== undefined) {
-        encoder.begin();
-        if (write(encoder, value)) return encoder.finish();
-      }
+      if (write?.(encoder, value)) return encoder.copy();
+      writer ??= new BodyWriter(shape);
+      return writer.write(value as WireValue);
+    },
+    encodeShared(value) {
+      if (write?.(encoder, value)) return encoder.shared();
       writer ??= new BodyWriter(shape);
       return writer.write(value as WireValue);
     },
     decode(body) {
       if (read !== undefined) {
-        decoder.begin(body);
+        decoder.bytes = body;
         const value = attempt(read);
         if (value !== undefined) return value;
       }

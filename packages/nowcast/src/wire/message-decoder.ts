@@ -1,4 +1,4 @@
-import { WireInput } from "./input.js";
+import { narrow, WireInput } from "./input.js";
 import { CODING, readNumberColumn } from "./number-columns.js";
 import { KINDS, type NumberColumn } from "./numbers.js";
 import { readTextColumn } from "./read-leaves.js";
@@ -25,17 +25,22 @@ interface Kept {
   readonly raw: Uint8Array;
 }
 
-/** Up to here a loop over the bytes costs less than a call into the engine's decoder. */
-const LOOP_BYTES_MAX = 18;
+/** Up to here a call with all units costs less than one into the engine's decoder, which is dearer in browsers. */
+const UNITS_MAX = "process" in globalThis ? 28 : 56;
+/** Lists for such calls, by length: an engine passes a list of small integers on at once. */
+const UNITS = Array.from({ length: UNITS_MAX + 1 }, (_, length) => new Array<number>(length).fill(0));
+
+/** Where eight bytes become a number, without a view of every body. */
+const DOUBLE = new Float64Array(1);
+const SINGLE = new Float32Array(DOUBLE.buffer);
+const BITS = new Uint8Array(DOUBLE.buffer);
 
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** What generated code reads with. It gives up by saying so, and the general reader finds out what is wrong. */
 export class MessageDecoder {
+  /** The body. */
   bytes: Uint8Array = new Uint8Array(0);
-  view: DataView = new DataView(this.bytes.buffer);
-  /** Where the body begins in `view`. */
-  base = 0;
   private textAt = 0;
   /** The whole text area, when it is ASCII. */
   private ascii: string | undefined;
@@ -45,30 +50,17 @@ export class MessageDecoder {
   private readonly kept: Kept[] = [];
   private nextKept = 0;
 
-  begin(body: Uint8Array): void {
-    this.bytes = body;
-    this.base = body.byteOffset;
-    if (this.view.buffer !== body.buffer) this.view = new DataView(body.buffer);
-  }
-
   /** Opens the text area from `start` to the end; false when it is not UTF-8. */
   texts(start: number): boolean {
     const { bytes } = this;
-    const length = bytes.length - start;
     this.textAt = start;
     this.asciiStart = start;
-    this.ascii = undefined;
-    if (length <= LOOP_BYTES_MAX) {
-      let text = "";
-      for (let i = start; i < bytes.length; i++) {
-        const byte = bytes[i]!;
-        if (byte >= 0x80) return this.decodeArea(start);
-        text += String.fromCharCode(byte);
-      }
-      this.ascii = text;
-      return true;
-    }
-    return this.decodeArea(start);
+    this.ascii = shortAscii(bytes, start);
+    if (this.ascii !== undefined) return true;
+    const whole = decode(bytes.subarray(start));
+    if (whole === undefined) return false;
+    if (whole.length === bytes.length - start) this.ascii = whole;
+    return true;
   }
 
   /** The next `length` bytes of text; `undefined` when they are not there or not whole characters. */
@@ -135,27 +127,55 @@ export class MessageDecoder {
     this.input.mustEnd("the body");
   }
 
+  u16(at: number): number {
+    const { bytes } = this;
+    return bytes[at]! | (bytes[at + 1]! << 8);
+  }
+
+  i32(at: number): number {
+    const { bytes } = this;
+    return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+  }
+
+  f32(at: number): number {
+    const { bytes } = this;
+    for (let i = 0; i < 4; i++) BITS[i] = bytes[at + i]!;
+    return SINGLE[0]!;
+  }
+
+  f64(at: number): number {
+    const { bytes } = this;
+    for (let i = 0; i < 8; i++) BITS[i] = bytes[at + i]!;
+    return DOUBLE[0]!;
+  }
+
   u64(at: number): number | bigint {
-    const from = this.base + at;
-    const high = this.view.getUint32(from + 4, true);
-    if (high < 0x20_0000) return high * 2 ** 32 + this.view.getUint32(from, true);
-    return this.view.getBigUint64(from, true);
+    const high = this.i32(at + 4) >>> 0;
+    const low = this.i32(at) >>> 0;
+    if (high < 0x20_0000) return high * 2 ** 32 + low;
+    return (BigInt(high) << 32n) | BigInt(low);
   }
 
   i64(at: number): number | bigint {
-    const from = this.base + at;
-    const high = this.view.getInt32(from + 4, true);
-    if (high < 0x20_0000 && high > -0x20_0000) return high * 2 ** 32 + this.view.getUint32(from, true);
-    const value = this.view.getBigInt64(from, true);
-    return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+    const high = this.i32(at + 4);
+    const low = this.i32(at) >>> 0;
+    if (high < 0x20_0000 && high > -0x20_0000) return high * 2 ** 32 + low;
+    return narrow((BigInt(high) << 32n) | BigInt(low));
   }
+}
 
-  private decodeArea(start: number): boolean {
-    const whole = decode(this.bytes.subarray(start));
-    if (whole === undefined) return false;
-    if (whole.length === this.bytes.length - start) this.ascii = whole;
-    return true;
+/** What follows `start`, when it is short and ASCII. */
+function shortAscii(bytes: Uint8Array, start: number): string | undefined {
+  const length = bytes.length - start;
+  if (length > UNITS_MAX) return undefined;
+  const units = UNITS[length]!;
+  let all = 0;
+  for (let i = 0; i < length; i++) {
+    const byte = bytes[start + i]!;
+    all |= byte;
+    units[i] = byte;
   }
+  return all > 0x7f ? undefined : String.fromCharCode.apply(null, units);
 }
 
 function decode(bytes: Uint8Array): string | undefined {

@@ -1,61 +1,91 @@
 import { NowcastError } from "../errors.js";
 import { writeIntegers, writeVarint } from "./integer-column.js";
 
+const SCRATCH_BYTES = 64 * 1024;
+/** Earlier bodies are cut from chunks of this size. */
 const CHUNK_BYTES = 64 * 1024;
+/** Bodies longer than a good part of a chunk get memory of their own. */
+const CUT_BYTES_MAX = CHUNK_BYTES / 8;
+/** Views of up to so many bytes, and from so many bytes on, are made once. */
+const KEPT_VIEWS = 1024;
 /** The most that a column takes besides its raw values. */
 const COLUMN_HEAD_BYTES = 12;
 /** The most that the two counts in front of a list take. */
 const COUNTS_BYTES = 16;
 /** Up to here a loop over the units costs less than a call into the engine's encoder, which is dearer in browsers. */
-const LOOP_UNITS_MAX = "process" in globalThis ? 24 : 64;
+const LOOP_UNITS_MAX = "process" in globalThis ? 24 : 224;
 
 /**
- * What generated code writes with. Bodies are cut from chunks that are never written again: a small array of its own for
- * every body would cost more than writing it.
+ * What generated code writes with. A body begins at the first byte of a buffer that is used again for the next one, so that
+ * offsets are constants and the views that the engine's encoder wants can be kept.
  */
 export class MessageEncoder {
-  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(CHUNK_BYTES);
+  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(SCRATCH_BYTES);
   view = new DataView(this.bytes.buffer);
+  /** Where the body ends. */
   at = 0;
-  private start = 0;
   private column = new Float64Array(64);
+  private chunk = new Uint8Array(CHUNK_BYTES);
+  private chunkAt = 0;
+  /** Views of the first bytes, by length, and of what follows, by offset. */
+  private heads: Uint8Array<ArrayBuffer>[] = [];
+  private tails: Uint8Array<ArrayBuffer>[] = [];
 
-  begin(): void {
-    this.start = this.at;
+  /** The body, where the next one will be written over it. */
+  shared(): Uint8Array<ArrayBuffer> {
+    const { at } = this;
+    if (at >= KEPT_VIEWS) return this.bytes.subarray(0, at);
+    return (this.heads[at] ??= this.bytes.subarray(0, at));
   }
 
-  /** The body since `begin`. */
-  finish(): Uint8Array<ArrayBuffer> {
-    return this.bytes.subarray(this.start, this.at);
-  }
-
-  /** Moves on by `length` bytes, with room for `more` behind them; returns where they begin. */
-  reserve(length: number, more = 0): number {
-    if (this.at + length + more > this.bytes.length) this.move(length + more);
-    const at = this.at;
-    this.at = at + length;
-    return at;
-  }
-
-  /** Writes a text for which there is room; returns its length in bytes. What has no UTF-8 form becomes U+FFFD. */
-  text(text: string): number {
-    const { bytes, at } = this;
-    const { length } = text;
-    if (length <= LOOP_UNITS_MAX) {
-      let i = 0;
-      for (; i < length; i++) {
-        const unit = text.charCodeAt(i);
-        if (unit >= 0x80) break;
-        bytes[at + i] = unit;
-      }
-      if (i === length) {
-        this.at = at + length;
-        return length;
-      }
+  /** A copy of the body. Short ones share chunks that are never written again: memory of its own for each would cost more. */
+  copy(): Uint8Array<ArrayBuffer> {
+    const { at } = this;
+    if (at > CUT_BYTES_MAX) return this.bytes.slice(0, at);
+    if (this.chunkAt + at > CHUNK_BYTES) {
+      this.chunk = new Uint8Array(CHUNK_BYTES);
+      this.chunkAt = 0;
     }
-    const { written } = utf8.encodeInto(text, bytes.subarray(at));
-    this.at = at + written;
-    return written;
+    const start = this.chunkAt;
+    this.chunkAt = start + at;
+    this.chunk.set(this.shared(), start);
+    return this.chunk.subarray(start, start + at);
+  }
+
+  /** Makes room for a body of so many bytes. */
+  room(length: number): void {
+    if (length > this.bytes.length) this.grow(length);
+  }
+
+  /** Whether text of so many units is better written by a loop. */
+  isShort(units: number): boolean {
+    return units <= LOOP_UNITS_MAX;
+  }
+
+  /** Writes ASCII, for which there is room; returns all units or'ed together, so more than 127 for anything else. */
+  ascii(text: string, at: number): number {
+    const { bytes } = this;
+    const { length } = text;
+    let all = 0;
+    for (let i = 0; i < length; i++) {
+      const unit = text.charCodeAt(i);
+      all |= unit;
+      bytes[at + i] = unit;
+    }
+    return all;
+  }
+
+  /** Writes a text for which there is room; returns where it ends. What has no UTF-8 form becomes U+FFFD. */
+  utf8(text: string, at: number): number {
+    const tail = at < KEPT_VIEWS ? (this.tails[at] ??= this.bytes.subarray(at)) : this.bytes.subarray(at);
+    return at + utf8.encodeInto(text, tail).written;
+  }
+
+  /** Ends a body with a text for which there is room; whether it was ASCII, so that units were bytes. */
+  ascii7(text: string): boolean {
+    const start = this.at;
+    this.at = this.utf8(text, start);
+    return this.at - start === text.length;
   }
 
   /**
@@ -63,8 +93,8 @@ export class MessageEncoder {
    * room for all of it, so that `bytes` and `view` stay what they are.
    */
   rows(count: number, width: number, columns: number, text: number): void {
-    this.reserve(0, COUNTS_BYTES + count * width + columns * COLUMN_HEAD_BYTES + text * 3);
-    this.at = writeVarint(this.bytes, writeVarint(this.bytes, this.at, text), count);
+    this.room(COUNTS_BYTES + count * width + columns * COLUMN_HEAD_BYTES + text * 3);
+    this.at = writeVarint(this.bytes, writeVarint(this.bytes, 0, text), count);
   }
 
   /** Where integers are put before `integers` or `textLengths` writes them. */
@@ -118,14 +148,11 @@ export class MessageEncoder {
     return index;
   }
 
-  private move(length: number): void {
-    const written = this.at - this.start;
-    const bytes = new Uint8Array(Math.max(CHUNK_BYTES, (written + length) * 2));
-    bytes.set(this.bytes.subarray(this.start, this.at));
-    this.bytes = bytes;
-    this.view = new DataView(bytes.buffer);
-    this.start = 0;
-    this.at = written;
+  private grow(length: number): void {
+    this.bytes = new Uint8Array(length * 2);
+    this.view = new DataView(this.bytes.buffer);
+    this.heads = [];
+    this.tails = [];
   }
 }
 

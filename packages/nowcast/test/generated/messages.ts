@@ -7,10 +7,14 @@ export interface Small {
 }
 
 function writeSmall(e: MessageEncoder, v: Small): boolean {
-  const at = e.reserve(1, (v.text.length) * 3);
+  const text0 = v.text;
+  const units = text0.length;
+  e.room(1 + units * 3);
   const { bytes } = e;
-  bytes[at + 0] = e.whole(v.num, 0, 255, "num");
-  e.text(v.text);
+  bytes[0] = e.whole(v.num, 0, 255, "num");
+  let end = 1 + units;
+  if (!e.isShort(units) || e.ascii(text0, 1) > 127) end = e.utf8(text0, 1);
+  e.at = end;
   return true;
 }
 
@@ -37,27 +41,36 @@ export interface Medium {
 }
 
 function writeMedium(e: MessageEncoder, v: Medium): boolean {
-  const at = e.reserve(7, (v.text.length + v.text2.length) * 3);
+  const text0 = v.text;
+  const text1 = v.text2;
+  const units = text0.length + text1.length;
+  e.room(7 + units * 3);
   const { bytes } = e;
   const { view } = e;
-  view.setUint16(at + 1, e.whole(v.num, 0, 65535, "num"), true);
-  view.setFloat32(at + 3, v.decimal, true);
-  const all = v.text + v.text2;
-  if ((v.text.length) > 127 || e.text(all) !== all.length) return false;
-  bytes[at + 0] = v.text.length;
+  view.setUint16(1, e.whole(v.num, 0, 65535, "num"), true);
+  view.setFloat32(3, v.decimal, true);
+  let end = 7 + units;
+  let length0 = text0.length;
+  if (e.isShort(units) ? (e.ascii(text0, 7) | e.ascii(text1, 7 + length0)) > 127 : e.utf8(text0 + text1, 7) !== end) {
+    const end0 = e.utf8(text0, 7);
+    length0 = end0 - 7;
+    end = e.utf8(text1, end0);
+  }
+  if ((length0) > 127) return false;
+  bytes[0] = length0;
+  e.at = end;
   return true;
 }
 
 function readMedium(d: MessageDecoder): Medium | undefined {
   const { bytes } = d;
-  const { view, base } = d;
   if (bytes.length < 7) return undefined;
   if ((bytes[0]!) > 127) return undefined;
   if (!d.texts(7)) return undefined;
   const text0 = d.text(bytes[0]!);
   const text1 = d.rest();
   if (text0 === undefined || text1 === undefined) return undefined;
-  return { text: text0, text2: text1, num: view.getUint16(base + 1, true), decimal: view.getFloat32(base + 3, true) };
+  return { text: text0, text2: text1, num: d.u16(1), decimal: d.f32(3) };
 }
 
 export const mediumCodec: Codec<Medium> = defineCodec({
@@ -78,24 +91,41 @@ export interface Big {
 }
 
 function writeBig(e: MessageEncoder, v: Big): boolean {
-  const at = e.reserve(27, (v.text.length + v.text2.length + v.text3.length + v.text4.length) * 3);
+  const text0 = v.text;
+  const text1 = v.text2;
+  const text2 = v.text3;
+  const text3 = v.text4;
+  const units = text0.length + text1.length + text2.length + text3.length;
+  e.room(27 + units * 3);
   const { bytes } = e;
   const { view } = e;
-  view.setInt32(at + 3, e.whole(v.num, -2147483648, 2147483647, "num"), true);
-  view.setFloat64(at + 7, v.decimal, true);
-  view.setInt32(at + 15, e.whole(v.num2, -2147483648, 2147483647, "num2"), true);
-  view.setFloat64(at + 19, v.decimal2, true);
-  const all = v.text + v.text2 + v.text3 + v.text4;
-  if ((v.text.length | v.text2.length | v.text3.length) > 127 || e.text(all) !== all.length) return false;
-  bytes[at + 0] = v.text.length;
-  bytes[at + 1] = v.text2.length;
-  bytes[at + 2] = v.text3.length;
+  view.setInt32(3, e.whole(v.num, -2147483648, 2147483647, "num"), true);
+  view.setFloat64(7, v.decimal, true);
+  view.setInt32(15, e.whole(v.num2, -2147483648, 2147483647, "num2"), true);
+  view.setFloat64(19, v.decimal2, true);
+  let end = 27 + units;
+  let length0 = text0.length;
+  let length1 = text1.length;
+  let length2 = text2.length;
+  if (e.isShort(units) ? (e.ascii(text0, 27) | e.ascii(text1, 27 + length0) | e.ascii(text2, 27 + length0 + length1) | e.ascii(text3, 27 + length0 + length1 + length2)) > 127 : e.utf8(text0 + text1 + text2 + text3, 27) !== end) {
+    const end0 = e.utf8(text0, 27);
+    length0 = end0 - 27;
+    const end1 = e.utf8(text1, end0);
+    length1 = end1 - end0;
+    const end2 = e.utf8(text2, end1);
+    length2 = end2 - end1;
+    end = e.utf8(text3, end2);
+  }
+  if ((length0 | length1 | length2) > 127) return false;
+  bytes[0] = length0;
+  bytes[1] = length1;
+  bytes[2] = length2;
+  e.at = end;
   return true;
 }
 
 function readBig(d: MessageDecoder): Big | undefined {
   const { bytes } = d;
-  const { view, base } = d;
   if (bytes.length < 27) return undefined;
   if ((bytes[0]! | bytes[1]! | bytes[2]!) > 127) return undefined;
   if (!d.texts(27)) return undefined;
@@ -104,7 +134,7 @@ function readBig(d: MessageDecoder): Big | undefined {
   const text2 = d.text(bytes[2]!);
   const text3 = d.rest();
   if (text0 === undefined || text1 === undefined || text2 === undefined || text3 === undefined) return undefined;
-  return { text: text0, text2: text1, text3: text2, text4: text3, num: view.getInt32(base + 3, true), decimal: view.getFloat64(base + 7, true), num2: view.getInt32(base + 15, true), decimal2: view.getFloat64(base + 19, true) };
+  return { text: text0, text2: text1, text3: text2, text4: text3, num: d.i32(3), decimal: d.f64(7), num2: d.i32(15), decimal2: d.f64(19) };
 }
 
 export const bigCodec: Codec<Big> = defineCodec({
@@ -119,9 +149,10 @@ export type Tool =
   | "Rope";
 
 function writeTool(e: MessageEncoder, v: Tool): boolean {
-  const at = e.reserve(1);
+  e.room(1);
   const { bytes } = e;
-  bytes[at + 0] = e.variant(["Hand", "Hammer", "Rope"], v, "");
+  bytes[0] = e.variant(["Hand", "Hammer", "Rope"], v, "");
+  e.at = 1;
   return true;
 }
 
@@ -146,19 +177,19 @@ export interface Vec3 {
 }
 
 function writeVec3(e: MessageEncoder, v: Vec3): boolean {
-  const at = e.reserve(12);
+  e.room(12);
   const { view } = e;
-  view.setFloat32(at + 0, v.x, true);
-  view.setFloat32(at + 4, v.y, true);
-  view.setFloat32(at + 8, v.z, true);
+  view.setFloat32(0, v.x, true);
+  view.setFloat32(4, v.y, true);
+  view.setFloat32(8, v.z, true);
+  e.at = 12;
   return true;
 }
 
 function readVec3(d: MessageDecoder): Vec3 | undefined {
   const { bytes } = d;
-  const { view, base } = d;
   if (bytes.length !== 12) return undefined;
-  return { x: view.getFloat32(base + 0, true), y: view.getFloat32(base + 4, true), z: view.getFloat32(base + 8, true) };
+  return { x: d.f32(0), y: d.f32(4), z: d.f32(8) };
 }
 
 export const vec3Codec: Codec<Vec3> = defineCodec({
@@ -185,33 +216,42 @@ export interface Everything {
 }
 
 function writeEverything(e: MessageEncoder, v: Everything): boolean {
-  const at = e.reserve(44, (v.first.length + v.last.length) * 3);
+  const text0 = v.first;
+  const text1 = v.last;
+  const units = text0.length + text1.length;
+  e.room(44 + units * 3);
   const { bytes } = e;
   const { view } = e;
-  bytes[at + 0] = (v.alive ? 1 : 0) | (v.seen ? 2 : 0);
-  view.setFloat32(at + 1, v.at.x, true);
-  view.setFloat32(at + 5, v.at.y, true);
-  view.setFloat32(at + 9, v.at.z, true);
-  bytes[at + 13] = e.variant(["Hand", "Hammer", "Rope"], v.tool, "tool");
-  bytes[at + 14] = e.whole(v.pair[0], 0, 255, "pair.0");
-  view.setInt8(at + 15, e.whole(v.pair[1], -128, 127, "pair.1"));
-  view.setUint16(at + 17, e.whole(v.__proto__, 0, 65535, "__proto__"), true);
-  e.u64(at + 19, v.big, "big");
-  e.i64(at + 27, v.deep, "deep");
-  bytes[at + 35] = e.whole(v.euler[0], 0, 255, "euler");
-  bytes[at + 36] = e.whole(v.euler[1], 0, 255, "euler");
-  bytes[at + 37] = e.whole(v.euler[2], 0, 255, "euler");
-  view.setUint32(at + 38, e.whole(v.count, 0, 4294967295, "count"), true);
-  view.setInt16(at + 42, e.whole(v.offset, -32768, 32767, "offset"), true);
-  const all = v.first + v.last;
-  if ((v.first.length) > 127 || e.text(all) !== all.length) return false;
-  bytes[at + 16] = v.first.length;
+  bytes[0] = (v.alive ? 1 : 0) | (v.seen ? 2 : 0);
+  view.setFloat32(1, v.at.x, true);
+  view.setFloat32(5, v.at.y, true);
+  view.setFloat32(9, v.at.z, true);
+  bytes[13] = e.variant(["Hand", "Hammer", "Rope"], v.tool, "tool");
+  bytes[14] = e.whole(v.pair[0], 0, 255, "pair.0");
+  view.setInt8(15, e.whole(v.pair[1], -128, 127, "pair.1"));
+  view.setUint16(17, e.whole(v.__proto__, 0, 65535, "__proto__"), true);
+  e.u64(19, v.big, "big");
+  e.i64(27, v.deep, "deep");
+  bytes[35] = e.whole(v.euler[0], 0, 255, "euler");
+  bytes[36] = e.whole(v.euler[1], 0, 255, "euler");
+  bytes[37] = e.whole(v.euler[2], 0, 255, "euler");
+  view.setUint32(38, e.whole(v.count, 0, 4294967295, "count"), true);
+  view.setInt16(42, e.whole(v.offset, -32768, 32767, "offset"), true);
+  let end = 44 + units;
+  let length0 = text0.length;
+  if (e.isShort(units) ? (e.ascii(text0, 44) | e.ascii(text1, 44 + length0)) > 127 : e.utf8(text0 + text1, 44) !== end) {
+    const end0 = e.utf8(text0, 44);
+    length0 = end0 - 44;
+    end = e.utf8(text1, end0);
+  }
+  if ((length0) > 127) return false;
+  bytes[16] = length0;
+  e.at = end;
   return true;
 }
 
 function readEverything(d: MessageDecoder): Everything | undefined {
   const { bytes } = d;
-  const { view, base } = d;
   if (bytes.length < 44) return undefined;
   if (bytes[0]! >> 2 !== 0) return undefined;
   if ((bytes[16]!) > 127) return undefined;
@@ -221,7 +261,7 @@ function readEverything(d: MessageDecoder): Everything | undefined {
   if (text0 === undefined || text1 === undefined) return undefined;
   const name13 = (["Hand", "Hammer", "Rope"] as const)[bytes[13]!];
   if (name13 === undefined) return undefined;
-  return { at: { x: view.getFloat32(base + 1, true), y: view.getFloat32(base + 5, true), z: view.getFloat32(base + 9, true) }, tool: name13, alive: (bytes[0]! & 1) !== 0, pair: [bytes[14]!, view.getInt8(base + 15)], first: text0, ["__proto__"]: view.getUint16(base + 17, true), seen: (bytes[0]! & 2) !== 0, last: text1, big: d.u64(19), deep: d.i64(27), euler: [bytes[35]!, bytes[36]!, bytes[37]!], nothing: null, count: view.getUint32(base + 38, true), offset: view.getInt16(base + 42, true) };
+  return { at: { x: d.f32(1), y: d.f32(5), z: d.f32(9) }, tool: name13, alive: (bytes[0]! & 1) !== 0, pair: [bytes[14]!, (bytes[15]! << 24) >> 24], first: text0, ["__proto__"]: d.u16(17), seen: (bytes[0]! & 2) !== 0, last: text1, big: d.u64(19), deep: d.i64(27), euler: [bytes[35]!, bytes[36]!, bytes[37]!], nothing: null, count: d.i32(38) >>> 0, offset: (d.u16(42) << 16) >> 16 };
 }
 
 export const everythingCodec: Codec<Everything> = defineCodec({
@@ -236,18 +276,18 @@ export interface Numbers {
 }
 
 function writeNumbers(e: MessageEncoder, v: Numbers): boolean {
-  const at = e.reserve(12);
+  e.room(12);
   const { view } = e;
-  view.setUint32(at + 0, e.whole(v.id, 0, 4294967295, "id"), true);
-  view.setFloat64(at + 4, v.x, true);
+  view.setUint32(0, e.whole(v.id, 0, 4294967295, "id"), true);
+  view.setFloat64(4, v.x, true);
+  e.at = 12;
   return true;
 }
 
 function readNumbers(d: MessageDecoder): Numbers | undefined {
   const { bytes } = d;
-  const { view, base } = d;
   if (bytes.length !== 12) return undefined;
-  return { id: view.getUint32(base + 0, true), x: view.getFloat64(base + 4, true) };
+  return { id: d.i32(0) >>> 0, x: d.f64(4) };
 }
 
 export const numbersCodec: Codec<Numbers> = defineCodec({
@@ -269,34 +309,43 @@ export interface Member {
 }
 
 function writeMember(e: MessageEncoder, v: Member): boolean {
-  const at = e.reserve(33, (v.name.length + v.title.length) * 3);
+  const text0 = v.name;
+  const text1 = v.title;
+  const units = text0.length + text1.length;
+  e.room(33 + units * 3);
   const { bytes } = e;
   const { view } = e;
-  view.setUint32(at + 0, e.whole(v.id, 0, 4294967295, "id"), true);
-  view.setFloat32(at + 5, v.at.x, true);
-  view.setFloat32(at + 9, v.at.y, true);
-  view.setFloat32(at + 13, v.at.z, true);
-  view.setFloat64(at + 17, v.x, true);
-  bytes[at + 25] = e.whole(v.level, 0, 255, "level");
-  view.setUint16(at + 26, e.whole(v.team, 0, 65535, "team"), true);
-  view.setInt32(at + 28, e.whole(v.score, -2147483648, 2147483647, "score"), true);
-  view.setInt8(at + 32, e.whole(v.mood, -128, 127, "mood"));
-  const all = v.name + v.title;
-  if ((v.name.length) > 127 || e.text(all) !== all.length) return false;
-  bytes[at + 4] = v.name.length;
+  view.setUint32(0, e.whole(v.id, 0, 4294967295, "id"), true);
+  view.setFloat32(5, v.at.x, true);
+  view.setFloat32(9, v.at.y, true);
+  view.setFloat32(13, v.at.z, true);
+  view.setFloat64(17, v.x, true);
+  bytes[25] = e.whole(v.level, 0, 255, "level");
+  view.setUint16(26, e.whole(v.team, 0, 65535, "team"), true);
+  view.setInt32(28, e.whole(v.score, -2147483648, 2147483647, "score"), true);
+  view.setInt8(32, e.whole(v.mood, -128, 127, "mood"));
+  let end = 33 + units;
+  let length0 = text0.length;
+  if (e.isShort(units) ? (e.ascii(text0, 33) | e.ascii(text1, 33 + length0)) > 127 : e.utf8(text0 + text1, 33) !== end) {
+    const end0 = e.utf8(text0, 33);
+    length0 = end0 - 33;
+    end = e.utf8(text1, end0);
+  }
+  if ((length0) > 127) return false;
+  bytes[4] = length0;
+  e.at = end;
   return true;
 }
 
 function readMember(d: MessageDecoder): Member | undefined {
   const { bytes } = d;
-  const { view, base } = d;
   if (bytes.length < 33) return undefined;
   if ((bytes[4]!) > 127) return undefined;
   if (!d.texts(33)) return undefined;
   const text0 = d.text(bytes[4]!);
   const text1 = d.rest();
   if (text0 === undefined || text1 === undefined) return undefined;
-  return { id: view.getUint32(base + 0, true), name: text0, at: { x: view.getFloat32(base + 5, true), y: view.getFloat32(base + 9, true), z: view.getFloat32(base + 13, true) }, x: view.getFloat64(base + 17, true), level: bytes[25]!, team: view.getUint16(base + 26, true), score: view.getInt32(base + 28, true), mood: view.getInt8(base + 32), title: text1 };
+  return { id: d.i32(0) >>> 0, name: text0, at: { x: d.f32(5), y: d.f32(9), z: d.f32(13) }, x: d.f64(17), level: bytes[25]!, team: d.u16(26), score: d.i32(28), mood: (bytes[32]! << 24) >> 24, title: text1 };
 }
 
 export const memberCodec: Codec<Member> = defineCodec({
@@ -363,7 +412,7 @@ function writeParty(e: MessageEncoder, v: Party): boolean {
     column[i] = row.title.length;
   }
   e.textLengths(count);
-  return e.text(all) === all.length;
+  return e.ascii7(all);
 }
 
 function readParty(d: MessageDecoder): Party | undefined {
@@ -399,24 +448,24 @@ export interface Move {
 }
 
 function writeMove(e: MessageEncoder, v: Move): boolean {
-  const at = e.reserve(31);
+  e.room(31);
   const { bytes } = e;
   const { view } = e;
-  view.setUint32(at + 0, e.whole(v.id, 0, 4294967295, "id"), true);
-  view.setFloat64(at + 4, v.position[0], true);
-  view.setFloat64(at + 12, v.position[1], true);
-  view.setFloat64(at + 20, v.position[2], true);
-  bytes[at + 28] = e.whole(v.euler[0], 0, 255, "euler.0");
-  bytes[at + 29] = e.whole(v.euler[1], 0, 255, "euler.1");
-  bytes[at + 30] = e.whole(v.euler[2], 0, 255, "euler.2");
+  view.setUint32(0, e.whole(v.id, 0, 4294967295, "id"), true);
+  view.setFloat64(4, v.position[0], true);
+  view.setFloat64(12, v.position[1], true);
+  view.setFloat64(20, v.position[2], true);
+  bytes[28] = e.whole(v.euler[0], 0, 255, "euler.0");
+  bytes[29] = e.whole(v.euler[1], 0, 255, "euler.1");
+  bytes[30] = e.whole(v.euler[2], 0, 255, "euler.2");
+  e.at = 31;
   return true;
 }
 
 function readMove(d: MessageDecoder): Move | undefined {
   const { bytes } = d;
-  const { view, base } = d;
   if (bytes.length !== 31) return undefined;
-  return { id: view.getUint32(base + 0, true), position: [view.getFloat64(base + 4, true), view.getFloat64(base + 12, true), view.getFloat64(base + 20, true)], euler: [bytes[28]!, bytes[29]!, bytes[30]!] };
+  return { id: d.i32(0) >>> 0, position: [d.f64(4), d.f64(12), d.f64(20)], euler: [bytes[28]!, bytes[29]!, bytes[30]!] };
 }
 
 export const moveCodec: Codec<Move> = defineCodec({
