@@ -116,7 +116,14 @@ fn measure<T>(
     options: &Options,
 ) -> Result<Table>
 where
-    T: PartialEq + Serialize + DeserializeOwned + Wire + ReadOwned + bitcode::Encode + bitcode::DecodeOwned + Positional,
+    T: PartialEq
+        + Serialize
+        + DeserializeOwned
+        + Wire
+        + ReadOwned
+        + bitcode::Encode
+        + bitcode::DecodeOwned
+        + Positional,
 {
     let subjects = [
         json(),

@@ -4,6 +4,7 @@
 //! bytes 40 to 7f, which would be small integers, stand for a record by its id.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::{Reader, Value};
 use crate::error::{ErrorKind, Result};
@@ -13,15 +14,23 @@ use crate::limits::Limits;
 /// The extension type of a definition: the letter r.
 const DEFINITION: u8 = 0x72;
 
+/// How many bytes the repeated names may take for each byte of the input, and besides: a reference of a few bytes stands for
+/// all names of its record, which without a limit of its own would let a small input fill all memory that is allowed.
+const NAMES_PER_BYTE_MAX: usize = 64;
+const NAMES_BESIDES_MAX: usize = 64 * 1024;
+
 /// Definitions met so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Records {
     known: BTreeMap<i32, Record>,
+    /// What repeated names may still take.
+    names_left: usize,
+    names_max: usize,
 }
 
 #[derive(Clone, Debug)]
 struct Record {
-    names: Vec<Value>,
+    names: Rc<[Value]>,
     /// Whether references to this id carry a second byte.
     two_bytes: bool,
 }
@@ -29,7 +38,9 @@ struct Record {
 /// Reads one value that takes all of `bytes`, in which msgpackr's records may occur.
 pub fn from_slice_with_records(bytes: &[u8], limits: &Limits) -> Result<Value> {
     let mut input = Input::new(bytes, 0, limits);
-    let value = Reader { input: &mut input, records: Some(Records::default()) }.value(0)?;
+    let names_max = bytes.len().saturating_mul(NAMES_PER_BYTE_MAX).saturating_add(NAMES_BESIDES_MAX);
+    let records = Records { known: BTreeMap::new(), names_left: names_max, names_max };
+    let value = Reader { input: &mut input, records: Some(records) }.value(0)?;
     input.end()?;
     Ok(value)
 }
@@ -70,6 +81,10 @@ impl Reader<'_, '_> {
         let Value::List(names) = self.value(depth)? else {
             return Err(self.input.error(ErrorKind::Shape("a record whose names are not a list")));
         };
+        if names.iter().any(|name| name.as_text().is_none()) {
+            return Err(self.input.error(ErrorKind::Shape("a record with a name that is not text")));
+        }
+        let names: Rc<[Value]> = names.into();
         if let Some(records) = &mut self.records {
             records.known.insert(id, Record { names: names.clone(), two_bytes });
         }
@@ -80,10 +95,29 @@ impl Reader<'_, '_> {
         let depth = self.deeper(depth)?;
         let mut pairs = Vec::new();
         for name in names {
-            self.input.charge(1, name.as_text().map_or(0, str::len))?;
+            let length = name.as_text().map_or(0, str::len);
+            self.input.charge(1, length)?;
+            self.repeat(size_of::<Value>() + length)?;
             pairs.push((name.clone(), self.value(depth)?));
         }
         Ok(Value::Map(pairs))
+    }
+}
+
+impl Reader<'_, '_> {
+    /// Accounts for a repeated name.
+    fn repeat(&mut self, bytes: usize) -> Result<()> {
+        let Some(records) = &mut self.records else { return Ok(()) };
+        let max = records.names_max;
+        match records.names_left.checked_sub(bytes) {
+            Some(left) => records.names_left = left,
+            None => {
+                return Err(self
+                    .input
+                    .error(ErrorKind::TooMany { what: "bytes of repeated record names", max }));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -104,6 +138,24 @@ mod tests {
         let record =
             |b| Value::Map(vec![("a".into(), if b == Value::Nil { 2 } else { 1 }.into()), ("b".into(), b)]);
         assert_eq!(value, Value::List(vec![record(100.into()), record(Value::Nil)]));
+    }
+
+    #[test]
+    fn repeated_names_end_at_their_limit() {
+        // A name of 400 bytes, and references to it.
+        let mut bytes = vec![0xdc, 1, 144, 0xd4, 0x72, 0x40, 0x91, 0xda, 1, 144];
+        bytes.extend([b'n'; 400]);
+        bytes.push(0xc0);
+        bytes.extend([0x40, 0xc0].repeat(399));
+        let value = from_slice_with_records(&bytes, &Limits::MESSAGE).unwrap_err();
+        assert!(matches!(value.kind(), ErrorKind::TooMany { .. }), "{value}");
+    }
+
+    #[test]
+    fn names_are_text() {
+        let error =
+            from_slice_with_records(&[0xd4, 0x72, 0x40, 0x91, 0x90, 0], &Limits::MESSAGE).unwrap_err();
+        assert_eq!(error.kind(), &ErrorKind::Shape("a record with a name that is not text"));
     }
 
     #[test]

@@ -15,8 +15,8 @@ use super::{DeltaError, Limits, Mode};
 
 /// Turns frames into bytes and back.
 ///
-/// Both ends have one of the same layout, mode and predictor. It keeps nothing between frames but memory to work in: what
-/// was learnt is in the baselines.
+/// Both ends have one of the same layout and predictor; the mode is the writer's choice, frame by frame. It keeps nothing
+/// between frames but memory to work in: what was learnt is in the baselines.
 #[derive(Debug, Clone)]
 pub struct Codec<P = Linear> {
     layout: Layout,
@@ -35,7 +35,7 @@ const fn header(mode: Mode, depth: usize) -> u8 {
 }
 
 impl<P: Predictor> Codec<P> {
-    /// A codec.
+    /// A codec that writes in `mode`, and reads either.
     pub fn new(layout: Layout, mode: Mode, predictor: P) -> Self {
         Self { layout, mode, limits: Limits::default(), predictor }
     }
@@ -45,6 +45,12 @@ impl<P: Predictor> Codec<P> {
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Writes in this mode from now on. What was learnt in the other one is not used, so a switch costs the bytes that learning
+    /// anew does.
+    pub fn set_mode(&mut self, mode: Mode) {
+        self.mode = mode;
     }
 
     /// The layout.
@@ -95,14 +101,15 @@ impl<P: Predictor> Codec<P> {
     pub fn decode(&mut self, tick: u32, bytes: &[u8], past: &[&Baseline]) -> Result<Baseline, DeltaError> {
         let past = &past[..past.len().min(Past::DEPTH)];
         let (&header, body) = bytes.split_first().ok_or(EntropyError::Truncated)?;
-        if header > HEADER_MAX || (header & HEADER_SMALL != 0) != (self.mode == Mode::Small) {
+        if header > HEADER_MAX {
             return Err(DeltaError::Header { header });
         }
         let needed = usize::from(header >> HEADER_DEPTH_SHIFT);
         if needed != past.len() {
             return Err(DeltaError::Baselines { needed, given: past.len() });
         }
-        let ((ids, mut walked), learnt) = match self.mode {
+        let mode = if header & HEADER_SMALL == 0 { Mode::Fast } else { Mode::Small };
+        let ((ids, mut walked), learnt) = match mode {
             Mode::Fast => {
                 let mut means = self.means(past);
                 let mut fast = Fast { bits: BitReader::new(body), means: &mut means };

@@ -248,7 +248,9 @@ fn write_texts(texts: &[&Leaf], at: usize) -> Vec<String> {
     let mut lines = vec![format!("let end = {at} + units;")];
     let last = text_name(last);
     if others.is_empty() {
-        lines.push(format!("if (!e.isShort(units) || e.ascii({last}, {at}) > 127) end = e.utf8({last}, {at});"));
+        lines.push(format!(
+            "if (!e.isShort(units) || e.ascii({last}, {at}) > 127) end = e.utf8({last}, {at});"
+        ));
         lines.push("e.at = end;".to_owned());
         return lines;
     }
@@ -297,12 +299,7 @@ fn write_leaf(leaf: &Leaf) -> Vec<String> {
             .collect(),
         LeafKind::Names(names) => {
             let names: Vec<_> = names.iter().map(|name| quoted(name)).collect();
-            vec![format!(
-                "bytes[{}] = e.variant([{}], {}, {path});",
-                leaf.at,
-                names.join(", "),
-                leaf.from
-            )]
+            vec![format!("bytes[{}] = e.variant([{}], {}, {path});", leaf.at, names.join(", "), leaf.from)]
         }
     }
 }

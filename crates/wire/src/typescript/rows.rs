@@ -91,11 +91,7 @@ fn writer(layout: &Layout<'_>, rows: &str) -> Vec<String> {
     for run in layout.leaves.chunk_by(neighbours) {
         lines.extend(if raw_number(&run[0]).is_some() { raw_columns(run) } else { surveyed_column(&run[0]) });
     }
-    lines.push(if texts.is_empty() {
-        "return true;".to_owned()
-    } else {
-        "return e.ascii7(all);".to_owned()
-    });
+    lines.push(if texts.is_empty() { "return true;".to_owned() } else { "return e.ascii7(all);".to_owned() });
     lines
 }
 

@@ -34,8 +34,11 @@ export class MessageEncoder {
   /** The body, where the next one will be written over it. */
   shared(): Uint8Array<ArrayBuffer> {
     const { at } = this;
-    if (at >= KEPT_VIEWS) return this.bytes.subarray(0, at);
-    return (this.heads[at] ??= this.bytes.subarray(0, at));
+    const head = at < KEPT_VIEWS ? this.heads[at] : undefined;
+    if (head !== undefined) return head;
+    const fresh = this.bytes.subarray(0, at);
+    if (at < KEPT_VIEWS) this.heads[at] = fresh;
+    return fresh;
   }
 
   /** A copy of the body. Short ones share chunks that are never written again: memory of its own for each would cost more. */
@@ -77,7 +80,7 @@ export class MessageEncoder {
 
   /** Writes a text for which there is room; returns where it ends. What has no UTF-8 form becomes U+FFFD. */
   utf8(text: string, at: number): number {
-    const tail = at < KEPT_VIEWS ? (this.tails[at] ??= this.bytes.subarray(at)) : this.bytes.subarray(at);
+    const tail = (at < KEPT_VIEWS ? this.tails[at] : undefined) ?? this.tail(at);
     return at + utf8.encodeInto(text, tail).written;
   }
 
@@ -146,6 +149,12 @@ export class MessageEncoder {
     const index = names.indexOf(name);
     if (index < 0) misfit(name, field);
     return index;
+  }
+
+  private tail(at: number): Uint8Array<ArrayBuffer> {
+    const fresh = this.bytes.subarray(at);
+    if (at < KEPT_VIEWS) this.tails[at] = fresh;
+    return fresh;
   }
 
   private grow(length: number): void {
