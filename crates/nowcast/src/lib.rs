@@ -28,7 +28,31 @@
 //! # Ok::<_, local::Error>(())
 //! ```
 
+pub mod carrier;
+pub mod endpoint;
 pub mod local;
 pub mod pack;
 
+mod acceptor;
+mod certificate;
+mod channel;
+mod clock;
+mod connector;
+mod driver;
+mod listener;
+mod random;
+
+pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Accepted, Acceptor, Entry};
+pub use carrier::CarrierKind;
+pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
+pub use channel::{
+    Batch, Channel, CommandId, Error, Lane, Message, MessageKind, Messages, Phase, Source, Status,
+    StatusChanges,
+};
+pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
+pub use endpoint::BindError;
+pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
+
 pub use nowcast_queue::{Bounds, Counters, Key, Refusal};
+/// The protocol below channels: its configuration, and what it says.
+pub use nowcast_session as session;

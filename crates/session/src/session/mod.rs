@@ -361,6 +361,11 @@ impl Session {
         matches!(self.phase, Phase::Closing { .. } | Phase::Closed)
     }
 
+    /// Whether nothing is left to be done for a session that is closed: the peer was told, as far as it listened.
+    pub fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Closed)
+    }
+
     /// Whether the session waits for a new carrier.
     pub fn is_detached(&self) -> bool {
         matches!(self.phase, Phase::Detached { .. })

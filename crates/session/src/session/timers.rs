@@ -103,6 +103,22 @@ impl Session {
         Some(0.5f64.powi(1 + late))
     }
 
+    /// Since when packets want an answer though nothing has been heard: the silence that a driver judges a carrier by.
+    /// `None` while nothing is asked.
+    pub fn unanswered_since(&self) -> Option<Time> {
+        let asked = match &self.phase {
+            Phase::Connecting { began, .. } => Some(*began),
+            Phase::Open => self.waits_since.filter(|_| self.sent.in_flight() > 0),
+            _ => None,
+        };
+        asked.map(|asked| asked.max(self.last_heard))
+    }
+
+    /// After so long an answer is overdue, by what is known of the round trip.
+    pub fn probe_timeout(&self) -> Duration {
+        self.rtt.probe_timeout()
+    }
+
     fn expire(&mut self, now: Time) {
         while let Some(Reverse(deadline)) = self.deadlines.peek().copied() {
             if deadline.at > now {

@@ -1,0 +1,279 @@
+//! Takes carriers in: a HELLO that resumes goes to its session whatever carrier it came on, others begin sessions.
+
+mod limits;
+mod sessions;
+
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use nowcast_session::packet::Hello;
+use nowcast_session::{CloseCode, Config, Limits, Session};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+pub use limits::{AcceptCounters, AcceptLimits};
+use limits::{Counted, Place, Places};
+use sessions::Sessions;
+
+use crate::carrier::{Carrier, Ending, retire};
+use crate::channel::{Channel, Phase, Shared};
+use crate::driver::Driver;
+use crate::{clock, random};
+
+/// A carrier without a HELLO is closed after this (`spec/CARRIERS.md`, section 6).
+const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
+/// Channels that the application has not accepted yet; beyond that new sessions are refused as busy.
+const BACKLOG_MAX: usize = 1_024;
+
+/// Who came in.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The player's or device's name, if a token says one.
+    pub name: Option<String>,
+    /// The name of the service that was entered.
+    pub room: String,
+    /// What the token says about the role.
+    pub role: Option<String>,
+    /// Where the first carrier came from.
+    pub address: Option<SocketAddr>,
+}
+
+/// Where carriers are handed over; cheap to clone.
+///
+/// An endpoint of your own hands its upgraded WebSockets to it:
+///
+/// ```no_run
+/// # async fn upgraded() -> Result<tokio::net::TcpStream, std::io::Error> { unimplemented!() }
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use nowcast::carrier::{WebSocket, prepare_stream};
+/// use nowcast::{AcceptConfig, Acceptor, Entry};
+///
+/// let (acceptor, mut service) = Acceptor::new(AcceptConfig::default());
+/// tokio::spawn(async move {
+///     let stream = upgraded().await?; // by your HTTP server, with the subprotocol "nowcast.1"
+///     prepare_stream(&stream)?;
+///     let entry = Entry { room: "tracker".into(), ..Entry::default() };
+///     acceptor.hand_over(Box::new(WebSocket::accepted(stream, Vec::new()).await), entry);
+///     Ok::<_, std::io::Error>(())
+/// });
+/// let channel = service.accept().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Acceptor {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    session: Config,
+    places: Places,
+    sessions: Sessions,
+    ready: mpsc::Sender<Channel>,
+}
+
+/// How an acceptor behaves.
+#[derive(Clone, Debug, Default)]
+pub struct AcceptConfig {
+    /// What sessions are made with.
+    pub session: Config,
+    /// How many are taken.
+    pub limits: AcceptLimits,
+}
+
+/// Gives the channels that were accepted.
+pub struct Accepted {
+    ready: mpsc::Receiver<Channel>,
+}
+
+impl Acceptor {
+    /// An acceptor, and where its channels come out.
+    #[must_use]
+    pub fn new(config: AcceptConfig) -> (Acceptor, Accepted) {
+        let (sender, ready) = mpsc::channel(BACKLOG_MAX);
+        let inner = Inner {
+            session: config.session,
+            places: Places::new(config.limits),
+            sessions: Sessions::default(),
+            ready: sender,
+        };
+        (Acceptor { inner: Arc::new(inner) }, Accepted { ready })
+    }
+
+    /// Takes over a carrier whose peer may enter as `entry` says. Must be called within a tokio runtime.
+    pub fn hand_over(&self, carrier: Box<dyn Carrier>, entry: Entry) {
+        let Some(place) = self.inner.places.take_carrier(entry.address) else {
+            return retire(carrier, Ending::GoingAway);
+        };
+        let inner = Arc::clone(&self.inner);
+        tokio::spawn(async move { inner.take_in(carrier, entry, place).await });
+    }
+
+    /// Whether a session from this address would be let in now, or the named limit that is in the way.
+    ///
+    /// # Errors
+    /// [`AcceptRefusal`].
+    pub fn check(&self, address: Option<SocketAddr>) -> Result<(), AcceptRefusal> {
+        self.inner.places.check(address)
+    }
+
+    /// What was refused and dropped, and how many are here.
+    #[must_use]
+    pub fn counters(&self) -> AcceptCounters {
+        self.inner.places.counters()
+    }
+
+    /// Ends all sessions because the endpoint goes away.
+    pub fn close_all(&self) {
+        for shared in self.inner.sessions.all() {
+            shared.lock().close(clock::now(), CloseCode::GOING_AWAY, "the endpoint goes away");
+        }
+    }
+}
+
+impl std::fmt::Debug for Acceptor {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Acceptor").field("counters", &self.counters()).finish_non_exhaustive()
+    }
+}
+
+/// Why nobody is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AcceptRefusal {
+    /// A limit of this address is reached.
+    #[error("too many sessions from this address")]
+    TooMany,
+    /// A limit of the service is reached.
+    #[error("the service takes no more sessions")]
+    Full,
+}
+
+impl Accepted {
+    /// Waits for the next channel; `None` when every acceptor is gone.
+    pub async fn next(&mut self) -> Option<Channel> {
+        self.ready.recv().await
+    }
+
+    /// As [`next`](Self::next); the error says that no channel will come any more.
+    ///
+    /// # Errors
+    /// [`crate::Error::Closed`] with `going_away`.
+    pub async fn accept(&mut self) -> Result<Channel, crate::Error> {
+        self.next().await.ok_or_else(|| {
+            crate::Error::Closed(nowcast_session::Closed {
+                code: CloseCode::GOING_AWAY,
+                reason: "the endpoint is gone".into(),
+                by: nowcast_session::ClosedBy::Us,
+            })
+        })
+    }
+}
+
+impl std::fmt::Debug for Accepted {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Accepted").finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    async fn take_in(self: Arc<Self>, mut carrier: Box<dyn Carrier>, entry: Entry, place: Place) {
+        let first = timeout(HELLO_TIMEOUT, poll_fn(|context| carrier.poll_receive(context))).await;
+        let Ok(Ok(packet)) = first else {
+            self.places.count(Counted::NoHello);
+            return retire(carrier, Ending::Violation);
+        };
+        debug_assert!(carrier.properties().is_checked, "a HELLO is read without a checksum");
+        let Ok(hello) = Hello::read(&packet) else {
+            self.places.count(Counted::NotHello);
+            return retire(carrier, Ending::Violation);
+        };
+        match &hello.resume {
+            Some(_) => self.resume(carrier, &hello, &packet),
+            None => self.begin(carrier, entry, place, &hello, packet).await,
+        }
+    }
+
+    /// Gives a carrier to the session that its HELLO names.
+    fn resume(&self, carrier: Box<dyn Carrier>, hello: &Hello, packet: &[u8]) {
+        let Some(resume) = &hello.resume else { return };
+        let now = clock::now();
+        let Some(shared) = self.sessions.find(&resume.session) else {
+            self.places.count(Counted::UnknownSession);
+            return refuse(carrier, hello, CloseCode::UNKNOWN_SESSION, "there is no such session here");
+        };
+        let mut core = shared.lock();
+        match core.session.check_resume(resume) {
+            Ok(()) => {
+                core.attach(now, carrier);
+                core.session.handle_packet(now, packet);
+                self.places.count(Counted::Resumed);
+            }
+            Err(code) => {
+                drop(core);
+                self.places.count(Counted::WrongToken);
+                refuse(carrier, hello, code, "the resume token or epoch is wrong");
+            }
+        }
+    }
+
+    async fn begin(
+        self: Arc<Self>,
+        carrier: Box<dyn Carrier>,
+        entry: Entry,
+        place: Place,
+        hello: &Hello,
+        packet: Bytes,
+    ) {
+        // Only as many channels wait as there is room for, so none is lost between its opening and its acceptance.
+        let Ok(ready) = self.ready.clone().try_reserve_owned() else {
+            self.places.count(Counted::Busy);
+            return refuse(carrier, hello, CloseCode::BUSY, "the service does not accept now");
+        };
+        let Some(place) = place.become_session() else {
+            return refuse(carrier, hello, CloseCode::BUSY, "the service takes no more sessions");
+        };
+        let now = clock::now();
+        let config = Config { limits: limits_of(&self.session), ..self.session.clone() };
+        let mut session = Session::accept(now, config, carrier.properties(), random::entropy());
+        session.handle_packet(now, &packet);
+        let identity = session.identity().copied();
+        let shared = Shared::new(session, Some(carrier));
+        if let Some(identity) = identity {
+            self.sessions.insert(identity.session, &shared);
+        }
+        let mut changes = shared.lock().watch();
+        let opening = async {
+            let opened = changes.wait_for(|(phase, _)| *phase != Phase::Connecting).await;
+            if matches!(opened.as_deref(), Ok((Phase::Open, _))) {
+                ready.send(Channel::new(Arc::clone(&shared), entry));
+            }
+        };
+        let mut driver = Driver::new(Arc::clone(&shared));
+        tokio::join!(opening, &mut driver);
+        if let Some(identity) = identity {
+            self.sessions.remove(&identity.session);
+        }
+        drop(place);
+    }
+}
+
+/// A session may go to any carrier later, so it accepts the packets of all.
+pub(crate) fn limits_of(config: &Config) -> Limits {
+    Limits { packet_bytes_max: nowcast_session::Carrier::STREAM.packet_bytes_max, ..config.limits }
+}
+
+/// Answers a HELLO for which there is no session, and ends the carrier.
+fn refuse(mut carrier: Box<dyn Carrier>, hello: &Hello, code: CloseCode, text: &str) {
+    let mut packet = Vec::new();
+    Session::refuse(hello, code, text, carrier.properties(), &mut packet);
+    tokio::spawn(async move {
+        let ready = poll_fn(|context| carrier.poll_ready(context));
+        if matches!(timeout(HELLO_TIMEOUT, ready).await, Ok(Ok(()))) && carrier.send(&packet).is_ok() {
+            // A datagram leaves on its own, a message with the closing.
+            retire(carrier, Ending::Done);
+        }
+    });
+}

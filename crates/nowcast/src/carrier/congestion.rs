@@ -1,0 +1,80 @@
+//! The congestion controller of QUIC connections that carry sessions.
+//!
+//! The session measures delay and paces by it (`spec/SESSION.md`, section 11). QUIC's usual controllers take every lost
+//! packet for congestion and would hold datagrams back on a link that merely loses; so this one steps aside, and steps in
+//! only when everything is lost for long.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::Instant;
+
+use quinn::congestion::{Controller, ControllerFactory};
+
+/// Windows above `u32::MAX` also switch off QUIC's own pacing.
+const OPEN_BYTES: u64 = 1 << 33;
+/// What is left after persistent congestion; doubles with every acknowledgement.
+const OVERLOAD_BYTES: u64 = 128 * 1_024;
+/// Grown to this, the window opens again.
+const RECOVERED_BYTES: u64 = 4 * 1_024 * 1_024;
+
+/// Makes [`Aside`] controllers.
+#[derive(Debug, Default)]
+pub(super) struct AsideFactory;
+
+impl ControllerFactory for AsideFactory {
+    fn build(self: Arc<Self>, _now: Instant, _current_mtu: u16) -> Box<dyn Controller> {
+        Box::new(Aside { window: OPEN_BYTES })
+    }
+}
+
+/// Stands aside unless the congestion is persistent (RFC 9002, section 7.6).
+#[derive(Clone, Debug)]
+struct Aside {
+    window: u64,
+}
+
+impl Controller for Aside {
+    fn on_end_acks(
+        &mut self,
+        _now: Instant,
+        _in_flight: u64,
+        _app_limited: bool,
+        _largest_packet_num_acked: Option<u64>,
+    ) {
+        if self.window < RECOVERED_BYTES {
+            self.window *= 2;
+        } else {
+            self.window = OPEN_BYTES;
+        }
+    }
+
+    fn on_congestion_event(
+        &mut self,
+        _now: Instant,
+        _sent: Instant,
+        is_persistent_congestion: bool,
+        _lost_bytes: u64,
+    ) {
+        if is_persistent_congestion {
+            self.window = OVERLOAD_BYTES;
+        }
+    }
+
+    fn on_mtu_update(&mut self, _new_mtu: u16) {}
+
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn clone_box(&self) -> Box<dyn Controller> {
+        Box::new(self.clone())
+    }
+
+    fn initial_window(&self) -> u64 {
+        OPEN_BYTES
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

@@ -1,0 +1,161 @@
+//! WebTransport: one packet is one QUIC datagram (`spec/CARRIERS.md`, section 3).
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{Stream, unfold};
+use quinn::{ConnectionError, SendDatagramError, TransportConfig, VarInt};
+use web_transport_quinn::Session;
+
+use super::congestion::AsideFactory;
+use super::{Carrier, CarrierKind, Ended, Ending};
+
+/// The session is on the connection's first stream, so its quarter stream id (RFC 9297, section 2.1) is 0.
+const QUARTER_STREAM_ID: u8 = 0;
+/// The largest datagram: a packet and the quarter stream id.
+const DATAGRAM_BYTES_MAX: usize = nowcast_session::PACKET_BYTES_MIN as usize + 1;
+/// What QUIC's buffer counts for a datagram beyond its bytes.
+const BOOKKEEPING_BYTES: usize = 64;
+/// A datagram of the largest size and all around it fit into this, and this into a path of 1,280 bytes.
+const UDP_PAYLOAD_BYTES: u16 = 1_252;
+/// Datagrams that arrived and were not looked at yet; the oldest are dropped beyond that.
+const RECEIVE_BUFFER_BYTES: usize = 256 * 1_024;
+/// The session notices a silent peer long before; this frees what it forgot.
+const IDLE_TIMEOUT_MS: u32 = 30_000;
+/// HTTP/3 needs three, browsers open a few more for practice.
+const STREAMS_MAX: u32 = 16;
+/// Nothing but HTTP/3's own words comes on streams.
+const STREAM_BYTES_MAX: u32 = 64 * 1_024;
+
+type Datagrams = Pin<Box<dyn Stream<Item = Result<Bytes, ConnectionError>> + Send>>;
+type Sending = Pin<Box<dyn Future<Output = Result<(), SendDatagramError>> + Send>>;
+
+/// An established WebTransport session as a carrier.
+pub struct WebTransport {
+    session: Session,
+    arriving: Datagrams,
+    /// The packet that waits for room in QUIC's buffer, which holds one more.
+    sending: Option<Sending>,
+    is_closing: bool,
+}
+
+impl WebTransport {
+    /// Takes over a session; `Err` if its datagrams are too small for packets.
+    ///
+    /// # Errors
+    /// The size of datagrams that the path or the peer allows.
+    pub fn new(session: Session) -> Result<Self, usize> {
+        let allowed = quinn::Connection::max_datagram_size(&session).unwrap_or(0);
+        if allowed < DATAGRAM_BYTES_MAX {
+            return Err(allowed);
+        }
+        let connection: quinn::Connection = (*session).clone();
+        let arriving = unfold(connection, async |connection| {
+            let datagram = connection.read_datagram().await;
+            Some((datagram, connection))
+        });
+        Ok(Self { session, arriving: Box::pin(arriving), sending: None, is_closing: false })
+    }
+
+    fn connection(&self) -> &quinn::Connection {
+        &self.session
+    }
+}
+
+impl Carrier for WebTransport {
+    fn kind(&self) -> CarrierKind {
+        CarrierKind::WebTransport
+    }
+
+    fn properties(&self) -> nowcast_session::Carrier {
+        nowcast_session::Carrier::DATAGRAMS
+    }
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+        if let Some(sending) = &mut self.sending {
+            let sent = ready!(sending.as_mut().poll(context));
+            self.sending = None;
+            sent.map_err(refused)?;
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn send(&mut self, packet: &[u8]) -> Result<(), Ended> {
+        let mut datagram = Vec::with_capacity(packet.len() + 1);
+        datagram.push(QUARTER_STREAM_ID);
+        datagram.extend_from_slice(packet);
+        let datagram = Bytes::from(datagram);
+        if self.connection().datagram_send_buffer_space() >= datagram.len() {
+            return self.connection().send_datagram(datagram).map_err(refused);
+        }
+        let connection = self.connection().clone();
+        self.sending = Some(Box::pin(async move { connection.send_datagram_wait(datagram).await }));
+        Ok(())
+    }
+
+    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<Result<Bytes, Ended>> {
+        loop {
+            let mut datagram = match ready!(self.arriving.as_mut().poll_next(context)) {
+                Some(Ok(datagram)) => datagram,
+                Some(Err(error)) => return Poll::Ready(Err(lost(&error))),
+                None => return Poll::Ready(Err(Ended::Closed)),
+            };
+            // Datagrams of other streams belong to nobody here.
+            if datagram.first() == Some(&QUARTER_STREAM_ID) {
+                return Poll::Ready(Ok(datagram.split_off(1)));
+            }
+        }
+    }
+
+    fn poll_close(&mut self, context: &mut Context<'_>, ending: Ending) -> Poll<()> {
+        if !self.is_closing {
+            self.is_closing = true;
+            let (code, reason): (u32, &[u8]) = match ending {
+                Ending::Done => (0, b"done"),
+                Ending::GoingAway => (1, b"going away"),
+                Ending::Violation => (2, b"violation"),
+            };
+            self.session.close(code, reason);
+        }
+        while let Some(Ok(_)) = ready!(self.arriving.as_mut().poll_next(context)) {}
+        Poll::Ready(())
+    }
+}
+
+fn refused(error: SendDatagramError) -> Ended {
+    match error {
+        SendDatagramError::ConnectionLost(error) => lost(&error),
+        other => Ended::Broken(other.to_string()),
+    }
+}
+
+fn lost(error: &ConnectionError) -> Ended {
+    match error {
+        ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed => Ended::Closed,
+        ConnectionError::TransportError(error) => Ended::Violation(error.to_string()),
+        other => Ended::Broken(other.to_string()),
+    }
+}
+
+/// How QUIC behaves below sessions.
+pub(crate) fn transport_config() -> Arc<TransportConfig> {
+    let mut config = TransportConfig::default();
+    config
+        .congestion_controller_factory(Arc::new(AsideFactory))
+        .datagram_send_buffer_size(DATAGRAM_BYTES_MAX + BOOKKEEPING_BYTES)
+        .datagram_receive_buffer_size(Some(RECEIVE_BUFFER_BYTES))
+        .initial_mtu(UDP_PAYLOAD_BYTES)
+        .min_mtu(UDP_PAYLOAD_BYTES)
+        // Packets have one size, larger paths would gain nothing.
+        .mtu_discovery_config(None)
+        .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS_MAX))
+        .max_concurrent_uni_streams(VarInt::from_u32(STREAMS_MAX))
+        .stream_receive_window(VarInt::from_u32(STREAM_BYTES_MAX))
+        .receive_window(VarInt::from_u32(STREAMS_MAX * STREAM_BYTES_MAX))
+        .max_idle_timeout(Some(VarInt::from_u32(IDLE_TIMEOUT_MS).into()))
+        .initial_rtt(Duration::from_millis(100));
+    Arc::new(config)
+}

@@ -1,0 +1,344 @@
+//! What a channel and its driver share: the session, its carrier, and who waits for what.
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::Waker;
+
+use nowcast_queue::{Bounds, UpdatableQueue};
+use nowcast_session::{
+    CloseCode, Closed, Fate, MessageKind as Kind, Notice, Refused, Replication, Session, Time,
+};
+use tokio::sync::{oneshot, watch};
+
+use super::Error;
+use super::message::{CommandId, Message, MessageKind};
+use super::status::{Phase, Status};
+use crate::carrier::{Carrier, CarrierKind, Ending, retire};
+use crate::{clock, random};
+
+/// Feeds lanes with states of its own, which depend on what the peer has; see [`Replication`].
+///
+/// It is called with the channel locked: it must not call the channel.
+pub trait Source: Replication + Send {
+    /// Hears what became of the bytes that it put into a packet.
+    fn settled(&mut self, fate: Fate);
+}
+
+/// How many expired events are remembered for an application that does not ask.
+const EXPIRED_MAX: usize = 1_024;
+
+/// A session with all around it, behind one lock.
+pub(crate) struct Shared {
+    core: Mutex<Core>,
+}
+
+/// What the lock guards.
+pub(crate) struct Core {
+    pub(crate) session: Session,
+    pub(crate) carrier: Option<Box<dyn Carrier>>,
+    pub(crate) source: Option<Box<dyn Source>>,
+    /// When the driver wakes by itself.
+    pub(crate) armed: Option<Time>,
+    driver: Option<Waker>,
+    driver_is_woken: bool,
+    readers: Vec<Waker>,
+    writers: Vec<Waker>,
+    replies: HashMap<(u8, u64), oneshot::Sender<Result<Vec<u8>, Error>>>,
+    /// Messages that were taken while a reply was awaited, lane by lane. They obey the laws of the queue they came from.
+    kept: Vec<Option<UpdatableQueue<Message>>>,
+    /// A message that did not fit in there.
+    held: Option<Message>,
+    expired: Vec<(u8, u64)>,
+    phase: Phase,
+    resumed: u64,
+    changes: watch::Sender<(Phase, Option<CarrierKind>)>,
+    /// The application is gone: ends when all was delivered, or then.
+    pub(crate) lingers_until: Option<Time>,
+    /// The carrier broke the rules, or the endpoint goes away.
+    pub(crate) ending: Ending,
+}
+
+impl Shared {
+    pub(crate) fn new(session: Session, carrier: Option<Box<dyn Carrier>>) -> Arc<Self> {
+        let kind = carrier.as_ref().map(|carrier| carrier.kind());
+        let (changes, _) = watch::channel((Phase::Connecting, kind));
+        Arc::new(Self {
+            core: Mutex::new(Core {
+                session,
+                carrier,
+                source: None,
+                armed: None,
+                driver: None,
+                driver_is_woken: false,
+                readers: Vec::new(),
+                writers: Vec::new(),
+                replies: HashMap::new(),
+                kept: Vec::new(),
+                held: None,
+                expired: Vec::new(),
+                phase: Phase::Connecting,
+                resumed: 0,
+                changes,
+                lingers_until: None,
+                ending: Ending::Done,
+            }),
+        })
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().expect("nobody panics while holding it")
+    }
+}
+
+impl Core {
+    /// Goes on over another carrier; the one before is ended.
+    pub(crate) fn attach(&mut self, now: Time, carrier: Box<dyn Carrier>) {
+        self.session.attach(now, carrier.properties(), random::entropy());
+        if let Some(old) = self.carrier.replace(carrier) {
+            retire(old, Ending::Done);
+        }
+        self.note_change();
+        self.wake_driver();
+    }
+
+    /// The carrier is dead.
+    pub(crate) fn detach(&mut self, now: Time) {
+        self.carrier = None;
+        self.session.detach(now);
+    }
+
+    /// Has the driver look at the session soon.
+    pub(crate) fn wake_driver(&mut self) {
+        if mem::replace(&mut self.driver_is_woken, true) {
+            return;
+        }
+        if let Some(driver) = &self.driver {
+            driver.wake_by_ref();
+        }
+    }
+
+    /// The driver looks; whoever wants it to look again wakes `waker`.
+    pub(crate) fn driver_looks(&mut self, waker: &Waker) {
+        self.driver_is_woken = false;
+        if !self.driver.as_ref().is_some_and(|driver| driver.will_wake(waker)) {
+            self.driver = Some(waker.clone());
+        }
+    }
+
+    /// Hands out the session's news.
+    pub(crate) fn take_news(&mut self) {
+        while let Some(fate) = self.session.poll_fate() {
+            if let Some(source) = &mut self.source {
+                source.settled(fate);
+            }
+        }
+        let mut has_news = false;
+        while let Some(notice) = self.session.poll_notice() {
+            has_news = true;
+            self.on_notice(notice);
+        }
+        if has_news {
+            self.note_change();
+            wake_all(&mut self.readers);
+            wake_all(&mut self.writers);
+        }
+    }
+
+    fn on_notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::Opened { resumed } => {
+                self.resumed += u64::from(resumed);
+                self.phase = Phase::Open;
+            }
+            Notice::Detached => self.phase = Phase::Interrupted,
+            Notice::Closed(closed) => {
+                self.phase = Phase::Closed(closed);
+                self.replies.clear();
+            }
+            Notice::Expired { lane, event } => {
+                if self.expired.len() < EXPIRED_MAX {
+                    self.expired.push((lane, event));
+                }
+            }
+            Notice::CommandTimedOut { lane, command } => {
+                if let Some(waiting) = self.replies.remove(&(lane, command)) {
+                    let _ = waiting.send(Err(Error::TimedOut));
+                }
+            }
+        }
+    }
+
+    fn note_change(&mut self) {
+        let state = (self.phase.clone(), self.carrier_kind());
+        self.changes.send_if_modified(|before| {
+            let is_new = *before != state;
+            *before = state;
+            is_new
+        });
+    }
+
+    pub(crate) fn carrier_kind(&self) -> Option<CarrierKind> {
+        self.carrier.as_ref().map(|carrier| carrier.kind())
+    }
+
+    /// Something arrived: who reads may have something to read, who writes may have room.
+    pub(crate) fn wake_waiting(&mut self) {
+        wake_all(&mut self.readers);
+        wake_all(&mut self.writers);
+    }
+
+    pub(super) fn wait_to_read(&mut self, waker: &Waker) {
+        wait(&mut self.readers, waker);
+    }
+
+    pub(super) fn wait_to_write(&mut self, waker: &Waker) {
+        wait(&mut self.writers, waker);
+    }
+
+    /// The next message for the application.
+    pub(super) fn next_message(&mut self, now: Time) -> Result<Option<Message>, Error> {
+        if let Some(message) = self.next_kept() {
+            return Ok(Some(message));
+        }
+        let message = self.pump(now);
+        if message.is_none() {
+            self.note_reading(now);
+            if let Some(closed) = self.closed() {
+                return Err(Error::Closed(closed));
+            }
+        }
+        Ok(message)
+    }
+
+    /// Takes what arrived until the reply to a command may be among it; the rest is kept for the application.
+    pub(super) fn pump_for_reply(&mut self, now: Time) -> Result<(), Error> {
+        loop {
+            if self.held.is_some() {
+                return Err(Error::Behind);
+            }
+            let Some(message) = self.pump(now) else { break };
+            self.keep(message);
+        }
+        self.note_reading(now);
+        Ok(())
+    }
+
+    fn next_kept(&mut self) -> Option<Message> {
+        let kept = self.kept.iter_mut().flatten().find_map(|queue| queue.pop());
+        kept.map(|(_, message)| message).or_else(|| self.held.take())
+    }
+
+    fn keep(&mut self, message: Message) {
+        let lane = usize::from(message.lane);
+        if self.kept.len() <= lane {
+            self.kept.resize_with(lane + 1, || None);
+        }
+        let queue = self.kept[lane].get_or_insert_with(|| UpdatableQueue::new(Bounds::default()));
+        if let Err(refused) = queue.put(message.queue_key(), message) {
+            self.held = Some(refused.value);
+        }
+    }
+
+    /// The next message that is not a reply; replies go to who waits for them.
+    fn pump(&mut self, now: Time) -> Option<Message> {
+        loop {
+            let mut bytes = Vec::new();
+            let message = self.session.poll_message(now, &mut bytes)?;
+            let lane = message.lane;
+            let kind = match message.kind {
+                Kind::State { key } => MessageKind::State { key },
+                Kind::Event => MessageKind::Event,
+                Kind::Command { command } => MessageKind::Command(CommandId { lane, number: command }),
+                Kind::Replication { packet } => MessageKind::Replication { packet },
+                Kind::Reply { command } => {
+                    if let Some(waiting) = self.replies.remove(&(lane, command)) {
+                        // Whoever asked may have given up.
+                        let _ = waiting.send(Ok(bytes));
+                        wake_all(&mut self.readers);
+                    }
+                    continue;
+                }
+            };
+            let produced_at = clock::instant(message.produced_at);
+            return Some(Message { lane, kind, bytes, produced_at });
+        }
+    }
+
+    /// What was read may be credit for the peer that is to be reported.
+    fn note_reading(&mut self, now: Time) {
+        let wakes = self.session.poll_timeout(now);
+        if wakes.is_some_and(|at| self.armed.is_none_or(|armed| at < armed)) {
+            self.wake_driver();
+        }
+    }
+
+    pub(super) fn await_reply(
+        &mut self,
+        lane: u8,
+        command: u64,
+    ) -> oneshot::Receiver<Result<Vec<u8>, Error>> {
+        let (sender, receiver) = oneshot::channel();
+        // Commands are bounded by the session; those whose caller left end with their deadline.
+        self.replies.insert((lane, command), sender);
+        receiver
+    }
+
+    pub(super) fn take_expired(&mut self) -> Vec<(u8, u64)> {
+        mem::take(&mut self.expired)
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<(Phase, Option<CarrierKind>)> {
+        self.changes.subscribe()
+    }
+
+    pub(super) fn status(&self) -> Status {
+        Status::of(&self.session, self.carrier_kind(), self.phase.clone(), self.resumed)
+    }
+
+    pub(crate) fn phase(&self) -> &Phase {
+        &self.phase
+    }
+
+    pub(crate) fn closed(&self) -> Option<Closed> {
+        match &self.phase {
+            Phase::Closed(closed) => Some(closed.clone()),
+            _ => None,
+        }
+    }
+
+    /// Ends the session, and its carrier for the same reason.
+    pub(crate) fn close(&mut self, now: Time, code: CloseCode, reason: &str) {
+        if code == CloseCode::GOING_AWAY {
+            self.ending = Ending::GoingAway;
+        }
+        self.session.close(now, code, reason);
+        self.take_news();
+        self.wake_driver();
+    }
+
+    /// What the session said to a put; what was taken is to be sent.
+    pub(super) fn put<T>(&mut self, put: Result<T, Refused>) -> Result<T, Error> {
+        let done = self.explain(put)?;
+        self.wake_driver();
+        Ok(done)
+    }
+
+    /// What the session said to a put.
+    pub(super) fn explain<T>(&self, put: Result<T, Refused>) -> Result<T, Error> {
+        put.map_err(|refused| match (refused, self.closed()) {
+            (Refused::Closed, Some(closed)) => Error::Closed(closed),
+            _ => Error::Refused(refused),
+        })
+    }
+}
+
+fn wait(waiting: &mut Vec<Waker>, waker: &Waker) {
+    if !waiting.iter().any(|other| other.will_wake(waker)) {
+        waiting.push(waker.clone());
+    }
+}
+
+fn wake_all(waiting: &mut Vec<Waker>) {
+    waiting.drain(..).for_each(Waker::wake);
+}

@@ -1,0 +1,434 @@
+//! The four verbs over any carrier.
+
+mod core;
+mod message;
+mod status;
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, MutexGuard};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use futures_util::Stream;
+use nowcast_session::{CloseCode, Closed, Refused};
+
+pub use self::core::Source;
+pub(crate) use self::core::{Core, Shared};
+pub use message::{CommandId, Message, MessageKind};
+pub use status::{Phase, Status, StatusChanges};
+
+use crate::acceptor::Entry;
+use crate::clock;
+
+/// A dropped channel stays so long to deliver what was put.
+const LINGER: Duration = Duration::from_secs(5);
+
+/// A two-way connection to another task, on the best carrier there is.
+///
+/// All verbs take `&self`: share a channel between threads or tasks by [`Arc`]. Dropping it closes it after what was put
+/// has arrived, or after 5 s.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use nowcast::{ListenConfig, Listener, MessageKind};
+/// use std::time::{Duration, Instant};
+///
+/// let listener = Listener::bind(ListenConfig::loopback(0)).await?;
+/// let mut service = listener.advertise("doubler").await?;
+/// let url = format!("nowcast://127.0.0.1:{}/doubler", listener.port());
+/// tokio::spawn(async move {
+///     let channel = service.accept().await?;
+///     loop {
+///         let message = channel.receive().await?;
+///         if let MessageKind::Command(id) = message.kind {
+///             channel.reply(id, &[2 * message.bytes[0]])?;
+///         }
+///     }
+///     # #[allow(unreachable_code)]
+///     Ok::<_, nowcast::Error>(())
+/// });
+/// let channel = nowcast::connect(&url).await?;
+/// channel.state(1, b"the newest wins")?;
+/// channel.event(b"delivered once, after the states before it")?;
+/// let reply = channel.command(&[21], Instant::now() + Duration::from_secs(5)).await?;
+/// assert_eq!(reply, [42]);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Channel {
+    shared: Arc<Shared>,
+    entry: Entry,
+}
+
+/// What can go wrong with an open channel.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The channel is over.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+    /// A put was not taken; nothing that was accepted before is lost by it.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// No reply came before the deadline. It is dropped and counted if it comes later.
+    #[error("no reply came before the deadline")]
+    TimedOut,
+    /// The reply stands behind more messages than this side keeps: receive them, then ask again.
+    #[error("too many messages wait to be received before the reply")]
+    Behind,
+}
+
+impl Channel {
+    pub(crate) fn new(shared: Arc<Shared>, entry: Entry) -> Self {
+        Self { shared, entry }
+    }
+
+    /// Puts the newest value of `key` on lane 0; see [`Lane::state`].
+    ///
+    /// # Errors
+    /// See [`Lane::state`].
+    pub fn state(&self, key: u64, value: &[u8]) -> Result<(), Error> {
+        self.lane(0).state(key, value)
+    }
+
+    /// Puts an event on lane 0; see [`Lane::event`].
+    ///
+    /// # Errors
+    /// See [`Lane::event`].
+    pub fn event(&self, payload: &[u8]) -> Result<(), Error> {
+        self.lane(0).event(payload)
+    }
+
+    /// Puts an event on lane 0, waiting while the lane is full.
+    ///
+    /// # Errors
+    /// See [`Lane::event`].
+    pub async fn event_wait(&self, payload: &[u8]) -> Result<(), Error> {
+        self.lane(0).event_wait(payload).await
+    }
+
+    /// Puts an event on lane 0 that is given up after `lifetime`; see [`Lane::event_with_lifetime`].
+    ///
+    /// # Errors
+    /// See [`Lane::event`].
+    pub fn event_with_lifetime(&self, payload: &[u8], lifetime: Duration) -> Result<u64, Error> {
+        self.lane(0).event_with_lifetime(payload, lifetime)
+    }
+
+    /// Puts a command on lane 0 and waits for its reply; see [`Lane::command`].
+    ///
+    /// # Errors
+    /// See [`Lane::command`].
+    pub async fn command(&self, payload: &[u8], deadline: Instant) -> Result<Vec<u8>, Error> {
+        self.lane(0).command(payload, deadline).await
+    }
+
+    /// Answers a command.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] if the lane holds as much as it may, and whatever ended the channel.
+    pub fn reply(&self, command: CommandId, payload: &[u8]) -> Result<(), Error> {
+        let mut core = self.lock();
+        let put = core.session.put_reply(clock::now(), command.lane, command.number, payload);
+        core.put(put)
+    }
+
+    /// A lane of its own order; there are as many as both sides accept, 8 by default.
+    #[must_use]
+    pub fn lane(&self, lane: u8) -> Lane<'_> {
+        Lane { channel: self, lane }
+    }
+
+    /// Puts many messages at once: the channel is locked once, and nothing leaves before the batch is dropped, so that
+    /// what belongs together travels together.
+    ///
+    /// Do not call the channel itself while a batch of it is open.
+    #[must_use]
+    pub fn batch(&self) -> Batch<'_> {
+        Batch { core: self.lock(), now: clock::now() }
+    }
+
+    /// Receives the next message, waiting for one.
+    ///
+    /// # Errors
+    /// How the channel ended, once everything that had arrived was received.
+    pub async fn receive(&self) -> Result<Message, Error> {
+        poll_fn(|context| self.poll_receive(context)).await
+    }
+
+    /// Receives the next message if there is one.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn try_receive(&self) -> Result<Option<Message>, Error> {
+        self.lock().next_message(clock::now())
+    }
+
+    /// Receives the next message, or arranges for the task to be woken when there may be one.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn poll_receive(&self, context: &mut Context<'_>) -> Poll<Result<Message, Error>> {
+        let mut core = self.lock();
+        match core.next_message(clock::now()) {
+            Ok(Some(message)) => Poll::Ready(Ok(message)),
+            Err(error) => Poll::Ready(Err(error)),
+            Ok(None) => {
+                core.wait_to_read(context.waker());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// The messages as a stream, which ends when the peer is done.
+    #[must_use]
+    pub fn messages(&self) -> Messages<'_> {
+        Messages { channel: self }
+    }
+
+    /// The events that were given up at the end of their lifetime since this was last asked: lane, and what
+    /// [`event_with_lifetime`](Self::event_with_lifetime) returned.
+    #[must_use]
+    pub fn take_expired(&self) -> Vec<(u8, u64)> {
+        self.lock().take_expired()
+    }
+
+    /// How the channel is.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.lock().status()
+    }
+
+    /// Hears when it opens, is interrupted, changes its carrier, or ends.
+    #[must_use]
+    pub fn status_changes(&self) -> StatusChanges {
+        StatusChanges { watch: self.lock().watch() }
+    }
+
+    /// Who is at the other end, as far as the endpoint knows. Empty on the side that connected.
+    #[must_use]
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// Feeds the lanes that are configured for it from `source`. Call [`source_has_more`](Self::source_has_more) when it
+    /// has something new.
+    pub fn set_source(&self, source: Box<dyn Source>) {
+        let mut core = self.lock();
+        core.source = Some(source);
+        core.wake_driver();
+    }
+
+    /// The replication source has something to send.
+    pub fn source_has_more(&self) {
+        self.lock().wake_driver();
+    }
+
+    /// Never send faster than this, in bytes a second; `None` for as fast as the path takes it.
+    pub fn set_bytes_per_second_max(&self, bytes_per_second_max: Option<u64>) {
+        self.lock().session.set_bytes_per_second_max(bytes_per_second_max);
+    }
+
+    /// Waits until all that was put has arrived at the peer.
+    ///
+    /// # Errors
+    /// How the channel ended, if it did before.
+    pub async fn drained(&self) -> Result<(), Error> {
+        poll_fn(|context| {
+            let mut core = self.lock();
+            if core.session.is_drained() {
+                return Poll::Ready(Ok(()));
+            }
+            if let Some(closed) = core.closed() {
+                return Poll::Ready(Err(Error::Closed(closed)));
+            }
+            core.wait_to_write(context.waker());
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Ends the channel at once; the peer is told `code` (0, or 64 and above for the application's own) and `reason`. What
+    /// has not arrived is given up: wait for [`drained`](Self::drained) first, or drop the channel instead.
+    pub fn close(&self, code: u32, reason: &str) {
+        self.lock().close(clock::now(), CloseCode(code), reason);
+    }
+
+    /// Waits until the channel is over.
+    pub async fn closed(&self) -> Closed {
+        let mut changes = self.status_changes();
+        loop {
+            if let (Phase::Closed(closed), _) = changes.now() {
+                return closed;
+            }
+            changes.changed().await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Core> {
+        self.shared.lock()
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        let now = clock::now();
+        let mut core = self.shared.lock();
+        core.lingers_until = Some(now + LINGER);
+        core.wake_driver();
+    }
+}
+
+impl std::fmt::Debug for Channel {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Channel").field("entry", &self.entry).finish_non_exhaustive()
+    }
+}
+
+/// One lane of a channel: an order of its own. Put what need not wait for each other on different lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Lane<'a> {
+    channel: &'a Channel,
+    lane: u8,
+}
+
+impl Lane<'_> {
+    /// Puts the newest value of `key`, at least 1: it replaces one that was not sent yet. Never waits.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] when the key is new to a lane that is full, and whatever ended the channel.
+    pub fn state(&self, key: u64, value: &[u8]) -> Result<(), Error> {
+        let mut core = self.channel.lock();
+        let put = core.session.put_state(clock::now(), self.lane, key, value);
+        core.put(put)
+    }
+
+    /// Puts an event, which is delivered exactly once, in order, and after the states it was put after. Never waits.
+    ///
+    /// # Errors
+    /// [`Refused::Full`] when the lane holds as much as it may, and whatever ended the channel.
+    pub fn event(&self, payload: &[u8]) -> Result<(), Error> {
+        let mut core = self.channel.lock();
+        let put = core.session.put_event(clock::now(), self.lane, payload, None);
+        core.put(put).map(drop)
+    }
+
+    /// As [`event`](Self::event), but waits while the lane is full.
+    ///
+    /// # Errors
+    /// Whatever ended the channel.
+    pub async fn event_wait(&self, payload: &[u8]) -> Result<(), Error> {
+        poll_fn(|context| match self.event(payload) {
+            Err(Error::Refused(Refused::Full)) => {
+                self.channel.lock().wait_to_write(context.waker());
+                // Room may have come between the two locks.
+                match self.event(payload) {
+                    Err(Error::Refused(Refused::Full)) => Poll::Pending,
+                    done => Poll::Ready(done),
+                }
+            }
+            done => Poll::Ready(done),
+        })
+        .await
+    }
+
+    /// As [`event`](Self::event), but given up if it was not acknowledged after `lifetime`, which
+    /// [`Channel::take_expired`] then tells by the name returned here.
+    ///
+    /// # Errors
+    /// As [`event`](Self::event).
+    pub fn event_with_lifetime(&self, payload: &[u8], lifetime: Duration) -> Result<u64, Error> {
+        let mut core = self.channel.lock();
+        let put = core.session.put_event(clock::now(), self.lane, payload, Some(lifetime));
+        core.put(put)
+    }
+
+    /// Puts a command and waits for its reply. What else arrives meanwhile is received afterwards.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`] at the deadline, [`Error::Behind`] when more arrives before the reply than this side keeps,
+    /// [`Refused::Full`], and whatever ended the channel.
+    pub async fn command(&self, payload: &[u8], deadline: Instant) -> Result<Vec<u8>, Error> {
+        let now = clock::now();
+        let mut reply = {
+            let mut core = self.channel.lock();
+            let patience = clock::at(deadline).since(now);
+            let put = core.session.put_command(now, self.lane, payload, patience);
+            let command = core.put(put)?;
+            core.await_reply(self.lane, command)
+        };
+        poll_fn(|context| {
+            let mut core = self.channel.lock();
+            let behind = core.pump_for_reply(clock::now());
+            match Pin::new(&mut reply).poll(context) {
+                Poll::Ready(Ok(reply)) => return Poll::Ready(reply),
+                // Only the end of the channel forgets who waits.
+                Poll::Ready(Err(_)) => {
+                    let closed = core.closed().map_or(Error::TimedOut, Error::Closed);
+                    return Poll::Ready(Err(closed));
+                }
+                Poll::Pending => behind?,
+            }
+            core.wait_to_read(context.waker());
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// Several puts as one; see [`Channel::batch`].
+pub struct Batch<'a> {
+    core: MutexGuard<'a, Core>,
+    now: nowcast_session::Time,
+}
+
+impl Batch<'_> {
+    /// As [`Lane::state`].
+    ///
+    /// # Errors
+    /// As [`Lane::state`].
+    pub fn state(&mut self, lane: u8, key: u64, value: &[u8]) -> Result<(), Error> {
+        let put = self.core.session.put_state(self.now, lane, key, value);
+        self.core.explain(put)
+    }
+
+    /// As [`Lane::event`].
+    ///
+    /// # Errors
+    /// As [`Lane::event`].
+    pub fn event(&mut self, lane: u8, payload: &[u8]) -> Result<(), Error> {
+        let put = self.core.session.put_event(self.now, lane, payload, None);
+        self.core.explain(put).map(drop)
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.core.wake_driver();
+    }
+}
+
+impl std::fmt::Debug for Batch<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Batch").finish_non_exhaustive()
+    }
+}
+
+/// The messages of a channel; see [`Channel::messages`].
+#[derive(Debug)]
+pub struct Messages<'a> {
+    channel: &'a Channel,
+}
+
+impl Stream for Messages<'_> {
+    type Item = Result<Message, Error>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.channel.poll_receive(context).map(|received| match received {
+            Err(Error::Closed(closed)) if closed.code == CloseCode::DONE => None,
+            other => Some(other),
+        })
+    }
+}

@@ -1,0 +1,214 @@
+//! Finds a service and begins a session with it, over the best carrier there is.
+
+mod address;
+mod remote;
+mod supervisor;
+mod trust;
+
+use std::sync::Arc;
+
+use nowcast_session::{CloseCode, Closed, Config, Session};
+
+pub use address::BadAddress;
+pub use trust::Trust;
+
+use crate::acceptor::{Entry, limits_of};
+use crate::carrier::CarrierKind;
+use crate::channel::{Channel, Phase, Shared};
+use crate::driver::Driver;
+use crate::endpoint::Refusal;
+use crate::{clock, random};
+use address::Address;
+use remote::Remote;
+
+/// Connects to the service at `nowcast://HOST:PORT/NAME`; see [`Connector`] for tokens and other wishes.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let channel = nowcast::connect("nowcast://localhost:7777/tracker").await?;
+/// channel.state(1, b"newest wins")?;
+/// println!("{} over {:?}", channel.receive().await?.bytes.len(), channel.status().carrier);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// [`ConnectError`].
+pub async fn connect(url: &str) -> Result<Channel, ConnectError> {
+    Connector::new().connect(url).await
+}
+
+/// How to connect.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use nowcast::{CarrierKind, Connector, ListenConfig, Listener};
+///
+/// let listener = Listener::bind(ListenConfig::loopback(0)).await?;
+/// let mut service = listener.advertise("tracker").await?;
+/// let url = format!("nowcast://localhost:{}/tracker", listener.port());
+///
+/// let connector = Connector::new().carriers([CarrierKind::WebSocket]);
+/// let channel = connector.connect(&url).await?;
+/// assert_eq!(channel.status().carrier, Some(CarrierKind::WebSocket));
+/// # drop(service.accept().await?);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Connector {
+    token: Option<String>,
+    carriers: Vec<CarrierKind>,
+    trust: Trust,
+    session: Config,
+}
+
+/// Why there is no channel. Each message names the cause and what can be done.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// It is not an address.
+    #[error(transparent)]
+    Address(#[from] BadAddress),
+    /// Nothing of this name is known.
+    #[error("nothing is known as '{name}' at {host}: start the service, or give its port")]
+    NoSuchName {
+        /// The name.
+        name: String,
+        /// Where it was looked for.
+        host: String,
+    },
+    /// Nobody answers there.
+    #[error("nobody answers at {place} ({cause}): start the service, or check host and port")]
+    Unreachable {
+        /// Host and port.
+        place: String,
+        /// What the system says.
+        cause: String,
+    },
+    /// What answers there does not speak as it should.
+    #[error("what answers at {place} cannot be used ({cause}): check the port, and whom to trust")]
+    Broken {
+        /// Host and port.
+        place: String,
+        /// What was wrong.
+        cause: String,
+    },
+    /// The endpoint refuses.
+    #[error("the endpoint refuses ({}): {}: {}", .0.error, .0.cause, .0.cure)]
+    Refused(Refusal),
+    /// None of the carriers that are wanted is offered.
+    #[error("none of the carriers that are wanted is offered: allow more of them")]
+    NoCarrier,
+    /// The session ended before it began.
+    #[error(transparent)]
+    Closed(#[from] Closed),
+}
+
+/// What a carrier is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opening {
+    /// A new session, with the token if there is one.
+    Beginning,
+    /// A session that goes on, which proves itself.
+    Resuming,
+}
+
+impl Default for Connector {
+    fn default() -> Self {
+        Self {
+            token: None,
+            carriers: vec![CarrierKind::SharedMemory, CarrierKind::WebTransport, CarrierKind::WebSocket],
+            trust: Trust::default(),
+            session: Config::default(),
+        }
+    }
+}
+
+impl Connector {
+    /// Without a token, over any carrier, trusting the system's authorities.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Shows this token.
+    #[must_use]
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.token = Some(token.into());
+        self
+    }
+
+    /// Uses only these carriers; the best of them comes first whatever the order here.
+    #[must_use]
+    pub fn carriers(mut self, carriers: impl IntoIterator<Item = CarrierKind>) -> Self {
+        self.carriers = carriers.into_iter().collect();
+        self
+    }
+
+    /// Whom to believe that it is the endpoint. On this machine nothing needs to be proven.
+    #[must_use]
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
+        self
+    }
+
+    /// What the session is made with.
+    #[must_use]
+    pub fn session(mut self, session: Config) -> Self {
+        self.session = session;
+        self
+    }
+
+    /// Connects. Must be called within a tokio runtime, in which the channel lives.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub async fn connect(&self, url: &str) -> Result<Channel, ConnectError> {
+        let address = Address::parse(url)?;
+        let Some(port) = address.port else {
+            return Err(ConnectError::NoSuchName { name: address.name, host: address.host });
+        };
+        let remote = Remote { address, port, token: self.token.clone(), trust: self.trust.clone() };
+        self.connect_remote(remote).await
+    }
+
+    async fn connect_remote(&self, remote: Remote) -> Result<Channel, ConnectError> {
+        let offer = remote.ask(Opening::Beginning).await?;
+        let mut allowed = self.carriers.clone();
+        loop {
+            let carrier = supervisor::open_at_first(&remote, &offer, &allowed).await?;
+            let kind = carrier.kind();
+            let config = Config { limits: limits_of(&self.session), ..self.session.clone() };
+            let session = Session::connect(clock::now(), config, carrier.properties(), random::entropy());
+            let shared = Shared::new(session, Some(carrier));
+            tokio::spawn(Driver::new(Arc::clone(&shared)));
+            supervisor::watch(remote.clone(), offer.clone(), self.carriers.clone(), &shared);
+            let channel = Channel::new(Arc::clone(&shared), Entry::default());
+            match opened(&shared).await {
+                Ok(()) => return Ok(channel),
+                // The carrier died before the session began: the others are left.
+                Err(closed) if closed.code == CloseCode::GAVE_UP && allowed.len() > 1 => {
+                    allowed.retain(|&other| other != kind);
+                }
+                Err(closed) => return Err(ConnectError::Closed(closed)),
+            }
+        }
+    }
+}
+
+/// Waits until the session has begun.
+async fn opened(shared: &Arc<Shared>) -> Result<(), Closed> {
+    let mut changes = shared.lock().watch();
+    loop {
+        match &changes.borrow_and_update().0 {
+            Phase::Connecting => {}
+            Phase::Closed(closed) => return Err(closed.clone()),
+            Phase::Open | Phase::Interrupted => return Ok(()),
+        }
+        if changes.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! One endpoint as a client sees it: asking it, and opening carriers to it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::body::Bytes;
+use hyper::header::HOST;
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use quinn::crypto::rustls::QuicClientConfig;
+use quinn::{ClientConfig, Endpoint, EndpointConfig, TokioRuntime};
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_tungstenite::client_async_with_config;
+use tokio_tungstenite::tungstenite::ClientRequestBuilder;
+use tokio_tungstenite::tungstenite::Error as WebSocketError;
+use url::Url;
+use web_transport_quinn::{ALPN, Session};
+
+use super::address::Address;
+use super::trust::{Trust, client_config};
+use super::{ConnectError, Opening};
+use crate::carrier::{
+    Carrier, CarrierKind, SUBPROTOCOL, WebSocket, WebTransport, prepare_stream, transport_config,
+    websocket_config,
+};
+use crate::certificate::CertificateHash;
+use crate::endpoint::{Discovery, Refusal, datagrams};
+
+/// An answer is a few hundred bytes.
+const ANSWER_BYTES_MAX: usize = 64 * 1_024;
+/// For one question, or one carrier.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A service at an endpoint.
+#[derive(Clone, Debug)]
+pub(super) struct Remote {
+    pub(super) address: Address,
+    pub(super) port: u16,
+    pub(super) token: Option<String>,
+    pub(super) trust: Trust,
+}
+
+/// What the endpoint said, and where it was reached.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    ip: IpAddr,
+    pub(super) websocket: bool,
+    webtransport: Option<(u16, Vec<CertificateHash>)>,
+    /// The certificates of TLS on TCP; empty for those of the authorities.
+    hashes: Vec<CertificateHash>,
+}
+
+impl Offer {
+    pub(super) fn has(&self, kind: CarrierKind) -> bool {
+        match kind {
+            CarrierKind::WebTransport => self.webtransport.is_some(),
+            CarrierKind::WebSocket => self.websocket,
+            CarrierKind::SharedMemory => false,
+        }
+    }
+}
+
+impl Remote {
+    /// Asks the endpoint what it offers.
+    pub(super) async fn ask(&self, opening: Opening) -> Result<Offer, ConnectError> {
+        timeout(OPEN_TIMEOUT, self.ask_patiently(opening)).await.map_err(|_| self.silent())?
+    }
+
+    async fn ask_patiently(&self, opening: Opening) -> Result<Offer, ConnectError> {
+        let stream = self.dial().await?;
+        let ip = stream.peer_addr().map_err(|error| self.unreachable(&error))?.ip();
+        let is_plain = self.address.is_here() || self.trust == Trust::Announced;
+        let known = match &self.trust {
+            Trust::Hashes(hashes) => hashes.clone(),
+            _ => Vec::new(),
+        };
+        let answer = if is_plain {
+            self.get(stream, opening).await?
+        } else {
+            let stream = self.encrypt(stream, &known).await?;
+            self.get(stream, opening).await?
+        };
+        let webtransport = match &answer.webtransport {
+            None => None,
+            Some(offer) => {
+                let hashes = offer.hashes().ok_or_else(|| self.nonsense("a hash that is none"))?;
+                Some((offer.port, hashes))
+            }
+        };
+        let announced = webtransport.as_ref().map_or_else(Vec::new, |(_, hashes)| hashes.clone());
+        let hashes = if self.trust == Trust::Announced { announced } else { known };
+        Ok(Offer { ip, websocket: answer.websocket, webtransport, hashes })
+    }
+
+    /// Opens a carrier of this kind.
+    pub(super) async fn open(
+        &self,
+        offer: &Offer,
+        kind: CarrierKind,
+        opening: Opening,
+    ) -> Result<Box<dyn Carrier>, ConnectError> {
+        let open = async {
+            match kind {
+                CarrierKind::WebTransport => self.open_webtransport(offer, opening).await,
+                CarrierKind::WebSocket => self.open_websocket(offer, opening).await,
+                CarrierKind::SharedMemory => Err(self.nonsense("shared memory of another machine")),
+            }
+        };
+        timeout(OPEN_TIMEOUT, open).await.map_err(|_| self.silent())?
+    }
+
+    async fn open_webtransport(
+        &self,
+        offer: &Offer,
+        opening: Opening,
+    ) -> Result<Box<dyn Carrier>, ConnectError> {
+        let Some((port, hashes)) = &offer.webtransport else {
+            return Err(self.nonsense("no WebTransport is offered"));
+        };
+        let tls = client_config(hashes, ALPN);
+        let crypto = QuicClientConfig::try_from(tls).map_err(|_| self.nonsense("TLS without TLS 1.3"))?;
+        let mut config = ClientConfig::new(Arc::new(crypto));
+        config.transport_config(transport_config());
+        let unspecified: IpAddr = match offer.ip {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        // A socket of its own for each attempt: after a change of network the old one may lead nowhere.
+        let socket = datagrams(SocketAddr::new(unspecified, 0)).map_err(|error| self.unreachable(&error))?;
+        let endpoint = Endpoint::new(EndpointConfig::default(), None, socket, Arc::new(TokioRuntime))
+            .map_err(|error| self.unreachable(&error))?;
+        let host = self.address.host.as_str();
+        let connection = endpoint
+            .connect_with(config, SocketAddr::new(offer.ip, *port), host)
+            .map_err(|error| self.broken(&error))?
+            .await
+            .map_err(|error| self.broken(&error))?;
+        let url = Url::parse(&self.url("https", *port, opening)).map_err(|error| self.broken(&error))?;
+        let session = Session::connect(connection, url).await.map_err(|error| self.broken(&error))?;
+        match WebTransport::new(session) {
+            Ok(carrier) => Ok(Box::new(carrier)),
+            Err(bytes) => Err(self.broken(&format!("only {bytes} bytes fit into a datagram"))),
+        }
+    }
+
+    async fn open_websocket(
+        &self,
+        offer: &Offer,
+        opening: Opening,
+    ) -> Result<Box<dyn Carrier>, ConnectError> {
+        let address = SocketAddr::new(offer.ip, self.port);
+        let stream = TcpStream::connect(address).await.map_err(|error| self.unreachable(&error))?;
+        prepare_stream(&stream).map_err(|error| self.unreachable(&error))?;
+        if self.address.is_here() {
+            return self.upgrade(stream, "ws", opening).await;
+        }
+        let stream = self.encrypt(stream, &offer.hashes).await?;
+        self.upgrade(stream, "wss", opening).await
+    }
+
+    async fn upgrade<S>(
+        &self,
+        stream: S,
+        scheme: &str,
+        opening: Opening,
+    ) -> Result<Box<dyn Carrier>, ConnectError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let uri = self.url(scheme, self.port, opening).parse().map_err(|error| self.broken(&error))?;
+        let request = ClientRequestBuilder::new(uri).with_sub_protocol(SUBPROTOCOL);
+        match client_async_with_config(request, stream, Some(websocket_config())).await {
+            Ok((stream, _)) => Ok(Box::new(WebSocket::connected(stream))),
+            Err(WebSocketError::Http(answer)) => {
+                let body = answer.body().as_deref().unwrap_or_default();
+                Err(ConnectError::Refused(Refusal::from_peer(answer.status().as_u16(), body)))
+            }
+            Err(error) => Err(self.broken(&error)),
+        }
+    }
+
+    async fn dial(&self) -> Result<TcpStream, ConnectError> {
+        let stream = TcpStream::connect((self.address.host.as_str(), self.port)).await;
+        stream.map_err(|error| self.unreachable(&error))
+    }
+
+    async fn encrypt(
+        &self,
+        stream: TcpStream,
+        hashes: &[CertificateHash],
+    ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, ConnectError> {
+        let connector = TlsConnector::from(Arc::new(client_config(hashes, "http/1.1")));
+        let name = ServerName::try_from(self.address.host.clone()).map_err(|error| self.broken(&error))?;
+        connector.connect(name, stream).await.map_err(|error| self.broken(&error))
+    }
+
+    async fn get<S>(&self, stream: S, opening: Opening) -> Result<Discovery, ConnectError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| self.broken(&error))?;
+        let connection = tokio::spawn(connection);
+        let request = Request::get(self.path(opening))
+            .header(HOST, format!("{}:{}", self.address.host_in_url(), self.port))
+            .body(Empty::<Bytes>::new())
+            .map_err(|error| self.broken(&error))?;
+        let answer = sender.send_request(request).await.map_err(|error| self.broken(&error))?;
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
+        connection.abort();
+        let body = body.map_err(|error| self.broken(&error))?.to_bytes();
+        if status != StatusCode::OK {
+            return Err(ConnectError::Refused(Refusal::from_peer(status.as_u16(), &body)));
+        }
+        serde_json::from_slice(&body).map_err(|error| self.broken(&error))
+    }
+
+    fn path(&self, opening: Opening) -> String {
+        let name = &self.address.name;
+        match (&self.token, opening) {
+            (_, Opening::Resuming) => format!("/nowcast/{name}?resume=1"),
+            (Some(token), Opening::Beginning) => {
+                let query = serde_urlencoded::to_string([("token", token)]).unwrap_or_default();
+                format!("/nowcast/{name}?{query}")
+            }
+            (None, Opening::Beginning) => format!("/nowcast/{name}"),
+        }
+    }
+
+    fn url(&self, scheme: &str, port: u16, opening: Opening) -> String {
+        format!("{scheme}://{}:{port}{}", self.address.host_in_url(), self.path(opening))
+    }
+
+    fn place(&self) -> String {
+        format!("{}:{}", self.address.host_in_url(), self.port)
+    }
+
+    fn unreachable(&self, error: &std::io::Error) -> ConnectError {
+        ConnectError::Unreachable { place: self.place(), cause: error.to_string() }
+    }
+
+    fn silent(&self) -> ConnectError {
+        ConnectError::Unreachable { place: self.place(), cause: "no answer".into() }
+    }
+
+    fn broken(&self, error: &dyn std::fmt::Display) -> ConnectError {
+        ConnectError::Broken { place: self.place(), cause: error.to_string() }
+    }
+
+    fn nonsense(&self, cause: &str) -> ConnectError {
+        ConnectError::Broken { place: self.place(), cause: cause.into() }
+    }
+}

@@ -1,0 +1,225 @@
+//! Keeps a client's session on the best carrier that works (`spec/CARRIERS.md`, section 6).
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use nowcast_session::Time;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::remote::{Offer, Remote};
+use super::{ConnectError, Opening};
+use crate::carrier::{Carrier, CarrierKind, Ending, retire};
+use crate::channel::{Phase, Shared};
+use crate::clock;
+
+/// WebTransport is given so much time before a WebSocket is opened beside it.
+const HEAD_START: Duration = Duration::from_millis(300);
+/// A carrier is silent after this, or after so many probe time-outs.
+const SILENCE: Duration = Duration::from_millis(400);
+const SILENCE_PROBES: u32 = 3;
+const RETRY_FIRST: Duration = Duration::from_millis(100);
+const RETRY_MAX: Duration = Duration::from_secs(2);
+const COME_BACK_FIRST: Duration = Duration::from_secs(2);
+const COME_BACK_MAX: Duration = Duration::from_secs(60);
+
+/// One client's session and where it can go.
+pub(super) struct Supervisor {
+    pub(super) remote: Remote,
+    pub(super) offer: Offer,
+    pub(super) allowed: Vec<CarrierKind>,
+    pub(super) shared: Weak<Shared>,
+}
+
+/// What is to be done.
+enum Trouble {
+    /// The carrier ended or is silent, since when.
+    Fallen { was: Option<CarrierKind> },
+    /// It is time to try WebTransport again.
+    ComeBack,
+    /// The session is over.
+    Over,
+}
+
+impl Supervisor {
+    pub(super) async fn run(mut self) {
+        let mut come_back_wait = COME_BACK_FIRST;
+        let mut come_back_at = Instant::now() + come_back_wait;
+        loop {
+            match self.trouble(come_back_at).await {
+                Trouble::Over => return,
+                Trouble::Fallen { was } => {
+                    if !self.recover(was).await {
+                        return;
+                    }
+                    come_back_wait = COME_BACK_FIRST;
+                }
+                Trouble::ComeBack => {
+                    let opened = self.remote.open(&self.offer, CarrierKind::WebTransport, Opening::Resuming);
+                    if let Ok(carrier) = opened.await {
+                        self.attach(carrier);
+                        come_back_wait = COME_BACK_FIRST;
+                    } else {
+                        come_back_wait = (2 * come_back_wait).min(COME_BACK_MAX);
+                    }
+                }
+            }
+            come_back_at = Instant::now() + come_back_wait;
+        }
+    }
+
+    /// Waits until something is to be done.
+    async fn trouble(&self, come_back_at: Instant) -> Trouble {
+        let mut changes = {
+            let Some(shared) = self.shared.upgrade() else { return Trouble::Over };
+            let core = shared.lock();
+            core.watch()
+        };
+        loop {
+            let until = {
+                let Some(shared) = self.shared.upgrade() else { return Trouble::Over };
+                let core = shared.lock();
+                let was = core.carrier_kind();
+                match core.phase() {
+                    Phase::Closed(_) => return Trouble::Over,
+                    Phase::Interrupted => return Trouble::Fallen { was },
+                    _ => {}
+                }
+                let silent_at = silent_at(&core.session);
+                if silent_at.is_some_and(|at| at <= clock::now()) {
+                    return Trouble::Fallen { was };
+                }
+                let wants_back = was == Some(CarrierKind::WebSocket) && self.may(CarrierKind::WebTransport);
+                if wants_back && core.session.is_open() && Instant::now() >= come_back_at {
+                    return Trouble::ComeBack;
+                }
+                // While nothing is asked, a silence cannot be found sooner than this.
+                let next = silent_at.map_or(Instant::now() + SILENCE, |at| clock::instant(at).into());
+                if wants_back { next.min(come_back_at.max(Instant::now() + RETRY_FIRST)) } else { next }
+            };
+            tokio::select! {
+                () = sleep_until(until) => {}
+                changed = changes.changed() => if changed.is_err() { return Trouble::Over },
+            }
+        }
+    }
+
+    /// Opens carriers until the session goes on, by one of them or by the old one; false when it is over.
+    async fn recover(&mut self, was: Option<CarrierKind>) -> bool {
+        let mut wait = RETRY_FIRST;
+        loop {
+            let found = tokio::select! {
+                found = self.open_again(was) => found,
+                outcome = self.heard_or_over() => return outcome,
+            };
+            match found {
+                Ok(carrier) => {
+                    self.attach(carrier);
+                    return true;
+                }
+                Err(error) => tracing::debug!(%error, "no other carrier yet"),
+            }
+            tokio::select! {
+                () = sleep(wait) => {}
+                outcome = self.heard_or_over() => return outcome,
+            }
+            wait = (2 * wait).min(RETRY_MAX);
+            // The endpoint may have begun anew, with another certificate.
+            if let Ok(offer) = self.remote.ask(Opening::Resuming).await {
+                self.offer = offer;
+            }
+        }
+    }
+
+    async fn open_again(&self, was: Option<CarrierKind>) -> Result<Box<dyn Carrier>, ConnectError> {
+        // If datagrams fell silent, nothing is gained by waiting for them first.
+        let head_start = if was == Some(CarrierKind::WebTransport) { Duration::ZERO } else { HEAD_START };
+        open_first(&self.remote, &self.offer, &self.allowed, head_start, Opening::Resuming).await
+    }
+
+    /// Waits until the old carrier is heard again (true) or the session is over (false).
+    async fn heard_or_over(&self) -> bool {
+        loop {
+            {
+                let Some(shared) = self.shared.upgrade() else { return false };
+                let core = shared.lock();
+                match core.phase() {
+                    Phase::Closed(_) => return false,
+                    Phase::Interrupted => {}
+                    _ if silent_at(&core.session).is_none_or(|at| at > clock::now()) => return true,
+                    _ => {}
+                }
+            }
+            sleep(RETRY_FIRST / 4).await;
+        }
+    }
+
+    fn attach(&self, carrier: Box<dyn Carrier>) {
+        match self.shared.upgrade() {
+            Some(shared) if shared.lock().closed().is_none() => shared.lock().attach(clock::now(), carrier),
+            _ => retire(carrier, Ending::Done),
+        }
+    }
+
+    fn may(&self, kind: CarrierKind) -> bool {
+        self.allowed.contains(&kind) && self.offer.has(kind)
+    }
+}
+
+/// When the carrier counts as silent, if nothing comes before.
+fn silent_at(session: &nowcast_session::Session) -> Option<Time> {
+    let since = session.unanswered_since()?;
+    Some(since + SILENCE.max(SILENCE_PROBES * session.probe_timeout()))
+}
+
+/// Opens WebTransport, and a WebSocket beside it when that has not come up after the head start or has failed. The first
+/// that is ready is taken.
+pub(super) async fn open_first(
+    remote: &Remote,
+    offer: &Offer,
+    allowed: &[CarrierKind],
+    head_start: Duration,
+    opening: Opening,
+) -> Result<Box<dyn Carrier>, ConnectError> {
+    let may = |kind| allowed.contains(&kind) && offer.has(kind);
+    let webtransport = remote.open(offer, CarrierKind::WebTransport, opening);
+    let websocket = remote.open(offer, CarrierKind::WebSocket, opening);
+    match (may(CarrierKind::WebTransport), may(CarrierKind::WebSocket)) {
+        (true, false) => return webtransport.await,
+        (false, true) => return websocket.await,
+        (false, false) => return Err(ConnectError::NoCarrier),
+        (true, true) => {}
+    }
+    tokio::pin!(webtransport, websocket);
+    tokio::select! {
+        opened = &mut webtransport => match opened {
+            Ok(carrier) => return Ok(carrier),
+            Err(_) => return websocket.await,
+        },
+        () = sleep(head_start) => {}
+    }
+    tokio::select! {
+        opened = &mut webtransport => match opened {
+            Ok(carrier) => Ok(carrier),
+            Err(_) => websocket.await,
+        },
+        opened = &mut websocket => match opened {
+            Ok(carrier) => Ok(carrier),
+            Err(_) => webtransport.await,
+        },
+    }
+}
+
+/// Opens the first carrier of a session.
+pub(super) async fn open_at_first(
+    remote: &Remote,
+    offer: &Offer,
+    allowed: &[CarrierKind],
+) -> Result<Box<dyn Carrier>, ConnectError> {
+    open_first(remote, offer, allowed, HEAD_START, Opening::Beginning).await
+}
+
+/// Keeps `shared` alive only through its channel and its driver.
+pub(super) fn watch(remote: Remote, offer: Offer, allowed: Vec<CarrierKind>, shared: &Arc<Shared>) {
+    let supervisor = Supervisor { remote, offer, allowed, shared: Arc::downgrade(shared) };
+    tokio::spawn(supervisor.run());
+}

@@ -1,0 +1,100 @@
+//! Which certificates a client accepts.
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+
+use crate::certificate::{CertificateHash, hash_of};
+
+/// Whom a client believes that it is the endpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Trust {
+    /// The authorities that this system trusts.
+    #[default]
+    Authorities,
+    /// Certificates of these hashes and no others; for endpoints with a development certificate.
+    Hashes(Vec<CertificateHash>),
+    /// Whatever the endpoint announces without encryption: what is said stays private against those who only listen, but
+    /// not against those who can change packets on the way. For one's own network.
+    Announced,
+}
+
+/// A client's TLS for these hashes, or for the authorities if there are none.
+pub(super) fn client_config(hashes: &[CertificateHash], alpn: &str) -> ClientConfig {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .expect("the provider has suites of the default versions");
+    let mut config = if hashes.is_empty() {
+        builder.with_root_certificates(Arc::clone(authorities())).with_no_client_auth()
+    } else {
+        let pinned = Pinned { hashes: hashes.to_vec(), provider };
+        builder.dangerous().with_custom_certificate_verifier(Arc::new(pinned)).with_no_client_auth()
+    };
+    config.alpn_protocols = vec![alpn.as_bytes().to_vec()];
+    config
+}
+
+fn authorities() -> &'static Arc<RootCertStore> {
+    static STORE: OnceLock<Arc<RootCertStore>> = OnceLock::new();
+    STORE.get_or_init(|| {
+        let loaded = rustls_native_certs::load_native_certs();
+        for error in &loaded.errors {
+            tracing::warn!(%error, "some of the system's authorities cannot be read");
+        }
+        let mut store = RootCertStore::empty();
+        store.add_parsable_certificates(loaded.certs);
+        Arc::new(store)
+    })
+}
+
+/// Accepts certificates by their hash alone, as pages do with `serverCertificateHashes`.
+#[derive(Debug)]
+struct Pinned {
+    hashes: Vec<CertificateHash>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for Pinned {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if self.hashes.contains(&hash_of(end_entity)) {
+            Ok(ServerCertVerified::assertion())
+        } else {
+            Err(CertificateError::ApplicationVerificationFailure.into())
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,169 @@
+//! The task that runs one session over its carrier: the only place where packets are moved.
+//!
+//! Its turn, in order: take what arrived, let time pass, fill packets as long as the carrier takes them, hand out news,
+//! sleep until something happens. The application puts and takes under the same lock and wakes the driver; packets are
+//! filled only in its turn, when the carrier is ready, so they hold the newest values (late binding).
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use nowcast_session::{CloseCode, NoReplication, Replication, Time};
+use tokio::time::{Instant, Sleep};
+
+use crate::carrier::{Ended, Ending, retire};
+use crate::channel::{Core, Shared};
+use crate::clock;
+
+/// Packets taken in one turn, so that a flood on one session leaves room for others.
+const RECEIVE_MAX: u32 = 64;
+/// Packets sent in one turn.
+const SEND_MAX: u32 = 64;
+/// While the carrier is full nothing can leave; time is looked at again after this.
+const BLOCKED_PAUSE: Duration = Duration::from_millis(10);
+/// The timer's resolution. The session's pacing allows bursts of twice that, so it loses no rate by sleeping so long.
+const TICK: Duration = Duration::from_millis(1);
+
+/// Runs a session until it is over.
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    sleep: Pin<Box<Sleep>>,
+    packet: Vec<u8>,
+}
+
+impl Driver {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, sleep: Box::pin(tokio::time::sleep(Duration::ZERO)), packet: Vec::new() }
+    }
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let driver = self.get_mut();
+        let mut core = driver.shared.lock();
+        core.driver_looks(context.waker());
+        let is_again = turn(&mut core, &mut driver.packet, context);
+        if core.session.is_over() {
+            let ending = core.ending;
+            if let Some(carrier) = core.carrier.take() {
+                retire(carrier, ending);
+            }
+            return Poll::Ready(());
+        }
+        if is_again {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        if let Some(at) = core.armed {
+            let deadline = Instant::from_std(clock::instant(at));
+            if driver.sleep.deadline() != deadline {
+                driver.sleep.as_mut().reset(deadline);
+            }
+            if driver.sleep.as_mut().poll(context).is_ready() {
+                context.waker().wake_by_ref();
+            }
+        }
+        Poll::Pending
+    }
+}
+
+/// Does what there is to do; returns whether there is more at once.
+fn turn(core: &mut Core, packet: &mut Vec<u8>, context: &mut Context<'_>) -> bool {
+    let now = clock::now();
+    let received = receive(core, now, context);
+    linger(core, now);
+    core.session.handle_timeout(now);
+    let sent = send(core, now, packet, context);
+    core.take_news();
+    if received > 0 {
+        core.wake_waiting();
+    }
+    core.armed = core.session.poll_timeout(now).map(|at| match sent {
+        Sent::All => at.max(now + TICK),
+        Sent::Blocked => at.max(now + BLOCKED_PAUSE),
+        Sent::Many => at,
+    });
+    received >= RECEIVE_MAX || matches!(sent, Sent::Many)
+}
+
+/// Gives the session what arrived.
+fn receive(core: &mut Core, now: Time, context: &mut Context<'_>) -> u32 {
+    let mut count = 0;
+    while count < RECEIVE_MAX {
+        let Some(carrier) = &mut core.carrier else { break };
+        match carrier.poll_receive(context) {
+            Poll::Pending => break,
+            Poll::Ready(Ok(packet)) => {
+                core.session.handle_packet(now, &packet);
+                count += 1;
+            }
+            Poll::Ready(Err(ended)) => {
+                lose(core, now, &ended);
+                break;
+            }
+        }
+    }
+    count
+}
+
+/// How far sending came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sent {
+    /// Nothing is left that may leave now.
+    All,
+    /// The carrier takes no more.
+    Blocked,
+    /// There is more, but others shall have their turn.
+    Many,
+}
+
+fn send(core: &mut Core, now: Time, packet: &mut Vec<u8>, context: &mut Context<'_>) -> Sent {
+    for _ in 0..SEND_MAX {
+        let Core { session, carrier, source, .. } = core;
+        let Some(open) = carrier else { return Sent::All };
+        let ready = match open.poll_ready(context) {
+            Poll::Pending => return Sent::Blocked,
+            Poll::Ready(ready) => ready,
+        };
+        packet.clear();
+        let mut none = NoReplication;
+        let source: &mut dyn Replication = match source {
+            Some(source) => source.as_mut(),
+            None => &mut none,
+        };
+        let sent = ready.and_then(|()| {
+            let has_packet = session.poll_packet(now, source, packet);
+            if has_packet { open.send(packet).map(|()| true) } else { Ok(false) }
+        });
+        match sent {
+            Ok(true) => {}
+            Ok(false) => return Sent::All,
+            Err(ended) => {
+                lose(core, now, &ended);
+                return Sent::All;
+            }
+        }
+    }
+    Sent::Many
+}
+
+/// The carrier ended by itself.
+fn lose(core: &mut Core, now: Time, ended: &Ended) {
+    tracing::debug!(%ended, "a session lost its carrier");
+    if matches!(ended, Ended::Violation(_)) {
+        if let Some(carrier) = core.carrier.take() {
+            retire(carrier, Ending::Violation);
+        }
+    }
+    core.detach(now);
+}
+
+/// The application has left: the session ends when all was delivered, or when its time is over.
+fn linger(core: &mut Core, now: Time) {
+    if core.lingers_until.is_some_and(|until| now >= until || core.session.is_drained()) {
+        core.session.close(now, CloseCode::DONE, "");
+    }
+}

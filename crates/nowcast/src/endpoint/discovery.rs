@@ -1,0 +1,148 @@
+//! What an endpoint says about a name (`spec/CARRIERS.md`, section 2).
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::{Deserialize, Serialize};
+
+use crate::certificate::CertificateHash;
+
+/// The version of the page.
+const VERSION: u32 = 1;
+/// Texts of a refusal are for people, and cut beyond this when they come from a peer.
+const TEXT_CHARS_MAX: usize = 300;
+
+/// What a client may begin a session with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discovery {
+    /// The version of the page.
+    pub nowcast: u32,
+    /// The service.
+    pub name: String,
+    /// Whether it takes WebSockets.
+    #[serde(default)]
+    pub websocket: bool,
+    /// Where it takes WebTransport, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub webtransport: Option<WebTransportOffer>,
+}
+
+/// Where WebTransport is taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WebTransportOffer {
+    /// Where UDP is to be sent.
+    pub port: u16,
+    /// Base64 of the SHA-256 of each certificate that is to be accepted; empty if authorities vouch for it.
+    #[serde(default)]
+    pub certificate_hashes: Vec<String>,
+}
+
+/// Why a session may not be begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The HTTP status.
+    #[serde(skip)]
+    pub status: u16,
+    /// The name of the error in the specification.
+    pub error: String,
+    /// Why, for people.
+    pub cause: String,
+    /// What they can do.
+    pub cure: String,
+}
+
+impl Discovery {
+    /// What an endpoint with WebSocket, and with WebTransport if it has a `port` for it, answers about `name`.
+    #[must_use]
+    pub fn new(name: &str, webtransport: Option<(u16, &[CertificateHash])>) -> Self {
+        let webtransport = webtransport.map(|(port, hashes)| WebTransportOffer {
+            port,
+            certificate_hashes: hashes.iter().map(hash_to_text).collect(),
+        });
+        Self { nowcast: VERSION, name: name.to_owned(), websocket: true, webtransport }
+    }
+
+    /// The body of the answer.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("texts and numbers become JSON")
+    }
+}
+
+impl WebTransportOffer {
+    /// The hashes; `None` if one of them is none.
+    pub(crate) fn hashes(&self) -> Option<Vec<CertificateHash>> {
+        self.certificate_hashes.iter().map(|text| hash_from_text(text)).collect()
+    }
+}
+
+impl Refusal {
+    /// A refusal by its name in the specification.
+    #[must_use]
+    pub fn new(error: &'static str, cause: impl Into<String>, cure: impl Into<String>) -> Self {
+        let status = match error {
+            "unauthorised" => 401,
+            "wrong_origin" | "not_encrypted" => 403,
+            "no_such_name" => 404,
+            "too_many" => 429,
+            "full" => 503,
+            _ => 400,
+        };
+        Self { status, error: error.to_owned(), cause: cause.into(), cure: cure.into() }
+    }
+
+    /// The body of the answer.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("texts become JSON")
+    }
+
+    /// What a peer sent, cut to a readable length.
+    pub(crate) fn from_peer(status: u16, body: &[u8]) -> Self {
+        let mut refusal: Self = serde_json::from_slice(body).unwrap_or_else(|_| {
+            Self::new("refused", format!("the answer was {status}"), "check the address")
+        });
+        refusal.status = status;
+        for text in [&mut refusal.error, &mut refusal.cause, &mut refusal.cure] {
+            if text.chars().count() > TEXT_CHARS_MAX {
+                *text = text.chars().take(TEXT_CHARS_MAX).collect();
+            }
+        }
+        refusal
+    }
+}
+
+/// The hash in base64, as pages give it to their browser.
+#[must_use]
+pub fn hash_to_text(hash: &CertificateHash) -> String {
+    BASE64_STANDARD.encode(hash)
+}
+
+/// The hash that a text in base64 says.
+#[must_use]
+pub fn hash_from_text(text: &str) -> Option<CertificateHash> {
+    BASE64_STANDARD.decode(text).ok()?.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_survive_their_text() {
+        let hash: CertificateHash = std::array::from_fn(|index| (index * 37 + 5) as u8);
+        assert_eq!(hash_to_text(&[0; 32]), "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=");
+        assert_eq!(hash_from_text(&hash_to_text(&hash)), Some(hash));
+        assert_eq!(hash_from_text("AAAA"), None);
+        assert_eq!(hash_from_text(&"A".repeat(1_000)), None);
+        assert_eq!(hash_from_text("ä"), None);
+    }
+
+    #[test]
+    fn the_answer_reads_as_the_specification_shows_it() {
+        let answer = Discovery::new("tracker", Some((7_777, &[[0; 32]])));
+        let read: Discovery = serde_json::from_str(&answer.to_json()).unwrap();
+        assert_eq!(read, answer);
+        let foreign = r#"{"nowcast":1,"name":"x","websocket":true,"later":{"a":1}}"#;
+        assert!(serde_json::from_str::<Discovery>(foreign).unwrap().webtransport.is_none());
+    }
+}

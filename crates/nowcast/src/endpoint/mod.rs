@@ -1,0 +1,79 @@
+//! An endpoint: TCP and UDP on one port, and what is said there (`spec/CARRIERS.md`, sections 1 to 4).
+
+mod discovery;
+mod http;
+mod quic;
+mod socket;
+mod tcp;
+
+use std::net::SocketAddr;
+
+pub use discovery::{Discovery, Refusal, WebTransportOffer, hash_from_text, hash_to_text};
+pub use http::upgrade_key;
+pub use quic::QuicEndpoint;
+pub use socket::BindError;
+pub(crate) use socket::{bind, datagrams};
+pub(crate) use tcp::Tcp;
+
+use crate::acceptor::{AcceptRefusal, Acceptor, Entry};
+
+/// What path a service has under its endpoint.
+const PATH: &str = "/nowcast/";
+
+/// Somebody asks for a name.
+#[derive(Clone, Copy, Debug)]
+pub struct Asking<'a> {
+    /// The name.
+    pub name: &'a str,
+    /// The query of the address, with the token if there is one. It is not to be logged.
+    pub query: Option<&'a str>,
+    /// The page that asks, if one does.
+    pub origin: Option<&'a str>,
+    /// Where it comes from.
+    pub address: SocketAddr,
+    /// Whether what is said is encrypted.
+    pub is_encrypted: bool,
+    /// Whether a session is to begin or go on, rather than to be asked about.
+    pub is_joining: bool,
+}
+
+/// Knows the services of an endpoint and who may enter them.
+pub trait Directory: Send + Sync + 'static {
+    /// Where the carriers of who asks are to be handed over, and as whom, or why they may not be.
+    ///
+    /// # Errors
+    /// The refusal that is answered.
+    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal>;
+
+    /// What is answered about a name that may be entered.
+    fn describe(&self, name: &str) -> Discovery;
+}
+
+impl From<AcceptRefusal> for Refusal {
+    fn from(refusal: AcceptRefusal) -> Self {
+        match refusal {
+            AcceptRefusal::TooMany => {
+                Refusal::new("too_many", "this address has as many sessions as it may", "close one first")
+            }
+            AcceptRefusal::Full => Refusal::new("full", "the service is full", "try again later"),
+        }
+    }
+}
+
+/// The name that a path asks for.
+fn name_in(path: &str) -> Option<&str> {
+    path.strip_prefix(PATH).filter(|name| is_name(name))
+}
+
+/// Whether this may be the name of a service.
+#[must_use]
+pub fn is_name(name: &str) -> bool {
+    const NAME_BYTES_MAX: usize = 64;
+    (1..=NAME_BYTES_MAX).contains(&name.len())
+        && !name.starts_with('.')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+fn no_such_name() -> Refusal {
+    Refusal::new("no_such_name", "nothing of this name is here", "check the name and the port")
+}

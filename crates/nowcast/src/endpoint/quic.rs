@@ -1,0 +1,176 @@
+//! The UDP side of an endpoint: WebTransport sessions in, carriers out.
+
+use std::io;
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::time::Duration;
+
+use quinn::crypto::rustls::QuicServerConfig;
+use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, TokioRuntime};
+use rustls::crypto::ring;
+use rustls::version::TLS13;
+use tokio::time::timeout;
+use web_transport_quinn::http::StatusCode;
+use web_transport_quinn::{ALPN, Request};
+
+use super::{Asking, Directory, Refusal, name_in, no_such_name};
+use crate::carrier::{WebTransport, transport_config};
+use crate::certificate::Certificates;
+
+/// From the first packet to the answered request.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Beyond so many handshakes under way, addresses have to be proven first, which costs a round trip and no memory.
+const UNPROVEN_MAX: usize = 100;
+/// Handshakes under way; more are refused.
+const HANDSHAKES_MAX: usize = 1_000;
+/// Bytes kept of packets that come before their handshake is looked at.
+const EARLY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
+
+/// Takes WebTransport sessions on UDP sockets, for a [`Directory`]. Dropping it ends all of them.
+///
+/// [`Listener`](crate::Listener) does this for you; a server with an HTTP port of its own puts it beside that.
+pub struct QuicEndpoint {
+    endpoints: Vec<Endpoint>,
+    port: u16,
+}
+
+impl QuicEndpoint {
+    /// Serves on sockets that are bound to one port. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// What the system says about the sockets.
+    pub fn serve(
+        sockets: Vec<UdpSocket>,
+        certificates: Arc<Certificates>,
+        directory: Arc<dyn Directory>,
+    ) -> io::Result<Self> {
+        let config = server_config(certificates);
+        let mut endpoints = Vec::with_capacity(sockets.len());
+        let mut port = 0;
+        for socket in sockets {
+            port = socket.local_addr()?.port();
+            let runtime = Arc::new(TokioRuntime);
+            let endpoint = Endpoint::new(EndpointConfig::default(), Some(config.clone()), socket, runtime)?;
+            tokio::spawn(accept_all(endpoint.clone(), Arc::clone(&directory)));
+            endpoints.push(endpoint);
+        }
+        Ok(Self { endpoints, port })
+    }
+
+    /// Opens sockets on `port` of these hosts, of which at least one must be this machine's, and serves there.
+    ///
+    /// # Errors
+    /// [`BindError`](crate::BindError).
+    pub fn bind(
+        hosts: &[std::net::IpAddr],
+        port: u16,
+        certificates: Arc<Certificates>,
+        directory: Arc<dyn Directory>,
+    ) -> Result<Self, super::BindError> {
+        let sockets = super::socket::bind_udp(hosts, port)?;
+        let address = std::net::SocketAddr::new(hosts[0], port);
+        Self::serve(sockets, certificates, directory).map_err(|error| super::BindError::Io { address, error })
+    }
+
+    /// The port.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Drop for QuicEndpoint {
+    fn drop(&mut self) {
+        for endpoint in &self.endpoints {
+            endpoint.close(1u32.into(), b"going away");
+        }
+    }
+}
+
+impl std::fmt::Debug for QuicEndpoint {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("QuicEndpoint").field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+fn server_config(certificates: Arc<Certificates>) -> ServerConfig {
+    let provider = Arc::new(ring::default_provider());
+    let mut tls = rustls::ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[&TLS13])
+        .expect("the provider has suites of TLS 1.3")
+        .with_no_client_auth()
+        .with_cert_resolver(certificates);
+    tls.alpn_protocols = vec![ALPN.as_bytes().to_vec()];
+    let crypto = QuicServerConfig::try_from(tls).expect("the provider has QUIC's initial suite");
+    let mut config = ServerConfig::with_crypto(Arc::new(crypto));
+    config
+        .transport_config(transport_config())
+        .max_incoming(HANDSHAKES_MAX)
+        .incoming_buffer_size_total(EARLY_BYTES_MAX);
+    config
+}
+
+async fn accept_all(endpoint: Endpoint, directory: Arc<dyn Directory>) {
+    let under_way = Arc::new(());
+    while let Some(incoming) = endpoint.accept().await {
+        let handshakes = Arc::strong_count(&under_way) - 1;
+        if handshakes >= UNPROVEN_MAX && !incoming.remote_address_validated() {
+            // A spoofed address never answers this, and nothing is kept for it.
+            let _ = incoming.retry();
+            continue;
+        }
+        if handshakes >= HANDSHAKES_MAX {
+            incoming.refuse();
+            continue;
+        }
+        let guard = Arc::clone(&under_way);
+        let directory = Arc::clone(&directory);
+        tokio::spawn(async move {
+            let _guard = guard;
+            if timeout(HANDSHAKE_TIMEOUT, enter(incoming, &*directory)).await.is_err() {
+                tracing::debug!("a WebTransport handshake took too long");
+            }
+        });
+    }
+}
+
+/// Answers one client's request for a session.
+async fn enter(incoming: Incoming, directory: &dyn Directory) {
+    let address = incoming.remote_address();
+    let request = match incoming.await {
+        Ok(connection) => Request::accept(connection).await,
+        Err(error) => return tracing::debug!(%address, %error, "a QUIC handshake failed"),
+    };
+    let request = match request {
+        Ok(request) => request,
+        Err(error) => return tracing::debug!(%address, %error, "not a WebTransport request"),
+    };
+    let origin = request.headers.get("origin").and_then(|origin| origin.to_str().ok());
+    let admitted = name_in(request.url.path()).ok_or_else(no_such_name).and_then(|name| {
+        directory.admit(Asking {
+            name,
+            query: request.url.query(),
+            origin,
+            address,
+            is_encrypted: true,
+            is_joining: true,
+        })
+    });
+    match admitted {
+        Ok((acceptor, entry)) => match request.ok().await.map(WebTransport::new) {
+            Ok(Ok(carrier)) => acceptor.hand_over(Box::new(carrier), entry),
+            Ok(Err(bytes)) => tracing::debug!(%address, bytes, "the peer's datagrams are too small"),
+            Err(error) => tracing::debug!(%address, %error, "the client left"),
+        },
+        Err(refusal) => refuse(request, &refusal).await,
+    }
+}
+
+async fn refuse(request: Request, refusal: &Refusal) {
+    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let connection = request.conn().clone();
+    if request.reject(status).await.is_ok() {
+        // The connection closes when the client has read the answer, or with the handshake's time-out.
+        connection.closed().await;
+    }
+}

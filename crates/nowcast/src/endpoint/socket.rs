@@ -1,0 +1,164 @@
+//! Sockets of both families on one port.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+
+use socket2::{Domain, Socket, Type};
+use tokio::net::TcpListener;
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 1_024;
+/// The default drops bursts.
+const UDP_BUFFER_BYTES: usize = 4 * 1_024 * 1_024;
+/// Ports that are tried when the system's choice is free for TCP and taken for UDP.
+const CHOICES_MAX: u32 = 16;
+
+/// Listens on `port` of every host, by TCP and, if wanted, UDP. A host that this machine doesn't have is skipped as long as
+/// another one works, because not every machine has both families.
+pub(crate) fn bind(
+    hosts: &[IpAddr],
+    port: u16,
+    with_udp: bool,
+) -> Result<(u16, Vec<TcpListener>, Vec<UdpSocket>), BindError> {
+    let mut attempt = 0;
+    loop {
+        attempt += 1;
+        match bind_once(hosts, port, with_udp) {
+            // With port 0 the system chooses one for TCP, which somebody may use for UDP.
+            Err(BindError::Taken { .. }) if port == 0 && attempt < CHOICES_MAX => {}
+            done => return done,
+        }
+    }
+}
+
+fn bind_once(
+    hosts: &[IpAddr],
+    mut port: u16,
+    with_udp: bool,
+) -> Result<(u16, Vec<TcpListener>, Vec<UdpSocket>), BindError> {
+    let (mut tcp, mut udp) = (Vec::new(), Vec::new());
+    let mut missing = None;
+    for &host in hosts {
+        let address = SocketAddr::new(host, port);
+        let listener = match listen(address) {
+            Ok(listener) => listener,
+            Err(error) => match BindError::of(address, error) {
+                absent @ BindError::NoSuchAddress { .. } => {
+                    missing = Some(absent);
+                    continue;
+                }
+                error => return Err(error),
+            },
+        };
+        port = listener.local_addr().map_err(|error| BindError::of(address, error))?.port();
+        tcp.push(listener);
+        if with_udp {
+            let address = SocketAddr::new(host, port);
+            udp.push(datagrams(address).map_err(|error| BindError::of(address, error))?);
+        }
+    }
+    match missing {
+        Some(error) if tcp.is_empty() => Err(error),
+        _ => Ok((port, tcp, udp)),
+    }
+}
+
+/// Opens UDP sockets alone, by the same rules.
+pub(super) fn bind_udp(hosts: &[IpAddr], port: u16) -> Result<Vec<UdpSocket>, BindError> {
+    let (mut port, mut sockets, mut missing) = (port, Vec::new(), None);
+    for &host in hosts {
+        let address = SocketAddr::new(host, port);
+        match datagrams(address).map_err(|error| BindError::of(address, error)) {
+            Ok(socket) => {
+                port = socket.local_addr().map_or(port, |address| address.port());
+                sockets.push(socket);
+            }
+            Err(absent @ BindError::NoSuchAddress { .. }) => missing = Some(absent),
+            Err(error) => return Err(error),
+        }
+    }
+    match missing {
+        Some(error) if sockets.is_empty() => Err(error),
+        _ => Ok(sockets),
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = open(address, Type::STREAM)?;
+    #[cfg(unix)]
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    TcpListener::from_std(socket.into())
+}
+
+/// A UDP socket with room for bursts, as far as the system gives it.
+pub(crate) fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
+    let socket = open(address, Type::DGRAM)?;
+    // The system may allow less (net.core.rmem_max); less works too, with more loss under load.
+    let _ = socket.set_recv_buffer_size(UDP_BUFFER_BYTES);
+    let _ = socket.set_send_buffer_size(UDP_BUFFER_BYTES);
+    socket.bind(&address.into())?;
+    Ok(socket.into())
+}
+
+fn open(address: SocketAddr, kind: Type) -> io::Result<Socket> {
+    let socket = Socket::new(Domain::for_address(address), kind, None)?;
+    if address.is_ipv6() {
+        // An unspecified address takes both families, a particular one takes its own.
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+/// Why an endpoint cannot listen. Each message names the cause and the cure.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BindError {
+    /// Another program listens there.
+    #[error("port {port} on {host} is taken by another program: stop that one, or listen on another port")]
+    Taken {
+        /// The port.
+        port: u16,
+        /// The address.
+        host: IpAddr,
+    },
+    /// The port needs rights that this process doesn't have.
+    #[error("port {port} may not be used by this user: listen on one of 1024 or above")]
+    Forbidden {
+        /// The port.
+        port: u16,
+    },
+    /// The address is not one of this machine's.
+    #[error("{host} is not an address of this machine: listen on one that is")]
+    NoSuchAddress {
+        /// The address.
+        host: IpAddr,
+    },
+    /// There is no certificate.
+    #[error(transparent)]
+    Certificate(#[from] crate::certificate::CertificateError),
+    /// The system refuses for another reason.
+    #[error("cannot listen on {address}: {error}")]
+    Io {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+impl BindError {
+    fn of(address: SocketAddr, error: io::Error) -> Self {
+        const NO_SUCH_FAMILY: i32 = 97;
+        let (host, port) = (address.ip(), address.port());
+        match error.kind() {
+            io::ErrorKind::AddrInUse => BindError::Taken { port, host },
+            io::ErrorKind::PermissionDenied => BindError::Forbidden { port },
+            io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported => BindError::NoSuchAddress { host },
+            _ if error.raw_os_error() == Some(NO_SUCH_FAMILY) => BindError::NoSuchAddress { host },
+            _ => BindError::Io { address, error },
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! An endpoint of one's own: names on one port, by TCP and UDP.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, RwLock, Weak};
+
+use tokio::task::JoinSet;
+
+use crate::acceptor::{AcceptConfig, AcceptCounters, Accepted, Acceptor, Entry};
+use crate::certificate::{CertificateConfig, CertificateHash, Certificates};
+use crate::channel::{Channel, Error};
+use crate::endpoint::{Asking, BindError, Directory, Discovery, QuicEndpoint, Refusal, Tcp, bind, is_name};
+
+/// How an endpoint listens.
+#[derive(Clone, Debug)]
+pub struct ListenConfig {
+    /// Addresses to listen on. One that this machine doesn't have is skipped as long as another one works.
+    pub hosts: Vec<IpAddr>,
+    /// The port, for TCP and UDP; 0 lets the system choose.
+    pub port: u16,
+    /// Whether WebTransport is offered.
+    pub webtransport: bool,
+    /// The port of UDP that clients are told, if something in front of the endpoint forwards another one.
+    pub announced_udp_port: Option<u16>,
+    /// Who the endpoint is.
+    pub certificate: CertificateConfig,
+    /// Whether sessions from other machines may go without encryption, because something in front of the endpoint encrypts.
+    pub allow_unencrypted: bool,
+    /// The origins of pages that may join; empty for all.
+    pub origins: Vec<String>,
+    /// What sessions are made with, and how many there may be of each service.
+    pub accept: AcceptConfig,
+}
+
+impl ListenConfig {
+    /// For tasks of this machine, in both address families.
+    #[must_use]
+    pub fn loopback(port: u16) -> Self {
+        Self::on([Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()], port)
+    }
+
+    /// For everybody who reaches this machine, in both address families.
+    #[must_use]
+    pub fn everywhere(port: u16) -> Self {
+        Self::on([Ipv6Addr::UNSPECIFIED.into()], port)
+    }
+
+    /// On these addresses.
+    #[must_use]
+    pub fn on(hosts: impl Into<Vec<IpAddr>>, port: u16) -> Self {
+        Self {
+            hosts: hosts.into(),
+            port,
+            webtransport: true,
+            announced_udp_port: None,
+            certificate: CertificateConfig::Development,
+            allow_unencrypted: false,
+            origins: Vec::new(),
+            accept: AcceptConfig::default(),
+        }
+    }
+}
+
+/// Listens on one port and lets tasks in to the names advertised there. Dropping it ends all their sessions.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use nowcast::{ListenConfig, Listener};
+///
+/// let listener = Listener::bind(ListenConfig::loopback(0)).await?;
+/// let mut tracker = listener.advertise("tracker").await?;
+/// let url = format!("nowcast://localhost:{}/tracker", listener.port());
+///
+/// let (theirs, ours) = tokio::join!(tracker.accept(), nowcast::connect(&url));
+/// theirs?.state(1, b"looks up")?;
+/// assert_eq!(ours?.receive().await?.bytes, b"looks up");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Listener {
+    names: Arc<Names>,
+    port: u16,
+    accepting: JoinSet<()>,
+    _quic: Option<QuicEndpoint>,
+}
+
+/// Why a name cannot be advertised.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdvertiseError {
+    /// It is not a name.
+    #[error("'{0}' is not a name: 1 to 64 of a-z A-Z 0-9 . _ -, not beginning with a dot")]
+    BadName(String),
+    /// Another service of this endpoint has it.
+    #[error("the name '{0}' is advertised already: end the other service, or take another name")]
+    Taken(String),
+}
+
+impl Listener {
+    /// Opens the sockets and serves them in the background.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub async fn bind(config: ListenConfig) -> Result<Self, BindError> {
+        let (port, tcp, udp) = bind(&config.hosts, config.port, config.webtransport)?;
+        let certificates = Certificates::new(&config.certificate)?;
+        let names = Arc::new(Names {
+            udp_port: config.webtransport.then(|| config.announced_udp_port.unwrap_or(port)),
+            certificates: Arc::clone(&certificates),
+            config,
+            services: RwLock::default(),
+        });
+        let directory: Arc<dyn Directory> = Arc::clone(&names) as _;
+        let mut accepting = JoinSet::new();
+        let door = Tcp::new(Arc::clone(&certificates), Arc::clone(&directory));
+        for listener in tcp {
+            accepting.spawn(Arc::clone(&door).accept_all(listener));
+        }
+        let quic = match udp.is_empty() {
+            true => None,
+            false => Some(serve_udp(udp, certificates, directory, port)?),
+        };
+        Ok(Self { names, port, accepting, _quic: quic })
+    }
+
+    /// The port; with port 0 in the configuration, the one the system chose.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// What clients must know to accept the endpoint's certificate; empty if authorities vouch for it.
+    #[must_use]
+    pub fn certificate_hashes(&self) -> Vec<CertificateHash> {
+        self.names.certificates.hashes()
+    }
+
+    /// Lets tasks in that ask for `name`, until the service is dropped.
+    ///
+    /// # Errors
+    /// [`AdvertiseError`].
+    pub async fn advertise(&self, name: &str) -> Result<Service, AdvertiseError> {
+        if !is_name(name) {
+            return Err(AdvertiseError::BadName(name.chars().take(100).collect()));
+        }
+        let (acceptor, accepted) = Acceptor::new(self.names.config.accept.clone());
+        match self.names.write().entry(name.to_owned()) {
+            Slot::Occupied(_) => return Err(AdvertiseError::Taken(name.to_owned())),
+            Slot::Vacant(slot) => slot.insert(acceptor.clone()),
+        };
+        Ok(Service { name: name.to_owned(), names: Arc::downgrade(&self.names), acceptor, accepted })
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.accepting.abort_all();
+        for acceptor in self.names.write().values() {
+            acceptor.close_all();
+        }
+    }
+}
+
+impl std::fmt::Debug for Listener {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Listener").field("port", &self.port).finish_non_exhaustive()
+    }
+}
+
+fn serve_udp(
+    sockets: Vec<std::net::UdpSocket>,
+    certificates: Arc<Certificates>,
+    directory: Arc<dyn Directory>,
+    port: u16,
+) -> Result<QuicEndpoint, BindError> {
+    QuicEndpoint::serve(sockets, certificates, directory).map_err(|error: io::Error| BindError::Io {
+        address: SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port),
+        error,
+    })
+}
+
+/// An advertised name. Dropping it frees the name; the channels that were accepted stay.
+#[derive(Debug)]
+pub struct Service {
+    name: String,
+    names: Weak<Names>,
+    acceptor: Acceptor,
+    accepted: Accepted,
+}
+
+impl Service {
+    /// Waits for the next task that has connected.
+    ///
+    /// # Errors
+    /// When the listener is gone.
+    pub async fn accept(&mut self) -> Result<Channel, Error> {
+        self.accepted.accept().await
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What was refused and dropped, and how many are here.
+    #[must_use]
+    pub fn counters(&self) -> AcceptCounters {
+        self.acceptor.counters()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        if let Some(names) = self.names.upgrade() {
+            names.write().remove(&self.name);
+        }
+    }
+}
+
+/// The services of one endpoint.
+#[derive(Debug)]
+struct Names {
+    config: ListenConfig,
+    udp_port: Option<u16>,
+    certificates: Arc<Certificates>,
+    services: RwLock<HashMap<String, Acceptor>>,
+}
+
+impl Names {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, HashMap<String, Acceptor>> {
+        self.services.write().expect("nobody panics while holding it")
+    }
+}
+
+impl Directory for Names {
+    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal> {
+        if let Some(origin) = asking.origin {
+            let is_allowed = |allowed: &String| allowed.trim_end_matches('/') == origin;
+            if !self.config.origins.is_empty() && !self.config.origins.iter().any(is_allowed) {
+                return Err(Refusal::new(
+                    "wrong_origin",
+                    "pages of this origin may not join",
+                    "open another page",
+                ));
+            }
+        }
+        let is_here = asking.address.ip().to_canonical().is_loopback();
+        if asking.is_joining && !asking.is_encrypted && !is_here && !self.config.allow_unencrypted {
+            let cause = "sessions from other machines are encrypted";
+            return Err(Refusal::new("not_encrypted", cause, "use TLS or WebTransport"));
+        }
+        let services = self.services.read().expect("nobody panics while holding it");
+        let Some(acceptor) = services.get(asking.name) else {
+            let cause = "nothing of this name is advertised here";
+            return Err(Refusal::new("no_such_name", cause, "check the name and the port"));
+        };
+        acceptor.check(Some(asking.address))?;
+        let entry = Entry { room: asking.name.to_owned(), address: Some(asking.address), ..Entry::default() };
+        Ok((acceptor.clone(), entry))
+    }
+
+    fn describe(&self, name: &str) -> Discovery {
+        let hashes = self.certificates.hashes();
+        Discovery::new(name, self.udp_port.map(|port| (port, hashes.as_slice())))
+    }
+}

@@ -1,0 +1,18 @@
+//! Random bytes of the operating system, the only source of secrets and names here.
+
+use nowcast_session::Entropy;
+
+/// Random bytes.
+///
+/// # Panics
+/// When the system has none to give, which it promises not to happen after boot; nothing secure could be done then.
+pub(crate) fn bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes
+}
+
+/// What a session needs for one carrier.
+pub(crate) fn entropy() -> Entropy {
+    Entropy(bytes())
+}

@@ -1,0 +1,77 @@
+//! Channels over real sockets: both carriers, one endpoint.
+
+use std::time::{Duration, Instant};
+
+use nowcast::{CarrierKind, Channel, Connector, ListenConfig, Listener, MessageKind, Service};
+
+async fn endpoint() -> (Listener, Service, String) {
+    let listener = Listener::bind(ListenConfig::loopback(0)).await.unwrap();
+    let service = listener.advertise("room").await.unwrap();
+    let url = format!("nowcast://127.0.0.1:{}/room", listener.port());
+    (listener, service, url)
+}
+
+async fn pair(kind: CarrierKind) -> (Listener, Channel, Channel) {
+    let (listener, mut service, url) = endpoint().await;
+    let connector = Connector::new().carriers([kind]);
+    let (ours, theirs) = tokio::join!(connector.connect(&url), service.accept());
+    (listener, ours.unwrap(), theirs.unwrap())
+}
+
+async fn within<T>(seconds: u64, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(seconds), future).await.expect("it happens in time")
+}
+
+async fn says_all_four_verbs(kind: CarrierKind) {
+    let (_listener, ours, theirs) = within(10, pair(kind)).await;
+    assert_eq!(ours.status().carrier, Some(kind));
+    ours.state(7, b"old").unwrap();
+    ours.state(7, b"new").unwrap();
+    ours.event(b"after").unwrap();
+    let answering = async {
+        let mut seen = Vec::new();
+        loop {
+            let message = theirs.receive().await.unwrap();
+            if let MessageKind::Command(id) = message.kind {
+                theirs.reply(id, b"42").unwrap();
+                return seen;
+            }
+            seen.push((message.key(), message.bytes));
+        }
+    };
+    let asking = ours.command(b"what?", Instant::now() + Duration::from_secs(5));
+    let (seen, reply) = within(10, async { tokio::join!(answering, asking) }).await;
+    assert_eq!(reply.unwrap(), b"42");
+    let last = seen.iter().filter(|(key, _)| *key == Some(7)).next_back().unwrap();
+    assert_eq!(last.1, b"new");
+    assert_eq!(seen.last().unwrap(), &(None, b"after".to_vec()));
+    ours.close(64, "enough");
+    let closed = within(5, theirs.closed()).await;
+    assert_eq!((closed.code.0, closed.reason.as_str()), (64, "enough"));
+}
+
+#[tokio::test]
+async fn the_four_verbs_work_over_webtransport() {
+    says_all_four_verbs(CarrierKind::WebTransport).await;
+}
+
+#[tokio::test]
+async fn the_four_verbs_work_over_websocket() {
+    says_all_four_verbs(CarrierKind::WebSocket).await;
+}
+
+#[tokio::test]
+async fn dropping_a_channel_delivers_what_was_put() {
+    for kind in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
+        let (_listener, ours, theirs) = within(10, pair(kind)).await;
+        for number in 0..1_000u32 {
+            ours.event_wait(&number.to_le_bytes()).await.unwrap();
+        }
+        drop(ours);
+        for number in 0..1_000u32 {
+            let message = within(10, theirs.receive()).await.unwrap();
+            assert_eq!(message.bytes, number.to_le_bytes());
+        }
+        assert!(within(5, theirs.receive()).await.is_err());
+    }
+}
