@@ -1,0 +1,64 @@
+import { type AddressInfo, createConnection, createServer, type Server, type Socket } from "node:net";
+
+/** Stands between a client and a TCP port, forwards everything, and cuts connections when told to. */
+export class SeveringProxy {
+  readonly #server: Server;
+  readonly #pairs = new Set<readonly [Socket, Socket]>();
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async before(port: number): Promise<SeveringProxy> {
+    const server = createServer({ pauseOnConnect: true });
+    const proxy = new SeveringProxy(server);
+    server.on("connection", (near) => proxy.#forward(near, createConnection(port, "127.0.0.1")));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get connections(): number {
+    return this.#pairs.size;
+  }
+
+  /** Resets all connections: what is under way is lost. */
+  sever(): void {
+    for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy();
+    this.#pairs.clear();
+  }
+
+  /** Stops forwarding, or goes on; nobody is told. */
+  stall(isStalled: boolean): void {
+    for (const pair of this.#pairs) for (const socket of pair) isStalled ? socket.pause() : socket.resume();
+  }
+
+  close(): void {
+    this.sever();
+    this.#server.close();
+  }
+
+  #forward(near: Socket, far: Socket): void {
+    const pair = [near, far] as const;
+    this.#pairs.add(pair);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      from.setNoDelay(true);
+      from.on("data", (chunk) => {
+        if (!to.write(chunk)) from.pause();
+      });
+      to.on("drain", () => from.resume());
+      from.on("error", () => {});
+      from.on("close", () => {
+        this.#pairs.delete(pair);
+        to.destroy();
+      });
+    }
+    near.resume();
+  }
+}
