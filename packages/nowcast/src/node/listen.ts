@@ -15,6 +15,8 @@ const PATH = /^\/nowcast\/([^/]*)$/;
 const HEAD_BYTES_MAX = 8_192;
 const HEAD_MS_MAX = 5_000;
 const BACKLOG_MAX = 128;
+/** Of a server of our own, whatever they are for; more than there may be carriers. */
+const CONNECTIONS_MAX = 4_096;
 const SESSIONS_MAX = 1_024;
 
 export interface ListenOptions extends Policy {
@@ -47,15 +49,17 @@ export async function listen(options: ListenOptions = {}): Promise<Listener> {
   return listener;
 }
 
-/** One that closes on who says its request slowly or at length. */
+/** One that closes on who says its request slowly or at length, and on too many at once. */
 function hardenedServer(): Server {
-  return createServer({
+  const server = createServer({
     maxHeaderSize: HEAD_BYTES_MAX,
     headersTimeout: HEAD_MS_MAX,
     requestTimeout: HEAD_MS_MAX,
     keepAliveTimeout: HEAD_MS_MAX,
     connectionsCheckingInterval: 1_000,
   });
+  server.maxConnections = CONNECTIONS_MAX;
+  return server;
 }
 
 export class Listener {
@@ -86,7 +90,8 @@ export class Listener {
     readonly refusals: Readonly<Record<string, number>>;
     readonly sessions: number;
   } {
-    return { ...this.#acceptor.stats, refusals: this.#door.refused, sessions: this.#acceptor.sessions };
+    const { stats, sessions } = this.#acceptor;
+    return { ...stats, refused: { ...stats.refused }, refusals: { ...this.#door.refused }, sessions };
   }
 
   /** Offers a service under a name of 1 to 64 of `a–z A–Z 0–9 . _ -`. */

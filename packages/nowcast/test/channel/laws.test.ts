@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { connect } from "../../src/index.js";
 import { type Listener, listen } from "../../src/node/index.js";
-import { live } from "./life.js";
+import { facing, live } from "./life.js";
 import { SeveringProxy } from "./severing.js";
 
 const SCENARIOS = Number(process.env["NOWCAST_CARRIER_SCENARIOS"] ?? 20);
@@ -28,7 +28,8 @@ async function scenario(seed: number): Promise<{ readonly kills: number; readonl
       service.accept(),
     ]);
     const fates = { kill: () => proxy.sever(), stall: (isStalled: boolean) => proxy.stall(isStalled) };
-    const kills = await live(seed, [ours, theirs!], fates, 60);
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const { kills } = await live(seed, facing(ours, theirs!), fates, 60, turn);
     const { resumed } = ours.status;
     ours.close();
     return { kills, resumed };

@@ -5,37 +5,29 @@ import { createRandom } from "../session/pair.js";
 import { waitFor } from "../wait-for.js";
 
 const LANES = 2;
+const DEADLINE_MS = 90_000;
 
 /** What can be done to the carriers of a channel while it lives. */
 export interface Fates {
   /** Cuts what there is. */
-  kill(): void;
+  kill(): unknown;
   stall?(isStalled: boolean): void;
 }
 
 /** One end of a channel: puts at random, and checks what it gets. */
-class End {
-  readonly #random: () => number;
-  /** By lane: what the other end puts. */
-  records: LawRecord[] = [];
+export class End {
   readonly put = Array.from({ length: LANES }, () => new LawRecord());
+  /** By lane: what the other end puts. An end whose peer sends everything back hears itself. */
+  hears = this.put;
 
-  constructor(
-    readonly channel: Channel,
-    random: () => number,
-  ) {
-    this.#random = random;
-  }
+  constructor(readonly channel: Channel) {}
 
-  below(end: number): number {
-    return Math.floor(this.#random() * end);
-  }
-
-  act(): void {
-    for (let puts = this.below(12); puts > 0; puts--) {
-      const [number, key] = [this.below(LANES), this.below(6)];
+  act(random: () => number): void {
+    const below = (end: number): number => Math.floor(random() * end);
+    for (let puts = below(12); puts > 0; puts--) {
+      const [number, key] = [below(LANES), below(6)];
       const record = this.put[number]!;
-      const payload = record.payload(this.below(20) === 0 ? this.below(12_000) : this.below(100));
+      const payload = record.payload(below(20) === 0 ? below(12_000) : below(100));
       const lane = this.channel.lane(number);
       const isTaken = key === 0 ? lane.event(payload) !== false : lane.state(key, payload);
       if (isTaken) record.put(key);
@@ -45,51 +37,54 @@ class End {
   read(): void {
     for (let next = this.channel.tryReceive(); next; next = this.channel.tryReceive()) {
       const key = next.type === "state" ? Number(next.key) : 0;
-      this.records[next.lane]!.got(key, next.value);
+      this.hears[next.lane]!.got(key, next.value);
     }
   }
 }
 
-/** Lives `steps` steps with kills and stalls, then lets everything arrive; throws what law was broken. */
+/** Two ends of one channel. */
+export function facing(ours: Channel, theirs: Channel): [End, End] {
+  const ends: [End, End] = [new End(ours), new End(theirs)];
+  ends[0].hears = ends[1].put;
+  ends[1].hears = ends[0].put;
+  return ends;
+}
+
+/**
+ * Lives `steps` steps with kills and stalls, then lets everything arrive; throws what law was broken. `turn` lets the
+ * platform do its work.
+ */
 export async function live(
   seed: number,
-  channels: readonly [Channel, Channel],
+  ends: readonly End[],
   fates: Fates,
   steps: number,
-): Promise<number> {
+  turn: () => Promise<unknown>,
+): Promise<{ readonly kills: number }> {
   const random = createRandom(seed);
-  const ends = channels.map((channel) => new End(channel, random));
-  ends[0]!.records = ends[1]!.put;
-  ends[1]!.records = ends[0]!.put;
   let kills = 0;
-  let isReading = [true, true];
+  const isReading = ends.map(() => true);
   for (let step = 0; step < steps; step++) {
-    ends[step % 2]!.act();
+    ends[step % ends.length]!.act(random);
     const dice = random();
     if (dice < 0.06) {
-      fates.kill();
+      await fates.kill();
       kills += 1;
     } else if (dice < 0.1) fates.stall?.(dice < 0.08);
-    else if (dice < 0.16) isReading = [dice < 0.14, dice > 0.12];
-    // Lets sockets have their turn; how long that takes is nobody's matter.
-    for (let turns = ends[0]!.below(6); turns >= 0; turns--)
-      await new Promise((resolve) => setImmediate(resolve));
+    else if (dice < 0.16) isReading[step % ends.length] = dice < 0.13;
+    for (let turns = Math.floor(random() * 6); turns >= 0; turns--) await turn();
     for (const [index, end] of ends.entries()) if (isReading[index]) end.read();
   }
   fates.stall?.(false);
-  const isSettled = channels.map(() => false);
-  for (const [index, channel] of channels.entries()) {
-    void channel.drained().then(() => {
-      isSettled[index] = true;
-    });
-  }
-  await waitFor(`everything to arrive (seed ${seed})`, () => {
+  const isArrived = (): boolean => {
+    for (const { channel } of ends) {
+      const { closed } = channel.status;
+      if (closed) throw new Error(`seed ${seed}: closed: ${JSON.stringify(closed)}`);
+    }
     for (const end of ends) end.read();
-    const closed = channels.find(({ status }) => status.closed !== undefined);
-    if (closed) throw new Error(`seed ${seed}: closed: ${JSON.stringify(closed.status.closed)}`);
-    return isSettled.every(Boolean);
-  });
-  for (const end of ends) end.read();
-  for (const end of ends) for (const record of end.put) record.finish();
-  return kills;
+    return ends.every(({ put }) => put.every(({ isWhole }) => isWhole));
+  };
+  await waitFor(`everything to arrive (seed ${seed})`, isArrived, DEADLINE_MS);
+  for (const { put } of ends) for (const record of put) record.finish();
+  return { kills };
 }

@@ -44,6 +44,15 @@ export class LawRecord {
     this.#lastGot.set(key, put);
   }
 
+  /** Whether everything that must arrive has. */
+  get isWhole(): boolean {
+    if (this.#eventsGot !== this.#events.length) return false;
+    for (const [key, last] of this.#lastBefore(this.#puts.length)) {
+      if (this.#lastGot.get(key) !== last) return false;
+    }
+    return true;
+  }
+
   /** Nothing is under way any more. */
   finish(): void {
     if (this.#eventsGot !== this.#events.length) throw new Error("law 1: an event was lost");
