@@ -47,10 +47,19 @@ export function messageSuites(): Suite<unknown>[] {
     suite("Small message", SMALL, [
       handWritten(writeSmall, readSmall),
       protobuf<Small>(proto.Small),
-      nowcastCodec<Small>(smallCodec), keptCodec<Small>(smallCodec),
+      nowcastCodec<Small>(smallCodec),
+      keptCodec<Small>(smallCodec),
     ]),
-    single("Medium message", MEDIUM, [protobuf<Medium>(proto.Medium), nowcastCodec<Medium>(mediumCodec), keptCodec<Medium>(mediumCodec)]),
-    suite("Big message", BIG, [protobuf<Big>(proto.Big), nowcastCodec<Big>(bigCodec), keptCodec<Big>(bigCodec)]),
+    single("Medium message", MEDIUM, [
+      protobuf<Medium>(proto.Medium),
+      nowcastCodec<Medium>(mediumCodec),
+      keptCodec<Medium>(mediumCodec),
+    ]),
+    suite("Big message", BIG, [
+      protobuf<Big>(proto.Big),
+      nowcastCodec<Big>(bigCodec),
+      keptCodec<Big>(bigCodec),
+    ]),
     suite("32 big messages in one batch", BATCH, [
       batched(protobuf<{ messages: Big[] }>(proto.Batch)),
       batched(nowcastCodec(batchCodec)),

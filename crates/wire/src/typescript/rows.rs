@@ -128,7 +128,7 @@ fn surveyed_column(leaf: &Leaf) -> Vec<String> {
     let (value, finish) = match leaf.kind {
         LeafKind::Number(number) => (
             super::fixed::whole_number(number, &leaf.from, &super::quoted(&leaf.path)),
-            format!("e.integers(count, {});", number.width()),
+            format!("e.integers(count, {}, {});", number.width(), is_unsigned(number)),
         ),
         _ => (format!("{}.length", leaf.from), "e.textLengths(count);".to_owned()),
     };
@@ -139,6 +139,10 @@ fn surveyed_column(leaf: &Leaf) -> Vec<String> {
         "}".to_owned(),
         finish,
     ]
+}
+
+fn is_unsigned(number: NumberType) -> bool {
+    matches!(number, NumberType::U8 | NumberType::U16 | NumberType::U32)
 }
 
 fn reader(layout: &Layout<'_>, root: &str, field: &str, cells: &str) -> Vec<String> {

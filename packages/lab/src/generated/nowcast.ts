@@ -183,7 +183,7 @@ function writeBatch(e: MessageEncoder, v: Batch): boolean {
     const row = rows[i]!;
     column[i] = e.whole(row.num, 0, 4294967295, "num");
   }
-  e.integers(count, 4);
+  e.integers(count, 4, true);
   const at5 = e.rawColumn(count * 8);
   for (let i = 0; i < count; i++) {
     const row = rows[i]!;
@@ -193,7 +193,7 @@ function writeBatch(e: MessageEncoder, v: Batch): boolean {
     const row = rows[i]!;
     column[i] = e.whole(row.num2, -2147483648, 2147483647, "num2");
   }
-  e.integers(count, 4);
+  e.integers(count, 4, false);
   const at7 = e.rawColumn(count * 8);
   for (let i = 0; i < count; i++) {
     const row = rows[i]!;
@@ -278,7 +278,7 @@ function writeMoves(e: MessageEncoder, v: Moves): boolean {
     const row = rows[i]!;
     column[i] = e.whole(row.id, 0, 4294967295, "id");
   }
-  e.integers(count, 4);
+  e.integers(count, 4, true);
   const at1 = e.rawColumn(count * 8);
   const at2 = e.rawColumn(count * 8);
   const at3 = e.rawColumn(count * 8);

@@ -1,7 +1,8 @@
 import { narrow, WireInput } from "./input.js";
+import { type IntegerTarget, readIntegers } from "./integer-column.js";
 import { CODING, readNumberColumn } from "./number-columns.js";
 import { KINDS, type NumberColumn } from "./numbers.js";
-import { readTextColumn } from "./read-leaves.js";
+import { readTextColumn, TEXT_DIRECT } from "./read-leaves.js";
 
 /** What a column of each type is read into. */
 interface Columns {
@@ -19,9 +20,9 @@ interface Columns {
 const KEPT_BYTES_MAX = 64 * 1024;
 
 /** An array for a column of one kind, and its bytes. */
-interface Kept {
+interface Kept extends IntegerTarget {
   readonly kind: keyof Columns;
-  readonly values: NumberColumn;
+  readonly values: Exclude<NumberColumn, unknown[]>;
   readonly raw: Uint8Array;
 }
 
@@ -93,18 +94,26 @@ export class MessageDecoder {
 
   /** A column, good until the next body is read. */
   column<Kind extends keyof Columns>(kind: Kind, count: number): Columns[Kind] {
-    const { input } = this;
-    const isRaw = this.bytes[input.at] === CODING.raw;
-    const length = count * KINDS[kind].width;
-    if (!isRaw || length > KEPT_BYTES_MAX) {
-      return readNumberColumn(input, KINDS[kind], count) as unknown as Columns[Kind];
+    const { input, bytes } = this;
+    const { width, isFloat } = KINDS[kind];
+    const length = count * width;
+    if (length <= KEPT_BYTES_MAX && bytes[input.at] === CODING.raw) {
+      const at = input.advance(1 + length, "a column") + 1;
+      const from = bytes.subarray(at, at + length);
+      if (kind === "u8") return from as Columns[Kind];
+      const kept = this.keep(kind, length);
+      kept.raw.set(from);
+      return kept.values as unknown as Columns[Kind];
     }
-    const at = input.advance(1 + length, "a column") + 1;
-    const from = this.bytes.subarray(at, at + length);
-    if (kind === "u8") return from as Columns[Kind];
-    const kept = this.keep(kind, length);
-    kept.raw.set(from);
-    return kept.values as unknown as Columns[Kind];
+    if (length <= KEPT_BYTES_MAX && !isFloat) {
+      const kept = this.keep(kind, length);
+      const end = readIntegers(bytes, input.at, input.end, kept, count);
+      if (end >= 0) {
+        input.at = end;
+        return kept.values as unknown as Columns[Kind];
+      }
+    }
+    return readNumberColumn(input, KINDS[kind], count) as unknown as Columns[Kind];
   }
 
   /** The array for the next column of a body; every column has its own. */
@@ -112,14 +121,26 @@ export class MessageDecoder {
     const place = this.nextKept++;
     const known = this.kept[place];
     if (known !== undefined && known.kind === kind && known.raw.length >= length) return known;
-    const values = KINDS[kind].make(Math.min(KEPT_BYTES_MAX, length * 2) / KINDS[kind].width);
-    const kept = { kind, values, raw: new Uint8Array((values as Uint8Array).buffer) };
+    const { width, min, max, make } = KINDS[kind];
+    const values = make(Math.min(KEPT_BYTES_MAX, length * 2) / width) as Kept["values"];
+    const raw = new Uint8Array(values.buffer);
+    const kept = { kind, values, raw, min: Number(min), max: Number(max) };
     this.kept[place] = kept;
     return kept;
   }
 
   textColumn(count: number): string[] {
-    return readTextColumn(this.input, count);
+    const { input } = this;
+    if (this.bytes[input.at] !== TEXT_DIRECT) return readTextColumn(input, count);
+    input.advance(1, "the coding of a text column");
+    const lengths = this.column("u32", count);
+    const texts = new Array<string>(count);
+    for (let i = 0; i < count; i++) {
+      const length = lengths[i]!;
+      input.charge(length);
+      texts[i] = input.text(length);
+    }
+    return texts;
   }
 
   /** Nothing may be left when all columns are read. */

@@ -24,7 +24,7 @@ export class MessageEncoder {
   view = new DataView(this.bytes.buffer);
   /** Where the body ends. */
   at = 0;
-  private column = new Float64Array(64);
+  private column = new Int32Array(64);
   private chunk = new Uint8Array(CHUNK_BYTES);
   private chunkAt = 0;
   /** Views of the first bytes, by length, and of what follows, by offset. */
@@ -101,8 +101,8 @@ export class MessageEncoder {
   }
 
   /** Where integers are put before `integers` or `textLengths` writes them. */
-  scratch(count: number): Float64Array {
-    if (this.column.length < count) this.column = new Float64Array(count * 2);
+  scratch(count: number): Int32Array {
+    if (this.column.length < count) this.column = new Int32Array(count * 2);
     return this.column;
   }
 
@@ -115,14 +115,14 @@ export class MessageEncoder {
   }
 
   /** The integers in `scratch`, of `width` bytes. */
-  integers(count: number, width: number): void {
-    this.at = writeIntegers(this.bytes, this.at, this.column, count, width);
+  integers(count: number, width: number, isUnsigned: boolean): void {
+    this.at = writeIntegers(this.bytes, this.at, this.column, count, width, isUnsigned);
   }
 
   /** A column of text whose lengths are in `scratch`. */
   textLengths(count: number): void {
     this.bytes[this.at++] = 0;
-    this.integers(count, 4);
+    this.integers(count, 4, true);
   }
 
   /** A number that is whole and between two bounds. */

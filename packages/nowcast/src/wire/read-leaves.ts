@@ -8,7 +8,7 @@ import { dequantiseAngle, dequantiseQuat, dequantiseRange, rangeWidth, readPlain
 import type { IntegerTag, WireType } from "./shape.js";
 import type { Column, WireValue } from "./value.js";
 
-const TEXT_DIRECT = 0;
+export const TEXT_DIRECT = 0;
 const TEXT_DICTIONARY = 2;
 const DICTIONARY_MAX = 65_536;
 

@@ -373,7 +373,7 @@ function writeParty(e: MessageEncoder, v: Party): boolean {
     const row = rows[i]!;
     column[i] = e.whole(row.id, 0, 4294967295, "id");
   }
-  e.integers(count, 4);
+  e.integers(count, 4, true);
   for (let i = 0; i < count; i++) {
     const row = rows[i]!;
     column[i] = row.name.length;
@@ -396,12 +396,12 @@ function writeParty(e: MessageEncoder, v: Party): boolean {
     const row = rows[i]!;
     column[i] = e.whole(row.team, 0, 65535, "team");
   }
-  e.integers(count, 2);
+  e.integers(count, 2, true);
   for (let i = 0; i < count; i++) {
     const row = rows[i]!;
     column[i] = e.whole(row.score, -2147483648, 2147483647, "score");
   }
-  e.integers(count, 4);
+  e.integers(count, 4, false);
   const at9 = e.rawColumn(count * 1);
   for (let i = 0; i < count; i++) {
     const row = rows[i]!;
