@@ -153,10 +153,10 @@ fn send(core: &mut Core, now: Time, packet: &mut Vec<u8>, context: &mut Context<
 /// The carrier ended by itself.
 fn lose(core: &mut Core, now: Time, ended: &Ended) {
     tracing::debug!(%ended, "a session lost its carrier");
-    if matches!(ended, Ended::Violation(_)) {
-        if let Some(carrier) = core.carrier.take() {
-            retire(carrier, Ending::Violation);
-        }
+    if matches!(ended, Ended::Violation(_))
+        && let Some(carrier) = core.carrier.take()
+    {
+        retire(carrier, Ending::Violation);
     }
     core.detach(now);
 }

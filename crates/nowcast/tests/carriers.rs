@@ -42,7 +42,7 @@ async fn says_all_four_verbs(kind: CarrierKind) {
     let asking = ours.command(b"what?", Instant::now() + Duration::from_secs(5));
     let (seen, reply) = within(10, async { tokio::join!(answering, asking) }).await;
     assert_eq!(reply.unwrap(), b"42");
-    let last = seen.iter().filter(|(key, _)| *key == Some(7)).next_back().unwrap();
+    let last = seen.iter().rfind(|(key, _)| *key == Some(7)).unwrap();
     assert_eq!(last.1, b"new");
     assert_eq!(seen.last().unwrap(), &(None, b"after".to_vec()));
     ours.close(64, "enough");

@@ -57,10 +57,10 @@ impl Development {
                 Err(error) => tracing::warn!(%error, "the next certificate could not be made"),
             }
         }
-        if age >= SWITCH_AFTER {
-            if let Some(next) = self.next.take() {
-                self.current = next;
-            }
+        if age >= SWITCH_AFTER
+            && let Some(next) = self.next.take()
+        {
+            self.current = next;
         }
     }
 }

@@ -25,6 +25,9 @@ pub trait Source: Replication + Send {
     fn settled(&mut self, fate: Fate);
 }
 
+/// What became of a command.
+type Reply = Result<Vec<u8>, Error>;
+
 /// How many expired events are remembered for an application that does not ask.
 const EXPIRED_MAX: usize = 1_024;
 
@@ -44,7 +47,7 @@ pub(crate) struct Core {
     driver_is_woken: bool,
     readers: Vec<Waker>,
     writers: Vec<Waker>,
-    replies: HashMap<(u8, u64), oneshot::Sender<Result<Vec<u8>, Error>>>,
+    replies: HashMap<(u8, u64), oneshot::Sender<Reply>>,
     /// Messages that were taken while a reply was awaited, lane by lane. They obey the laws of the queue they came from.
     kept: Vec<Option<UpdatableQueue<Message>>>,
     /// A message that did not fit in there.
@@ -273,11 +276,7 @@ impl Core {
         }
     }
 
-    pub(super) fn await_reply(
-        &mut self,
-        lane: u8,
-        command: u64,
-    ) -> oneshot::Receiver<Result<Vec<u8>, Error>> {
+    pub(super) fn await_reply(&mut self, lane: u8, command: u64) -> oneshot::Receiver<Reply> {
         let (sender, receiver) = oneshot::channel();
         // Commands are bounded by the session; those whose caller left end with their deadline.
         self.replies.insert((lane, command), sender);
@@ -294,10 +293,6 @@ impl Core {
 
     pub(super) fn status(&self) -> Status {
         Status::of(&self.session, self.carrier_kind(), self.phase.clone(), self.resumed)
-    }
-
-    pub(crate) fn phase(&self) -> &Phase {
-        &self.phase
     }
 
     pub(crate) fn closed(&self) -> Option<Closed> {

@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::remote::{Offer, Remote};
 use super::{ConnectError, Opening};
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
-use crate::channel::{Phase, Shared};
+use crate::channel::Shared;
 use crate::clock;
 
 /// WebTransport is given so much time before a WebSocket is opened beside it.
@@ -79,10 +79,11 @@ impl Supervisor {
                 let Some(shared) = self.shared.upgrade() else { return Trouble::Over };
                 let core = shared.lock();
                 let was = core.carrier_kind();
-                match core.phase() {
-                    Phase::Closed(_) => return Trouble::Over,
-                    Phase::Interrupted => return Trouble::Fallen { was },
-                    _ => {}
+                if core.closed().is_some() {
+                    return Trouble::Over;
+                }
+                if core.session.is_detached() {
+                    return Trouble::Fallen { was };
                 }
                 let silent_at = silent_at(&core.session);
                 if silent_at.is_some_and(|at| at <= clock::now()) {
@@ -142,11 +143,12 @@ impl Supervisor {
             {
                 let Some(shared) = self.shared.upgrade() else { return false };
                 let core = shared.lock();
-                match core.phase() {
-                    Phase::Closed(_) => return false,
-                    Phase::Interrupted => {}
-                    _ if silent_at(&core.session).is_none_or(|at| at > clock::now()) => return true,
-                    _ => {}
+                if core.closed().is_some() {
+                    return false;
+                }
+                let is_heard = silent_at(&core.session).is_none_or(|at| at > clock::now());
+                if is_heard && !core.session.is_detached() {
+                    return true;
                 }
             }
             sleep(RETRY_FIRST / 4).await;

@@ -1,0 +1,70 @@
+//! What several tests need: an endpoint behind a gate that can fail in the ways networks do.
+
+#![allow(dead_code, reason = "every test uses its own part of this")]
+
+pub(crate) mod gate;
+
+use std::future::Future;
+use std::time::Duration;
+
+use nowcast::{CarrierKind, Channel, Connector, ListenConfig, Listener, Service};
+
+use gate::Gate;
+
+/// An endpoint and the gate before it.
+pub(crate) struct House {
+    pub(crate) gate: Gate,
+    pub(crate) service: Service,
+    listener: Listener,
+}
+
+impl House {
+    pub(crate) async fn build() -> House {
+        Self::build_with(|_| ()).await
+    }
+
+    pub(crate) async fn build_with(change: impl FnOnce(&mut ListenConfig)) -> House {
+        let gate = Gate::bind().await;
+        let mut config = ListenConfig::on([[127, 0, 0, 1].into()], 0);
+        config.announced_udp_port = Some(gate.port());
+        change(&mut config);
+        let listener = Listener::bind(config).await.expect("loopback has free ports");
+        gate.lead_to(listener.port());
+        let service = listener.advertise("room").await.expect("the name is free");
+        House { gate, service, listener }
+    }
+
+    /// The address through the gate.
+    pub(crate) fn url(&self) -> String {
+        format!("nowcast://127.0.0.1:{}/room", self.gate.port())
+    }
+
+    /// The endpoint's own port.
+    pub(crate) fn port(&self) -> u16 {
+        self.listener.port()
+    }
+
+    /// A client over these carriers, and its channel's other end.
+    pub(crate) async fn join(&mut self, carriers: &[CarrierKind]) -> (Channel, Channel) {
+        let url = self.url();
+        let connector = Connector::new().carriers(carriers.iter().copied());
+        let (ours, theirs) =
+            within(20, async { tokio::join!(connector.connect(&url), self.service.accept()) }).await;
+        (ours.expect("the endpoint lets everybody in"), theirs.expect("the endpoint lives"))
+    }
+}
+
+/// What the future gives, unless it takes longer than any machine needs.
+pub(crate) async fn within<T>(seconds: u64, future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_secs(seconds), future).await.expect("it happens in time")
+}
+
+/// Waits until the condition holds.
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
