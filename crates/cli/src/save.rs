@@ -151,7 +151,7 @@ fn convert_file(input: &Path, output: &Path, to: Format, options: Options) -> Re
     progress.clear();
     let written = std::fs::metadata(output)?.len();
     let share = 100.0 * written as f64 / bytes.max(1) as f64;
-    println!("{}: {} bytes, {share:.1} % of {}", output.display(), thousands(written), input.display());
+    println!("{}: {}, {share:.1} % of {}", output.display(), counted(written, "byte"), input.display());
     Ok(())
 }
 
@@ -200,12 +200,18 @@ fn inspect(path: &Path, top: usize) -> Result<()> {
     let mut out = stdout().lock();
     writeln!(
         out,
-        "{}: {} bytes, {} values in {chunks} chunks",
+        "{}: {}, {} in {}",
         path.display(),
-        thousands(bytes),
-        reader.rows()
+        counted(bytes, "byte"),
+        counted(reader.rows(), "value"),
+        counted(chunks, "chunk")
     )?;
-    writeln!(out, "columns {} bytes, compressed {}", thousands(raw), thousands(stored))?;
+    let packed = if stored < raw {
+        format!("{} when compressed", thousands(stored))
+    } else {
+        "not compressed".to_owned()
+    };
+    writeln!(out, "columns: {}, {packed}", counted(raw, "byte"))?;
     if let Some(Value::Map(about)) = reader.about() {
         for (key, value) in about {
             writeln!(out, "{}: {}", label(key), label(value))?;
@@ -312,6 +318,11 @@ fn label(value: &Value) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
+}
+
+/// 1 value, 2,000 values.
+fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(number), if number == 1 { "" } else { "s" })
 }
 
 /// 1234567 as 1,234,567.

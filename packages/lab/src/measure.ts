@@ -41,14 +41,18 @@ function prepare<T>(suite: Suite<T>, codec: Codec<T>): Run {
   }
   const encode = () => codec.encode(suite.value);
   const decode = () => codec.decode(encoded);
-  const bytes = typeof encoded === "string" ? new TextEncoder().encode(encoded).length : encoded.length;
+  const body = hex(typeof encoded === "string" ? new TextEncoder().encode(encoded) : encoded);
   return {
-    row: { codec: codec.name, bytes, encode: [], decode: [] },
+    row: { codec: codec.name, body, encode: [], decode: [] },
     encode,
     decode,
     encodeRepeats: repeatsFor(encode),
     decodeRepeats: repeatsFor(decode),
   };
+}
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Results are kept here, so that no engine may leave the work out. */

@@ -1,4 +1,5 @@
 import { decode as decodeMsgpack, encode as encodeMsgpack } from "@msgpack/msgpack";
+import { XMLBuilder, XMLParser } from "fast-xml-parser";
 import { Packr } from "msgpackr";
 import * as proto from "./generated/messages-proto.js";
 import { batchCodec, bigCodec, mediumCodec, smallCodec } from "./generated/nowcast.js";
@@ -51,11 +52,13 @@ export function messageSuites(): Suite<unknown>[] {
       keptCodec<Small>(smallCodec),
     ]),
     single("Medium message", MEDIUM, [
+      handWritten(writeMedium, readMedium),
       protobuf<Medium>(proto.Medium),
       nowcastCodec<Medium>(mediumCodec),
       keptCodec<Medium>(mediumCodec),
     ]),
     suite("Big message", BIG, [
+      handWritten(writeBig, readBig),
       protobuf<Big>(proto.Big),
       nowcastCodec<Big>(bigCodec),
       keptCodec<Big>(bigCodec),
@@ -68,7 +71,7 @@ export function messageSuites(): Suite<unknown>[] {
 }
 
 function suite<T>(title: string, value: T, own: Codec<T>[]): Suite<T> {
-  const codecs = [json<T>(), ...own, ...msgpackCodecs<T>()];
+  const codecs = [json<T>(), ...own, ...msgpackCodecs<T>(), ...(Array.isArray(value) ? [] : [xml<T>()])];
   return { test: "messages", title, unit: "ns", value, codecs };
 }
 
@@ -131,20 +134,96 @@ function handWritten<T>(encode: (value: T) => Uint8Array, decode: (bytes: Uint8A
   return { name: "hand-written, as in the source", encode, decode: (bytes) => decode(bytes as Uint8Array) };
 }
 
+/** XML, one element a field; `list` names the elements that are lists even when they are alone. */
+export function xml<T>(list?: string): Codec<T> {
+  const builder = new XMLBuilder();
+  const parser = new XMLParser({ isArray: (name) => name === list });
+  return {
+    name: "XML (fast-xml-parser)",
+    encode: (value) => builder.build({ root: value }),
+    decode: (text) => (parser.parse(text as string) as { root: T }).root,
+  };
+}
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** What the article does: a fresh buffer, a view, a number, the text. */
 function writeSmall({ text, num }: Small): Uint8Array {
-  const bytes = encoder.encode(text);
-  const buffer = new ArrayBuffer(1 + bytes.length);
-  new DataView(buffer).setUint8(0, num);
-  const all = new Uint8Array(buffer);
-  all.set(bytes, 1);
-  return all;
+  const { bytes, view } = fresh(1, [encoder.encode(text)]);
+  view.setUint8(0, num);
+  return bytes;
 }
 
 function readSmall(bytes: Uint8Array): Small {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { text: decoder.decode(bytes.subarray(1)), num: view.getUint8(0) };
+  return { text: decoder.decode(bytes.subarray(1)), num: viewOf(bytes).getUint8(0) };
+}
+
+function writeMedium({ text, text2, num, decimal }: Medium): Uint8Array {
+  const texts = [encoder.encode(text), encoder.encode(text2)];
+  const { bytes, view } = fresh(7, texts);
+  view.setUint8(0, texts[0]!.length);
+  view.setUint16(1, num);
+  view.setFloat32(3, decimal);
+  return bytes;
+}
+
+function readMedium(bytes: Uint8Array): Medium {
+  const view = viewOf(bytes);
+  const middle = 7 + view.getUint8(0);
+  return {
+    text: decoder.decode(bytes.subarray(7, middle)),
+    text2: decoder.decode(bytes.subarray(middle)),
+    num: view.getUint16(1),
+    decimal: view.getFloat32(3),
+  };
+}
+
+function writeBig({ text, text2, text3, text4, num, decimal, num2, decimal2 }: Big): Uint8Array {
+  const texts = [text, text2, text3, text4].map((text) => encoder.encode(text));
+  const { bytes, view } = fresh(27, texts);
+  for (let i = 0; i < 3; i++) view.setUint8(i, texts[i]!.length);
+  view.setUint32(3, num);
+  view.setFloat64(7, decimal);
+  view.setInt32(15, num2);
+  view.setFloat64(19, decimal2);
+  return bytes;
+}
+
+function readBig(bytes: Uint8Array): Big {
+  const view = viewOf(bytes);
+  let at = 27;
+  const next = (end: number): string => {
+    const text = decoder.decode(bytes.subarray(at, end));
+    at = end;
+    return text;
+  };
+  return {
+    text: next(at + view.getUint8(0)),
+    text2: next(at + view.getUint8(1)),
+    text3: next(at + view.getUint8(2)),
+    text4: next(bytes.length),
+    num: view.getUint32(3),
+    decimal: view.getFloat64(7),
+    num2: view.getInt32(15),
+    decimal2: view.getFloat64(19),
+  };
+}
+
+/** A fresh buffer of `head` bytes and these texts. */
+function fresh(head: number, texts: readonly Uint8Array[]): { bytes: Uint8Array; view: DataView } {
+  let length = head;
+  for (const text of texts) length += text.length;
+  const buffer = new ArrayBuffer(length);
+  const bytes = new Uint8Array(buffer);
+  let at = head;
+  for (const text of texts) {
+    bytes.set(text, at);
+    at += text.length;
+  }
+  return { bytes, view: new DataView(buffer) };
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,6 +1,6 @@
 import * as proto from "./generated/messages-proto.js";
 import { movesCodec } from "./generated/nowcast.js";
-import { json, msgpackCodecs, protobuf } from "./messages.js";
+import { json, msgpackCodecs, protobuf, xml } from "./messages.js";
 import { nowcastCodec } from "./nowcast-codec.js";
 import type { Codec, Move, Suite } from "./types.js";
 
@@ -8,6 +8,7 @@ import type { Codec, Move, Suite } from "./types.js";
 export function movementSuite(moves: Move[]): Suite<Move[]> {
   const packed = protobuf<{ moves: Move[] }>(proto.Moves);
   const own = nowcastCodec(movesCodec);
+  const text = xml<{ moves: Move[] }>("moves");
   return {
     test: "movement",
     title: "Movement of 1,000 entities",
@@ -27,6 +28,11 @@ export function movementSuite(moves: Move[]): Suite<Move[]> {
         name: own.name,
         encode: (value) => own.encode({ moves: value }),
         decode: (bytes) => own.decode(bytes).moves,
+      },
+      {
+        name: text.name,
+        encode: (value) => text.encode({ moves: value }),
+        decode: (bytes) => text.decode(bytes).moves,
       },
     ],
   };

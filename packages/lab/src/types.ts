@@ -19,7 +19,8 @@ export interface Suite<T> {
 /** What was measured of one codec; times are in the unit of the test. */
 export interface Row {
   readonly codec: string;
-  readonly bytes: number;
+  /** What was written, in hexadecimal: the instrument compresses it. */
+  readonly body: string;
   readonly encode: number[];
   readonly decode: number[];
 }

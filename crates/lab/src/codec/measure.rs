@@ -90,25 +90,21 @@ fn time(repeats: u32, run: &mut impl FnMut()) -> f64 {
 }
 
 /// A table of sizes and times, with the speed of both directions together relative to the codec named first.
-pub(super) fn table(measured: &mut [Measured], unit: &str, scale: f64, packed: bool) -> Table {
-    let mut columns = vec![Column::text("codec"), Column::number("raw", "bytes")];
-    if packed {
-        columns.extend([Column::number("LZ4", "bytes"), Column::number("zstd 3", "bytes")]);
-    }
-    columns.extend([
+pub(super) fn table(measured: &mut [Measured], unit: &str, scale: f64) -> Table {
+    let mut table = Table::new(vec![
+        Column::text("codec"),
+        Column::number("raw", "bytes"),
+        Column::number("LZ4", "bytes"),
+        Column::number("zstd 3", "bytes"),
         Column::number("encode", unit),
         Column::number("decode", unit),
         Column::number("speed, JSON = 1", ""),
     ]);
-    let mut table = Table::new(columns);
     let both = |one: &mut Measured| one.encode.quantile(0.5) + one.decode.quantile(0.5);
     let reference = measured.first_mut().map_or(0.0, both);
     for one in measured.iter_mut() {
         let mut row = vec![Cell::text(one.name), Cell::count(one.bytes.len())];
-        if packed {
-            let sizes = packed_sizes(&one.bytes);
-            row.extend(sizes.map(Cell::count));
-        }
+        row.extend(packed_sizes(&one.bytes).map(Cell::count));
         let total = both(one);
         for samples in [&mut one.encode, &mut one.decode] {
             let mut scaled: Samples = samples.values().iter().map(|value| value * scale).collect();

@@ -102,7 +102,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
         ("Big message", measure("the big message", &big, Big::to_protobuf, Big::from_protobuf, options)?),
     ];
     for (title, table) in tables {
-        section.chart(Chart::Bars(BarChart::from_table(format!("{title}: time"), "ns", &table, 0, &[2, 3])));
+        section.chart(Chart::Bars(BarChart::from_table(format!("{title}: time"), "ns", &table, 0, &[4, 5])));
         section.table(table);
     }
     Ok(section)
@@ -133,7 +133,7 @@ where
         bitcode_subject(),
         wincode_subject(),
     ];
-    Ok(table(&mut compare(what, value, &subjects, options.samples)?, "ns", 1.0, false))
+    Ok(table(&mut compare(what, value, &subjects, options.samples)?, "ns", 1.0))
 }
 
 pub(super) fn json<T: Serialize + DeserializeOwned>() -> Subject<T> {

@@ -68,7 +68,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
         messages::wincode_subject(),
     ];
     let mut measured = compare("the movement frame", &moves, &subjects, options.samples)?;
-    let table = table(&mut measured, "µs", 1e-3, true);
+    let table = table(&mut measured, "µs", 1e-3);
     let mut section = Section::new("Movement of 1,000 entities in Rust");
     section
         .text("One frame of the movement stream, exact. The custom codecs do what the source did by hand.");

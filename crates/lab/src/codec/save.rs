@@ -10,7 +10,7 @@ pub(super) fn run(options: &Options) -> Result<Section> {
     let save = load()?;
     let all = subjects();
     let mut measured = compare("the game save", &save, &all, options.samples)?;
-    let sizes = table(&mut measured, "ms", 1e-6, true);
+    let sizes = table(&mut measured, "ms", 1e-6);
     let mut section = Section::new("A game save in Rust");
     section.text(
         "40 scenes with 5,371 entities, inventories and quests. Ours carries its shape, names included, and is read by other \

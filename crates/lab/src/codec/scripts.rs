@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::{BarChart, Cell, Chart, Column, Samples, Section, Table};
 
+use super::measure::packed_sizes;
 use super::movement::{self, Move};
 use super::save;
 use super::save_types::Save;
@@ -31,7 +32,8 @@ struct Test {
 #[derive(Deserialize)]
 struct Row {
     codec: String,
-    bytes: usize,
+    /// What was written, in hexadecimal.
+    body: String,
     encode: Vec<f64>,
     decode: Vec<f64>,
 }
@@ -42,10 +44,10 @@ pub(super) fn run(options: &Options) -> Result<Vec<Section>> {
         return Ok(sections);
     }
     if options.node {
-        sections.push(section(&script(options, false)?));
+        sections.push(section(&script(options, false)?)?);
     }
     if options.browser {
-        sections.push(section(&script(options, true)?));
+        sections.push(section(&script(options, true)?)?);
     }
     Ok(sections)
 }
@@ -101,24 +103,26 @@ fn bench() -> Option<PathBuf> {
     here.ancestors().map(|folder| folder.join("packages/lab/run.mjs")).find(|path| path.is_file())
 }
 
-fn section(printed: &Printed) -> Section {
+fn section(printed: &Printed) -> Result<Section> {
     let mut section = Section::new(format!("JavaScript: {}", printed.engine));
     for note in &printed.notes {
         section.text(note);
     }
     for test in &printed.tests {
-        let table = table(test);
+        let table = table(test)?;
         let title = format!("{}: time", test.title);
-        section.chart(Chart::Bars(BarChart::from_table(title, &test.unit, &table, 0, &[2, 3]).log()));
+        section.chart(Chart::Bars(BarChart::from_table(title, &test.unit, &table, 0, &[4, 5]).log()));
         section.table(table);
     }
-    section
+    Ok(section)
 }
 
-fn table(test: &Test) -> Table {
+fn table(test: &Test) -> Result<Table> {
     let mut table = Table::new(vec![
         Column::text(&test.title),
-        Column::number("size", "bytes"),
+        Column::number("raw", "bytes"),
+        Column::number("LZ4", "bytes"),
+        Column::number("zstd 3", "bytes"),
         Column::number("encode", &test.unit),
         Column::number("decode", &test.unit),
         Column::number("speed, JSON = 1", ""),
@@ -137,7 +141,18 @@ fn table(test: &Test) -> Table {
             Cell::spread(samples.summary(), 2)
         });
         let speed = if total > 0.0 { Cell::number(reference / total, 2) } else { Cell::Missing };
-        table.row(vec![Cell::text(&row.codec), Cell::count(row.bytes), encode, decode, speed]);
+        let body = from_hex(&row.body).ok_or_else(|| CodecError::Program {
+            program: "node".into(),
+            reason: format!("{}: what it wrote is not hexadecimal", row.codec),
+        })?;
+        let [lz4, zstd] = packed_sizes(&body).map(Cell::count);
+        table.row(vec![Cell::text(&row.codec), Cell::count(body.len()), lz4, zstd, encode, decode, speed]);
     }
-    table
+    Ok(table)
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    let digit = |digit: u8| char::from(digit).to_digit(16);
+    pairs.iter().map(|&[high, low]| Some((digit(high)? * 16 + digit(low)?) as u8)).collect()
 }
