@@ -1,6 +1,12 @@
 //! Version N of a type is read by N-1 and N+1.
 
-use nowcast_wire::{Error, ErrorKind, Party, Reader, Receiver, Sender, Shape, Wire, encode_to_vec};
+mod common;
+
+use common::{bless, blessing, cases, from_hex, from_json, to_hex, to_json};
+use nowcast_wire::{
+    Error, ErrorKind, Party, ReadOwned, Reader, Receiver, Sender, Shape, Wire, decode_value, encode_to_vec,
+};
+use serde_json::{Value as Json, json};
 
 mod v1 {
     use nowcast_wire::Wire;
@@ -85,9 +91,9 @@ mod v3 {
 
     #[derive(Wire, Debug, Default, PartialEq, Clone, Copy)]
     pub(crate) enum Quality {
-        Poor,
         #[default]
         Fine,
+        Poor,
     }
 
     #[derive(Wire, Debug, PartialEq, Clone)]
@@ -127,7 +133,7 @@ fn middle() -> v2::Player {
     }
 }
 
-fn read<V: Wire, R: nowcast_wire::ReadOwned>(value: &V) -> Result<R, Error> {
+fn read<V: Wire, R: ReadOwned>(value: &V) -> Result<R, Error> {
     Reader::<R>::new(Shape::of::<V>())?.decode(&encode_to_vec(value))
 }
 
@@ -161,6 +167,80 @@ fn the_version_after_the_next_reads_both() {
     let from_middle: v3::Player = read(&middle()).unwrap();
     assert_eq!((from_middle.score, from_middle.health), (12, 55.0));
     assert_eq!(from_middle.mood, v3::Mood::Happy { because: "spring".into() });
+}
+
+fn newest() -> v3::Player {
+    let item = |i: u64| v3::Item { def: format!("thing {i}"), count: i * i, quality: v3::Quality::Poor };
+    v3::Player {
+        name: "Clémence".into(),
+        level: 200,
+        score: -5,
+        health: 12.5,
+        items: (0..4).map(item).collect(),
+        mood: v3::Mood::Angry(9),
+        home: Some((1.5, -2.0)),
+    }
+}
+
+/// A value of one version as another one reads it: for `versions.json`, which binds every implementation.
+fn seen<V: Wire, R: Wire + ReadOwned>(name: &str, value: &V) -> Json {
+    let mut case = json!({
+        "name": name, "writer": to_hex(&Shape::of::<V>().to_bytes()), "body": to_hex(&encode_to_vec(value)),
+        "reader": to_hex(&Shape::of::<R>().to_bytes()),
+    });
+    match read::<V, R>(value) {
+        Ok(read) => case["value"] = to_json(&decode_value(&Shape::of::<R>(), &encode_to_vec(&read)).unwrap()),
+        Err(error) => case["error"] = error.path().into(),
+    }
+    case
+}
+
+#[test]
+fn the_vectors_of_versions_hold() {
+    let absent = v2::Player { score: None, mood: v2::Mood::Calm, ..middle() };
+    let calm = v2::Player { mood: v2::Mood::Angry(7), ..middle() };
+    let great = v2::Player { level: 300, ..calm.clone() };
+    let full = v3::Player { home: None, ..newest() };
+    let sleepy = v3::Player { mood: v3::Mood::Sleepy, ..newest() };
+    let made = [
+        seen::<_, v1::Player>("1 as 1", &old()),
+        seen::<_, v2::Player>("1 as 2", &old()),
+        seen::<_, v3::Player>("1 as 3", &old()),
+        seen::<_, v1::Player>("2 as 1", &calm),
+        seen::<_, v1::Player>("2 as 1, an option that is absent", &absent),
+        seen::<_, v1::Player>("2 as 1, a level beyond u8", &great),
+        seen::<_, v2::Player>("2 as 2", &middle()),
+        seen::<_, v3::Player>("2 as 3", &middle()),
+        seen::<_, v3::Player>("3 as 3", &newest()),
+        seen::<_, v3::Player>("3 as 3, an option that is absent", &full),
+        // A float does not read as the integer that it was.
+        seen::<_, v2::Player>("3 as 2, a type that changed", &newest()),
+        seen::<_, v2::Mood>("the mood of 3 as 2", &newest().mood),
+        seen::<_, v2::Mood>("the mood of 3 as 2, a variant of the future", &sleepy.mood),
+        seen::<_, Vec<v2::Item>>("items of 3 as 2", &newest().items),
+        seen::<_, Vec<v3::Item>>("items of 2 as 3", &middle().items),
+    ];
+    if blessing() {
+        bless(
+            "versions.json",
+            "What a writer of one version wrote, and what a reader of another one gets.",
+            &made,
+        );
+    }
+    let kept = cases("versions.json");
+    assert_eq!(kept, made);
+    // And what generic readers make of the same bodies.
+    for case in &kept {
+        let shape = |key: &str| Shape::from_bytes(&from_hex(case[key].as_str().unwrap())).unwrap();
+        let body = from_hex(case["body"].as_str().unwrap());
+        assert!(decode_value(&shape("writer"), &body).is_ok());
+        assert_eq!(case["value"].is_null(), case["error"].is_string());
+        if !case["value"].is_null() {
+            let mut again = Vec::new();
+            let value = from_json(&case["value"]);
+            nowcast_wire::encode_value(&shape("reader"), &value, Default::default(), &mut again).unwrap();
+        }
+    }
 }
 
 #[test]

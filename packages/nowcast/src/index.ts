@@ -37,6 +37,7 @@ export { type Codec, type CodecParts, defineCodec } from "./wire/codec.js";
 export type { MessageDecoder } from "./wire/message-decoder.js";
 export type { MessageEncoder } from "./wire/message-encoder.js";
 export { readSave, type SaveFile, type SaveReadOptions } from "./wire/save.js";
+export { type SaveWriteOptions, writeSave } from "./wire/save-writer.js";
 export { ScopeReader, ScopeWriter } from "./wire/scope.js";
 export { type Shape, shapeHash } from "./wire/shape.js";
 export { decodeShape, encodeShape } from "./wire/shape-bytes.js";

@@ -7,6 +7,7 @@ import {
   MsgpackTimestamp,
   type MsgpackValue,
   NowcastError,
+  readSave,
 } from "../src/index.js";
 import { BodyReader } from "../src/wire/body.js";
 import { ScopeReader } from "../src/wire/scope.js";
@@ -25,6 +26,10 @@ interface Case {
   readonly messages: readonly string[];
   readonly values: readonly unknown[];
   readonly forms: readonly string[];
+  readonly file: string;
+  readonly writer: string;
+  readonly reader: string;
+  readonly error?: string;
 }
 
 function cases(file: string): Case[] {
@@ -140,5 +145,20 @@ describe("vectors: messages", () => {
     const reader = new ScopeReader();
     const read = messages.map((message) => reader.read(bytes(message)) ?? null);
     same(read, values.map(untag));
+  });
+});
+
+describe("vectors: save files", () => {
+  it.each([...cases("saves.json"), ...cases("saves-typescript.json")])("$name", ({ file, values }) => {
+    same(readSave(bytes(file)).values, values.map(untag));
+  });
+});
+
+describe("vectors: versions", () => {
+  it.each(cases("versions.json"))("$name", ({ writer, reader, body, value, error }) => {
+    const read = () =>
+      new BodyReader(decodeShape(bytes(writer)), decodeShape(bytes(reader))).read(bytes(body));
+    if (error === undefined) same(read(), untag(value));
+    else expect(read).toThrow(error === "" ? NowcastError : error);
   });
 });

@@ -194,18 +194,13 @@ fn open_payload<'de>(
     let bits = layout.fields_bits(fields);
     let mut columns =
         input.block(rows, bits, size_of::<Value>(), |input| open_fields(layout, fields, rows, input))?;
-    Ok(Some(if !is_tuple(fields) {
+    Ok(Some(if !crate::shape::is_tuple(fields) {
         DynamicColumn::Struct(columns)
     } else if columns.len() == 1 {
         columns.remove(0).1
     } else {
         DynamicColumn::Tuple(columns.into_iter().map(|(_, column)| column).collect())
     }))
-}
-
-/// Whether fields are named 0, 1, …
-pub(super) fn is_tuple(fields: &[Field]) -> bool {
-    fields.iter().enumerate().all(|(index, field)| field.name == index.to_string())
 }
 
 fn open_fields<'de>(

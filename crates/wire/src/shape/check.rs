@@ -88,6 +88,11 @@ impl Walk<'_> {
         self.met += 1;
         let shape = self.shape;
         match &shape.definitions[index].kind {
+            DefinitionKind::Struct(fields)
+                if shape.definitions[index].name.is_empty() && !is_tuple(fields) =>
+            {
+                Err(ErrorKind::Shape("a struct without a name whose fields are not 0, 1, …"))
+            }
             DefinitionKind::Struct(fields) => self.fields(fields),
             DefinitionKind::Enum(variants) => {
                 unique(variants.iter().map(|variant| variant.name.as_str()))?;
@@ -100,6 +105,11 @@ impl Walk<'_> {
         unique(fields.iter().map(|field| field.name.as_str()))?;
         fields.iter().try_for_each(|field| self.ty(&field.ty))
     }
+}
+
+/// Whether fields are named 0, 1, …
+pub(crate) fn is_tuple(fields: &[Field]) -> bool {
+    fields.iter().enumerate().all(|(index, field)| field.name == index.to_string())
 }
 
 fn unique<'a>(mut names: impl Iterator<Item = &'a str>) -> Result<(), ErrorKind> {

@@ -7,6 +7,7 @@ mod check;
 use std::fmt;
 
 pub use build::ShapeBuilder;
+pub(crate) use check::is_tuple;
 
 use crate::any::Value;
 

@@ -407,6 +407,7 @@ pub(crate) fn invalid() -> Vec<Json> {
     shape("shape: a definition nobody refers to", "00 01 30 00 00", "unused definition");
     shape("shape: definitions out of order", "1c01 02 30 00 00 30 00 00", "order");
     shape("shape: two fields of one name", "1c00 01 30 0141 02 0161 01 00 0161 01 00", "names");
+    shape("shape: a struct without a name, with names", "1c00 01 30 00 01 0161 02 00", "names");
     shape("shape: a struct without end", "1c00 01 30 0141 01 0161 1c00 00", "contains itself");
     shape("shape: an enum without variants", "1c00 01 31 0141 00", "variants");
     shape("shape: an array of none", "1a 00 01 00", "array");

@@ -55,3 +55,54 @@ function copyMatch(raw: Uint8Array, to: number, offset: number, length: number):
   if (offset >= length) raw.copyWithin(to, to - offset, to - offset + length);
   else for (let i = 0; i < length; i++) raw[to + i] = raw[to + i - offset]!;
 }
+
+/** A match must not begin in the last bytes, nor reach the very last ones. */
+const MATCH_START_MARGIN = 12;
+const LAST_LITERALS = 5;
+const OFFSET_MAX = 0xffff;
+const HASH_BITS = 14;
+
+/** Encodes one LZ4 block: greedily, with one look at each place, as `lz4 -1` does. */
+export function encodeLz4Block(raw: Uint8Array): Uint8Array<ArrayBuffer> {
+  const block = new Uint8Array(raw.length + Math.ceil(raw.length / 255) + 16);
+  const table = new Int32Array(1 << HASH_BITS).fill(-1);
+  const word = (at: number): number =>
+    raw[at]! | (raw[at + 1]! << 8) | (raw[at + 2]! << 16) | (raw[at + 3]! << 24);
+  let to = 0;
+  let anchor = 0;
+  const more = (length: number): void => {
+    let rest = length - 15;
+    for (; rest >= 255; rest -= 255) block[to++] = 255;
+    block[to++] = rest;
+  };
+  /** Literals from the anchor to `end`, with a match behind them if it has a length. */
+  const sequence = (end: number, offset: number, length: number): void => {
+    const literals = end - anchor;
+    const matched = length - MATCH_MIN;
+    block[to++] = (Math.min(literals, 15) << 4) | (length === 0 ? 0 : Math.min(matched, 15));
+    if (literals >= 15) more(literals);
+    block.set(raw.subarray(anchor, end), to);
+    to += literals;
+    if (length === 0) return;
+    block[to++] = offset;
+    block[to++] = offset >> 8;
+    if (matched >= 15) more(matched);
+    anchor = end + length;
+  };
+  for (let at = 0; at < raw.length - MATCH_START_MARGIN; ) {
+    const sought = word(at);
+    const slot = Math.imul(sought, 0x9e37_79b1) >>> (32 - HASH_BITS);
+    const from = table[slot]!;
+    table[slot] = at;
+    if (from < 0 || at - from > OFFSET_MAX || word(from) !== sought) {
+      at++;
+      continue;
+    }
+    let length = MATCH_MIN;
+    while (at + length < raw.length - LAST_LITERALS && raw[from + length] === raw[at + length]) length++;
+    sequence(at, at - from, length);
+    at += length;
+  }
+  sequence(raw.length, 0, 0);
+  return block.slice(0, to);
+}

@@ -9,12 +9,12 @@ import type { Shape } from "./shape.js";
 import { decodeShape } from "./shape-bytes.js";
 import type { WireValue } from "./value.js";
 
-const MAGIC = [0x89, 0x4e, 0x43, 0x53, 0x0d, 0x0a, 0x1a, 0x0a];
-const VERSION = 1;
-const RECORD = { shape: 0x53, chunk: 0x43, about: 0x4d, end: 0x45 } as const;
+export const MAGIC = [0x89, 0x4e, 0x43, 0x53, 0x0d, 0x0a, 0x1a, 0x0a];
+export const VERSION = 1;
+export const RECORD = { shape: 0x53, chunk: 0x43, about: 0x4d, end: 0x45 } as const;
 /** Kinds of later releases that this one may skip. */
 const SKIPPABLE_BIT = 0x20;
-const COMPRESSION = { none: 0, lz4: 1, zstd: 2 } as const;
+export const COMPRESSION = { none: 0, lz4: 1, zstd: 2 } as const;
 const CHUNK_BYTES_MAX = 256 * 1024 * 1024;
 const FILE_MEMORY_MAX = 1024 * 1024 * 1024;
 const SHAPES_MAX = 1024;

@@ -5,6 +5,7 @@ import { WireOutput } from "./output.js";
 import {
   type Definition,
   type Field,
+  isTuple,
   SCALAR_CODES,
   SHAPE_LIMITS,
   type Shape,
@@ -194,6 +195,10 @@ function checkShape(shape: Shape, input: WireInput): void {
   }
   for (let index = 0; index < shape.definitions.length; index++) {
     if (!met.has(index)) input.fail(`definition ${index}, to which nothing refers`, 0);
+  }
+  for (const definition of shape.definitions) {
+    if (isTuple(definition) && allFields(definition).some(({ name }, i) => name !== String(i)))
+      input.fail("a struct without a name whose fields are not 0, 1, …", 0);
   }
   checkEnds(shape, input);
   checkSizes(shape, input);

@@ -63,14 +63,24 @@ export class BodyWriter {
 
   /** As `write`, behind what stands in `target` already. */
   writeTo(target: WireOutput, value: WireValue): void {
+    this.block(target, [value], this.flat);
+  }
+
+  /** Any number of values as the raw bytes of a chunk: `spec/WIRE.md`, section 9. */
+  writeRows(rows: readonly WireValue[]): Uint8Array<ArrayBuffer> {
+    this.block(this.whole, rows, false);
+    return this.whole.take();
+  }
+
+  private block(target: WireOutput, rows: readonly WireValue[], flat: boolean): void {
     const { blocks, texts, path } = this.output;
     // What an earlier value left behind when it did not fit.
     blocks.at = 0;
     texts.at = 0;
     path.length = 0;
-    this.output.flatTextsLeft = this.flat ? this.flatTexts : 0;
-    writeBlock(this.plan, this.output, [value]);
-    if (!this.flat) target.varint(texts.at);
+    this.output.flatTextsLeft = flat ? this.flatTexts : 0;
+    writeBlock(this.plan, this.output, rows);
+    if (!flat) target.varint(texts.at);
     target.raw(blocks.bytes.subarray(0, blocks.at));
     target.raw(texts.bytes.subarray(0, texts.at));
   }
