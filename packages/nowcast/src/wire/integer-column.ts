@@ -19,19 +19,26 @@ export function writeIntegers(
   width: number,
   isUnsigned: boolean,
 ): number {
-  let before = values[0]!;
-  let min = before;
-  let max = before;
-  let minStep = values[1]! - before;
+  let last = values[0]!;
+  let minStep = values[1]! - last;
   let maxStep = minStep;
   for (let i = 1; i < count; i++) {
     const value = values[i]!;
-    const step = value - before;
-    if (value < min) min = value;
-    if (value > max) max = value;
+    const step = value - last;
     if (step < minStep) minStep = step;
     if (step > maxStep) maxStep = step;
-    before = value;
+    last = value;
+  }
+  let min = values[0]!;
+  let max = last;
+  // Ids mostly rise, and then their ends are the bounds.
+  if (minStep < 0) {
+    max = min;
+    for (let i = 1; i < count; i++) {
+      const value = values[i]!;
+      if (value < min) min = value;
+      if (value > max) max = value;
+    }
   }
   // All of the upper half are only shifted; those of both halves are too far apart to be worth packing.
   const shift = isUnsigned && max < 0 ? TWO_32 : 0;
@@ -44,7 +51,11 @@ export function writeIntegers(
   if (deltaCost < raw && deltaCost < packedCost) {
     bytes[at] = CODING.delta + delta;
     const from = writeZigzag(bytes, writeZigzag(bytes, at + 1, values[0]! + shift), minStep);
-    for (let i = count - 1; i > 0; i--) values[i] = values[i]! - values[i - 1]! - minStep;
+    for (let i = 1, before = values[0]!; i < count; i++) {
+      const value = values[i]!;
+      values[i] = value - before - minStep;
+      before = value;
+    }
     return pack(bytes, from, values, 1, count, BITS[delta]!);
   }
   if (packedCost < raw) {
@@ -95,18 +106,18 @@ function pack(
   let to = at;
   if (bits === 0) return to;
   if (bits < 8) {
-    let byte = 0;
-    let filled = 0;
-    for (let i = first; i < end; i++) {
-      byte |= values[i]! << filled;
-      filled += bits;
-      if (filled === 8) {
-        bytes[to++] = byte;
-        byte = 0;
-        filled = 0;
-      }
+    const perByte = 8 / bits;
+    let i = first;
+    for (; i + perByte <= end; i += perByte) {
+      let byte = 0;
+      for (let n = 0; n < perByte; n++) byte |= values[i + n]! << (n * bits);
+      bytes[to++] = byte;
     }
-    if (filled > 0) bytes[to++] = byte;
+    if (i < end) {
+      let byte = 0;
+      for (let n = 0; i + n < end; n++) byte |= values[i + n]! << (n * bits);
+      bytes[to++] = byte;
+    }
     return to;
   }
   for (let i = first; i < end; i++) {
