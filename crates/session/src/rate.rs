@@ -17,10 +17,18 @@ const QUEUE_TARGET_MICROS: i64 = 4_000;
 const ROUND_MIN: Duration = Duration::from_millis(25);
 /// The least delay is that of the last two such spans.
 const BASE_SPAN: Duration = Duration::from_secs(5);
+/// While others keep the queue full, an empty one is rarer.
+const BASE_SPAN_RIVALRY: Duration = Duration::from_secs(30);
+/// More than this share of a round, and so many bytes, are lost only where a link without a buffer is full.
+const NOISE_SHARE: f64 = 0.3;
+const NOISE_BYTES: f64 = 10.0 * 1_200.0;
 const BURST: Duration = Duration::from_millis(2);
 const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
 const FLIGHT_BYTES_MIN: u64 = 2 * 1_200;
-const FALLS_BEFORE_FLOOR: u32 = 5;
+/// A queue that stays though the rate fell for so many rounds is somebody else's; of rounds that come now with a queue,
+/// now without, it takes more. One round with a queue counts as much as three without.
+const FALLS_MAX: u32 = 5 * FALL;
+const FALL: u32 = 3;
 
 /// The sender's rate, and when the next packet may leave.
 #[derive(Clone, Debug)]
@@ -29,9 +37,13 @@ pub(crate) struct Rate {
     budget: f64,
     is_starting: bool,
     capacity: Option<f64>,
-    floor: f64,
     falls: u32,
+    /// What was delivered before the rate fell.
+    before_falls: f64,
+    rivalry: Option<Rivalry>,
+    ended: Option<Ended>,
     base: BaseDelay,
+    peak: Peak,
     round: Option<Round>,
     queue: Duration,
     next_at: Time,
@@ -48,6 +60,8 @@ struct Round {
     last_arrived: i64,
     queue_min: i64,
     was_held_back: bool,
+    /// Bytes.
+    lost: u64,
 }
 
 /// One newly acknowledged packet, the largest of its acknowledgement.
@@ -62,6 +76,8 @@ pub(crate) struct Arrived {
     pub(crate) packet_bytes: u32,
     /// All bytes newly acknowledged.
     pub(crate) bytes: u64,
+    /// The carrier loses nothing, so that loss tells nothing of the link.
+    pub(crate) is_reliable: bool,
 }
 
 impl Rate {
@@ -72,9 +88,12 @@ impl Rate {
             budget,
             is_starting: true,
             capacity: None,
-            floor: 0.0,
             falls: 0,
+            before_falls: 0.0,
+            rivalry: None,
+            ended: None,
             base: BaseDelay::default(),
+            peak: Peak::default(),
             round: None,
             queue: Duration::ZERO,
             next_at: Time::default(),
@@ -96,8 +115,10 @@ impl Rate {
         self.queue
     }
 
-    /// Bytes that may be in flight.
-    pub(crate) fn flight_bytes_max(&self, round_trip: Duration) -> u64 {
+    /// Bytes that may be in flight, given the least round trip and that of late.
+    pub(crate) fn flight_bytes_max(&self, least: Duration, smoothed: Duration) -> u64 {
+        // A queue that others keep full is part of the way.
+        let round_trip = if self.rivalry.is_some() { smoothed.max(least) } else { least };
         let bytes = self.bytes_per_second * (round_trip + FLIGHT_ALLOWANCE).as_secs_f64();
         (bytes as u64).max(FLIGHT_BYTES_MIN)
     }
@@ -119,6 +140,13 @@ impl Rate {
         self.next_at = self.next_at.max(earliest) + Duration::from_secs_f64(bytes as f64 / per_second);
     }
 
+    /// A packet was lost. That says something only where others fill the queue, or if much is.
+    pub(crate) fn lost(&mut self, bytes: u32) {
+        if let Some(round) = &mut self.round {
+            round.lost += u64::from(bytes);
+        }
+    }
+
     /// The path is another one, or was silent: what was learned about delay no longer holds.
     pub(crate) fn restart(&mut self, share: f64) {
         let kept = (self.bytes_per_second * share).max(BYTES_PER_SECOND_MIN);
@@ -128,8 +156,9 @@ impl Rate {
     pub(crate) fn acknowledged(&mut self, now: Time, arrived: Arrived) {
         let delay = arrived.arrived.wrapping_sub(arrived.sent.as_micros() as i64);
         // The least delay is that of the smallest packets; a large one needs its time on a narrow link without any queue.
-        let passing = f64::from(arrived.packet_bytes) / self.bytes_per_second * 1e6;
-        let queue = self.base.excess(now, delay).saturating_sub(passing as i64);
+        let passing = f64::from(arrived.packet_bytes) / self.bytes_per_second.max(self.peak.highest()) * 1e6;
+        let span = if self.rivalry.is_some() { BASE_SPAN_RIVALRY } else { BASE_SPAN };
+        let queue = self.base.excess(now, delay, span).saturating_sub(passing as i64);
         let Some(round) = &mut self.round else {
             self.round = Some(Round::begin(now, arrived));
             return;
@@ -141,42 +170,107 @@ impl Rate {
         if arrived.number >= round.end && now.since(round.began) >= ROUND_MIN {
             let round = *round;
             self.round = Some(Round::begin(now, arrived));
-            self.finish(round);
+            self.finish(now, round, arrived.is_reliable);
         }
     }
 
-    fn finish(&mut self, round: Round) {
+    fn finish(&mut self, now: Time, round: Round, is_reliable: bool) {
         let span = round.last_arrived.wrapping_sub(round.arrived).max(1) as f64 / 1e6;
         let delivered = round.acknowledged as f64 / span;
         self.queue = Duration::from_micros(round.queue_min.max(0) as u64);
-        if round.queue_min > QUEUE_TARGET_MICROS {
-            self.fall(delivered, span);
-        } else {
-            self.falls = 0;
-            self.floor = 0.0;
-            if round.was_held_back {
-                self.grow();
+        self.peak.note(now, delivered);
+        let lost = round.lost as f64;
+        let overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged as f64);
+        match self.rivalry.take() {
+            Some(rivalry) => self.rivalry = self.compete(now, rivalry, &round, delivered, span),
+            None if round.has_queue() || overflows => self.fall(now, delivered, span, is_reliable),
+            None => {
+                self.falls = self.falls.saturating_sub(1);
+                if round.was_held_back {
+                    self.grow();
+                }
             }
         }
         self.bytes_per_second = self.bytes_per_second.clamp(BYTES_PER_SECOND_MIN, self.budget);
     }
 
     /// A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second.
-    fn fall(&mut self, delivered: f64, span: f64) {
+    fn fall(&mut self, now: Time, delivered: f64, span: f64, is_reliable: bool) {
         if self.falls == 0 {
-            self.floor = delivered / 2.0;
+            self.before_falls = delivered;
         }
         self.is_starting = false;
-        self.falls += 1;
+        self.falls += FALL;
         self.capacity = Some(delivered);
         let drain = self.queue.as_secs_f64() / (0.1 + span);
         let lowered = delivered * (1.0 - drain).clamp(0.5, 0.9);
         self.bytes_per_second = self.bytes_per_second.min(lowered);
-        if self.falls > FALLS_BEFORE_FLOOR {
-            // Others fill the queue; whoever only yields gets nothing. A floor that is not delivered is too high.
-            self.floor = self.floor.min(delivered.max(BYTES_PER_SECOND_MIN));
-            self.bytes_per_second = self.bytes_per_second.max(self.floor);
+        if self.falls <= FALLS_MAX {
+            return;
         }
+        // Whoever only yields to those who fill the queue gets nothing.
+        if is_reliable {
+            let floor = (self.before_falls / 2.0).min(delivered);
+            self.bytes_per_second = self.bytes_per_second.max(floor);
+        } else {
+            // A rivalry that ended just now had not ended: it goes on with what it had.
+            let ended = self.ended.filter(|ended| now.since(ended.at) < RIVALRY_RESUMED);
+            let before = ended.map_or(self.before_falls, |ended| ended.rate.max(self.before_falls));
+            self.bytes_per_second = self.bytes_per_second.max(RIVALRY_SHARE * before);
+            self.rivalry = Some(match ended {
+                Some(ended) => Rivalry::begin(now, ended.lasts, false),
+                None => Rivalry::begin(now, RIVALRY_FIRST, true),
+            });
+        }
+    }
+
+    /// Others keep the queue full: the rate now answers to loss, as theirs does. Now and then it falls on trial; if that
+    /// empties the queue, nobody else was left to fill it.
+    fn compete(
+        &mut self,
+        now: Time,
+        rivalry: Rivalry,
+        round: &Round,
+        delivered: f64,
+        span: f64,
+    ) -> Option<Rivalry> {
+        if let Some(trial) = rivalry.trial {
+            return self.go_on_trying(now, rivalry, trial, round);
+        }
+        if now >= rivalry.until {
+            let trial = Trial { rate: self.bytes_per_second, rounds: 0, empty: 0 };
+            self.bytes_per_second = self.bytes_per_second.min(delivered) / 2.0;
+            return Some(Rivalry { trial: Some(trial), ..rivalry });
+        }
+        // Losses of one overflow are told in two rounds; they count once.
+        let falls = round.lost > 0 && !rivalry.has_fallen;
+        if falls {
+            self.bytes_per_second *= RIVALRY_SHARE;
+        } else if round.was_held_back {
+            let share = if rivalry.is_starting { 0.25 } else { RIVALRY_GROWTH_PER_SECOND * span };
+            self.bytes_per_second += (share * self.bytes_per_second).max(RIVALRY_STEP_BYTES / span);
+        }
+        let is_starting = rivalry.is_starting && round.lost == 0;
+        Some(Rivalry { has_fallen: falls, is_starting, ..rivalry })
+    }
+
+    /// A round of a trial is over: an empty queue ends the rivalry, too many rounds end the trial.
+    fn go_on_trying(&mut self, now: Time, rivalry: Rivalry, trial: Trial, round: &Round) -> Option<Rivalry> {
+        let lasts = (2 * rivalry.lasts).min(RIVALRY_LONGEST);
+        let rounds = trial.rounds + 1;
+        let empty = if round.has_queue() { 0 } else { trial.empty + 1 };
+        if empty == TRIAL_EMPTY {
+            self.falls = 0;
+            self.capacity = None;
+            self.bytes_per_second = 0.85 * trial.rate.min(self.peak.highest());
+            self.ended = Some(Ended { at: now, rate: trial.rate, lasts });
+            return None;
+        }
+        if rounds == TRIAL_ROUNDS {
+            self.bytes_per_second = trial.rate;
+            return Some(Rivalry::begin(now, lasts, rivalry.is_starting));
+        }
+        Some(Rivalry { trial: Some(Trial { rounds, empty, ..trial }), ..rivalry })
     }
 
     fn grow(&mut self) {
@@ -191,7 +285,63 @@ impl Rate {
     }
 }
 
+/// Others fill the queue of the narrowest hop.
+#[derive(Clone, Copy, Debug)]
+struct Rivalry {
+    until: Time,
+    lasts: Duration,
+    /// Nothing was lost yet: the rate grows as fast as on a link of its own.
+    is_starting: bool,
+    /// The last round ended with less.
+    has_fallen: bool,
+    /// The rate fell to see whether they are still there.
+    trial: Option<Trial>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    /// What the rate was before.
+    rate: f64,
+    rounds: u32,
+    /// Rounds in a row without a queue.
+    empty: u32,
+}
+
+/// A rivalry that seemed to be over.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    at: Time,
+    rate: f64,
+    /// How long it would have gone on until the next trial.
+    lasts: Duration,
+}
+
+impl Rivalry {
+    fn begin(now: Time, lasts: Duration, is_starting: bool) -> Self {
+        Self { until: now + lasts, lasts, is_starting, has_fallen: false, trial: None }
+    }
+}
+
+/// What is kept of the rate at a loss, as in CUBIC.
+const RIVALRY_SHARE: f64 = 0.7;
+/// In each round the rate grows by so many bytes per round trip, as in Reno.
+const RIVALRY_STEP_BYTES: f64 = 1_200.0;
+/// Or by this share in a second, if that is more, about as CUBIC's.
+const RIVALRY_GROWTH_PER_SECOND: f64 = 0.05;
+/// The first trial comes so soon, later ones after twice the last time.
+const RIVALRY_FIRST: Duration = Duration::from_secs(2);
+const RIVALRY_LONGEST: Duration = Duration::from_secs(16);
+/// A rivalry that begins so soon after one that ended is the same.
+const RIVALRY_RESUMED: Duration = Duration::from_secs(10);
+const TRIAL_ROUNDS: u32 = 5;
+/// Alone is who sees no queue for so many rounds of a trial: that of others comes and goes.
+const TRIAL_EMPTY: u32 = 3;
+
 impl Round {
+    fn has_queue(&self) -> bool {
+        self.queue_min > QUEUE_TARGET_MICROS
+    }
+
     fn begin(now: Time, arrived: Arrived) -> Self {
         Self {
             end: arrived.next_number,
@@ -201,6 +351,7 @@ impl Round {
             last_arrived: arrived.arrived,
             queue_min: i64::MAX,
             was_held_back: false,
+            lost: 0,
         }
     }
 }
@@ -213,9 +364,9 @@ struct BaseDelay {
 }
 
 impl BaseDelay {
-    fn excess(&mut self, now: Time, delay: i64) -> i64 {
+    fn excess(&mut self, now: Time, delay: i64, span: Duration) -> i64 {
         let least = match &mut self.current {
-            Some((began, least)) if now.since(*began) < BASE_SPAN => {
+            Some((began, least)) if now.since(*began) < span => {
                 *least = (*least).min(delay);
                 *least
             }
@@ -227,5 +378,26 @@ impl BaseDelay {
         };
         let least = self.previous.map_or(least, |previous| previous.min(least));
         delay.wrapping_sub(least)
+    }
+}
+
+/// The highest delivery rate of late: the link's is not lower.
+#[derive(Clone, Copy, Debug, Default)]
+struct Peak {
+    began: Time,
+    current: f64,
+    previous: f64,
+}
+
+impl Peak {
+    fn note(&mut self, now: Time, delivered: f64) {
+        if now.since(self.began) >= BASE_SPAN {
+            *self = Self { began: now, current: 0.0, previous: self.current };
+        }
+        self.current = self.current.max(delivered);
+    }
+
+    fn highest(&self) -> f64 {
+        self.current.max(self.previous)
     }
 }

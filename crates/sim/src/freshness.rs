@@ -1,12 +1,14 @@
 //! How old what a receiver shows is: many keys at 60 Hz and a few events, over a link, in virtual time.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use nowcast_queue::Bounds;
 use nowcast_session::{Carrier, Config, LaneConfig, MessageKind, Refused};
 
 use crate::link::LinkConfig;
-use crate::pair::{End, Pair};
+use crate::pair::{CROSS_TRAFFIC, End, Pair};
+use crate::tcp::{Control, PACKET_BYTES, Tcp};
 
 /// What is sent, and over what.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct Workload {
     pub event_interval: Option<Duration>,
     /// How values and events are queued.
     pub queueing: Queueing,
+    /// A TCP sender that shares the link and always has something to send, up to a time of the run.
+    pub beside: Option<(Control, Duration)>,
 }
 
 /// How values and events are queued.
@@ -52,6 +56,7 @@ impl Default for Workload {
             interval: Duration::from_micros(16_667),
             event_interval: Some(Duration::from_millis(100)),
             queueing: Queueing::TwoLanes,
+            beside: None,
         }
     }
 }
@@ -77,6 +82,10 @@ pub struct Outcome {
     pub overhead_bytes_per_packet: f64,
     /// How full the link was, in per cent of its rate; 0 without a rate.
     pub utilisation: f64,
+    /// Bits a second of the session's and of TCP's packets that crossed the link, from [`SETTLED`] on.
+    pub session_bits: f64,
+    /// The same of the TCP sender.
+    pub tcp_bits: f64,
     /// The standing queue of the link, sampled every millisecond, sorted, in ms.
     pub link_queue: Vec<f32>,
     /// Packets lost or dropped by the link.
@@ -96,6 +105,8 @@ const EVENT_LANE: u8 = 0;
 const SAMPLE_EVERY: Duration = Duration::from_millis(1);
 /// Not measured: the session begins, the rate is found.
 const WARM_UP: Duration = Duration::from_secs(2);
+/// After so long two who share a link have found their shares.
+pub const SETTLED: Duration = Duration::from_secs(10);
 
 struct Run<'a> {
     workload: &'a Workload,
@@ -105,6 +116,9 @@ struct Run<'a> {
     by_key: Vec<Vec<f32>>,
     events_got: u64,
     outages: Vec<Outage>,
+    rival: Option<Rival>,
+    /// Bytes that had crossed the link when the shares were settled, and of them TCP's.
+    settled: Option<(u64, u64)>,
 }
 
 struct Outage {
@@ -126,8 +140,12 @@ pub fn measure(workload: &Workload) -> Outcome {
     while run.pair.now() < end {
         let event = next_event.unwrap_or(Duration::MAX);
         let own = run.pair.next_event().unwrap_or(Duration::MAX);
-        let next = next_put.min(event).min(next_sample).min(own).min(end);
+        let rival = run.rival.as_ref().and_then(Rival::next_event).unwrap_or(Duration::MAX);
+        let next = next_put.min(event).min(next_sample).min(own).min(rival).min(end);
         run.pair.run_until(next);
+        if let Some(rival) = &mut run.rival {
+            rival.settle(&mut run.pair);
+        }
         run.read();
         if next == next_put {
             run.put_states();
@@ -163,6 +181,8 @@ impl<'a> Run<'a> {
         Self {
             workload,
             outages: outages.collect(),
+            rival: workload.beside.map(|(control, until)| Rival::new(control, until, workload.link.delay)),
+            settled: None,
             pair: Pair::new(
                 workload.seed,
                 [config.clone(), config],
@@ -250,6 +270,9 @@ impl<'a> Run<'a> {
 
     fn sample(&mut self) {
         let now = self.pair.now();
+        if now >= SETTLED && self.settled.is_none() {
+            self.settled = Some(self.crossed_bytes());
+        }
         for outage in &mut self.outages {
             if now >= outage.end {
                 outage.events_due.get_or_insert(self.outcome.events_put);
@@ -266,7 +289,19 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Bytes that have crossed the link, and of them TCP's.
+    fn crossed_bytes(&mut self) -> (u64, u64) {
+        let all = self.pair.link(End::Initiator).counters().delivered_bytes;
+        (all, self.rival.as_ref().map_or(0, |rival| rival.crossed_bytes))
+    }
+
     fn finish(mut self, end: Duration) -> Outcome {
+        let (all, tcp) = self.crossed_bytes();
+        if let Some((all_before, tcp_before)) = self.settled {
+            let bits = |bytes: u64| bytes as f64 * 8.0 / (end - SETTLED).as_secs_f64();
+            self.outcome.tcp_bits = bits(tcp - tcp_before);
+            self.outcome.session_bits = bits(all - all_before) - self.outcome.tcp_bits;
+        }
         let counters = self.pair.link(End::Initiator).counters();
         let stats = self.pair.session(End::Initiator).stats();
         let mut outcome = self.outcome;
@@ -302,6 +337,46 @@ impl<'a> Run<'a> {
             outcome.shown_of_outage_max = outcome.shown_of_outage_max.max(most);
         }
         outcome
+    }
+}
+
+/// A TCP sender on the same link; its acknowledgements come back on a way of their own.
+struct Rival {
+    tcp: Tcp,
+    until: Duration,
+    delay: Duration,
+    acks: VecDeque<(Duration, u64)>,
+    crossed_bytes: u64,
+}
+
+impl Rival {
+    fn new(control: Control, until: Duration, delay: Duration) -> Self {
+        Self { tcp: Tcp::new(control), until, delay, acks: VecDeque::new(), crossed_bytes: 0 }
+    }
+
+    fn next_event(&self) -> Option<Duration> {
+        let ack = self.acks.front().map(|&(due, _)| due);
+        [ack, self.tcp.next_timeout()].into_iter().flatten().min()
+    }
+
+    /// Does all that is due now.
+    fn settle(&mut self, pair: &mut Pair) {
+        let now = pair.now();
+        for packet in pair.take_crossed() {
+            self.crossed_bytes += packet.len() as u64;
+            let number = u64::from_le_bytes(packet[1..9].try_into().expect("eight bytes"));
+            self.acks.push_back((now + self.delay, number));
+        }
+        while let Some((_, number)) = self.acks.pop_front_if(|(due, _)| *due <= now) {
+            self.tcp.acknowledged(now, number);
+        }
+        self.tcp.handle_timeout(now);
+        while now < self.until {
+            let Some(number) = self.tcp.poll_packet(now) else { break };
+            let mut packet = vec![CROSS_TRAFFIC; PACKET_BYTES];
+            packet[1..9].copy_from_slice(&number.to_le_bytes());
+            pair.link(End::Initiator).send(now, packet);
+        }
     }
 }
 

@@ -27,3 +27,4 @@ pub mod pair;
 mod record;
 pub mod scenario;
 pub mod script;
+pub mod tcp;

@@ -44,6 +44,8 @@ pub struct Pair<E: Endpoint + ?Sized = Session> {
     generation: u64,
     /// The last packets that left each end, for replaying.
     history: [Vec<Vec<u8>>; 2],
+    /// What arrived that belongs to others on the same link.
+    crossed: Vec<Vec<u8>>,
 }
 
 struct Node<E: ?Sized> {
@@ -57,6 +59,8 @@ struct Node<E: ?Sized> {
 
 /// So many packets are kept for replaying.
 const HISTORY_MAX: usize = 64;
+/// Packets that begin so belong to others who share a link; none of a session does.
+pub const CROSS_TRAFFIC: u8 = 0xFF;
 
 impl Pair {
     /// Both ends and the links between them; `links` go from the initiator to the acceptor and back.
@@ -96,7 +100,15 @@ impl<E: Endpoint + ?Sized> Pair<E> {
             generation: 0,
             sources: Box::new(NoReplication),
         });
-        Self { now: Duration::ZERO, ends, random, carrier, generation: 0, history: [Vec::new(), Vec::new()] }
+        Self {
+            now: Duration::ZERO,
+            ends,
+            random,
+            carrier,
+            generation: 0,
+            history: [Vec::new(), Vec::new()],
+            crossed: Vec::new(),
+        }
     }
 
     /// Feeds the lanes of one end that have a source.
@@ -141,6 +153,11 @@ impl<E: Endpoint + ?Sized> Pair<E> {
     /// The link from `end` to its peer.
     pub fn link(&mut self, end: End) -> &mut Link {
         &mut self.ends[end as usize].link
+    }
+
+    /// Takes the packets of others ([`CROSS_TRAFFIC`]) that have crossed a link since the last call.
+    pub fn take_crossed(&mut self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut self.crossed)
     }
 
     /// The packets that left `end` last.
@@ -207,7 +224,11 @@ impl<E: Endpoint + ?Sized> Pair<E> {
     fn settle(&mut self) {
         for end in End::BOTH {
             while let Some(delivery) = self.ends[end as usize].link.receive(self.now) {
-                self.deliver(end.peer(), &delivery.packet);
+                if delivery.packet.first() == Some(&CROSS_TRAFFIC) {
+                    self.crossed.push(delivery.packet);
+                } else {
+                    self.deliver(end.peer(), &delivery.packet);
+                }
             }
         }
         for end in End::BOTH {

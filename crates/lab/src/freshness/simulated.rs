@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use nowcast_sim::freshness::{Outcome, Queueing, Workload, measure, quantile};
 use nowcast_sim::link::{LinkConfig, Loss};
+use nowcast_sim::tcp::Control;
 
 use crate::report::{BarChart, Cell, Chart, Column, Report, Section, Table};
 
@@ -21,6 +22,17 @@ const NARROW_BITS: u64 = 1_000_000;
 /// Key, payload and the three bytes a value may cost beyond them.
 const RECORD_BYTES: f64 = 1.0 + 64.0 + 3.0;
 const KEYS: f64 = 100.0;
+
+/// Links to share with TCP: name, bits a second, bytes of the buffer.
+const SHARED: [(&str, u64, usize); 5] = [
+    ("2 Mbit/s, 64 KB", 2_000_000, 64_000),
+    ("10 Mbit/s, 32 KB", 10_000_000, 32_000),
+    ("10 Mbit/s, 64 KB", 10_000_000, 64_000),
+    ("10 Mbit/s, 128 KB", 10_000_000, 128_000),
+    ("10 Mbit/s, 512 KB", 10_000_000, 512_000),
+];
+/// Shares need this long to be found and seen.
+const SHARED_MIN: Duration = Duration::from_secs(30);
 
 /// One link.
 struct Case {
@@ -66,7 +78,55 @@ impl Simulated {
                 Measured { case, outcomes }
             })
             .collect();
-        self.report(&measured)
+        let mut report = self.report(&measured);
+        report.section(self.beside_tcp());
+        report
+    }
+
+    fn beside_tcp(&self) -> Section {
+        let mut section = Section::new("Beside TCP");
+        section.text("24 Mbit/s of values offered to a link of 50 ms there and back that TCP with endless data shares from the beginning. Shares from 10 s on. The age of values is what TCP's standing queue leaves of it.");
+        let mut table = Table::new(vec![
+            Column::text("link, buffer"),
+            Column::text("beside"),
+            Column::number("session", "%"),
+            Column::number("TCP", "%"),
+            Column::number("age p50", "ms"),
+            Column::number("event p50", "ms"),
+            Column::number("queue p50", "ms"),
+        ]);
+        for (name, rate_bits, queue_bytes) in SHARED {
+            for (control, control_name) in [(Control::Reno, "TCP, Reno"), (Control::Cubic, "TCP, CUBIC")] {
+                let link = LinkConfig {
+                    delay: Duration::from_millis(25),
+                    rate_bits: Some(rate_bits),
+                    queue_bytes,
+                    ..LinkConfig::default()
+                };
+                let beside = Some((control, Duration::MAX));
+                let duration = self.duration.max(SHARED_MIN);
+                let workload = Workload {
+                    link,
+                    seed: self.seed,
+                    duration,
+                    value_bytes: 500,
+                    beside,
+                    ..Workload::default()
+                };
+                let outcome = measure(&workload);
+                table.row(vec![
+                    Cell::text(name),
+                    Cell::text(control_name),
+                    Cell::number(outcome.session_bits * 100.0 / rate_bits as f64, 1),
+                    Cell::number(outcome.tcp_bits * 100.0 / rate_bits as f64, 1),
+                    Cell::number(quantile(&outcome.ages, 0.5).into(), 1),
+                    Cell::number(quantile(&outcome.event_latencies, 0.5).into(), 1),
+                    Cell::number(quantile(&outcome.link_queue, 0.5).into(), 1),
+                ]);
+            }
+        }
+        section.table(table);
+        section
     }
 
     fn cases(&self) -> Vec<Case> {
@@ -205,7 +265,14 @@ fn promises_of(index: usize, case: &Case, outcome: &Outcome) -> Vec<Promise> {
 
 fn comparison(measured: &[Measured]) -> Section {
     let mut section = Section::new("What the laws buy");
-    section.text("The same load and links, with events that wait for the values before them, and with a plain queue in which nothing becomes obsolete.");
+    section.text("The same load and links, with events that wait for the values before them, and with a plain queue in which nothing becomes obsolete. Shown: how many of the values put the application saw; the others were replaced by newer ones, or had not arrived when the run ended.");
+    if let Some(outcome) = measured.first().map(|measured| &measured.outcomes[0]) {
+        section.text(format!(
+            "Each row stands for {} values put and {} samples of age.",
+            outcome.states_put,
+            outcome.ages.len()
+        ));
+    }
     for Measured { case, outcomes } in measured {
         let mut table = Table::new(vec![
             Column::text(case.name),
@@ -215,9 +282,7 @@ fn comparison(measured: &[Measured]) -> Section {
             Column::number("event p50", "ms"),
             Column::number("event p99", "ms"),
             Column::number("event p99.9", "ms"),
-            Column::number("values put", ""),
-            Column::number("values shown", ""),
-            Column::number("samples", ""),
+            Column::number("shown", "%"),
         ]);
         for ((_, name), outcome) in QUEUEINGS.iter().zip(outcomes) {
             let age = |fraction| Cell::number(quantile(&outcome.ages, fraction).into(), 1);
@@ -230,9 +295,7 @@ fn comparison(measured: &[Measured]) -> Section {
                 event(0.5),
                 event(0.99),
                 event(0.999),
-                Cell::count(outcome.states_put as usize),
-                Cell::count(outcome.states_shown as usize),
-                Cell::count(outcome.ages.len()),
+                Cell::number(outcome.states_shown as f64 * 100.0 / outcome.states_put as f64, 1),
             ]);
         }
         let title = format!("Age of values: {}", case.name);

@@ -188,6 +188,7 @@ impl Session {
                 arrived,
                 packet_bytes: newest.bytes,
                 bytes,
+                is_reliable: self.carrier.is_reliable,
             },
         );
         self.sent.forget();
@@ -227,6 +228,7 @@ impl Session {
         let delay = self.rtt.loss_delay();
         while let Some(settled) = self.sent.lose(now, delay) {
             self.stats.packets_lost += 1;
+            self.rate.lost(settled.bytes);
             self.items_lost(&settled);
             self.sent.forget();
         }

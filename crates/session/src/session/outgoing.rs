@@ -145,8 +145,9 @@ impl Session {
     }
 
     fn flight_bytes_max(&self) -> u64 {
-        let round_trip = self.rtt.minimum().unwrap_or(Duration::from_millis(100));
-        self.rate.flight_bytes_max(round_trip)
+        const UNKNOWN: Duration = Duration::from_millis(100);
+        let (least, smoothed) = (self.rtt.minimum(), self.rtt.smoothed());
+        self.rate.flight_bytes_max(least.unwrap_or(UNKNOWN), smoothed.unwrap_or(UNKNOWN))
     }
 
     /// When content that waits may leave; `None` if none waits, or if it waits for something to arrive.

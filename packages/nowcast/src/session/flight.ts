@@ -112,7 +112,16 @@ export class Flight {
       const bytes = acknowledged.reduce((sum, packet) => sum + packet.bytes, 0);
       const { number, sentUs, bytes: packetBytes } = newest;
       const { nextNumber } = this;
-      this.#rate.acknowledged(nowUs, { number, nextNumber, sentUs, arrivedUs, packetBytes, bytes });
+      const isReliable = this.#isReliable;
+      this.#rate.acknowledged(nowUs, {
+        number,
+        nextNumber,
+        sentUs,
+        arrivedUs,
+        packetBytes,
+        bytes,
+        isReliable,
+      });
       this.#silence.acknowledged(nowUs, this.#sent.inFlight);
     }
     this.detectLosses(nowUs);
@@ -122,6 +131,7 @@ export class Flight {
     if (this.#isReliable) return;
     for (const packet of this.#sent.detectLost(nowUs, this.#rtt)) {
       this.#stats.packetsLost += 1;
+      this.#rate.lost(packet.bytes);
       this.#fates.lost(packet);
     }
   }
@@ -150,9 +160,9 @@ export class Flight {
   /** When content that waits may leave; nothing if it waits for something to arrive. */
   contentAtUs(nowUs: number): number | undefined {
     if (this.#sent.nextNumber - this.#sent.largestAcknowledged > UNACKNOWLEDGED_SPAN_MAX) return undefined;
-    const hasFlight =
-      this.#silentShare(nowUs) !== undefined ||
-      this.#sent.inFlightBytes < this.#rate.flightBytesMax(this.#rtt.minimumUs || ROUND_TRIP_US);
+    const { minimumUs, smoothedUs } = this.#rtt;
+    const flightBytesMax = this.#rate.flightBytesMax(minimumUs || ROUND_TRIP_US, smoothedUs || ROUND_TRIP_US);
+    const hasFlight = this.#silentShare(nowUs) !== undefined || this.#sent.inFlightBytes < flightBytesMax;
     if (hasFlight) return Math.max(nowUs, this.#rate.nextAtUs);
     // When the silence begins, flight no longer counts.
     return this.#silence.beginsAtUs(this.#rtt);

@@ -11,7 +11,12 @@ const BASE_SPAN_US = 5_000_000;
 const BURST_US = 2_000;
 const FLIGHT_ALLOWANCE_US = 30_000;
 const FLIGHT_BYTES_MIN = 2 * 1_200;
-const FALLS_BEFORE_FLOOR = 5;
+const FALL = 3;
+/** A queue that stays though the rate fell so often is somebody else's. */
+const FALLS_MAX = 5 * FALL;
+/** More is lost of a round, in share and in bytes, only where a link without a buffer is full. */
+const NOISE_SHARE = 0.3;
+const NOISE_BYTES = 10 * 1_200;
 
 /** One newly acknowledged packet, the largest of its acknowledgement. */
 export interface Arrived {
@@ -23,6 +28,8 @@ export interface Arrived {
   readonly packetBytes: number;
   /** All bytes newly acknowledged. */
   readonly bytes: number;
+  /** The carrier loses nothing, so that loss tells nothing of the link. */
+  readonly isReliable: boolean;
 }
 
 interface Round {
@@ -33,6 +40,7 @@ interface Round {
   lastArrivedUs: number;
   queueMinUs: number;
   wasHeldBack: boolean;
+  lostBytes: number;
 }
 
 export class SendRate {
@@ -41,9 +49,12 @@ export class SendRate {
   nextAtUs = Number.NEGATIVE_INFINITY;
   #isStarting = true;
   #capacity: number | undefined;
-  #floor = 0;
   #falls = 0;
+  #beforeFalls = 0;
+  #rivalry: Rivalry | undefined;
+  #ended: Ended | undefined;
   readonly #base = new BaseDelay();
+  readonly #peak = new Peak();
   #round: Round | undefined;
   #heldBack = false;
 
@@ -59,13 +70,21 @@ export class SendRate {
     return new SendRate(this.budget, this.bytesPerSecond * share);
   }
 
-  flightBytesMax(roundTripUs: number): number {
+  /** Bytes that may be in flight, given the least round trip and that of late. */
+  flightBytesMax(leastUs: number, smoothedUs: number): number {
+    // A queue that others keep full is part of the way.
+    const roundTripUs = this.#rivalry === undefined ? leastUs : Math.max(leastUs, smoothedUs);
     return Math.max(FLIGHT_BYTES_MIN, (this.bytesPerSecond * (roundTripUs + FLIGHT_ALLOWANCE_US)) / 1e6);
   }
 
   /** A packet is ready but must wait for its turn. */
   holdBack(): void {
     this.#heldBack = true;
+  }
+
+  /** A packet was lost. That says something only where others fill the queue, or if much is. */
+  lost(bytes: number): void {
+    if (this.#round !== undefined) this.#round.lostBytes += bytes;
   }
 
   /** A packet leaves; a `share` below 1 makes it count for more. */
@@ -76,8 +95,9 @@ export class SendRate {
 
   acknowledged(nowUs: number, arrived: Arrived): void {
     // A large packet needs its time on a narrow link without any queue.
-    const passingUs = (arrived.packetBytes / this.bytesPerSecond) * 1e6;
-    const queueUs = this.#base.excess(nowUs, arrived.arrivedUs - arrived.sentUs) - passingUs;
+    const passingUs = (arrived.packetBytes / Math.max(this.bytesPerSecond, this.#peak.highest)) * 1e6;
+    const spanUs = this.#rivalry === undefined ? BASE_SPAN_US : RIVALRY_BASE_SPAN_US;
+    const queueUs = this.#base.excess(nowUs, arrived.arrivedUs - arrived.sentUs, spanUs) - passingUs;
     const round = this.#round;
     if (round === undefined) {
       this.#round = beginRound(nowUs, arrived);
@@ -90,34 +110,83 @@ export class SendRate {
     this.#heldBack = false;
     if (arrived.number < round.end || nowUs - round.beganUs < ROUND_US_MIN) return;
     this.#round = beginRound(nowUs, arrived);
-    this.#finish(round);
+    this.#finish(nowUs, round, arrived.isReliable);
   }
 
-  #finish(round: Round): void {
+  #finish(nowUs: number, round: Round, isReliable: boolean): void {
     const span = Math.max(1, round.lastArrivedUs - round.arrivedUs) / 1e6;
     const delivered = round.acknowledged / span;
     this.queueUs = Math.max(0, round.queueMinUs);
-    if (round.queueMinUs > QUEUE_TARGET_US) this.#fall(delivered, span);
+    this.#peak.note(nowUs, delivered);
+    const lost = round.lostBytes;
+    const overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged);
+    if (this.#rivalry !== undefined) this.#compete(nowUs, this.#rivalry, round, delivered, span);
+    else if (hasQueue(round) || overflows) this.#fall(nowUs, delivered, span, isReliable);
     else {
-      this.#falls = 0;
-      this.#floor = 0;
+      this.#falls = Math.max(0, this.#falls - 1);
       if (round.wasHeldBack) this.#grow();
     }
     this.bytesPerSecond = this.#clamp(this.bytesPerSecond);
   }
 
   /** A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second. */
-  #fall(delivered: number, span: number): void {
-    if (this.#falls === 0) this.#floor = delivered / 2;
+  #fall(nowUs: number, delivered: number, span: number, isReliable: boolean): void {
+    if (this.#falls === 0) this.#beforeFalls = delivered;
     this.#isStarting = false;
-    this.#falls += 1;
+    this.#falls += FALL;
     this.#capacity = delivered;
     const drain = this.queueUs / 1e6 / (0.1 + span);
     this.bytesPerSecond = Math.min(this.bytesPerSecond, delivered * Math.min(0.9, Math.max(0.5, 1 - drain)));
-    if (this.#falls <= FALLS_BEFORE_FLOOR) return;
-    // Others fill the queue; whoever only yields gets nothing. A floor that is not delivered is too high.
-    this.#floor = Math.min(this.#floor, Math.max(delivered, LEAST));
-    this.bytesPerSecond = Math.max(this.bytesPerSecond, this.#floor);
+    if (this.#falls <= FALLS_MAX) return;
+    // Whoever only yields to those who fill the queue gets nothing.
+    if (isReliable) {
+      this.bytesPerSecond = Math.max(this.bytesPerSecond, Math.min(this.#beforeFalls / 2, delivered));
+      return;
+    }
+    // A rivalry that ended just now had not ended: it goes on with what it had.
+    const ended =
+      this.#ended !== undefined && nowUs - this.#ended.atUs < RIVALRY_RESUMED_US ? this.#ended : undefined;
+    const before = Math.max(this.#beforeFalls, ended?.rate ?? 0);
+    this.bytesPerSecond = Math.max(this.bytesPerSecond, RIVALRY_SHARE * before);
+    this.#rivalry = new Rivalry(nowUs, ended?.lastsUs ?? RIVALRY_FIRST_US, ended === undefined);
+  }
+
+  /** Others keep the queue full: the rate answers to loss, as theirs does, and falls on trial now and then. */
+  #compete(nowUs: number, rivalry: Rivalry, round: Round, delivered: number, span: number): void {
+    if (rivalry.trial !== undefined) {
+      this.#endTrial(nowUs, rivalry, rivalry.trial, round);
+      return;
+    }
+    if (nowUs >= rivalry.untilUs) {
+      rivalry.trial = { rate: this.bytesPerSecond, rounds: 0, empty: 0 };
+      this.bytesPerSecond = Math.min(this.bytesPerSecond, delivered) / 2;
+      return;
+    }
+    // Losses of one overflow are told in two rounds; they count once.
+    rivalry.hasFallen = round.lostBytes > 0 && !rivalry.hasFallen;
+    if (rivalry.hasFallen) this.bytesPerSecond *= RIVALRY_SHARE;
+    else if (round.wasHeldBack) {
+      const share = rivalry.isStarting ? 0.25 : RIVALRY_GROWTH_PER_SECOND * span;
+      this.bytesPerSecond += Math.max(share * this.bytesPerSecond, RIVALRY_STEP_BYTES / span);
+    }
+    rivalry.isStarting &&= round.lostBytes === 0;
+  }
+
+  /** If the lower rate emptied the queue, nobody else was left to fill it. */
+  #endTrial(nowUs: number, rivalry: Rivalry, trial: Trial, round: Round): void {
+    const lastsUs = Math.min(2 * rivalry.lastsUs, RIVALRY_LONGEST_US);
+    trial.rounds += 1;
+    trial.empty = hasQueue(round) ? 0 : trial.empty + 1;
+    if (trial.empty === TRIAL_EMPTY) {
+      this.#falls = 0;
+      this.#capacity = undefined;
+      this.bytesPerSecond = 0.85 * Math.min(trial.rate, this.#peak.highest);
+      this.#ended = { atUs: nowUs, rate: trial.rate, lastsUs };
+      this.#rivalry = undefined;
+    } else if (trial.rounds === TRIAL_ROUNDS) {
+      this.bytesPerSecond = trial.rate;
+      this.#rivalry = new Rivalry(nowUs, lastsUs, rivalry.isStarting);
+    }
   }
 
   #grow(): void {
@@ -140,7 +209,61 @@ function beginRound(nowUs: number, { nextNumber, arrivedUs }: Arrived): Round {
     lastArrivedUs: arrivedUs,
     queueMinUs: Number.POSITIVE_INFINITY,
     wasHeldBack: false,
+    lostBytes: 0,
   };
+}
+
+function hasQueue(round: Round): boolean {
+  return round.queueMinUs > QUEUE_TARGET_US;
+}
+
+/** What is kept of the rate at a loss, as in CUBIC. */
+const RIVALRY_SHARE = 0.7;
+/** In each round the rate grows by so many bytes per round trip, as in Reno, or by a share in a second. */
+const RIVALRY_STEP_BYTES = 1_200;
+const RIVALRY_GROWTH_PER_SECOND = 0.05;
+/** The first trial comes so soon, later ones after twice the last time. */
+const RIVALRY_FIRST_US = 2_000_000;
+const RIVALRY_LONGEST_US = 16_000_000;
+/** While others keep the queue full, an empty one is rarer. */
+const RIVALRY_BASE_SPAN_US = 30_000_000;
+/** A rivalry that begins so soon after one that ended is the same. */
+const RIVALRY_RESUMED_US = 10_000_000;
+const TRIAL_ROUNDS = 5;
+/** Alone is who sees no queue for so many rounds of a trial: that of others comes and goes. */
+const TRIAL_EMPTY = 3;
+
+/** Others fill the queue of the narrowest hop. */
+class Rivalry {
+  readonly untilUs: number;
+  hasFallen = false;
+  /** The rate fell to see whether they are still there. */
+  trial: Trial | undefined;
+
+  constructor(
+    nowUs: number,
+    readonly lastsUs: number,
+    /** Nothing was lost yet: the rate grows as fast as on a link of its own. */
+    public isStarting: boolean,
+  ) {
+    this.untilUs = nowUs + lastsUs;
+  }
+}
+
+/** A rivalry that seemed to be over. */
+interface Ended {
+  readonly atUs: number;
+  readonly rate: number;
+  /** How long it would have gone on until the next trial. */
+  readonly lastsUs: number;
+}
+
+interface Trial {
+  /** What the rate was before. */
+  readonly rate: number;
+  rounds: number;
+  /** Rounds in a row without a queue. */
+  empty: number;
 }
 
 /** The least one-way delay of late; the offset of the clocks is in it, and cancels out in differences. */
@@ -149,13 +272,33 @@ class BaseDelay {
   #least = Number.POSITIVE_INFINITY;
   #previous = Number.POSITIVE_INFINITY;
 
-  excess(nowUs: number, delayUs: number): number {
-    if (nowUs - this.#beganUs >= BASE_SPAN_US) {
+  excess(nowUs: number, delayUs: number, spanUs: number): number {
+    if (nowUs - this.#beganUs >= spanUs) {
       this.#previous = this.#least;
       this.#least = delayUs;
       this.#beganUs = nowUs;
     }
     this.#least = Math.min(this.#least, delayUs);
     return delayUs - Math.min(this.#least, this.#previous);
+  }
+}
+
+/** The highest delivery rate of late: the link's is not lower. */
+class Peak {
+  #beganUs = Number.NEGATIVE_INFINITY;
+  #current = 0;
+  #previous = 0;
+
+  get highest(): number {
+    return Math.max(this.#current, this.#previous);
+  }
+
+  note(nowUs: number, delivered: number): void {
+    if (nowUs - this.#beganUs >= BASE_SPAN_US) {
+      this.#previous = this.#current;
+      this.#current = 0;
+      this.#beganUs = nowUs;
+    }
+    this.#current = Math.max(this.#current, delivered);
   }
 }

@@ -1,0 +1,46 @@
+//! What is left to each when the session and TCP share a link.
+
+use std::time::Duration;
+
+use nowcast_sim::freshness::{Outcome, Workload, measure, quantile};
+use nowcast_sim::link::LinkConfig;
+use nowcast_sim::tcp::Control;
+
+/// 24 Mbit/s offered to a narrower link of 50 ms there and back, beside TCP up to `until`.
+fn beside(control: Control, rate_bits: u64, queue_bytes: usize, until: Duration) -> Outcome {
+    let link = LinkConfig {
+        delay: Duration::from_millis(25),
+        rate_bits: Some(rate_bits),
+        queue_bytes,
+        ..LinkConfig::default()
+    };
+    measure(&Workload {
+        link,
+        duration: Duration::from_secs(40),
+        value_bytes: 500,
+        beside: Some((control, until)),
+        ..Workload::default()
+    })
+}
+
+#[test]
+fn beside_tcp_both_get_a_usable_share() {
+    for control in [Control::Reno, Control::Cubic] {
+        for (rate, queue) in [(2_000_000, 64_000), (10_000_000, 32_000), (10_000_000, 128_000)] {
+            let outcome = beside(control, rate, queue, Duration::MAX);
+            let share = |bits: f64| bits * 100.0 / rate as f64;
+            let (session, tcp) = (share(outcome.session_bits), share(outcome.tcp_bits));
+            let figures =
+                format!("{control:?}, {rate} bit/s, {queue} bytes: {session:.0} % and {tcp:.0} % for TCP");
+            eprintln!("{figures}");
+            assert!(session > 20.0 && tcp > 30.0, "{figures}");
+        }
+    }
+}
+
+#[test]
+fn when_tcp_has_gone_the_link_is_used_and_its_queue_is_short_again() {
+    let outcome = beside(Control::Cubic, 10_000_000, 128_000, Duration::from_secs(12));
+    assert!(outcome.session_bits > 7_500_000.0, "{}", outcome.session_bits);
+    assert!(quantile(&outcome.link_queue, 0.6) < 20.0, "{}", quantile(&outcome.link_queue, 0.6));
+}
