@@ -74,6 +74,7 @@ impl Session {
         // The tables of the lanes go on, and so does their seed.
         self.entropy.0[40..].copy_from_slice(&seed);
         self.lose_everything();
+        self.outgoing.iter_mut().flatten().for_each(|lane| lane.change_carrier());
         self.forget_path();
         self.last_heard = now;
         if self.is_initiator {

@@ -252,6 +252,11 @@ impl SendLane {
         self.queue.len()
     }
 
+    /// Packets have another size from now on.
+    pub(crate) fn change_carrier(&mut self) {
+        self.is_stuck = false;
+    }
+
     /// Whether everything put has arrived.
     pub(crate) fn is_drained(&self) -> bool {
         self.queue.is_empty() && self.events.is_empty() && self.states.unacknowledged() == 0
@@ -265,7 +270,7 @@ impl SendLane {
         self.fill_deferred(filling);
         self.fill_new(filling);
         let used = before - filling.builder.room();
-        self.is_stuck = used == 0 && before >= ROOM_FOR_ANYTHING;
+        self.is_stuck = used == 0 && before >= filling.whole_max + FRAME_BYTES_MAX;
         self.bucket.spend(used);
         self.turn += used as u64 * 256 / u64::from(self.config.weight.max(1));
     }
@@ -561,5 +566,5 @@ fn event_length(head: EventHead, length: usize) -> usize {
 
 /// Length, or total and index, of a message within the limits of this crate.
 const PART_FIELDS_BYTES_MAX: usize = 5;
-/// With so much room any frame fits.
-const ROOM_FOR_ANYTHING: usize = PART_BYTES + 32;
+/// What a frame has beyond its payload, so that with room for that and the longest message that goes whole, anything fits.
+const FRAME_BYTES_MAX: usize = 32;
