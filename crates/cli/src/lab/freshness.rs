@@ -1,45 +1,74 @@
 //! `nowcast lab freshness`: how old what a receiver shows is.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use nowcast_lab::freshness::Plan;
 use nowcast_lab::freshness::simulated::Simulated;
+use nowcast_lab::peers::Peer;
+
+use super::links::{self, peer};
+use crate::show::Show;
 
 /// Measure how old values are when they are shown, and how long events take
 ///
-/// With --simulated: in virtual time, each case beside its target, and the same load first in, first out.
+/// 100 keys at 60 Hz and ten events a second, over links that delay, lose, are narrow, or break for two seconds: real
+/// kernels and real protocol stacks on two emulated hosts. Needs root, or unprivileged user namespaces, as `nowcast lab
+/// link` does. With --simulated: our own session alone, in virtual time, each case beside its target.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Run in virtual time over simulated links
-    #[arg(long, required = true)]
+    /// Run in virtual time over simulated links; needs no privileges
+    #[arg(long, conflicts_with_all = ["seeds", "through", "links", "at_once"])]
     simulated: bool,
-    /// The seed that decides every packet's fate
+    /// The (first) seed; it decides every packet's fate
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Virtual seconds of each case
+    /// Seconds of each run
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(10..=3_600))]
     seconds: u64,
-    /// Print the report as JSON
-    #[arg(long)]
-    json: bool,
-    /// Also write the report as one HTML page
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
+    /// Runs of everything, each with another seed
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    seeds: u32,
+    /// Measure only this (may be repeated)
+    #[arg(long, value_name = "PEER", value_parser = peer)]
+    through: Vec<Peer>,
+    /// Only this link (may be repeated)
+    #[arg(long = "link", value_name = "LINK", value_parser = clap::builder::PossibleValuesParser::new(Plan::LINKS))]
+    links: Vec<String>,
+    /// Runs at the same time, each over a link of its own
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=32))]
+    at_once: u8,
+    #[command(flatten)]
+    show: Show,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.simulated {
+        return simulated(args);
+    }
+    links::begin()?;
+    let plan = Plan {
+        measured: Duration::from_secs(args.seconds),
+        seeds: args.seeds,
+        seed: args.seed,
+        at_once: args.at_once.into(),
+        peers: args.through.clone(),
+        links: args.links.clone(),
+        command: links::command(),
+    };
+    let progress = links::progress(plan.seconds(), plan.at_once);
+    let report = plan.run(&progress);
+    links::finish(&progress);
+    args.show.show(&report?, Some("lab-freshness.html"))
+}
+
+fn simulated(args: &Args) -> anyhow::Result<ExitCode> {
     let simulated = Simulated { seed: args.seed, duration: Duration::from_secs(args.seconds) };
     let report = simulated.run(|done, runs| {
         eprint!("\r{done} of {runs} runs");
         let _ = std::io::stderr().flush();
     });
     eprintln!();
-    if let Some(path) = &args.html {
-        std::fs::write(path, report.to_html()).with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    println!("{}", if args.json { report.to_json() } else { report.to_terminal() });
-    Ok(ExitCode::SUCCESS)
+    args.show.show(&report, None)
 }

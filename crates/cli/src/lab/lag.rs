@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use nowcast_lab::lag::{self, Plan};
+use nowcast_lab::lag::{self, remote};
 
+use super::links;
 use crate::show::Show;
 
 /// Repeat the paper's experiment: how late is the last of 1,000 messages when their receiver is busy?
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Between two processes of this machine
+    /// Between two processes of this machine, or two emulated hosts
     #[arg(long = "where", value_enum, default_value_t = Place::Local)]
     place: Place,
 
@@ -18,11 +19,11 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=100))]
     runs: u16,
 
-    /// Leave out what is not ours or the kernel's
+    /// Leave out what is not ours or the kernel's (local)
     #[arg(long)]
     without_peers: bool,
 
-    /// Draws at which moment of the receiver's work the sender begins
+    /// Draws at which moment of the receiver's work the sender begins (local), and the fate of packets (remote)
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
@@ -32,12 +33,36 @@ pub(crate) struct Args {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Place {
+    /// Figures 8a and 8c
     Local,
+    /// Figures 8b and 8d, over 10 Mbit/s
+    Remote,
 }
 
+/// Runs at the same time over links of their own; the readers mostly sleep.
+const AT_ONCE: usize = 6;
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let Place::Local = args.place;
-    let plan = Plan { runs: usize::from(args.runs), peers: !args.without_peers, seed: args.seed };
-    let report = lag::run(&plan, &mut |step| eprintln!("{step}"))?;
-    args.show.show(&report, Some("lab-lag.html"))
+    match args.place {
+        Place::Local => {
+            let plan =
+                lag::Plan { runs: usize::from(args.runs), peers: !args.without_peers, seed: args.seed };
+            let report = lag::run(&plan, &mut |step| eprintln!("{step}"))?;
+            args.show.show(&report, Some("lab-lag.html"))
+        }
+        Place::Remote => {
+            links::begin()?;
+            let plan = remote::Plan {
+                runs: args.runs.into(),
+                seed: args.seed,
+                at_once: AT_ONCE,
+                peers: Vec::new(),
+                command: links::command(),
+            };
+            let progress = links::progress(plan.seconds(), plan.at_once);
+            let report = plan.run(&progress);
+            links::finish(&progress);
+            args.show.show(&report?, Some("lab-lag-remote.html"))
+        }
+    }
 }

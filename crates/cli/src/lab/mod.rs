@@ -4,7 +4,9 @@ mod codec;
 mod freshness;
 mod ipc;
 mod lag;
+mod latency;
 mod link;
+mod links;
 mod soak;
 
 use std::process::ExitCode;
@@ -19,6 +21,7 @@ pub(crate) struct Args {
 enum Instrument {
     Ipc(ipc::Args),
     Lag(lag::Args),
+    Latency(latency::Args),
     Codec(codec::Args),
     Link(link::Args),
     Freshness(freshness::Args),
@@ -26,6 +29,11 @@ enum Instrument {
     /// The other process of an instrument; started by the instruments themselves
     #[command(hide = true)]
     Child {
+        orders: String,
+    },
+    /// One end of a measurement over a link; started on the hosts by the instruments themselves
+    #[command(hide = true)]
+    Host {
         orders: String,
     },
 }
@@ -38,6 +46,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             nowcast_lab::local::child::main(&orders)?;
             Ok(ExitCode::SUCCESS)
         }
+        Instrument::Host { orders } => {
+            nowcast_lab::trial::main(&orders).map_err(anyhow::Error::from_boxed)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Instrument::Latency(args) => latency::run(&args),
         Instrument::Codec(args) => codec::run(&args),
         Instrument::Link(args) => link::run(&args),
         Instrument::Freshness(args) => freshness::run(&args),

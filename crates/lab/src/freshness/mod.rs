@@ -1,3 +1,12 @@
-//! How old what a receiver shows is.
+//! `lab freshness`: how old what a receiver shows is, and how long events take.
 
+mod ages;
+mod findings;
+mod plan;
 pub mod simulated;
+mod stream;
+
+pub use ages::Ages;
+pub use plan::Plan;
+pub use stream::Stream;
+pub(crate) use stream::{receive, send};

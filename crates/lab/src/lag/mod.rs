@@ -3,7 +3,12 @@
 //! A sender sends a thousand messages at once. A receiver reads up to ten of them, then does something else for a
 //! while, and so on until it has the last one. How late is that one, and for how long was the sender busy?
 
+mod burst;
 mod findings;
+pub mod remote;
+
+pub use burst::Burst;
+pub(crate) use burst::{receive, send};
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;

@@ -87,6 +87,14 @@ impl Host {
         Ok(setns(self.namespace.as_fd(), CloneFlags::CLONE_NEWNET)?)
     }
 
+    /// The same host, for another thread.
+    ///
+    /// # Errors
+    /// Those of `dup(2)`.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { number: self.number, namespace: self.namespace.try_clone()? })
+    }
+
     /// Runs `work` on this host, in a thread of its own, and waits for it.
     ///
     /// # Errors

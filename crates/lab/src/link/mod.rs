@@ -22,6 +22,7 @@
 
 mod command;
 mod hosts;
+mod process;
 mod relay;
 mod summary;
 mod sys;
@@ -30,11 +31,17 @@ pub mod units;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 pub use command::{CommandError, run};
 pub use hosts::{HOSTS_MAX, Host, HostError, MTU, become_able};
 pub use nowcast_sim::link::{LinkConfig, LinkCounters, Loss};
+pub use process::HostProcess;
 pub use summary::{Lateness, Summary};
+pub use sys::run_before_others;
+
+/// The real-time priority of measuring programs on the hosts, for [`run_before_others`].
+pub const PRIORITY_OF_HOSTS: i32 = 10;
 
 /// Two or more hosts, and the relay between them.
 #[derive(Debug)]
@@ -82,6 +89,11 @@ impl EmulatedLink {
     /// Changes the link toward every host, from the next packet on.
     pub fn reconfigure(&self, config: &LinkConfig) {
         self.shared.with(|state| state.links.iter_mut().for_each(|link| link.reconfigure(config.clone())));
+    }
+
+    /// How long the link exists: the time on which its outages are set.
+    pub fn elapsed(&self) -> Duration {
+        self.shared.elapsed()
     }
 
     /// What happened so far.

@@ -13,9 +13,13 @@ use nowcast_sim::link::{Link, LinkConfig};
 use tun_rs::SyncDevice;
 
 use super::hosts::{Host, MTU};
+use super::sys;
 
 /// How often the relay looks whether it should stop while nothing is due.
 const IDLE: Duration = Duration::from_millis(20);
+
+/// Above that of the programs on the hosts ([`super::PRIORITY_OF_HOSTS`]).
+const PRIORITY: i32 = 20;
 
 /// The relay's side of a link: one model per receiving host, shared with whoever watches or changes it.
 pub(super) struct Relay {
@@ -57,6 +61,10 @@ impl Shared {
         }
     }
 
+    pub(super) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -78,6 +86,7 @@ impl Relay {
     pub(super) fn run(self) -> io::Result<()> {
         // A late packet is a wrong figure, so the kernel must not round our timers.
         nix::sys::prctl::set_timerslack(1)?;
+        sys::run_before_others(PRIORITY);
         let mut buffer = vec![0; usize::from(MTU) + 64];
         while !self.shared.stop.load(Ordering::Relaxed) {
             let due = self.shared.with(|state| {

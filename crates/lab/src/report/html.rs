@@ -28,7 +28,7 @@ td small{color:var(--soft)}
 figure{margin:1.5rem 0}
 figcaption{font-weight:600;margin-bottom:.3rem}
 svg{display:block;width:100%;height:auto;font:12px system-ui,sans-serif}
-svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}svg .grid{stroke:var(--line);stroke-width:1}
+svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}svg .grid{stroke:var(--line);stroke-width:1}svg .mark{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:5 4}
 .legend{display:flex;flex-wrap:wrap;gap:.2rem 1.2rem;font-size:.85rem;color:var(--soft);margin:.3rem 0}
 .legend i{display:inline-block;width:.8em;height:.8em;border-radius:2px;margin-right:.4em}
 ";
@@ -87,7 +87,10 @@ fn render_table(out: &mut String, table: &Table) {
             let shown = escape(&cell.show());
             // The spread is shown smaller than the median it surrounds.
             let shown = match (shown.split_once(" ("), cell) {
-                (Some((median, spread)), super::Cell::Spread { samples, .. }) => {
+                (
+                    Some((median, spread)),
+                    super::Cell::Spread { samples, .. } | super::Cell::Range { runs: samples, .. },
+                ) => {
                     format!("<span title=\"{samples} samples\">{median} <small>({spread}</small></span>")
                 }
                 _ => shown,

@@ -18,12 +18,14 @@
 //! assert!(report.to_html().starts_with("<!doctype html>"));
 //! ```
 
+mod histogram;
 mod html;
 mod machine;
 mod stats;
 mod svg;
 mod terminal;
 
+pub use histogram::HistogramChart;
 pub use machine::Machine;
 pub use stats::{Samples, Summary, thousands};
 
@@ -228,6 +230,20 @@ pub enum Cell {
         #[serde(skip)]
         decimals: usize,
     },
+    /// A figure of several runs.
+    Range {
+        /// The run in the middle.
+        median: f64,
+        /// The lowest run.
+        low: f64,
+        /// The highest run.
+        high: f64,
+        /// How many runs there were.
+        runs: usize,
+        /// How many digits to show after the point.
+        #[serde(skip)]
+        decimals: usize,
+    },
     /// Nothing was measured here.
     Missing,
 }
@@ -259,11 +275,17 @@ impl Cell {
         }
     }
 
+    /// The median of a few runs, and the lowest and highest of them.
+    pub fn range(summary: Summary, decimals: usize) -> Self {
+        let Summary { median, min: low, max: high, samples: runs, .. } = summary;
+        Self::Range { median, low, high, runs, decimals }
+    }
+
     /// The figure a chart draws for this cell.
     pub fn value(&self) -> Option<f64> {
         match self {
             Self::Number { value, .. } => Some(*value),
-            Self::Spread { median, .. } => Some(*median),
+            Self::Spread { median, .. } | Self::Range { median, .. } => Some(*median),
             Self::Text(_) | Self::Missing => None,
         }
     }
@@ -279,6 +301,11 @@ impl Cell {
                 thousands(*quartile_low, *decimals),
                 thousands(*quartile_high, *decimals)
             ),
+            Self::Range { median, low, high, decimals, .. } => {
+                let [median, low, high] = [median, low, high].map(|&value| thousands(value, *decimals));
+                // Equal as shown: brackets would say nothing.
+                if low == high { median } else { format!("{median} ({low}–{high})") }
+            }
             Self::Missing => "–".into(),
         }
     }
@@ -291,6 +318,8 @@ pub enum Chart {
     Bars(BarChart),
     /// One quantity against another.
     Lines(LineChart),
+    /// How often each value of one quantity was measured, for several peers above each other.
+    Histograms(HistogramChart),
 }
 
 /// Horizontal bars.

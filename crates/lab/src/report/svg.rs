@@ -9,7 +9,7 @@ use super::{Axis, BarChart, Chart, LineChart};
 /// How many colours the page has; further series repeat them.
 pub(super) const SERIES_MAX: usize = 8;
 
-const WIDTH: f64 = 1000.0;
+pub(super) const WIDTH: f64 = 1000.0;
 const BAR_HEIGHT: f64 = 15.0;
 const GROUP_GAP: f64 = 9.0;
 const PLOT_HEIGHT: f64 = 320.0;
@@ -18,6 +18,7 @@ pub(super) fn render(out: &mut String, chart: &Chart) {
     match chart {
         Chart::Bars(chart) => bars(out, chart),
         Chart::Lines(chart) => lines(out, chart),
+        Chart::Histograms(chart) => super::histogram::render(out, chart),
     }
 }
 
@@ -140,7 +141,7 @@ fn lines(out: &mut String, chart: &LineChart) {
     out.push_str("</svg></figure>");
 }
 
-fn open(out: &mut String, title: &str, unit: &str, names: &[&str]) {
+pub(super) fn open(out: &mut String, title: &str, unit: &str, names: &[&str]) {
     let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
     let _ = write!(
         out,
@@ -154,7 +155,7 @@ fn open(out: &mut String, title: &str, unit: &str, names: &[&str]) {
     out.push_str("</div>");
 }
 
-fn axis_name(axis: &Axis) -> String {
+pub(super) fn axis_name(axis: &Axis) -> String {
     let mut notes: Vec<&str> = Vec::new();
     if !axis.unit.is_empty() {
         notes.push(&axis.unit);
@@ -166,14 +167,14 @@ fn axis_name(axis: &Axis) -> String {
 }
 
 /// A mapping of values onto a stretch of the drawing.
-struct Scale {
+pub(super) struct Scale {
     low: f64,
     high: f64,
     log: bool,
 }
 
 impl Scale {
-    fn over(values: impl Iterator<Item = f64>, log: bool) -> Option<Self> {
+    pub(super) fn over(values: impl Iterator<Item = f64>, log: bool) -> Option<Self> {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(|value| value.is_finite() && (!log || *value > 0.0)) {
             low = low.min(value);
@@ -190,11 +191,25 @@ impl Scale {
         Some(Self { low, high: if high <= low { low + 1.0 } else { high }, log })
     }
 
+    /// Without the room that whole decades leave on a logarithmic axis.
+    pub(super) fn close(values: impl Iterator<Item = f64>, log: bool) -> Option<Self> {
+        let mut bounds: Option<(f64, f64)> = None;
+        for value in values.filter(|value| value.is_finite() && (!log || *value > 0.0)) {
+            let (low, high) = bounds.unwrap_or((value, value));
+            bounds = Some((low.min(value), high.max(value)));
+        }
+        let (low, high) = bounds?;
+        if log {
+            return Some(Self { low: low * 0.9, high: high * 1.1, log });
+        }
+        Some(Self { low, high: if high <= low { low + 1.0 } else { high }, log })
+    }
+
     fn shows(&self, value: f64) -> bool {
         value.is_finite() && (!self.log || value > 0.0)
     }
 
-    fn place(&self, value: f64, from: f64, to: f64) -> f64 {
+    pub(super) fn place(&self, value: f64, from: f64, to: f64) -> f64 {
         let share = if self.log {
             (value.max(self.low) / self.low).log10() / (self.high / self.low).log10()
         } else {
@@ -203,10 +218,15 @@ impl Scale {
         from + share * (to - from)
     }
 
-    fn ticks(&self) -> Vec<f64> {
+    pub(super) fn ticks(&self) -> Vec<f64> {
         if self.log {
-            let decades = (self.high / self.low).log10().round() as i32;
-            return (0..=decades).map(|decade| self.low * 10f64.powi(decade)).collect();
+            // Decades, and with few of them also their 2 and 5.
+            let steps: &[f64] = if self.high / self.low > 2_000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+            let decades = self.low.log10().floor() as i32..=self.high.log10().ceil() as i32;
+            return decades
+                .flat_map(|decade| steps.iter().map(move |step| step * 10f64.powi(decade)))
+                .filter(|tick| *tick >= self.low * 0.999 && *tick <= self.high * 1.001)
+                .collect();
         }
         let rough = (self.high - self.low) / 6.0;
         let power = 10f64.powf(rough.log10().floor());
@@ -222,7 +242,7 @@ impl Scale {
 }
 
 /// A figure with three significant digits, which is what a chart can show.
-fn short(value: f64) -> String {
+pub(super) fn short(value: f64) -> String {
     let size = value.abs();
     let decimals = match size {
         _ if size == 0.0 || size >= 100.0 => 0,

@@ -1,0 +1,72 @@
+//! `nowcast lab latency`: an echo under delay and loss, through what people use today.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use nowcast_lab::latency::Plan;
+use nowcast_lab::link::units;
+use nowcast_lab::peers::Peer;
+
+use super::links::{self, peer};
+use crate::show::Show;
+
+/// Measure how long small messages are under way when the link loses packets
+///
+/// 64 bytes every 100 ms, and every 20 ms, without waiting for the echo of those before: real kernels and real protocol
+/// stacks on two emulated hosts. Needs root, or unprivileged user namespaces, as `nowcast lab link` does.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Messages of each run at the longest interval
+    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    samples: u32,
+    /// Runs of everything, each with another seed
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    seeds: u32,
+    /// The first seed; it decides every packet's fate
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Round-trip times
+    #[arg(long, value_delimiter = ',', default_value = "50ms,100ms", value_parser = units::duration)]
+    rtt: Vec<Duration>,
+    /// Percentages of round trips that are lost
+    #[arg(long, value_delimiter = ',', default_value = "0.1,1,5", value_parser = units::share)]
+    loss: Vec<f64>,
+    /// Times between messages
+    #[arg(long, value_delimiter = ',', default_value = "100ms,20ms", value_parser = interval)]
+    interval: Vec<Duration>,
+    /// Measure only this (may be repeated)
+    #[arg(long, value_name = "PEER", value_parser = peer)]
+    through: Vec<Peer>,
+    /// Runs at the same time, each over a link of its own
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=32))]
+    at_once: u8,
+    #[command(flatten)]
+    show: Show,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    links::begin()?;
+    let plan = Plan {
+        rtts: args.rtt.clone(),
+        losses: args.loss.clone(),
+        intervals: args.interval.clone(),
+        samples: args.samples,
+        seeds: args.seeds,
+        seed: args.seed,
+        at_once: args.at_once.into(),
+        peers: args.through.clone(),
+        command: links::command(),
+    };
+    let progress = links::progress(plan.seconds(), plan.at_once);
+    let report = plan.run(&progress);
+    links::finish(&progress);
+    args.show.show(&report?, Some("lab-latency.html"))
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = units::duration(text)?;
+    if interval < Duration::from_millis(1) || interval > Duration::from_secs(10) {
+        return Err(format!("`{text}` is not between 1 ms and 10 s"));
+    }
+    Ok(interval)
+}

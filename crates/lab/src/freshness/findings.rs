@@ -1,0 +1,111 @@
+//! The report of `lab freshness` on real links.
+
+use std::collections::BTreeMap;
+
+use super::plan::{Case, Measured, Plan};
+use super::stream::{EVENT_BYTES, KEYS, STATE_BYTES};
+use crate::peers::Peer;
+use crate::report::{
+    Axis, BarChart, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table,
+};
+
+/// Points of a curve.
+const POINTS: usize = 150;
+
+pub(super) fn notes(plan: &Plan, rate_hz: u32, report: &mut Report) {
+    report.note(format!(
+        "{KEYS} keys of {STATE_BYTES} bytes at {rate_hz} Hz and 10 events of {EVENT_BYTES} bytes a second, one way; the reader \
+         looks at what came about {rate_hz} times a second, its phase wandering. Age of state: at every look, for every key, \
+         now minus the time at which the value shown was produced. Latency of events: from the put to the look. {} s each \
+         after a warm-up; {} runs with seeds {}, {} and so on: medians, and the lowest and highest run in brackets.",
+        plan.measured.as_secs(),
+        plan.seeds,
+        plan.seed,
+        plan.seed + 1_000,
+    ));
+    report.note(
+        "Loss is that of each direction. States are put in an order that rotates, because on a narrow link a fixed one \
+         starves the last keys. A program that writes to a plain socket waits while the socket is full, and puts nothing \
+         meanwhile. † the relay was late even when the run was repeated.",
+    );
+}
+
+pub(super) fn section(case: &Case, peers: &[Peer], measured: &BTreeMap<usize, Measured>) -> Section {
+    let mut section = Section::new(case.name);
+    let mut columns = vec![
+        Column::text("through"),
+        Column::number("age p50", "ms"),
+        Column::number("age p99", "ms"),
+        Column::number("age p99.9", "ms"),
+        Column::number("event p50", "ms"),
+        Column::number("event p99", "ms"),
+        Column::number("event p99.9", "ms"),
+        Column::number("worst event", "ms"),
+        Column::number("events lost", ""),
+    ];
+    let has_outage = !case.link.outages.is_empty();
+    if has_outage {
+        columns.push(Column::number("state current after outage", "ms"));
+        columns.push(Column::number("events in after outage", "ms"));
+    }
+    if case.link.rate_bits.is_some() {
+        columns.push(Column::number("of the link used", "%"));
+    }
+    columns.push(Column::number("on the link", "kB/s"));
+    columns.push(Column::number("back", "kB/s"));
+    let mut table = Table::new(columns);
+    for (place, measured) in measured {
+        table.row(row(case, peers[*place], measured, table.columns.len()));
+        if let Some(error) = &measured.error {
+            section.text(error.clone());
+        }
+    }
+    let title = format!("{}: p99", case.name);
+    section.chart(Chart::Bars(BarChart::from_table(title, "ms", &table, 0, &[2, 5]).log()));
+    section.chart(ages(case, peers, measured));
+    section.table(table);
+    section
+}
+
+fn row(case: &Case, peer: Peer, measured: &Measured, columns: usize) -> Vec<Cell> {
+    let name = if measured.late > 0 { format!("{} †", peer.name()) } else { peer.name().into() };
+    let mut row = vec![Cell::text(name)];
+    if measured.runs.is_empty() {
+        row.resize(columns, Cell::Missing);
+        return row;
+    }
+    let range = |mut figures: Samples, decimals| Cell::range(figures.summary(), decimals);
+    for p in [0.5, 0.99, 0.999] {
+        row.push(range(measured.over(|run| run.received.ages.quantile(p)), 1));
+    }
+    for p in [0.5, 0.99, 0.999, 1.0] {
+        row.push(range(measured.over(|run| run.received.events.quantile(p)), 1));
+    }
+    row.push(range(measured.over(|run| run.received.events_lost.into()), 0));
+    if !case.link.outages.is_empty() {
+        let or_never = |ms: Option<f64>| ms.unwrap_or(f64::INFINITY);
+        row.push(range(measured.over(|run| or_never(run.received.current_after_outage_ms)), 0));
+        row.push(range(measured.over(|run| or_never(run.received.events_after_outage_ms)), 0));
+    }
+    if let Some(bits) = case.link.rate_bits {
+        row.push(range(measured.over(|run| 800.0 * run.bytes_per_second[0] / bits as f64), 1));
+    }
+    row.push(range(measured.over(|run| run.bytes_per_second[0] / 1e3), 1));
+    row.push(range(measured.over(|run| run.bytes_per_second[1] / 1e3), 1));
+    row
+}
+
+/// How often what was shown was older than that.
+fn ages(case: &Case, peers: &[Peer], measured: &BTreeMap<usize, Measured>) -> Chart {
+    let series =
+        measured.iter().filter(|(_, measured)| !measured.runs.is_empty()).map(|(place, measured)| Series {
+            name: peers[*place].name().into(),
+            values: measured.ages().share_above(POINTS),
+        });
+    Chart::Lines(LineChart {
+        title: format!("{}: how often what is shown is older than that", case.name),
+        x: Axis::log("age of state", "ms"),
+        y: Axis::log("share of looks that show something older", "%"),
+        series: series.collect(),
+    })
+}

@@ -1,0 +1,213 @@
+//! `lab freshness` on real links: which, through what, how often.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use super::stream::{RATE_HZ, Received, Sent, WARM_UP};
+use super::{Ages, Stream, findings};
+use crate::link::{LinkConfig, Loss};
+use crate::peers::Peer;
+use crate::report::{Report, Samples};
+use crate::trial::{self, Job, Outcome, Progress, Task, TrialError};
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// How long each run is measured.
+    pub measured: Duration,
+    /// Runs of everything, each with the next seed.
+    pub seeds: u32,
+    /// The first seed.
+    pub seed: u64,
+    /// Runs at the same time.
+    pub at_once: usize,
+    /// Only these peers; all if empty.
+    pub peers: Vec<Peer>,
+    /// Only these links ([`Plan::LINKS`]); all if empty.
+    pub links: Vec<String>,
+    /// The command line that repeats the run.
+    pub command: String,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            measured: Duration::from_secs(60),
+            seeds: 3,
+            seed: 1,
+            at_once: 2,
+            peers: Vec::new(),
+            links: Vec::new(),
+            command: "nowcast lab freshness".into(),
+        }
+    }
+}
+
+/// One link.
+#[derive(Debug, Clone)]
+pub(super) struct Case {
+    pub(super) word: &'static str,
+    pub(super) name: &'static str,
+    pub(super) link: LinkConfig,
+}
+
+/// When the outage is, since the link was made: connections open within a second, and the warm-up is then over.
+const OUTAGE: Range<Duration> = Duration::from_secs(6)..Duration::from_secs(8);
+const NARROW_BITS: u64 = 1_000_000;
+
+impl Case {
+    fn all() -> Vec<Case> {
+        let link = |rtt_ms: u64, loss: f64| LinkConfig {
+            delay: Duration::from_millis(rtt_ms) / 2,
+            // The share is that of each direction, as states travel one way.
+            loss: if loss > 0.0 { Loss::Random(loss) } else { Loss::None },
+            ..LinkConfig::default()
+        };
+        let case = |word, name, link| Case { word, name, link };
+        vec![
+            case("clean", "50 ms, no loss", link(50, 0.0)),
+            case("50-1", "50 ms, 1 % loss", link(50, 0.01)),
+            case("50-5", "50 ms, 5 % loss", link(50, 0.05)),
+            case("100-1", "100 ms, 1 % loss", link(100, 0.01)),
+            case("100-5", "100 ms, 5 % loss", link(100, 0.05)),
+            case(
+                "narrow",
+                "50 ms, 1 Mbit/s with a queue of 64 KB, three times that offered",
+                LinkConfig { rate_bits: Some(NARROW_BITS), queue_bytes: 64 * 1_024, ..link(50, 0.0) },
+            ),
+            case(
+                "outage",
+                "50 ms, nothing gets through for 2 s",
+                LinkConfig { outages: vec![OUTAGE], ..link(50, 0.0) },
+            ),
+        ]
+    }
+}
+
+/// All runs of one peer over one link.
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    pub(super) runs: Vec<Run>,
+    pub(super) late: usize,
+    pub(super) repeats: u32,
+    pub(super) error: Option<String>,
+}
+
+/// One run.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) received: Received,
+    pub(super) ticks_missed: u32,
+    /// Toward the reader, and back.
+    pub(super) bytes_per_second: [f64; 2],
+}
+
+impl Run {
+    fn of(outcome: &Outcome, stream: &Stream) -> Result<Self, TrialError> {
+        let (sent, received): (Sent, Received) = (outcome.near()?, outcome.far()?);
+        let from = sent.start_ns + WARM_UP.as_nanos() as u64;
+        let to = sent.start_ns + stream.duration().as_nanos() as u64;
+        Ok(Self {
+            received,
+            ticks_missed: sent.ticks_missed,
+            bytes_per_second: outcome.bytes_per_second(from, to),
+        })
+    }
+}
+
+impl Measured {
+    /// A figure over all runs.
+    pub(super) fn over(&self, figure: impl Fn(&Run) -> f64) -> Samples {
+        self.runs.iter().map(figure).collect()
+    }
+
+    /// The ages of all runs together.
+    pub(super) fn ages(&self) -> Ages {
+        let mut all = Ages::default();
+        self.runs.iter().for_each(|run| all.merge(&run.received.ages));
+        all
+    }
+}
+
+/// Those that send state and events over one connection with an order of the events.
+fn peers(plan: &Plan) -> Vec<Peer> {
+    let sends_both = |peer: &Peer| !matches!(peer, Peer::QuicStream | Peer::QuicStreams);
+    let is_wanted = |peer: &Peer| plan.peers.is_empty() || plan.peers.contains(peer);
+    Peer::ALL.into_iter().filter(|peer| peer.is_available() && sends_both(peer) && is_wanted(peer)).collect()
+}
+
+impl Plan {
+    /// The words of the links.
+    pub const LINKS: [&str; 7] = ["clean", "50-1", "50-5", "100-1", "100-5", "narrow", "outage"];
+
+    fn cases(&self) -> Vec<Case> {
+        let is_wanted =
+            |case: &Case| self.links.is_empty() || self.links.iter().any(|word| word == case.word);
+        Case::all().into_iter().filter(is_wanted).collect()
+    }
+
+    fn jobs(&self) -> Vec<(usize, Peer, Job)> {
+        let mut jobs = Vec::new();
+        for (index, case) in self.cases().into_iter().enumerate() {
+            for seed in 0..u64::from(self.seeds) {
+                for peer in peers(self) {
+                    let outage = case.link.outages.first().cloned();
+                    let stream = Stream { measured: self.measured, outage };
+                    jobs.push((
+                        index,
+                        peer,
+                        Job {
+                            link: case.link.clone(),
+                            seed: self.seed + seed * 1_000,
+                            peer,
+                            task: Task::Stream(stream),
+                            name: format!("freshness: {}, {}", peer.name(), case.name),
+                        },
+                    ));
+                }
+            }
+        }
+        jobs
+    }
+
+    /// Expected seconds of all runs together, one after the other.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.jobs().iter().map(|(_, _, job)| job.seconds()).sum()
+    }
+
+    /// Runs everything.
+    ///
+    /// # Errors
+    /// When there are no hosts, or a report cannot be read.
+    pub fn run(&self, progress: &Mutex<Progress>) -> Result<Report, TrialError> {
+        let jobs = self.jobs();
+        let plain: Vec<Job> = jobs.iter().map(|(_, _, job)| job.clone()).collect();
+        let outcomes = trial::run_all(&plain, self.at_once, progress);
+        let cases = self.cases();
+        let peers = peers(self);
+        let mut measured: Vec<BTreeMap<usize, Measured>> = cases.iter().map(|_| BTreeMap::new()).collect();
+        for ((case, peer, job), outcome) in jobs.iter().zip(outcomes) {
+            let place = peers.iter().position(|other| other == peer).unwrap_or_default();
+            let measured = measured[*case].entry(place).or_default();
+            let Task::Stream(stream) = &job.task else { continue };
+            match outcome {
+                Ok(outcome) => {
+                    measured.late += usize::from(!outcome.is_trustworthy());
+                    measured.repeats += outcome.repeats;
+                    measured.runs.push(Run::of(&outcome, stream)?);
+                }
+                Err(error @ TrialError::Host(_)) => return Err(error),
+                Err(error) => measured.error = Some(error.to_string()),
+            }
+        }
+        let mut report = Report::new("Freshness on real links", self.command.clone()).seed(self.seed);
+        findings::notes(self, RATE_HZ, &mut report);
+        for (case, measured) in cases.iter().zip(&measured) {
+            report.section(findings::section(case, &peers, measured));
+        }
+        Ok(report)
+    }
+}

@@ -1,0 +1,122 @@
+//! Both ends of the echo: one asks every so often without waiting, the other sends back what comes.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use crate::local::now_ns;
+use crate::peers::{Connection, Message, PeerError};
+
+/// How long stragglers are waited for after the last message.
+const GRACE: Duration = Duration::from_secs(4);
+/// How long a connection rests after it was opened, so that its handshake is over.
+const REST: Duration = Duration::from_millis(500);
+/// The key of a message that is sent as state.
+const KEY: u16 = 1;
+/// Number and filling; as in source 003.
+const MESSAGE_BYTES: usize = 64;
+
+/// What is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Verb {
+    /// Every message must arrive, in order where the peer has one.
+    Event,
+    /// Only the newest message counts.
+    State,
+}
+
+/// One run of the echo.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Echo {
+    /// What is sent.
+    pub verb: Verb,
+    /// How often.
+    pub interval: Duration,
+    /// How many messages.
+    pub samples: u32,
+}
+
+impl Echo {
+    /// How long it takes.
+    #[must_use]
+    pub fn duration(&self) -> Duration {
+        REST + self.interval * self.samples
+    }
+}
+
+/// How long each message took there and back, in nanoseconds; `None` if it was not back in time.
+pub type RoundTrips = Vec<Option<u64>>;
+
+/// The end that asks.
+pub(crate) async fn ask(connection: &mut dyn Connection, echo: &Echo) -> Result<RoundTrips, PeerError> {
+    let mut asked = Vec::with_capacity(echo.samples as usize);
+    let mut answered: RoundTrips = vec![None; echo.samples as usize];
+    let mut inbox = Vec::new();
+    let start = Instant::now() + REST;
+    until(connection, start, &mut inbox).await?;
+    for number in 0..echo.samples {
+        until_answered(connection, start + echo.interval * number, &asked, &mut answered, &mut inbox).await?;
+        let mut message = [0; MESSAGE_BYTES];
+        message[..4].copy_from_slice(&number.to_le_bytes());
+        asked.push(now_ns());
+        connection.put(if echo.verb == Verb::State { KEY } else { 0 }, &message)?;
+        connection.flush()?;
+    }
+    let last = start + echo.interval * echo.samples + GRACE;
+    until_answered(connection, last, &asked, &mut answered, &mut inbox).await?;
+    Ok(answered)
+}
+
+/// The end that answers, until the other one ends.
+pub(crate) async fn answer(connection: &mut dyn Connection) -> Result<(), PeerError> {
+    let mut inbox = Vec::new();
+    loop {
+        match connection.work(Instant::now() + GRACE, usize::MAX, &mut inbox).await {
+            Ok(()) => {}
+            Err(PeerError::Closed) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        for message in inbox.drain(..) {
+            connection.put(message.key, &message.bytes)?;
+        }
+        connection.flush()?;
+    }
+}
+
+async fn until(
+    connection: &mut dyn Connection,
+    time: Instant,
+    inbox: &mut Vec<Message>,
+) -> Result<(), PeerError> {
+    while Instant::now() < time {
+        connection.work(time, usize::MAX, inbox).await?;
+    }
+    inbox.clear();
+    Ok(())
+}
+
+/// Works until `time`, or until everything that was asked is answered if that is the end of all.
+async fn until_answered(
+    connection: &mut dyn Connection,
+    time: Instant,
+    asked: &[u64],
+    answered: &mut RoundTrips,
+    inbox: &mut Vec<Message>,
+) -> Result<(), PeerError> {
+    while Instant::now() < time {
+        let is_all = asked.len() == answered.len() && answered.iter().all(Option::is_some);
+        if is_all {
+            return Ok(());
+        }
+        connection.work(time, usize::MAX, inbox).await?;
+        let now = now_ns();
+        for message in inbox.drain(..) {
+            let number = message.bytes.first_chunk().ok_or(PeerError::Frame("its number"))?;
+            let number = u32::from_le_bytes(*number) as usize;
+            let sent = asked.get(number).ok_or(PeerError::Frame("its number"))?;
+            answered[number].get_or_insert(now - sent);
+        }
+    }
+    Ok(())
+}

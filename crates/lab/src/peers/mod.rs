@@ -1,0 +1,248 @@
+//! What people use today to send state and events between two machines, each behind the same small trait.
+//!
+//! Every peer is used as its manual suggests and a careful program would: no delay of small segments, one write a tick,
+//! states packed into datagrams of about the size of a packet. A peer knows nothing of the measurement, and the
+//! measurement nothing of the peer but [`Connection`].
+
+#[cfg(feature = "peers")]
+mod enet;
+mod frame;
+#[cfg(feature = "peers")]
+mod quic;
+mod tcp;
+mod tcp_conflating;
+mod websocket;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+/// How long opening a connection may take: a lost first packet costs some of these stacks seconds.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// The most bytes of states that peers which have datagrams put into one.
+const DATAGRAM_BYTES: usize = 1_150;
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Peer {
+    /// Plain TCP, written as fast as the socket takes it, under the kernel's most common congestion control.
+    TcpCubic,
+    /// The same under BBR.
+    TcpBbr,
+    /// TCP as the clever engineer writes it: the newest value per key, events first, and little unsent in the kernel.
+    TcpConflating,
+    /// A WebSocket library with its usual unlimited buffer.
+    WebSocket,
+    /// QUIC with everything on one stream.
+    QuicStream,
+    /// QUIC with a stream of its own for every message; so without an order.
+    QuicStreams,
+    /// QUIC with states in datagrams and events on a stream, as the library comes.
+    QuicDatagrams,
+    /// The same with a small buffer for datagrams and BBR.
+    QuicDatagramsTuned,
+    /// `ENet`: events reliable and states unreliable, on a channel each.
+    Enet,
+}
+
+impl Peer {
+    /// All of them.
+    pub const ALL: [Peer; 9] = [
+        Peer::TcpCubic,
+        Peer::TcpBbr,
+        Peer::TcpConflating,
+        Peer::WebSocket,
+        Peer::QuicStream,
+        Peer::QuicStreams,
+        Peer::QuicDatagrams,
+        Peer::QuicDatagramsTuned,
+        Peer::Enet,
+    ];
+
+    /// Its name in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Peer::TcpCubic => "TCP, CUBIC",
+            Peer::TcpBbr => "TCP, BBR",
+            Peer::TcpConflating => "TCP, conflating, small backlog",
+            Peer::WebSocket => "WebSocket",
+            Peer::QuicStream => "QUIC, one stream",
+            Peer::QuicStreams => "QUIC, a stream per message",
+            Peer::QuicDatagrams => "QUIC datagrams and stream",
+            Peer::QuicDatagramsTuned => "QUIC datagrams and stream, 16 KB, BBR",
+            Peer::Enet => "ENet",
+        }
+    }
+
+    /// Its name on a command line.
+    #[must_use]
+    pub fn word(self) -> String {
+        serde_json::to_value(self).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+    }
+
+    /// The peer of that [`Peer::word`].
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Peer> {
+        Peer::ALL.into_iter().find(|peer| peer.word() == word)
+    }
+
+    /// Whether this program was built with it, and this system has it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            Peer::TcpBbr => tcp::has_bbr(),
+            Peer::QuicStream
+            | Peer::QuicStreams
+            | Peer::QuicDatagrams
+            | Peer::QuicDatagramsTuned
+            | Peer::Enet => cfg!(feature = "peers"),
+            Peer::TcpCubic | Peer::TcpConflating | Peer::WebSocket => true,
+        }
+    }
+
+    /// Whether it is Nowcast.
+    #[must_use]
+    pub fn is_ours(self) -> bool {
+        false
+    }
+}
+
+/// Why a peer could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum PeerError {
+    /// A socket failed.
+    #[error("{what}: {cause}")]
+    Socket {
+        /// What was tried.
+        what: &'static str,
+        /// What the system says.
+        cause: std::io::Error,
+    },
+    /// The peer's own complaint.
+    #[error("{what}: {cause}")]
+    Stack {
+        /// What was tried.
+        what: &'static str,
+        /// In its own words.
+        cause: String,
+    },
+    /// The other end went away.
+    #[error("the other end closed the connection")]
+    Closed,
+    /// The other end did not come.
+    #[error("no connection within {} s", OPEN_TIMEOUT.as_secs())]
+    Timeout,
+    /// Bytes arrived that nobody sent.
+    #[error("a frame arrived that is not what was sent: {0}")]
+    Frame(&'static str),
+}
+
+impl PeerError {
+    pub(crate) fn socket(what: &'static str) -> impl FnOnce(std::io::Error) -> PeerError {
+        move |cause| PeerError::Socket { what, cause }
+    }
+
+    pub(crate) fn stack<E: std::fmt::Display>(what: &'static str) -> impl FnOnce(E) -> PeerError {
+        move |cause| PeerError::Stack { what, cause: cause.to_string() }
+    }
+}
+
+/// A message that arrived.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// The key of a state; 0 for an event.
+    pub key: u16,
+    /// What it says.
+    pub bytes: Vec<u8>,
+}
+
+/// What a peer does until something comes or a time is reached.
+pub type Work<'a> = Pin<Box<dyn Future<Output = Result<(), PeerError>> + 'a>>;
+
+/// One end of a connection, as a program with one thread and a tick uses it.
+///
+/// Per tick: `put` what is new, `flush`, then `work` until the next tick.
+pub trait Connection {
+    /// Hands a message to the peer: a state if `key` is not 0, else an event. Never waits.
+    fn put(&mut self, key: u16, bytes: &[u8]) -> Result<(), PeerError>;
+
+    /// The tick's messages are complete.
+    fn flush(&mut self) -> Result<(), PeerError> {
+        Ok(())
+    }
+
+    /// Whether the program may go on. A program that writes to a plain socket waits there while the socket is full, so
+    /// it puts nothing while this says no.
+    fn is_ready(&self) -> bool {
+        true
+    }
+
+    /// Does the connection's work until at least one message came, the program may go on, or `until`; appends at most
+    /// `messages_max` messages.
+    fn work<'a>(&'a mut self, until: Instant, messages_max: usize, inbox: &'a mut Vec<Message>) -> Work<'a>;
+}
+
+/// Which end of the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// Connects, and sends first.
+    Near,
+    /// Listens.
+    Far,
+}
+
+/// Opens a connection of `peer`. The far end calls `listening` as soon as the near end may connect.
+///
+/// # Errors
+/// [`PeerError`]
+pub async fn open(
+    peer: Peer,
+    end: End,
+    address: SocketAddr,
+    listening: &mut dyn FnMut(),
+) -> Result<Box<dyn Connection>, PeerError> {
+    let opening = open_without_limit(peer, end, address, listening);
+    tokio::time::timeout(OPEN_TIMEOUT, opening).await.map_err(|_| PeerError::Timeout)?
+}
+
+async fn open_without_limit(
+    peer: Peer,
+    end: End,
+    address: SocketAddr,
+    listening: &mut dyn FnMut(),
+) -> Result<Box<dyn Connection>, PeerError> {
+    Ok(match peer {
+        Peer::TcpCubic => Box::new(tcp::Tcp::open(end, address, Some("cubic"), listening).await?),
+        Peer::TcpBbr => Box::new(tcp::Tcp::open(end, address, Some("bbr"), listening).await?),
+        Peer::TcpConflating => Box::new(tcp_conflating::TcpConflating::open(end, address, listening).await?),
+        Peer::WebSocket => Box::new(websocket::WebSocket::open(end, address, listening).await?),
+        #[cfg(feature = "peers")]
+        Peer::QuicStream => Box::new(quic::Quic::open(end, address, quic::Use::Stream, listening).await?),
+        #[cfg(feature = "peers")]
+        Peer::QuicStreams => Box::new(quic::Quic::open(end, address, quic::Use::Streams, listening).await?),
+        #[cfg(feature = "peers")]
+        Peer::QuicDatagrams => {
+            Box::new(quic::Quic::open(end, address, quic::Use::Datagrams, listening).await?)
+        }
+        #[cfg(feature = "peers")]
+        Peer::QuicDatagramsTuned => {
+            Box::new(quic::Quic::open(end, address, quic::Use::DatagramsTuned, listening).await?)
+        }
+        #[cfg(feature = "peers")]
+        Peer::Enet => Box::new(enet::Enet::open(end, address, listening).await?),
+        #[cfg(not(feature = "peers"))]
+        _ => {
+            return Err(PeerError::Stack {
+                what: "open",
+                cause: "this program was built without the feature `peers`".into(),
+            });
+        }
+    })
+}

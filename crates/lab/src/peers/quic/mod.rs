@@ -1,0 +1,200 @@
+//! QUIC (quinn) in the four ways in which people use it for messages.
+
+mod endpoint;
+
+use std::net::SocketAddr;
+
+use quinn::{Connection as Link, RecvStream, SendStream};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use super::frame::{self, Deframer};
+use super::{Connection, DATAGRAM_BYTES, End, Message, PeerError, Work};
+
+/// Messages that were read and that the program has not asked for.
+const UNREAD_MAX: usize = 16;
+/// The longest message that is read from a stream of its own.
+const MESSAGE_BYTES_MAX: usize = 4_096;
+
+/// What is sent how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Everything on one stream.
+    Stream,
+    /// Every message on a stream of its own.
+    Streams,
+    /// States in datagrams, events on a stream, with the library's defaults.
+    Datagrams,
+    /// The same with a buffer for datagrams of 16 KB, and BBR.
+    DatagramsTuned,
+}
+
+pub(super) struct Quic {
+    usage: Use,
+    /// Kept, because its end ends the connection.
+    _endpoint: quinn::Endpoint,
+    link: Link,
+    to_stream: mpsc::UnboundedSender<Vec<u8>>,
+    arrived: mpsc::Receiver<Vec<u8>>,
+    unsent: Vec<u8>,
+    states: Vec<u8>,
+    incoming: Deframer,
+}
+
+impl Quic {
+    pub(super) async fn open(
+        end: End,
+        address: SocketAddr,
+        usage: Use,
+        listening: &mut dyn FnMut(),
+    ) -> Result<Self, PeerError> {
+        let (endpoint, link) = endpoint::open(end, address, usage, listening).await?;
+        let (to_stream, frames) = mpsc::unbounded_channel();
+        let (arrivals, arrived) = mpsc::channel(UNREAD_MAX);
+        match usage {
+            Use::Streams => {
+                tokio::spawn(write_streams(link.clone(), frames));
+                tokio::spawn(read_streams(link.clone(), arrivals));
+            }
+            Use::Stream | Use::Datagrams | Use::DatagramsTuned => {
+                let (sink, source) = stream(end, &link).await?;
+                tokio::spawn(write_stream(sink, frames));
+                tokio::spawn(read_datagrams(link.clone(), arrivals.clone()));
+                tokio::spawn(read_stream(source, arrivals));
+            }
+        }
+        Ok(Self {
+            usage,
+            _endpoint: endpoint,
+            link,
+            to_stream,
+            arrived,
+            unsent: Vec::new(),
+            states: Vec::new(),
+            incoming: Deframer::default(),
+        })
+    }
+
+    fn has_datagrams(&self) -> bool {
+        matches!(self.usage, Use::Datagrams | Use::DatagramsTuned)
+    }
+
+    fn send_datagram(&mut self) -> Result<(), PeerError> {
+        if self.states.is_empty() {
+            return Ok(());
+        }
+        let datagram = std::mem::take(&mut self.states);
+        self.link.send_datagram(datagram.into()).map_err(PeerError::stack("send a datagram"))
+    }
+
+    fn send_on_stream(&mut self) -> Result<(), PeerError> {
+        if self.unsent.is_empty() {
+            return Ok(());
+        }
+        self.to_stream.send(std::mem::take(&mut self.unsent)).map_err(|_| PeerError::Closed)
+    }
+}
+
+/// One stream for both directions; the near end opens it with an empty frame.
+async fn stream(end: End, link: &Link) -> Result<(SendStream, RecvStream), PeerError> {
+    match end {
+        End::Near => {
+            let (mut sink, source) = link.open_bi().await.map_err(PeerError::stack("open a stream"))?;
+            sink.write_all(&frame::HELLO).await.map_err(PeerError::stack("open a stream"))?;
+            Ok((sink, source))
+        }
+        End::Far => link.accept_bi().await.map_err(PeerError::stack("accept a stream")),
+    }
+}
+
+// These tasks end with the connection or with the program's interest; either closes a channel, and that is how the
+// other side of it learns the end.
+
+async fn write_stream(mut sink: SendStream, mut frames: mpsc::UnboundedReceiver<Vec<u8>>) {
+    while let Some(frame) = frames.recv().await {
+        if sink.write_all(&frame).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read_stream(mut source: RecvStream, arrivals: mpsc::Sender<Vec<u8>>) {
+    let mut incoming = Deframer::default();
+    while let Ok(Some(chunk)) = source.read_chunk(MESSAGE_BYTES_MAX, true).await {
+        incoming.feed(&chunk.bytes);
+        // Whole frames only, because those of datagrams come in between.
+        let mut messages = Vec::new();
+        if incoming.take(usize::MAX, &mut messages).is_err() {
+            return;
+        }
+        let mut frames = Vec::new();
+        for message in messages {
+            frame::push(&mut frames, message.key, &message.bytes);
+        }
+        if arrivals.send(frames).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read_datagrams(link: Link, arrivals: mpsc::Sender<Vec<u8>>) {
+    while let Ok(datagram) = link.read_datagram().await {
+        if arrivals.send(datagram.to_vec()).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn write_streams(link: Link, mut frames: mpsc::UnboundedReceiver<Vec<u8>>) {
+    while let Some(frame) = frames.recv().await {
+        let Ok(mut sink) = link.open_uni().await else { return };
+        if sink.write_all(&frame).await.is_err() || sink.finish().is_err() {
+            return;
+        }
+    }
+}
+
+async fn read_streams(link: Link, arrivals: mpsc::Sender<Vec<u8>>) {
+    while let Ok(mut source) = link.accept_uni().await {
+        let arrivals = arrivals.clone();
+        // A stream that waits for a lost packet must not hold up the others.
+        tokio::spawn(async move {
+            if let Ok(bytes) = source.read_to_end(MESSAGE_BYTES_MAX).await {
+                let _ = arrivals.send(bytes).await;
+            }
+        });
+    }
+}
+
+impl Connection for Quic {
+    fn put(&mut self, key: u16, bytes: &[u8]) -> Result<(), PeerError> {
+        if key != 0 && self.has_datagrams() {
+            frame::push(&mut self.states, key, bytes);
+            return if self.states.len() + bytes.len() > DATAGRAM_BYTES {
+                self.send_datagram()
+            } else {
+                Ok(())
+            };
+        }
+        frame::push(&mut self.unsent, key, bytes);
+        if self.usage == Use::Streams { self.send_on_stream() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<(), PeerError> {
+        self.send_datagram()?;
+        self.send_on_stream()
+    }
+
+    fn work<'a>(&'a mut self, until: Instant, messages_max: usize, inbox: &'a mut Vec<Message>) -> Work<'a> {
+        Box::pin(async move {
+            while !self.incoming.take(messages_max, inbox)? {
+                match timeout_at(until, self.arrived.recv()).await {
+                    Err(_) => return Ok(()),
+                    Ok(None) => return Err(PeerError::Closed),
+                    Ok(Some(frames)) => self.incoming.feed(&frames),
+                }
+            }
+            Ok(())
+        })
+    }
+}

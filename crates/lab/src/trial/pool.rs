@@ -1,0 +1,56 @@
+//! Several trials at once: each has hosts and a relay of its own, and mostly waits.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::{Outcome, Progress, Task, TrialError, run};
+use crate::link::LinkConfig;
+use crate::peers::Peer;
+
+/// A trial to run.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The link, each way.
+    pub link: LinkConfig,
+    /// Decides the fate of packets.
+    pub seed: u64,
+    /// What is measured.
+    pub peer: Peer,
+    /// How.
+    pub task: Task,
+    /// What a person is told meanwhile.
+    pub name: String,
+}
+
+impl Job {
+    /// About how long it takes, with opening and stragglers.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        self.task.duration().as_secs_f64() + 1.5
+    }
+}
+
+/// Runs all jobs, `at_once` of them at a time; the outcomes are in their order.
+///
+/// A job without an outcome has an error in its place: that one peer fails must not cost the others their figures.
+pub fn run_all(jobs: &[Job], at_once: usize, progress: &Mutex<Progress>) -> Vec<Result<Outcome, TrialError>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut outcomes = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(index) else { return outcomes };
+            let outcome = run(&job.link, job.seed, job.peer, &job.task);
+            let mut progress = progress.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            progress.advance(job.seconds(), &job.name);
+            outcomes.push((index, outcome));
+        }
+    };
+    let mut outcomes = thread::scope(|scope| {
+        let workers: Vec<_> = (0..at_once.clamp(1, jobs.len().max(1))).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("no panic inside")).collect::<Vec<_>>()
+    });
+    outcomes.sort_by_key(|(index, _)| *index);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
+}
