@@ -1,4 +1,4 @@
-//! What people use today to send state and events between two machines, each behind the same small trait.
+//! Nowcast, and what people use today, to send state and events between two machines, each behind the same small trait.
 //!
 //! Every peer is used as its manual suggests and a careful program would: no delay of small segments, one write a tick,
 //! states packed into datagrams of about the size of a packet. A peer knows nothing of the measurement, and the
@@ -7,6 +7,7 @@
 #[cfg(feature = "peers")]
 mod enet;
 mod frame;
+mod ours;
 #[cfg(feature = "peers")]
 mod quic;
 mod tcp;
@@ -18,6 +19,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::time::Duration;
 
+use nowcast::CarrierKind;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -31,6 +33,10 @@ const DATAGRAM_BYTES: usize = 1_150;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Peer {
+    /// Nowcast over WebTransport.
+    OursWebTransport,
+    /// Nowcast over WebSocket.
+    OursWebSocket,
     /// Plain TCP, written as fast as the socket takes it, under the kernel's most common congestion control.
     TcpCubic,
     /// The same under BBR.
@@ -53,7 +59,9 @@ pub enum Peer {
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Peer; 9] = [
+    pub const ALL: [Peer; 11] = [
+        Peer::OursWebTransport,
+        Peer::OursWebSocket,
         Peer::TcpCubic,
         Peer::TcpBbr,
         Peer::TcpConflating,
@@ -69,6 +77,8 @@ impl Peer {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Peer::OursWebTransport => "Nowcast, WebTransport",
+            Peer::OursWebSocket => "Nowcast, WebSocket",
             Peer::TcpCubic => "TCP, CUBIC",
             Peer::TcpBbr => "TCP, BBR",
             Peer::TcpConflating => "TCP, conflating, small backlog",
@@ -103,14 +113,18 @@ impl Peer {
             | Peer::QuicDatagrams
             | Peer::QuicDatagramsTuned
             | Peer::Enet => cfg!(feature = "peers"),
-            Peer::TcpCubic | Peer::TcpConflating | Peer::WebSocket => true,
+            Peer::OursWebTransport
+            | Peer::OursWebSocket
+            | Peer::TcpCubic
+            | Peer::TcpConflating
+            | Peer::WebSocket => true,
         }
     }
 
     /// Whether it is Nowcast.
     #[must_use]
     pub fn is_ours(self) -> bool {
-        false
+        matches!(self, Peer::OursWebTransport | Peer::OursWebSocket)
     }
 }
 
@@ -219,6 +233,12 @@ async fn open_without_limit(
     listening: &mut dyn FnMut(),
 ) -> Result<Box<dyn Connection>, PeerError> {
     Ok(match peer {
+        Peer::OursWebTransport => {
+            Box::new(ours::Ours::open(end, address, CarrierKind::WebTransport, listening).await?)
+        }
+        Peer::OursWebSocket => {
+            Box::new(ours::Ours::open(end, address, CarrierKind::WebSocket, listening).await?)
+        }
         Peer::TcpCubic => Box::new(tcp::Tcp::open(end, address, Some("cubic"), listening).await?),
         Peer::TcpBbr => Box::new(tcp::Tcp::open(end, address, Some("bbr"), listening).await?),
         Peer::TcpConflating => Box::new(tcp_conflating::TcpConflating::open(end, address, listening).await?),
