@@ -18,6 +18,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 800,
     rollupOptions: {
+      input: { index: "index.html", lab: "lab.html" },
       // three.js changes rarely: in a file of its own it stays in browsers' caches when the page changes.
       output: { manualChunks: (id) => (id.includes("node_modules/three") ? "three" : undefined) },
     },

@@ -1,0 +1,86 @@
+/** Sends messages to the server's echo over one carrier, without waiting, and notes when each is back. */
+import { type CarrierKind, type Channel, connect } from "nowcast";
+
+const MESSAGE_BYTES = 64;
+/** How long stragglers are waited for. */
+const GRACE_MS = 5_000;
+const FRESH_KEYS = 20;
+const FRESH_HZ = 60;
+const FRESH_MS = 6_000;
+/** The service of every Nowcast server that sends back what it gets. */
+const SERVICE = "lab";
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+export class Probe {
+  readonly kind: CarrierKind;
+  /** Per message: there and back, in ms. */
+  readonly trips: (number | undefined)[] = [];
+  /** How old what would be shown was, at every look, in ms. */
+  readonly ages: number[] = [];
+  readonly #channel: Channel;
+  readonly #sentAt: number[] = [];
+  /** When the newest value of each key that is back was made. */
+  readonly #newest = new Map<number, number>();
+
+  private constructor(kind: CarrierKind, channel: Channel) {
+    this.kind = kind;
+    this.#channel = channel;
+    channel.on("message", (message) => {
+      const view = new DataView(message.value.buffer, message.value.byteOffset, message.value.byteLength);
+      if (message.type === "event") this.#back(view.getUint32(0, true));
+      if (message.type === "state") this.#newest.set(Number(message.key), view.getFloat64(0, true));
+    });
+  }
+
+  static async open(kind: CarrierKind, signal: AbortSignal): Promise<Probe> {
+    return new Probe(kind, await connect(SERVICE, { carriers: [kind], signal }));
+  }
+
+  /** `changed` is called whenever a message is back. */
+  async echo(samples: number, intervalMs: number, changed: () => void): Promise<void> {
+    const start = performance.now();
+    for (let number = 0; number < samples; number += 1) {
+      const ahead = start + number * intervalMs - performance.now();
+      if (ahead > 0) await pause(ahead);
+      const message = new Uint8Array(MESSAGE_BYTES);
+      new DataView(message.buffer).setUint32(0, number, true);
+      this.#sentAt.push(performance.now());
+      this.trips.push(undefined);
+      this.#channel.event(message);
+      changed();
+    }
+    const end = performance.now() + GRACE_MS;
+    while (performance.now() < end && this.trips.includes(undefined) && this.#channel.status.isOpen) {
+      await pause(10);
+    }
+    changed();
+  }
+
+  /** Sends values, and looks every frame at how old those are that are back. */
+  async stream(): Promise<void> {
+    const start = performance.now();
+    const lane = this.#channel.lane(1);
+    let due = start;
+    while (performance.now() < start + FRESH_MS) {
+      for (let key = 1; key <= FRESH_KEYS; key += 1) {
+        const value = new Uint8Array(MESSAGE_BYTES);
+        new DataView(value.buffer).setFloat64(0, performance.now(), true);
+        lane.state(key, value);
+      }
+      due += 1_000 / FRESH_HZ;
+      await pause(Math.max(due - performance.now(), 0));
+      const now = performance.now();
+      if (now > start + 1_000) for (const made of this.#newest.values()) this.ages.push(now - made);
+    }
+  }
+
+  close(): void {
+    this.#channel.close();
+  }
+
+  #back(number: number): void {
+    const sentAt = this.#sentAt[number];
+    if (sentAt !== undefined) this.trips[number] ??= performance.now() - sentAt;
+  }
+}

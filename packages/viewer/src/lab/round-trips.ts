@@ -1,0 +1,57 @@
+/** What is known of messages that went there and back, and what that means to a person. */
+
+/** So much above the usual time a message may take; timers and threads of browsers take some of it. */
+const TOLERANCE_MS = 15;
+
+export interface Summary {
+  readonly sent: number;
+  readonly back: number;
+  /** What an undisturbed message takes: the tenth part that was quickest took less. */
+  readonly usualMs: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+  /** Messages that came later than that, or not at all. */
+  readonly late: number;
+  readonly onTimePercent: number;
+}
+
+export function quantile(sorted: readonly number[], share: number): number {
+  if (sorted.length === 0) return Number.NaN;
+  const rank = Math.min(Math.max(Math.ceil(share * sorted.length), 1), sorted.length);
+  return sorted[rank - 1] ?? Number.NaN;
+}
+
+/** `trips` has a time for each message that is back. */
+export function summarise(trips: readonly (number | undefined)[]): Summary {
+  const back = trips.filter((trip) => trip !== undefined).sort((a, b) => a - b);
+  const usualMs = quantile(back, 0.1);
+  const onTime = back.filter((trip) => trip <= usualMs + TOLERANCE_MS).length;
+  return {
+    sent: trips.length,
+    back: back.length,
+    usualMs,
+    p50Ms: quantile(back, 0.5),
+    p99Ms: quantile(back, 0.99),
+    maxMs: back.at(-1) ?? Number.NaN,
+    late: trips.length - onTime,
+    onTimePercent: trips.length === 0 ? 0 : (100 * onTime) / trips.length,
+  };
+}
+
+export interface Verdict {
+  readonly mark: "good" | "fair" | "poor";
+  readonly words: string;
+}
+
+/** In words for people who want to know whether a shared world will feel right. */
+export function judge(summary: Summary): Verdict {
+  const { back, late, maxMs, usualMs, onTimePercent } = summary;
+  if (back === 0) return { mark: "poor", words: "Nothing came back." };
+  const worst = `the worst took ${Math.round(maxMs)} ms instead of ${Math.round(usualMs)}`;
+  if (late === 0) return { mark: "good", words: "Steady: every message came on time." };
+  const some = late === 1 ? "one message was late" : `${late} messages were late`;
+  if (onTimePercent >= 99) return { mark: "good", words: `Good: ${some}, ${worst}.` };
+  if (onTimePercent >= 97) return { mark: "fair", words: `You may notice hitches: ${some}, ${worst}.` };
+  return { mark: "poor", words: `You will notice freezes: ${some}, ${worst}.` };
+}
