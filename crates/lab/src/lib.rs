@@ -5,8 +5,10 @@
 //! made its input and the number of samples behind it, and peers are measured in the same run as our own code.
 
 pub mod bots;
+pub mod browser;
 #[cfg(feature = "peers")]
 pub mod codec;
+pub mod everything;
 pub mod freshness;
 pub mod ipc;
 pub mod lag;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use nowcast_lab::link::{self, EmulatedLink, LinkConfig, Loss, units};
+use nowcast_lab::report::Report;
 
 /// Run programs on emulated hosts, joined by a link that delays, loses and breaks as you say
 ///
@@ -51,12 +52,18 @@ pub(crate) struct Args {
     /// A shell line to run on the next host, from host 2 on (may be repeated)
     #[arg(long = "host", value_name = "LINE")]
     hosts: Vec<String>,
+    /// Hold links of known properties against what programs on the hosts measure, and run nothing else
+    #[arg(long, conflicts_with_all = ["hosts", "command"])]
+    check: bool,
     /// The program to run on host 1; when it ends, everything ends
-    #[arg(last = true, required = true)]
+    #[arg(last = true, required_unless_present = "check")]
     command: Vec<String>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.check {
+        return check(args.seed);
+    }
     link::become_able()?;
     let hosts = (args.hosts.len() + 1).max(2);
     let link = EmulatedLink::new(&config(args), hosts, args.seed)?;
@@ -64,6 +71,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     eprintln!("\nseed {}\n{}", args.seed, link.finish());
     let status = outcome.context("the programs on the link did not finish")?;
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
+}
+
+fn check(seed: u64) -> anyhow::Result<ExitCode> {
+    super::links::begin()?;
+    let findings = link::check::check(seed)?;
+    let mut report = Report::new("The link itself", super::links::command()).seed(seed);
+    report.section(link::check::section(&findings));
+    print!("{}", report.to_terminal());
+    let agrees = findings.iter().all(link::check::Finding::agrees);
+    Ok(if agrees { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn config(args: &Args) -> LinkConfig {

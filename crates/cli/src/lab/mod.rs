@@ -1,5 +1,6 @@
 //! `nowcast lab …`: instruments.
 
+mod browser;
 mod codec;
 mod freshness;
 mod ipc;
@@ -7,6 +8,7 @@ mod lag;
 mod latency;
 mod link;
 mod links;
+mod report;
 mod soak;
 
 use std::process::ExitCode;
@@ -25,6 +27,8 @@ enum Instrument {
     Codec(codec::Args),
     Link(link::Args),
     Freshness(freshness::Args),
+    Browser(browser::Args),
+    Report(report::Args),
     Soak(soak::Args),
     /// The other process of an instrument; started by the instruments themselves
     #[command(hide = true)]
@@ -54,6 +58,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Instrument::Codec(args) => codec::run(&args),
         Instrument::Link(args) => link::run(&args),
         Instrument::Freshness(args) => freshness::run(&args),
+        Instrument::Browser(args) => browser::run(&args),
+        Instrument::Report(args) => report::run(&args),
         Instrument::Soak(args) => soak::run(&args),
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn notes(plan: &Plan, rate_hz: u32, report: &mut Report) {
     report.note(
         "Loss is that of each direction. States are put in an order that rotates, because on a narrow link a fixed one \
          starves the last keys. A program that writes to a plain socket waits while the socket is full, and puts nothing \
-         meanwhile. † the relay was late even when the run was repeated.",
+         meanwhile: its ticks are missed. † the relay was late even when the run was repeated.",
     );
 }
 
@@ -51,6 +51,7 @@ pub(super) fn section(case: &Case, peers: &[Peer], measured: &BTreeMap<usize, Me
     if case.link.rate_bits.is_some() {
         columns.push(Column::number("of the link used", "%"));
     }
+    columns.push(Column::number("ticks missed", ""));
     columns.push(Column::number("on the link", "kB/s"));
     columns.push(Column::number("back", "kB/s"));
     let mut table = Table::new(columns);
@@ -90,6 +91,7 @@ fn row(case: &Case, peer: Peer, measured: &Measured, columns: usize) -> Vec<Cell
     if let Some(bits) = case.link.rate_bits {
         row.push(range(measured.over(|run| 800.0 * run.bytes_per_second[0] / bits as f64), 1));
     }
+    row.push(range(measured.over(|run| run.ticks_missed.into()), 0));
     row.push(range(measured.over(|run| run.bytes_per_second[0] / 1e3), 1));
     row.push(range(measured.over(|run| run.bytes_per_second[1] / 1e3), 1));
     row

@@ -149,7 +149,9 @@ impl Plan {
              in the paper, the lag is exact.",
             self.runs
         ));
-        problems.into_iter().for_each(|problem| drop(report.note(problem)));
+        for problem in problems {
+            report.note(problem);
+        }
         report.section(figure(
             "Figure 8b: how late the last message is read",
             "lag",

@@ -16,7 +16,7 @@ pub(crate) use echo::{answer, ask};
 
 use crate::link::{LinkConfig, Loss};
 use crate::peers::Peer;
-use crate::report::{Report, Samples, Section};
+use crate::report::{Report, Samples};
 use crate::trial::{self, Job, Outcome, Progress, Task};
 
 /// What to run.
@@ -214,11 +214,9 @@ impl Plan {
         }
         let mut report = Report::new("Latency under loss", self.command.clone()).seed(self.seed);
         findings::notes(self, &mut report);
-        let mut sections: Vec<Section> = Vec::new();
         for (setting, measured) in settings.iter().zip(measured) {
-            sections.push(findings::section(setting, &entries, measured));
+            report.section(findings::section(setting, &entries, measured));
         }
-        sections.into_iter().for_each(|section| drop(report.section(section)));
         Ok(report)
     }
 }

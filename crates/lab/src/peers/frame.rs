@@ -1,5 +1,8 @@
 //! Frames for peers that carry a stream of bytes or packets of several messages: key, length, body.
 
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
 use super::{Message, PeerError};
 
 const HEADER_BYTES: usize = 4;
@@ -61,6 +64,33 @@ impl Deframer {
             inbox.push(message);
         }
         Ok(inbox.len() > before)
+    }
+}
+
+/// Takes messages that a task of the peer's hands over as frames: as many as are there, or else waits for the first.
+pub(super) async fn receive(
+    arrived: &mut mpsc::Receiver<Vec<u8>>,
+    incoming: &mut Deframer,
+    until: Instant,
+    messages_max: usize,
+    inbox: &mut Vec<Message>,
+) -> Result<(), PeerError> {
+    let before = inbox.len();
+    loop {
+        incoming.take(messages_max - (inbox.len() - before), inbox)?;
+        let taken = inbox.len() - before;
+        if taken == messages_max {
+            return Ok(());
+        }
+        match arrived.try_recv() {
+            Ok(frames) => incoming.feed(&frames),
+            Err(_) if taken > 0 => return Ok(()),
+            Err(_) => match timeout_at(until, arrived.recv()).await {
+                Err(_) => return Ok(()),
+                Ok(None) => return Err(PeerError::Closed),
+                Ok(Some(frames)) => incoming.feed(&frames),
+            },
+        }
     }
 }
 

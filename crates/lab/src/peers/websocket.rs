@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message as Packet;
 
@@ -83,15 +83,6 @@ impl Connection for WebSocket {
     }
 
     fn work<'a>(&'a mut self, until: Instant, messages_max: usize, inbox: &'a mut Vec<Message>) -> Work<'a> {
-        Box::pin(async move {
-            while !self.incoming.take(messages_max, inbox)? {
-                match timeout_at(until, self.arrived.recv()).await {
-                    Err(_) => return Ok(()),
-                    Ok(None) => return Err(PeerError::Closed),
-                    Ok(Some(packet)) => self.incoming.feed(&packet),
-                }
-            }
-            Ok(())
-        })
+        Box::pin(frame::receive(&mut self.arrived, &mut self.incoming, until, messages_max, inbox))
     }
 }

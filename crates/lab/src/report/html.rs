@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Align, Report, Section, Table, svg};
+use super::{Align, Machine, Report, Section, Table, svg};
 
 /// Eight hues that stay apart for colour-blind readers, a light and a dark variant of each.
 const STYLE: &str = "
@@ -19,6 +19,8 @@ p{margin:.4rem 0;max-width:75ch}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:0;font-size:.92rem}
 dt{color:var(--soft)}dd{margin:0}
 code{font:.9em ui-monospace,monospace;background:var(--band);padding:.1em .35em;border-radius:4px;overflow-wrap:anywhere}
+section>h1{margin-top:4rem;padding-top:1.5rem;border-top:3px solid var(--line)}
+nav a{color:var(--s0)}nav ol{padding-left:1.3rem}
 .scroll{overflow-x:auto;margin:1rem 0}
 table{border-collapse:collapse;font-size:.88rem;font-variant-numeric:tabular-nums}
 th,td{padding:.3rem .8rem .3rem 0;text-align:left;white-space:nowrap;border-bottom:1px solid var(--line)}
@@ -34,15 +36,32 @@ svg text{fill:var(--ink)}svg .soft{fill:var(--soft)}svg .grid{stroke:var(--line)
 ";
 
 pub(super) fn render(report: &Report) -> String {
+    let mut out = head(&report.title);
+    let _ = write!(out, "<h1>{}</h1>", escape(&report.title));
+    body(&mut out, report, Some(&report.machine));
+    out.push_str("</body></html>\n");
+    out
+}
+
+/// All up to the first heading.
+pub(super) fn head(title: &str) -> String {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
-    let _ = write!(out, "<title>{}</title><style>{STYLE}", escape(&report.title));
+    let _ = write!(out, "<title>{}</title><style>{STYLE}", escape(title));
     for series in 0..svg::SERIES_MAX {
         let _ = write!(out, ".f{series}{{fill:var(--s{series});background:var(--s{series})}}");
         let _ = write!(out, ".l{series}{{stroke:var(--s{series});fill:none;stroke-width:2}}");
     }
-    let _ = write!(out, "</style></head><body><h1>{}</h1><dl>", escape(&report.title));
-    let _ = write!(out, "<dt>Machine</dt><dd>{}</dd>", escape(&report.machine.describe()));
+    out.push_str("</style></head><body>");
+    out
+}
+
+/// Seed, command, notes and sections; the machine where it is not said elsewhere.
+pub(super) fn body(out: &mut String, report: &Report, machine: Option<&Machine>) {
+    out.push_str("<dl>");
+    if let Some(machine) = machine {
+        let _ = write!(out, "<dt>Machine</dt><dd>{}</dd>", escape(&machine.describe()));
+    }
     if let Some(seed) = report.seed {
         let _ = write!(out, "<dt>Seed</dt><dd>{seed}</dd>");
     }
@@ -51,10 +70,8 @@ pub(super) fn render(report: &Report) -> String {
         let _ = write!(out, "<p>{}</p>", escape(note));
     }
     for section in &report.sections {
-        render_section(&mut out, section);
+        render_section(out, section);
     }
-    out.push_str("</body></html>\n");
-    out
 }
 
 fn render_section(out: &mut String, section: &Section) {

@@ -18,6 +18,7 @@
 //! assert!(report.to_html().starts_with("<!doctype html>"));
 //! ```
 
+mod book;
 mod histogram;
 mod html;
 mod machine;
@@ -25,6 +26,7 @@ mod stats;
 mod svg;
 mod terminal;
 
+pub use book::Book;
 pub use histogram::HistogramChart;
 pub use machine::Machine;
 pub use stats::{Samples, Summary, thousands};

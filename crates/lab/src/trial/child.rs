@@ -10,14 +10,11 @@ use crate::link::{PRIORITY_OF_HOSTS, run_before_others};
 use crate::peers::{self, End, PeerError};
 use crate::{freshness, lag, latency};
 
-/// What [`main`] can fail with.
-pub type ChildError = Box<dyn std::error::Error + Send + Sync>;
-
 /// The body of the hidden command `nowcast lab host`.
 ///
 /// # Errors
 /// When the orders cannot be read or the peer fails; the parent then says that there was no report.
-pub fn main(orders: &str) -> Result<(), ChildError> {
+pub fn main(orders: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let orders: Orders = serde_json::from_str(orders)?;
     run_before_others(PRIORITY_OF_HOSTS);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

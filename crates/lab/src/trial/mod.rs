@@ -224,7 +224,7 @@ fn once(config: &LinkConfig, seed: u64, peer: Peer, task: &Task) -> Result<Outco
     far.line(deadline).map_err(|error| named("far", error))?;
     let near = start(1, End::Near)?;
     let mut meter = Vec::new();
-    let near = loop {
+    let asked = loop {
         meter.push(read_meter(&link));
         match near.line((Instant::now() + METER_INTERVAL).min(deadline)) {
             Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {}
@@ -233,9 +233,11 @@ fn once(config: &LinkConfig, seed: u64, peer: Peer, task: &Task) -> Result<Outco
         }
     };
     // The near host still does its connection's work, until the far one has had its grace.
-    let far = far.line(deadline).map_err(|error| named("far", error))?;
+    let found = far.line(deadline).map_err(|error| named("far", error))?;
     meter.push(read_meter(&link));
-    Ok(Outcome { near, far, meter, summary: link.finish(), repeats: 0 })
+    // Before the link, so that neither sees it go.
+    drop((near, far));
+    Ok(Outcome { near: asked, far: found, meter, summary: link.finish(), repeats: 0 })
 }
 
 fn read_meter(link: &EmulatedLink) -> Reading {

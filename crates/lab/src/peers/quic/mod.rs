@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use quinn::{Connection as Link, RecvStream, SendStream};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use super::frame::{self, Deframer};
 use super::{Connection, DATAGRAM_BYTES, End, Message, PeerError, Work};
@@ -186,15 +186,6 @@ impl Connection for Quic {
     }
 
     fn work<'a>(&'a mut self, until: Instant, messages_max: usize, inbox: &'a mut Vec<Message>) -> Work<'a> {
-        Box::pin(async move {
-            while !self.incoming.take(messages_max, inbox)? {
-                match timeout_at(until, self.arrived.recv()).await {
-                    Err(_) => return Ok(()),
-                    Ok(None) => return Err(PeerError::Closed),
-                    Ok(Some(frames)) => self.incoming.feed(&frames),
-                }
-            }
-            Ok(())
-        })
+        Box::pin(frame::receive(&mut self.arrived, &mut self.incoming, until, messages_max, inbox))
     }
 }

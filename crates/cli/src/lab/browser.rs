@@ -1,0 +1,58 @@
+//! `nowcast lab browser`: Chromium and a server on two hosts of an emulated link.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use nowcast_lab::browser::Plan;
+use nowcast_lab::link::units;
+
+use super::links;
+use crate::show::Show;
+
+/// Measure what a page sees when the link loses packets: WebTransport beside WebSocket, in a real browser
+///
+/// Runs `nowcast serve` on one emulated host and Chromium on another, opens the server's /lab page and brings its figures
+/// home. Needs a checkout of Nowcast with its npm packages, Node and Chromium, and root or user namespaces.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Round-trip time of the link
+    #[arg(long, default_value = "50ms", value_parser = units::duration)]
+    rtt: Duration,
+    /// Percentage of round trips that are lost
+    #[arg(long, default_value = "1", value_parser = units::share)]
+    loss: f64,
+    /// Messages over each carrier
+    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(10..=5_000))]
+    samples: u32,
+    /// Between two of them
+    #[arg(long, default_value = "100ms", value_parser = units::duration)]
+    interval: Duration,
+    /// Decides every packet's fate
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The browser's program
+    #[arg(long, value_name = "PROGRAM", default_value = "/usr/bin/chromium")]
+    browser: PathBuf,
+    /// Where to put a picture of the page
+    #[arg(long, value_name = "FILE")]
+    picture: Option<PathBuf>,
+    #[command(flatten)]
+    show: Show,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    links::begin()?;
+    let plan = Plan {
+        rtt: args.rtt,
+        loss: args.loss,
+        samples: args.samples,
+        interval: args.interval,
+        seed: args.seed,
+        browser: args.browser.clone(),
+        picture: args.picture.clone(),
+        command: links::command(),
+    };
+    eprintln!("about {:.0} s", plan.seconds());
+    args.show.show(&plan.run()?, Some("lab-browser.html"))
+}

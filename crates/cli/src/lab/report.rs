@@ -1,0 +1,39 @@
+//! `nowcast lab report`: every instrument, and one page with all figures.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use nowcast_lab::everything::Everything;
+
+use super::links;
+
+/// Run every instrument and write one page with all tables and charts
+///
+/// The page needs no other file and no network. Beside it the same figures are written as JSON.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Fewer runs: less than ten minutes instead of two hours
+    #[arg(long)]
+    quick: bool,
+    /// The first seed of everything
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where to write the page; the JSON has the same name with the ending .json
+    #[arg(long, value_name = "FILE", default_value = "lab-report.html")]
+    html: PathBuf,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    links::begin()?;
+    // Found out before the measuring, not after it.
+    std::fs::write(&args.html, "").with_context(|| format!("cannot write {}", args.html.display()))?;
+    let everything = Everything { quick: args.quick, seed: args.seed, command: links::command() };
+    let book = everything.run();
+    let json = args.html.with_extension("json");
+    std::fs::write(&args.html, book.to_html())
+        .with_context(|| format!("cannot write {}", args.html.display()))?;
+    std::fs::write(&json, book.to_json()).with_context(|| format!("cannot write {}", json.display()))?;
+    println!("{} chapters: {}, {}", book.chapters.len(), args.html.display(), json.display());
+    Ok(ExitCode::SUCCESS)
+}

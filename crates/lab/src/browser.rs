@@ -1,0 +1,282 @@
+//! `lab browser`: a real Chromium and a real server on two hosts of an emulated link, and the server's own lab page.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::link::{EmulatedLink, HostError, HostProcess, LinkConfig, Loss, Summary};
+use crate::report::{Axis, Cell, Chart, Column, HistogramChart, Report, Section, Series, Table};
+
+const PORT: u16 = 7_777;
+/// How often everything is done when the relay was late.
+const TRIES: u32 = 3;
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The round-trip time of the link.
+    pub rtt: Duration,
+    /// The share of round trips that are lost.
+    pub loss: f64,
+    /// Messages over each carrier.
+    pub samples: u32,
+    /// Between two of them.
+    pub interval: Duration,
+    /// Decides the fate of packets.
+    pub seed: u64,
+    /// The browser's program.
+    pub browser: PathBuf,
+    /// Where to put a picture of the page.
+    pub picture: Option<PathBuf>,
+    /// The command line that repeats the run.
+    pub command: String,
+}
+
+/// Why there are no figures.
+#[derive(Debug, thiserror::Error)]
+pub enum BrowserError {
+    /// No hosts.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The checkout is not there.
+    #[error("{} is not there: run this in a checkout of Nowcast, with its npm packages installed", .0.display())]
+    NoScript(PathBuf),
+    /// A program did not start.
+    #[error("cannot start {program}: {cause}")]
+    Start {
+        /// Which.
+        program: &'static str,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The browser's program said why on the standard error.
+    #[error(
+        "the browser did not bring figures home; it needs Node, playwright-core and Chromium (--browser PROGRAM)"
+    )]
+    NoFigures,
+    /// The figures are not what they should be.
+    #[error("the page's figures cannot be read: {0}")]
+    Figures(#[from] serde_json::Error),
+}
+
+/// What the page found out; as the page writes it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Found {
+    browser: String,
+    carriers: BTreeMap<String, Carrier>,
+    encodings: Vec<Encoding>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Carrier {
+    Measured { summary: Trips, verdict: Verdict, freshness: Freshness, trips: Vec<Option<f64>> },
+    Impossible { problem: String },
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Trips {
+    sent: usize,
+    back: usize,
+    p50_ms: Option<f64>,
+    p99_ms: Option<f64>,
+    max_ms: Option<f64>,
+    late: usize,
+    on_time_percent: f64,
+}
+
+#[derive(Debug, Deserialize)]
+struct Verdict {
+    words: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Freshness {
+    p50_ms: Option<f64>,
+    p99_ms: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Encoding {
+    name: String,
+    bytes: usize,
+    encode_us: f64,
+    decode_us: f64,
+}
+
+impl Plan {
+    /// Expected seconds.
+    #[must_use]
+    pub fn seconds(&self) -> f64 {
+        (self.interval * self.samples).as_secs_f64() + 20.0
+    }
+
+    /// Runs it; again if the relay was late.
+    ///
+    /// # Errors
+    /// [`BrowserError`]
+    pub fn run(&self) -> Result<Report, BrowserError> {
+        let mut tries = 1;
+        loop {
+            let (found, summary) = self.once()?;
+            if summary.lateness.is_trustworthy() || tries == TRIES {
+                return Ok(self.report(&found, &summary));
+            }
+            tries += 1;
+        }
+    }
+
+    fn once(&self) -> Result<(Found, Summary), BrowserError> {
+        let script = Path::new("packages/lab/browse.mjs");
+        if !script.is_file() {
+            return Err(BrowserError::NoScript(script.to_owned()));
+        }
+        let each_way = 1.0 - (1.0 - self.loss).sqrt();
+        let config =
+            LinkConfig { delay: self.rtt / 2, loss: Loss::Random(each_way), ..LinkConfig::default() };
+        let link = EmulatedLink::new(&config, 2, self.seed)?;
+        let address = link.host(2).address();
+        let failed = |program| move |cause| BrowserError::Start { program, cause };
+        let mut serve = Command::new(std::env::current_exe().map_err(failed("the server"))?);
+        serve.args(["serve", "--insecure", "--host", &address.to_string(), "--port", &PORT.to_string()]);
+        let _server = HostProcess::start(link.host(2), serve).map_err(failed("the server"))?;
+        let mut browse = Command::new("node");
+        let page = format!(
+            "http://{address}:{PORT}/lab?samples={}&interval={}",
+            self.samples,
+            self.interval.as_millis()
+        );
+        browse.arg(script).arg(page).arg(&self.browser).args(&self.picture);
+        let mut browser = HostProcess::start(link.host(1), browse).map_err(failed("node"))?;
+        let output = browser.output().ok_or(BrowserError::NoFigures)?;
+        let mut line = String::new();
+        BufReader::new(output).read_line(&mut line).map_err(failed("node"))?;
+        if line.is_empty() {
+            return Err(BrowserError::NoFigures);
+        }
+        Ok((serde_json::from_str(&line)?, link.finish()))
+    }
+
+    fn report(&self, found: &Found, summary: &Summary) -> Report {
+        let mut report = Report::new("In the browser", self.command.clone()).seed(self.seed);
+        report.note(format!(
+            "{} on one emulated host, `nowcast serve` on the other; {} ms round trip, {} % of round trips lost. {} messages of 64 \
+             bytes, one every {} ms, over both carriers at the same time. Late: 15 ms more than the quickest tenth took.",
+            found.browser,
+            self.rtt.as_millis(),
+            self.loss * 100.0,
+            self.samples,
+            self.interval.as_millis(),
+        ));
+        if !summary.lateness.is_trustworthy() {
+            report.note(
+                "† The relay was late even when everything was done again: do not trust these figures.",
+            );
+        }
+        report.section(round_trips(found));
+        report.section(freshness(found));
+        report.section(encodings(found));
+        report
+    }
+}
+
+fn name(word: &str) -> &str {
+    match word {
+        "webtransport" => "Nowcast, WebTransport",
+        "websocket" => "Nowcast, WebSocket",
+        other => other,
+    }
+}
+
+fn figure(value: Option<f64>) -> Cell {
+    value.map_or(Cell::Missing, |value| Cell::number(value, 1))
+}
+
+fn round_trips(found: &Found) -> Section {
+    let mut section = Section::new("There and back");
+    let mut table = Table::new(vec![
+        Column::text("over"),
+        Column::number("on time", "%"),
+        Column::number("p50", "ms"),
+        Column::number("p99", "ms"),
+        Column::number("max", "ms"),
+        Column::number("late", ""),
+        Column::number("back", ""),
+        Column::number("sent", ""),
+    ]);
+    let mut rows = Vec::new();
+    for (word, carrier) in &found.carriers {
+        let (summary, trips) = match carrier {
+            Carrier::Measured { summary, verdict, trips, .. } => {
+                section.text(format!("{}: {}", name(word), verdict.words));
+                (summary, trips)
+            }
+            Carrier::Impossible { problem } => {
+                section.text(format!("{}: not possible here: {problem}", name(word)));
+                continue;
+            }
+        };
+        table.row(vec![
+            Cell::text(name(word)),
+            Cell::number(summary.on_time_percent, 1),
+            figure(summary.p50_ms),
+            figure(summary.p99_ms),
+            figure(summary.max_ms),
+            Cell::count(summary.late),
+            Cell::count(summary.back),
+            Cell::count(summary.sent),
+        ]);
+        rows.push(Series { name: name(word).into(), values: trips.iter().flatten().copied().collect() });
+    }
+    section.chart(Chart::Histograms(HistogramChart {
+        title: "There and back in the browser".into(),
+        x: Axis::log("there and back", "ms"),
+        mark: None,
+        rows,
+    }));
+    section.table(table);
+    section
+}
+
+fn freshness(found: &Found) -> Section {
+    let mut section = Section::new("Age of what the page would show");
+    section.text("Twenty values at 60 Hz that the page sends and gets back, looked at with every frame.");
+    let mut table =
+        Table::new(vec![Column::text("over"), Column::number("p50", "ms"), Column::number("p99", "ms")]);
+    for (word, carrier) in &found.carriers {
+        if let Carrier::Measured { freshness, .. } = carrier {
+            table.row(vec![Cell::text(name(word)), figure(freshness.p50_ms), figure(freshness.p99_ms)]);
+        }
+    }
+    section.table(table);
+    section
+}
+
+fn encodings(found: &Found) -> Section {
+    let mut section = Section::new("Encodings in this browser");
+    section.text("A thousand moving things: a number, three doubles and three bytes each.");
+    let mut table = Table::new(vec![
+        Column::text("as"),
+        Column::number("size", "bytes"),
+        Column::number("packing", "µs"),
+        Column::number("unpacking", "µs"),
+    ]);
+    for encoding in &found.encodings {
+        table.row(vec![
+            Cell::text(&encoding.name),
+            Cell::count(encoding.bytes),
+            Cell::number(encoding.encode_us, 0),
+            Cell::number(encoding.decode_us, 0),
+        ]);
+    }
+    section.table(table);
+    section
+}

@@ -1,0 +1,45 @@
+// Opens a server's lab page in Chromium, waits for its figures and prints them as one line of JSON; `nowcast lab browser`
+// runs this on a host of an emulated link. Arguments: the page's address, the browser's program, a file for a picture.
+import { chromium } from "playwright-core";
+
+const [address, executablePath, picture] = process.argv.slice(2);
+if (address === undefined || executablePath === undefined)
+  throw new Error("browse.mjs ADDRESS BROWSER [PICTURE]");
+const { origin, searchParams } = new URL(address);
+const expectedMs = Number(searchParams.get("samples")) * Number(searchParams.get("interval"));
+const SERVER_MS = 15_000;
+const SPARE_MS = 60_000;
+
+const browser = await chromium.launch({
+  executablePath,
+  args: [
+    "--no-sandbox",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    // A page at the address of an emulated host is not secure by itself, and WebTransport wants that.
+    `--unsafely-treat-insecure-origin-as-secure=${origin}`,
+  ],
+});
+try {
+  const page = await browser.newPage({ viewport: { width: 1100, height: 900 } });
+  page.on("pageerror", (error) => console.error(`the page: ${error.message}`));
+  // The server begins at the same time as the browser.
+  const end = Date.now() + SERVER_MS;
+  for (;;) {
+    try {
+      await page.goto(address, { timeout: SERVER_MS });
+      break;
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+  await page.waitForSelector("body[data-result]", { timeout: expectedMs + SPARE_MS, state: "attached" });
+  const result = JSON.parse(await page.evaluate(() => document.body.dataset.result ?? "null"));
+  if (picture !== undefined) await page.screenshot({ path: picture, fullPage: true });
+  console.log(JSON.stringify({ ...result, browser: `Chromium ${browser.version()}` }));
+} finally {
+  await browser.close();
+}
