@@ -85,8 +85,8 @@ impl Peer {
             Peer::WebSocket => "WebSocket",
             Peer::QuicStream => "QUIC, one stream",
             Peer::QuicStreams => "QUIC, a stream per message",
-            Peer::QuicDatagrams => "QUIC datagrams and stream",
-            Peer::QuicDatagramsTuned => "QUIC datagrams and stream, 16 KB, BBR",
+            Peer::QuicDatagrams => "QUIC datagrams, defaults",
+            Peer::QuicDatagramsTuned => "QUIC datagrams, 16 KB, BBR",
             Peer::Enet => "ENet",
         }
     }

@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use super::{Align, Machine, Report, Section, Table, svg};
 
-/// Eight hues that stay apart for colour-blind readers, a light and a dark variant of each.
+/// Ten hues that stay apart for colour-blind readers, a light and a dark variant of each.
 const STYLE: &str = "
 :root{color-scheme:light dark;--page:#fbfbf9;--ink:#1c1d1f;--soft:#5d6166;--line:#dcdcd6;--band:#f1f1ec;
---s0:#2563b0;--s1:#c2571a;--s2:#2f8556;--s3:#8a4fb5;--s4:#a87400;--s5:#c23a6b;--s6:#1f8a94;--s7:#6d6f73}
+--s0:#2563b0;--s1:#c2571a;--s2:#2f8556;--s3:#8a4fb5;--s4:#a87400;--s5:#c23a6b;--s6:#1f8a94;--s7:#6d6f73;--s8:#7a5c3e;--s9:#5a7d1f}
 @media(prefers-color-scheme:dark){:root{--page:#17181b;--ink:#e8e8e4;--soft:#a2a6ab;--line:#34373c;--band:#1f2125;
---s0:#6fa8ec;--s1:#ef9057;--s2:#66c08d;--s3:#bf8fe3;--s4:#dcae4a;--s5:#f07fa6;--s6:#5cc4cd;--s7:#a9abae}}
+--s0:#6fa8ec;--s1:#ef9057;--s2:#66c08d;--s3:#bf8fe3;--s4:#dcae4a;--s5:#f07fa6;--s6:#5cc4cd;--s7:#a9abae;--s8:#c9a27e;--s9:#a5c95f}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1080px;padding:2.5rem 1.25rem 5rem;background:var(--page);color:var(--ink);
 font:16px/1.55 system-ui,sans-serif}

@@ -7,7 +7,7 @@ use super::stats::thousands;
 use super::{Axis, BarChart, Chart, LineChart};
 
 /// How many colours the page has; further series repeat them.
-pub(super) const SERIES_MAX: usize = 8;
+pub(super) const SERIES_MAX: usize = 10;
 
 pub(super) const WIDTH: f64 = 1000.0;
 const BAR_HEIGHT: f64 = 15.0;
