@@ -11,19 +11,35 @@ use nowcast_wire::{Shape, schema, typescript};
 /// A schema is a text file such as `struct Chat { from: u32, text: text }`. A shape of a Rust type is a file with what
 /// `nowcast_wire::Shape::of::<T>().to_bytes()` gives.
 #[derive(clap::Args)]
+#[command(after_long_help = SCHEMAS)]
 pub(crate) struct Args {
     /// Schemas (*.schema) and shapes (*.shape)
-    #[arg(required = true)]
+    #[arg(required = true, value_name = "FILE")]
     inputs: Vec<PathBuf>,
 
     /// The TypeScript file to write; without it the code goes to the standard output
-    #[arg(long, short)]
+    #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 
     /// Where the generated code imports the SDK from
-    #[arg(long, default_value = "nowcast")]
+    #[arg(long, value_name = "MODULE", default_value = "nowcast")]
     import_from: String,
 }
+
+const SCHEMAS: &str = "\
+Types in schemas:
+  bool  u8 u16 u32 u64  i8 i16 i32 i64  f32 f64  uvar ivar  text bytes any unit
+  T?  [T]  [T; 3]  {K: V}  (A, B)        option, list, array, map, tuple
+  range(0, 100, 0.5)  quat(10)  angle(16)  quantised numbers
+  Name                                   a struct or enum of the same file
+
+Example:
+  // chat.schema
+  struct Chat { from: u32, text: text, mood: Mood? }
+  enum Mood { Calm, Angry(u8), Happy { because: text } }
+
+  nowcast gen chat.schema --out chat.ts
+  // then: import { chatCodec } from \"./chat.js\"; chatCodec.encode({ from: 1, text: \"hi\", mood: null })";
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut shapes = Vec::new();
@@ -41,10 +57,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             _ => bail!("{} is neither a .schema nor a .shape", input.display()),
         }
     }
+    if shapes.is_empty() {
+        bail!("no type is described in what was given: a schema has `struct Name {{ field: type }}`");
+    }
     let module = typescript::generate(&shapes, &args.import_from);
     match &args.out {
         Some(path) => {
-            std::fs::write(path, module).with_context(|| format!("cannot write {}", path.display()))?
+            std::fs::write(path, module).with_context(|| format!("cannot write {}", path.display()))?;
+            let codecs = if shapes.len() == 1 { "codec" } else { "codecs" };
+            println!("{}: {} {codecs}", path.display(), shapes.len());
         }
         None => print!("{module}"),
     }

@@ -15,6 +15,7 @@
 //! | `bool` `u8` … `i64` `f32` `f64` `uvar` `ivar` `text` `bytes` `any` `unit` | these types |
 //! | `T?` `[T]` `[T; 3]` `{K: V}` `(A, B)` | option, list, array, map, tuple |
 //! | `range(0, 100, 0.5)` `quat(10)` `angle(16)` | quantisers |
+//! | `enum E { A, B(u8), C { at: f32 } }` | variants without a payload, with values by position, with named fields |
 //! | `Name` | a struct or enum of the same file, in any order |
 
 use std::iter::Peekable;
@@ -224,7 +225,14 @@ impl<'a> Parser<'a> {
             "struct" => NamedKind::Struct(self.fields()?),
             "enum" => NamedKind::Enum(self.list('{', '}', |parser| {
                 let name = parser.name()?.to_owned();
-                let fields = if parser.peek() == Some('{') { parser.fields()? } else { Vec::new() };
+                let fields = match parser.peek() {
+                    Some('{') => parser.fields()?,
+                    Some('(') => {
+                        let items = parser.list('(', ')', Self::ty)?.into_iter().enumerate();
+                        items.map(|(index, item)| (index.to_string(), item)).collect()
+                    }
+                    _ => Vec::new(),
+                };
                 Ok((name, fields))
             })?),
             other => return Err(self.error(format!("`struct` or `enum` is expected, not `{other}`"))),
@@ -343,6 +351,13 @@ mod tests {
         assert_eq!(shapes.len(), 2);
         assert_eq!(shapes[0].definitions.len(), 3);
         assert_eq!(shapes[1].definitions.len(), 1);
+    }
+
+    #[test]
+    fn payloads_may_be_told_by_position() {
+        let shapes = parse("enum Mood { Calm, Angry(u8), Torn(u8, text) }").unwrap();
+        let spelt = parse("enum Mood { Calm, Angry { 0: u8 }, Torn { 0: u8, 1: text } }").unwrap();
+        assert_eq!(shapes, spelt);
     }
 
     #[test]

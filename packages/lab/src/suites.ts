@@ -7,6 +7,11 @@ import type { Findings, Suite, Task } from "./types.js";
 /** Runs what was asked for, here, whatever engine this is. */
 export function runTask(task: Task, engine: string, notes: string[]): Findings {
   const suites: Suite<unknown>[] = [];
+  const about = [
+    ...notes,
+    '"nowcast, shape known" writes into one buffer that is used again, as "custom, one buffer" does: a channel copies it into its packet. ' +
+      '"nowcast, to keep" makes every body a copy of its own, as the others do.',
+  ];
   if (wants(task, "messages")) suites.push(...messageSuites());
   if (wants(task, "movement")) suites.push(movementSuite(task.moves) as Suite<unknown>);
   if (wants(task, "save")) {
@@ -18,5 +23,5 @@ export function runTask(task: Task, engine: string, notes: string[]): Findings {
       codecs: [json(), ...msgpackCodecs<unknown>(), inferredCodec()],
     });
   }
-  return { engine, notes, tests: suites.map((suite) => measure(suite, task.samples)) };
+  return { engine, notes: about, tests: suites.map((suite) => measure(suite, task.samples)) };
 }

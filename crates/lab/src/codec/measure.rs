@@ -108,12 +108,25 @@ pub(super) fn table(measured: &mut [Measured], unit: &str, scale: f64) -> Table 
         let total = both(one);
         for samples in [&mut one.encode, &mut one.decode] {
             let mut scaled: Samples = samples.values().iter().map(|value| value * scale).collect();
-            row.push(Cell::spread(scaled.summary(), 2));
+            row.push(timed(&mut scaled));
         }
         row.push(Cell::number(reference / total, 2));
         table.row(row);
     }
     table
+}
+
+/// Times with as many places as mean something.
+pub(super) fn timed(samples: &mut Samples) -> Cell {
+    let summary = samples.summary();
+    let places = if summary.median >= 100.0 {
+        0
+    } else if summary.median >= 10.0 {
+        1
+    } else {
+        2
+    };
+    Cell::spread(summary, places)
 }
 
 /// The sizes as an LZ4 block and in zstd at level 3, each checked by unpacking.

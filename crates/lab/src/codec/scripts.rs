@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::{BarChart, Cell, Chart, Column, Samples, Section, Table};
 
-use super::measure::packed_sizes;
+use super::measure::{packed_sizes, timed};
 use super::movement::{self, Move};
 use super::save;
 use super::save_types::Save;
@@ -138,7 +138,7 @@ fn table(test: &Test) -> Result<Table> {
         let total: f64 = both(row);
         let [encode, decode] = [&row.encode, &row.decode].map(|values| {
             let mut samples: Samples = values.iter().copied().collect();
-            Cell::spread(samples.summary(), 2)
+            timed(&mut samples)
         });
         let speed = if total > 0.0 { Cell::number(reference / total, 2) } else { Cell::Missing };
         let body = from_hex(&row.body).ok_or_else(|| CodecError::Program {

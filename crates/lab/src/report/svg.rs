@@ -28,9 +28,9 @@ fn bars(out: &mut String, chart: &BarChart) {
     let names: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
     let unit = if chart.log { format!("{}, logarithmic", chart.unit) } else { chart.unit.clone() };
     open(out, &chart.title, &unit, &names);
-    // A label is about 6.4 units wide a letter in the 12-unit font; a value needs room behind its bar.
+    // A label is about 7 units wide a letter in the 12-unit font; a value needs room behind its bar.
     let longest = chart.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    let left = (longest as f64 * 6.4 + 12.0).min(380.0);
+    let left = (longest as f64 * 7.0 + 12.0).min(380.0);
     let right = WIDTH - 90.0;
     let group = BAR_HEIGHT * chart.series.len() as f64 + GROUP_GAP;
     let height = group * chart.labels.len() as f64 + 24.0;
