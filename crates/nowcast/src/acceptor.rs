@@ -120,6 +120,11 @@ impl Acceptor {
         self.inner.places.check(address)
     }
 
+    /// Where channels go that came by another way than a carrier.
+    pub(crate) fn queue(&self) -> mpsc::Sender<Channel> {
+        self.inner.ready.clone()
+    }
+
     /// What was refused and dropped, and how many are here.
     #[must_use]
     pub fn counters(&self) -> AcceptCounters {

@@ -17,7 +17,7 @@ use crate::carrier::CarrierKind;
 use crate::channel::{Channel, Phase, Shared};
 use crate::driver::Driver;
 use crate::endpoint::Refusal;
-use crate::{clock, random};
+use crate::{clock, neighbours, random};
 use address::Address;
 use remote::Remote;
 
@@ -167,6 +167,13 @@ impl Connector {
     /// [`ConnectError`].
     pub async fn connect(&self, url: &str) -> Result<Channel, ConnectError> {
         let address = Address::parse(url)?;
+        if address.port.is_none()
+            && address.is_here()
+            && self.carriers.contains(&CarrierKind::SharedMemory)
+            && let Some(channel) = neighbours::find(&address.name).await
+        {
+            return Ok(channel);
+        }
         let Some(port) = address.port else {
             return Err(ConnectError::NoSuchName { name: address.name, host: address.host });
         };

@@ -9,7 +9,10 @@
 //! | `command(value)` | an event that is answered, with a deadline |
 //! | `receive()` | the newest value of each key, and every event |
 //!
-//! Two tasks on one machine find each other by name and talk through shared memory ([`local`]):
+//! [`Listener`] advertises names, [`connect`] finds them, and both sides hold a [`Channel`] over the best carrier there is:
+//! shared memory, WebTransport or WebSocket. It survives the loss of its carrier.
+//!
+//! Tasks without an async runtime, on one machine, talk through shared memory alone ([`local`]):
 //!
 //! ```
 //! use nowcast::local;
@@ -40,6 +43,7 @@ mod clock;
 mod connector;
 mod driver;
 mod listener;
+mod neighbours;
 mod random;
 
 pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Accepted, Acceptor, Entry};

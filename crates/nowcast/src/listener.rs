@@ -12,6 +12,7 @@ use crate::acceptor::{AcceptConfig, AcceptCounters, Accepted, Acceptor, Entry};
 use crate::certificate::{CertificateConfig, CertificateHash, Certificates};
 use crate::channel::{Channel, Error};
 use crate::endpoint::{Asking, BindError, Directory, Discovery, QuicEndpoint, Refusal, Tcp, bind, is_name};
+use crate::neighbours::Neighbours;
 
 /// How an endpoint listens.
 #[derive(Clone, Debug)]
@@ -138,7 +139,8 @@ impl Listener {
         self.names.certificates.hashes()
     }
 
-    /// Lets tasks in that ask for `name`, until the service is dropped.
+    /// Lets tasks in that ask for `name`, until the service is dropped. Tasks of the same machine and user that name no port
+    /// come through shared memory, unless another process has the name there.
     ///
     /// # Errors
     /// [`AdvertiseError`].
@@ -151,7 +153,9 @@ impl Listener {
             Slot::Occupied(_) => return Err(AdvertiseError::Taken(name.to_owned())),
             Slot::Vacant(slot) => slot.insert(acceptor.clone()),
         };
-        Ok(Service { name: name.to_owned(), names: Arc::downgrade(&self.names), acceptor, accepted })
+        let neighbours = Neighbours::welcome(name, acceptor.queue());
+        let names = Arc::downgrade(&self.names);
+        Ok(Service { name: name.to_owned(), names, acceptor, accepted, _neighbours: neighbours })
     }
 }
 
@@ -189,6 +193,7 @@ pub struct Service {
     names: Weak<Names>,
     acceptor: Acceptor,
     accepted: Accepted,
+    _neighbours: Option<Neighbours>,
 }
 
 impl Service {

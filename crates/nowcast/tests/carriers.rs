@@ -75,3 +75,34 @@ async fn dropping_a_channel_delivers_what_was_put() {
         assert!(within(5, theirs.receive()).await.is_err());
     }
 }
+
+#[tokio::test]
+async fn a_name_without_a_port_is_found_in_shared_memory() {
+    let listener = Listener::bind(ListenConfig::loopback(0)).await.unwrap();
+    let name = format!("neighbour-{}", std::process::id());
+    let mut service = listener.advertise(&name).await.unwrap();
+    let url = format!("nowcast://localhost/{name}");
+    let (ours, theirs) = within(10, async { tokio::join!(nowcast::connect(&url), service.accept()) }).await;
+    let (ours, theirs) = (ours.unwrap(), theirs.unwrap());
+    assert_eq!(ours.status().carrier, Some(CarrierKind::SharedMemory));
+    ours.lane(3).state(1, b"old").unwrap();
+    ours.lane(3).state(1, b"new").unwrap();
+    let message = within(5, theirs.receive()).await.unwrap();
+    assert_eq!((message.lane, message.key(), message.bytes.as_slice()), (3, Some(1), &b"new"[..]));
+    let answering = async {
+        let message = theirs.receive().await.unwrap();
+        let MessageKind::Command(id) = message.kind else { panic!("{message:?}") };
+        theirs.event(b"first").unwrap();
+        theirs.reply(id, &message.bytes).unwrap();
+    };
+    let asking = ours.command(b"echo", Instant::now() + Duration::from_secs(5));
+    let ((), reply) = within(10, async { tokio::join!(answering, asking) }).await;
+    assert_eq!(reply.unwrap(), b"echo");
+    assert_eq!(within(5, ours.receive()).await.unwrap().bytes, b"first");
+    ours.event_wait(b"last").await.unwrap();
+    drop(ours);
+    assert_eq!(within(5, theirs.receive()).await.unwrap().bytes, b"last");
+    assert!(
+        matches!(within(5, theirs.receive()).await, Err(nowcast::Error::Closed(closed)) if closed.code.0 == 0)
+    );
+}

@@ -184,13 +184,30 @@ impl Listener {
     /// As [`accept`](Self::accept).
     pub fn try_accept(&mut self) -> Result<Option<ShmChannel>, OpenError> {
         match self.socket.accept() {
-            Ok((socket, _)) => {
-                socket.set_nonblocking(false)?;
-                channel::answer(socket, &self.bounds, Instant::now() + GREETING_MAX).map(Some)
-            }
+            Ok((socket, _)) => self.greet(socket).map(Some),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+impl Listener {
+    /// The socket that tasks connect to, for who accepts with a reactor of his own and then lets [`greet`](Self::greet).
+    ///
+    /// # Errors
+    /// When the system is short of files.
+    pub fn socket(&self) -> io::Result<UnixListener> {
+        self.socket.try_clone()
+    }
+
+    /// Opens a channel with a task that has connected to [`socket`](Self::socket). It waits at most a second for that task's
+    /// greeting, which a peer in order sends at once.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept), but never a time-out of its own.
+    pub fn greet(&self, socket: UnixStream) -> Result<ShmChannel, OpenError> {
+        socket.set_nonblocking(false)?;
+        channel::answer(socket, &self.bounds, Instant::now() + GREETING_MAX)
     }
 }
 

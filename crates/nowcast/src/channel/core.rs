@@ -5,13 +5,13 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
-use nowcast_queue::{Bounds, UpdatableQueue};
 use nowcast_session::{
     CloseCode, Closed, Fate, MessageKind as Kind, Notice, Refused, Replication, Session, Time,
 };
 use tokio::sync::{oneshot, watch};
 
 use super::Error;
+use super::kept::Kept;
 use super::message::{CommandId, Message, MessageKind};
 use super::status::{Phase, Status};
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
@@ -48,10 +48,7 @@ pub(crate) struct Core {
     readers: Vec<Waker>,
     writers: Vec<Waker>,
     replies: HashMap<(u8, u64), oneshot::Sender<Reply>>,
-    /// Messages that were taken while a reply was awaited, lane by lane. They obey the laws of the queue they came from.
-    kept: Vec<Option<UpdatableQueue<Message>>>,
-    /// A message that did not fit in there.
-    held: Option<Message>,
+    kept: Kept,
     expired: Vec<(u8, u64)>,
     phase: Phase,
     resumed: u64,
@@ -77,8 +74,7 @@ impl Shared {
                 readers: Vec::new(),
                 writers: Vec::new(),
                 replies: HashMap::new(),
-                kept: Vec::new(),
-                held: None,
+                kept: Kept::default(),
                 expired: Vec::new(),
                 phase: Phase::Connecting,
                 resumed: 0,
@@ -201,7 +197,7 @@ impl Core {
 
     /// The next message for the application.
     pub(super) fn next_message(&mut self, now: Time) -> Result<Option<Message>, Error> {
-        if let Some(message) = self.next_kept() {
+        if let Some(message) = self.kept.next() {
             return Ok(Some(message));
         }
         let message = self.pump(now);
@@ -217,30 +213,14 @@ impl Core {
     /// Takes what arrived until the reply to a command may be among it; the rest is kept for the application.
     pub(super) fn pump_for_reply(&mut self, now: Time) -> Result<(), Error> {
         loop {
-            if self.held.is_some() {
+            if self.kept.is_full() {
                 return Err(Error::Behind);
             }
             let Some(message) = self.pump(now) else { break };
-            self.keep(message);
+            self.kept.keep(message);
         }
         self.note_reading(now);
         Ok(())
-    }
-
-    fn next_kept(&mut self) -> Option<Message> {
-        let kept = self.kept.iter_mut().flatten().find_map(|queue| queue.pop());
-        kept.map(|(_, message)| message).or_else(|| self.held.take())
-    }
-
-    fn keep(&mut self, message: Message) {
-        let lane = usize::from(message.lane);
-        if self.kept.len() <= lane {
-            self.kept.resize_with(lane + 1, || None);
-        }
-        let queue = self.kept[lane].get_or_insert_with(|| UpdatableQueue::new(Bounds::default()));
-        if let Err(refused) = queue.put(message.queue_key(), message) {
-            self.held = Some(refused.value);
-        }
     }
 
     /// The next message that is not a reply; replies go to who waits for them.

@@ -1,6 +1,8 @@
 //! The four verbs over any carrier.
 
 mod core;
+mod kept;
+mod local;
 mod message;
 mod status;
 
@@ -15,6 +17,8 @@ use nowcast_session::{CloseCode, Closed, Refused};
 
 pub use self::core::Source;
 pub(crate) use self::core::{Core, Shared};
+use self::local::Envelope;
+pub(crate) use self::local::{LANES as LOCAL_LANES, Local};
 pub use message::{CommandId, Message, MessageKind};
 pub use status::{Phase, Status, StatusChanges};
 
@@ -58,8 +62,16 @@ const LINGER: Duration = Duration::from_secs(5);
 /// # }
 /// ```
 pub struct Channel {
-    shared: Arc<Shared>,
+    link: Link,
     entry: Entry,
+}
+
+/// What is below a channel.
+enum Link {
+    /// A session and its driver, over a network.
+    Session(Arc<Shared>),
+    /// Queues in shared memory.
+    Local(Box<Local>),
 }
 
 /// What can go wrong with an open channel.
@@ -82,7 +94,11 @@ pub enum Error {
 
 impl Channel {
     pub(crate) fn new(shared: Arc<Shared>, entry: Entry) -> Self {
-        Self { shared, entry }
+        Self { link: Link::Session(shared), entry }
+    }
+
+    pub(crate) fn local(queues: nowcast_shm::ShmChannel, entry: Entry) -> Self {
+        Self { link: Link::Local(Box::new(Local::new(queues))), entry }
     }
 
     /// Puts the newest value of `key` on lane 0; see [`Lane::state`].
@@ -130,9 +146,16 @@ impl Channel {
     /// # Errors
     /// [`Refused::Full`] if the lane holds as much as it may, and whatever ended the channel.
     pub fn reply(&self, command: CommandId, payload: &[u8]) -> Result<(), Error> {
-        let mut core = self.lock();
-        let put = core.session.put_reply(clock::now(), command.lane, command.number, payload);
-        core.put(put)
+        match &self.link {
+            Link::Session(shared) => {
+                let mut core = shared.lock();
+                let put = core.session.put_reply(clock::now(), command.lane, command.number, payload);
+                core.put(put)
+            }
+            Link::Local(local) => {
+                local.lock().put_enveloped(command.lane, Envelope::Reply(command.number), payload)
+            }
+        }
     }
 
     /// A lane of its own order; there are as many as both sides accept, 8 by default.
@@ -147,7 +170,10 @@ impl Channel {
     /// Do not call the channel itself while a batch of it is open.
     #[must_use]
     pub fn batch(&self) -> Batch<'_> {
-        Batch { core: self.lock(), now: clock::now() }
+        match &self.link {
+            Link::Session(shared) => Batch { puts: Puts::Session(shared.lock(), clock::now()) },
+            Link::Local(local) => Batch { puts: Puts::Local(local) },
+        }
     }
 
     /// Receives the next message, waiting for one.
@@ -163,7 +189,18 @@ impl Channel {
     /// # Errors
     /// As [`receive`](Self::receive).
     pub fn try_receive(&self) -> Result<Option<Message>, Error> {
-        self.lock().next_message(clock::now())
+        match &self.link {
+            Link::Session(shared) => shared.lock().next_message(clock::now()),
+            Link::Local(local) => {
+                let mut state = local.lock();
+                let received = match state.poll_message(None) {
+                    Poll::Ready(received) => received.map(Some),
+                    Poll::Pending => Ok(None),
+                };
+                local.tell(&state);
+                received
+            }
+        }
     }
 
     /// Receives the next message, or arranges for the task to be woken when there may be one.
@@ -171,7 +208,16 @@ impl Channel {
     /// # Errors
     /// As [`receive`](Self::receive).
     pub fn poll_receive(&self, context: &mut Context<'_>) -> Poll<Result<Message, Error>> {
-        let mut core = self.lock();
+        let shared = match &self.link {
+            Link::Session(shared) => shared,
+            Link::Local(local) => {
+                let mut state = local.lock();
+                let received = state.poll_message(Some(context));
+                local.tell(&state);
+                return received;
+            }
+        };
+        let mut core = shared.lock();
         match core.next_message(clock::now()) {
             Ok(Some(message)) => Poll::Ready(Ok(message)),
             Err(error) => Poll::Ready(Err(error)),
@@ -192,19 +238,26 @@ impl Channel {
     /// [`event_with_lifetime`](Self::event_with_lifetime) returned.
     #[must_use]
     pub fn take_expired(&self) -> Vec<(u8, u64)> {
-        self.lock().take_expired()
+        self.session().map_or_else(Vec::new, |mut core| core.take_expired())
     }
 
     /// How the channel is.
     #[must_use]
     pub fn status(&self) -> Status {
-        self.lock().status()
+        match &self.link {
+            Link::Session(shared) => shared.lock().status(),
+            Link::Local(local) => local.status(),
+        }
     }
 
     /// Hears when it opens, is interrupted, changes its carrier, or ends.
     #[must_use]
     pub fn status_changes(&self) -> StatusChanges {
-        StatusChanges { watch: self.lock().watch() }
+        let watch = match &self.link {
+            Link::Session(shared) => shared.lock().watch(),
+            Link::Local(local) => local.watch(),
+        };
+        StatusChanges { watch }
     }
 
     /// Who is at the other end, as far as the endpoint knows. Empty on the side that connected.
@@ -214,21 +267,26 @@ impl Channel {
     }
 
     /// Feeds the lanes that are configured for it from `source`. Call [`source_has_more`](Self::source_has_more) when it
-    /// has something new.
+    /// has something new. Over shared memory there are no packets to fill, and it is never asked.
     pub fn set_source(&self, source: Box<dyn Source>) {
-        let mut core = self.lock();
-        core.source = Some(source);
-        core.wake_driver();
+        if let Some(mut core) = self.session() {
+            core.source = Some(source);
+            core.wake_driver();
+        }
     }
 
     /// The replication source has something to send.
     pub fn source_has_more(&self) {
-        self.lock().wake_driver();
+        if let Some(mut core) = self.session() {
+            core.wake_driver();
+        }
     }
 
     /// Never send faster than this, in bytes a second; `None` for as fast as the path takes it.
     pub fn set_bytes_per_second_max(&self, bytes_per_second_max: Option<u64>) {
-        self.lock().session.set_bytes_per_second_max(bytes_per_second_max);
+        if let Some(mut core) = self.session() {
+            core.session.set_bytes_per_second_max(bytes_per_second_max);
+        }
     }
 
     /// Waits until all that was put has arrived at the peer.
@@ -237,7 +295,8 @@ impl Channel {
     /// How the channel ended, if it did before.
     pub async fn drained(&self) -> Result<(), Error> {
         poll_fn(|context| {
-            let mut core = self.lock();
+            // What was put into shared memory is where the peer reads it.
+            let Some(mut core) = self.session() else { return Poll::Ready(Ok(())) };
             if core.session.is_drained() {
                 return Poll::Ready(Ok(()));
             }
@@ -253,7 +312,10 @@ impl Channel {
     /// Ends the channel at once; the peer is told `code` (0, or 64 and above for the application's own) and `reason`. What
     /// has not arrived is given up: wait for [`drained`](Self::drained) first, or drop the channel instead.
     pub fn close(&self, code: u32, reason: &str) {
-        self.lock().close(clock::now(), CloseCode(code), reason);
+        match &self.link {
+            Link::Session(shared) => shared.lock().close(clock::now(), CloseCode(code), reason),
+            Link::Local(local) => local.close(CloseCode(code), reason),
+        }
     }
 
     /// Waits until the channel is over.
@@ -267,17 +329,21 @@ impl Channel {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Core> {
-        self.shared.lock()
+    /// The session, if there is one.
+    fn session(&self) -> Option<MutexGuard<'_, Core>> {
+        match &self.link {
+            Link::Session(shared) => Some(shared.lock()),
+            Link::Local(_) => None,
+        }
     }
 }
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        let now = clock::now();
-        let mut core = self.shared.lock();
-        core.lingers_until = Some(now + LINGER);
-        core.wake_driver();
+        if let Some(mut core) = self.session() {
+            core.lingers_until = Some(clock::now() + LINGER);
+            core.wake_driver();
+        }
     }
 }
 
@@ -300,9 +366,14 @@ impl Lane<'_> {
     /// # Errors
     /// [`Refused::Full`] when the key is new to a lane that is full, and whatever ended the channel.
     pub fn state(&self, key: u64, value: &[u8]) -> Result<(), Error> {
-        let mut core = self.channel.lock();
-        let put = core.session.put_state(clock::now(), self.lane, key, value);
-        core.put(put)
+        match &self.channel.link {
+            Link::Session(shared) => {
+                let mut core = shared.lock();
+                let put = core.session.put_state(clock::now(), self.lane, key, value);
+                core.put(put)
+            }
+            Link::Local(local) => local.lock().put_state(self.lane, key, value),
+        }
     }
 
     /// Puts an event, which is delivered exactly once, in order, and after the states it was put after. Never waits.
@@ -310,9 +381,14 @@ impl Lane<'_> {
     /// # Errors
     /// [`Refused::Full`] when the lane holds as much as it may, and whatever ended the channel.
     pub fn event(&self, payload: &[u8]) -> Result<(), Error> {
-        let mut core = self.channel.lock();
-        let put = core.session.put_event(clock::now(), self.lane, payload, None);
-        core.put(put).map(drop)
+        match &self.channel.link {
+            Link::Session(shared) => {
+                let mut core = shared.lock();
+                let put = core.session.put_event(clock::now(), self.lane, payload, None);
+                core.put(put).map(drop)
+            }
+            Link::Local(local) => local.lock().put_enveloped(self.lane, Envelope::Event, payload),
+        }
     }
 
     /// As [`event`](Self::event), but waits while the lane is full.
@@ -320,9 +396,15 @@ impl Lane<'_> {
     /// # Errors
     /// Whatever ended the channel.
     pub async fn event_wait(&self, payload: &[u8]) -> Result<(), Error> {
+        let shared = match &self.channel.link {
+            Link::Session(shared) => shared,
+            Link::Local(local) => {
+                return poll_fn(|context| local.lock().poll_put_event(context, self.lane, payload)).await;
+            }
+        };
         poll_fn(|context| match self.event(payload) {
             Err(Error::Refused(Refused::Full)) => {
-                self.channel.lock().wait_to_write(context.waker());
+                shared.lock().wait_to_write(context.waker());
                 // Room may have come between the two locks.
                 match self.event(payload) {
                     Err(Error::Refused(Refused::Full)) => Poll::Pending,
@@ -340,9 +422,15 @@ impl Lane<'_> {
     /// # Errors
     /// As [`event`](Self::event).
     pub fn event_with_lifetime(&self, payload: &[u8], lifetime: Duration) -> Result<u64, Error> {
-        let mut core = self.channel.lock();
-        let put = core.session.put_event(clock::now(), self.lane, payload, Some(lifetime));
-        core.put(put)
+        match &self.channel.link {
+            Link::Session(shared) => {
+                let mut core = shared.lock();
+                let put = core.session.put_event(clock::now(), self.lane, payload, Some(lifetime));
+                core.put(put)
+            }
+            // It has arrived as soon as it is put.
+            Link::Local(local) => local.lock().put_enveloped(self.lane, Envelope::Event, payload).map(|()| 0),
+        }
     }
 
     /// Puts a command and waits for its reply. What else arrives meanwhile is received afterwards.
@@ -351,16 +439,20 @@ impl Lane<'_> {
     /// [`Error::TimedOut`] at the deadline, [`Error::Behind`] when more arrives before the reply than this side keeps,
     /// [`Refused::Full`], and whatever ended the channel.
     pub async fn command(&self, payload: &[u8], deadline: Instant) -> Result<Vec<u8>, Error> {
+        let shared = match &self.channel.link {
+            Link::Session(shared) => shared,
+            Link::Local(local) => return command_local(local, self.lane, payload, deadline).await,
+        };
         let now = clock::now();
         let mut reply = {
-            let mut core = self.channel.lock();
+            let mut core = shared.lock();
             let patience = clock::at(deadline).since(now);
             let put = core.session.put_command(now, self.lane, payload, patience);
             let command = core.put(put)?;
             core.await_reply(self.lane, command)
         };
         poll_fn(|context| {
-            let mut core = self.channel.lock();
+            let mut core = shared.lock();
             let behind = core.pump_for_reply(clock::now());
             match Pin::new(&mut reply).poll(context) {
                 Poll::Ready(Ok(reply)) => return Poll::Ready(reply),
@@ -378,10 +470,32 @@ impl Lane<'_> {
     }
 }
 
+async fn command_local(local: &Local, lane: u8, payload: &[u8], deadline: Instant) -> Result<Vec<u8>, Error> {
+    let mut reply = local.lock().put_command(lane, payload, deadline)?;
+    let waiting = poll_fn(|context| {
+        let mut state = local.lock();
+        let behind = state.pump_for_reply(context);
+        local.tell(&state);
+        match Pin::new(&mut reply).poll(context) {
+            Poll::Ready(Ok(reply)) => Poll::Ready(reply),
+            Poll::Ready(Err(_)) => Poll::Ready(Err(state.closed().map_or(Error::TimedOut, Error::Closed))),
+            Poll::Pending => behind.map_or_else(|error| Poll::Ready(Err(error)), |()| Poll::Pending),
+        }
+    });
+    tokio::select! {
+        reply = waiting => reply,
+        () = local::until(deadline) => Err(Error::TimedOut),
+    }
+}
+
 /// Several puts as one; see [`Channel::batch`].
 pub struct Batch<'a> {
-    core: MutexGuard<'a, Core>,
-    now: nowcast_session::Time,
+    puts: Puts<'a>,
+}
+
+enum Puts<'a> {
+    Session(MutexGuard<'a, Core>, nowcast_session::Time),
+    Local(&'a Local),
 }
 
 impl Batch<'_> {
@@ -390,8 +504,13 @@ impl Batch<'_> {
     /// # Errors
     /// As [`Lane::state`].
     pub fn state(&mut self, lane: u8, key: u64, value: &[u8]) -> Result<(), Error> {
-        let put = self.core.session.put_state(self.now, lane, key, value);
-        self.core.explain(put)
+        match &mut self.puts {
+            Puts::Session(core, now) => {
+                let put = core.session.put_state(*now, lane, key, value);
+                core.explain(put)
+            }
+            Puts::Local(local) => local.lock().put_state(lane, key, value),
+        }
     }
 
     /// As [`Lane::event`].
@@ -399,14 +518,21 @@ impl Batch<'_> {
     /// # Errors
     /// As [`Lane::event`].
     pub fn event(&mut self, lane: u8, payload: &[u8]) -> Result<(), Error> {
-        let put = self.core.session.put_event(self.now, lane, payload, None);
-        self.core.explain(put).map(drop)
+        match &mut self.puts {
+            Puts::Session(core, now) => {
+                let put = core.session.put_event(*now, lane, payload, None);
+                core.explain(put).map(drop)
+            }
+            Puts::Local(local) => local.lock().put_enveloped(lane, Envelope::Event, payload),
+        }
     }
 }
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        self.core.wake_driver();
+        if let Puts::Session(core, _) = &mut self.puts {
+            core.wake_driver();
+        }
     }
 }
 

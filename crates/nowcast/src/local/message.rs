@@ -7,9 +7,9 @@ use super::Error;
 use crate::pack::{Pack, UnpackError, Unpacker};
 use nowcast_queue::Key;
 
-const EVENT: u8 = 0;
-const COMMAND: u8 = 1;
-const REPLY: u8 = 2;
+pub(crate) const EVENT: u8 = 0;
+pub(crate) const COMMAND: u8 = 1;
+pub(crate) const REPLY: u8 = 2;
 
 /// What was received.
 #[derive(Debug, Clone, PartialEq, Eq)]

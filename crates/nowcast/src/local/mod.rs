@@ -5,7 +5,7 @@
 //! none: one helper thread in each process wakes the tasks.
 
 mod channel;
-mod message;
+pub(crate) mod message;
 
 pub use channel::{Channel, Counted, Messages};
 pub use message::{Command, Message};

@@ -259,7 +259,8 @@ impl SendLane {
 
     /// Whether everything put has arrived.
     pub(crate) fn is_drained(&self) -> bool {
-        self.queue.is_empty() && self.events.is_empty() && self.states.unacknowledged() == 0
+        let defers = self.deferred.iter().any(|&slot| self.states.get(slot).deferred.is_some());
+        self.queue.is_empty() && !defers && self.events.is_empty() && self.states.unacknowledged() == 0
     }
 
     /// Puts what it can into the packet.

@@ -1,0 +1,36 @@
+//! Messages that were taken while a reply was awaited. They obey the laws of the queue they came from.
+
+use nowcast_queue::{Bounds, UpdatableQueue};
+
+use super::message::Message;
+
+/// What waits once more, lane by lane.
+#[derive(Default)]
+pub(super) struct Kept {
+    lanes: Vec<Option<UpdatableQueue<Message>>>,
+    /// A message that did not fit in there.
+    held: Option<Message>,
+}
+
+impl Kept {
+    pub(super) fn next(&mut self) -> Option<Message> {
+        let kept = self.lanes.iter_mut().flatten().find_map(UpdatableQueue::pop);
+        kept.map(|(_, message)| message).or_else(|| self.held.take())
+    }
+
+    pub(super) fn keep(&mut self, message: Message) {
+        let lane = usize::from(message.lane);
+        if self.lanes.len() <= lane {
+            self.lanes.resize_with(lane + 1, || None);
+        }
+        let queue = self.lanes[lane].get_or_insert_with(|| UpdatableQueue::new(Bounds::default()));
+        if let Err(refused) = queue.put(message.queue_key(), message) {
+            self.held = Some(refused.value);
+        }
+    }
+
+    /// Whether not even one more message can be kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.held.is_some()
+    }
+}
