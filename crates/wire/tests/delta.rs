@@ -335,6 +335,35 @@ fn linear(mode: Mode) -> Codec {
     Codec::new(layout(), mode, Linear::default())
 }
 
+/// A conversation whose ends keep frames and nothing else.
+fn converse_in_frames(mode: Mode, frames: &[Frame], arrives: impl Fn(usize) -> bool) -> Vec<Vec<u8>> {
+    let [mut sender, mut receiver] = [0; 2].map(|_| Codec::new(layout(), mode, Linear::default()));
+    let mut known: Vec<&Frame> = Vec::new();
+    let mut packets = Vec::new();
+    for (at, frame) in frames.iter().enumerate() {
+        let past: Vec<&Frame> = known.iter().rev().take(3).copied().collect();
+        let mut packet = Vec::new();
+        sender.encode_against_frames(frame, &past, &mut packet).unwrap();
+        assert_eq!(&receiver.decode_against_frames(frame.tick(), &packet, &past).unwrap(), frame);
+        if arrives(at) {
+            known.push(frame);
+        }
+        packets.push(packet);
+    }
+    packets
+}
+
+#[test]
+fn against_frames_the_bytes_do_not_depend_on_what_came_before_them() {
+    let frames = world(7, 40, 12);
+    for mode in MODES {
+        let all = converse_in_frames(mode, &frames, |_| true);
+        let some = converse_in_frames(mode, &frames, |at| !(2..6).contains(&at));
+        assert_ne!(all[7], some[7], "they have different frames");
+        assert_eq!(all[9..], some[9..], "three packets after the losses they have the same");
+    }
+}
+
 /// The conversations of `spec/vectors/delta/`: each packet with the frame it must decode to.
 ///
 /// `NOWCAST_BLESS=1` writes them anew after a deliberate change of the format.
@@ -345,12 +374,16 @@ fn the_vectors_of_the_specification_hold() {
         ("linear-small", Mode::Small, false),
         ("bodies-fast", Mode::Fast, true),
         ("bodies-small", Mode::Small, true),
+        ("frames-fast", Mode::Fast, false),
+        ("frames-small", Mode::Small, false),
     ];
     for (name, mode, physical) in cases {
         let frames = world(2026, 40, 14);
         // The fourth and the eighth frame are lost, so later ones refer to older baselines.
         let lost = [3, 7];
-        let packets = if physical {
+        let packets = if name.starts_with("frames") {
+            converse_in_frames(mode, &frames, |at| !lost.contains(&at))
+        } else if physical {
             converse(mode, &bodies(), &frames, |at| !lost.contains(&at))
         } else {
             converse(mode, &Linear::default(), &frames, |at| !lost.contains(&at))

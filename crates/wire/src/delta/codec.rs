@@ -129,6 +129,43 @@ impl<P: Predictor> Codec<P> {
         self.baseline(frame, walked, learnt)
     }
 
+    /// As [`Codec::encode`], for ends that keep frames and nothing else: the bytes depend on the frames alone.
+    ///
+    /// Use it when many receivers are to share one encoding, whatever each of them lost on the way, or when a baseline for
+    /// each receiver is too much to keep. It costs some bytes: nothing is learnt from packet to packet.
+    ///
+    /// # Errors
+    /// [`DeltaError::Frame`] if a frame does not fit the layout.
+    pub fn encode_against_frames(
+        &mut self,
+        frame: &Frame,
+        past: &[&Frame],
+        out: &mut Vec<u8>,
+    ) -> Result<(), DeltaError> {
+        let past = self.of_frames(past)?;
+        self.encode(frame, &past.iter().collect::<Vec<_>>(), out).map(|_| ())
+    }
+
+    /// Reads what [`Codec::encode_against_frames`] wrote.
+    ///
+    /// # Errors
+    /// As [`Codec::decode`], and [`DeltaError::Frame`] if a frame of `past` does not fit the layout.
+    pub fn decode_against_frames(
+        &mut self,
+        tick: u32,
+        bytes: &[u8],
+        past: &[&Frame],
+    ) -> Result<Frame, DeltaError> {
+        let past = self.of_frames(past)?;
+        self.decode(tick, bytes, &past.iter().collect::<Vec<_>>()).map(Baseline::into_frame)
+    }
+
+    fn of_frames(&self, past: &[&Frame]) -> Result<Vec<Baseline>, DeltaError> {
+        let past = &past[..past.len().min(Past::DEPTH)];
+        past.iter().try_for_each(|frame| frame.check(&self.layout))?;
+        Ok(Baseline::of_frames(&self.layout, past))
+    }
+
     fn frame<S: Symbols>(
         &mut self,
         symbols: &mut S,

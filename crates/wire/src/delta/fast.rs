@@ -23,7 +23,8 @@ impl Means {
             let own = (situation / 16) as u32;
             if own < 4 { own * 2 } else { (2 + (own & 1)) << (own / 2) }
         };
-        Self { means: (0..layout.width() * SITUATIONS).map(|at| of(at % SITUATIONS)).collect() }
+        let column: Vec<u32> = (0..SITUATIONS).map(of).collect();
+        Self { means: column.repeat(layout.width()) }
     }
 }
 

@@ -33,6 +33,7 @@
 //! | a link is narrow, or there are many viewers of one encoding | [`Mode::Small`] |
 //! | entities are rigid bodies under physics | [`Bodies`] as predictor |
 //! | you know better how your entities move | your own [`Predictor`] |
+//! | many viewers are to share one encoding, whatever each has lost | [`Codec::encode_against_frames`] |
 //!
 //! The session is not known here: whoever carries the bytes names the tick of the frame and those of its baselines, and says
 //! which have been acknowledged. The format is specified in `spec/DELTA.md`.

@@ -18,7 +18,8 @@ export class DeltaBaseline {
     readonly changes: Uint8Array,
     /** For every value, how far off its guess has lately been, in sixteenths of a step. */
     readonly errors: Uint16Array,
-    readonly models: FastModels | SmallModels,
+    /** What the mode has learnt; without it, its models start anew. */
+    readonly models: FastModels | SmallModels | undefined,
     /** What the predictor keeps. */
     readonly memory: Float64Array,
   ) {}

@@ -4,6 +4,7 @@ import { DeltaBaseline } from "./baseline.js";
 import { BitReader, BitWriter } from "./bits.js";
 import { FastModels, FastSymbols } from "./fast-mode.js";
 import { checkFrame, checkTick, type DeltaFrame } from "./frame.js";
+import { baselinesOfFrames } from "./frames-alone.js";
 import { codeIds } from "./ids.js";
 import type { DeltaLayout } from "./layout.js";
 import { DeltaPast, PAST_MAX } from "./past.js";
@@ -116,6 +117,19 @@ export class DeltaCodec {
     const bits = new BitReader(bytes, 1);
     const models = fastModels(this.layout, known);
     return this.#read(new FastSymbols(bits, models), models, tick, known, bits);
+  }
+
+  /**
+   * As `encode`, for ends that keep frames and nothing else: the bytes depend on the frames alone, so that all receivers
+   * that have the same frames can share them. It costs some bytes, because nothing is learnt from packet to packet.
+   */
+  encodeAgainstFrames(frame: DeltaFrame, past: readonly DeltaFrame[]): Uint8Array {
+    return this.encode(frame, baselinesOfFrames(this.layout, past.slice(0, PAST_MAX))).bytes;
+  }
+
+  /** Reads what `encodeAgainstFrames` wrote; throws as `decode` does. */
+  decodeAgainstFrames(tick: number, bytes: Uint8Array, past: readonly DeltaFrame[]): DeltaFrame {
+    return this.decode(tick, bytes, baselinesOfFrames(this.layout, past.slice(0, PAST_MAX))).frame;
   }
 
   #known(past: readonly DeltaBaseline[]): readonly DeltaBaseline[] {

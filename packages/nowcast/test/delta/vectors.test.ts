@@ -6,6 +6,7 @@ import {
   type DeltaBaseline,
   DeltaCodec,
   type DeltaField,
+  type DeltaFrame,
   DeltaLayout,
   type DeltaMode,
   LinearPredictor,
@@ -71,6 +72,24 @@ describe.each(FILES)("the vectors of %s", (file) => {
       const packet = codecs[own ?? mode].encode(frame, baselines);
       expect(Buffer.from(packet.bytes).toString("hex"), `bytes of ${tick}`).toBe(bytes);
       known.set(tick, packet.baseline);
+    }
+  });
+});
+
+describe.each(["frames-fast", "frames-small"])("the vectors of %s", (file) => {
+  const { mode, layout: fields, steps } = conversation(file);
+  const codec = new DeltaCodec(new DeltaLayout(fields), { mode });
+
+  it("are read and written against frames alone", () => {
+    const known = new Map<number, DeltaFrame>();
+    expect(steps.length).toBeGreaterThan(5);
+    for (const { tick, past, bytes, ids, values } of steps) {
+      const frames = past.map((tick) => known.get(tick)!);
+      const frame = codec.decodeAgainstFrames(tick, Buffer.from(bytes, "hex"), frames);
+      expect([[...frame.ids], [...frame.values]], `frame ${tick}`).toEqual([ids, values]);
+      const written = codec.encodeAgainstFrames(frame, frames);
+      expect(Buffer.from(written).toString("hex"), `bytes of ${tick}`).toBe(bytes);
+      known.set(tick, frame);
     }
   });
 });
