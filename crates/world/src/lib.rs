@@ -36,6 +36,7 @@ pub mod layout;
 mod physics;
 mod pose;
 mod random;
+pub mod replication;
 mod spawn;
 mod step;
 pub mod text;

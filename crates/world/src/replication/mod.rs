@@ -1,0 +1,73 @@
+//! Replication: what each viewer is to be told of the world's movement, in as few bytes as its losses allow.
+//!
+//! Everything that moves is in a **group** of at most [`GROUP_ENTITIES_MAX`], so that what is told of a group fits into one
+//! packet and the loss of a packet costs only the groups that were in it. A group is told as the difference from what
+//! the viewer has acknowledged of it. Differences are made from frames alone, so viewers that have the same share the
+//! bytes: what a [`Viewer`] keeps is a few numbers for each group, never a copy of the world.
+//!
+//! ```
+//! use nowcast_world::replication::{History, Replica, Viewer};
+//! use nowcast_world::{Config, World};
+//!
+//! let mut world = World::new(Config::default());
+//! let ada = world.join("Ada")?;
+//! let mut history = History::default();
+//! let (mut viewer, mut replica) = (Viewer::default(), Replica::default());
+//! for number in 0..60 {
+//!     world.step();
+//!     history.publish(&world);
+//!     viewer.due(&history, Some(ada)); // six times as often as most viewers need
+//!     while viewer.has_more() {
+//!         let mut payload = Vec::new();
+//!         viewer.fill(&history, number, 1_100, &mut payload);
+//!         replica.apply(&payload)?; // at the other end of a link
+//!     }
+//!     viewer.settled(number, true); // the session says what arrived
+//! }
+//! let quantised = history.rows().find(|(id, _)| *id == ada.0).map(|(_, row)| *row);
+//! assert_eq!(replica.row(ada.0), quantised);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | file | what is in it |
+//! | --- | --- |
+//! | `row.rs` | poses as whole numbers |
+//! | `history.rs` | [`History`]: what there is to tell, once for all viewers |
+//! | `viewer.rs` | [`Viewer`]: what one viewer has, and what it is told next |
+//! | `payload.rs` | the bytes (`spec/WORLD.md`, section 5) |
+//! | `replica.rs` | [`Replica`]: the other end |
+
+mod history;
+mod payload;
+mod replica;
+mod row;
+mod viewer;
+
+pub use history::History;
+pub use payload::PayloadError;
+pub use replica::{Applied, Replica};
+pub use row::{Row, STEPS_PER_METRE, layout, pose_of, row_of};
+pub use viewer::Viewer;
+
+/// Entities in one group. Even if nothing of them is guessed right, they fit into one packet.
+pub const GROUP_ENTITIES_MAX: usize = 20;
+
+/// Frames of a group that may be referred to.
+pub const FRAMES_KEPT: usize = 64;
+
+/// Frames of a group that a receiver keeps: twice as many, for packets that come late.
+pub const FRAMES_HELD: usize = 2 * FRAMES_KEPT;
+
+/// Groups of one world.
+pub const GROUPS_MAX: usize = 4_096;
+
+/// What one entity can take at most in a frame: mask, three numbers and three components by the longest code, and an id.
+const ROW_BITS_MAX: usize = 1 + 1 + row::WIDTH + 6 * 52 + 4 + 1 + 38;
+
+/// What a record can take at most.
+pub(crate) const RECORD_BYTES_MAX: usize =
+    payload::RECORD_HEAD_BYTES_MAX + (8 + 1 + 24 + GROUP_ENTITIES_MAX * ROW_BITS_MAX).div_ceil(8);
+
+// A packet has 1,200 bytes, of which acknowledgements in good times take less than 50.
+const _: () = assert!(RECORD_BYTES_MAX + payload::HEAD_BYTES + 50 <= 1_200);
+const _: () = assert!(GROUP_ENTITIES_MAX * GROUPS_MAX >= 65_536);

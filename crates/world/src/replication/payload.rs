@@ -1,0 +1,169 @@
+//! The bytes of a replication payload (`spec/WORLD.md`, section 5).
+
+use super::GROUPS_MAX;
+
+/// The tick that every payload begins with.
+pub(super) const HEAD_BYTES: usize = 4;
+/// Group and depth, age, ages of the past and stay, length.
+pub(super) const RECORD_HEAD_BYTES_MAX: usize = 2 + 5 + 4 * 5 + 2;
+
+/// What precedes the delta of one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RecordHead {
+    pub(super) group: u16,
+    /// The tick of the group's frame: since then it has been like this.
+    pub(super) tick: u32,
+    /// The ticks of the frames it is told against, newest first.
+    pub(super) past: [Option<u32>; 3],
+    /// How long the first of them stayed like it was.
+    pub(super) stay: u32,
+}
+
+/// A payload that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PayloadError {
+    /// It ends within a field.
+    #[error("malformed replication: {0} ends too early")]
+    Short(&'static str),
+    /// A field holds what it must not.
+    #[error("malformed replication: {0} is out of range")]
+    Range(&'static str),
+    /// The delta of a group cannot be read.
+    #[error("malformed replication: group {group}: {error}")]
+    Delta {
+        /// The group.
+        group: u16,
+        /// What is wrong.
+        error: nowcast_wire::delta::DeltaError,
+    },
+}
+
+impl RecordHead {
+    /// Writes it, with the delta behind it.
+    pub(super) fn write(&self, payload_tick: u32, delta: &[u8], out: &mut Vec<u8>) {
+        let depth = self.past.iter().flatten().count() as u32;
+        put_varint(out, u32::from(self.group) << 2 | depth);
+        put_varint(out, payload_tick.wrapping_sub(self.tick));
+        for past in self.past.iter().flatten() {
+            put_varint(out, self.tick.wrapping_sub(*past));
+        }
+        if depth > 0 {
+            put_varint(out, self.stay);
+        }
+        put_varint(out, delta.len() as u32);
+        out.extend_from_slice(delta);
+    }
+}
+
+/// Reads a payload, record by record.
+pub(super) struct PayloadReader<'a> {
+    bytes: &'a [u8],
+    pub(super) tick: u32,
+}
+
+impl<'a> PayloadReader<'a> {
+    pub(super) fn new(payload: &'a [u8]) -> Result<Self, PayloadError> {
+        let (head, bytes) = payload.split_first_chunk().ok_or(PayloadError::Short("tick"))?;
+        Ok(Self { bytes, tick: u32::from_le_bytes(*head) })
+    }
+
+    /// The next record, if there is one.
+    pub(super) fn record(&mut self) -> Result<Option<(RecordHead, &'a [u8])>, PayloadError> {
+        if self.bytes.is_empty() {
+            return Ok(None);
+        }
+        let first = self.varint("group")?;
+        let group = first >> 2;
+        if group as usize >= GROUPS_MAX {
+            return Err(PayloadError::Range("group"));
+        }
+        let tick = self.tick.wrapping_sub(self.varint("age")?);
+        let mut past = [None; 3];
+        let mut newer = 0;
+        for at in &mut past[..(first & 3) as usize] {
+            let age = self.varint("past age")?;
+            if age <= newer {
+                return Err(PayloadError::Range("past age"));
+            }
+            newer = age;
+            *at = Some(tick.wrapping_sub(age));
+        }
+        let stay = if past[0].is_some() { self.varint("stay")? } else { 0 };
+        if past[0].is_some_and(|past| stay >= tick.wrapping_sub(past)) {
+            return Err(PayloadError::Range("stay"));
+        }
+        let length = self.varint("length")? as usize;
+        let (delta, rest) = self.bytes.split_at_checked(length).ok_or(PayloadError::Short("delta"))?;
+        self.bytes = rest;
+        Ok(Some((RecordHead { group: group as u16, tick, past, stay }, delta)))
+    }
+
+    fn varint(&mut self, field: &'static str) -> Result<u32, PayloadError> {
+        let mut value = 0u32;
+        for shift in (0..35).step_by(7) {
+            let (&byte, rest) = self.bytes.split_first().ok_or(PayloadError::Short(field))?;
+            self.bytes = rest;
+            let bits = u32::from(byte & 0x7F);
+            if bits << shift >> shift != bits || byte == 0 && shift > 0 {
+                return Err(PayloadError::Range(field));
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        Err(PayloadError::Range(field))
+    }
+}
+
+fn put_varint(out: &mut Vec<u8>, mut value: u32) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_record_is_read_as_it_was_written(
+            group in 0..GROUPS_MAX as u16,
+            payload_tick: u32,
+            age: u32,
+            gaps in proptest::collection::vec(1u32..1_000_000, 0..=3),
+            delta in proptest::collection::vec(any::<u8>(), 0..300),
+        ) {
+            let tick = payload_tick.wrapping_sub(age);
+            let mut past = [None; 3];
+            let mut back = 0;
+            for (at, gap) in gaps.iter().enumerate() {
+                back += gap;
+                past[at] = Some(tick.wrapping_sub(back));
+            }
+            let stay = gaps.first().map_or(0, |gap| gap / 2);
+            let head = RecordHead { group, tick, past, stay };
+            let mut payload = payload_tick.to_le_bytes().to_vec();
+            head.write(payload_tick, &delta, &mut payload);
+            prop_assert!(payload.len() <= HEAD_BYTES + RECORD_HEAD_BYTES_MAX + delta.len());
+            let mut reader = PayloadReader::new(&payload).unwrap();
+            prop_assert_eq!(reader.record(), Ok(Some((head, &delta[..]))));
+            prop_assert_eq!(reader.record(), Ok(None));
+            for cut in HEAD_BYTES + 1..payload.len() {
+                let mut reader = PayloadReader::new(&payload[..cut]).unwrap();
+                prop_assert!(reader.record().is_err(), "cut at {}", cut);
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(payload in proptest::collection::vec(any::<u8>(), 0..64)) {
+            if let Ok(mut reader) = PayloadReader::new(&payload) {
+                while let Ok(Some(_)) = reader.record() {}
+            }
+        }
+    }
+}

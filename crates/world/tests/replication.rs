@@ -1,0 +1,350 @@
+//! Replication over lossy links: whatever is lost, every viewer comes to know exactly what the world is like.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use nowcast_session::{Carrier, Config, LaneConfig, MessageKind, Replication};
+use nowcast_sim::link::{LinkConfig, Loss};
+use nowcast_sim::pair::{End, Pair};
+use nowcast_world::replication::{History, Replica, Row, Viewer};
+use nowcast_world::{Action, EntityId, Input, Pose, World};
+use proptest::prelude::*;
+
+const LANE: u8 = 2;
+
+/// What a server does for one viewer, without a server.
+#[derive(Clone, Default)]
+struct Feed(Rc<RefCell<(History, Viewer)>>);
+
+impl Replication for Feed {
+    fn has_more(&self, lane: u8) -> bool {
+        lane == LANE && self.0.borrow().1.has_more()
+    }
+
+    fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
+        let (history, viewer) = &mut *self.0.borrow_mut();
+        viewer.fill(history, number, room, out);
+    }
+}
+
+/// A server and one viewer, on a link.
+struct Scene {
+    pair: Pair,
+    feed: Feed,
+    replica: Replica,
+    missing: usize,
+}
+
+impl Scene {
+    fn new(seed: u64, carrier: Carrier, link: LinkConfig) -> Self {
+        let mut lanes = vec![LaneConfig::default(); 8];
+        lanes[usize::from(LANE)].has_source = true;
+        let patient = Config { handshake_timeout: Duration::from_secs(600), ..Config::default() };
+        let configs = [patient, Config { lanes, ..Config::default() }];
+        let mut pair = Pair::new(seed, configs, carrier, [link.clone(), link]);
+        let feed = Feed::default();
+        pair.set_source(End::Acceptor, Box::new(feed.clone()));
+        let both_open = |pair: &Pair| End::BOTH.into_iter().all(|end| pair.session(end).is_open());
+        while !both_open(&pair) {
+            assert!(pair.now() < Duration::from_secs(600), "the sessions open");
+            pair.run_until(pair.now() + Duration::from_millis(10));
+        }
+        Self { pair, feed, replica: Replica::default(), missing: 0 }
+    }
+
+    /// One step of the world later.
+    fn step(&mut self, tick: u32, poses: &BTreeMap<u32, Pose>, is_due: bool) {
+        {
+            let (history, viewer) = &mut *self.feed.0.borrow_mut();
+            history.publish_poses(tick, poses.iter().map(|(id, pose)| (*id, *pose)));
+            if is_due {
+                viewer.due(history, poses.keys().next().map(|id| EntityId(*id)));
+            }
+        }
+        self.pair.with(End::Acceptor, |session, _| {
+            while let Some(fate) = session.poll_fate() {
+                self.feed.0.borrow_mut().1.settled(fate.number, fate.arrived);
+            }
+        });
+        self.pair.run_until(self.pair.now() + Duration::from_micros(16_667));
+        self.pair.with_quietly(End::Initiator, |session, now| {
+            let mut payload = Vec::new();
+            while let Some(message) = session.poll_message(now, &mut payload) {
+                assert!(matches!(message.kind, MessageKind::Replication { .. }));
+                self.missing += self.replica.apply(&payload).expect("a sender of ours wrote it").missing;
+            }
+        });
+    }
+
+    fn told(&self) -> BTreeMap<u32, Row> {
+        self.feed.0.borrow().0.rows().map(|(id, row)| (id, *row)).collect()
+    }
+
+    fn known(&self) -> BTreeMap<u32, Row> {
+        self.replica.rows().collect()
+    }
+}
+
+fn pose(x: f32, turn: f32) -> Pose {
+    Pose { position: [x, 1.0, -x / 2.0], rotation: [0.0, (turn / 2.0).sin(), 0.0, (turn / 2.0).cos()] }
+}
+
+/// What happens to the world in one step.
+#[derive(Clone, Debug)]
+enum Change {
+    Appear,
+    Vanish(prop::sample::Index),
+    Move(prop::sample::Index, f32),
+    Rest,
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        1 => Just(Change::Appear),
+        1 => any::<prop::sample::Index>().prop_map(Change::Vanish),
+        6 => (any::<prop::sample::Index>(), -2.0f32..2.0).prop_map(|(which, by)| Change::Move(which, by)),
+        1 => Just(Change::Rest),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_lost_a_viewer_comes_to_know_the_exact_state(
+        seed: u64,
+        hz in prop::sample::select(vec![10u32, 20, 60]),
+        loss in 0.0f64..0.4,
+        length in 1.0f64..6.0,
+        delay_ms in 0u64..150,
+        reorder in 0.0f64..0.2,
+        is_reliable: bool,
+        changes in prop::collection::vec(prop::collection::vec(change(), 0..12), 1..120),
+    ) {
+        let (carrier, loss, reorder) = match is_reliable {
+            true => (Carrier::STREAM, Loss::None, 0.0),
+            false => (Carrier::DATAGRAMS, Loss::Bursts { share: loss, length }, reorder),
+        };
+        let link = LinkConfig {
+            delay: Duration::from_millis(delay_ms),
+            jitter: Duration::from_millis(delay_ms / 4),
+            loss,
+            reorder,
+            duplicate: if is_reliable { 0.0 } else { 0.05 },
+            ..LinkConfig::default()
+        };
+        let mut scene = Scene::new(seed, carrier, link);
+        let mut poses: BTreeMap<u32, Pose> = (1..30).map(|id| (id, pose(id as f32, 0.0))).collect();
+        let mut next_id = 30;
+        let mut tick = u32::MAX - 50;
+        for changes in changes {
+            for change in changes {
+                match change {
+                    Change::Appear => {
+                        poses.insert(next_id, pose(0.0, 0.0));
+                        next_id += 1;
+                    }
+                    Change::Vanish(which) if !poses.is_empty() => {
+                        let id = *which.get(&poses.keys().copied().collect::<Vec<_>>());
+                        poses.remove(&id);
+                    }
+                    Change::Move(which, by) if !poses.is_empty() => {
+                        let id = *which.get(&poses.keys().copied().collect::<Vec<_>>());
+                        let [x, ..] = poses[&id].position;
+                        poses.insert(id, pose(x + by, by));
+                    }
+                    _ => {}
+                }
+            }
+            tick = tick.wrapping_add(1);
+            scene.step(tick, &poses, tick.is_multiple_of(60 / hz));
+        }
+        // Silence: what was lost is told again until the viewer has it.
+        for _ in 0..600 {
+            tick = tick.wrapping_add(1);
+            scene.step(tick, &poses, tick.is_multiple_of(60 / hz));
+        }
+        prop_assert_eq!(scene.known(), scene.told());
+        prop_assert_eq!(scene.replica.tick().wrapping_sub(tick) as i32 > -60, true);
+        prop_assert_eq!(scene.missing, 0);
+    }
+}
+
+/// People who walk about and throw things, and what a viewer of them has to be told.
+#[test]
+fn a_walk_among_blocks_costs_little_and_is_known_exactly() {
+    let mut world = World::new(nowcast_world::Config::default());
+    let people: Vec<EntityId> = (0..20).map(|_| world.join("").expect("there is room")).collect();
+    let link = LinkConfig {
+        delay: Duration::from_millis(20),
+        loss: Loss::Random(0.02),
+        ..LinkConfig::default()
+    };
+    let mut scene = Scene::new(7, Carrier::DATAGRAMS, link);
+    for tick in 0..600u32 {
+        for (at, id) in people.iter().enumerate() {
+            let yaw = at as f32 + (tick / 45) as f32 * 0.7;
+            world.set_input(*id, Input::new(1.0, 0.0, yaw, at % 2 == 0, false).unwrap());
+            if tick % 90 == at as u32 * 4 {
+                world.act(*id, Action::grab());
+            }
+        }
+        world.step();
+        while world.poll_event().is_some() {}
+        let poses = world.poses().map(|(id, pose)| (id.0, pose)).collect();
+        scene.step(tick, &poses, tick.is_multiple_of(6));
+    }
+    let stats = scene.feed.0.borrow().1.stats;
+    let sent = scene.pair.session(End::Acceptor).stats().bytes_sent;
+    println!("{sent} bytes in 10 s for {} things; {stats:?}", scene.told().len());
+    assert!(stats.whole <= 2 * scene.told().len().div_ceil(20) as u64, "{stats:?}");
+    // The smallest encoding of the plain protocol takes 22 bytes for each of those who walk, ten times a second.
+    assert!(sent < 20 * 22 * 100, "{sent}");
+    let still = world.poses().map(|(id, pose)| (id.0, pose)).collect();
+    for tick in 600..720 {
+        scene.step(tick, &still, tick % 6 == 0);
+    }
+    assert_eq!(scene.known(), scene.told());
+}
+
+#[test]
+fn viewers_who_lost_different_packets_share_the_bytes_again_soon() {
+    let mut history = History::default();
+    let mut viewers = [Viewer::default(), Viewer::default()];
+    let mut payloads = [Vec::new(), Vec::new()];
+    for tick in 0..20u32 {
+        history.publish_poses(tick, (1..=10).map(|id| (id, pose((tick * id) as f32 * 0.01, 0.0))));
+        for (at, (viewer, payload)) in viewers.iter_mut().zip(&mut payloads).enumerate() {
+            viewer.due(&history, None);
+            payload.clear();
+            viewer.fill(&history, tick.into(), 1_100, payload);
+            let is_lost = (5..8).contains(&tick) && at == 1;
+            viewer.settled(tick.into(), !is_lost);
+        }
+        if tick == 7 {
+            assert_ne!(payloads[0], payloads[1]);
+        }
+    }
+    assert_eq!(payloads[0], payloads[1]);
+    assert_eq!(viewers[1].stats.whole, 1, "only the first time");
+}
+
+#[test]
+fn a_tight_budget_prefers_what_is_near_and_starves_nothing() {
+    let mut history = History::default();
+    let mut viewer = Viewer::with_bytes_per_round_max(200);
+    let mut replica = Replica::default();
+    // One beside the viewer, and four far groups; all of them move all the time.
+    let at = |id: u32, tick: u32| pose(if id <= 20 { 0.0 } else { 300.0 } + (tick * id % 101) as f32, 0.0);
+    let mut last_heard = BTreeMap::new();
+    let (mut near, mut far) = (0, 0);
+    for tick in 0..400u32 {
+        history.publish_poses(tick, (1..=100).map(|id| (id, at(id, tick))));
+        viewer.due(&history, Some(EntityId(1)));
+        let mut payload = Vec::new();
+        viewer.fill(&history, tick.into(), 1_100, &mut payload);
+        let before: BTreeMap<u32, Row> = replica.rows().collect();
+        replica.apply(&payload).unwrap();
+        viewer.settled(tick.into(), true);
+        for (id, row) in replica.rows() {
+            if before.get(&id) != Some(&row) {
+                last_heard.insert(id, tick);
+                *(if id <= 20 { &mut near } else { &mut far }) += 1;
+            }
+        }
+    }
+    assert!(near * 4 > 2 * far, "near {near}, far {far}");
+    assert!(last_heard.values().all(|tick| *tick > 300), "nothing starves");
+    assert!(viewer.stats.postponed > 0);
+}
+
+#[test]
+fn a_viewer_that_lost_its_memory_is_told_all_again() {
+    let mut history = History::default();
+    let mut viewer = Viewer::default();
+    let mut replica = Replica::default();
+    let round = |viewer: &mut Viewer, replica: &mut Replica, history: &History, tick: u32| {
+        viewer.due(history, None);
+        let mut payload = Vec::new();
+        viewer.fill(history, tick.into(), 1_100, &mut payload);
+        viewer.settled(tick.into(), true);
+        replica.apply(&payload).unwrap()
+    };
+    for tick in 0..3 {
+        history.publish_poses(tick, [(1, pose(tick as f32, 0.0))].into_iter());
+        assert_eq!(round(&mut viewer, &mut replica, &history, tick).missing, 0);
+    }
+    replica = Replica::default();
+    history.publish_poses(3, [(1, pose(3.0, 0.0))].into_iter());
+    assert_eq!(round(&mut viewer, &mut replica, &history, 3).missing, 1);
+    viewer.reset();
+    assert_eq!(round(&mut viewer, &mut replica, &history, 4).missing, 0);
+    assert_eq!(replica.rows().next(), Some((1, *history.rows().next().unwrap().1)));
+}
+
+/// `spec/vectors/world/replication.json`: payloads, of which some are lost and some come late, and what is known in the end.
+///
+/// `NOWCAST_BLESS=1` writes it anew after a deliberate change of the format.
+#[test]
+fn the_vectors_of_the_specification_hold() {
+    let mut history = History::default();
+    let mut viewer = Viewer::default();
+    let mut replica = Replica::default();
+    let mut steps = Vec::new();
+    let mut late: Vec<(u64, Vec<u8>)> = Vec::new();
+    for step in 0..40u32 {
+        let tick = (u32::MAX - 12).wrapping_add(3 * step);
+        let leaves = |id: &u32| step > 20 && id % 9 == 0;
+        let here = (1..=45u32).filter(|id| !leaves(id)).map(|id| {
+            // Some rest, some glide, some speed up; all by whole steps, so that every machine rounds alike.
+            let moved = match id % 3 {
+                0 => 0,
+                1 => step * id,
+                _ => step * step * id / 8,
+            };
+            let turn = if id % 3 == 2 { step as f32 / 64.0 } else { 0.0 };
+            let position = [moved as f32 / 1_024.0, id as f32, -(moved as f32) / 512.0];
+            (id, Pose { position, rotation: [0.0, turn, 0.0, (1.0 - turn * turn).sqrt()] })
+        });
+        history.publish_poses(tick, here);
+        viewer.due(&history, Some(EntityId(1)));
+        while viewer.has_more() {
+            let mut payload = Vec::new();
+            let number = steps.len() as u64;
+            viewer.fill(&history, number, 1_100, &mut payload);
+            let fate = match number % 11 {
+                3 | 4 => "lost",
+                7 => "late",
+                _ => "arrives",
+            };
+            match fate {
+                "arrives" => {
+                    for (number, payload) in [(number, payload.clone())].into_iter().chain(late.drain(..)) {
+                        assert_eq!(replica.apply(&payload).unwrap().missing, 0);
+                        viewer.settled(number, true);
+                    }
+                }
+                "late" => late.push((number, payload.clone())),
+                _ => viewer.settled(number, false),
+            }
+            let bytes: String = payload.iter().map(|byte| format!("{byte:02x}")).collect();
+            steps.push(serde_json::json!({ "fate": fate, "bytes": bytes }));
+        }
+    }
+    let known: BTreeMap<u32, Row> = replica.rows().collect();
+    assert_eq!(known, history.rows().map(|(id, row)| (id, *row)).collect());
+    let vector = serde_json::json!({
+        "about": "Payloads in the order sent: lost ones never arrive, late ones after the next that does. Then these rows are known.",
+        "steps": steps,
+        "rows": known.iter().map(|(id, row)| serde_json::json!({ "id": id, "row": row })).collect::<Vec<_>>(),
+    });
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/world/replication.json");
+    if std::env::var_os("NOWCAST_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, format!("{vector}\n")).unwrap();
+    }
+    let kept: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(kept, vector);
+}
