@@ -15,6 +15,7 @@ class LiveEntity implements Entity {
   name: string | undefined;
   heldBlock: EntityId | undefined = undefined;
   tick: number;
+  stillTick: number | undefined = undefined;
 
   constructor(spawned: SpawnedEntity, tick: number) {
     this.id = spawned.id;
@@ -77,6 +78,19 @@ export class EntityTable {
       moved.push(entity);
     }
     return moved;
+  }
+
+  /** One entity is elsewhere; undefined for one that is not here. */
+  moveOne(id: EntityId, position: Vec3, euler: Vec3, tick: number, stillTick: number): Entity | undefined {
+    const entity = this.entities.get(id);
+    if (entity === undefined) return undefined;
+    for (let axis = 0; axis < 3; axis++) {
+      entity.position[axis] = position[axis]!;
+      entity.euler[axis] = euler[axis]!;
+    }
+    entity.tick = tick;
+    entity.stillTick = stillTick;
+    return entity;
   }
 
   hold(

@@ -52,11 +52,13 @@ export {
   type EntityKind,
   type Input,
   type JoinOptions,
+  type Protocol,
   type Vec3,
   type WebSocketConstructor,
   type WebSocketLike,
   type World,
   type WorldEvents,
+  type WorldLink,
   type WorldStats,
   type WorldStatus,
 } from "./world-types.js";

@@ -82,7 +82,9 @@ class SnapshotInterpolator implements Interpolator {
         const previousTick = this.newestTick;
         this.newestTick = tick;
         this.timeline.record(tick, receivedAtMs);
-        for (const entity of moved) this.tracks.get(entity.id)?.record(entity, previousTick);
+        for (const entity of moved) {
+          this.tracks.get(entity.id)?.record(entity, entity.stillTick ?? previousTick);
+        }
       }),
     ];
   }
@@ -136,11 +138,11 @@ class PoseTrack {
     this.write(0, entity);
   }
 
-  /** `previousTick` is that of the snapshot before: an entity that was not in it had not moved until then. */
-  record(entity: Entity, previousTick: number): void {
+  /** Up to `stillTick` it was where it was before: without better knowledge, up to the snapshot before. */
+  record(entity: Entity, stillTick: number): void {
     const last = this.ticks[this.newest]!;
     if (entity.tick <= last) return this.write(this.newest, entity);
-    if (last < previousTick && previousTick < entity.tick) this.repeatNewest(previousTick);
+    if (last < stillTick && stillTick < entity.tick) this.repeatNewest(stillTick);
     this.write(this.push(), entity);
   }
 

@@ -54,3 +54,20 @@ export function angleBetween(a: NumberArray, b: NumberArray): number {
   const cosine = Math.abs(a[0]! * b[0]! + a[1]! * b[1]! + a[2]! * b[2]! + a[3]! * b[3]!);
   return 2 * Math.acos(Math.min(1, cosine));
 }
+
+/** The inverse of {@link eulerToQuaternion}. At the poles (Y at ±π/2) Z is 0 and X carries the whole remaining turn. */
+export function quaternionToEuler(quaternion: NumberArray, out: NumberArray): void {
+  const x = quaternion[0]!;
+  const y = quaternion[1]!;
+  const z = quaternion[2]!;
+  const w = quaternion[3]!;
+  const m13 = 2 * (x * z + w * y);
+  out[1] = Math.asin(Math.min(1, Math.max(-1, m13)));
+  if (Math.abs(m13) < 0.9999999) {
+    out[0] = Math.atan2(-2 * (y * z - w * x), 1 - 2 * (x * x + y * y));
+    out[2] = Math.atan2(-2 * (x * y - w * z), 1 - 2 * (y * y + z * z));
+  } else {
+    out[0] = Math.atan2(2 * (y * z + w * x), 1 - 2 * (x * x + z * z));
+    out[2] = 0;
+  }
+}

@@ -1,3 +1,5 @@
+import type { CarrierKind } from "./carrier/carrier.js";
+
 declare const entityIdBrand: unique symbol;
 
 /** Number of an entity in its world. A server that restarts hands out new ones. */
@@ -8,6 +10,9 @@ export type Encoding = "json" | "msgpack" | "custom" | "custom16";
 
 /** Every encoding, in the order in which the specification lists them. */
 export const ENCODINGS: readonly Encoding[] = ["json", "msgpack", "custom", "custom16"];
+
+/** What the messages of a world are made of. */
+export type Protocol = "session" | "plain";
 
 /** x, y and z: metres with Y up, or Euler angles in radians in intrinsic XYZ order. */
 export type Vec3 = readonly [number, number, number];
@@ -36,6 +41,8 @@ export interface Entity {
   readonly euler: Vec3;
   /** World step at which the pose was last heard to change. */
   readonly tick: number;
+  /** World step up to which it was where it was before, if that was heard of (sessions tell it). */
+  readonly stillTick?: number | undefined;
 }
 
 /** What the controls say now. It holds until the next one. */
@@ -56,7 +63,23 @@ export interface Input {
  */
 export type WorldStatus = "connecting" | "open" | "reconnecting" | "closed";
 
-/** Figures for a network graph. Rates are means over the last second; bytes are WebSocket payload bytes received. */
+/** How the messages travel, for displays. */
+export interface WorldLink {
+  /** What carries them now; `undefined` while nothing does. */
+  readonly carrier: "WebTransport" | "WebSocket" | undefined;
+  /** Of all that this program sent, the share that was lost, 0 to 1. */
+  readonly loss: number;
+  /** How old the server's news is when it arrives, by the estimate of its clock; `undefined` before it is known. */
+  readonly freshnessMs: number | undefined;
+  /** Values that were never sent, because newer ones replaced them. */
+  readonly superseded: number;
+  /** Values and events that were sent again after a loss. */
+  readonly resent: number;
+  /** How often the session went on over another carrier. */
+  readonly resumed: number;
+}
+
+/** Figures for a network graph. Rates are means over the last second; bytes are payload bytes received. */
 export interface WorldStats {
   /** Smoothed round trip from this program through the server and back; `undefined` before the first. */
   readonly pingMs: number | undefined;
@@ -76,6 +99,8 @@ export interface WorldStats {
   readonly unknownEntities: number;
   /** Actions and chat lines that could not be sent because there was no connection. */
   readonly unsentActions: number;
+  /** Of a session; the plain protocol knows none of it. */
+  readonly link?: WorldLink | undefined;
 }
 
 /** What `World.on` can listen to. */
@@ -101,8 +126,8 @@ export interface WorldEvents {
   rate: { readonly networkHz: number };
   notice: { readonly text: string };
   /**
-   * A connection was lost or could not be made. `code` is the WebSocket close code (1006: no close frame arrived),
-   * `reason` the server's or the SDK's words. `retryInMs` is `undefined` when the world closes for good.
+   * A connection was lost or could not be made. `code` is that of a session (below 1,000, `spec/WORLD.md` section 7) or
+   * the WebSocket close code (1006: no close frame arrived), `reason` the server's or the SDK's words. `retryInMs` is `undefined` when the world closes for good.
    */
   error: { readonly code: number; readonly reason: string; readonly retryInMs: number | undefined };
 }
@@ -125,9 +150,14 @@ export interface WebSocketLike {
 export type WebSocketConstructor = new (url: string, protocol?: string) => WebSocketLike;
 
 export interface JoinOptions {
+  /**
+   * `session` goes over the best carrier there is and survives its loss (`spec/WORLD.md`); `plain` is JSON, MessagePack or
+   * packed records over a WebSocket (`spec/PLAIN.md`). By default the address decides: `ws:` and `wss:` are plain.
+   */
+  readonly protocol?: Protocol | undefined;
   /** The avatar's name, at most 24 characters; the server picks `guest-ID` when there is none. */
   readonly name?: string | undefined;
-  /** `custom16` by default: the smallest. */
+  /** How movement travels over the plain protocol. `custom16` by default: the smallest. */
   readonly encoding?: Encoding | undefined;
   /** Snapshots a second, 5 to 60; the server's own rate by default. */
   readonly networkHz?: number | undefined;
@@ -135,6 +165,10 @@ export interface JoinOptions {
   readonly reconnect?: boolean | undefined;
   /** Another WebSocket. By default the global one, and in a Node without it the SDK's own small client. */
   readonly WebSocket?: WebSocketConstructor | undefined;
+  /** Lets a session in where the server wants one (`spec/CARRIERS.md`, section 7). */
+  readonly token?: string | undefined;
+  /** The carriers that a session may use, the best first; all that there are by default. */
+  readonly carriers?: readonly CarrierKind[] | undefined;
 }
 
 /** A seat in a shared world. It connects, and connects again, by itself. */

@@ -38,3 +38,11 @@ export function worldUrl(url: string | URL): URL {
   parsed.hash = "";
   return parsed;
 }
+
+/** The address of the same world for a session: `http://HOST/nowcast/ROOM`, or `nowcast://HOST/ROOM` as it is. */
+export function sessionUrl(url: string | URL): string {
+  if (/^nowcast:/i.test(String(url))) return String(url);
+  const world = worldUrl(url);
+  const scheme = world.protocol === "wss:" ? "https" : "http";
+  return `${scheme}://${world.host}${world.pathname.replace(/^\/ws\//, "/nowcast/")}`;
+}

@@ -1,260 +1,28 @@
-import { Connection } from "./connection.js";
-import { Emitter } from "./emitter.js";
-import { EntityTable } from "./entity-table.js";
 import { NowcastError } from "./errors.js";
-import { InputSender } from "./input-sender.js";
-import { utf8LengthWellFormed } from "./msgpack.js";
-import { PlainDecoder } from "./plain/decode.js";
-import { encodeClientMessage } from "./plain/encode.js";
-import type { ClientMessage, ServerMessage } from "./plain/messages.js";
-import { RateMeter } from "./rate-meter.js";
-import { SnapshotClock } from "./snapshot-clock.js";
-import {
-  ENCODINGS,
-  type Encoding,
-  type Entity,
-  type EntityId,
-  type Input,
-  type JoinOptions,
-  type World,
-  type WorldEvents,
-  type WorldStats,
-  type WorldStatus,
-} from "./world-types.js";
-import { worldUrl } from "./world-url.js";
-
-const DEFAULT_ENCODING: Encoding = "custom16";
-const WAITING_CHAT_LINES_MAX = 16;
-const MALFORMED = 4000;
+import { PlainWorld } from "./plain/plain-world.js";
+import { SessionWorld } from "./world-session/session-world.js";
+import type { JoinOptions, World } from "./world-types.js";
 
 /**
- * Joins the world at `url`, such as `ws://localhost:7777/ws/plaza`; a page may leave out its own origin. Returns at
- * once: listen to `status`, `welcome` and `error`, or just draw `entities`.
+ * Joins the world at `url`, such as `nowcast://localhost:7777/plaza` or the address that a browser shows; a page may leave
+ * out its own origin. Returns at once: listen to `status`, `welcome` and `error`, or just draw `entities`.
  *
  * ```ts
- * const world = joinWorld("ws://localhost:7777/ws/plaza", { name: "Ada" });
+ * const world = joinWorld("nowcast://localhost:7777/plaza", { name: "Ada" });
  * world.on("chat", ({ name, text }) => console.log(`${name}: ${text}`));
  * world.on("welcome", () => world.input({ forward: 1, right: 0, yaw: 0, run: false, jump: false }));
  * ```
+ *
+ * Addresses such as `ws://localhost:7777/ws/plaza` are joined by the plain protocol, unless `protocol` says otherwise.
  */
 export function joinWorld(url: string | URL, options: JoinOptions = {}): World {
-  return new PlainWorld(url, options);
-}
-
-class PlainWorld implements World {
-  status: WorldStatus = "connecting";
-  avatarId: EntityId | undefined;
-
-  private readonly encoding: Encoding;
-  private readonly connection: Connection;
-  private readonly emitter = new Emitter<WorldEvents>();
-  private readonly table = new EntityTable();
-  private readonly inputs: InputSender;
-  private readonly meter = new RateMeter();
-  private readonly clock = new SnapshotClock();
-  private decoder: PlainDecoder;
-  private name: string | undefined;
-  private networkHz: number | undefined;
-  private stepHz = 60;
-  private tick = 0;
-  private waitingChat: string[] = [];
-  private pingMs: number | undefined;
-  private welcomes = 0;
-  private unknownMessages = 0;
-  private unsentActions = 0;
-
-  constructor(url: string | URL, options: JoinOptions) {
-    this.encoding = options.encoding ?? DEFAULT_ENCODING;
-    if (!ENCODINGS.includes(this.encoding)) {
-      throw new NowcastError("misuse", `encoding "${this.encoding}" is none of ${ENCODINGS.join(", ")}`);
-    }
-    this.name = options.name;
-    this.networkHz = options.networkHz;
-    this.decoder = new PlainDecoder(this.encoding);
-    const base = worldUrl(url);
-    this.connection = new Connection(
-      { url: () => this.address(base), reconnect: options.reconnect ?? true, WebSocket: options.WebSocket },
-      {
-        message: (data) => this.received(data),
-        tick: () => this.ping(),
-        lost: (code, reason, retryInMs) => this.lost(code, reason, retryInMs),
-      },
-    );
-    this.inputs = new InputSender({
-      send: (input) => this.status === "open" && this.send({ type: "input", ...input }),
-      backlogBytes: () => this.connection.backlogBytes,
-    });
+  const protocol = options.protocol ?? (/^wss?:/i.test(String(url)) ? "plain" : "session");
+  switch (protocol) {
+    case "plain":
+      return new PlainWorld(url, options);
+    case "session":
+      return new SessionWorld(url, options);
+    default:
+      throw new NowcastError("misuse", `protocol "${String(protocol)}" is neither session nor plain`);
   }
-
-  get entities(): ReadonlyMap<EntityId, Entity> {
-    return this.table.entities;
-  }
-
-  get stats(): WorldStats {
-    return {
-      pingMs: this.pingMs,
-      ...this.meter.rates(performance.now()),
-      snapshots: this.clock.snapshots,
-      snapshotIntervalMs: this.clock.intervalMs,
-      jitterMs: this.clock.jitterMs,
-      reconnects: Math.max(0, this.welcomes - 1),
-      unknownMessages: this.unknownMessages,
-      unknownEntities: this.table.unknownEntities,
-      unsentActions: this.unsentActions,
-    };
-  }
-
-  input(input: Input): void {
-    this.inputs.set(input);
-  }
-
-  grab(block?: EntityId): void {
-    this.act(block === undefined ? { type: "grab" } : { type: "grab", block });
-  }
-
-  throw(power: number, pitch: number): void {
-    this.act({
-      type: "throw",
-      power: bounded(power, 0, 1, "power"),
-      pitch: bounded(pitch, -1.5, 1.5, "pitch"),
-    });
-  }
-
-  chat(text: string): void {
-    if (this.send({ type: "chat", text })) return;
-    if (this.status === "closed" || this.waitingChat.length >= WAITING_CHAT_LINES_MAX) this.unsentActions++;
-    else this.waitingChat.push(text);
-  }
-
-  rename(name: string): void {
-    this.name = name;
-    this.send({ type: "name", name });
-  }
-
-  setRate(hz: number): void {
-    this.networkHz = bounded(hz, 5, 60, "rate");
-    this.send({ type: "rate", hz: this.networkHz });
-  }
-
-  on<K extends keyof WorldEvents>(type: K, listener: (event: WorldEvents[K]) => void): () => void {
-    return this.emitter.on(type, listener);
-  }
-
-  close(): void {
-    if (this.status === "closed") return;
-    this.inputs.stop();
-    this.connection.close();
-    this.changeStatus("closed");
-  }
-
-  private address(base: URL): string {
-    const url = new URL(base);
-    url.searchParams.set("encoding", this.encoding);
-    if (this.name !== undefined) url.searchParams.set("name", this.name);
-    if (this.networkHz !== undefined) url.searchParams.set("hz", String(this.networkHz));
-    return url.href;
-  }
-
-  private act(message: ClientMessage): void {
-    if (!this.send(message)) this.unsentActions++;
-  }
-
-  /** False when the world is not open. */
-  private send(message: ClientMessage): boolean {
-    return this.status === "open" && this.connection.send(encodeClientMessage(message, this.encoding));
-  }
-
-  private ping(): void {
-    this.send({ type: "ping", time: performance.now() });
-  }
-
-  private received(data: string | Uint8Array): void {
-    const nowMs = performance.now();
-    this.meter.record(nowMs, typeof data === "string" ? utf8LengthWellFormed(data) : data.length);
-    try {
-      const message = this.decoder.decode(data);
-      if (message === undefined) this.unknownMessages++;
-      else this.handle(message, nowMs);
-    } catch (error) {
-      if (!(error instanceof NowcastError)) throw error;
-      // What cannot be read now could not be read after another try either, if it is a matter of versions.
-      this.connection.abandon(MALFORMED, error.message, error.fault === "peer-incompatible");
-    }
-  }
-
-  private handle(message: ServerMessage, nowMs: number): void {
-    switch (message.type) {
-      case "welcome":
-        return this.welcomed(message);
-      case "spawn":
-        return this.emitter.emit("spawn", { entities: this.table.spawn(message.entities, this.tick) });
-      case "despawn":
-        return this.emitter.emit("despawn", { entities: this.table.despawn(message.ids) });
-      case "move":
-        this.tick = message.tick;
-        this.clock.record(message.tick, nowMs, this.stepHz);
-        this.connection.proved();
-        return this.emitter.emit("snapshot", {
-          tick: message.tick,
-          receivedAtMs: nowMs,
-          moved: this.table.move(message),
-        });
-      case "chat":
-        return this.emitter.emit("chat", message);
-      case "hold": {
-        const held = this.table.hold(message.avatar, message.block);
-        if (held !== undefined) this.emitter.emit("hold", held);
-        return;
-      }
-      case "rename": {
-        const entity = this.table.rename(message.id, message.name);
-        if (entity !== undefined) this.emitter.emit("rename", { entity, name: message.name });
-        return;
-      }
-      case "pong": {
-        const roundTripMs = Math.max(0, nowMs - message.time);
-        this.pingMs = this.pingMs === undefined ? roundTripMs : this.pingMs + (roundTripMs - this.pingMs) / 4;
-        return;
-      }
-      case "rate":
-        return this.emitter.emit("rate", { networkHz: message.hz });
-      case "notice":
-        return this.emitter.emit("notice", { text: message.text });
-    }
-  }
-
-  private welcomed(message: ServerMessage & { type: "welcome" }): void {
-    const before = this.table.clear();
-    if (before.length > 0) this.emitter.emit("despawn", { entities: before });
-    this.welcomes++;
-    this.avatarId = message.id;
-    this.tick = message.tick;
-    this.stepHz = message.stepHz;
-    this.clock.restart();
-    this.changeStatus("open");
-    const { room, stepHz, networkHz, tick } = message;
-    this.emitter.emit("welcome", { avatarId: message.id, room, stepHz, networkHz, tick });
-    this.inputs.connected();
-    this.ping();
-    for (const text of this.waitingChat.splice(0)) this.chat(text);
-  }
-
-  private lost(code: number, reason: string, retryInMs: number | undefined): void {
-    this.pingMs = undefined;
-    if (retryInMs === undefined) this.inputs.stop();
-    if (retryInMs === undefined) this.changeStatus("closed");
-    else if (this.welcomes > 0) this.changeStatus("reconnecting");
-    this.emitter.emit("error", { code, reason, retryInMs });
-  }
-
-  private changeStatus(status: WorldStatus): void {
-    if (this.status === status) return;
-    this.status = status;
-    this.emitter.emit("status", { status });
-  }
-}
-
-function bounded(value: number, min: number, max: number, name: string): number {
-  if (!Number.isFinite(value)) throw new NowcastError("misuse", `${name} is ${value}, not a finite number`);
-  return Math.min(max, Math.max(min, value));
 }

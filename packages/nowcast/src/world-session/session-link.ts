@@ -1,0 +1,122 @@
+import type { Channel } from "../channel/channel.js";
+import type { ChannelMessage } from "../channel/message.js";
+import type { ChannelStatus } from "../channel/status.js";
+import { connect } from "../connect/connect.js";
+import { backOffMs, CLOSED_ABNORMALLY } from "../connection.js";
+import { NowcastError } from "../errors.js";
+import { CloseCode } from "../session/fault.js";
+import type { JoinOptions } from "../world-types.js";
+
+/** After these, the same client would be turned away again: `spec/SESSION.md` section 12, `spec/WORLD.md` section 7. */
+const FINAL_CODES: ReadonlySet<number> = new Set([
+  CloseCode.malformed,
+  CloseCode.limitExceeded,
+  CloseCode.violation,
+  CloseCode.version,
+  CloseCode.unauthorised,
+  64,
+  65,
+]);
+/** The code for a server that answers, and says no. */
+export const REFUSED = 4403;
+
+/** Chat and events go before movement; both ends name the lanes alike (`spec/WORLD.md`, section 2). */
+const HANDSHAKE_MS_MAX = 15_000;
+
+export interface SessionLinkHandlers {
+  /** There is a new session. */
+  opened(channel: Channel): void;
+  /** The session has lost its carrier, or goes on over another. */
+  interrupted(isInterrupted: boolean): void;
+  message(message: ChannelMessage): void;
+  /** `retryInMs` is `undefined` when there will be no other attempt. */
+  lost(code: number, reason: string, retryInMs: number | undefined): void;
+}
+
+/** One session after another to the same world. */
+export class SessionLink {
+  channel: Channel | undefined;
+  readonly #url: string;
+  readonly #options: JoinOptions;
+  readonly #handlers: SessionLinkHandlers;
+  readonly #end = new AbortController();
+  #releases: (() => void)[] = [];
+  #attempts = 0;
+  #retryTimer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(url: string, options: JoinOptions, handlers: SessionLinkHandlers) {
+    this.#url = url;
+    this.#options = options;
+    this.#handlers = handlers;
+    void this.#connect();
+  }
+
+  /** The session turned out to be good: the next loss is retried soon again. */
+  proved(): void {
+    this.#attempts = 0;
+  }
+
+  /** Gives up the present session; `final` ends all attempts. */
+  abandon(code: number, reason: string, final: boolean): void {
+    const { channel } = this;
+    if (channel === undefined) return;
+    this.#lost(code, reason, final);
+    channel.close(code, reason);
+  }
+
+  close(): void {
+    this.#end.abort();
+    clearTimeout(this.#retryTimer);
+    this.#release();
+    this.channel?.close();
+    this.channel = undefined;
+  }
+
+  async #connect(): Promise<void> {
+    const { token, carriers, WebSocket } = this.#options;
+    let channel: Channel;
+    try {
+      const signal = AbortSignal.any([this.#end.signal, AbortSignal.timeout(HANDSHAKE_MS_MAX)]);
+      channel = await connect(this.#url, { token, carriers, WebSocket, signal });
+    } catch (error) {
+      if (this.#end.signal.aborted) return;
+      const reason = error instanceof Error ? error.message : String(error);
+      const fault = error instanceof NowcastError ? error.fault : "network";
+      const isFinal = fault === "misuse" || fault === "peer-incompatible";
+      this.#retry(fault === "refused" ? REFUSED : CLOSED_ABNORMALLY, reason, isFinal);
+      return;
+    }
+    if (this.#end.signal.aborted) return channel.close();
+    this.channel = channel;
+    this.#handlers.opened(channel);
+    this.#releases = [
+      channel.on("status", (status) => this.#statusChanged(status)),
+      channel.on("message", (message) => this.#handlers.message(message)),
+    ];
+    if (channel.status.phase === "closed") this.#statusChanged(channel.status);
+  }
+
+  #statusChanged({ phase, closed }: ChannelStatus): void {
+    if (phase !== "closed") return this.#handlers.interrupted(phase === "interrupted");
+    const { code, reason } = closed ?? { code: CloseCode.gaveUp, reason: "" };
+    this.#lost(code, reason, FINAL_CODES.has(code));
+  }
+
+  #lost(code: number, reason: string, final: boolean): void {
+    if (this.channel === undefined) return;
+    this.channel = undefined;
+    this.#release();
+    this.#retry(code, reason, final);
+  }
+
+  #retry(code: number, reason: string, final: boolean): void {
+    if (final || this.#options.reconnect === false) return this.#handlers.lost(code, reason, undefined);
+    const retryInMs = backOffMs(this.#attempts++, Math.random());
+    this.#retryTimer = setTimeout(() => void this.#connect(), retryInMs);
+    this.#handlers.lost(code, reason, retryInMs);
+  }
+
+  #release(): void {
+    for (const release of this.#releases.splice(0)) release();
+  }
+}

@@ -1,0 +1,264 @@
+import { bounded } from "../bounded.js";
+import type { Channel } from "../channel/channel.js";
+import type { ChannelMessage } from "../channel/message.js";
+import { Emitter } from "../emitter.js";
+import { EntityTable } from "../entity-table.js";
+import { NowcastError } from "../errors.js";
+import { InputSender } from "../input-sender.js";
+import { RateMeter } from "../rate-meter.js";
+import { SnapshotClock } from "../snapshot-clock.js";
+import type {
+  Entity,
+  EntityId,
+  Input,
+  JoinOptions,
+  World,
+  WorldEvents,
+  WorldLink,
+  WorldStats,
+  WorldStatus,
+} from "../world-types.js";
+import { sessionUrl } from "../world-url.js";
+import { CARRIER_NAMES } from "./carrier-names.js";
+import {
+  controlsCodec,
+  type FromWorld,
+  fromWorldCodec,
+  lineCodec,
+  saidCodec,
+  type ToWorld,
+  thingCodec,
+  toWorldCodec,
+} from "./generated/messages.js";
+import { SessionLink } from "./session-link.js";
+import { Things } from "./things.js";
+
+/** The version of `spec/WORLD.md` that this SDK speaks. */
+const PROTOCOL = 1;
+const WORLD_LANE = 0;
+const CHAT_LANE = 1;
+const CONTROLS_KEY = 1;
+const WAITING_CHAT_LINES_MAX = 16;
+/** What cannot be understood any more is asked for as a whole, not more often than this. */
+const FORGET_INTERVAL_MS = 1000;
+
+/** The session's code for a peer that broke a rule of the world's protocol. */
+const CLOSE_MALFORMED = 64;
+
+/** A seat that a session gives (`spec/WORLD.md`). */
+export class SessionWorld implements World {
+  status: WorldStatus = "connecting";
+  avatarId: EntityId | undefined;
+
+  private readonly link: SessionLink;
+  private readonly emitter = new Emitter<WorldEvents>();
+  private readonly table = new EntityTable();
+  private readonly things = new Things(this.table, this.emitter);
+  private readonly inputs: InputSender;
+  private readonly meter = new RateMeter();
+  private readonly clock = new SnapshotClock();
+  private name: string;
+  private networkHz: number;
+  private stepHz = 60;
+  private waitingChat: string[] = [];
+  private welcomes = 0;
+  private isWelcome = false;
+  private unknownMessages = 0;
+  private unsentActions = 0;
+  private forgottenAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(url: string | URL, options: JoinOptions) {
+    this.name = options.name ?? "";
+    this.networkHz = options.networkHz ?? 0;
+    this.link = new SessionLink(sessionUrl(url), options, {
+      opened: (channel) => this.opened(channel),
+      interrupted: (isInterrupted) => this.interrupted(isInterrupted),
+      message: (message) => this.received(message),
+      lost: (code, reason, retryInMs) => this.lost(code, reason, retryInMs),
+    });
+    this.inputs = new InputSender({
+      send: (input) => this.sendInput(input),
+      // A session keeps the newest input alone until there is room for it.
+      backlogBytes: () => 0,
+    });
+  }
+
+  get entities(): ReadonlyMap<EntityId, Entity> {
+    return this.table.entities;
+  }
+
+  get stats(): WorldStats {
+    return {
+      pingMs: this.link.channel?.status.rttMs,
+      ...this.meter.rates(performance.now()),
+      snapshots: this.clock.snapshots,
+      snapshotIntervalMs: this.clock.intervalMs,
+      jitterMs: this.clock.jitterMs,
+      reconnects: Math.max(0, this.welcomes - 1),
+      unknownMessages: this.unknownMessages,
+      unknownEntities: this.table.unknownEntities,
+      unsentActions: this.unsentActions,
+      link: this.linkStats,
+    };
+  }
+
+  input(input: Input): void {
+    this.inputs.set(input);
+  }
+
+  grab(block?: EntityId): void {
+    this.act({ Grab: { block: block ?? null } });
+  }
+
+  throw(power: number, pitch: number): void {
+    this.act({ Throw: { power: bounded(power, 0, 1, "power"), pitch: bounded(pitch, -1.5, 1.5, "pitch") } });
+  }
+
+  chat(text: string): void {
+    const { channel } = this.link;
+    if (this.isWelcome && channel?.lane(CHAT_LANE).event(lineCodec.encode({ text })) !== false) return;
+    if (this.status === "closed" || this.waitingChat.length >= WAITING_CHAT_LINES_MAX) this.unsentActions++;
+    else this.waitingChat.push(text);
+  }
+
+  rename(name: string): void {
+    this.name = name;
+    this.tell({ Rename: { name } });
+  }
+
+  setRate(hz: number): void {
+    this.networkHz = Math.round(bounded(hz, 5, 60, "rate"));
+    this.tell({ Rate: { network_hz: this.networkHz } });
+  }
+
+  on<K extends keyof WorldEvents>(type: K, listener: (event: WorldEvents[K]) => void): () => void {
+    return this.emitter.on(type, listener);
+  }
+
+  close(): void {
+    if (this.status === "closed") return;
+    this.inputs.stop();
+    this.link.close();
+    this.changeStatus("closed");
+  }
+
+  private get linkStats(): WorldLink | undefined {
+    const status = this.link.channel?.status;
+    if (status === undefined) return undefined;
+    const { carrier, loss, freshnessMs, superseded, resent, resumed } = status;
+    const name = carrier === undefined ? undefined : CARRIER_NAMES[carrier];
+    return { carrier: name, loss, freshnessMs, superseded, resent, resumed };
+  }
+
+  private act(message: ToWorld): void {
+    if (!this.tell(message)) this.unsentActions++;
+  }
+
+  /** False when there is no welcome yet, or no more room for what waits. */
+  private tell(message: ToWorld): boolean {
+    const { channel } = this.link;
+    if (!this.isWelcome || channel === undefined) return false;
+    return channel.lane(WORLD_LANE).event(toWorldCodec.encode(message)) !== false;
+  }
+
+  private sendInput({ forward, right, yaw, run, jump }: Input): boolean {
+    const { channel } = this.link;
+    if (!this.isWelcome || channel === undefined) return false;
+    const controls = controlsCodec.encode({ forward, right, yaw, run, jump });
+    return channel.lane(WORLD_LANE).state(CONTROLS_KEY, controls);
+  }
+
+  private opened(channel: Channel): void {
+    const join: ToWorld = { Join: { protocol: PROTOCOL, name: this.name, network_hz: this.networkHz } };
+    channel.lane(WORLD_LANE).event(toWorldCodec.encode(join));
+  }
+
+  private received(message: ChannelMessage): void {
+    const nowMs = performance.now();
+    this.meter.record(nowMs, message.value.length);
+    try {
+      this.handle(message, nowMs);
+    } catch (error) {
+      if (!(error instanceof NowcastError)) throw error;
+      // What cannot be read now could not be read after another try either, if it is a matter of versions.
+      this.link.abandon(CLOSE_MALFORMED, error.message, error.fault === "peer-incompatible");
+    }
+  }
+
+  private handle(message: ChannelMessage, nowMs: number): void {
+    if (message.type === "replication") return this.replicated(message.value, nowMs);
+    if (message.lane === CHAT_LANE && message.type === "event") {
+      const { from, name, text } = saidCodec.decode(message.value);
+      return this.emitter.emit("chat", { from: from as EntityId, name, text });
+    }
+    if (message.lane === WORLD_LANE && message.type === "event") {
+      return this.event(fromWorldCodec.decode(message.value));
+    }
+    if (message.lane === WORLD_LANE && message.type === "state") {
+      const thing = message.value.length === 0 ? undefined : thingCodec.decode(message.value);
+      if (!this.things.describe(Number(message.key) as EntityId, thing)) this.unknownMessages++;
+      return;
+    }
+    this.unknownMessages++;
+  }
+
+  private replicated(payload: Uint8Array, nowMs: number): void {
+    if (!this.isWelcome) return;
+    const { moved, isNewer, missing } = this.things.apply(payload);
+    const { tick } = this.things;
+    if (isNewer) this.clock.record(tick, nowMs, this.stepHz);
+    if (isNewer || moved.length > 0) this.emitter.emit("snapshot", { tick, receivedAtMs: nowMs, moved });
+    if (missing > 0 && nowMs - this.forgottenAtMs > FORGET_INTERVAL_MS) {
+      this.forgottenAtMs = nowMs;
+      this.tell("Forget");
+    }
+  }
+
+  private event(event: FromWorld): void {
+    if ("Welcome" in event) this.welcomed(event.Welcome);
+    else if ("Rate" in event) this.emitter.emit("rate", { networkHz: event.Rate.network_hz });
+    else this.emitter.emit("notice", { text: event.Notice.text });
+  }
+
+  private welcomed(welcome: Extract<FromWorld, { Welcome: unknown }>["Welcome"]): void {
+    if (welcome.protocol !== PROTOCOL) {
+      const versions = `the server speaks version ${welcome.protocol} of the world's protocol, this SDK ${PROTOCOL}`;
+      throw new NowcastError("peer-incompatible", versions);
+    }
+    const tick = Number(welcome.tick);
+    this.things.restart(tick);
+    this.welcomes++;
+    this.isWelcome = true;
+    this.avatarId = welcome.id as EntityId;
+    this.stepHz = welcome.step_hz;
+    this.clock.restart();
+    this.link.proved();
+    this.changeStatus("open");
+    const { room, step_hz: stepHz, network_hz: networkHz } = welcome;
+    this.emitter.emit("welcome", { avatarId: this.avatarId, room, stepHz, networkHz, tick });
+    this.inputs.connected();
+    for (const text of this.waitingChat.splice(0)) this.chat(text);
+  }
+
+  private interrupted(isInterrupted: boolean): void {
+    if (!this.isWelcome) return;
+    this.changeStatus(isInterrupted ? "reconnecting" : "open");
+  }
+
+  private lost(code: number, reason: string, retryInMs: number | undefined): void {
+    this.isWelcome = false;
+    if (retryInMs === undefined) {
+      this.inputs.stop();
+      this.changeStatus("closed");
+    } else if (this.welcomes > 0) {
+      this.changeStatus("reconnecting");
+    }
+    this.emitter.emit("error", { code, reason, retryInMs });
+  }
+
+  private changeStatus(status: WorldStatus): void {
+    if (this.status === status) return;
+    this.status = status;
+    this.emitter.emit("status", { status });
+  }
+}
