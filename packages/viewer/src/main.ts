@@ -26,7 +26,7 @@ function main(): void {
   const settings = loadSettings(undefined, window.matchMedia("(max-width: 620px)").matches);
   // What the address asks for holds for this visit; it is kept only if the person changes something.
   if (address.name !== undefined) settings.name = address.name;
-  if (address.encoding !== undefined) settings.encoding = address.encoding;
+  if (address.transport !== undefined) settings.transport = address.transport;
   if (address.networkHz !== undefined) settings.networkHz = address.networkHz;
   settings.quality = oneOf(address.quality, ["auto", "low", "medium", "high"], settings.quality);
   settings.light = oneOf(address.light, ["auto", "day", "dusk"], settings.light);
@@ -45,7 +45,12 @@ function main(): void {
   let room = address.room;
   const enter = () => {
     document.title = `${room} · Nowcast`;
-    viewer.enter(worldAddress(window.location, room), room, shareAddress(window.location, room));
+    viewer.enter(
+      worldAddress(window.location, room),
+      room,
+      shareAddress(window.location, room),
+      address.carrier,
+    );
     viewer.stage.canvas.focus({ preventScroll: true });
   };
   const start = new StartScreen((name, chosenRoom) => {

@@ -1,6 +1,8 @@
 // The one place in the viewer that knows the SDK. The rest deals in bodies and poses.
 import {
   createInterpolator,
+  ENCODINGS,
+  type Encoding,
   type Entity,
   type EntityId,
   type Interpolator,
@@ -9,17 +11,19 @@ import {
 } from "nowcast";
 import { Euler, Quaternion } from "three";
 
-export { ENCODINGS, type Encoding } from "nowcast";
+/** How the world travels: on a session over the best carrier, or by the plain protocol in one of its encodings. */
+export type Transport = "session" | Encoding;
 
-import type { Encoding } from "nowcast";
+export const TRANSPORTS: readonly Transport[] = ["session", ...ENCODINGS];
 
 export const NETWORK_HZ_MIN = 5;
 export const NETWORK_HZ_MAX = 60;
 
-/** What carries the protocol. */
-export const CARRIER = "WebSocket";
-
 export type Status = World["status"];
+
+export type Carrier = "webtransport" | "websocket";
+
+export const CARRIERS: readonly Carrier[] = ["webtransport", "websocket"];
 
 /** A thing in the world without its pose. */
 export interface Body {
@@ -74,7 +78,9 @@ export interface NetListener {
 
 export interface NetOptions {
   name: string;
-  encoding: Encoding;
+  transport: Transport;
+  /** Only this carrier, for a session; all that there are without. */
+  carrier?: Carrier | undefined;
   /** 0 leaves it to the server. */
   networkHz: number;
 }
@@ -91,9 +97,11 @@ export class Net {
     readonly options: NetOptions,
     listener: NetListener,
   ) {
-    const { name, encoding, networkHz } = options;
+    const { name, transport, carrier, networkHz } = options;
     this.world = joinWorld(url, {
-      encoding,
+      ...(transport === "session"
+        ? { protocol: "session", carriers: carrier === undefined ? undefined : [carrier] }
+        : { protocol: "plain", encoding: transport }),
       ...(name === "" ? {} : { name }),
       ...(networkHz === 0 ? {} : { networkHz }),
     });
@@ -115,6 +123,13 @@ export class Net {
 
   get stats(): World["stats"] {
     return this.world.stats;
+  }
+
+  /** What carries the messages now, and what they are made of. */
+  get carrier(): string {
+    const { transport } = this.options;
+    if (transport !== "session") return `WebSocket, ${transport}`;
+    return this.stats.link?.carrier ?? "–";
   }
 
   get delayMs(): number {

@@ -1,15 +1,17 @@
-import { ENCODINGS, type Encoding } from "./net.js";
+import { CARRIERS, type Carrier, TRANSPORTS, type Transport } from "./net.js";
 import { parseHz } from "./settings.js";
 
 const DEFAULT_ROOM = "plaza";
 
-/** What the page's address asks for: `/r/{room}?name=…&enter=1&encoding=…&hz=…&quality=…&light=…`. */
+/** What the page's address asks for: `/r/{room}?name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…`. */
 export interface PageAddress {
   room: string;
   name: string | undefined;
   /** Go in at once, without the start screen. */
   enter: boolean;
-  encoding: Encoding | undefined;
+  transport: Transport | undefined;
+  /** Only this carrier. */
+  carrier: Carrier | undefined;
   networkHz: number | undefined;
   quality: string | undefined;
   light: string | undefined;
@@ -22,7 +24,8 @@ export function readAddress(pathname: string, search: string): PageAddress {
     room: readRoom(pathname),
     name: query.get("name") ?? undefined,
     enter: query.get("enter") === "1",
-    encoding: ENCODINGS.find((encoding) => encoding === query.get("encoding")),
+    transport: TRANSPORTS.find((transport) => transport === query.get("transport")),
+    carrier: CARRIERS.find((carrier) => carrier === query.get("carrier")),
     networkHz: hz === 0 ? undefined : hz,
     quality: query.get("quality") ?? undefined,
     light: query.get("light") ?? undefined,
@@ -35,7 +38,7 @@ export function readRoom(pathname: string): string {
   return room ?? DEFAULT_ROOM;
 }
 
-/** The WebSocket address of a room on the server that this page came from. */
+/** The address of a room on the server that this page came from; sessions find theirs from it. */
 export function worldAddress(page: Pick<Location, "protocol" | "host">, room: string): string {
   return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}/ws/${room}`;
 }

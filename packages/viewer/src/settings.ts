@@ -1,10 +1,10 @@
-import { ENCODINGS, type Encoding, NETWORK_HZ_MAX, NETWORK_HZ_MIN } from "./net.js";
+import { NETWORK_HZ_MAX, NETWORK_HZ_MIN, TRANSPORTS, type Transport } from "./net.js";
 import type { QualityChoice } from "./scene/quality.js";
 
 /** What a person has chosen; kept in this browser. */
 export interface Settings {
   name: string;
-  encoding: Encoding;
+  transport: Transport;
   /** Snapshots a second; 0 leaves it to the server. */
   networkHz: number;
   quality: QualityChoice;
@@ -17,7 +17,7 @@ export interface Settings {
 
 export const DEFAULTS: Readonly<Settings> = {
   name: "",
-  encoding: "custom16",
+  transport: "session",
   networkHz: 0,
   quality: "auto",
   shadows: true,
@@ -43,7 +43,7 @@ export function loadSettings(
   }
   return {
     name: typeof kept["name"] === "string" ? kept["name"].slice(0, 24) : DEFAULTS.name,
-    encoding: oneOf(kept["encoding"], ENCODINGS, DEFAULTS.encoding),
+    transport: oneOf(kept["transport"], TRANSPORTS, DEFAULTS.transport),
     networkHz: parseHz(kept["networkHz"]),
     quality: oneOf(kept["quality"], ["auto", "low", "medium", "high"], DEFAULTS.quality),
     shadows: typeof kept["shadows"] === "boolean" ? kept["shadows"] : DEFAULTS.shadows,

@@ -5,7 +5,7 @@ import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
 import { type Action, Controls } from "./input/controls.js";
 import { createDevices, type Devices } from "./input/devices.js";
-import { type Body, Net, type Pose, type Status, type Steering } from "./net.js";
+import { type Body, type Carrier, Net, type Pose, type Status, type Steering } from "./net.js";
 import {
   automaticQuality,
   isSoftwareRenderer,
@@ -46,6 +46,7 @@ export class Viewer {
   private quality: Quality;
   private seconds = 0;
   private address = "";
+  private carrier: Carrier | undefined;
   /** The camera looks where the avatar looks as soon as it is there. */
   private awaitsAvatar = false;
   private welcomedAtMs = 0;
@@ -81,8 +82,9 @@ export class Viewer {
   }
 
   /** Enters a world, or enters it anew with other options. */
-  enter(address: string, room: string, shareAddress: string): void {
+  enter(address: string, room: string, shareAddress: string, carrier?: Carrier): void {
     this.address = address;
+    this.carrier = carrier;
     this.backdrop.hide();
     this.hud.show(room, shareAddress);
     this.figures.setVisible(this.settings.hud);
@@ -103,10 +105,10 @@ export class Viewer {
   rejoin(): void {
     this.net?.close();
     this.clear();
-    const { name, encoding, networkHz } = this.settings;
+    const { name, transport, networkHz } = this.settings;
     this.net = new Net(
       this.address,
-      { name, encoding, networkHz },
+      { name, transport, networkHz, carrier: this.carrier },
       {
         statusChanged: (status) => this.statusChanged(status),
         welcomed: () => this.welcomed(),
@@ -130,7 +132,7 @@ export class Viewer {
     saveSettings(this.settings);
     this.applySettings();
     if (!this.net) return;
-    if (before.encoding !== this.settings.encoding) {
+    if (before.transport !== this.settings.transport) {
       this.rejoin();
       return;
     }

@@ -15,16 +15,18 @@ it("takes the room from the path, and the plaza where there is none", () => {
 });
 
 it("takes everything that automation needs from the query", () => {
-  const address = readAddress("/r/a", "?name=Ada%20L.&enter=1&encoding=msgpack&hz=20");
+  const address = readAddress("/r/a", "?name=Ada%20L.&enter=1&transport=msgpack&carrier=websocket&hz=20");
   expect(address).toMatchObject({
     room: "a",
     name: "Ada L.",
     enter: true,
-    encoding: "msgpack",
+    transport: "msgpack",
+    carrier: "websocket",
     networkHz: 20,
   });
-  expect(readAddress("/", "?encoding=smoke&hz=often")).toMatchObject({
-    encoding: undefined,
+  expect(readAddress("/", "?transport=smoke&carrier=pigeon&hz=often")).toMatchObject({
+    transport: undefined,
+    carrier: undefined,
     networkHz: undefined,
   });
 });
@@ -46,11 +48,12 @@ it("remembers settings, and replaces damaged ones by defaults", () => {
   saveSettings({ ...DEFAULTS, name: "Ada", networkHz: 30 }, storage);
   expect(loadSettings({ getItem: () => kept })).toEqual({ ...DEFAULTS, name: "Ada", networkHz: 30 });
   expect(loadSettings({ getItem: () => "{oops" })).toEqual(DEFAULTS);
-  expect(loadSettings({ getItem: () => '{"encoding":"smoke","lookSpeed":99}' })).toEqual(DEFAULTS);
+  expect(loadSettings({ getItem: () => '{"transport":"smoke","lookSpeed":99}' })).toEqual(DEFAULTS);
 });
 
-it("names cause and cure for every close code of the protocol", () => {
-  for (const code of [1000, 1001, 1006, 1009, 4000, 4001, 4008, 4009, 4010, 4999]) {
+it("names cause and cure for every close code of the protocols", () => {
+  const ofSessions = [0, 1, 2, 3, 4, 5, 8, 9, 10, 64, 65, 66, 67, 68, 69, 70, 4403];
+  for (const code of [...ofSessions, 1000, 1001, 1006, 1009, 4000, 4001, 4008, 4009, 4010, 4999]) {
     const { cause, cure } = explainClose(code, "");
     expect(cause.length, String(code)).toBeGreaterThan(10);
     expect(cure.length, String(code)).toBeGreaterThan(10);

@@ -4,11 +4,16 @@ export interface CloseReason {
   cure: string;
 }
 
-/** Explains the close codes of the plain protocol (spec/PLAIN.md, section 5) and of WebSocket itself. */
+/**
+ * Explains the codes of sessions (below 1,000: spec/SESSION.md section 12, spec/WORLD.md section 7), the close codes of the
+ * plain protocol (spec/PLAIN.md, section 5) and those of WebSocket itself.
+ */
 export function explainClose(code: number, reason: string): CloseReason {
   switch (code) {
+    case 0:
     case 1000:
       return { cause: "You have left the room.", cure: "Join again whenever you like." };
+    case 10:
     case 1001:
       return {
         cause: "The server is shutting down.",
@@ -17,29 +22,54 @@ export function explainClose(code: number, reason: string): CloseReason {
     case 1006:
       return {
         cause: "The server cannot be reached.",
-        cure: "Check that it runs and that the network is up. The room may also be full.",
+        cure: "Check that it runs and that the network is up.",
+      };
+    case 4:
+      return {
+        cause: "The connection was lost for too long.",
+        cure: "Check that the network is up, then join again.",
+      };
+    case 5:
+      return {
+        cause: "This page and the server are of different versions.",
+        cure: "Reload the page to get the version that belongs to the server.",
+      };
+    case 69:
+    case 70:
+    case 4403:
+      return {
+        cause: `The server does not let you in now: ${reason || "no reason given"}.`,
+        cure: "Try again in a moment, or enter another room.",
       };
     case 1009:
       return {
         cause: "The server got a message that was too large.",
         cure: "Reload the page to get its newest version.",
       };
+    case 1:
+    case 2:
+    case 3:
+    case 64:
+    case 65:
     case 4000:
     case 4001:
       return {
         cause: `The server did not understand this page (${reason || "no reason given"}).`,
         cure: "Reload the page to get the version that belongs to the server.",
       };
+    case 66:
     case 4008:
       return {
         cause: `This page sent too much (${reason || "too many messages"}).`,
         cure: "Join again; if it happens again, close other tabs in this room.",
       };
+    case 67:
     case 4009:
       return {
         cause: "This connection could not keep up with the world.",
         cure: "Join again with fewer snapshots a second (Settings, Network).",
       };
+    case 68:
     case 4010:
       return {
         cause: "The server heard nothing from this page for a minute.",

@@ -1,5 +1,5 @@
 import { element } from "../dom.js";
-import { CARRIER, type Net } from "../net.js";
+import type { Net } from "../net.js";
 import { NetGraph } from "./net-graph.js";
 
 const REFRESH_MS = 250;
@@ -7,10 +7,14 @@ const ROWS = [
   ["ping", "Ping"],
   ["delay", "Delay"],
   ["jitter", "Jitter"],
+  ["loss", "Loss"],
+  ["freshness", "Freshness"],
   ["packets", "Packets"],
   ["bytes", "Bytes"],
   ["entities", "Entities"],
   ["fps", "Frames"],
+  ["superseded", "Superseded"],
+  ["resent", "Sent again"],
   ["reconnects", "Rejoined"],
   ["carrier", "Carrier"],
 ] as const;
@@ -21,12 +25,16 @@ const TITLES: Record<Row, string> = {
   ping: "Round trip to the server and back",
   delay: "Interpolation delay: how far in the past the world is shown so that it moves smoothly",
   jitter: "How unevenly snapshots arrive",
+  loss: "Of the packets that this page sent, those that were lost",
+  freshness: "How old the server's news is when it arrives",
+  superseded: "Values that were never sent, because newer ones replaced them",
+  resent: "Values and events that were sent again after a loss",
   packets: "Messages received in a second",
   bytes: "Payload received in a second",
   entities: "Things in this world",
   fps: "Frames drawn in a second",
   reconnects: "Times that a lost connection was replaced",
-  carrier: "What carries the messages, and how they are encoded",
+  carrier: "What carries the messages",
 };
 
 /** Figures about the network and the picture, with a graph; refreshed four times a second. */
@@ -78,12 +86,17 @@ export class Figures {
     );
     this.write("delay", `${net.delayMs.toFixed(0)} ms`);
     this.write("jitter", `${stats.jitterMs.toFixed(1)} ms`);
+    const { link } = stats;
+    this.write("loss", link === undefined ? "–" : `${(link.loss * 100).toFixed(1)} %`);
+    this.write("freshness", link?.freshnessMs === undefined ? "–" : `${link.freshnessMs.toFixed(0)} ms`);
+    this.write("superseded", link === undefined ? "–" : String(link.superseded));
+    this.write("resent", link === undefined ? "–" : String(link.resent));
     this.write("packets", `${stats.packetsPerSecond.toFixed(0)}/s`);
     this.write("bytes", formatBytes(stats.bytesPerSecond));
     this.write("entities", String(net.entityCount));
     this.write("fps", `${fps.toFixed(0)}/s`);
     this.write("reconnects", String(stats.reconnects));
-    this.write("carrier", `${CARRIER}, ${net.options.encoding}`);
+    this.write("carrier", net.carrier);
     this.graph.draw(stats.snapshotIntervalMs ?? 100);
   }
 

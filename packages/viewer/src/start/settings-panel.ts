@@ -1,5 +1,5 @@
 import { element } from "../dom.js";
-import { ENCODINGS } from "../net.js";
+import { TRANSPORTS } from "../net.js";
 import { oneOf, parseHz } from "../settings.js";
 import type { Viewer } from "../viewer.js";
 
@@ -7,7 +7,7 @@ import type { Viewer } from "../viewer.js";
 export class SettingsPanel {
   private readonly dialog = element("settings", HTMLDialogElement);
   private readonly name = element("set-name", HTMLInputElement);
-  private readonly encoding = element("set-encoding", HTMLSelectElement);
+  private readonly transport = element("set-transport", HTMLSelectElement);
   private readonly hz = element("set-hz", HTMLSelectElement);
   private readonly quality = element("set-quality", HTMLSelectElement);
   private readonly light = element("set-light", HTMLSelectElement);
@@ -34,7 +34,7 @@ export class SettingsPanel {
   private open(): void {
     const { settings } = this.viewer;
     this.name.value = settings.name;
-    this.encoding.value = settings.encoding;
+    this.transport.value = settings.transport;
     this.hz.value = String(settings.networkHz);
     // A rate from the page's address may be none of those on offer.
     if (this.hz.value === "") this.hz.add(new Option(String(settings.networkHz), undefined, true, true));
@@ -50,7 +50,7 @@ export class SettingsPanel {
   private apply(): void {
     this.viewer.change({
       name: this.name.value.trim(),
-      encoding: oneOf(this.encoding.value, ENCODINGS, "custom16"),
+      transport: oneOf(this.transport.value, TRANSPORTS, "session"),
       networkHz: parseHz(this.hz.value),
       quality: oneOf(this.quality.value, ["auto", "low", "medium", "high"], "auto"),
       light: oneOf(this.light.value, ["auto", "day", "dusk"], "auto"),

@@ -52,7 +52,10 @@ const LOADING_MS_MAX = 110_000;
 export interface VisitorOptions {
   readonly name: string;
   readonly room: string;
-  readonly encoding?: string;
+  /** `session` or an encoding of the plain protocol; the page's own choice without. */
+  readonly transport?: string;
+  /** Only this carrier. */
+  readonly carrier?: "webtransport" | "websocket";
 }
 
 /** Somebody with a browser tab, who is in a world. */
@@ -70,8 +73,10 @@ export class Visitor {
     page.on("websocket", (socket) => this.sockets.push(socket.url()));
     page.on("pageerror", (error) => this.errors.push(String(error)));
     page.on("console", (message) => {
-      // A lost WebSocket is reported by the browser itself; losing one is what some tests are about.
-      const expected = message.text().includes("WebSocket connection to");
+      // A lost connection is reported by the browser itself; losing one is what some tests are about.
+      const expected = /WebSocket connection to|net::ERR_|Failed to establish a connection/.test(
+        message.text(),
+      );
       if (message.type() === "error" && !expected) this.errors.push(message.text());
     });
   }
@@ -82,7 +87,8 @@ export class Visitor {
     context.setDefaultNavigationTimeout(LOADING_MS_MAX);
     const visitor = new Visitor(context, await context.newPage());
     const query = new URLSearchParams({ enter: "1", name: options.name, quality: "low" });
-    if (options.encoding !== undefined) query.set("encoding", options.encoding);
+    if (options.transport !== undefined) query.set("transport", options.transport);
+    if (options.carrier !== undefined) query.set("carrier", options.carrier);
     await visitor.page.goto(`${server.url}/r/${options.room}?${query}`);
     await visitor.isIn();
     return visitor;

@@ -29,9 +29,24 @@ async function walks(visitor: Visitor): Promise<void> {
   await visitor.page.keyboard.up("KeyW");
 }
 
-describe.each(ENCODINGS)("a page with encoding=%s", (encoding) => {
+describe.each(["webtransport", "websocket"] as const)("a page on a session over %s", (carrier) => {
   it("enters the world and walks", async () => {
-    const visitor = await Visitor.enter(browser, server, { name: "Ada", room: encoding, encoding });
+    const visitor = await Visitor.enter(browser, server, { name: "Ada", room: carrier, carrier });
+    expect((await visitor.stats()).link?.carrier?.toLowerCase()).toBe(carrier);
+    expect(visitor.sockets.length).toBe(carrier === "websocket" ? 1 : 0);
+    await walks(visitor);
+    expect(visitor.errors).toEqual([]);
+    await visitor.leave();
+  });
+});
+
+describe.each(ENCODINGS)("a page with the plain protocol as %s", (encoding) => {
+  it("enters the world and walks", async () => {
+    const visitor = await Visitor.enter(browser, server, {
+      name: "Ada",
+      room: encoding,
+      transport: encoding,
+    });
     expect(new URL(visitor.sockets[0]!).searchParams.get("encoding")).toBe(encoding);
     await walks(visitor);
     expect(visitor.errors).toEqual([]);
@@ -40,16 +55,18 @@ describe.each(ENCODINGS)("a page with encoding=%s", (encoding) => {
 });
 
 describe("the settings", () => {
-  it("change the encoding of a page that is in the world", async () => {
+  it("change how the world of a page travels that is in the world", async () => {
     const visitor = await Visitor.enter(browser, server, {
       name: "Ada",
       room: "settings",
-      encoding: "custom16",
+      transport: "session",
     });
     await visitor.page.locator("#settings-open").click();
-    await visitor.page.locator("#set-encoding").selectOption("msgpack");
+    await visitor.page.locator("#set-transport").selectOption("msgpack");
     await visitor.page.locator("#settings button[value=close]").click();
-    const url = await waitFor("another connection", () => visitor.sockets[1]);
+    const url = await waitFor("another connection", () =>
+      visitor.sockets.find((url) => url.includes("/ws/")),
+    );
     expect(new URL(url).searchParams.get("encoding")).toBe("msgpack");
     await visitor.isIn();
     await visitor.page.locator("#world").click();

@@ -19,8 +19,12 @@ beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
   server = await ServerProcess.start();
   browser = await launchBrowser();
-  ada = await Visitor.enter(browser, server, { name: "Ada", room: "meeting", encoding: "json" });
-  ben = await Visitor.enter(browser, server, { name: "<b>Ben</b>", room: "meeting", encoding: "custom16" });
+  ada = await Visitor.enter(browser, server, { name: "Ada", room: "meeting" });
+  ben = await Visitor.enter(browser, server, {
+    name: "<b>Ben</b>",
+    room: "meeting",
+    carrier: "websocket",
+  });
 });
 
 afterAll(async () => {
@@ -138,6 +142,11 @@ async function within(deadlineMs: number, condition: () => Promise<boolean>): Pr
 }
 
 describe("two people in two tabs", () => {
+  it("are there by the best carrier that each may have", async () => {
+    expect((await ada.stats()).link?.carrier).toBe("WebTransport");
+    expect((await ben.stats()).link?.carrier).toBe("WebSocket");
+  });
+
   it("see each other, with the names they gave, as text", async () => {
     const [adaId, benId] = [await ada.avatarId(), await ben.avatarId()];
     await waitFor("Ben in Ada's page", () => ada.position(benId));
