@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 
 use clap::ValueEnum;
-use nowcast_lab::bots::{self, Plan};
+use nowcast_lab::bots::{self, Plan, Protocol};
 use nowcast_server::plain::Encoding;
 
 use crate::show::Show;
 
 /// Let bots play in a room, and show what they felt and what the server says
 ///
-/// The bots stroll, fetch, pile up and throw blocks, and chat, as stock WebSocket clients of the plain protocol. At the
+/// The bots stroll, fetch, pile up and throw blocks, and chat, on sessions as our own clients do, or as stock WebSocket
+/// clients of the plain protocol. At the
 /// end: connect times, intervals between updates, bytes, and the server's ticks and memory from its /metrics.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -30,7 +31,11 @@ pub(crate) struct Args {
     #[arg(long, default_value = "ws://127.0.0.1:7777/ws/bots")]
     url: String,
 
-    /// How movement is encoded
+    /// What the bots speak: sessions over the best carrier there is, or the plain protocol of stock clients
+    #[arg(long, value_enum, default_value_t = Speech::Session)]
+    protocol: Speech,
+
+    /// How movement is encoded in the plain protocol
     #[arg(long, value_enum, default_value_t = Movement::Custom16)]
     encoding: Movement,
 
@@ -40,6 +45,12 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     show: Show,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Speech {
+    Session,
+    Plain,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -56,11 +67,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         seconds: args.seconds,
         hz: args.hz,
         url: args.url.clone(),
-        encoding: match args.encoding {
-            Movement::Json => Encoding::Json,
-            Movement::Msgpack => Encoding::MsgPack,
-            Movement::Custom => Encoding::Custom,
-            Movement::Custom16 => Encoding::Custom16,
+        protocol: match (args.protocol, args.encoding) {
+            (Speech::Session, _) => Protocol::Session,
+            (Speech::Plain, Movement::Json) => Protocol::Plain(Encoding::Json),
+            (Speech::Plain, Movement::Msgpack) => Protocol::Plain(Encoding::MsgPack),
+            (Speech::Plain, Movement::Custom) => Protocol::Plain(Encoding::Custom),
+            (Speech::Plain, Movement::Custom16) => Protocol::Plain(Encoding::Custom16),
         },
         seed: args.seed,
     };

@@ -2,18 +2,19 @@
 
 use std::io::IsTerminal;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use nowcast_server::{BindError, Config, Limits, Server};
+use nowcast_server::{BindError, CertificateConfig, Config, Limits, Server};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing_subscriber::EnvFilter;
 
 /// Start a shared world that browsers and programs join
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// TCP port; 0 lets the system choose one
+    /// Port for TCP and, for WebTransport, UDP; 0 lets the system choose one
     #[arg(long, default_value_t = 7777)]
     port: u16,
 
@@ -40,6 +41,24 @@ pub(crate) struct Args {
     /// Web origin whose pages may join, such as `https://example.org`; may be repeated [default: every origin]
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     origins: Vec<String>,
+
+    /// Certificate chain of this server in PEM, its own certificate first: for WebTransport, read again when it changes
+    /// [default: one made here, which pages of this server accept]
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// Private key of the certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// Do not serve WebTransport: browsers then join over WebSocket
+    #[arg(long)]
+    no_webtransport: bool,
+
+    /// Let sessions from other machines come over plain WebSocket, because something in front of this server encrypts, or
+    /// because nobody minds
+    #[arg(long)]
+    insecure: bool,
 
     /// Seed of the worlds
     #[arg(long, default_value_t = Config::default().seed)]
@@ -70,7 +89,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let address = web_address(&server.addresses());
         println!("Nowcast is at {address}");
         println!("Open it in two browser tabs: both are in the same world. Any other path /r/NAME is a room of its own.");
-        println!("Programs join at {}/ws/plaza, see spec/PLAIN.md. Ctrl-C ends it.", address.replacen("http", "ws", 1));
+        println!("Programs join at {}/plaza, stock WebSocket clients at {}/ws/plaza (spec/PLAIN.md). Ctrl-C ends it.",
+            address.replacen("http", "nowcast", 1), address.replacen("http", "ws", 1));
         if open && let Err(error) = open::that_detached(&address) {
             eprintln!("cannot open a browser ({error}): open {address} yourself");
         }
@@ -91,8 +111,22 @@ fn config(args: Args) -> anyhow::Result<Config> {
         connections_per_address_max: args.connections_per_address_max,
         ..defaults.limits
     };
-    let (port, network_hz, seed, origins) = (args.port, args.network_hz, args.seed, args.origins);
-    Ok(Config { hosts, port, network_hz, seed, origins, limits, ..defaults })
+    let certificate = match (args.tls_cert, args.tls_key) {
+        (Some(chain), Some(key)) => CertificateConfig::Files { chain, key },
+        _ => CertificateConfig::Development,
+    };
+    Ok(Config {
+        hosts,
+        port: args.port,
+        network_hz: args.network_hz,
+        seed: args.seed,
+        origins: args.origins,
+        webtransport: !args.no_webtransport,
+        certificate,
+        allow_unencrypted: args.insecure,
+        limits,
+        ..defaults
+    })
 }
 
 /// The addresses of a host; `localhost` may be one of each family.
@@ -114,7 +148,8 @@ fn with_flag(error: BindError) -> anyhow::Error {
         BindError::PortTaken { free, .. } => format!(", such as --port {free}"),
         BindError::PortForbidden { .. } => ", such as --port 7777".into(),
         BindError::NoSuchAddress { .. } => ", such as --host 127.0.0.1, or on all with --host 0.0.0.0".into(),
-        BindError::Config(_) | BindError::Io { .. } => String::new(),
+        BindError::Udp(_) => ", or do without it: --no-webtransport".into(),
+        BindError::Config(_) | BindError::Certificate(_) | BindError::Io { .. } => String::new(),
     };
     anyhow::anyhow!("{error}{flag}")
 }

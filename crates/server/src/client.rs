@@ -15,7 +15,7 @@ use tracing::{debug, info};
 use crate::closing::Closing;
 use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
 use crate::connection::Connection;
-use crate::member::{Command, Member};
+use crate::member::{Command, Member, Plain};
 use crate::metrics::Metrics;
 use crate::outbox::Outgoing;
 use crate::plain::{ClientMessage, FrameRef, ServerMessage};
@@ -46,7 +46,7 @@ impl Client {
             WebSocketStream::from_partially_read(connection, received, Role::Server, Some(config)).await;
         let (mut sink, mut stream) = socket.split();
         self.seat.enter(Arc::clone(&self.member));
-        debug!(room = self.seat.room(), %address, encoding = %self.member.encoding, "client joined");
+        debug!(room = self.seat.room(), %address, encoding = %self.plain().encoding, "client joined");
 
         let closing = tokio::select! {
             closing = self.listen(&mut stream) => closing,
@@ -58,6 +58,10 @@ impl Client {
 
         let socket = sink.reunite(stream).expect("both are halves of one socket");
         close(socket, &closing, self.timeouts.closing).await;
+    }
+
+    fn plain(&self) -> &Plain {
+        self.member.plain().expect("a WebSocket of the plain protocol makes such a member")
     }
 
     /// Takes in what the client says, until it may not stay.
@@ -86,7 +90,7 @@ impl Client {
     /// Handles one message: decoded, within its bounds, within its rate, and only then done.
     fn handle(&self, frame: FrameRef<'_>, rates: &mut Rates) -> Result<(), Closing> {
         self.metrics.messages_received.inc();
-        let message = ClientMessage::decode(self.member.encoding, frame).map_err(Closing::Malformed)?;
+        let message = ClientMessage::decode(self.plain().encoding, frame).map_err(Closing::Malformed)?;
         message.check().map_err(Closing::OutOfBounds)?;
         let passed = self.admit(MessageKind::of(&message), rates)?;
         // An input is state: only the newest counts, and a lost last one would leave the avatar running forever.
@@ -110,34 +114,23 @@ impl Client {
     }
 
     fn obey(&self, message: ClientMessage) {
-        let command = match message {
-            ClientMessage::Input(input) => Command::Input(Input {
-                forward: input.forward as f32,
-                right: input.right as f32,
-                // Reduced while it still has all its digits.
-                yaw: input.yaw.rem_euclid(std::f64::consts::TAU) as f32,
-                run: input.run,
-                jump: input.jump,
-            }),
-            ClientMessage::Grab { block } => Command::Act(Action::Grab { block: block.map(EntityId) }),
-            ClientMessage::Throw { power, pitch } => {
-                Command::Act(Action::Throw { power: power as f32, pitch: pitch as f32 })
-            }
-            ClientMessage::Chat { text } => Command::Act(Action::Chat { text }),
-            ClientMessage::Name { name } => Command::Act(Action::Rename { name }),
+        match message {
             ClientMessage::Rate { hz } => {
                 self.member.set_network_hz(hz);
-                return self.answer(&ServerMessage::Rate { hz });
+                self.answer(&ServerMessage::Rate { hz });
             }
-            ClientMessage::Ping { time } => return self.answer(&ServerMessage::Pong { time }),
-        };
-        if !self.member.command(command) {
-            self.metrics.drop_message("backlog");
+            ClientMessage::Ping { time } => self.answer(&ServerMessage::Pong { time }),
+            message => {
+                let command = command_of(message).expect("all others are for the world");
+                if !self.member.command(command) {
+                    self.metrics.drop_message("backlog");
+                }
+            }
         }
     }
 
     fn answer(&self, message: &ServerMessage) {
-        self.member.outbox.push_event(into_message(message.encode(self.member.encoding)));
+        self.plain().outbox.push_event(into_message(message.encode(self.plain().encoding)));
     }
 
     /// Sends what the outbox has. What to say is decided at the moment the socket has room, so that a slow client gets
@@ -146,7 +139,7 @@ impl Client {
         let mut known: Option<Arc<Snapshot>> = None;
         let mut pinged = Instant::now();
         loop {
-            let mut next = timeout(self.timeouts.ping, self.member.outbox.next()).await.ok();
+            let mut next = timeout(self.timeouts.ping, self.plain().outbox.next()).await.ok();
             let mut batch_bytes = 0;
             while let Some(outgoing) = next {
                 let messages = match outgoing {
@@ -160,7 +153,7 @@ impl Client {
                         return error.into();
                     }
                 }
-                next = if batch_bytes < WRITE_BATCH_BYTES { self.member.outbox.take() } else { None };
+                next = if batch_bytes < WRITE_BATCH_BYTES { self.plain().outbox.take() } else { None };
             }
             if pinged.elapsed() >= self.timeouts.ping {
                 pinged = Instant::now();
@@ -187,12 +180,33 @@ impl Client {
             }
             Outgoing::Snapshot(snapshot) => {
                 let baseline = known.as_ref().expect("a room greets before it tells of movement");
-                let message = snapshot.since(baseline, self.member.encoding, &self.metrics);
+                let message = snapshot.since(baseline, self.plain().encoding, &self.metrics);
                 *known = Some(snapshot);
                 vec![message]
             }
         }
     }
+}
+
+/// What a message, held against its bounds before, wants of the world; `None` for one that is none of its business.
+pub(crate) fn command_of(message: ClientMessage) -> Option<Command> {
+    Some(match message {
+        ClientMessage::Input(input) => Command::Input(Input {
+            forward: input.forward as f32,
+            right: input.right as f32,
+            // Reduced while it still has all its digits.
+            yaw: input.yaw.rem_euclid(std::f64::consts::TAU) as f32,
+            run: input.run,
+            jump: input.jump,
+        }),
+        ClientMessage::Grab { block } => Command::Act(Action::Grab { block: block.map(EntityId) }),
+        ClientMessage::Throw { power, pitch } => {
+            Command::Act(Action::Throw { power: power as f32, pitch: pitch as f32 })
+        }
+        ClientMessage::Chat { text } => Command::Act(Action::Chat { text }),
+        ClientMessage::Name { name } => Command::Act(Action::Rename { name }),
+        ClientMessage::Rate { .. } | ClientMessage::Ping { .. } => return None,
+    })
 }
 
 /// Tells the client why, and waits for it to have read that.

@@ -5,6 +5,8 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Utf8Bytes};
 
 use crate::plain::{DecodeError, OutOfBounds};
+use crate::rooms::RoomRefusal;
+use crate::session::PROTOCOL;
 
 /// A close frame's payload is at most 125 bytes, two of them the code (RFC 6455, section 5.5).
 const REASON_BYTES_MAX: usize = 123;
@@ -36,6 +38,10 @@ pub(crate) enum Closing {
     Idle,
     /// The room ended before the client was in it.
     RoomGone,
+    /// There is no seat for a session that was let in; the plain protocol says this before.
+    Refused(RoomRefusal),
+    /// The client speaks another version of the world's protocol on sessions.
+    Version(u32),
 }
 
 impl Closing {
@@ -54,6 +60,24 @@ impl Closing {
             Self::TooMany(_) => 4008,
             Self::TooSlow => 4009,
             Self::Idle => 4010,
+            Self::Refused(_) => 4011,
+            Self::Version(_) => 4012,
+        }
+    }
+
+    /// The code of a session's end (section 7 of `spec/WORLD.md`).
+    pub(crate) fn session_code(&self) -> u32 {
+        match self {
+            Self::Bye | Self::Vanished => 0,
+            Self::ShuttingDown => 10,
+            Self::Version(_) => 5,
+            Self::Malformed(_) | Self::Protocol(_) | Self::NotUtf8 | Self::TooLarge => 64,
+            Self::OutOfBounds(_) => 65,
+            Self::TooMany(_) => 66,
+            Self::TooSlow => 67,
+            Self::Idle => 68,
+            Self::RoomGone => 69,
+            Self::Refused(_) => 70,
         }
     }
 
@@ -72,6 +96,8 @@ impl Closing {
             Self::TooSlow => "too_slow",
             Self::Idle => "idle",
             Self::RoomGone => "room_gone",
+            Self::Refused(refusal) => refusal.label(),
+            Self::Version(_) => "version",
         }
     }
 
@@ -90,6 +116,10 @@ impl Closing {
             Self::TooSlow => "too slow".into(),
             Self::Idle => "idle".into(),
             Self::RoomGone => "the room has just closed, join again".into(),
+            Self::Refused(refusal) => shorten(refusal.to_string()),
+            Self::Version(theirs) => {
+                format!("version {theirs} of the world's protocol, this server speaks {PROTOCOL}")
+            }
         }
     }
 

@@ -3,6 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
+use nowcast::CertificateConfig;
+
 use crate::plain::NETWORK_HZ;
 
 /// What a [`Server`](crate::Server) listens on and allows.
@@ -20,6 +22,13 @@ pub struct Config {
     /// The web origins whose pages may join (`https://example.org`). Empty allows every origin and every program,
     /// which is right as long as joining grants nothing that a stranger could not have by himself.
     pub origins: Vec<String>,
+    /// Whether WebTransport is served, on UDP with the same port number.
+    pub webtransport: bool,
+    /// Who the server is to clients of WebTransport.
+    pub certificate: CertificateConfig,
+    /// Whether sessions from other machines may go over plain HTTP, because something in front of the server encrypts, or
+    /// because nobody minds.
+    pub allow_unencrypted: bool,
     /// How many of everything.
     pub limits: Limits,
     /// How long for everything.
@@ -34,6 +43,9 @@ impl Default for Config {
             network_hz: 10,
             seed: 1,
             origins: Vec::new(),
+            webtransport: true,
+            certificate: CertificateConfig::Development,
+            allow_unencrypted: false,
             limits: Limits::default(),
             timeouts: Timeouts::default(),
         }

@@ -16,6 +16,7 @@ use crate::connection::Places;
 use crate::join::join;
 use crate::metrics::{self, Metrics};
 use crate::rooms::{RoomSummary, Rooms};
+use crate::session::door::{self, Sessions};
 use crate::web;
 
 /// What every request may need.
@@ -24,12 +25,14 @@ pub(crate) struct Shared {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) rooms: Arc<Rooms>,
     pub(crate) places: Arc<Places>,
+    pub(crate) sessions: Sessions,
 }
 
 /// Everything that a server answers.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/ws/{room}", get(join))
+        .route("/nowcast/{room}", get(door::answer))
         .route("/healthz", get(healthz))
         .route("/metrics", get(show_metrics))
         .route("/api/rooms", get(list_rooms))

@@ -18,7 +18,7 @@ use tracing::debug;
 use crate::client::Client;
 use crate::connection::{Connection, Peer};
 use crate::http::Shared;
-use crate::member::Member;
+use crate::member::{Member, Plain, Way};
 use crate::plain::{Encoding, NETWORK_HZ};
 use crate::rooms::{RoomRefusal, Seat};
 
@@ -57,11 +57,8 @@ impl JoinError {
             Self::NotWebSocket => "not_websocket",
             Self::Origin(_) => "origin",
             Self::TooOften => "join_rate",
-            Self::Parameter(_) | Self::Room(RoomRefusal::BadName(_)) => "parameter",
-            Self::Room(RoomRefusal::Full { .. }) => "room_full",
-            Self::Room(RoomRefusal::TooManyRooms { .. }) => "rooms_max",
-            Self::Room(RoomRefusal::ShuttingDown) => "shutdown",
-            Self::Room(RoomRefusal::NoThread(_)) => "no_thread",
+            Self::Parameter(_) => "parameter",
+            Self::Room(refusal) => refusal.label(),
         }
     }
 }
@@ -184,5 +181,5 @@ fn read_parameters(query: &str, network_hz: u32) -> Result<Member, JoinError> {
     if parameters.name.len() > NAME_BYTES_MAX {
         return Err(JoinError::Parameter(format!("name is longer than {NAME_BYTES_MAX} bytes")));
     }
-    Ok(Member::new(parameters.name, encoding, hz))
+    Ok(Member::new(parameters.name, Way::Plain(Plain::new(encoding)), hz))
 }

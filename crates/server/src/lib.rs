@@ -42,8 +42,12 @@ mod rate;
 mod room;
 mod rooms;
 mod server;
+pub mod session;
 mod snapshot;
 mod web;
 
 pub use config::{Config, Limits, Timeouts};
+pub use nowcast::CertificateConfig;
+/// The worlds that are hosted, and the replication that clients read.
+pub use nowcast_world as world;
 pub use server::{BindError, Handle, Server};

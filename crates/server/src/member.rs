@@ -7,19 +7,40 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use nowcast_world::{Action, Input};
 
 use crate::config::COMMANDS_MAX;
+use crate::closing::Closing;
 use crate::outbox::Outbox;
 use crate::plain::Encoding;
+use crate::session::voice::Voice;
 
 /// One client as its room sees it: the client's task writes commands and reads the outbox, the room's thread does the
 /// opposite. Nothing else is shared between the two.
 pub(crate) struct Member {
     /// The name that was asked for; the world decides what becomes of it.
     pub(crate) name: String,
-    pub(crate) encoding: Encoding,
-    pub(crate) outbox: Outbox,
+    pub(crate) way: Way,
     network_hz: AtomicU32,
     commands: Mutex<VecDeque<Command>>,
     left: AtomicBool,
+}
+
+/// How a client is spoken to.
+pub(crate) enum Way {
+    /// The plain protocol.
+    Plain(Plain),
+    /// A session.
+    Session(Voice),
+}
+
+/// A client of the plain protocol.
+pub(crate) struct Plain {
+    pub(crate) encoding: Encoding,
+    pub(crate) outbox: Outbox,
+}
+
+impl Plain {
+    pub(crate) fn new(encoding: Encoding) -> Self {
+        Self { encoding, outbox: Outbox::default() }
+    }
 }
 
 /// What a client wants of the world.
@@ -32,11 +53,10 @@ pub(crate) enum Command {
 }
 
 impl Member {
-    pub(crate) fn new(name: String, encoding: Encoding, network_hz: u32) -> Self {
+    pub(crate) fn new(name: String, way: Way, network_hz: u32) -> Self {
         Self {
             name,
-            encoding,
-            outbox: Outbox::default(),
+            way,
             network_hz: AtomicU32::new(network_hz),
             commands: Mutex::default(),
             left: AtomicBool::new(false),
@@ -70,6 +90,30 @@ impl Member {
         self.network_hz.load(Ordering::Relaxed)
     }
 
+    /// Ends the client, for this reason.
+    pub(crate) fn close(&self, closing: Closing) {
+        match &self.way {
+            Way::Plain(plain) => plain.outbox.close(closing),
+            Way::Session(voice) => voice.close(&closing),
+        }
+    }
+
+    /// The client of the plain protocol that it is, if it is one.
+    pub(crate) fn plain(&self) -> Option<&Plain> {
+        match &self.way {
+            Way::Plain(plain) => Some(plain),
+            Way::Session(_) => None,
+        }
+    }
+
+    /// The session's end that it is, if it is one.
+    pub(crate) fn voice(&self) -> Option<&Voice> {
+        match &self.way {
+            Way::Plain(_) => None,
+            Way::Session(voice) => Some(voice),
+        }
+    }
+
     /// Says that the client is gone; its avatar leaves with the next step.
     pub(crate) fn leave(&self) {
         self.left.store(true, Ordering::Release);
@@ -90,7 +134,7 @@ mod tests {
 
     #[test]
     fn inputs_replace_each_other_up_to_the_next_action() {
-        let member = Member::new("Ada".into(), Encoding::Json, 10);
+        let member = Member::new("Ada".into(), Way::Plain(Plain::new(Encoding::Json)), 10);
         for yaw in [0.1, 0.2, 0.3] {
             assert!(member.command(facing(yaw)));
         }
@@ -104,7 +148,7 @@ mod tests {
 
     #[test]
     fn commands_beyond_the_limit_are_refused() {
-        let member = Member::new("Ada".into(), Encoding::Json, 10);
+        let member = Member::new("Ada".into(), Way::Plain(Plain::new(Encoding::Json)), 10);
         for _ in 0..COMMANDS_MAX {
             assert!(member.command(Command::Act(Action::grab())));
         }

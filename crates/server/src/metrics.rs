@@ -90,7 +90,7 @@ impl Metrics {
         let encode_seconds = Histogram::new(ENCODE_BOUNDS);
         own.register(
             "snapshot_encode_seconds",
-            "Time to encode one snapshot for one group of clients",
+            "Time to encode one snapshot for one group of clients, or to take one down for sessions",
             encode_seconds.clone(),
         );
         let bytes: Family<Direction, Counter> = family(own, "bytes", "Bytes on TCP connections");
@@ -137,6 +137,20 @@ impl Metrics {
     /// Counts somebody who was not let in.
     pub(crate) fn refuse(&self, reason: &'static str) {
         self.refused.get_or_create(&Reason { reason }).inc();
+    }
+
+    /// Counts a session that was not let in, by the error of `spec/CARRIERS.md`.
+    pub(crate) fn refuse_session(&self, error: &str) {
+        const ERRORS: [(&str, &str); 6] = [
+            ("unauthorised", "unauthorised"),
+            ("wrong_origin", "origin"),
+            ("not_encrypted", "not_encrypted"),
+            ("no_such_name", "parameter"),
+            ("too_many", "join_rate"),
+            ("full", "room_full"),
+        ];
+        let known = ERRORS.iter().find(|(name, _)| *name == error);
+        self.refuse(known.map_or("other", |(_, label)| label));
     }
 
     /// Counts the time that encoding took.

@@ -3,10 +3,11 @@
 use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nowcast_world::replication::History;
 use nowcast_world::{EntityId, EntityRef, Event, Kind, Layout, STEP_HZ, World};
 use tokio_tungstenite::tungstenite::Message;
 use tracing::{debug, info};
@@ -17,6 +18,8 @@ use crate::metrics::thread_cpu_time;
 use crate::outbox::Greeting;
 use crate::plain::{Encoding, Entity, EntityKind, PROTOCOL, ServerMessage};
 use crate::rooms::{Door, Rooms};
+use crate::session::voice::News;
+use crate::session::{self, FromWorld};
 use crate::snapshot::{Snapshot, into_message, rounded};
 
 /// Steps that a room makes up for after it was held up. What is beyond that is left out, so that a slow machine shows
@@ -41,6 +44,8 @@ pub(crate) struct Room {
     members: Vec<Present>,
     /// The newest snapshots, newest last, whose encodings are still shared.
     shared: VecDeque<Arc<Snapshot>>,
+    /// What sessions are told of movement.
+    history: Arc<RwLock<History>>,
     /// What this room has added to the gauge that counts the bodies of all rooms.
     awake_shown: i64,
 }
@@ -74,8 +79,17 @@ impl Room {
                 layout: Layout::default(),
             });
             info!(room = name, seed = rooms.config.seed, "room opened");
-            Self { name, door, rooms, world, members: Vec::new(), shared: VecDeque::new(), awake_shown: 0 }
-                .run();
+            let room = Self {
+                name,
+                door,
+                rooms,
+                world,
+                members: Vec::new(),
+                shared: VecDeque::new(),
+                history: Arc::default(),
+                awake_shown: 0,
+            };
+            room.run();
         })?;
         Ok(())
     }
@@ -115,6 +129,7 @@ impl Room {
         self.tell_events();
         self.greet(newcomers);
         self.publish_snapshot();
+        self.publish_history();
         self.measure(started);
     }
 
@@ -153,7 +168,7 @@ impl Room {
                 Err(error) => {
                     // Seats are fewer than avatars, so this takes an embedder's own world with another limit.
                     debug!(room = self.name, %error, "the world refused a member");
-                    member.outbox.close(Closing::RoomGone);
+                    member.close(Closing::RoomGone);
                 }
             }
         }
@@ -162,8 +177,20 @@ impl Room {
 
     /// Tells the members what happened. Newcomers don't hear it: their greeting says it all.
     fn tell_events(&mut self) {
+        let events: Vec<Event> = std::iter::from_fn(|| self.world.poll_event()).collect();
+        if events.is_empty() {
+            return;
+        }
+        self.tell_plain_clients(&events);
+        let news = News::of(&events, &self.world);
+        for voice in self.members.iter().filter_map(|present| present.member.voice()) {
+            voice.news(&news);
+        }
+    }
+
+    fn tell_plain_clients(&self, events: &[Event]) {
         let mut news: Vec<ServerMessage> = Vec::new();
-        while let Some(event) = self.world.poll_event() {
+        for event in events.iter().cloned() {
             match (event, news.last_mut()) {
                 (Event::Spawned(id), last) => {
                     let Some(entity) = self.world.entity(id).map(describe) else { continue };
@@ -187,14 +214,44 @@ impl Room {
         }
         for message in &news {
             let encoded = Encoded::new(message);
-            for Present { member, .. } in &self.members {
-                member.outbox.push_event(encoded.for_encoding(member.encoding));
+            for plain in self.members.iter().filter_map(|present| present.member.plain()) {
+                plain.outbox.push_event(encoded.for_encoding(plain.encoding));
             }
         }
     }
 
     /// Tells newcomers who they are and everything that is there, and counts them in.
     fn greet(&mut self, newcomers: Vec<Present>) {
+        let (sessions, plain): (Vec<_>, Vec<_>) =
+            newcomers.into_iter().partition(|newcomer| newcomer.member.voice().is_some());
+        self.greet_plain_clients(&plain);
+        self.greet_sessions(&sessions);
+        for newcomer in sessions.into_iter().chain(plain) {
+            self.rooms.metrics.clients.inc();
+            self.members.push(newcomer);
+        }
+    }
+
+    fn greet_sessions(&self, newcomers: &[Present]) {
+        if newcomers.is_empty() {
+            return;
+        }
+        let all = News::all(&self.world);
+        for Present { member, avatar } in newcomers {
+            let Some(voice) = member.voice() else { continue };
+            let welcome = FromWorld::Welcome {
+                protocol: session::PROTOCOL,
+                id: avatar.0,
+                room: self.name.clone(),
+                step_hz: STEP_HZ,
+                network_hz: member.network_hz(),
+                tick: self.world.tick(),
+            };
+            voice.welcome(&welcome, &all, &self.history);
+        }
+    }
+
+    fn greet_plain_clients(&self, newcomers: &[Present]) {
         if newcomers.is_empty() {
             return;
         }
@@ -209,6 +266,7 @@ impl Room {
         ));
         let picture: Vec<Encoded<'_>> = picture.iter().map(Encoded::new).collect();
         for Present { member, avatar } in newcomers {
+            let Some(plain) = member.plain() else { continue };
             let welcome = ServerMessage::Welcome {
                 protocol: PROTOCOL,
                 id: avatar.0,
@@ -219,10 +277,8 @@ impl Room {
             };
             let welcome = Encoded::new(&welcome);
             let messages = std::iter::once(&welcome).chain(&picture);
-            let messages = messages.map(|message| message.for_encoding(member.encoding)).collect();
-            member.outbox.greet(Greeting { messages, baseline: Arc::clone(&baseline) });
-            self.rooms.metrics.clients.inc();
-            self.members.push(Present { member, avatar });
+            let messages = messages.map(|message| message.for_encoding(plain.encoding)).collect();
+            plain.outbox.greet(Greeting { messages, baseline: Arc::clone(&baseline) });
         }
     }
 
@@ -231,18 +287,37 @@ impl Room {
         let tick = self.world.tick();
         let mut fresh: Option<Arc<Snapshot>> = None;
         for Present { member, avatar } in &self.members {
+            let Some(plain) = member.plain() else { continue };
             let due = is_due(tick + u64::from(avatar.0) % PHASES, member.network_hz());
-            if !due && !member.outbox.has_snapshot() {
+            if !due && !plain.outbox.has_snapshot() {
                 continue;
             }
             let snapshot = fresh.get_or_insert_with(|| self.snapshot());
-            if member.outbox.put_snapshot(Arc::clone(snapshot)) {
+            if plain.outbox.put_snapshot(Arc::clone(snapshot)) {
                 self.rooms.metrics.snapshots_superseded.inc();
             }
         }
         self.shared.extend(fresh);
         while self.shared.len() > SHARED_SNAPSHOTS_MAX {
             self.shared.pop_front().expect("there are some").retire();
+        }
+    }
+
+    /// Takes the world down for sessions, which read it when their packets leave, and wakes those that are due.
+    fn publish_history(&mut self) {
+        if self.members.iter().all(|present| present.member.voice().is_none()) {
+            return;
+        }
+        let started = Instant::now();
+        self.history.write().expect("nobody panics while holding it").publish(&self.world);
+        self.rooms.metrics.observe_encode(started.elapsed());
+        let tick = self.world.tick();
+        for Present { member, avatar } in &self.members {
+            if let Some(voice) = member.voice()
+                && is_due(tick + u64::from(avatar.0) % PHASES, member.network_hz())
+            {
+                voice.round(&self.history, *avatar);
+            }
         }
     }
 
@@ -285,7 +360,7 @@ impl Drop for Room {
         let closing = if self.rooms.is_stopping() { Closing::ShuttingDown } else { Closing::RoomGone };
         self.door.end(&closing);
         for Present { member, .. } in self.members.drain(..) {
-            member.outbox.close(closing.clone());
+            member.close(closing.clone());
             self.rooms.metrics.clients.dec();
         }
         self.show_awake(0);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde::Serialize;
 
 use crate::closing::Closing;
-use crate::config::{Config, ROOM_NAME_BYTES_MAX};
+use crate::config::{Config, Limits, ROOM_NAME_BYTES_MAX};
 use crate::member::Member;
 use crate::metrics::Metrics;
 use crate::room::Room;
@@ -63,25 +63,51 @@ pub(crate) enum RoomRefusal {
     NoThread(String),
 }
 
+impl RoomRefusal {
+    /// The label in `/metrics`.
+    pub(crate) fn label(&self) -> &'static str {
+        match self {
+            Self::BadName(_) => "parameter",
+            Self::Full { .. } => "room_full",
+            Self::TooManyRooms { .. } => "rooms_max",
+            Self::ShuttingDown => "shutdown",
+            Self::NoThread(_) => "no_thread",
+        }
+    }
+}
+
 impl Rooms {
     pub(crate) fn new(config: Arc<Config>, metrics: Arc<Metrics>) -> Self {
         Self { config, metrics, open: Mutex::default(), stopping: AtomicBool::new(false) }
     }
 
-    /// Reserves a seat, and opens the room for it when there is none yet.
-    pub(crate) fn reserve(self: &Arc<Self>, name: &str) -> Result<Seat, RoomRefusal> {
+    /// Whether there would be a seat now. Nothing is reserved or opened by asking.
+    pub(crate) fn may_enter(&self, name: &str) -> Result<(), RoomRefusal> {
+        self.check(name, &self.lock())
+    }
+
+    fn check(&self, name: &str, open: &BTreeMap<String, Open>) -> Result<(), RoomRefusal> {
+        let Limits { rooms_max, players_max, .. } = self.config.limits;
         if !is_room_name(name) {
             return Err(RoomRefusal::BadName(name.chars().take(ROOM_NAME_BYTES_MAX).collect()));
         }
-        let mut open = self.lock();
         if self.is_stopping() {
             return Err(RoomRefusal::ShuttingDown);
         }
-        if !open.contains_key(name) {
-            let rooms_max = self.config.limits.rooms_max;
-            if open.len() >= rooms_max {
-                return Err(RoomRefusal::TooManyRooms { rooms_max });
+        match open.get(name) {
+            Some(room) if room.seats >= players_max => {
+                Err(RoomRefusal::Full { room: name.to_owned(), players_max })
             }
+            None if open.len() >= rooms_max => Err(RoomRefusal::TooManyRooms { rooms_max }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reserves a seat, and opens the room for it when there is none yet.
+    pub(crate) fn reserve(self: &Arc<Self>, name: &str) -> Result<Seat, RoomRefusal> {
+        let mut open = self.lock();
+        self.check(name, &open)?;
+        if !open.contains_key(name) {
             let door = Arc::new(Door::default());
             Room::open(name, Arc::clone(&door), Arc::clone(self))
                 .map_err(|error| RoomRefusal::NoThread(error.to_string()))?;
@@ -89,10 +115,6 @@ impl Rooms {
             self.metrics.rooms.set(open.len() as i64);
         }
         let room = open.get_mut(name).expect("it is there or was just opened");
-        let players_max = self.config.limits.players_max;
-        if room.seats >= players_max {
-            return Err(RoomRefusal::Full { room: name.to_owned(), players_max });
-        }
         room.seats += 1;
         Ok(Seat { rooms: Arc::clone(self), room: name.to_owned(), door: Arc::clone(&room.door) })
     }
@@ -169,7 +191,7 @@ impl Door {
         let mut queue = self.lock();
         queue.ended = true;
         for member in queue.members.drain(..) {
-            member.outbox.close(closing.clone());
+            member.close(closing.clone());
         }
     }
 
@@ -190,7 +212,7 @@ impl Seat {
     pub(crate) fn enter(&self, member: Arc<Member>) {
         let mut queue = self.door.lock();
         if queue.ended {
-            member.outbox.close(Closing::RoomGone);
+            member.close(Closing::RoomGone);
         } else {
             queue.members.push(member);
         }

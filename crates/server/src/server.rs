@@ -11,6 +11,8 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use nowcast::endpoint::QuicEndpoint;
+use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
 use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -18,11 +20,13 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
-use crate::config::Config;
+use crate::config::{Config, Limits};
 use crate::connection::{Connection, Peer, Places};
 use crate::http::{Shared, router};
 use crate::metrics::Metrics;
 use crate::rooms::Rooms;
+use crate::session::door::{self, Sessions};
+use crate::session::{guest, session_config};
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 1_024;
@@ -58,6 +62,12 @@ pub enum BindError {
         /// The address.
         host: IpAddr,
     },
+    /// There is no certificate for WebTransport.
+    #[error(transparent)]
+    Certificate(#[from] nowcast::CertificateError),
+    /// UDP cannot be opened on the port number that TCP has.
+    #[error("WebTransport cannot be served: {0}")]
+    Udp(String),
     /// The system refuses for another reason.
     #[error("cannot listen on {address}: {error}")]
     Io {
@@ -71,6 +81,8 @@ pub enum BindError {
 /// A server that listens. See the [crate's page](crate) for an example.
 pub struct Server {
     listeners: Vec<TcpListener>,
+    accepted: Accepted,
+    quic: Option<QuicEndpoint>,
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
 }
@@ -92,8 +104,21 @@ impl Server {
         let metrics = Arc::new(Metrics::new());
         let rooms = Arc::new(Rooms::new(Arc::clone(&config), Arc::clone(&metrics)));
         let places = Arc::new(Places::new(config.limits.clone(), Arc::clone(&metrics)));
-        let shared = Arc::new(Shared { config, metrics, rooms, places });
-        Ok(Self { listeners, shared, stop: watch::Sender::new(false) })
+        let certificates = Certificates::new(&config.certificate)?;
+        let port = listeners.first().and_then(|listener| listener.local_addr().ok()).map_or(0, |at| at.port());
+        let (acceptor, accepted) = Acceptor::new(accept_config(&config));
+        let udp_port = config.webtransport.then_some(port);
+        let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port };
+        let shared = Arc::new(Shared { config, metrics, rooms, places, sessions });
+        let quic = match udp_port {
+            None => None,
+            Some(port) => {
+                let directory = Arc::new(door::Rooms(Arc::clone(&shared)));
+                let quic = QuicEndpoint::bind(&shared.config.hosts, port, certificates, directory);
+                Some(quic.map_err(|error| BindError::Udp(error.to_string()))?)
+            }
+        };
+        Ok(Self { listeners, accepted, quic, shared, stop: watch::Sender::new(false) })
     }
 
     /// Where the server listens; with port 0 this tells the port that the system chose.
@@ -111,13 +136,14 @@ impl Server {
     pub async fn run(self, shutdown: impl Future<Output = ()>) {
         let mut stop = self.stop.subscribe();
         let mut accepting = JoinSet::new();
+        accepting.spawn(receive_sessions(self.accepted, Arc::clone(&self.shared)));
         for listener in self.listeners {
-            let acceptor = Acceptor {
+            let admitting = Admitting {
                 shared: Arc::clone(&self.shared),
                 router: TowerToHyperService::new(router(Arc::clone(&self.shared))),
                 stop: self.stop.subscribe(),
             };
-            accepting.spawn(acceptor.accept_from(listener));
+            accepting.spawn(admitting.accept_from(listener));
         }
         tokio::select! {
             () = shutdown => {}
@@ -126,15 +152,18 @@ impl Server {
         info!("shutting down");
         accepting.shutdown().await;
         self.shared.rooms.stop();
+        self.shared.sessions.acceptor.close_all();
         self.stop.send_replace(true);
+        let has_sessions = || self.shared.sessions.acceptor.counters().sessions > 0;
         let ended = async {
-            while !self.shared.rooms.is_empty() || !self.shared.places.are_free() {
+            while !self.shared.rooms.is_empty() || !self.shared.places.are_free() || has_sessions() {
                 sleep(Duration::from_millis(5)).await;
             }
         };
         if timeout(self.shared.config.timeouts.shutdown, ended).await.is_err() {
             warn!("some clients did not take their leave in time");
         }
+        drop(self.quic);
     }
 }
 
@@ -156,13 +185,13 @@ impl Handle {
 }
 
 /// Takes in the connections of one listener.
-struct Acceptor {
+struct Admitting {
     shared: Arc<Shared>,
     router: TowerToHyperService<axum::Router>,
     stop: watch::Receiver<bool>,
 }
 
-impl Acceptor {
+impl Admitting {
     async fn accept_from(self, listener: TcpListener) {
         loop {
             match listener.accept().await {
@@ -224,6 +253,25 @@ async fn serve(
         Err(error) if error.is_parse() => shared.metrics.refuse("not_http"),
         Err(error) => debug!(%error, "connection ended"),
         Ok(()) => {}
+    }
+}
+
+/// Takes in the sessions, whatever carrier they came on.
+async fn receive_sessions(mut accepted: Accepted, shared: Arc<Shared>) {
+    while let Some(channel) = accepted.next().await {
+        tokio::spawn(guest::receive(channel, Arc::clone(&shared)));
+    }
+}
+
+fn accept_config(config: &Config) -> AcceptConfig {
+    let Limits { connections_max, connections_per_address_max, .. } = config.limits;
+    AcceptConfig {
+        session: session_config(),
+        limits: AcceptLimits {
+            sessions_max: connections_max,
+            sessions_per_address_max: connections_per_address_max,
+            ..AcceptLimits::default()
+        },
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use nowcast_server::plain::{ClientMessage, Frame, FrameRef, ServerMessage};
+use nowcast_server::plain::{ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
@@ -18,9 +18,9 @@ use crate::report::Samples;
 pub(super) struct Felt {
     /// From the first packet to `welcome`, in milliseconds.
     pub(super) connect_ms: Samples,
-    /// Between two `move` messages, in milliseconds.
+    /// Between two `move` messages, or two rounds of movement, in milliseconds.
     pub(super) interval_ms: Samples,
-    /// From `ping` to `pong`, in milliseconds.
+    /// From `ping` to `pong`, or the session's own measure, in milliseconds.
     pub(super) ping_ms: Samples,
     /// Payload received, in bytes.
     pub(super) received_bytes: u64,
@@ -56,7 +56,7 @@ impl Felt {
         self.ends.keys().next().cloned().unwrap_or_else(|| "nothing".into())
     }
 
-    fn end(&mut self, reason: impl ToString) {
+    pub(super) fn end(&mut self, reason: impl ToString) {
         *self.ends.entry(reason.to_string()).or_default() += 1;
     }
 }
@@ -64,11 +64,11 @@ impl Felt {
 type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
 
 /// Joins, plays until `end`, and leaves.
-pub(super) async fn play(plan: &Plan, address: &Address, index: usize, end: Instant) -> Felt {
+pub(super) async fn play(plan: &Plan, encoding: Encoding, address: &Address, index: usize, end: Instant) -> Felt {
     let mut felt = Felt::default();
     let url = format!(
         "ws://{}{}?encoding={}&hz={}&name=bot-{index}",
-        address.host, address.path, plan.encoding, plan.hz
+        address.host, address.path, encoding, plan.hz
     );
     let begin = Instant::now();
     let no_delay = true;
@@ -80,7 +80,7 @@ pub(super) async fn play(plan: &Plan, address: &Address, index: usize, end: Inst
         }
     };
     let mut session = Session {
-        plan,
+        encoding,
         brain: Brain::new(plan.seed ^ (index as u64 + 1) << 20),
         begin,
         joined: None,
@@ -94,8 +94,8 @@ pub(super) async fn play(plan: &Plan, address: &Address, index: usize, end: Inst
     session.felt
 }
 
-struct Session<'p> {
-    plan: &'p Plan,
+struct Session {
+    encoding: Encoding,
     brain: Brain,
     begin: Instant,
     joined: Option<Instant>,
@@ -103,7 +103,7 @@ struct Session<'p> {
     felt: Felt,
 }
 
-impl Session<'_> {
+impl Session {
     async fn run(&mut self, socket: &mut Socket, end: Instant) {
         let mut thoughts = tokio::time::interval(Duration::from_secs(1) / THOUGHTS_HZ);
         thoughts.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -134,7 +134,7 @@ impl Session<'_> {
 
     async fn send(&mut self, socket: &mut Socket, message: &ClientMessage) -> Result<(), WsError> {
         self.felt.sent += 1;
-        let frame = match message.encode(self.plan.encoding) {
+        let frame = match message.encode(self.encoding) {
             Frame::Text(text) => Message::text(text),
             Frame::Binary(bytes) => Message::binary(bytes),
         };
@@ -145,8 +145,8 @@ impl Session<'_> {
     fn receive(&mut self, message: Message) -> bool {
         let now = Instant::now();
         let decoded = match &message {
-            Message::Text(text) => ServerMessage::decode(self.plan.encoding, FrameRef::Text(text)),
-            Message::Binary(bytes) => ServerMessage::decode(self.plan.encoding, FrameRef::Binary(bytes)),
+            Message::Text(text) => ServerMessage::decode(self.encoding, FrameRef::Text(text)),
+            Message::Binary(bytes) => ServerMessage::decode(self.encoding, FrameRef::Binary(bytes)),
             Message::Close(frame) => {
                 let reason = frame.as_ref().map_or_else(
                     || "closed without a reason".to_owned(),

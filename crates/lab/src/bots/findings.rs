@@ -15,8 +15,8 @@ const CPU: &str = "process_cpu_seconds_total";
 
 pub(super) fn report(plan: &Plan, joining: Duration, felt: Felt, scrapes: &[(Duration, Scrape)]) -> Report {
     let command = format!(
-        "nowcast bots --count {} --seconds {} --hz {} --encoding {} --seed {} --url {}",
-        plan.count, plan.seconds, plan.hz, plan.encoding, plan.seed, plan.url
+        "nowcast bots --count {} --seconds {} --hz {} --protocol {} --seed {} --url {}",
+        plan.count, plan.seconds, plan.hz, plan.protocol, plan.seed, plan.url
     );
     let mut report = Report::new(format!("{} bots in one room", plan.count), command).seed(plan.seed);
     report.note("Bots and server share this machine when the address is a local one: the bots' own work is in the figures.");
@@ -59,7 +59,7 @@ fn clients(plan: &Plan, joining: Duration, mut felt: Felt) -> Section {
     };
     spread("connect to welcome", &mut felt.connect_ms);
     spread("between two updates", &mut felt.interval_ms);
-    spread("ping to pong", &mut felt.ping_ms);
+    spread("round trip", &mut felt.ping_ms);
     section.table(table);
 
     let seconds = felt.played.as_secs_f64().max(1e-9);

@@ -1,11 +1,12 @@
 //! Bots: many simple clients at once, and what they feel of the server.
 //!
-//! They speak the plain protocol over real WebSockets, as any stock client does. While they play, `/metrics` is read
+//! They speak on sessions as our own clients do, or the plain protocol over WebSockets as stock clients do. While they play, `/metrics` is read
 //! once a second, so that one report shows both sides: what the clients felt and what the server says it did.
 
 mod brain;
 mod client;
 mod findings;
+mod guest;
 mod metrics;
 
 use std::time::Duration;
@@ -29,8 +30,8 @@ pub struct Plan {
     pub hz: u32,
     /// A room of a server: `ws://host:port/ws/room`. Without a path, the room is `bots`.
     pub url: String,
-    /// How movement is encoded.
-    pub encoding: Encoding,
+    /// What they speak.
+    pub protocol: Protocol,
     /// Draws what the bots do.
     pub seed: u64,
 }
@@ -42,8 +43,26 @@ impl Default for Plan {
             seconds: 30,
             hz: 10,
             url: "ws://127.0.0.1:7777/ws/bots".into(),
-            encoding: Encoding::Custom16,
+            protocol: Protocol::Session,
             seed: 1,
+        }
+    }
+}
+
+/// What bots speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// A session over the best carrier there is (`spec/WORLD.md`).
+    Session,
+    /// The plain protocol, with movement in this encoding.
+    Plain(Encoding),
+}
+
+impl std::fmt::Display for Protocol {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Session => formatter.write_str("session"),
+            Self::Plain(encoding) => write!(formatter, "plain --encoding {encoding}"),
         }
     }
 }
@@ -113,7 +132,10 @@ async fn play(plan: &Plan, address: Address) -> Result<Report, BotsError> {
         let begin = start + Duration::from_millis(20) * index as u32;
         bots.spawn(async move {
             tokio::time::sleep_until(begin).await;
-            client::play(&plan, &address, index, end).await
+            match plan.protocol {
+                Protocol::Session => guest::play(&plan, &address, index, end).await,
+                Protocol::Plain(encoding) => client::play(&plan, encoding, &address, index, end).await,
+            }
         });
     }
     let mut scrapes = vec![(Duration::ZERO, before)];

@@ -191,6 +191,17 @@ pub enum OutOfBounds {
     },
 }
 
+impl From<nowcast_world::InputError> for OutOfBounds {
+    fn from(error: nowcast_world::InputError) -> Self {
+        match error {
+            nowcast_world::InputError::NotFinite { field } => Self::NotFinite { field, value: f64::NAN },
+            nowcast_world::InputError::OutOfBounds { field, value, min, max } => {
+                Self::Range { field, value: value.into(), low: min.into(), high: max.into() }
+            }
+        }
+    }
+}
+
 impl ServerMessage {
     /// Encodes the message for a client with this encoding.
     pub fn encode(&self, encoding: Encoding) -> Frame {

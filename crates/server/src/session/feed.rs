@@ -1,0 +1,42 @@
+//! Movement for one client, written when a packet leaves.
+
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+
+use nowcast::Source;
+use nowcast::session::{Fate, Replication};
+use nowcast_world::replication::{History, Viewer};
+
+use super::REPLICATION_LANE;
+
+/// What a room has to tell, and what one of its clients has of it.
+///
+/// The room's thread says when something is due, the session's driver writes it and learns what arrived. The history
+/// is never locked by somebody who waits for a viewer while its writer holds it, so the two cannot block each other.
+#[derive(Clone)]
+pub(super) struct Feed {
+    pub(super) history: Arc<RwLock<History>>,
+    pub(super) viewer: Arc<Mutex<Viewer>>,
+}
+
+impl Feed {
+    pub(super) fn viewer(&self) -> MutexGuard<'_, Viewer> {
+        self.viewer.lock().expect("nobody panics while holding it")
+    }
+}
+
+impl Replication for Feed {
+    fn has_more(&self, lane: u8) -> bool {
+        lane == REPLICATION_LANE && self.viewer().has_more()
+    }
+
+    fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
+        let history = self.history.read().expect("nobody panics while holding it");
+        self.viewer().fill(&history, number, room, out);
+    }
+}
+
+impl Source for Feed {
+    fn settled(&mut self, fate: Fate) {
+        self.viewer().settled(fate.number, fate.arrived);
+    }
+}

@@ -1,0 +1,185 @@
+//! One client on a session, from the session's beginning to its end.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use nowcast::session::{CloseCode, Closed, ClosedBy};
+use nowcast::{Channel, Error, Message, MessageKind as Received};
+use nowcast_wire::ReadOwned;
+use nowcast_world::Action;
+use tokio::time::timeout;
+use tracing::{debug, info};
+
+use super::voice::Voice;
+use super::{CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, ToWorld, WORLD_LANE};
+use crate::client::command_of;
+use crate::closing::Closing;
+use crate::http::Shared;
+use crate::member::{Command, Member, Way};
+use crate::plain::{ClientMessage, DecodeError, NETWORK_HZ, OutOfBounds};
+use crate::rate::{MessageKind, Rates, Verdict};
+use crate::rooms::Seat;
+
+/// The longest name that is looked at; the world shortens it to 24 characters.
+const NAME_BYTES_MAX: usize = 512;
+
+/// Takes in a channel that was opened to a room.
+pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
+    let channel = Arc::new(channel);
+    let closing = match enter(&channel, &shared).await {
+        Ok((seat, member)) => {
+            let guest = Guest { channel: Arc::clone(&channel), seat, member, shared: Arc::clone(&shared) };
+            guest.stay().await
+        }
+        Err(closing) => closing,
+    };
+    shared.metrics.close_client(closing.session_code().try_into().unwrap_or(u16::MAX), closing.label());
+    let entry = channel.entry();
+    info!(room = entry.room, address = ?entry.address, reason = closing.reason(), "session ended");
+    channel.close(closing.session_code(), &closing.reason());
+}
+
+/// Waits for the client to say who it is, and reserves its seat.
+async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Arc<Member>), Closing> {
+    let first = timeout(shared.config.timeouts.handshake, channel.receive()).await;
+    let message = first.map_err(|_| Closing::Idle)?.map_err(closed)?;
+    let ToWorld::Join { protocol, name, network_hz } = read(&message)? else {
+        return Err(malformed("the first message is not Join"));
+    };
+    if protocol != PROTOCOL {
+        return Err(Closing::Version(protocol));
+    }
+    if name.len() > NAME_BYTES_MAX {
+        return Err(malformed("the name is too long"));
+    }
+    let network_hz = if network_hz == 0 { shared.config.network_hz } else { network_hz };
+    if !NETWORK_HZ.contains(&network_hz) {
+        ClientMessage::Rate { hz: network_hz }.check().map_err(Closing::OutOfBounds)?;
+    }
+    let entry = channel.entry();
+    let seat = shared.rooms.reserve(&entry.room).map_err(|refusal| {
+        shared.metrics.refuse(refusal.label());
+        Closing::Refused(refusal)
+    })?;
+    // A name in a token is the operator's word, the other one the client's.
+    let name = entry.name.clone().unwrap_or(name);
+    let voice = Voice::new(Arc::clone(channel), network_hz);
+    Ok((seat, Arc::new(Member::new(name, Way::Session(voice), network_hz))))
+}
+
+/// A client with a seat.
+struct Guest {
+    channel: Arc<Channel>,
+    seat: Seat,
+    member: Arc<Member>,
+    shared: Arc<Shared>,
+}
+
+impl Guest {
+    /// Takes in what the client says, until it may not stay.
+    async fn stay(self) -> Closing {
+        self.seat.enter(Arc::clone(&self.member));
+        debug!(room = self.seat.room(), "session joined");
+        let mut rates = Rates::new(Instant::now());
+        let closing = loop {
+            let handled = match self.channel.receive().await {
+                Ok(message) => self.handle(&message, &mut rates),
+                Err(error) => Err(closed(error)),
+            };
+            if let Err(closing) = handled {
+                break closing;
+            }
+        };
+        self.member.leave();
+        closing
+    }
+
+    /// Handles one message: decoded, within its bounds, within its rate, and only then done.
+    fn handle(&self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
+        self.shared.metrics.messages_received.inc();
+        let plain = match (message.kind, message.lane) {
+            (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => return self.steer(message, rates),
+            (Received::Event, CHAT_LANE) => ClientMessage::Chat { text: read::<Line>(message)?.text },
+            (Received::Event, WORLD_LANE) => match read::<ToWorld>(message)? {
+                ToWorld::Forget => return self.forget(rates),
+                ToWorld::Join { .. } => return Err(malformed("a second Join")),
+                message => message.into_plain().expect("all others have a plain form"),
+            },
+            _ => return Err(malformed("nothing is expected on this lane or key")),
+        };
+        plain.check().map_err(Closing::OutOfBounds)?;
+        if !self.admit(MessageKind::of(&plain), rates)? {
+            return Ok(());
+        }
+        if let ClientMessage::Rate { hz } = plain {
+            self.member.set_network_hz(hz);
+            if let Way::Session(voice) = &self.member.way {
+                voice.event(&FromWorld::Rate { network_hz: hz });
+            }
+        } else if let Some(command) = command_of(plain) {
+            self.command(command);
+        }
+        Ok(())
+    }
+
+    /// Controls are state: only the newest counts, and a lost last one would leave the avatar running forever.
+    fn steer(&self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
+        let controls: Controls = read(message)?;
+        let input = controls.to_input().map_err(|error| Closing::OutOfBounds(OutOfBounds::from(error)))?;
+        self.admit(MessageKind::Input, rates)?;
+        self.command(Command::Input(input));
+        Ok(())
+    }
+
+    fn forget(&self, rates: &mut Rates) -> Result<(), Closing> {
+        if self.admit(MessageKind::Rate, rates)?
+            && let Way::Session(voice) = &self.member.way
+        {
+            voice.forget();
+        }
+        Ok(())
+    }
+
+    fn command(&self, command: Command) {
+        let is_chat = matches!(&command, Command::Act(Action::Chat { .. }));
+        if !self.member.command(command) {
+            self.shared.metrics.drop_message(if is_chat { "chat_backlog" } else { "backlog" });
+        }
+    }
+
+    /// Whether a message is within its rate. A dropped one is counted.
+    fn admit(&self, kind: MessageKind, rates: &mut Rates) -> Result<bool, Closing> {
+        match rates.judge(kind, Instant::now()) {
+            Verdict::Pass => Ok(true),
+            Verdict::Drop => {
+                self.shared.metrics.drop_message("rate");
+                Ok(false)
+            }
+            Verdict::Close => Err(Closing::TooMany(kind.name())),
+        }
+    }
+}
+
+fn read<T: ReadOwned>(message: &Message) -> Result<T, Closing> {
+    nowcast_wire::decode(&message.bytes).map_err(|error| malformed(&error.to_string()))
+}
+
+fn malformed(what: &str) -> Closing {
+    Closing::Malformed(DecodeError::Syntax(what.to_owned()))
+}
+
+/// What the end of a channel says about the client.
+fn closed(error: Error) -> Closing {
+    match error {
+        Error::Closed(Closed { code: CloseCode::DONE, by: ClosedBy::Peer, .. }) => Closing::Bye,
+        Error::Closed(Closed { code: CloseCode::GOING_AWAY, .. }) => Closing::ShuttingDown,
+        Error::Closed(Closed { code, reason, by: ClosedBy::Us }) if code.0 < 64 && code != CloseCode::GAVE_UP => {
+            Closing::Protocol(reason)
+        }
+        // The room has closed it, and counts why.
+        Error::Closed(closed) if closed.by == ClosedBy::Us && closed.code.0 == Closing::TooSlow.session_code() => {
+            Closing::TooSlow
+        }
+        _ => Closing::Vanished,
+    }
+}

@@ -1,0 +1,58 @@
+//! The world on sessions, as a client of it sees it: see `spec/WORLD.md`.
+//!
+//! | file | what is in it |
+//! | --- | --- |
+//! | `messages.rs` | what is said, in the wire format |
+//! | `door.rs` | who comes in: `/nowcast/ROOM`, WebTransport on the same port |
+//! | `guest.rs` | one client, from its session's beginning to its end |
+//! | `voice.rs` | what a room says to one client |
+//! | `feed.rs` | movement, written when a packet leaves |
+
+pub(crate) mod door;
+mod feed;
+pub(crate) mod guest;
+mod messages;
+pub(crate) mod voice;
+
+use nowcast::Bounds;
+use nowcast::session::{LaneConfig, Limits};
+
+use crate::config::{EVENTS_BYTES_MAX, MESSAGE_BYTES_MAX};
+
+pub use messages::{
+    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Kind, Line, PROTOCOL, Place, REPLICATION_LANE, Said, Thing,
+    ToWorld, WORLD_LANE,
+};
+
+/// What a client may leave unread by us: a few seconds of the busiest client.
+const WINDOW_BYTES: u32 = 64 * 1024;
+
+/// What waits for a client: every thing of a large world on the first lane, chat on the second, nothing on the third, whose
+/// source keeps it.
+const WAITING: [Bounds; 3] = [
+    Bounds { entries_max: 65_536, bytes_max: 16 * 1024 * 1024 },
+    Bounds { entries_max: 4_096, bytes_max: EVENTS_BYTES_MAX },
+    Bounds { entries_max: 1, bytes_max: 1_024 },
+];
+
+const _: () = assert!(MESSAGE_BYTES_MAX <= WINDOW_BYTES as usize / 4);
+
+/// What a server makes its sessions with: events and descriptions go first, then chat, then movement.
+pub(crate) fn session_config() -> nowcast::session::Config {
+    let lane = |class: u8| LaneConfig {
+        class,
+        bounds: WAITING[usize::from(class)],
+        has_source: class == REPLICATION_LANE,
+        ..LaneConfig::default()
+    };
+    nowcast::session::Config {
+        limits: Limits {
+            lanes_max: WAITING.len() as u8,
+            window_bytes: WINDOW_BYTES,
+            message_bytes_max: MESSAGE_BYTES_MAX as u32,
+            ..Limits::default()
+        },
+        lanes: vec![lane(WORLD_LANE), lane(CHAT_LANE), lane(REPLICATION_LANE)],
+        ..nowcast::session::Config::default()
+    }
+}

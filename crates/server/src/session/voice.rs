@@ -1,0 +1,125 @@
+//! What a room says to one client on a session.
+
+use std::sync::{Arc, OnceLock, RwLock};
+
+use nowcast::{Channel, Error};
+use nowcast::session::Refused;
+use nowcast_world::replication::{History, Viewer};
+use nowcast_world::{EntityId, EntityRef, Event, World};
+
+use super::feed::Feed;
+use super::{CHAT_LANE, FromWorld, Said, Thing, WORLD_LANE};
+use crate::closing::Closing;
+
+/// Bytes of movement a second for one client; beyond that what is far away is told more seldom.
+const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
+
+/// A room's end of a client's channel. Everything is put without waiting: what cannot be taken ends the client.
+pub(crate) struct Voice {
+    channel: Arc<Channel>,
+    feed: OnceLock<Feed>,
+    network_hz: u32,
+}
+
+/// What happened in a tick, encoded once for all who hear of it.
+#[derive(Default)]
+pub(crate) struct News {
+    /// What things are from now on, by id; empty for those that are gone.
+    things: Vec<(u64, Vec<u8>)>,
+    said: Vec<Vec<u8>>,
+}
+
+impl News {
+    /// What sessions are to be told of these events.
+    pub(crate) fn of(events: &[Event], world: &World) -> Self {
+        let mut news = Self::default();
+        for event in events {
+            match event {
+                Event::Spawned(id) | Event::Renamed { id, .. } | Event::Held { avatar: id, .. } => {
+                    if let Some(entity) = world.entity(*id) {
+                        news.things.push(describe(&entity));
+                    }
+                }
+                Event::Despawned(id) => news.things.push((id.0.into(), Vec::new())),
+                Event::Chat { from, name, text } => {
+                    let said = Said { from: from.0, name: name.clone(), text: text.clone() };
+                    news.said.push(nowcast_wire::encode_to_vec(&said));
+                }
+                // Its pose jumps with the next round of movement.
+                Event::Returned(_) => {}
+            }
+        }
+        news
+    }
+
+    /// Everything that is in a world.
+    pub(crate) fn all(world: &World) -> Self {
+        Self { things: world.entities().map(|entity| describe(&entity)).collect(), said: Vec::new() }
+    }
+}
+
+fn describe(entity: &EntityRef<'_>) -> (u64, Vec<u8>) {
+    (entity.id.0.into(), nowcast_wire::encode_to_vec(&Thing::of(entity)))
+}
+
+impl Voice {
+    pub(crate) fn new(channel: Arc<Channel>, network_hz: u32) -> Self {
+        Self { channel, feed: OnceLock::new(), network_hz }
+    }
+
+    /// Tells a newcomer who it is and what is there; from now on it is told of movement.
+    pub(crate) fn welcome(&self, welcome: &FromWorld, all: &News, history: &Arc<RwLock<History>>) {
+        let per_round = BYTES_PER_SECOND_MAX / self.network_hz.max(1) as usize;
+        let viewer = Viewer::with_bytes_per_round_max(per_round);
+        let feed = Feed { history: Arc::clone(history), viewer: Arc::new(viewer.into()) };
+        self.tell(|batch| batch.event(WORLD_LANE, &nowcast_wire::encode_to_vec(welcome)));
+        self.news(all);
+        self.channel.set_source(Box::new(feed.clone()));
+        // A client is welcomed once, so nothing was there before.
+        let _ = self.feed.set(feed);
+    }
+
+    /// Tells what happened.
+    pub(crate) fn news(&self, news: &News) {
+        self.tell(|batch| {
+            news.things.iter().try_for_each(|(id, thing)| batch.state(WORLD_LANE, *id, thing))?;
+            news.said.iter().try_for_each(|said| batch.event(CHAT_LANE, said))
+        });
+    }
+
+    /// Tells something that concerns this client alone.
+    pub(crate) fn event(&self, event: &FromWorld) {
+        self.tell(|batch| batch.event(WORLD_LANE, &nowcast_wire::encode_to_vec(event)));
+    }
+
+    /// A round of movement is due.
+    pub(crate) fn round(&self, history: &RwLock<History>, avatar: EntityId) {
+        let Some(feed) = self.feed.get() else { return };
+        {
+            let history = history.read().expect("nobody panics while holding it");
+            feed.viewer().due(&history, Some(avatar));
+        }
+        self.channel.source_has_more();
+    }
+
+    /// The client lost what it knew of movement.
+    pub(crate) fn forget(&self) {
+        if let Some(feed) = self.feed.get() {
+            feed.viewer().reset();
+            self.channel.source_has_more();
+        }
+    }
+
+    /// Ends the session; the client's task learns of it by its next read.
+    pub(crate) fn close(&self, closing: &Closing) {
+        self.channel.close(closing.session_code(), &closing.reason());
+    }
+
+    fn tell(&self, put: impl FnOnce(&mut nowcast::Batch<'_>) -> Result<(), Error>) {
+        let done = put(&mut self.channel.batch());
+        // Who does not read so much is not told more; whose channel is closed is gone anyway.
+        if let Err(Error::Refused(Refused::Full)) = done {
+            self.close(&Closing::TooSlow);
+        }
+    }
+}
