@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use nowcast_world::{Action, Input};
 
-use crate::config::COMMANDS_MAX;
 use crate::closing::Closing;
+use crate::config::COMMANDS_MAX;
 use crate::outbox::Outbox;
 use crate::plain::Encoding;
 use crate::session::voice::Voice;

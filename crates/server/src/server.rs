@@ -105,7 +105,8 @@ impl Server {
         let rooms = Arc::new(Rooms::new(Arc::clone(&config), Arc::clone(&metrics)));
         let places = Arc::new(Places::new(config.limits.clone(), Arc::clone(&metrics)));
         let certificates = Certificates::new(&config.certificate)?;
-        let port = listeners.first().and_then(|listener| listener.local_addr().ok()).map_or(0, |at| at.port());
+        let port =
+            listeners.first().and_then(|listener| listener.local_addr().ok()).map_or(0, |at| at.port());
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = config.webtransport.then_some(port);
         let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port };

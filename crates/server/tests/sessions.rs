@@ -37,7 +37,11 @@ impl Guest {
         channel.event(&encode_to_vec(&join)).expect("nothing waits before it");
         let (things, replica) = (BTreeMap::new(), Replica::default());
         let mut guest = Self { channel, id: 0, things, replica, said: Vec::new() };
-        guest.until("its avatar", |guest| guest.things.contains_key(&guest.id) && guest.place(guest.id).is_some()).await;
+        guest
+            .until("its avatar", |guest| {
+                guest.things.contains_key(&guest.id) && guest.place(guest.id).is_some()
+            })
+            .await;
         guest
     }
 
@@ -103,7 +107,8 @@ async fn people_on_either_carrier_and_on_the_plain_protocol_are_in_one_world() {
     let mut cleo = server.join("plaza", "encoding=json&name=Cleo&hz=60").await;
     assert_eq!(ada.channel.status().carrier, Some(CarrierKind::WebTransport));
     assert_eq!(ben.channel.status().carrier, Some(CarrierKind::WebSocket));
-    let named = |guest: &Guest, id: u32, name: &str| guest.things.get(&id).is_some_and(|thing| thing.name == name);
+    let named =
+        |guest: &Guest, id: u32, name: &str| guest.things.get(&id).is_some_and(|thing| thing.name == name);
     let cleo_id = cleo.id;
     let ben_id = ben.id;
     ada.until("Ben and Cleo", |ada| named(ada, ben_id, "Ben") && named(ada, cleo_id, "Cleo")).await;
@@ -165,9 +170,11 @@ async fn who_breaks_the_rules_is_told_which_and_nobody_else_notices() {
         let _ = timeout(Duration::from_secs(1), noisy.channel.lane(CHAT_LANE).event_wait(&line)).await;
     }
     assert_eq!(noisy.end().await.code.0, 66);
-    witness.until("everybody to be gone", |witness| {
-        witness.things.values().filter(|thing| !thing.name.is_empty()).count() == 1
-    }).await;
+    witness
+        .until("everybody to be gone", |witness| {
+            witness.things.values().filter(|thing| !thing.name.is_empty()).count() == 1
+        })
+        .await;
     server.stop().await;
 }
 
@@ -190,7 +197,10 @@ async fn who_does_not_say_who_he_is_or_comes_to_no_room_is_named_the_cause() {
     assert!(matches!(&refusal, ConnectError::Refused(refusal) if refusal.error == "full"), "{refusal}");
     assert!(refusal.to_string().contains("1 players are in it"), "{refusal}");
     let refusal = Guest::open(&server, "No.Room", CarrierKind::WebSocket).await.expect_err("it is no room");
-    assert!(matches!(&refusal, ConnectError::Refused(refusal) if refusal.error == "no_such_name"), "{refusal}");
+    assert!(
+        matches!(&refusal, ConnectError::Refused(refusal) if refusal.error == "no_such_name"),
+        "{refusal}"
+    );
     drop(first);
     server.stop().await;
 }

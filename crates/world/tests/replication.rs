@@ -177,11 +177,8 @@ proptest! {
 fn a_walk_among_blocks_costs_little_and_is_known_exactly() {
     let mut world = World::new(nowcast_world::Config::default());
     let people: Vec<EntityId> = (0..20).map(|_| world.join("").expect("there is room")).collect();
-    let link = LinkConfig {
-        delay: Duration::from_millis(20),
-        loss: Loss::Random(0.02),
-        ..LinkConfig::default()
-    };
+    let link =
+        LinkConfig { delay: Duration::from_millis(20), loss: Loss::Random(0.02), ..LinkConfig::default() };
     let mut scene = Scene::new(7, Carrier::DATAGRAMS, link);
     for tick in 0..600u32 {
         for (at, id) in people.iter().enumerate() {
@@ -340,7 +337,8 @@ fn the_vectors_of_the_specification_hold() {
         "steps": steps,
         "rows": known.iter().map(|(id, row)| serde_json::json!({ "id": id, "row": row })).collect::<Vec<_>>(),
     });
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/world/replication.json");
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/world/replication.json");
     if std::env::var_os("NOWCAST_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(&path, format!("{vector}\n")).unwrap();

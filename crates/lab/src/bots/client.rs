@@ -64,7 +64,13 @@ impl Felt {
 type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
 
 /// Joins, plays until `end`, and leaves.
-pub(super) async fn play(plan: &Plan, encoding: Encoding, address: &Address, index: usize, end: Instant) -> Felt {
+pub(super) async fn play(
+    plan: &Plan,
+    encoding: Encoding,
+    address: &Address,
+    index: usize,
+    end: Instant,
+) -> Felt {
     let mut felt = Felt::default();
     let url = format!(
         "ws://{}{}?encoding={}&hz={}&name=bot-{index}",

@@ -103,7 +103,9 @@ impl Guest {
                 };
                 self.channel.state(CONTROLS_KEY, &encode_to_vec(&controls))
             }
-            ClientMessage::Chat { text } => self.channel.lane(CHAT_LANE).event(&encode_to_vec(&Line { text })),
+            ClientMessage::Chat { text } => {
+                self.channel.lane(CHAT_LANE).event(&encode_to_vec(&Line { text }))
+            }
             ClientMessage::Grab { block } => event(ToWorld::Grab { block }),
             ClientMessage::Throw { power, pitch } => {
                 event(ToWorld::Throw { power: power as f32, pitch: pitch as f32 })

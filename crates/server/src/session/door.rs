@@ -102,13 +102,21 @@ fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refus
     if let Some(origin) = origin {
         let allowed = &shared.config.origins;
         if !allowed.is_empty() && !allowed.iter().any(|allowed| allowed.trim_end_matches('/') == origin) {
-            return Err(Refusal::new("wrong_origin", "pages of this origin may not join", "open another page"));
+            return Err(Refusal::new(
+                "wrong_origin",
+                "pages of this origin may not join",
+                "open another page",
+            ));
         }
     }
     let is_here = address.ip().to_canonical().is_loopback();
     if is_joining && !is_encrypted && !is_here && !shared.config.allow_unencrypted {
         let cause = "sessions from other machines are encrypted";
-        return Err(Refusal::new("not_encrypted", cause, "use WebTransport, or start the server with --insecure"));
+        return Err(Refusal::new(
+            "not_encrypted",
+            cause,
+            "use WebTransport, or start the server with --insecure",
+        ));
     }
     // Who comes back has a seat; who only says so is refused by the session, or seated as anybody else.
     let comes_back = query.is_some_and(|query| query.split('&').any(|parameter| parameter == "resume=1"));
@@ -149,4 +157,3 @@ fn headers(origin: Option<HeaderValue>) -> HeaderMap {
     }
     headers
 }
-

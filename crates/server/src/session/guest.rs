@@ -173,11 +173,15 @@ fn closed(error: Error) -> Closing {
     match error {
         Error::Closed(Closed { code: CloseCode::DONE, by: ClosedBy::Peer, .. }) => Closing::Bye,
         Error::Closed(Closed { code: CloseCode::GOING_AWAY, .. }) => Closing::ShuttingDown,
-        Error::Closed(Closed { code, reason, by: ClosedBy::Us }) if code.0 < 64 && code != CloseCode::GAVE_UP => {
+        Error::Closed(Closed { code, reason, by: ClosedBy::Us })
+            if code.0 < 64 && code != CloseCode::GAVE_UP =>
+        {
             Closing::Protocol(reason)
         }
         // The room has closed it, and counts why.
-        Error::Closed(closed) if closed.by == ClosedBy::Us && closed.code.0 == Closing::TooSlow.session_code() => {
+        Error::Closed(closed)
+            if closed.by == ClosedBy::Us && closed.code.0 == Closing::TooSlow.session_code() =>
+        {
             Closing::TooSlow
         }
         _ => Closing::Vanished,

@@ -186,9 +186,7 @@ impl ToWorld {
         Some(match self {
             Self::Join { .. } | Self::Forget => return None,
             Self::Grab { block } => ClientMessage::Grab { block },
-            Self::Throw { power, pitch } => {
-                ClientMessage::Throw { power: power.into(), pitch: pitch.into() }
-            }
+            Self::Throw { power, pitch } => ClientMessage::Throw { power: power.into(), pitch: pitch.into() },
             Self::Rename { name } => ClientMessage::Name { name },
             Self::Rate { network_hz } => ClientMessage::Rate { hz: network_hz },
         })

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock, RwLock};
 
-use nowcast::{Channel, Error};
 use nowcast::session::Refused;
+use nowcast::{Channel, Error};
 use nowcast_world::replication::{History, Viewer};
 use nowcast_world::{EntityId, EntityRef, Event, World};
 

@@ -51,8 +51,7 @@ impl Baseline {
             let o = past.row(1, row).unwrap_or(p);
             newest.changes.push(u8::from(b != p) | u8::from(p != o) << 1);
             for (at, column) in layout.columns().iter().enumerate() {
-                let bend =
-                    column.difference(b[at], p[at]).wrapping_sub(column.difference(p[at], o[at]));
+                let bend = column.difference(b[at], p[at]).wrapping_sub(column.difference(p[at], o[at]));
                 newest.errors.push((bend.unsigned_abs().min(BEND_MAX) * ERROR_OF_BEND) as u16);
             }
         }

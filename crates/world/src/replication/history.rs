@@ -189,8 +189,11 @@ impl Group {
             return Some(bytes);
         }
         // Encoded outside of the lock: two that come at once may both do it, which is cheaper than waiting.
-        let frames: Vec<&Frame> =
-            past.iter().flatten().map(|tick| self.kept(*tick).map(|kept| &kept.frame)).collect::<Option<_>>()?;
+        let frames: Vec<&Frame> = past
+            .iter()
+            .flatten()
+            .map(|tick| self.kept(*tick).map(|kept| &kept.frame))
+            .collect::<Option<_>>()?;
         let bytes = encoder.encode(&newest.frame, &frames);
         let mut made = shared();
         if made.len() < SHARED_MAX {

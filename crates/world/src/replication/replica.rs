@@ -91,7 +91,11 @@ impl Replica {
     pub fn rows(&self) -> impl Iterator<Item = (u32, Row)> {
         self.groups.values().filter_map(|held| held.frames.back()).flat_map(|frame| {
             let rows = frame.values().chunks_exact(WIDTH);
-            frame.ids().iter().copied().zip(rows.map(|row| Row::try_from(row).expect("chunks have this width")))
+            frame
+                .ids()
+                .iter()
+                .copied()
+                .zip(rows.map(|row| Row::try_from(row).expect("chunks have this width")))
         })
     }
 }

@@ -19,8 +19,7 @@ pub type Row = [i32; WIDTH];
 
 /// What the numbers of a [`Row`] mean.
 pub fn layout() -> Layout {
-    let fields =
-        [Field::Number, Field::Number, Field::Number, Field::Orientation { bits: ORIENTATION_BITS }];
+    let fields = [Field::Number, Field::Number, Field::Number, Field::Orientation { bits: ORIENTATION_BITS }];
     Layout::new(&fields).expect("it is within the bounds of a layout")
 }
 
@@ -28,7 +27,8 @@ pub fn layout() -> Layout {
 pub fn row_of(pose: &Pose) -> Row {
     let position = pose.position.map(|metres| libm::roundf(metres * STEPS_PER_METRE) as i32);
     let rotation = pose.rotation;
-    let largest = (1..4).fold(0, |best, at| if rotation[at].abs() > rotation[best].abs() { at } else { best });
+    let largest =
+        (1..4).fold(0, |best, at| if rotation[at].abs() > rotation[best].abs() { at } else { best });
     let sign = if rotation[largest] < 0.0 { -1.0 } else { 1.0 };
     let mut others = (0..4).filter(|at| *at != largest).map(|at| {
         let stored = (sign * rotation[at] * std::f32::consts::SQRT_2 + 1.0) / 2.0 * COMPONENT_MAX;

@@ -169,9 +169,9 @@ impl Viewer {
             return None;
         }
         let delta = frames.delta(past, &mut self.encoder)?;
-        let stay = past[0].and_then(|tick| frames.kept(tick)).map_or(0, |kept| {
-            kept.until.wrapping_sub(kept.frame.tick())
-        });
+        let stay = past[0]
+            .and_then(|tick| frames.kept(tick))
+            .map_or(0, |kept| kept.until.wrapping_sub(kept.frame.tick()));
         debug_assert!(delta.len() <= RECORD_BYTES_MAX, "a group fits into a packet");
         Some((RecordHead { group, tick, past, stay }, delta))
     }
