@@ -77,6 +77,11 @@ export class Viewer {
       this.devices.release();
       this.sendSteering();
     });
+    // A session outlives its carrier: without a word the avatar would stand about until the server gives up on it.
+    window.addEventListener("pagehide", () => this.net?.close());
+    window.addEventListener("pageshow", (event) => {
+      if (event.persisted && this.net) this.rejoin();
+    });
     this.applySettings();
     this.backdrop.show();
   }

@@ -14,6 +14,8 @@ pub(crate) mod guest;
 mod messages;
 pub(crate) mod voice;
 
+use std::time::Duration;
+
 use nowcast::Bounds;
 use nowcast::session::{LaneConfig, Limits};
 
@@ -35,6 +37,9 @@ const WAITING: [Bounds; 3] = [
     Bounds { entries_max: 1, bytes_max: 1_024 },
 ];
 
+/// A client that vanished without a word comes back within this, or its avatar leaves.
+const RESUME_TIMEOUT: Duration = Duration::from_secs(20);
+
 const _: () = assert!(MESSAGE_BYTES_MAX <= WINDOW_BYTES as usize / 4);
 
 /// What a server makes its sessions with: events and descriptions go first, then chat, then movement.
@@ -50,6 +55,7 @@ pub(crate) fn session_config() -> nowcast::session::Config {
             lanes_max: WAITING.len() as u8,
             window_bytes: WINDOW_BYTES,
             message_bytes_max: MESSAGE_BYTES_MAX as u32,
+            resume_timeout: RESUME_TIMEOUT,
             ..Limits::default()
         },
         lanes: vec![lane(WORLD_LANE), lane(CHAT_LANE), lane(REPLICATION_LANE)],
