@@ -96,14 +96,15 @@ export class Visitor {
 
   /** Waits for an open world of which a few snapshots have arrived. */
   async isIn(): Promise<void> {
-    await waitFor("the page to be in the world", async () => {
+    const isOpen = async (): Promise<boolean> => {
       const state = await this.page.evaluate(() => {
         // Before the page's script has run there is nothing yet.
         const world = (window as Partial<Window>).nowcast?.world;
         return world === undefined ? undefined : { status: world.status, entities: world.entities.size };
       });
       return state?.status === "open" && state.entities > 0;
-    });
+    };
+    await waitFor("the page to be in the world", isOpen, LOADING_MS_MAX);
     const { snapshots } = await this.stats();
     await waitFor("snapshots", async () => (await this.stats()).snapshots > snapshots + 3);
   }
