@@ -14,7 +14,7 @@ const ROWS = [
   ["entities", "Entities"],
   ["fps", "Frames"],
   ["superseded", "Superseded"],
-  ["resent", "Sent again"],
+  ["resent", "Resent"],
   ["reconnects", "Rejoined"],
   ["carrier", "Carrier"],
 ] as const;
