@@ -39,7 +39,7 @@ Example:
   enum Mood { Calm, Angry(u8), Happy { because: text } }
 
   nowcast gen chat.schema --out chat.ts
-  // then: import { chatCodec } from \"./chat.js\"; chatCodec.encode({ from: 1, text: \"hi\", mood: null })";
+  // in a program: import { chatCodec } from \"./chat.js\"";
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut shapes = Vec::new();
