@@ -21,7 +21,7 @@ const BASE_SPAN: Duration = Duration::from_secs(5);
 const BASE_SPAN_RIVALRY: Duration = Duration::from_secs(30);
 /// More than this share of a round, and so many bytes, are lost only where a link without a buffer is full.
 const NOISE_SHARE: f64 = 0.3;
-const NOISE_BYTES: f64 = 10.0 * 1_200.0;
+const NOISE_BYTES: f64 = 30_000.0;
 const BURST: Duration = Duration::from_millis(2);
 const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
 const FLIGHT_BYTES_MIN: u64 = 2 * 1_200;

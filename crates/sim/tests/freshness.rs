@@ -30,6 +30,15 @@ fn a_lost_packet_in_twenty_costs_events_a_few_intervals_not_a_round_trip() {
 }
 
 #[test]
+fn packets_lost_in_bursts_are_not_taken_for_a_full_link() {
+    let bursts = Loss::Bursts { share: 0.05, length: 3.0 };
+    let link = LinkConfig { delay: ms(50), loss: bursts, ..LinkConfig::default() };
+    let outcome = measure(&Workload { link, duration: Duration::from_secs(60), ..Workload::default() });
+    assert!(quantile(&outcome.ages, 0.999) <= 50.0 + 6.0 * INTERVAL_MS, "{}", quantile(&outcome.ages, 0.999));
+    assert!(quantile(&outcome.event_latencies, 0.999) <= 50.0 + 6.0 * INTERVAL_MS);
+}
+
+#[test]
 fn after_an_outage_everything_is_current_at_once_and_nothing_is_replayed() {
     let outage = Duration::from_secs(4)..Duration::from_secs(6);
     let outcome = measured(LinkConfig { delay: ms(25), outages: vec![outage], ..LinkConfig::default() });

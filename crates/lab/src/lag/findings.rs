@@ -9,7 +9,8 @@ pub(super) fn report(plan: &Plan, runs: &[Run]) -> Report {
     let command = format!("nowcast lab lag --where local --runs {} --seed {}{peers}", plan.runs, plan.seed);
     let mut report = Report::new("Lag of the last message, as in the paper", command).seed(plan.seed);
     report.note(format!(
-        "Source 002, section 6: {MESSAGES} messages of 80 bytes (time, id, 16 floats) are sent at once; the receiver, \
+        "Section 6 of Kessler and Hodges, A Network Communication Protocol for Distributed Virtual Environment Systems \
+         (1996): {MESSAGES} messages of 80 bytes (time, id, 16 floats) are sent at once; the receiver, \
          another process on this machine, reads up to ten, then works, and so on. {} runs each; the receiver's work is \
          sleep, so that runs can overlap, and only one sender sends at a time.",
         plan.runs

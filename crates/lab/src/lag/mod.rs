@@ -1,4 +1,5 @@
-//! `lab lag`: the experiment of the updatable queue's paper (source 002, section 6 and figure 8), run today.
+//! `lab lag`: the experiment of the updatable queue's paper (section 6 and figure 8; `spec/QUEUE.md` names it), run
+//! today.
 //!
 //! A sender sends a thousand messages at once. A receiver reads up to ten of them, then does something else for a
 //! while, and so on until it has the last one. How late is that one, and for how long was the sender busy?

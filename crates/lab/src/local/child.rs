@@ -251,7 +251,7 @@ fn drain(mut inlet: Box<dyn Inlet>, control: &Control, patience: Patience) -> Re
     }
 }
 
-/// The receiver of the paper's experiment (source 002, section 6).
+/// The receiver of the paper's experiment (its section 6).
 fn lag(mut inlet: Box<dyn Inlet>, control: &Control, work_ms: u64, last: u64) -> Result<Lagged, LocalError> {
     let mut read = 0;
     ready(control);

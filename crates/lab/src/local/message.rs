@@ -4,7 +4,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::LocalError;
 
-/// Two numbers and sixteen floats (source 002, section 6).
+/// Two numbers and sixteen floats (its section 6).
 pub const MESSAGE_BYTES: usize = 80;
 
 /// One message as it travels.

@@ -13,6 +13,8 @@ pub(super) const WIDTH: f64 = 1000.0;
 const BAR_HEIGHT: f64 = 15.0;
 const GROUP_GAP: f64 = 9.0;
 const PLOT_HEIGHT: f64 = 320.0;
+/// Lines over each other stay visible: each leaves gaps through which those before it are seen.
+const DASHES: [&str; 4] = ["none", "16 10", "3 7", "9 4 2 4"];
 
 pub(super) fn render(out: &mut String, chart: &Chart) {
     match chart {
@@ -132,7 +134,8 @@ fn lines(out: &mut String, chart: &LineChart) {
         escape(&axis_name(&chart.y))
     );
     for (at, series) in chart.series.iter().enumerate() {
-        let _ = write!(out, "<polyline class=\"l{}\" points=\"", at % SERIES_MAX);
+        let (class, dashes) = (at % SERIES_MAX, DASHES[at % DASHES.len()]);
+        let _ = write!(out, "<polyline class=\"l{class}\" stroke-dasharray=\"{dashes}\" points=\"");
         for &(x, y) in series.values.iter().filter(|&&(x, y)| x_scale.shows(x) && y_scale.shows(y)) {
             let _ = write!(out, "{:.1},{:.1} ", x_scale.place(x, left, right), y_scale.place(y, bottom, top));
         }

@@ -16,7 +16,7 @@ const FALL = 3;
 const FALLS_MAX = 5 * FALL;
 /** More is lost of a round, in share and in bytes, only where a link without a buffer is full. */
 const NOISE_SHARE = 0.3;
-const NOISE_BYTES = 10 * 1_200;
+const NOISE_BYTES = 30_000;
 
 /** One newly acknowledged packet, the largest of its acknowledgement. */
 export interface Arrived {
