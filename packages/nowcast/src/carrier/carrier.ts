@@ -1,5 +1,6 @@
 /** What moves packets (`spec/CARRIERS.md`): the one small interface that a driver knows. */
-import { CARRIERS, type Carrier } from "../session/config.js";
+import { CARRIERS, type Carrier, type SessionConfig } from "../session/config.js";
+import { DEFAULT_LIMITS } from "../session/limits.js";
 
 export type CarrierKind = "webtransport" | "websocket";
 
@@ -8,6 +9,12 @@ export const PROPERTIES: Record<CarrierKind, Carrier> = {
   webtransport: CARRIERS.datagrams,
   websocket: CARRIERS.stream,
 };
+
+/** A session may go to any carrier later, so it accepts the packets of all. */
+export function forAnyCarrier(config: Partial<SessionConfig> = {}): Partial<SessionConfig> {
+  const { packetBytesMax } = PROPERTIES.websocket;
+  return { ...config, limits: { ...(config.limits ?? DEFAULT_LIMITS), packetBytesMax } };
+}
 
 /** Who hears of what happens on a carrier. */
 export interface CarrierHandlers {

@@ -2,7 +2,7 @@
 import { NowcastError } from "../errors.js";
 
 const PORT = 7777;
-const NOWCAST = /^nowcast:\/\/(\[[0-9a-fA-F:.]+\]|[^/:?#[\]]*)(?::(\d{1,5}))?\/([^/?#]+)$/;
+const NOWCAST = /^nowcast:\/\/(\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9.-]*)(?::(\d{1,5}))?\/([^/?#]+)$/;
 const NAME = /^[a-zA-Z0-9_-][a-zA-Z0-9._-]{0,63}$/;
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 

@@ -1,6 +1,6 @@
 /** `connect`: the best carrier there is, and another when that one fails (`spec/CARRIERS.md`, section 6). */
 import type { CarrierKind, OpenCarrier } from "../carrier/carrier.js";
-import { PROPERTIES } from "../carrier/carrier.js";
+import { forAnyCarrier, PROPERTIES } from "../carrier/carrier.js";
 import { clockUs, Driver, randomEntropy } from "../carrier/driver.js";
 import { openWebSocket } from "../carrier/websocket.js";
 import { hasWebTransport, openWebTransport } from "../carrier/webtransport.js";
@@ -49,7 +49,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     const carrier = await openFirst(kinds, endpoint.open, signal);
     kinds = kinds.filter((kind) => kind !== carrier.kind);
     const driver = new Driver(
-      Session.connect(clockUs(), PROPERTIES[carrier.kind], randomEntropy(), options.session),
+      Session.connect(clockUs(), PROPERTIES[carrier.kind], randomEntropy(), forAnyCarrier(options.session)),
     );
     const closed = await begin(driver, carrier, kinds.length > 0, signal);
     if (closed === undefined) return rove(driver, endpoint.toResume());

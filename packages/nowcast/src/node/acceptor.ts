@@ -2,7 +2,7 @@
  * Gives carriers to sessions: a HELLO that resumes goes to the session it names, whatever carrier it came on; another
  * begins a session. What is no HELLO ends the carrier.
  */
-import { type OpenCarrier, PROPERTIES } from "../carrier/carrier.js";
+import { forAnyCarrier, type OpenCarrier, PROPERTIES } from "../carrier/carrier.js";
 import { clockUs, Driver, randomEntropy } from "../carrier/driver.js";
 import { Channel, type Entry } from "../channel/channel.js";
 import { CloseCode } from "../session/fault.js";
@@ -19,6 +19,8 @@ const HELLO_MS_MAX = 5_000;
 export interface AcceptorLimits {
   /** Sessions of the endpoint, those that wait to be resumed included. */
   readonly sessionsMax: number;
+  /** The same of one address. */
+  readonly sessionsPerAddressMax: number;
   readonly session: Partial<SessionConfig>;
 }
 
@@ -37,7 +39,7 @@ export class Acceptor {
   readonly #door: Door;
   readonly #limits: AcceptorLimits;
   /** By the hexadecimal text of their ids. */
-  readonly #sessions = new Map<string, Driver>();
+  readonly #sessions = new Map<string, { readonly driver: Driver; readonly address: string }>();
   readonly #waiting = new Set<OpenCarrier>();
 
   constructor(door: Door, limits: AcceptorLimits) {
@@ -85,7 +87,7 @@ export class Acceptor {
   }
 
   #resume(carrier: OpenCarrier, bytes: Uint8Array, hello: Hello): void {
-    const driver = this.#sessions.get(hex(hello.resume!.session));
+    const driver = this.#sessions.get(hex(hello.resume!.session))?.driver;
     const refused = driver
       ? driver.session.checkResume(hello.resume!)
       : { code: CloseCode.unknownSession, text: "there is no such session here" };
@@ -95,8 +97,10 @@ export class Acceptor {
   }
 
   #begin(carrier: OpenCarrier, bytes: Uint8Array, hello: Hello, service: Service, pass: Pass): void {
-    if (this.#sessions.size >= this.#limits.sessionsMax || !service.hasRoom) {
-      this.#door.count(new Refusal("full", "the service takes no more sessions", "come again later"));
+    const { address } = pass.knock;
+    const refusal = this.#crowded(address, service);
+    if (refusal !== undefined) {
+      this.#door.count(refusal);
       return this.#refuse(carrier, hello, CloseCode.busy, "no more sessions are taken");
     }
     try {
@@ -107,14 +111,31 @@ export class Acceptor {
       return this.#refuse(carrier, hello, CloseCode.unauthorised, refusal.cause);
     }
     const nowUs = clockUs();
-    const session = Session.accept(nowUs, PROPERTIES[carrier.kind], randomEntropy(), this.#limits.session);
+    const session = Session.accept(
+      nowUs,
+      PROPERTIES[carrier.kind],
+      randomEntropy(),
+      forAnyCarrier(this.#limits.session),
+    );
     const driver = new Driver(session);
     session.handlePacket(nowUs, bytes);
     const id = session.ticket && hex(session.ticket.session);
-    if (id !== undefined) this.#sessions.set(id, driver);
+    if (id !== undefined) this.#sessions.set(id, { driver, address });
     this.stats.begun += 1;
     this.#run(driver, service, entryOf(pass), () => id !== undefined && this.#sessions.delete(id));
     driver.adopt(carrier);
+  }
+
+  #crowded(address: string, service: Service): Refusal | undefined {
+    const { sessionsMax, sessionsPerAddressMax } = this.#limits;
+    if (this.#sessions.size >= sessionsMax || !service.hasRoom) {
+      return new Refusal("full", "the service takes no more sessions", "come again later");
+    }
+    let here = 0;
+    for (const session of this.#sessions.values()) if (session.address === address) here += 1;
+    return here < sessionsPerAddressMax
+      ? undefined
+      : new Refusal("too_many", `${here} sessions are open from this address`, "close others of them");
   }
 
   /** Offers the channel once the peer is proven, and forgets the session when it is over. */
@@ -142,7 +163,7 @@ export class Acceptor {
   close(): void {
     for (const carrier of this.#waiting) carrier.close(1001, "the endpoint goes away");
     this.#waiting.clear();
-    for (const driver of this.#sessions.values()) {
+    for (const { driver } of [...this.#sessions.values()]) {
       driver.close(CloseCode.goingAway, "the endpoint goes away", 1001);
     }
     this.#sessions.clear();

@@ -18,6 +18,7 @@ const BACKLOG_MAX = 128;
 /** Of a server of our own, whatever they are for; more than there may be carriers. */
 const CONNECTIONS_MAX = 4_096;
 const SESSIONS_MAX = 1_024;
+const SESSIONS_PER_ADDRESS_MAX = 64;
 
 export interface ListenOptions extends Policy {
   /** 7777 by default; 0 lets the system choose. */
@@ -28,6 +29,8 @@ export interface ListenOptions extends Policy {
   readonly server?: Server | undefined;
   /** Sessions at once, those that wait to be resumed included; 1,024 by default. */
   readonly sessionsMax?: number | undefined;
+  /** The same of one address; 64 by default. */
+  readonly sessionsPerAddressMax?: number | undefined;
   /** Channels of a service that may wait to be accepted; 128 by default. */
   readonly backlogMax?: number | undefined;
   /** Limits, lane classes and bounds of each session. */
@@ -75,8 +78,9 @@ export class Listener {
     this.#server = server;
     this.#door = new Door(options, host);
     this.#backlogMax = options.backlogMax ?? BACKLOG_MAX;
-    const { sessionsMax = SESSIONS_MAX, session = {} } = options;
-    this.#acceptor = new Acceptor(this.#door, { sessionsMax, session });
+    const { sessionsMax = SESSIONS_MAX, sessionsPerAddressMax = SESSIONS_PER_ADDRESS_MAX } = options;
+    const { session = {} } = options;
+    this.#acceptor = new Acceptor(this.#door, { sessionsMax, sessionsPerAddressMax, session });
     this.#restore = this.#intercept();
   }
 
