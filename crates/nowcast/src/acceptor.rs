@@ -251,7 +251,9 @@ impl Inner {
         }
         let mut changes = shared.lock().watch();
         let opening = async {
-            let opened = changes.wait_for(|(phase, _)| *phase != Phase::Connecting).await;
+            // A carrier may die between the answer and the proof; the session then opens on a later one.
+            let is_known = |phase: &Phase| matches!(phase, Phase::Open | Phase::Closed(_));
+            let opened = changes.wait_for(|(phase, _)| is_known(phase)).await;
             if matches!(opened.as_deref(), Ok((Phase::Open, _))) {
                 ready.send(Channel::new(Arc::clone(&shared), entry));
             }

@@ -1,0 +1,48 @@
+//! Sends everything back on the lane it came on: states as states of the same key, events as events, commands as replies.
+//! What comes back obeys the laws of the queue as what was sent did, so that a program in any language can be tested
+//! against it over any carrier.
+//!
+//! ```sh
+//! cargo run -p nowcast --example echo -- --port 7777
+//! ```
+
+use std::env;
+use std::error::Error;
+
+use nowcast::{Channel, ListenConfig, Listener, MessageKind};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut config = ListenConfig::loopback(number("--port")?.unwrap_or(0));
+    config.announced_udp_port = number("--announced-udp-port")?;
+    let listener = Listener::bind(config).await?;
+    let mut service = listener.advertise("echo").await?;
+    println!("echo is at nowcast://127.0.0.1:{}/echo", listener.port());
+    loop {
+        let channel = service.accept().await?;
+        tokio::spawn(async move {
+            if let Err(error) = send_back(&channel).await {
+                println!("a channel ended: {error}");
+            }
+        });
+    }
+}
+
+async fn send_back(channel: &Channel) -> Result<(), nowcast::Error> {
+    loop {
+        let message = channel.receive().await?;
+        let lane = channel.lane(message.lane);
+        match message.kind {
+            MessageKind::State { key } => lane.state(key, &message.bytes)?,
+            MessageKind::Event => lane.event_wait(&message.bytes).await?,
+            MessageKind::Command(id) => channel.reply(id, &message.bytes)?,
+            MessageKind::Replication { .. } => {}
+        }
+    }
+}
+
+/// The number that follows an option, if it is there.
+fn number(option: &str) -> Result<Option<u16>, Box<dyn Error>> {
+    let mut arguments = env::args().skip_while(|argument| argument != option).skip(1);
+    Ok(arguments.next().map(|value| value.parse()).transpose()?)
+}

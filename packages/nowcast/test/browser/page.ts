@@ -1,0 +1,134 @@
+/** What the test runs in a page, and in a worker of that page: both load this module. */
+import { type Channel, type ChannelStatus, connect } from "../../src/index.js";
+import { End, live } from "../channel/life.js";
+
+declare const WorkerGlobalScope: (new () => object) | undefined;
+
+/** A chat with a peer that sends every line back. */
+interface Chat {
+  readonly channel: Channel;
+  readonly timer: ReturnType<typeof setInterval>;
+  put: number;
+  readonly got: number[];
+  readonly newest: number[];
+  /** When the last line came, and the longest pause between two since it was last asked for. */
+  lastMs: number;
+  pauseMs: number;
+  readonly changes: { readonly phase: string; readonly carrier: string | undefined }[];
+}
+
+let chat: Chat | undefined;
+let kills = 0;
+
+const lab = {
+  /** Says a line every 16 ms. */
+  async start(url: string): Promise<ChannelStatus> {
+    const channel = await connect(url);
+    const started: Chat = {
+      channel,
+      timer: setInterval(() => say(started), 16),
+      put: 0,
+      got: [],
+      newest: [],
+      lastMs: performance.now(),
+      pauseMs: 0,
+      changes: [],
+    };
+    chat = started;
+    channel.on("status", ({ phase, carrier }) => started.changes.push({ phase, carrier }));
+    channel.on("message", ({ type, value }) => {
+      const line = new DataView(value.buffer, value.byteOffset).getUint32(0);
+      if (type === "state") started.newest.push(line);
+      else started.got.push(line);
+      const nowMs = performance.now();
+      started.pauseMs = Math.max(started.pauseMs, nowMs - started.lastMs);
+      started.lastMs = nowMs;
+    });
+    return channel.status;
+  },
+
+  report() {
+    const { channel, put, got, newest, changes, pauseMs } = chat!;
+    return { status: channel.status, put, got: got.length, last: newest.at(-1), changes, pauseMs };
+  },
+
+  /** The longest pause counts from now on. */
+  forgetPauses(): void {
+    Object.assign(chat!, { pauseMs: 0, lastMs: performance.now() });
+  },
+
+  /** Says no more, waits until everything came back, and tells what did. */
+  async stop(): Promise<{ readonly put: number; readonly got: number[]; readonly newest: number[] }> {
+    const { channel, timer, got, newest } = chat!;
+    clearInterval(timer);
+    const { put } = chat!;
+    while (got.length < put || newest.at(-1) !== put - 1) {
+      if (channel.status.closed) throw new Error(JSON.stringify(channel.status.closed));
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    channel.close();
+    return { put, got, newest };
+  },
+
+  /** A random life against the laws; `kills` is counted up when the test should cut carriers. */
+  async laws(url: string, seed: number, steps: number): Promise<ChannelStatus> {
+    const channel = await connect(url);
+    const kill = (): void => {
+      kills += 1;
+    };
+    const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
+    await live(seed, [new End(channel)], { kill }, steps, turn);
+    const { status } = channel;
+    channel.close();
+    return status;
+  },
+
+  kills: () => kills,
+};
+
+function say(started: Chat): void {
+  const line = new Uint8Array(4);
+  new DataView(line.buffer).setUint32(0, started.put);
+  if (started.channel.event(line) === false) return;
+  started.channel.lane(1).state(1, line);
+  started.put += 1;
+}
+
+type Lab = typeof lab;
+type Call = { readonly id: number; readonly method: keyof Lab; readonly args: unknown[] };
+
+/** The same, in a worker of its own. */
+function workerLab(): (method: keyof Lab, ...args: unknown[]) => Promise<unknown> {
+  const worker = new Worker("/page.js", { type: "module" });
+  const waiting = new Map<number, { resolve(value: unknown): void; reject(error: unknown): void }>();
+  worker.onmessage = ({ data: { id, value, error } }) => {
+    if (error === undefined) waiting.get(id)?.resolve(value);
+    else waiting.get(id)?.reject(new Error(error));
+    waiting.delete(id);
+  };
+  let calls = 0;
+  return (method, ...args) =>
+    new Promise((resolve, reject) => {
+      const id = calls++;
+      waiting.set(id, { resolve, reject });
+      worker.postMessage({ id, method, args } satisfies Call);
+    });
+}
+
+if (typeof WorkerGlobalScope === "function") {
+  self.onmessage = async ({ data }: MessageEvent<Call>) => {
+    const { id, method, args } = data;
+    try {
+      const value = await (lab[method] as (...args: unknown[]) => unknown)(...args);
+      self.postMessage({ id, value });
+    } catch (error) {
+      self.postMessage({ id, error: String(error) });
+    }
+  };
+} else {
+  const inPage = (method: keyof Lab, ...args: unknown[]) =>
+    Promise.resolve((lab[method] as (...args: unknown[]) => unknown)(...args));
+  Object.assign(globalThis, { callLab: { page: inPage, worker: workerLab() } });
+}
+
+export type { Lab };

@@ -1,0 +1,55 @@
+import { createSocket, type Socket } from "node:dgram";
+import type { AddressInfo } from "node:net";
+
+/** Forwards datagrams to a port of this machine and back, until it is told to drop them. */
+export class UdpForwarder {
+  isDropping = false;
+  dropped = 0;
+  readonly #near: Socket;
+  /** By the client's port. */
+  readonly #far = new Map<number, Socket>();
+  #target = 0;
+
+  private constructor(near: Socket) {
+    this.#near = near;
+    near.on("message", (datagram, { port }) => this.#forward(datagram, port));
+  }
+
+  static async open(): Promise<UdpForwarder> {
+    const near = createSocket({ type: "udp4", recvBufferSize: 1 << 20, sendBufferSize: 1 << 20 });
+    await new Promise<void>((resolve) => near.bind(0, "127.0.0.1", resolve));
+    return new UdpForwarder(near);
+  }
+
+  get port(): number {
+    return (this.#near.address() as AddressInfo).port;
+  }
+
+  /** Where datagrams go. */
+  to(port: number): void {
+    this.#target = port;
+  }
+
+  close(): void {
+    this.#near.close();
+    for (const socket of this.#far.values()) socket.close();
+  }
+
+  #forward(datagram: Buffer, client: number): void {
+    if (this.#drops()) return;
+    let far = this.#far.get(client);
+    if (far === undefined) {
+      far = createSocket({ type: "udp4", recvBufferSize: 1 << 20, sendBufferSize: 1 << 20 });
+      far.on("message", (answer) => {
+        if (!this.#drops()) this.#near.send(answer, client, "127.0.0.1");
+      });
+      this.#far.set(client, far);
+    }
+    far.send(datagram, this.#target, "127.0.0.1");
+  }
+
+  #drops(): boolean {
+    if (this.isDropping) this.dropped += 1;
+    return this.isDropping;
+  }
+}
