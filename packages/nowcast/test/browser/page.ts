@@ -17,6 +17,9 @@ interface Chat {
   readonly changes: { readonly phase: string; readonly carrier: string | undefined }[];
 }
 
+/** Larger messages take long on a rate that a busy machine keeps low. */
+const BYTES_MAX = 1_500;
+
 let chat: Chat | undefined;
 let kills = 0;
 
@@ -77,7 +80,7 @@ const lab = {
       kills += 1;
     };
     const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
-    await live(seed, [new End(channel)], { kill }, steps, turn);
+    await live(seed, [new End(channel, BYTES_MAX)], { kill }, steps, turn);
     const { status } = channel;
     channel.close();
     return status;

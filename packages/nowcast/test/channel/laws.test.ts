@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { connect } from "../../src/index.js";
 import { type Listener, listen } from "../../src/node/index.js";
+import { waitFor } from "../wait-for.js";
 import { facing, live } from "./life.js";
 import { SeveringProxy } from "./severing.js";
 
@@ -15,7 +16,11 @@ let listener: Listener;
 beforeAll(async () => {
   const limits = { lanesMax: 4, windowBytes: 65_536, messageBytesMax: 16_384, packetBytesMax: 16_384 };
   const times = { idleTimeoutMs: 10_000, resumeTimeoutMs: 60_000 };
-  listener = await listen({ port: 0, session: { limits: { ...limits, ...times } } });
+  listener = await listen({
+    port: 0,
+    sessionsPerAddressMax: 1_024,
+    session: { limits: { ...limits, ...times } },
+  });
 });
 afterAll(() => listener.close());
 
@@ -32,6 +37,7 @@ async function scenario(seed: number): Promise<{ readonly kills: number; readonl
     const { kills } = await live(seed, facing(ours, theirs!), fates, 60, turn);
     const { resumed } = ours.status;
     ours.close();
+    await waitFor("the peer to hear of the end", () => theirs!.status.closed !== undefined);
     return { kills, resumed };
   } finally {
     service.close();

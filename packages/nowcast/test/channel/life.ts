@@ -20,14 +20,18 @@ export class End {
   /** By lane: what the other end puts. An end whose peer sends everything back hears itself. */
   hears = this.put;
 
-  constructor(readonly channel: Channel) {}
+  /** One message in twenty has up to `bytesMax` bytes, the others a hundred at most. */
+  constructor(
+    readonly channel: Channel,
+    readonly bytesMax = 12_000,
+  ) {}
 
   act(random: () => number): void {
     const below = (end: number): number => Math.floor(random() * end);
     for (let puts = below(12); puts > 0; puts--) {
       const [number, key] = [below(LANES), below(6)];
       const record = this.put[number]!;
-      const payload = record.payload(below(20) === 0 ? below(12_000) : below(100));
+      const payload = record.payload(below(20) === 0 ? below(this.bytesMax) : below(100));
       const lane = this.channel.lane(number);
       const isTaken = key === 0 ? lane.event(payload) !== false : lane.state(key, payload);
       if (isTaken) record.put(key);
