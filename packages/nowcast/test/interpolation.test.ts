@@ -10,6 +10,7 @@ import {
   type Interpolator,
   type WorldEvents,
 } from "../src/index.js";
+import { quaternionToEuler } from "../src/rotation.js";
 
 const STEP_MS = 1000 / 60;
 const FRAME_MS = 1000 / 60;
@@ -170,6 +171,29 @@ describe("interpolation", () => {
     expect(pose.position[0]).toBe(1);
   });
 
+  it("believes a session that says until when something rested, over what was heard between", () => {
+    const world = new RecordedWorld();
+    const interpolator = createInterpolator(world);
+    world.welcome(0);
+    for (let tick = 0; tick <= 60; tick += 6) {
+      // The packets of the steps 48 and 54 are lost; the one of step 60 says that it rested until step 45.
+      const isLast = tick === 60;
+      place(world.block, isLast ? 60 : 0, isLast ? 1 : 0);
+      (world.block as Mutable<Entity>).stillTick = isLast ? 45 : undefined;
+      const moved = tick === 0 || isLast ? [world.block] : [];
+      world.emitter.emit("snapshot", { tick, receivedAtMs: tick * STEP_MS, moved });
+      interpolator.sample(tick * STEP_MS);
+    }
+    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+    for (let nowMs = 1_000; nowMs < 1_300; nowMs += 5) {
+      interpolator.sample(nowMs);
+      interpolator.pose(world.block.id, pose);
+      const expected = Math.min(1, Math.max(0, (interpolator.tick - 45) / 15));
+      expect(pose.position[0]).toBeCloseTo(expected, 9);
+    }
+    expect(pose.position[0]).toBe(1);
+  });
+
   it("turns the short way round at an even rate", () => {
     const world = new RecordedWorld();
     const interpolator = createInterpolator(world);
@@ -222,4 +246,22 @@ describe("interpolation", () => {
     interpolator.pose(world.block.id, pose);
     expect(pose.position[0]!).toBeGreaterThan(179);
   });
+});
+
+it("turns quaternions into Euler angles and back", () => {
+  const random = mulberry32(7);
+  for (let round = 0; round < 500; round++) {
+    const angles = [0, 0, 0].map(() => (random() - 0.5) * 2 * Math.PI);
+    const turned: number[] = [0, 0, 0, 1];
+    const euler: number[] = [0, 0, 0];
+    const back: number[] = [0, 0, 0, 1];
+    eulerToQuaternion(angles[0]!, angles[1]!, angles[2]!, turned);
+    quaternionToEuler(turned, euler);
+    eulerToQuaternion(euler[0]!, euler[1]!, euler[2]!, back);
+    expect(angleBetween(turned, back)).toBeLessThan(1e-6);
+  }
+  const straightUp: number[] = [0, 0, 0];
+  quaternionToEuler([0, Math.SQRT1_2, 0, Math.SQRT1_2], straightUp);
+  expect(straightUp[1]).toBeCloseTo(Math.PI / 2, 6);
+  expect(straightUp[2]).toBe(0);
 });
