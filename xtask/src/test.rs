@@ -113,22 +113,28 @@ fn rust_docs() -> anyhow::Result<()> {
     )
 }
 
-/// Some of them join a world of the real program.
+/// Some of them join a world of the real program, or open channels to an endpoint that sends everything back.
 fn typescript_tests() -> anyhow::Result<()> {
-    let binary = build_program()?;
-    step::run_with_env(&["npm", "test", "--silent"], &[("NOWCAST_BIN", &binary)])
+    let (binary, echo) = (build_program()?, build_echo()?);
+    step::run_with_env(&["npm", "test", "--silent"], &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo)])
 }
 
 fn browser_tests() -> anyhow::Result<()> {
     let chromium = tools::require_chromium()?;
-    let binary = build_program()?;
+    let (binary, echo) = (build_program()?, build_echo()?);
+    let chromium = chromium.to_string_lossy();
     step::run_with_env(
         &["npm", "run", "--silent", "test:browser"],
-        &[("NOWCAST_BIN", &binary), ("NOWCAST_CHROMIUM", &chromium.to_string_lossy())],
+        &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo), ("NOWCAST_CHROMIUM", &chromium)],
     )
 }
 
 fn build_program() -> anyhow::Result<String> {
     step::run(&["cargo", "build", "--package", "nowcast-cli"])?;
     Ok(step::target_dir().join("debug/nowcast").to_string_lossy().into_owned())
+}
+
+fn build_echo() -> anyhow::Result<String> {
+    step::run(&["cargo", "build", "--package", "nowcast", "--example", "echo"])?;
+    Ok(step::target_dir().join("debug/examples/echo").to_string_lossy().into_owned())
 }
