@@ -26,7 +26,7 @@ impl Session {
         self.stats.packets_received += 1;
         self.stats.bytes_received += bytes.len() as u64;
         match Packet::read(body) {
-            Ok(Packet::Data(data)) => self.on_data(now, &data),
+            Ok(Packet::Data(data)) => self.on_data(now, &data, body.len()),
             Ok(Packet::Hello(hello)) => self.on_hello(now, hello),
             Ok(Packet::Welcome(welcome)) => self.on_welcome(now, &welcome),
             Ok(Packet::Refuse(refuse)) => self.on_refuse(now, refuse),
@@ -41,7 +41,7 @@ impl Session {
         if self.carrier.is_checked { Some(bytes) } else { packet::open(bytes) }
     }
 
-    fn on_data(&mut self, now: Time, data: &Data<'_>) {
+    fn on_data(&mut self, now: Time, data: &Data<'_>, length: usize) {
         match &mut self.phase {
             Phase::Open => {}
             Phase::Answered { proof, .. } => {
@@ -65,12 +65,12 @@ impl Session {
                 return;
             }
         }
-        if let Err(broken) = self.on_open_data(now, data) {
+        if let Err(broken) = self.on_open_data(now, data, length) {
             self.break_off(now, broken.code, broken.reason);
         }
     }
 
-    fn on_open_data(&mut self, now: Time, data: &Data<'_>) -> Result<(), Broken> {
+    fn on_open_data(&mut self, now: Time, data: &Data<'_>, length: usize) -> Result<(), Broken> {
         let number = unfold_number(data.number_low, self.received.largest());
         match self.received.classify(number) {
             Arrival::New => {}
@@ -91,7 +91,7 @@ impl Session {
             self.stats.dropped.unread += 1;
             return Ok(());
         }
-        self.note_arrival(now, number, data);
+        self.note_arrival(now, number, data, length);
         let left_peer = self.clock.unfold(data.time, now);
         if let (Some(ack), Some(ranges)) = (&data.ack, acknowledged) {
             self.on_ack(now, ack, &ranges, left_peer);
@@ -131,7 +131,7 @@ impl Session {
         Ok(self.incoming.iter().zip(&payloads).all(has_room))
     }
 
-    fn note_arrival(&mut self, now: Time, number: u64, data: &Data<'_>) {
+    fn note_arrival(&mut self, now: Time, number: u64, data: &Data<'_>, length: usize) {
         let leaves_gap = self.received.insert(number);
         self.last_heard = now;
         if self.received.largest() == Some(number) {
@@ -143,8 +143,12 @@ impl Session {
         let (packets, delay) = if self.carrier.is_reliable { STREAM_ACK } else { DATAGRAM_ACK };
         self.ack.is_new = true;
         self.ack.eliciting += 1;
+        self.ack.bytes += length;
         self.ack.is_urgent |= self.ack.eliciting >= packets || leaves_gap && !self.carrier.is_reliable;
-        self.ack.due_at.get_or_insert(now + delay);
+        // On a stream nobody waits for the acknowledgement of little: it rides in what leaves anyway.
+        let is_little = self.carrier.is_reliable && self.ack.bytes <= LITTLE_BYTES;
+        let due = now + if is_little { LITTLE_DELAY } else { delay };
+        self.ack.due_at = Some(self.ack.due_at.map_or(due, |before| before.min(due)));
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, ranges: &Ranges, left_peer: i64) {
@@ -320,5 +324,7 @@ impl Session {
 /// Acknowledge after so many eliciting packets, and after so long.
 const DATAGRAM_ACK: (u32, Duration) = (4, crate::rtt::ACK_DELAY_MAX);
 const STREAM_ACK: (u32, Duration) = (16, Duration::from_millis(20));
+const LITTLE_BYTES: usize = 1_000;
+const LITTLE_DELAY: Duration = Duration::from_millis(60);
 /// Delays beyond a minute say nothing; in units of the wire.
 const DELAY_MAX: u64 = 60_000_000 / WIRE_UNIT_MICROS;

@@ -87,6 +87,8 @@ pub struct Session {
 struct AckState {
     largest_at: Time,
     eliciting: u32,
+    /// Bytes of these packets.
+    bytes: usize,
     is_new: bool,
     is_urgent: bool,
     due_at: Option<Time>,
