@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::link::{EmulatedLink, HostError, HostProcess, LinkConfig, Loss, Summary};
+use crate::link::{EmulatedLink, HostError, HostProcess, LinkConfig, Summary, loss_each_way};
 use crate::report::{Axis, Cell, Chart, Column, HistogramChart, Report, Section, Series, Table};
 
 const PORT: u16 = 7_777;
@@ -139,9 +139,8 @@ impl Plan {
         if !script.is_file() {
             return Err(BrowserError::NoScript(script.to_owned()));
         }
-        let each_way = 1.0 - (1.0 - self.loss).sqrt();
         let config =
-            LinkConfig { delay: self.rtt / 2, loss: Loss::Random(each_way), ..LinkConfig::default() };
+            LinkConfig { delay: self.rtt / 2, loss: loss_each_way(self.loss), ..LinkConfig::default() };
         let link = EmulatedLink::new(&config, 2, self.seed)?;
         let address = link.host(2).address();
         let failed = |program| move |cause| BrowserError::Start { program, cause };

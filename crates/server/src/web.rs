@@ -24,13 +24,26 @@ const NOT_BUILT: &str = include_str!("not_built.html");
 
 /// The client's pages and files.
 pub(crate) fn router() -> Router<Arc<Shared>> {
-    Router::new().route("/", get(page)).route("/r/{room}", get(page)).route("/{*path}", get(file))
+    Router::new()
+        .route("/", get(client))
+        .route("/r/{room}", get(client))
+        .route("/lab", get(lab))
+        .route("/{*path}", get(file))
 }
 
-/// The one page: the client reads the room from its address.
-async fn page(headers: HeaderMap) -> Response {
-    match assets::load("index.html") {
-        Some(asset) => respond("index.html", asset, &headers),
+/// The world's page: the client reads the room from its address.
+async fn client(headers: HeaderMap) -> Response {
+    page("index.html", &headers)
+}
+
+/// The page that measures a browser's connection to this server.
+async fn lab(headers: HeaderMap) -> Response {
+    page("lab.html", &headers)
+}
+
+fn page(path: &str, headers: &HeaderMap) -> Response {
+    match assets::load(path) {
+        Some(asset) => respond(path, asset, headers),
         None => (
             StatusCode::OK,
             [(CONTENT_SECURITY_POLICY, POLICY), (CACHE_CONTROL, "no-store")],

@@ -24,7 +24,7 @@ pub(super) fn notes(plan: &Plan, rate_hz: u32, report: &mut Report) {
         plan.seed + 1_000,
     ));
     report.note(
-        "Loss is that of each direction. States are put in an order that rotates, because on a narrow link a fixed one \
+        "The loss is that of round trips; every direction loses about half of it. States are put in an order that rotates, because on a narrow link a fixed one \
          starves the last keys. A program that writes to a plain socket waits while the socket is full, and puts nothing \
          meanwhile: its ticks are missed. † the relay was late even when the run was repeated.",
     );

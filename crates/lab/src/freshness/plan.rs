@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::stream::{RATE_HZ, Received, Sent, WARM_UP};
 use super::{Ages, Stream, findings};
-use crate::link::{LinkConfig, Loss};
+use crate::link::{LinkConfig, loss_each_way};
 use crate::peers::Peer;
 use crate::report::{Report, Samples};
 use crate::trial::{self, Job, Outcome, Progress, Task, TrialError};
@@ -61,8 +61,7 @@ impl Case {
     fn all() -> Vec<Case> {
         let link = |rtt_ms: u64, loss: f64| LinkConfig {
             delay: Duration::from_millis(rtt_ms) / 2,
-            // The share is that of each direction, as states travel one way.
-            loss: if loss > 0.0 { Loss::Random(loss) } else { Loss::None },
+            loss: loss_each_way(loss),
             ..LinkConfig::default()
         };
         let case = |word, name, link| Case { word, name, link };

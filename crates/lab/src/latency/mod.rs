@@ -14,7 +14,7 @@ use std::time::Duration;
 pub use echo::{Echo, RoundTrips, Verb};
 pub(crate) use echo::{answer, ask};
 
-use crate::link::{LinkConfig, Loss};
+use crate::link::{LinkConfig, loss_each_way};
 use crate::peers::Peer;
 use crate::report::{Report, Samples};
 use crate::trial::{self, Job, Outcome, Progress, Task};
@@ -71,9 +71,7 @@ struct Setting {
 
 impl Setting {
     fn link(&self) -> LinkConfig {
-        // Both ways must succeed for a round trip to succeed.
-        let each_way = 1.0 - (1.0 - self.loss).sqrt();
-        LinkConfig { delay: self.rtt / 2, loss: Loss::Random(each_way), ..LinkConfig::default() }
+        LinkConfig { delay: self.rtt / 2, loss: loss_each_way(self.loss), ..LinkConfig::default() }
     }
 
     fn describe(&self) -> String {

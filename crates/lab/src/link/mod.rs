@@ -41,6 +41,11 @@ pub use process::HostProcess;
 pub use summary::{Lateness, Summary};
 pub use sys::run_before_others;
 
+/// What each direction loses when this share of round trips is lost: both ways must succeed for one to succeed.
+pub fn loss_each_way(of_round_trips: f64) -> Loss {
+    if of_round_trips <= 0.0 { Loss::None } else { Loss::Random(1.0 - (1.0 - of_round_trips).sqrt()) }
+}
+
 /// The real-time priority of measuring programs on the hosts, for [`run_before_others`].
 pub const PRIORITY_OF_HOSTS: i32 = 10;
 
