@@ -9,6 +9,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use nowcast::Acceptor;
 use serde::Serialize;
 
 use crate::config::Config;
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) rooms: Arc<Rooms>,
     pub(crate) places: Arc<Places>,
     pub(crate) sessions: Sessions,
+    /// Takes sessions of the lab's page in.
+    pub(crate) lab: Acceptor,
 }
 
 /// Everything that a server answers.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Channel, Error, MessageKind};
 use tokio::time::timeout;
 
-/// What clients ask for; no room has this name.
+/// What clients ask for; on sessions no room has this name.
 pub(crate) const NAME: &str = "lab";
 
 const SESSIONS_MAX: usize = 64;

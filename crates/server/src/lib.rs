@@ -34,6 +34,7 @@ mod config;
 mod connection;
 mod http;
 mod join;
+mod lab;
 mod member;
 mod metrics;
 mod outbox;

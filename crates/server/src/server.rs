@@ -23,6 +23,7 @@ use tracing::{debug, info, warn};
 use crate::config::{Config, Limits};
 use crate::connection::{Connection, Peer, Places};
 use crate::http::{Shared, router};
+use crate::lab;
 use crate::metrics::Metrics;
 use crate::rooms::Rooms;
 use crate::session::door::{self, Sessions};
@@ -82,6 +83,7 @@ pub enum BindError {
 pub struct Server {
     listeners: Vec<TcpListener>,
     accepted: Accepted,
+    lab_accepted: Accepted,
     quic: Option<QuicEndpoint>,
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
@@ -110,7 +112,8 @@ impl Server {
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = config.webtransport.then_some(port);
         let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port };
-        let shared = Arc::new(Shared { config, metrics, rooms, places, sessions });
+        let (lab, lab_accepted) = lab::acceptor();
+        let shared = Arc::new(Shared { config, metrics, rooms, places, sessions, lab });
         let quic = match udp_port {
             None => None,
             Some(port) => {
@@ -119,7 +122,7 @@ impl Server {
                 Some(quic.map_err(|error| BindError::Udp(error.to_string()))?)
             }
         };
-        Ok(Self { listeners, accepted, quic, shared, stop: watch::Sender::new(false) })
+        Ok(Self { listeners, accepted, lab_accepted, quic, shared, stop: watch::Sender::new(false) })
     }
 
     /// Where the server listens; with port 0 this tells the port that the system chose.
@@ -138,6 +141,7 @@ impl Server {
         let mut stop = self.stop.subscribe();
         let mut accepting = JoinSet::new();
         accepting.spawn(receive_sessions(self.accepted, Arc::clone(&self.shared)));
+        accepting.spawn(lab::serve(self.lab_accepted));
         for listener in self.listeners {
             let admitting = Admitting {
                 shared: Arc::clone(&self.shared),
@@ -154,6 +158,7 @@ impl Server {
         accepting.shutdown().await;
         self.shared.rooms.stop();
         self.shared.sessions.acceptor.close_all();
+        self.shared.lab.close_all();
         self.stop.send_replace(true);
         let has_sessions = || self.shared.sessions.acceptor.counters().sessions > 0;
         let ended = async {

@@ -19,6 +19,7 @@ use tracing::debug;
 
 use crate::connection::{Connection, Peer};
 use crate::http::Shared;
+use crate::lab;
 use crate::rooms::RoomRefusal;
 
 /// What of sessions every request may need.
@@ -121,15 +122,17 @@ fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refus
     // Who comes back has a seat; who only says so is refused by the session, or seated as anybody else.
     let comes_back = query.is_some_and(|query| query.split('&').any(|parameter| parameter == "resume=1"));
     if !comes_back {
-        shared.rooms.may_enter(name).map_err(|refusal| refuse(&refusal))?;
+        if name != lab::NAME {
+            shared.rooms.may_enter(name).map_err(|refusal| refuse(&refusal))?;
+        }
     }
     if is_joining && !comes_back && !shared.places.may_join(address.ip()) {
         return Err(Refusal::new("too_many", "this address joins too often", "wait a second"));
     }
-    let sessions = &shared.sessions;
-    sessions.acceptor.check(Some(address))?;
+    let acceptor = if name == lab::NAME { &shared.lab } else { &shared.sessions.acceptor };
+    acceptor.check(Some(address))?;
     let entry = Entry { room: name.to_owned(), address: Some(address), ..Entry::default() };
-    Ok((sessions.acceptor.clone(), entry))
+    Ok((acceptor.clone(), entry))
 }
 
 fn refuse(refusal: &RoomRefusal) -> Refusal {
