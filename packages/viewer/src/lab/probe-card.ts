@@ -61,8 +61,11 @@ export class ProbeCard {
     const context = canvas.getContext("2d");
     if (context === null || width === 0) return;
     context.scale(ratio, ratio);
-    const style = getComputedStyle(canvas);
-    const colour = (name: string): string => style.getPropertyValue(name);
+    // A canvas knows no light-dark(), so the style sheet says what it comes to.
+    const colour = (name: string): string => {
+      canvas.style.color = `var(${name})`;
+      return getComputedStyle(canvas).color;
+    };
     const counts = new Array<number>(BINS).fill(0);
     for (const trip of trips) {
       const bin = Math.min(Math.floor((trip / reachMs) * BINS), BINS - 1);
@@ -78,6 +81,8 @@ export class ProbeCard {
       context.fillStyle = colour(isLate ? "--late" : "--bar");
       const tall = Math.max((Math.log1p(count) / highest) * (bottom - 16), 3);
       context.fillRect(left, bottom - tall, width / BINS - 1.5, tall);
+      // The few late ones are what a person counts.
+      if (!isLate) return;
       context.fillStyle = colour("--soft");
       context.font = "10px system-ui";
       context.textAlign = "center";
