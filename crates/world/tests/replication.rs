@@ -201,7 +201,7 @@ fn a_walk_among_blocks_costs_little_and_is_known_exactly() {
     assert!(sent < 20 * 22 * 100, "{sent}");
     let still = world.poses().map(|(id, pose)| (id.0, pose)).collect();
     for tick in 600..720 {
-        scene.step(tick, &still, tick % 6 == 0);
+        scene.step(tick, &still, tick.is_multiple_of(6));
     }
     assert_eq!(scene.known(), scene.told());
 }
@@ -293,7 +293,7 @@ fn the_vectors_of_the_specification_hold() {
     let mut late: Vec<(u64, Vec<u8>)> = Vec::new();
     for step in 0..40u32 {
         let tick = (u32::MAX - 12).wrapping_add(3 * step);
-        let leaves = |id: &u32| step > 20 && id % 9 == 0;
+        let leaves = |id: &u32| step > 20 && id.is_multiple_of(9);
         let here = (1..=45u32).filter(|id| !leaves(id)).map(|id| {
             // Some rest, some glide, some speed up; all by whole steps, so that every machine rounds alike.
             let moved = match id % 3 {

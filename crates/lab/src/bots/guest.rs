@@ -166,10 +166,10 @@ impl Guest {
         let applied = self.replica.apply(bytes).map_err(|error| error.to_string())?;
         let now = Instant::now();
         // A round may take several packets; the first of them counts.
-        if self.last_tick.is_none_or(|(tick, _)| tick != applied.tick) {
-            if let Some((_, at)) = self.last_tick.replace((applied.tick, now)) {
-                self.felt.interval_ms.push((now - at).as_secs_f64() * 1e3);
-            }
+        if self.last_tick.is_none_or(|(tick, _)| tick != applied.tick)
+            && let Some((_, at)) = self.last_tick.replace((applied.tick, now))
+        {
+            self.felt.interval_ms.push((now - at).as_secs_f64() * 1e3);
         }
         let entities = self.replica.rows().map(|(id, row)| {
             let [position_x, position_y, position_z] = pose_of(&row).position.map(f64::from);

@@ -71,8 +71,8 @@ mod tests {
             let pose = Pose { position, rotation: raw.map(|v| v / length) };
             let row = row_of(&pose);
             let back = pose_of(&row);
-            for axis in 0..3 {
-                prop_assert!((back.position[axis] - position[axis]).abs() <= 0.51 / STEPS_PER_METRE + 1e-4);
+            for (back, there) in back.position.iter().zip(position) {
+                prop_assert!((back - there).abs() <= 0.51 / STEPS_PER_METRE + 1e-4);
             }
             let dot: f32 = back.rotation.iter().zip(pose.rotation).map(|(a, b)| a * b).sum();
             prop_assert!(dot.abs() > 1.0 - 1e-6, "dot {dot}");
