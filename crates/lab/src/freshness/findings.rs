@@ -17,7 +17,7 @@ pub(super) fn notes(plan: &Plan, rate_hz: u32, report: &mut Report) {
         "{KEYS} keys of {STATE_BYTES} bytes at {rate_hz} Hz and 10 events of {EVENT_BYTES} bytes a second, one way; the reader \
          looks at what came about {rate_hz} times a second, its phase wandering. Age of state: at every look, for every key, \
          now minus the time at which the value shown was produced. Latency of events: from the put to the look. {} s each \
-         after a warm-up; {} runs with seeds {}, {} and so on: medians, and the lowest and highest run in brackets.",
+         after a warm-up; runs of each: {}, with seeds {}, {} and so on: medians, and the lowest and highest run in brackets.",
         plan.measured.as_secs(),
         plan.seeds,
         plan.seed,

@@ -7,8 +7,8 @@ use crate::report::{Axis, Cell, Chart, Column, HistogramChart, Report, Samples, 
 
 pub(super) fn notes(plan: &Plan, report: &mut Report) {
     report.note(format!(
-        "64 bytes are sent without waiting, and echoed. On time: back within the round-trip time and {} ms. {} runs \
-         each, with seeds {}, {} and so on: medians, and the lowest and highest run in brackets. The loss is that of \
+        "64 bytes are sent without waiting, and echoed. On time: back within the round-trip time and {} ms. Runs \
+         of each: {}, with seeds {}, {} and so on: medians, and the lowest and highest run in brackets. The loss is that of \
          round trips; every direction loses about half of it.",
         ON_TIME.as_millis(),
         plan.seeds,

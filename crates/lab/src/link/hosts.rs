@@ -39,7 +39,8 @@ pub enum HostError {
     Namespace(#[source] io::Error),
     /// The namespace has no working TUN device.
     #[error(
-        "cannot open a TUN device ({0}): load the module (`modprobe tun`) and let this user open /dev/net/tun"
+        "cannot open a TUN device ({0}): load the module (`modprobe tun`) and let this user open /dev/net/tun; without it, \
+         `--simulated` forms of the instruments work"
     )]
     Tun(#[source] io::Error),
     /// More hosts than the address range of the link holds, or fewer than two.
