@@ -121,10 +121,8 @@ fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refus
     }
     // Who comes back has a seat; who only says so is refused by the session, or seated as anybody else.
     let comes_back = query.is_some_and(|query| query.split('&').any(|parameter| parameter == "resume=1"));
-    if !comes_back {
-        if name != lab::NAME {
-            shared.rooms.may_enter(name).map_err(|refusal| refuse(&refusal))?;
-        }
+    if !comes_back && name != lab::NAME {
+        shared.rooms.may_enter(name).map_err(|refusal| refuse(&refusal))?;
     }
     if is_joining && !comes_back && !shared.places.may_join(address.ip()) {
         return Err(Refusal::new("too_many", "this address joins too often", "wait a second"));
