@@ -18,6 +18,7 @@ pub struct Rtt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Estimate {
     latest: u64,
+    adjusted: u64,
     smoothed: u64,
     variation: u64,
     minimum: u64,
@@ -29,7 +30,13 @@ impl Rtt {
     pub fn sample(&mut self, sample: Duration, ack_delay: Duration) {
         let sample = sample.as_micros() as u64;
         let Some(estimate) = &mut self.estimate else {
-            let first = Estimate { latest: sample, smoothed: sample, variation: sample / 2, minimum: sample };
+            let first = Estimate {
+                latest: sample,
+                adjusted: sample,
+                smoothed: sample,
+                variation: sample / 2,
+                minimum: sample,
+            };
             self.estimate = Some(first);
             return;
         };
@@ -40,6 +47,7 @@ impl Rtt {
             Some(without) if without >= estimate.minimum => without,
             _ => sample,
         };
+        estimate.adjusted = adjusted;
         estimate.variation = (3 * estimate.variation + estimate.smoothed.abs_diff(adjusted)) / 4;
         estimate.smoothed = (7 * estimate.smoothed + adjusted) / 8;
     }
@@ -47,6 +55,11 @@ impl Rtt {
     /// The smoothed round-trip time, once there is one.
     pub fn smoothed(&self) -> Option<Duration> {
         self.estimate.map(|estimate| Duration::from_micros(estimate.smoothed))
+    }
+
+    /// The latest sample as it counts: without the acknowledgement's delay, where that is plausible.
+    pub fn latest(&self) -> Option<Duration> {
+        self.estimate.map(|estimate| Duration::from_micros(estimate.adjusted))
     }
 
     /// How much samples vary.

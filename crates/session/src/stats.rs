@@ -85,6 +85,8 @@ pub struct Dropped {
 pub struct Gauges {
     /// Smoothed round-trip time.
     pub round_trip: Option<Duration>,
+    /// The round-trip time measured last, without the time for which the peer held back its acknowledgement.
+    pub round_trip_latest: Option<Duration>,
     /// Least round-trip time.
     pub round_trip_min: Option<Duration>,
     /// Variation of the round-trip time.

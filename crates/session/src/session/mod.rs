@@ -353,6 +353,13 @@ impl Session {
         self.rate.set_budget(bytes_per_second_max);
     }
 
+    /// Sends something at once that the peer acknowledges at once, so that the round trip is measured now.
+    pub fn ping(&mut self) {
+        if self.is_open() {
+            self.is_probe_due = true;
+        }
+    }
+
     /// Whether packets can flow.
     pub fn is_open(&self) -> bool {
         matches!(self.phase, Phase::Open)
@@ -402,6 +409,7 @@ impl Session {
     pub fn gauges(&self) -> Gauges {
         Gauges {
             round_trip: self.rtt.smoothed(),
+            round_trip_latest: self.rtt.latest(),
             round_trip_min: self.rtt.minimum(),
             round_trip_variation: self.rtt.variation(),
             queueing_delay: self.rate.queue(),
