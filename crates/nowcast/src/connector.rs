@@ -17,6 +17,7 @@ use crate::carrier::CarrierKind;
 use crate::channel::{Channel, Phase, Shared};
 use crate::driver::Driver;
 use crate::endpoint::Refusal;
+use crate::names::{self, NamesError};
 use crate::{clock, neighbours, random};
 use address::Address;
 use remote::Remote;
@@ -62,6 +63,7 @@ pub struct Connector {
     carriers: Vec<CarrierKind>,
     trust: Trust,
     session: Config,
+    name_server_port: u16,
 }
 
 /// Why there is no channel. Each message names the cause and what can be done.
@@ -122,6 +124,7 @@ impl Default for Connector {
             carriers: vec![CarrierKind::SharedMemory, CarrierKind::WebTransport, CarrierKind::WebSocket],
             trust: Trust::default(),
             session: Config::default(),
+            name_server_port: names::PORT,
         }
     }
 }
@@ -161,12 +164,19 @@ impl Connector {
         self
     }
 
+    /// The port of name servers, which are asked when an address has no port; 7778 by default.
+    #[must_use]
+    pub fn name_server_port(mut self, port: u16) -> Self {
+        self.name_server_port = port;
+        self
+    }
+
     /// Connects. Must be called within a tokio runtime, in which the channel lives.
     ///
     /// # Errors
     /// [`ConnectError`].
     pub async fn connect(&self, url: &str) -> Result<Channel, ConnectError> {
-        let address = Address::parse(url)?;
+        let mut address = Address::parse(url)?;
         if address.port.is_none()
             && address.is_here()
             && self.carriers.contains(&CarrierKind::SharedMemory)
@@ -174,11 +184,39 @@ impl Connector {
         {
             return Ok(channel);
         }
-        let Some(port) = address.port else {
-            return Err(ConnectError::NoSuchName { name: address.name, host: address.host });
+        let port = match address.port {
+            Some(port) => port,
+            None => self.find(&mut address).await?,
         };
         let remote = Remote { address, port, token: self.token.clone(), trust: self.trust.clone() };
         self.connect_remote(remote).await
+    }
+
+    /// Asks the name server of the host for the port, and follows it to another host if it names one.
+    async fn find(&self, address: &mut Address) -> Result<u16, ConnectError> {
+        let servers: Vec<_> = tokio::net::lookup_host((address.host.as_str(), self.name_server_port))
+            .await
+            .map_err(|error| ConnectError::Unreachable {
+                place: address.host.clone(),
+                cause: error.to_string(),
+            })?
+            .collect();
+        for server in servers {
+            match names::find(server, &address.name).await {
+                Ok(service) => {
+                    if let Some(host) = service.host {
+                        address.host = host.to_string();
+                    }
+                    return Ok(service.port);
+                }
+                Err(NamesError::NoServer { .. } | NamesError::Refused(_)) => {}
+                Err(error) => {
+                    let place = server.to_string();
+                    return Err(ConnectError::Broken { place, cause: error.to_string() });
+                }
+            }
+        }
+        Err(ConnectError::NoSuchName { name: address.name.clone(), host: address.host.clone() })
     }
 
     async fn connect_remote(&self, remote: Remote) -> Result<Channel, ConnectError> {

@@ -33,7 +33,9 @@
 
 pub mod carrier;
 pub mod endpoint;
+pub mod entry;
 pub mod local;
+pub mod names;
 pub mod pack;
 
 mod acceptor;

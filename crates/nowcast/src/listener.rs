@@ -8,10 +8,12 @@ use std::sync::{Arc, RwLock, Weak};
 
 use tokio::task::JoinSet;
 
-use crate::acceptor::{AcceptConfig, AcceptCounters, Accepted, Acceptor, Entry};
+use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acceptor};
 use crate::certificate::{CertificateConfig, CertificateHash, Certificates};
 use crate::channel::{Channel, Error};
 use crate::endpoint::{Asking, BindError, Directory, Discovery, QuicEndpoint, Refusal, Tcp, bind, is_name};
+use crate::entry::{self, Crowded, Door, Now, Pass, Place, Policy, Request};
+use crate::names::{Advertisement, PORT};
 use crate::neighbours::Neighbours;
 
 /// How an endpoint listens.
@@ -27,10 +29,11 @@ pub struct ListenConfig {
     pub announced_udp_port: Option<u16>,
     /// Who the endpoint is.
     pub certificate: CertificateConfig,
-    /// Whether sessions from other machines may go without encryption, because something in front of the endpoint encrypts.
-    pub allow_unencrypted: bool,
-    /// The origins of pages that may join; empty for all.
-    pub origins: Vec<String>,
+    /// Who may enter. Where other machines can reach the endpoint, it needs a key for tokens, or has to be told that everybody
+    /// may enter.
+    pub entry: Policy,
+    /// The name server that is told what is advertised here, if it runs; the usual one of this machine by default.
+    pub name_server: Option<SocketAddr>,
     /// What sessions are made with, and how many there may be of each service.
     pub accept: AcceptConfig,
 }
@@ -57,8 +60,8 @@ impl ListenConfig {
             webtransport: true,
             announced_udp_port: None,
             certificate: CertificateConfig::Development,
-            allow_unencrypted: false,
-            origins: Vec::new(),
+            entry: Policy::default(),
+            name_server: Some((Ipv4Addr::LOCALHOST, PORT).into()),
             accept: AcceptConfig::default(),
         }
     }
@@ -106,11 +109,13 @@ impl Listener {
     /// # Errors
     /// [`BindError`].
     pub async fn bind(config: ListenConfig) -> Result<Self, BindError> {
+        config.entry.check(&config.hosts)?;
         let (port, tcp, udp) = bind(&config.hosts, config.port, config.webtransport)?;
         let certificates = Certificates::new(&config.certificate)?;
         let names = Arc::new(Names {
             udp_port: config.webtransport.then(|| config.announced_udp_port.unwrap_or(port)),
             certificates: Arc::clone(&certificates),
+            door: Door::new(config.entry.clone()),
             config,
             services: RwLock::default(),
         });
@@ -131,6 +136,12 @@ impl Listener {
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// How many were refused at the door, by the word of the refusal (`spec/CARRIERS.md`, section 2).
+    #[must_use]
+    pub fn refused(&self) -> Vec<(&'static str, u64)> {
+        self.names.door.refused().to_vec()
     }
 
     /// What clients must know to accept the endpoint's certificate; empty if authorities vouch for it.
@@ -154,8 +165,11 @@ impl Listener {
             Slot::Vacant(slot) => slot.insert(acceptor.clone()),
         };
         let neighbours = Neighbours::welcome(name, acceptor.queue());
+        let name_server = self.names.config.name_server;
+        let advertisement = name_server.map(|server| Advertisement::start(server, name, self.port));
         let names = Arc::downgrade(&self.names);
-        Ok(Service { name: name.to_owned(), names, acceptor, accepted, _neighbours: neighbours })
+        let name = name.to_owned();
+        Ok(Service { name, names, acceptor, accepted, advertisement, _neighbours: neighbours })
     }
 }
 
@@ -193,6 +207,7 @@ pub struct Service {
     names: Weak<Names>,
     acceptor: Acceptor,
     accepted: Accepted,
+    advertisement: Option<Advertisement>,
     _neighbours: Option<Neighbours>,
 }
 
@@ -209,6 +224,12 @@ impl Service {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How it stands with the name at the machine's name server; `None` if none is to be told.
+    #[must_use]
+    pub fn advertisement(&self) -> Option<&Advertisement> {
+        self.advertisement.as_ref()
     }
 
     /// What was refused and dropped, and how many are here.
@@ -232,6 +253,7 @@ struct Names {
     config: ListenConfig,
     udp_port: Option<u16>,
     certificates: Arc<Certificates>,
+    door: Arc<Door>,
     services: RwLock<HashMap<String, Acceptor>>,
 }
 
@@ -242,30 +264,27 @@ impl Names {
 }
 
 impl Directory for Names {
-    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal> {
-        if let Some(origin) = asking.origin {
-            let is_allowed = |allowed: &String| allowed.trim_end_matches('/') == origin;
-            if !self.config.origins.is_empty() && !self.config.origins.iter().any(is_allowed) {
-                return Err(Refusal::new(
-                    "wrong_origin",
-                    "pages of this origin may not join",
-                    "open another page",
-                ));
-            }
-        }
-        let is_here = asking.address.ip().to_canonical().is_loopback();
-        if asking.is_joining && !asking.is_encrypted && !is_here && !self.config.allow_unencrypted {
-            let cause = "sessions from other machines are encrypted";
-            return Err(Refusal::new("not_encrypted", cause, "use TLS or WebTransport"));
-        }
+    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Pass), Refusal> {
+        let request = Request::new(asking.name, asking.address).query(asking.query).origin(asking.origin);
+        // A question may be asked without encryption; what it is about may not.
+        let is_private = asking.is_encrypted || !asking.is_joining;
+        let request = if is_private { request.encrypted() } else { request };
+        let pass = self.door.check(Now::read(), &request)?;
         let services = self.services.read().expect("nobody panics while holding it");
         let Some(acceptor) = services.get(asking.name) else {
-            let cause = "nothing of this name is advertised here";
-            return Err(Refusal::new("no_such_name", cause, "check the name and the port"));
+            return Err(self.door.count(entry::Refusal::NoSuchName(asking.name.to_owned())).into());
         };
-        acceptor.check(Some(asking.address))?;
-        let entry = Entry { room: asking.name.to_owned(), address: Some(asking.address), ..Entry::default() };
-        Ok((acceptor.clone(), entry))
+        acceptor.check(Some(asking.address)).map_err(|refusal| {
+            self.door.count(match refusal {
+                AcceptRefusal::TooMany => Crowded::Address.into(),
+                AcceptRefusal::Full => entry::Refusal::Full,
+            })
+        })?;
+        Ok((acceptor.clone(), pass))
+    }
+
+    fn arrive(&self, address: IpAddr) -> Result<Option<Place>, Refusal> {
+        Ok(Some(self.door.take(Now::read(), address)?))
     }
 
     fn describe(&self, name: &str) -> Discovery {

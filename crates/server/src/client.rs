@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
+use nowcast::entry::Verdict;
 use nowcast_world::{Action, EntityId, Input};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
@@ -19,7 +20,7 @@ use crate::member::{Command, Member, Plain};
 use crate::metrics::Metrics;
 use crate::outbox::Outgoing;
 use crate::plain::{ClientMessage, FrameRef, ServerMessage};
-use crate::rate::{MessageKind, Rates, Verdict};
+use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::snapshot::{Snapshot, into_message};
 

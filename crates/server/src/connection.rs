@@ -1,6 +1,5 @@
 //! One TCP connection: its options, its byte counters, its place under the limits, and its end.
 
-use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -8,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use nowcast::entry::{Addresses, Crowded};
 use prometheus_client::metrics::counter::Counter;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
@@ -16,7 +16,6 @@ use tokio::time::timeout;
 
 use crate::config::{Limits, SEND_BUFFER_BYTES, UNSENT_BYTES_MAX};
 use crate::metrics::Metrics;
-use crate::rate::Bucket;
 
 /// Bytes that are read and thrown away after a close frame, before the connection is reset.
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
@@ -131,100 +130,63 @@ impl AsyncWrite for Connection {
 /// The connections that are open, by address, under their limits.
 pub(crate) struct Places {
     metrics: Arc<Metrics>,
-    limits: Limits,
-    taken: Mutex<Taken>,
-}
-
-#[derive(Default)]
-struct Taken {
-    total: usize,
-    by_address: HashMap<IpAddr, Guest>,
-}
-
-/// What is remembered of an address.
-struct Guest {
-    connections: usize,
-    joins: Bucket,
+    addresses: Mutex<Addresses>,
 }
 
 /// One connection's place; dropping it frees it.
 pub(crate) struct Place {
     places: Arc<Places>,
-    network: IpAddr,
+    address: IpAddr,
 }
 
 impl Places {
-    pub(crate) fn new(limits: Limits, metrics: Arc<Metrics>) -> Self {
-        Self { metrics, limits, taken: Mutex::default() }
+    pub(crate) fn new(limits: &Limits, metrics: Arc<Metrics>) -> Self {
+        let addresses = Addresses::new(
+            limits.connections_max,
+            limits.connections_per_address_max,
+            limits.joins_per_address_hz,
+        );
+        Self { metrics, addresses: Mutex::new(addresses) }
     }
 
     /// Takes a place for a connection from this address, or counts why there is none.
     pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
-        let now = Instant::now();
-        let network = network_of(address);
-        let mut taken = self.lock();
-        if taken.total >= self.limits.connections_max {
-            self.metrics.refuse("connections_max");
-            return None;
+        let mut addresses = self.lock();
+        match addresses.take(address, Instant::now()) {
+            Ok(()) => {
+                self.metrics.connections.set(addresses.connections() as i64);
+                Some(Place { places: Arc::clone(self), address })
+            }
+            Err(crowded) => {
+                self.metrics.refuse(match crowded {
+                    Crowded::Full => "connections_max",
+                    Crowded::Address | Crowded::TooOften => "connections_per_address_max",
+                });
+                None
+            }
         }
-        if taken.by_address.len() >= 2 * self.limits.connections_max {
-            // Only addresses without a connection are forgotten, so at least half of them go.
-            taken.by_address.retain(|_, guest| guest.connections > 0);
-        }
-        let guest = taken.by_address.entry(network).or_insert_with(|| Guest {
-            connections: 0,
-            joins: Bucket::new(
-                self.limits.joins_per_address_hz,
-                self.limits.connections_per_address_max as f64,
-                now,
-            ),
-        });
-        if guest.connections >= self.limits.connections_per_address_max {
-            self.metrics.refuse("connections_per_address_max");
-            return None;
-        }
-        guest.connections += 1;
-        taken.total += 1;
-        self.metrics.connections.set(taken.total as i64);
-        Some(Place { places: Arc::clone(self), network })
     }
 
     /// Whether this address may join a room now. Joining is the dearest thing that a stranger can ask for: an avatar, a
     /// description of the whole world, and news for everybody else.
     pub(crate) fn may_join(&self, address: IpAddr) -> bool {
-        let network = network_of(address);
-        self.lock().by_address.get_mut(&network).is_none_or(|guest| guest.joins.take(Instant::now()))
+        self.lock().attempt(address, Instant::now()).is_ok()
     }
 
     /// Whether no connection is open.
     pub(crate) fn are_free(&self) -> bool {
-        self.lock().total == 0
+        self.lock().connections() == 0
     }
 
-    fn lock(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().expect("nobody panics while holding it")
+    fn lock(&self) -> MutexGuard<'_, Addresses> {
+        self.addresses.lock().expect("nobody panics while holding it")
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let mut taken = self.places.lock();
-        taken.total -= 1;
-        self.places.metrics.connections.set(taken.total as i64);
-        // The address stays, so that its joins are remembered; see `Places::take` for how many do.
-        if let Some(guest) = taken.by_address.get_mut(&self.network) {
-            guest.connections -= 1;
-        }
-    }
-}
-
-/// Who counts as one address: an IPv4 address, or the /64 of an IPv6 address, which is what one customer gets.
-fn network_of(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
-        }
+        let mut addresses = self.places.lock();
+        addresses.free(self.address);
+        self.places.metrics.connections.set(addresses.connections() as i64);
     }
 }

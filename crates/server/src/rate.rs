@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use nowcast::entry::{Allowance, Verdict};
+
 use crate::plain::ClientMessage;
 
 /// A kind of message with a rate of its own.
@@ -61,77 +63,23 @@ impl MessageKind {
     }
 }
 
-/// What is to become of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    /// It is within its rate.
-    Pass,
-    /// It is over its rate, and without effect.
-    Drop,
-    /// The client has been over twice the rate for two seconds.
-    Close,
-}
-
 /// The allowances of one client.
 pub(crate) struct Rates {
-    kinds: [Pair; MessageKind::ALL.len()],
-}
-
-/// One bucket for the rate itself, one for twice the rate over two seconds.
-struct Pair {
-    rate: Bucket,
-    limit: Bucket,
+    kinds: [Allowance; MessageKind::ALL.len()],
 }
 
 impl Rates {
     pub(crate) fn new(now: Instant) -> Self {
         let kinds = MessageKind::ALL.map(|kind| {
             let (per_second, burst) = kind.allowance();
-            let limit_burst = (4.0 * per_second).max(2.0 * burst);
-            Pair {
-                rate: Bucket::new(per_second, burst, now),
-                limit: Bucket::new(2.0 * per_second, limit_burst, now),
-            }
+            Allowance::new(per_second, burst, now)
         });
         Self { kinds }
     }
 
     /// Judges a message that arrives now.
     pub(crate) fn judge(&mut self, kind: MessageKind, now: Instant) -> Verdict {
-        let pair = &mut self.kinds[kind as usize];
-        if !pair.limit.take(now) {
-            Verdict::Close
-        } else if !pair.rate.take(now) {
-            Verdict::Drop
-        } else {
-            Verdict::Pass
-        }
-    }
-}
-
-/// A token bucket.
-pub(crate) struct Bucket {
-    per_second: f64,
-    burst: f64,
-    tokens: f64,
-    filled_at: Instant,
-}
-
-impl Bucket {
-    pub(crate) fn new(per_second: f64, burst: f64, now: Instant) -> Self {
-        Self { per_second, burst, tokens: burst, filled_at: now }
-    }
-
-    /// Takes a token, if there is one.
-    pub(crate) fn take(&mut self, now: Instant) -> bool {
-        let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
-        self.tokens = (self.tokens + elapsed * self.per_second).min(self.burst);
-        self.filled_at = now;
-        let enough = self.tokens >= 1.0;
-        if enough {
-            self.tokens -= 1.0;
-        }
-        enough
+        self.kinds[kind as usize].judge(now)
     }
 }
 

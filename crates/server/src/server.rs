@@ -105,7 +105,7 @@ impl Server {
         let config = Arc::new(config);
         let metrics = Arc::new(Metrics::new());
         let rooms = Arc::new(Rooms::new(Arc::clone(&config), Arc::clone(&metrics)));
-        let places = Arc::new(Places::new(config.limits.clone(), Arc::clone(&metrics)));
+        let places = Arc::new(Places::new(&config.limits, Arc::clone(&metrics)));
         let certificates = Certificates::new(&config.certificate)?;
         let port =
             listeners.first().and_then(|listener| listener.local_addr().ok()).map_or(0, |at| at.port());

@@ -282,6 +282,14 @@ impl Channel {
         }
     }
 
+    /// Measures the round trip now rather than with the next traffic; [`status`](Self::status) tells it when the answer is
+    /// there. The application at the other end does not notice.
+    pub fn ping(&self) {
+        let mut core = self.lock();
+        core.session.ping();
+        core.wake_driver();
+    }
+
     /// Never send faster than this, in bytes a second; `None` for as fast as the path takes it.
     pub fn set_bytes_per_second_max(&self, bytes_per_second_max: Option<u64>) {
         if let Some(mut core) = self.session() {

@@ -6,8 +6,9 @@ mod quic;
 mod socket;
 mod tcp;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
+pub use crate::names::is_name;
 pub use discovery::{Discovery, Refusal, WebTransportOffer, hash_from_text, hash_to_text};
 pub use http::upgrade_key;
 pub use quic::QuicEndpoint;
@@ -15,7 +16,8 @@ pub use socket::BindError;
 pub(crate) use socket::{bind, datagrams};
 pub(crate) use tcp::Tcp;
 
-use crate::acceptor::{AcceptRefusal, Acceptor, Entry};
+use crate::acceptor::{AcceptRefusal, Acceptor};
+use crate::entry::{Pass, Place};
 
 /// What path a service has under its endpoint.
 const PATH: &str = "/nowcast/";
@@ -39,11 +41,19 @@ pub struct Asking<'a> {
 
 /// Knows the services of an endpoint and who may enter them.
 pub trait Directory: Send + Sync + 'static {
-    /// Where the carriers of who asks are to be handed over, and as whom, or why they may not be.
+    /// Where the carriers of who asks are to be handed over, and with what pass, or why they may not be.
     ///
     /// # Errors
     /// The refusal that is answered.
-    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal>;
+    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Pass), Refusal>;
+
+    /// Takes a place for a connection before anything is read from it; none is needed by default.
+    ///
+    /// # Errors
+    /// When its address has as many as it may.
+    fn arrive(&self, _address: IpAddr) -> Result<Option<Place>, Refusal> {
+        Ok(None)
+    }
 
     /// What is answered about a name that may be entered.
     fn describe(&self, name: &str) -> Discovery;
@@ -63,15 +73,6 @@ impl From<AcceptRefusal> for Refusal {
 /// The name that a path asks for.
 fn name_in(path: &str) -> Option<&str> {
     path.strip_prefix(PATH).filter(|name| is_name(name))
-}
-
-/// Whether this may be the name of a service.
-#[must_use]
-pub fn is_name(name: &str) -> bool {
-    const NAME_BYTES_MAX: usize = 64;
-    (1..=NAME_BYTES_MAX).contains(&name.len())
-        && !name.starts_with('.')
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
 }
 
 fn no_such_name() -> Refusal {

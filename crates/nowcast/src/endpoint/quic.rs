@@ -123,10 +123,14 @@ async fn accept_all(endpoint: Endpoint, directory: Arc<dyn Directory>) {
             incoming.refuse();
             continue;
         }
+        let Ok(place) = directory.arrive(incoming.remote_address().ip()) else {
+            incoming.refuse();
+            continue;
+        };
         let guard = Arc::clone(&under_way);
         let directory = Arc::clone(&directory);
         tokio::spawn(async move {
-            let _guard = guard;
+            let (_guard, _place) = (guard, place);
             if timeout(HANDSHAKE_TIMEOUT, enter(incoming, &*directory)).await.is_err() {
                 tracing::debug!("a WebTransport handshake took too long");
             }
@@ -157,8 +161,8 @@ async fn enter(incoming: Incoming, directory: &dyn Directory) {
         })
     });
     match admitted {
-        Ok((acceptor, entry)) => match request.ok().await.map(WebTransport::new) {
-            Ok(Ok(carrier)) => acceptor.hand_over(Box::new(carrier), entry),
+        Ok((acceptor, pass)) => match request.ok().await.map(WebTransport::new) {
+            Ok(Ok(carrier)) => acceptor.hand_over(Box::new(carrier), pass),
             Ok(Err(bytes)) => tracing::debug!(%address, bytes, "the peer's datagrams are too small"),
             Err(error) => tracing::debug!(%address, %error, "the client left"),
         },

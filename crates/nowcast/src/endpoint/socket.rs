@@ -139,6 +139,9 @@ pub enum BindError {
     /// There is no certificate.
     #[error(transparent)]
     Certificate(#[from] crate::certificate::CertificateError),
+    /// Strangers could enter.
+    #[error(transparent)]
+    Entry(#[from] crate::entry::PolicyError),
     /// The system refuses for another reason.
     #[error("cannot listen on {address}: {error}")]
     Io {

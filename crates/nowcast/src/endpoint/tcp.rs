@@ -60,9 +60,12 @@ impl Tcp {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             return tracing::debug!(%address, "too many connections that ask for nothing");
         };
+        let Ok(of_address) = self.directory.arrive(address.ip()) else {
+            return tracing::debug!(%address, "too many connections of this address");
+        };
         let tcp = Arc::clone(self);
         tokio::spawn(async move {
-            let _place = place;
+            let _places = (place, of_address);
             if timeout(HTTP_TIMEOUT, tcp.answer(stream, address)).await.is_err() {
                 tracing::debug!(%address, "a connection asked for nothing in time");
             }

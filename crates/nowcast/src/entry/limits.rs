@@ -1,0 +1,289 @@
+//! How much one address, and one session, may ask for. No clock of its own: time is an argument.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Instant;
+
+/// A token bucket: so many a second, and so many at once.
+#[derive(Clone, Debug)]
+pub struct Bucket {
+    per_second: f64,
+    burst: f64,
+    tokens: f64,
+    filled_at: Instant,
+}
+
+impl Bucket {
+    /// A full bucket.
+    #[must_use]
+    pub fn new(per_second: f64, burst: f64, now: Instant) -> Bucket {
+        Bucket { per_second, burst, tokens: burst, filled_at: now }
+    }
+
+    /// Takes a token, if there is one.
+    pub fn take(&mut self, now: Instant) -> bool {
+        self.take_many(1.0, now)
+    }
+
+    /// Takes so many tokens, if there are.
+    pub fn take_many(&mut self, count: f64, now: Instant) -> bool {
+        let elapsed = now.saturating_duration_since(self.filled_at).as_secs_f64();
+        self.tokens = (self.tokens + elapsed * self.per_second).min(self.burst);
+        self.filled_at = self.filled_at.max(now);
+        let enough = self.tokens >= count;
+        if enough {
+            self.tokens -= count;
+        }
+        enough
+    }
+}
+
+/// What is to become of something that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is within its rate.
+    Pass,
+    /// It is over its rate, and to be without effect.
+    Drop,
+    /// Its sender has been over twice the rate for two seconds, and is to be closed.
+    Close,
+}
+
+/// A rate that may be exceeded for a moment without effect, and not for long.
+#[derive(Clone, Debug)]
+pub struct Allowance {
+    rate: Bucket,
+    limit: Bucket,
+}
+
+impl Allowance {
+    /// So many a second, and so many at once.
+    #[must_use]
+    pub fn new(per_second: f64, burst: f64, now: Instant) -> Allowance {
+        let limit_burst = (4.0 * per_second).max(2.0 * burst);
+        Allowance {
+            rate: Bucket::new(per_second, burst, now),
+            limit: Bucket::new(2.0 * per_second, limit_burst, now),
+        }
+    }
+
+    /// Judges one more.
+    pub fn judge(&mut self, now: Instant) -> Verdict {
+        if !self.limit.take(now) {
+            Verdict::Close
+        } else if !self.rate.take(now) {
+            Verdict::Drop
+        } else {
+            Verdict::Pass
+        }
+    }
+}
+
+/// How much strangers may ask for, before they have entered.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Connections at the same time that have not entered yet, of all addresses.
+    pub connections_max: usize,
+    /// The same from one address.
+    pub connections_per_address_max: usize,
+    /// Attempts to enter a second from one address, after a burst of as many as it may have connections.
+    pub attempts_per_address_hz: f64,
+    /// Tokens for one entry that are remembered until they expire.
+    pub used_tokens_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            connections_max: 1_000,
+            connections_per_address_max: 200,
+            attempts_per_address_hz: 50.0,
+            used_tokens_max: 65_536,
+        }
+    }
+}
+
+/// Who is there from which address, and how often it tried.
+#[derive(Debug)]
+pub struct Addresses {
+    connections_max: usize,
+    connections_per_address_max: usize,
+    attempts_per_address_hz: f64,
+    connections: usize,
+    guests: HashMap<IpAddr, Guest>,
+}
+
+#[derive(Debug)]
+struct Guest {
+    connections: usize,
+    attempts: Bucket,
+}
+
+/// Why an address has to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Crowded {
+    /// There are as many connections as may be.
+    #[error("there are as many connections as may be")]
+    Full,
+    /// This address has as many as one may have.
+    #[error("this address has as many connections as one may have")]
+    Address,
+    /// This address tries too often.
+    #[error("this address tries too often")]
+    TooOften,
+}
+
+impl Addresses {
+    /// Nobody is there yet. `attempts_per_address_hz` is how often an address may [try](Self::attempt) a second, after
+    /// a burst of `connections_per_address_max`.
+    #[must_use]
+    pub fn new(
+        connections_max: usize,
+        connections_per_address_max: usize,
+        attempts_per_address_hz: f64,
+    ) -> Addresses {
+        Addresses {
+            connections_max,
+            connections_per_address_max,
+            attempts_per_address_hz,
+            connections: 0,
+            guests: HashMap::new(),
+        }
+    }
+
+    /// Takes a place for a connection; it is to be [freed](Self::free).
+    ///
+    /// # Errors
+    /// [`Crowded::Full`] and [`Crowded::Address`].
+    pub fn take(&mut self, address: IpAddr, now: Instant) -> Result<(), Crowded> {
+        if self.connections >= self.connections_max {
+            return Err(Crowded::Full);
+        }
+        let most = self.connections_per_address_max;
+        let guest = self.guest(address, now);
+        if guest.connections >= most {
+            return Err(Crowded::Address);
+        }
+        guest.connections += 1;
+        self.connections += 1;
+        Ok(())
+    }
+
+    /// Gives a place back. The address stays known, so that its attempts are remembered.
+    pub fn free(&mut self, address: IpAddr) {
+        self.connections = self.connections.saturating_sub(1);
+        if let Some(guest) = self.guests.get_mut(&network_of(address)) {
+            guest.connections = guest.connections.saturating_sub(1);
+        }
+    }
+
+    /// Counts an attempt at something dear.
+    ///
+    /// # Errors
+    /// [`Crowded::TooOften`].
+    pub fn attempt(&mut self, address: IpAddr, now: Instant) -> Result<(), Crowded> {
+        if self.guest(address, now).attempts.take(now) { Ok(()) } else { Err(Crowded::TooOften) }
+    }
+
+    /// The connections that are there.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.connections
+    }
+
+    /// The addresses that are remembered, at most twice as many as there may be connections.
+    #[must_use]
+    pub fn remembered(&self) -> usize {
+        self.guests.len()
+    }
+
+    fn guest(&mut self, address: IpAddr, now: Instant) -> &mut Guest {
+        let network = network_of(address);
+        if self.guests.len() >= 2 * self.connections_max && !self.guests.contains_key(&network) {
+            // Only addresses without a connection are forgotten, so at least half of them go.
+            self.guests.retain(|_, guest| guest.connections > 0);
+        }
+        self.guests.entry(network).or_insert_with(|| Guest {
+            connections: 0,
+            attempts: Bucket::new(self.attempts_per_address_hz, self.connections_per_address_max as f64, now),
+        })
+    }
+}
+
+/// Who counts as one address: an IPv4 address, or the /64 of an IPv6 address, which is what one customer gets.
+fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => address.into(),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    #[test]
+    fn one_address_cannot_take_the_places_of_all() {
+        let now = Instant::now();
+        let mut addresses = Addresses::new(100, 3, 1.0);
+        let (greedy, other) = (IpAddr::from([192, 0, 2, 1]), IpAddr::from([192, 0, 2, 2]));
+        let taken = (0..10).filter(|_| addresses.take(greedy, now).is_ok()).count();
+        assert_eq!((taken, addresses.take(greedy, now)), (3, Err(Crowded::Address)));
+        assert_eq!(addresses.take(other, now), Ok(()));
+        addresses.free(greedy);
+        assert_eq!(addresses.take(greedy, now), Ok(()));
+        assert_eq!(addresses.connections(), 4);
+    }
+
+    #[test]
+    fn a_network_of_the_sixth_version_counts_as_one() {
+        let now = Instant::now();
+        let mut addresses = Addresses::new(100, 1, 1.0);
+        assert_eq!(addresses.take("2001:db8:1:2::1".parse().unwrap(), now), Ok(()));
+        assert_eq!(addresses.take("2001:db8:1:2:ffff::9".parse().unwrap(), now), Err(Crowded::Address));
+        assert_eq!(addresses.take("2001:db8:1:3::1".parse().unwrap(), now), Ok(()));
+    }
+
+    #[test]
+    fn attempts_of_a_million_addresses_are_remembered_in_bounded_memory() {
+        let now = Instant::now();
+        let mut addresses = Addresses::new(50, 5, 1.0);
+        for _ in 0..10 {
+            addresses.take([203, 0, 113, 7].into(), now).ok();
+        }
+        for number in 0..1_000_000_u32 {
+            let _ = addresses.attempt(Ipv4Addr::from(number).into(), now);
+            assert!(addresses.remembered() <= 100);
+        }
+        assert_eq!(
+            addresses.take([203, 0, 113, 7].into(), now),
+            Err(Crowded::Address),
+            "who is here is not forgotten"
+        );
+    }
+
+    #[test]
+    fn attempts_come_back_with_time() {
+        let now = Instant::now();
+        let mut addresses = Addresses::new(10, 4, 2.0);
+        let address = [192, 0, 2, 1].into();
+        let passed = (0..20).filter(|_| addresses.attempt(address, now).is_ok()).count();
+        assert_eq!(passed, 4);
+        assert_eq!(addresses.attempt(address, now + Duration::from_millis(500)), Ok(()));
+        assert_eq!(addresses.attempt(address, now + Duration::from_millis(500)), Err(Crowded::TooOften));
+    }
+
+    #[test]
+    fn time_that_runs_backwards_fills_nothing() {
+        let now = Instant::now() + Duration::from_secs(10);
+        let mut bucket = Bucket::new(1.0, 1.0, now);
+        assert!(bucket.take(now));
+        assert!(!bucket.take(now - Duration::from_secs(5)));
+        assert!(!bucket.take(now), "the five seconds were not counted twice");
+    }
+}

@@ -1,0 +1,40 @@
+//! The door of an endpoint: who may enter (`spec/CARRIERS.md`, sections 1, 2 and 7), and how much of it.
+//!
+//! [`Policy`] says what is wanted, [`Door`] judges. It has no clock and no socket: an endpoint tells it the time and who
+//! knocks, and answers what it says.
+//!
+//! ```
+//! use nowcast::entry::{Claims, Door, Now, Policy, Request, TokenKey};
+//! use std::time::Duration;
+//!
+//! let key = TokenKey::secret(b"32 bytes that nobody else knows.")?;
+//! let now = Now::read();
+//! let door = Door::new(Policy { key: Some(key.clone()), ..Policy::default() });
+//!
+//! let stranger = Request::new("plaza", "192.0.2.1:5000".parse()?).encrypted();
+//! assert_eq!(door.check(now, &stranger).unwrap_err().word(), "unauthorised");
+//!
+//! let token = Claims::new(now.unix + Duration::from_secs(60)).name("Ada").once("ticket 1").sign(&key)?;
+//! let pass = door.check(now, &stranger.token(Some(&token)))?;
+//! let entry = pass.begin(now)?; // when the session begins
+//! assert_eq!(entry.name.as_deref(), Some("Ada"));
+//! assert!(door.check(now, &stranger.token(Some(&token))).is_err(), "it was good for one entry");
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+
+mod door;
+mod key;
+mod limits;
+mod provider;
+mod refusal;
+mod token;
+mod used;
+
+pub use crate::acceptor::Entry;
+pub use door::{Door, Now, Pass, Place, Policy, PolicyError, Request};
+pub use key::{KeyError, TokenKey, new_secret};
+pub use limits::{Addresses, Allowance, Bucket, Crowded, Limits, Verdict};
+pub use refusal::Refusal;
+pub use token::{
+    Claims, NAME_CHARACTERS_MAX, ROLE_CHARACTERS_MAX, SignError, TOKEN_BYTES_MAX, TokenError, unix_time,
+};

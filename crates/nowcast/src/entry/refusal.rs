@@ -1,0 +1,87 @@
+//! Why somebody is not let in, for people and programs (`spec/CARRIERS.md`, section 2).
+
+use super::limits::Crowded;
+use super::token::TokenError;
+
+/// Why somebody is not let in.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The token does not open the door.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// What was opened to resume a session asked for a new one.
+    #[error("without a token a session can only be resumed here, not begun")]
+    OnlyResuming,
+    /// Pages of this origin may not join.
+    #[error("pages of the origin '{0}' may not join")]
+    Origin(String),
+    /// A session from another machine over plain HTTP.
+    #[error("sessions from other machines are encrypted here, and this connection is not")]
+    NotEncrypted,
+    /// Nothing of this name is here.
+    #[error("nothing is called '{0}' here")]
+    NoSuchName(String),
+    /// The address has to wait.
+    #[error(transparent)]
+    Crowded(#[from] Crowded),
+    /// No more tokens for one entry can be remembered.
+    #[error("too many tokens for one entry are in use")]
+    TooManyTokens,
+    /// The service takes no more sessions.
+    #[error("the service takes no more sessions")]
+    Full,
+}
+
+impl Refusal {
+    /// The word for programs, and the label of its counter.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Token(_) | Self::OnlyResuming => "unauthorised",
+            Self::Origin(_) => "wrong_origin",
+            Self::NotEncrypted => "not_encrypted",
+            Self::NoSuchName(_) => "no_such_name",
+            Self::Crowded(Crowded::Address | Crowded::TooOften) => "too_many",
+            Self::Crowded(Crowded::Full) | Self::TooManyTokens | Self::Full => "full",
+        }
+    }
+
+    /// Why a session does not begin, in the 64 bytes that a session's own refusal has for it.
+    #[must_use]
+    pub(crate) fn brief(&self) -> &'static str {
+        match self {
+            Self::Token(TokenError::Used) => "the token has been used: ask for a new one",
+            Self::OnlyResuming => "without a token a session can only be resumed",
+            Self::TooManyTokens => "too many tokens for one entry are in use",
+            _ => self.word(),
+        }
+    }
+
+    /// What helps.
+    #[must_use]
+    pub fn cure(&self) -> &'static str {
+        match self {
+            Self::Token(error) => error.cure(),
+            Self::OnlyResuming => "connect anew, with a token",
+            Self::Origin(_) => {
+                "open the page of the endpoint itself, or ask its operator to allow this origin"
+            }
+            Self::NotEncrypted => "use TLS or WebTransport, or ask the operator to allow plain HTTP",
+            Self::NoSuchName(_) => "check the name, or start the service that has it",
+            Self::Crowded(Crowded::Address) => "close other connections of this address",
+            Self::Crowded(Crowded::TooOften) => "wait a second",
+            Self::Crowded(Crowded::Full) | Self::TooManyTokens | Self::Full => "come again later",
+        }
+    }
+
+    /// Every word, for whoever counts them.
+    pub(super) const WORDS: [&'static str; 6] =
+        ["unauthorised", "wrong_origin", "not_encrypted", "no_such_name", "too_many", "full"];
+}
+
+impl From<Refusal> for crate::endpoint::Refusal {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(refusal.word(), refusal.to_string(), refusal.cure())
+    }
+}

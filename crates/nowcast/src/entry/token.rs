@@ -1,0 +1,280 @@
+//! Tokens: who may enter what, until when, signed (JSON Web Tokens, RFC 7519; `spec/CARRIERS.md`, section 7).
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::{Header, Validation, decode, decode_header, encode};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::key::TokenKey;
+use super::provider;
+
+/// The longest token in bytes; longer ones are refused unread.
+pub const TOKEN_BYTES_MAX: usize = 2_048;
+
+/// The longest `sub` in characters.
+pub const NAME_CHARACTERS_MAX: usize = 64;
+
+/// The longest `role` in characters.
+pub const ROLE_CHARACTERS_MAX: usize = 32;
+
+/// The longest `jti` in bytes.
+const ID_BYTES_MAX: usize = 64;
+
+/// How far the clocks of who makes tokens and who reads them may differ.
+pub(super) const SKEW: Duration = Duration::from_secs(5);
+
+/// What a token says.
+///
+/// ```
+/// use nowcast::entry::{Claims, TokenError, TokenKey, unix_time};
+/// use std::time::Duration;
+///
+/// let key = TokenKey::secret(b"32 bytes that nobody else knows.")?;
+/// let token = Claims::new(unix_time() + Duration::from_secs(600)).name("Ada").room("plaza").sign(&key)?;
+/// assert_eq!(Claims::verify(&token, &key, "plaza", unix_time())?.sub.as_deref(), Some("Ada"));
+///
+/// let refused = Claims::verify(&token, &key, "plaza", unix_time() + Duration::from_secs(3_600));
+/// assert!(matches!(refused, Err(TokenError::Expired { .. })));
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    /// When it ends, in seconds since 1970.
+    #[serde(deserialize_with = "seconds")]
+    pub exp: u64,
+    /// When it begins to be valid, in seconds since 1970.
+    #[serde(default, deserialize_with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    pub nbf: Option<u64>,
+    /// When it was made, in seconds since 1970.
+    #[serde(default, deserialize_with = "optional_seconds", skip_serializing_if = "Option::is_none")]
+    pub iat: Option<u64>,
+    /// The name of the player or device, 1 to 64 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub: Option<String>,
+    /// The only name that may be entered with it; without one, every name of the endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub room: Option<String>,
+    /// Free text for the application, at most 32 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// An id that makes the token good for one entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jti: Option<String>,
+}
+
+/// Why a token does not open the door. Each text says what is wrong; [`cure`](TokenError::cure) says what helps.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenError {
+    /// None was shown.
+    #[error("a token is needed here")]
+    Missing,
+    /// It is longer than [`TOKEN_BYTES_MAX`].
+    #[error("the token is longer than {TOKEN_BYTES_MAX} bytes")]
+    TooLong,
+    /// It is no JSON Web Token, or its claims are of other types.
+    #[error("the token is no JSON Web Token with claims as they should be")]
+    Malformed,
+    /// It is signed by another algorithm than the key's, or by none.
+    #[error("the token is not signed by the algorithm of this endpoint's key")]
+    WrongAlgorithm,
+    /// It was changed, or signed with another key.
+    #[error("the token is not signed with this endpoint's key")]
+    WrongSignature,
+    /// Its time is over.
+    #[error("the token has expired {ago_s} s ago")]
+    Expired {
+        /// For how many seconds it has been over.
+        ago_s: u64,
+    },
+    /// Its time has not come.
+    #[error("the token is not valid before {in_s} s from now")]
+    NotYetValid {
+        /// In how many seconds it begins.
+        in_s: u64,
+    },
+    /// It is for another name.
+    #[error("the token is for another name than this one")]
+    OtherRoom,
+    /// A claim is missing or out of bounds.
+    #[error("the token's claim `{0}` is missing or not as it should be")]
+    Claim(&'static str),
+    /// It was good for one entry, and that has been.
+    #[error("the token has been used: it is good for one entry")]
+    Used,
+}
+
+impl TokenError {
+    /// What helps.
+    #[must_use]
+    pub fn cure(&self) -> &'static str {
+        match self {
+            Self::Missing => "ask the operator for one, and connect with it (`?token=…`)",
+            Self::TooLong | Self::Malformed => "pass on the whole token, and nothing else",
+            Self::WrongAlgorithm => "sign with HS256 and the endpoint's secret, or EdDSA and its key",
+            Self::WrongSignature => "ask for one that is made for this endpoint",
+            Self::Expired { .. } | Self::Used => "ask for a new one",
+            Self::NotYetValid { .. } => "come again then, or set the clock of who made it",
+            Self::OtherRoom => "ask for one for this name",
+            Self::Claim(_) => "see section 7 of spec/CARRIERS.md for what claims there are",
+        }
+    }
+}
+
+/// Why a token cannot be made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignError {
+    /// A public key only verifies.
+    #[error("tokens cannot be signed with a public key: use the private one, or a secret")]
+    PublicKey,
+    /// No endpoint would take it.
+    #[error("the claim `{0}` is not as it should be")]
+    Claim(&'static str),
+    /// The library refuses.
+    #[error("the token could not be signed: {0}")]
+    Library(String),
+}
+
+/// The time now since 1970, which the functions here take as an argument.
+#[must_use]
+pub fn unix_time() -> Duration {
+    // A clock before 1970 is a clock that was never set; then every token looks as if it were not yet valid.
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+impl Claims {
+    /// Claims that end at a time since 1970 and say nothing else.
+    #[must_use]
+    pub fn new(exp: Duration) -> Claims {
+        Claims { exp: exp.as_secs(), nbf: None, iat: None, sub: None, room: None, role: None, jti: None }
+    }
+
+    /// Names the player or device.
+    #[must_use]
+    pub fn name(self, name: &str) -> Claims {
+        Claims { sub: Some(name.to_owned()), ..self }
+    }
+
+    /// Restricts entry to one name.
+    #[must_use]
+    pub fn room(self, room: &str) -> Claims {
+        Claims { room: Some(room.to_owned()), ..self }
+    }
+
+    /// Adds a role.
+    #[must_use]
+    pub fn role(self, role: &str) -> Claims {
+        Claims { role: Some(role.to_owned()), ..self }
+    }
+
+    /// Makes it good for one entry, by an id that no other token has.
+    #[must_use]
+    pub fn once(self, id: &str) -> Claims {
+        Claims { jti: Some(id.to_owned()), ..self }
+    }
+
+    /// Signs them.
+    ///
+    /// # Errors
+    /// When a claim is out of bounds, or the key is a public one.
+    pub fn sign(&self, key: &TokenKey) -> Result<String, SignError> {
+        self.check().map_err(SignError::Claim)?;
+        let signing = key.signing().ok_or(SignError::PublicKey)?;
+        provider::install();
+        encode(&Header::new(key.algorithm()), self, signing)
+            .map_err(|error| SignError::Library(error.to_string()))
+    }
+
+    /// Reads a token and checks everything but whether it was used before: its signature by this key and no other
+    /// algorithm, its time, its bounds, and whether it is for this room.
+    ///
+    /// # Errors
+    /// Why it is not valid.
+    pub fn verify(token: &str, key: &TokenKey, room: &str, now: Duration) -> Result<Claims, TokenError> {
+        if token.len() > TOKEN_BYTES_MAX {
+            return Err(TokenError::TooLong);
+        }
+        provider::install();
+        let claims = decode::<Claims>(token, key.verifying(), &validation(key))
+            .map_err(|error| why(token, error.into_kind()))?
+            .claims;
+        claims.check().map_err(TokenError::Claim)?;
+        let (now, skew) = (now.as_secs(), SKEW.as_secs());
+        if now >= claims.exp.saturating_add(skew) {
+            return Err(TokenError::Expired { ago_s: now - claims.exp });
+        }
+        if let Some(nbf) = claims.nbf.filter(|nbf| now.saturating_add(skew) < *nbf) {
+            return Err(TokenError::NotYetValid { in_s: nbf - now });
+        }
+        if claims.room.as_deref().is_some_and(|only| only != room) {
+            return Err(TokenError::OtherRoom);
+        }
+        Ok(claims)
+    }
+
+    /// Whether every text is within its bounds.
+    fn check(&self) -> Result<(), &'static str> {
+        let printable = |text: &str, max: usize| {
+            !text.is_empty() && text.chars().count() <= max && !text.chars().any(char::is_control)
+        };
+        let all = |text: &Option<String>, max| text.as_deref().is_none_or(|text| printable(text, max));
+        if !all(&self.sub, NAME_CHARACTERS_MAX) {
+            Err("sub")
+        } else if !all(&self.role, ROLE_CHARACTERS_MAX) {
+            Err("role")
+        } else if !self.room.as_deref().is_none_or(crate::names::is_name) {
+            Err("room")
+        } else if !self.jti.as_deref().is_none_or(|id| !id.is_empty() && id.len() <= ID_BYTES_MAX) {
+            Err("jti")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// The library checks signature and form. It would read the clock for the times, so they are checked here.
+fn validation(key: &TokenKey) -> Validation {
+    let mut validation = Validation::new(key.algorithm());
+    validation.required_spec_claims.clear();
+    validation.validate_exp = false;
+    validation.validate_nbf = false;
+    validation.validate_aud = false;
+    validation
+}
+
+/// Names what the library found.
+fn why(token: &str, kind: ErrorKind) -> TokenError {
+    match kind {
+        ErrorKind::InvalidAlgorithm | ErrorKind::UnsupportedAlgorithm => TokenError::WrongAlgorithm,
+        ErrorKind::InvalidSignature => TokenError::WrongSignature,
+        // The library knows no algorithm `none`, so its header is no header to it.
+        ErrorKind::Json(_) if decode_header(token).is_err() => TokenError::WrongAlgorithm,
+        // The signature was right, so whoever has the key signed something else than our claims.
+        ErrorKind::Json(error) => {
+            let text = error.to_string();
+            let claims = ["exp", "nbf", "iat", "sub", "room", "role", "jti"];
+            claims
+                .into_iter()
+                .find(|claim| text.contains(claim))
+                .map_or(TokenError::Malformed, TokenError::Claim)
+        }
+        _ => TokenError::Malformed,
+    }
+}
+
+/// A date in seconds, which RFC 7519 lets have a fraction.
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    // Below 2^53, where every whole second is a number of its own.
+    if (0.0..9_007_199_254_740_992.0).contains(&seconds) {
+        Ok(seconds as u64)
+    } else {
+        Err(serde::de::Error::custom("a date that cannot be"))
+    }
+}
+
+fn optional_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    seconds(deserializer).map(Some)
+}

@@ -1,0 +1,135 @@
+//! Asking a name server.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::protocol::{Answer, LINE_BYTES_MAX, Lines, Refused, Request, Service};
+
+/// How long a name server may take for an answer.
+const ANSWER_MAX: Duration = Duration::from_secs(3);
+
+/// Names of a list that are taken at most.
+const LIST_MAX: usize = 65_536;
+
+/// Why a name server gave no answer, or not the one that was wanted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NamesError {
+    /// Nothing listens there.
+    #[error("no name server answers at {address} ({error}): start one there with `nowcast names serve`")]
+    NoServer {
+        /// Where.
+        address: SocketAddr,
+        /// What the system says.
+        error: std::io::Error,
+    },
+    /// The name server says no.
+    #[error("{0}")]
+    Refused(#[from] Refused),
+    /// What answers is no name server.
+    #[error("what answers at {0} is not a name server")]
+    NotOne(SocketAddr),
+    /// It broke off or took too long.
+    #[error("the name server at {0} did not answer in time")]
+    Silent(SocketAddr),
+}
+
+/// Asks the name server at `server` where a service is.
+///
+/// # Errors
+/// [`Refused::NoSuchName`] when nobody advertises it, and all that can be wrong with a server.
+pub async fn find(server: SocketAddr, name: &str) -> Result<Service, NamesError> {
+    in_time(server, async {
+        let mut line = Line::connect(server).await?;
+        line.say(&Request::Find(name.to_owned()).line()).await?;
+        match line.hear().await? {
+            Answer::Service(service) if service.name == name => Ok(service),
+            Answer::Error { error } => Err(error.into()),
+            _ => Err(NamesError::NotOne(server)),
+        }
+    })
+    .await
+}
+
+/// Asks the name server at `server` for all names, sorted.
+///
+/// # Errors
+/// All that can be wrong with a server.
+pub async fn list(server: SocketAddr) -> Result<Vec<Service>, NamesError> {
+    in_time(server, async {
+        let mut line = Line::connect(server).await?;
+        line.say(&Request::List.line()).await?;
+        let mut services = Vec::new();
+        loop {
+            match line.hear().await? {
+                Answer::Service(service) if services.len() < LIST_MAX => services.push(service),
+                Answer::Listed { listed } if listed == services.len() => return Ok(services),
+                Answer::Error { error } => return Err(error.into()),
+                _ => return Err(NamesError::NotOne(server)),
+            }
+        }
+    })
+    .await
+}
+
+async fn in_time<T>(
+    server: SocketAddr,
+    asked: impl Future<Output = Result<T, NamesError>>,
+) -> Result<T, NamesError> {
+    timeout(ANSWER_MAX, asked).await.unwrap_or(Err(NamesError::Silent(server)))
+}
+
+/// A connection to a name server, in lines.
+pub(super) struct Line {
+    server: SocketAddr,
+    stream: TcpStream,
+    lines: Lines,
+}
+
+impl Line {
+    pub(super) async fn connect(server: SocketAddr) -> Result<Line, NamesError> {
+        let stream = TcpStream::connect(server)
+            .await
+            .map_err(|error| NamesError::NoServer { address: server, error })?;
+        Ok(Line { server, stream, lines: Lines::default() })
+    }
+
+    /// Sends a line.
+    pub(super) async fn say(&mut self, line: &str) -> Result<(), NamesError> {
+        self.stream.write_all(line.as_bytes()).await.map_err(|_| NamesError::Silent(self.server))
+    }
+
+    /// Waits for the next line that says something.
+    pub(super) async fn hear(&mut self) -> Result<Answer, NamesError> {
+        loop {
+            match self.hear_any().await? {
+                None => {}
+                Some(answer) => return Ok(answer),
+            }
+        }
+    }
+
+    /// Waits for the next line; `None` is an empty one. May be cancelled without losing anything.
+    pub(super) async fn hear_any(&mut self) -> Result<Option<Answer>, NamesError> {
+        loop {
+            match self.lines.next().map_err(|_| NamesError::NotOne(self.server))? {
+                Some(line) if line.is_empty() => return Ok(None),
+                Some(line) => {
+                    let answer = Answer::parse(&line).ok_or(NamesError::NotOne(self.server))?;
+                    return Ok(Some(answer));
+                }
+                None => {}
+            }
+            let mut bytes = [0; LINE_BYTES_MAX];
+            let room = self.lines.room();
+            match self.stream.read(&mut bytes[..room]).await {
+                Ok(0) | Err(_) => return Err(NamesError::Silent(self.server)),
+                Ok(count) => self.lines.push(&bytes[..count]),
+            }
+        }
+    }
+}

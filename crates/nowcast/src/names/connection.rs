@@ -1,0 +1,372 @@
+//! One connection to a name server, at the server's end: bytes in, bytes out, and when to be woken. No socket, no clock.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use super::protocol::{Answer, Lines, Refused, Request};
+use super::registry::{ConnectionId, Registry};
+
+/// How often an empty line is sent to who advertises.
+pub(super) const PING: Duration = Duration::from_secs(10);
+
+/// How long the other side may be silent, when it advertises.
+pub(super) const SILENCE_MAX: Duration = Duration::from_secs(30);
+
+/// How long a connection that advertises nothing may take for its next whole request.
+const REQUEST_MAX: Duration = Duration::from_secs(5);
+
+/// How much of a list is written ahead.
+const OUTPUT_BYTES: usize = 4 * 1024;
+
+/// The server's end of a connection.
+///
+/// Call [`handle_bytes`](Self::handle_bytes) with what arrives, at most [`room`](Self::room) bytes; then write what
+/// [`poll_output`](Self::poll_output) says, and report it by [`sent`](Self::sent). Requests are only read while nothing
+/// waits to be written, so a peer that does not read costs no memory.
+#[derive(Debug)]
+pub(super) struct Connection {
+    id: ConnectionId,
+    /// Where it came from, unless that is this machine.
+    host: Option<IpAddr>,
+    may_advertise: bool,
+    lines: Lines,
+    output: Vec<u8>,
+    /// The list that is being written, and the last name of it so far.
+    listing: Option<Listing>,
+    advertises: bool,
+    /// When the peer last said what counts: anything, if it advertises; a whole request, if not.
+    heard: Instant,
+    said: Instant,
+    is_ending: bool,
+}
+
+#[derive(Debug, Default)]
+struct Listing {
+    last: Option<String>,
+    count: usize,
+}
+
+impl Connection {
+    /// A connection from `address`. From other machines it may only advertise where that is allowed.
+    pub(super) fn new(id: ConnectionId, address: IpAddr, allow_remote: bool, now: Instant) -> Connection {
+        let address = address.to_canonical();
+        let host = (!address.is_loopback()).then_some(address);
+        Connection {
+            id,
+            host,
+            may_advertise: host.is_none() || allow_remote,
+            lines: Lines::default(),
+            output: Vec::new(),
+            listing: None,
+            advertises: false,
+            heard: now,
+            said: now,
+            is_ending: false,
+        }
+    }
+
+    /// How many bytes it takes now.
+    pub(super) fn room(&self) -> usize {
+        if self.is_busy() || self.is_ending { 0 } else { self.lines.room() }
+    }
+
+    /// Takes what arrived.
+    pub(super) fn handle_bytes(&mut self, now: Instant, bytes: &[u8], registry: &mut Registry) {
+        self.lines.push(bytes);
+        if self.advertises {
+            self.heard = now;
+        }
+        self.read(now, registry);
+    }
+
+    /// What is to be written, if anything.
+    pub(super) fn poll_output(&mut self, registry: &Registry) -> &[u8] {
+        while self.output.len() < OUTPUT_BYTES {
+            let Some(listing) = &mut self.listing else { break };
+            let answer = match registry.after(listing.last.as_deref()) {
+                Some(service) => {
+                    listing.last = Some(service.name.clone());
+                    listing.count += 1;
+                    Answer::Service(service)
+                }
+                None => {
+                    let listed = listing.count;
+                    self.listing = None;
+                    Answer::Listed { listed }
+                }
+            };
+            self.say(&answer);
+        }
+        &self.output
+    }
+
+    /// So many bytes were written. When all were, the next request is read.
+    pub(super) fn sent(&mut self, now: Instant, count: usize, registry: &mut Registry) {
+        self.output.drain(..count);
+        self.said = now;
+        self.read(now, registry);
+    }
+
+    /// When [`handle_timeout`](Self::handle_timeout) is to be called.
+    pub(super) fn poll_timeout(&self) -> Instant {
+        if self.advertises && !self.is_busy() {
+            (self.heard + SILENCE_MAX).min(self.said + PING)
+        } else {
+            self.heard + self.patience()
+        }
+    }
+
+    /// Sends an empty line, or ends, when it is time.
+    pub(super) fn handle_timeout(&mut self, now: Instant) {
+        if now >= self.heard + self.patience() {
+            // Who does not read may hear nothing more.
+            self.output.clear();
+            self.listing = None;
+            self.is_ending = true;
+        } else if self.advertises && !self.is_busy() && now >= self.said + PING {
+            self.output.push(b'\n');
+            self.said = now;
+        }
+    }
+
+    /// Whether it is over; what is in the output is still to be written.
+    pub(super) fn is_ending(&self) -> bool {
+        self.is_ending
+    }
+
+    pub(super) fn advertises(&self) -> bool {
+        self.advertises
+    }
+
+    fn is_busy(&self) -> bool {
+        !self.output.is_empty() || self.listing.is_some()
+    }
+
+    fn patience(&self) -> Duration {
+        if self.advertises { SILENCE_MAX } else { REQUEST_MAX }
+    }
+
+    fn read(&mut self, now: Instant, registry: &mut Registry) {
+        while !self.is_busy() && !self.is_ending {
+            match self.lines.next() {
+                Ok(None) => break,
+                Ok(Some(line)) if line.is_empty() => {}
+                Ok(Some(line)) => {
+                    self.heard = now;
+                    let answer = Request::parse(&line).and_then(|request| self.answer(request, registry));
+                    match answer {
+                        Ok(Some(answer)) => self.say(&answer),
+                        Ok(None) => {}
+                        Err(error) => {
+                            self.say(&Answer::Error { error });
+                            // Whoever sends something else altogether is no client of ours.
+                            self.is_ending = error == Refused::BadRequest;
+                        }
+                    }
+                }
+                Err(error) => {
+                    self.say(&Answer::Error { error });
+                    self.is_ending = true;
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, request: Request, registry: &mut Registry) -> Result<Option<Answer>, Refused> {
+        match request {
+            Request::Find(name) => {
+                registry.find(&name).map(|service| Some(Answer::Service(service))).ok_or(Refused::NoSuchName)
+            }
+            Request::List => {
+                self.listing = Some(Listing::default());
+                Ok(None)
+            }
+            Request::Advertise(_, _) if !self.may_advertise => Err(Refused::NotAllowed),
+            Request::Advertise(name, port) => {
+                registry.advertise(self.id, &name, port, self.host)?;
+                self.advertises = true;
+                Ok(Some(Answer::Advertised { advertised: name }))
+            }
+        }
+    }
+
+    fn say(&mut self, answer: &Answer) {
+        self.output.extend_from_slice(answer.line().as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    struct Server {
+        now: Instant,
+        registry: Registry,
+    }
+
+    impl Server {
+        fn new() -> Server {
+            Server { now: Instant::now(), registry: Registry::default() }
+        }
+
+        fn connect(&self, id: u64, address: &str) -> Connection {
+            Connection::new(ConnectionId(id), address.parse().unwrap(), false, self.now)
+        }
+
+        /// Sends a text and collects all the answers.
+        fn ask(&mut self, connection: &mut Connection, text: &str) -> String {
+            let mut rest = text.as_bytes();
+            let mut answers = Vec::new();
+            loop {
+                let room = connection.room().min(rest.len());
+                connection.handle_bytes(self.now, &rest[..room], &mut self.registry);
+                rest = &rest[room..];
+                let output = connection.poll_output(&self.registry).to_vec();
+                if output.is_empty() && (rest.is_empty() || connection.is_ending()) {
+                    return String::from_utf8(answers).unwrap();
+                }
+                connection.sent(self.now, output.len(), &mut self.registry);
+                answers.extend(output);
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_is_found_while_its_connection_holds() {
+        let mut server = Server::new();
+        let (mut service, mut client) = (server.connect(1, "127.0.0.1"), server.connect(2, "192.0.2.1"));
+        let said = server.ask(&mut service, "{\"advertise\":\"tracker\",\"port\":7777}\n");
+        assert_eq!(said, "{\"advertised\":\"tracker\"}\n");
+        let found = server.ask(&mut client, "{\"find\":\"tracker\"}\n");
+        assert_eq!(found, "{\"name\":\"tracker\",\"port\":7777}\n");
+        server.registry.release(ConnectionId(1));
+        assert_eq!(server.ask(&mut client, "{\"find\":\"tracker\"}\n"), "{\"error\":\"no_such_name\"}\n");
+    }
+
+    #[test]
+    fn a_name_cannot_be_taken_over() {
+        let mut server = Server::new();
+        let (mut service, mut thief) = (server.connect(1, "::1"), server.connect(2, "127.0.0.1"));
+        let advertise = "{\"advertise\":\"tracker\",\"port\":1}\n";
+        server.ask(&mut service, advertise);
+        assert_eq!(server.ask(&mut thief, advertise), "{\"error\":\"name_taken\"}\n");
+        server.registry.release(ConnectionId(2));
+        assert!(server.registry.find("tracker").is_some(), "the thief's end takes nothing along");
+        let moved =
+            server.ask(&mut service, "{\"advertise\":\"tracker\",\"port\":2}\n{\"find\":\"tracker\"}\n");
+        assert!(moved.ends_with("\"port\":2}\n"), "its holder may move: {moved}");
+    }
+
+    #[test]
+    fn other_machines_may_not_advertise_unless_allowed() {
+        let mut server = Server::new();
+        let mut stranger = server.connect(1, "192.0.2.1");
+        let advertise = "{\"advertise\":\"tracker\",\"port\":1}\n";
+        assert_eq!(server.ask(&mut stranger, advertise), "{\"error\":\"not_allowed\"}\n");
+        let address = "192.0.2.1".parse().unwrap();
+        let mut friend = Connection::new(ConnectionId(2), address, true, server.now);
+        server.ask(&mut friend, advertise);
+        assert_eq!(server.registry.find("tracker").unwrap().host, Some(address));
+    }
+
+    #[test]
+    fn a_list_of_thousands_is_written_in_small_pieces() {
+        let mut server = Server::new();
+        let mut service = server.connect(1, "127.0.0.1");
+        for index in 0..4_096 {
+            let line = format!("{{\"advertise\":\"service-{index:04}\",\"port\":7777}}\n");
+            assert!(server.ask(&mut service, &line).starts_with("{\"advertised\""));
+        }
+        let refused = server.ask(&mut service, "{\"advertise\":\"one-more\",\"port\":7777}\n");
+        assert_eq!(refused, "{\"error\":\"full\"}\n");
+        let mut client = server.connect(2, "127.0.0.1");
+        client.handle_bytes(server.now, b"{\"list\":true}\n{\"list\":true}\n", &mut server.registry);
+        assert!(client.poll_output(&server.registry).len() < OUTPUT_BYTES + 200);
+        assert_eq!(client.room(), 0, "nothing more is read before the list was written");
+        let lists = server.ask(&mut client, "");
+        assert_eq!(lists.lines().filter(|line| line.contains("service-")).count(), 2 * 4_096);
+        assert!(lists.ends_with("{\"listed\":4096}\n"));
+    }
+
+    #[test]
+    fn a_machine_cannot_take_all_names() {
+        let mut registry = Registry::default();
+        let host = |last| Some(IpAddr::from([192, 0, 2, last]));
+        let taken = |registry: &mut Registry, from: u8| {
+            let name = |index| format!("from-{from}-{index}");
+            (0..1_000)
+                .filter(|&i| registry.advertise(ConnectionId(1), &name(i), 1, host(from)).is_ok())
+                .count()
+        };
+        assert_eq!((taken(&mut registry, 1), taken(&mut registry, 2)), (256, 256));
+    }
+
+    #[test]
+    fn a_silent_service_loses_its_name_and_an_idle_connection_its_place() {
+        let mut server = Server::new();
+        let (mut service, mut idle) = (server.connect(1, "127.0.0.1"), server.connect(2, "127.0.0.1"));
+        server.ask(&mut service, "{\"advertise\":\"tracker\",\"port\":1}\n");
+        let begin = server.now;
+        // Empty lines keep a service, but nobody else.
+        for second in 1..=25 {
+            server.now = begin + Duration::from_secs(second);
+            for connection in [&mut service, &mut idle] {
+                if !connection.is_ending() {
+                    server.ask(connection, "\n");
+                    connection.handle_timeout(server.now);
+                }
+            }
+            assert_eq!(idle.is_ending(), second >= 5);
+        }
+        assert!(!service.is_ending());
+        assert_eq!(
+            service.poll_timeout().duration_since(server.now),
+            Duration::from_secs(5),
+            "the next empty line"
+        );
+        server.now += SILENCE_MAX;
+        service.handle_timeout(server.now);
+        assert!(service.is_ending());
+    }
+
+    #[test]
+    fn a_byte_now_and_then_is_not_a_request() {
+        let server = &mut Server::new();
+        let mut slow = server.connect(1, "127.0.0.1");
+        for _ in 0..5 {
+            server.now += Duration::from_millis(1_100);
+            slow.handle_bytes(server.now, b"{", &mut server.registry);
+            slow.handle_timeout(server.now);
+        }
+        assert!(slow.is_ending());
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_ends_the_connection() {
+        let mut server = Server::new();
+        let mut client = server.connect(1, "127.0.0.1");
+        assert_eq!(server.ask(&mut client, &"x".repeat(100_000)), "{\"error\":\"too_long\"}\n");
+        assert!(client.is_ending());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_arrives_is_answered_within_bounds(
+            pieces in proptest::collection::vec(prop_oneof![
+                Just("{\"list\":true}\n".to_owned()),
+                Just("\n".to_owned()),
+                "\\{\"(find|advertise)\":\"[a-z.]{0,3}\"(,\"port\":[0-9]{1,6})?\\}\n",
+                "\\PC{0,1500}\n?",
+            ], 0..40),
+        ) {
+            let mut server = Server::new();
+            let mut client = server.connect(1, "127.0.0.1");
+            for piece in &pieces {
+                let said = server.ask(&mut client, piece);
+                prop_assert!(said.lines().all(|line| Answer::parse(line.as_bytes()).is_some()), "{said}");
+                prop_assert!(client.output.capacity() < 3 * OUTPUT_BYTES);
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Names without a name server, by multicast DNS (RFC 6762 and RFC 6763): whoever is on the same network segment hears them.
+//!
+//! Only with the feature `mdns`. A name here is a hint and no more: everybody on the segment can announce any name, so that
+//! whom a client talks to is proven by its certificate, and who may enter by his token.
+//!
+//! ```no_run
+//! use nowcast::names::multicast;
+//! use std::time::Duration;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let announced = multicast::announce("tracker", 7777)?; // on one machine, for as long as the value lives
+//! let services = multicast::browse(Duration::from_secs(2)).await?; // on another
+//! # drop((announced, services)); Ok(()) }
+//! ```
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use mdns_sd::{ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo};
+use tokio::time::{Instant, timeout_at};
+
+use super::{Service, is_name};
+
+/// What our services are called in DNS-SD.
+const KIND: &str = "_nowcast._udp.local.";
+
+/// A label of a name in DNS is not longer (RFC 1035, section 2.3.4).
+const LABEL_BYTES_MAX: usize = 63;
+
+/// Services that are listed at most, however many a network announces.
+const SERVICES_MAX: usize = 1_024;
+
+/// Why multicast DNS does not work.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MulticastError {
+    /// It cannot be announced.
+    #[error("'{0}' cannot be announced: a name is 1 to 63 of a-z A-Z 0-9 . _ -, not beginning with a dot")]
+    BadName(String),
+    /// The library or the system refuses.
+    #[error("multicast DNS does not work here: {0}")]
+    Library(#[from] mdns_sd::Error),
+}
+
+/// A name that is announced for as long as this value lives.
+pub struct Announcement {
+    daemon: ServiceDaemon,
+    full_name: String,
+}
+
+/// Announces a service of this machine, whose endpoint has this port, on every network segment it is on.
+///
+/// # Errors
+/// When the name is none, or the system has no sockets for it.
+pub fn announce(name: &str, port: u16) -> Result<Announcement, MulticastError> {
+    if !is_name(name) || name.len() > LABEL_BYTES_MAX {
+        return Err(MulticastError::BadName(name.chars().take(100).collect()));
+    }
+    let daemon = ServiceDaemon::new()?;
+    let host = format!("{name}.local.");
+    let no_properties: &[(&str, &str)] = &[];
+    let service = ServiceInfo::new(KIND, name, &host, "", port, no_properties)?.enable_addr_auto();
+    let full_name = service.get_fullname().to_owned();
+    daemon.register(service)?;
+    Ok(Announcement { daemon, full_name })
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        // The farewell goes out in the background; without it others forget the name when it is not announced again.
+        let _ = self.daemon.unregister(&self.full_name);
+        let _ = self.daemon.shutdown();
+    }
+}
+
+impl std::fmt::Debug for Announcement {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Announcement({})", self.full_name)
+    }
+}
+
+/// Listens for so long, and gives the services that were heard, sorted by name.
+///
+/// # Errors
+/// When the system has no sockets for it.
+pub async fn browse(patience: Duration) -> Result<Vec<Service>, MulticastError> {
+    let deadline = Instant::now() + patience;
+    let daemon = ServiceDaemon::new()?;
+    let events = daemon.browse(KIND)?;
+    let mut found = BTreeMap::new();
+    while let Ok(Ok(event)) = timeout_at(deadline, events.recv_async()).await {
+        match event {
+            ServiceEvent::ServiceResolved(resolved) if found.len() < SERVICES_MAX => {
+                if let Some(service) = service(&resolved) {
+                    found.insert(resolved.fullname.clone(), service);
+                }
+            }
+            ServiceEvent::ServiceRemoved(_, full_name) => drop(found.remove(&full_name)),
+            _ => {}
+        }
+    }
+    let _ = daemon.shutdown();
+    Ok(found.into_values().collect())
+}
+
+/// What was heard, as a service; nothing if it is none that we would announce.
+fn service(resolved: &ResolvedService) -> Option<Service> {
+    // Dots in a label are written with a backslash.
+    let name = resolved.fullname.strip_suffix(&format!(".{KIND}"))?.replace('\\', "");
+    let mut addresses: Vec<IpAddr> = resolved.addresses.iter().map(|address| address.to_ip_addr()).collect();
+    // A link-local address of the sixth version needs a zone, which addresses of ours have not.
+    addresses.retain(|address| !matches!(address, IpAddr::V6(address) if address.is_unicast_link_local()));
+    addresses.sort();
+    let host = addresses.first().copied()?;
+    (is_name(&name) && resolved.port != 0).then_some(Service { name, port: resolved.port, host: Some(host) })
+}
