@@ -3,6 +3,7 @@
 #[cfg(feature = "lab")]
 mod bots;
 mod generate;
+mod host;
 #[cfg(feature = "lab")]
 mod lab;
 mod names;
@@ -10,6 +11,7 @@ mod save;
 mod serve;
 #[cfg(feature = "lab")]
 mod show;
+mod token;
 
 use std::process::ExitCode;
 
@@ -28,6 +30,7 @@ struct Cli {
 enum Command {
     Serve(serve::Args),
     Names(names::Args),
+    Token(token::Args),
     Save(save::Args),
     Gen(generate::Args),
     #[cfg(feature = "lab")]
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Serve(args) => serve::run(args),
         Command::Names(args) => names::run(&args),
+        Command::Token(args) => token::run(&args),
         Command::Save(args) => save::run(&args),
         Command::Gen(args) => generate::run(&args),
         #[cfg(feature = "lab")]

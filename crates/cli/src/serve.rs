@@ -1,15 +1,17 @@
 //! `nowcast serve`
 
 use std::io::IsTerminal;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::ValueEnum;
 use nowcast_server::{BindError, CertificateConfig, Config, Limits, Server};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing_subscriber::EnvFilter;
+
+use crate::host::resolve;
 
 /// Start a shared world that browsers and programs join
 #[derive(clap::Args)]
@@ -103,7 +105,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
     let defaults = Config::default();
     let hosts = match args.host {
         None => defaults.hosts,
-        Some(host) => resolve(&host)?,
+        Some(host) => resolve("--host ", &host)?,
     };
     let limits = Limits {
         rooms_max: args.rooms_max,
@@ -127,19 +129,6 @@ fn config(args: Args) -> anyhow::Result<Config> {
         limits,
         ..defaults
     })
-}
-
-/// The addresses of a host; `localhost` may be one of each family.
-fn resolve(host: &str) -> anyhow::Result<Vec<IpAddr>> {
-    if let Ok(address) = host.trim_matches(['[', ']']).parse() {
-        return Ok(vec![address]);
-    }
-    let Ok(addresses) = (host, 0).to_socket_addrs() else {
-        bail!("--host {host} is neither an address nor a name that this machine knows: try --host 127.0.0.1");
-    };
-    let mut addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
-    addresses.dedup();
-    Ok(addresses)
 }
 
 /// Adds the flag that follows the library's advice.
@@ -174,14 +163,14 @@ fn start_logging(format: LogFormat) {
 }
 
 /// A connection is an open file, and many systems allow a process 1,024 of them unless it asks for more.
-fn raise_open_files_limit() {
+pub(crate) fn raise_open_files_limit() {
     let limit = getrlimit(Resource::Nofile);
     // When it is refused, the server has fewer places and says so where it matters.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
 /// Completes at Ctrl-C or, on Unix, a termination signal.
-async fn asked_to_stop() {
+pub(crate) async fn asked_to_stop() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -1,0 +1,18 @@
+//! Hosts as people write them.
+
+use std::net::{IpAddr, ToSocketAddrs};
+
+use anyhow::bail;
+
+/// The addresses of a host; `localhost` may be one of each family. `flag` is what stands before it on the command line.
+pub(crate) fn resolve(flag: &str, host: &str) -> anyhow::Result<Vec<IpAddr>> {
+    if let Ok(address) = host.trim_matches(['[', ']']).parse() {
+        return Ok(vec![address]);
+    }
+    let Ok(addresses) = (host, 0).to_socket_addrs() else {
+        bail!("{flag}{host} is neither an address nor a name that this machine knows: try {flag}127.0.0.1");
+    };
+    let mut addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
+    addresses.dedup();
+    Ok(addresses)
+}

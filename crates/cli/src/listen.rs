@@ -1,0 +1,94 @@
+//! `nowcast listen`
+
+use std::process::ExitCode;
+
+use nowcast::entry::Policy;
+use nowcast::{Channel, ListenConfig, Listener, Message, MessageKind};
+
+use crate::host::resolve;
+use crate::reach::runtime;
+use crate::send::text;
+use crate::serve::asked_to_stop;
+use crate::token;
+
+/// Advertise a name and print what arrives, to try out what sends
+///
+/// Commands are answered with what they say.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The name
+    name: String,
+
+    /// The port, for TCP and UDP; 0 lets the system choose one, which is found by name
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+
+    /// Address or name to listen on [default: loopback in both families]
+    #[arg(long)]
+    host: Option<String>,
+
+    /// The file with the key of the tokens that are needed to enter
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<std::path::PathBuf>,
+
+    /// Let everybody in without a token, other machines too
+    #[arg(long)]
+    anonymous: bool,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let mut config = match &args.host {
+        None => ListenConfig::loopback(args.port),
+        Some(host) => ListenConfig::on(resolve("--host ", host)?, args.port),
+    };
+    let key = token::key(args.key_file.as_deref())?;
+    config.entry = Policy { key, anonymous: args.anonymous, ..Policy::default() };
+    runtime()?.block_on(async {
+        let listener = Listener::bind(config).await?;
+        let mut service = listener.advertise(&args.name).await?;
+        println!("{} listens on port {}. Ctrl-C ends it.", args.name, listener.port());
+        let accepting = async {
+            let mut number = 0_u64;
+            loop {
+                let channel = service.accept().await?;
+                number += 1;
+                tokio::spawn(show(channel, number));
+            }
+        };
+        tokio::select! {
+            ended = accepting => ended.map(|()| ExitCode::SUCCESS).map_err(|error: nowcast::Error| error.into()),
+            () = asked_to_stop() => Ok(ExitCode::SUCCESS),
+        }
+    })
+}
+
+async fn show(channel: Channel, number: u64) {
+    let entry = channel.entry();
+    let who = entry.name.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
+    let role = entry.role.as_deref().map(|role| format!(" ({role})")).unwrap_or_default();
+    let carrier = channel.status().carrier.map_or_else(|| "no carrier".into(), |carrier| carrier.to_string());
+    println!("[{number}] joined over {carrier}{who}{role}");
+    loop {
+        match channel.receive().await {
+            Ok(message) => {
+                println!("[{number}] {}", line(&message));
+                if let MessageKind::Command(id) = message.kind
+                    && let Err(error) = channel.reply(id, &message.bytes)
+                {
+                    println!("[{number}] the reply was not taken: {error}");
+                }
+            }
+            Err(error) => return println!("[{number}] left: {error}"),
+        }
+    }
+}
+
+fn line(message: &Message) -> String {
+    let text = text(&message.bytes);
+    match message.kind {
+        MessageKind::State { key } => format!("state {key}: {text}"),
+        MessageKind::Event => format!("event: {text}"),
+        MessageKind::Command(_) => format!("command: {text}"),
+        _ => format!("{} bytes", message.bytes.len()),
+    }
+}

@@ -1,0 +1,34 @@
+//! `nowcast names`
+
+mod list;
+mod serve;
+
+use std::process::ExitCode;
+
+/// List the names of services, or serve names to other machines
+///
+/// Without a host: the names that programs of this user advertise on this machine, and those that its name server knows,
+/// if one runs. With a host: the names that the name server there knows.
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    #[command(flatten)]
+    list: list::Args,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    List(list::Args),
+    Serve(serve::Args),
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        None => list::run(&args.list),
+        Some(Command::List(args)) => list::run(args),
+        Some(Command::Serve(args)) => serve::run(args),
+    }
+}

@@ -1,0 +1,70 @@
+//! `nowcast names serve`
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use nowcast::names::{NameServer, NameServerConfig, PORT};
+
+use crate::host::resolve;
+use crate::serve::{asked_to_stop, raise_open_files_limit};
+
+/// Tell other programs and machines at which port a service is
+///
+/// Services of this machine advertise here by themselves, and their names end with them. Then an address needs no port:
+/// nowcast://HOST/NAME.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// TCP port; 0 lets the system choose one
+    #[arg(long, default_value_t = PORT)]
+    port: u16,
+
+    /// Address or name to listen on; 0.0.0.0 is every address of this machine [default: loopback in both families]
+    #[arg(long)]
+    host: Option<String>,
+
+    /// Let services of other machines advertise here, too
+    #[arg(long)]
+    allow_remote: bool,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    raise_open_files_limit();
+    let defaults = NameServerConfig::default();
+    let hosts = args.host.as_deref().map_or(Ok(defaults.hosts), |host| resolve("--host ", host))?;
+    let config = NameServerConfig {
+        hosts,
+        port: args.port,
+        allow_remote: args.allow_remote,
+        ..NameServerConfig::default()
+    };
+    tokio::runtime::Runtime::new().context("cannot start the runtime")?.block_on(async {
+        let server = NameServer::bind(config).await.with_context(|| {
+            format!(
+                "cannot listen on port {}: stop what listens there, or try another --port or --host",
+                args.port
+            )
+        })?;
+        for address in server.addresses() {
+            println!("Names are served at {address}.");
+        }
+        let (handle, mut shown) = (server.handle(), None);
+        let showing = async {
+            let mut second = tokio::time::interval(std::time::Duration::from_secs(1));
+            loop {
+                second.tick().await;
+                let names = handle.stats().names;
+                if shown.replace(names) != Some(names) && names > 0 {
+                    println!(
+                        "{names} name{} advertised; `nowcast names` lists them.",
+                        if names == 1 { " is" } else { "s are" }
+                    );
+                }
+            }
+        };
+        tokio::select! {
+            () = server.run(asked_to_stop()) => {}
+            () = showing => {}
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}

@@ -1,0 +1,166 @@
+//! `nowcast ping`
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use nowcast::{Channel, Phase};
+use tokio::time::{MissedTickBehavior, interval, sleep};
+
+use crate::reach::{Reach, milliseconds, runtime};
+use crate::serve::asked_to_stop;
+
+/// How often an answer is looked for.
+const LOOK: Duration = Duration::from_micros(500);
+
+/// Measure the round trip to a service, and say which carrier leads there
+///
+/// It opens a channel of its own and asks nothing of the application: the service's endpoint answers. Ends with a summary
+/// after --count, or at Ctrl-C.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    reach: Reach,
+
+    /// Stop after so many
+    #[arg(long, short)]
+    count: Option<u64>,
+
+    /// Milliseconds between two
+    #[arg(long, short, value_name = "MS", default_value_t = 1_000, value_parser = clap::value_parser!(u64).range(10..=60_000))]
+    interval: u64,
+
+    /// Milliseconds that an answer may take
+    #[arg(long, value_name = "MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(10..=60_000))]
+    timeout: u64,
+
+    /// Print a line of JSON for each, and one for the summary
+    #[arg(long)]
+    json: bool,
+}
+
+/// What came back so far.
+#[derive(Default)]
+struct Tally {
+    sent: u64,
+    round_trips: Vec<Duration>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    runtime()?.block_on(async {
+        let begin = Instant::now();
+        let channel = args.reach.connect().await?;
+        let opened = milliseconds(begin.elapsed());
+        if !args.json {
+            println!("PING {} over {}, opened in {opened}.", args.reach.name(), carrier(&channel));
+        }
+        let mut tally = Tally::default();
+        tokio::select! {
+            () = ping(args, &channel, &mut tally) => {}
+            () = asked_to_stop() => {}
+        }
+        summarise(args, &channel, &tally);
+        channel.close(0, "");
+        // The farewell leaves with the next turn of the driver.
+        channel.closed().await;
+        Ok(if tally.round_trips.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    })
+}
+
+async fn ping(args: &Args, channel: &Channel, tally: &mut Tally) {
+    let mut turns = interval(Duration::from_millis(args.interval));
+    turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while args.count.is_none_or(|count| tally.sent < count) {
+        turns.tick().await;
+        tally.sent += 1;
+        let answer = once(channel, Duration::from_millis(args.timeout)).await;
+        tally.round_trips.extend(answer);
+        print(args, channel, tally.sent, answer);
+        if let Phase::Closed(closed) = channel.status().phase {
+            eprintln!("The channel is over: {closed}.");
+            return;
+        }
+    }
+}
+
+/// One round trip, if its answer comes in time.
+async fn once(channel: &Channel, patience: Duration) -> Option<Duration> {
+    let before = channel.status().stats.packets_acknowledged;
+    channel.ping();
+    let begin = Instant::now();
+    while begin.elapsed() < patience {
+        sleep(LOOK).await;
+        let status = channel.status();
+        if status.stats.packets_acknowledged > before {
+            return status.gauges.round_trip_latest;
+        }
+    }
+    None
+}
+
+fn print(args: &Args, channel: &Channel, number: u64, answer: Option<Duration>) {
+    let line = if args.json {
+        let rtt_ms = answer.map(|answer| answer.as_secs_f64() * 1_000.0);
+        serde_json::json!({ "seq": number, "rtt_ms": rtt_ms, "carrier": carrier(channel) }).to_string()
+    } else {
+        match answer {
+            Some(answer) => format!("{}: seq={number} time={}", carrier(channel), milliseconds(answer)),
+            None => format!("{}: seq={number} no answer within {} ms", carrier(channel), args.timeout),
+        }
+    };
+    // A reader that has seen enough (`| head`) is no error.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+fn summarise(args: &Args, channel: &Channel, tally: &Tally) {
+    let received = tally.round_trips.len();
+    let lost = tally.sent - received as u64;
+    let loss = if tally.sent == 0 { 0.0 } else { lost as f64 / tally.sent as f64 };
+    let [least, mean, most, jitter] = spread(&tally.round_trips);
+    let status = channel.status();
+    if args.json {
+        let ms = |time: Duration| time.as_secs_f64() * 1_000.0;
+        let summary = serde_json::json!({
+            "sent": tally.sent, "received": received, "loss": loss, "packet_loss": status.loss,
+            "rtt_min_ms": ms(least), "rtt_avg_ms": ms(mean), "rtt_max_ms": ms(most), "jitter_ms": ms(jitter),
+            "carrier": carrier(channel), "resumed": status.resumed,
+        });
+        let _ = writeln!(std::io::stdout(), "{summary}");
+        return;
+    }
+    println!("\n--- {} over {} ---", args.reach.name(), carrier(channel));
+    println!("{} sent, {received} answered, {:.0} % lost", tally.sent, 100.0 * loss);
+    if received > 0 {
+        let [least, mean, most, jitter] = [least, mean, most, jitter].map(milliseconds);
+        println!("round trip min {least}, avg {mean}, max {most}, jitter {jitter}");
+    }
+    if status.resumed > 0 {
+        println!("the session went on over another carrier {} times", status.resumed);
+    }
+}
+
+/// Least, mean, most; and jitter: the mean difference between one and the next, as RFC 3550 has it.
+fn spread(times: &[Duration]) -> [Duration; 4] {
+    let mean = |sum: Duration, count: usize| sum / u32::try_from(count.max(1)).unwrap_or(u32::MAX);
+    let least = times.iter().min().copied().unwrap_or_default();
+    let most = times.iter().max().copied().unwrap_or_default();
+    let steps: Duration = times.windows(2).map(|pair| pair[0].abs_diff(pair[1])).sum();
+    [least, mean(times.iter().sum(), times.len()), most, mean(steps, times.len().saturating_sub(1))]
+}
+
+fn carrier(channel: &Channel) -> String {
+    channel.status().carrier.map_or_else(|| "no carrier".to_owned(), |carrier| carrier.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_knows_least_mean_most_and_jitter() {
+        let times = [10, 14, 12].map(Duration::from_millis);
+        assert_eq!(spread(&times), [10, 12, 14, 3].map(Duration::from_millis));
+        assert_eq!(spread(&[]), [Duration::ZERO; 4]);
+        assert_eq!(spread(&times[..1])[3], Duration::ZERO);
+    }
+}

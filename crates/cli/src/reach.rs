@@ -1,0 +1,136 @@
+//! How commands reach a service: its address as people write it, and how to get in.
+
+use anyhow::{Context as _, bail};
+use clap::ValueEnum;
+use nowcast::names::is_name;
+use nowcast::{CarrierKind, Channel, ConnectError, Connector, Trust, local};
+
+/// Which service, and how to reach it
+#[derive(clap::Args)]
+pub(crate) struct Reach {
+    /// The service: NAME on this machine, HOST/NAME, HOST:PORT/NAME, or nowcast://HOST:PORT/NAME
+    #[arg(value_name = "NAME")]
+    service: String,
+
+    /// The token to enter with [default: the environment variable NOWCAST_TOKEN]
+    #[arg(long)]
+    token: Option<String>,
+
+    /// Use this carrier and no other; may be repeated
+    #[arg(long = "carrier", value_name = "CARRIER")]
+    carriers: Vec<CarrierName>,
+
+    /// Believe the certificate that the endpoint announces, for development in your own network
+    #[arg(long)]
+    trust_announced: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum CarrierName {
+    #[value(name = "shared-memory")]
+    SharedMemory,
+    #[value(name = "webtransport")]
+    WebTransport,
+    #[value(name = "websocket")]
+    WebSocket,
+}
+
+impl Reach {
+    /// The name as it was given, for people.
+    pub(crate) fn name(&self) -> &str {
+        &self.service
+    }
+
+    /// Connects through shared memory, if the service is one of this machine and user and no other carrier is asked for.
+    pub(crate) fn connect_here(&self) -> anyhow::Result<Option<local::Channel>> {
+        let is_wanted = self.carriers.is_empty()
+            || self.carriers.iter().any(|carrier| matches!(carrier, CarrierName::SharedMemory));
+        if is_wanted && is_local(&self.service)? { Ok(Some(local::connect(&self.service)?)) } else { Ok(None) }
+    }
+
+    /// Connects, or says what to do.
+    pub(crate) async fn connect(&self) -> anyhow::Result<Channel> {
+        let mut connector = Connector::new();
+        if let Some(token) = self.token.clone().or_else(|| std::env::var("NOWCAST_TOKEN").ok()) {
+            connector = connector.token(token);
+        }
+        if !self.carriers.is_empty() {
+            connector = connector.carriers(self.carriers.iter().map(|carrier| match carrier {
+                CarrierName::SharedMemory => CarrierKind::SharedMemory,
+                CarrierName::WebTransport => CarrierKind::WebTransport,
+                CarrierName::WebSocket => CarrierKind::WebSocket,
+            }));
+        }
+        if self.trust_announced {
+            connector = connector.trust(Trust::Announced);
+        }
+        let url = url(&self.service)?;
+        match connector.connect(&url).await {
+            Ok(channel) => Ok(channel),
+            Err(ConnectError::NoSuchName { .. }) if is_local(&self.service)? => bail!(
+                "{0} is reached through shared memory alone, which `nowcast watch {0}` can show and `nowcast lab ipc` measures; \
+                 give HOST:PORT/{0} for an endpoint",
+                self.service
+            ),
+            Err(error @ ConnectError::NoSuchName { .. }) => {
+                Err(error).context("`nowcast names` lists the names that are known here")
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Whether a service of this user on this machine has the name, in shared memory.
+fn is_local(name: &str) -> anyhow::Result<bool> {
+    Ok(is_name(name) && local::advertised()?.iter().any(|known| known.name == name && known.alive))
+}
+
+/// The address of a service as people write it.
+fn url(service: &str) -> anyhow::Result<String> {
+    if service.contains("://") {
+        return Ok(service.to_owned());
+    }
+    match service.rsplit_once('/') {
+        None => Ok(format!("nowcast://localhost/{service}")),
+        Some((host, name)) if !host.is_empty() && !host.contains('/') => Ok(format!("nowcast://{host}/{name}")),
+        Some(_) => bail!("'{service}' is not a service: write NAME, HOST/NAME, or HOST:PORT/NAME"),
+    }
+}
+
+/// A runtime for one command.
+pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")
+}
+
+/// Milliseconds with as many digits as say something.
+pub(crate) fn milliseconds(time: std::time::Duration) -> String {
+    let ms = time.as_secs_f64() * 1_000.0;
+    let digits = if ms < 1.0 { 3 } else if ms < 100.0 { 1 } else { 0 };
+    format!("{ms:.digits$} ms")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn services_are_written_short() {
+        assert_eq!(url("tracker").unwrap(), "nowcast://localhost/tracker");
+        assert_eq!(url("box.local/tracker").unwrap(), "nowcast://box.local/tracker");
+        assert_eq!(url("[::1]:7777/tracker").unwrap(), "nowcast://[::1]:7777/tracker");
+        assert_eq!(url("nowcast://a:1/b").unwrap(), "nowcast://a:1/b");
+        assert!(url("a/b/c").is_err() && url("/b").is_err());
+    }
+
+    #[test]
+    fn times_have_the_digits_that_matter() {
+        assert_eq!(milliseconds(Duration::from_micros(87)), "0.087 ms");
+        assert_eq!(milliseconds(Duration::from_micros(12_345)), "12.3 ms");
+        assert_eq!(milliseconds(Duration::from_millis(250)), "250 ms");
+    }
+}

@@ -1,0 +1,166 @@
+//! `nowcast send`
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use nowcast::pack::{Pack, Packer, UnpackError, Unpacker};
+use nowcast::{Error, Refusal, local};
+use tokio::time::timeout;
+
+use crate::reach::{Reach, runtime};
+
+/// Send something to a service: a state, an event, or a command whose reply is printed
+///
+/// Values are texts; what begins with 0x is taken as bytes in hexadecimal.
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").required(true))]
+pub(crate) struct Args {
+    #[command(flatten)]
+    reach: Reach,
+
+    /// A state: a key, at least 1, and its newest value
+    #[arg(long, num_args = 2, value_names = ["KEY", "VALUE"], group = "what")]
+    state: Option<Vec<String>>,
+
+    /// An event
+    #[arg(long, value_name = "TEXT", group = "what")]
+    event: Option<String>,
+
+    /// A command; its reply is printed
+    #[arg(long, value_name = "TEXT", group = "what")]
+    command: Option<String>,
+
+    /// The lane
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..16))]
+    lane: u8,
+
+    /// Seconds for the reply or the delivery
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    timeout: u64,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let what = what(args)?;
+    if let Some(channel) = args.reach.connect_here()? {
+        return send_here(args, channel, what);
+    }
+    runtime()?.block_on(async {
+        let channel = args.reach.connect().await?;
+        let lane = channel.lane(args.lane);
+        let patience = Duration::from_secs(args.timeout);
+        match what {
+            What::State(key, value) => lane.state(key, &value)?,
+            What::Event(event) => lane.event(&event)?,
+            What::Command(command) => match lane.command(&command, Instant::now() + patience).await {
+                Err(Error::TimedOut) => bail!(no_reply(args)),
+                reply => println!("{}", text(&reply?)),
+            },
+        }
+        match timeout(patience, channel.drained()).await {
+            Ok(drained) => drained?,
+            Err(_) => bail!("it did not arrive within {} s", args.timeout),
+        }
+        channel.close(0, "");
+        channel.closed().await;
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// Sends through shared memory, where what was put is there at once.
+fn send_here(args: &Args, mut channel: local::Channel, what: What) -> anyhow::Result<ExitCode> {
+    if args.lane != 0 {
+        bail!("through shared memory there is only lane 0");
+    }
+    match what {
+        What::State(key, value) => channel.state(key, &Raw(value))?,
+        What::Event(event) => channel.event(&Raw(event))?,
+        What::Command(command) => {
+            let deadline = Instant::now() + Duration::from_secs(args.timeout);
+            match channel.command::<Raw>(&Raw(command), deadline) {
+                Err(local::Error::Queue(Refusal::TimedOut)) => bail!(no_reply(args)),
+                reply => println!("{}", text(&reply?.0)),
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn no_reply(args: &Args) -> String {
+    format!("no reply within {} s: does the service answer commands?", args.timeout)
+}
+
+/// What is to be sent.
+enum What {
+    State(u64, Vec<u8>),
+    Event(Vec<u8>),
+    Command(Vec<u8>),
+}
+
+fn what(args: &Args) -> anyhow::Result<What> {
+    if let Some([key, value]) = args.state.as_deref() {
+        match key.parse() {
+            Ok(key) if key > 0 => Ok(What::State(key, bytes(value)?)),
+            _ => bail!("the key is '{key}', not a whole number of at least 1"),
+        }
+    } else if let Some(event) = &args.event {
+        Ok(What::Event(bytes(event)?))
+    } else {
+        Ok(What::Command(bytes(args.command.as_deref().unwrap_or_default())?))
+    }
+}
+
+/// Bytes as they are, whatever they mean to the other side.
+struct Raw(Vec<u8>);
+
+impl Pack for Raw {
+    fn pack(&self, to: &mut Packer) {
+        self.0.iter().for_each(|byte| { to.put(byte); });
+    }
+
+    fn unpack(from: &mut Unpacker<'_>) -> Result<Self, UnpackError> {
+        // The end of the message is the only thing that can stop it.
+        Ok(Raw(std::iter::from_fn(|| from.take("byte").ok()).collect()))
+    }
+}
+
+/// The bytes that an argument means.
+fn bytes(value: &str) -> anyhow::Result<Vec<u8>> {
+    let Some(digits) = value.strip_prefix("0x") else { return Ok(value.as_bytes().to_vec()) };
+    let pair = |index: usize| digits.get(index..index + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    let read: Option<Vec<u8>> = (0..digits.len()).step_by(2).map(pair).collect();
+    match read {
+        Some(bytes) if digits.bytes().all(|digit| digit.is_ascii_hexdigit()) => Ok(bytes),
+        _ => bail!("'{value}' is not bytes in hexadecimal: two digits each, as in 0x00ff"),
+    }
+}
+
+/// Bytes as a text that a terminal can show: as they are, if they are printable, else in hexadecimal.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.chars().any(|character| character.is_control() && character != '\t') => text.to_owned(),
+        _ => bytes.iter().fold("0x".to_owned(), |text, byte| text + &format!("{byte:02x}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_texts_or_hexadecimal() {
+        assert_eq!(bytes("hello").unwrap(), b"hello");
+        assert_eq!(bytes("0x00fF").unwrap(), [0, 255]);
+        assert_eq!(bytes("0x").unwrap(), b"");
+        for wrong in ["0x0", "0xg0", "0x+1", "0xé"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn nothing_that_arrives_can_control_the_terminal() {
+        assert_eq!(text("grüße 🚀".as_bytes()), "grüße 🚀");
+        assert_eq!(text(b"\x1b[2J"), "0x1b5b324a");
+        assert_eq!(text(&[0xff]), "0xff");
+    }
+}

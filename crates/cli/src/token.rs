@@ -1,0 +1,129 @@
+//! `nowcast token`
+
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use nowcast::entry::{Claims, TokenKey, new_secret, unix_time};
+
+/// The environment variable with the key itself.
+pub(crate) const KEY_VARIABLE: &str = "NOWCAST_TOKEN_KEY";
+
+/// Make a token that lets somebody in
+///
+/// It is a JSON Web Token: anything that can make those can make it, too. Who connects shows it by `?token=…` in the
+/// address. Keep it short-lived.
+///
+/// The key is an Ed25519 key in PEM or a secret of at least 32 bytes, from --key-file or the environment variable
+/// NOWCAST_TOKEN_KEY.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The name of the player or device
+    #[arg(long)]
+    name: Option<String>,
+
+    /// The only room or service that it is for [default: every one]
+    #[arg(long)]
+    room: Option<String>,
+
+    /// A role, for the application
+    #[arg(long)]
+    role: Option<String>,
+
+    /// For how long: 30s, 10m, 8h, 7d
+    #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = time)]
+    lifetime: Duration,
+
+    /// Good for one entry only
+    #[arg(long)]
+    once: bool,
+
+    /// The file with the key
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+
+    /// Write a new random secret to this file, which only you may read, instead of making a token
+    #[arg(long, value_name = "FILE", exclusive = true)]
+    make_key: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if let Some(path) = &args.make_key {
+        return make_key(path);
+    }
+    let Some(key) = key(args.key_file.as_deref())? else {
+        bail!("no key: give --key-file, or {KEY_VARIABLE}; `nowcast token --make-key FILE` makes one");
+    };
+    let now = unix_time();
+    let mut claims = Claims::new(now + args.lifetime);
+    claims.iat = Some(now.as_secs());
+    claims.sub.clone_from(&args.name);
+    claims.room.clone_from(&args.room);
+    claims.role.clone_from(&args.role);
+    if args.once {
+        claims = claims.once(&new_secret()[..22]);
+    }
+    println!("{}", claims.sign(&key)?);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The key from a file or the environment, if one is given.
+pub(crate) fn key(file: Option<&Path>) -> anyhow::Result<Option<TokenKey>> {
+    if let Some(file) = file {
+        return Ok(Some(TokenKey::read(file)?));
+    }
+    match std::env::var(KEY_VARIABLE) {
+        Ok(text) => Ok(Some(TokenKey::parse(&text).context(KEY_VARIABLE)?)),
+        Err(_) => Ok(None),
+    }
+}
+
+fn make_key(path: &Path) -> anyhow::Result<ExitCode> {
+    let mut options = std::fs::OpenOptions::new();
+    // A key that is there already is in use somewhere.
+    let mut file = options.write(true).create_new(true).mode(0o600).open(path).with_context(|| {
+        format!("{} cannot be written: choose a file that does not exist yet", path.display())
+    })?;
+    writeln!(file, "{}", new_secret())?;
+    println!(
+        "A new secret is in {}: give it to the endpoint and to who makes tokens, and nobody else.",
+        path.display()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads `30s`, `10m`, `8h`, `7d`.
+fn time(text: &str) -> Result<Duration, String> {
+    let unit = |unit: char| match unit {
+        's' => Some(1),
+        'm' => Some(60),
+        'h' => Some(3_600),
+        'd' => Some(86_400),
+        _ => None,
+    };
+    let read = || {
+        let last = text.chars().last()?;
+        let count: u64 = text[..text.len() - last.len_utf8()].parse().ok()?;
+        let seconds = count.checked_mul(unit(last)?)?;
+        (1..=10 * 365 * 86_400).contains(&seconds).then_some(Duration::from_secs(seconds))
+    };
+    read().ok_or_else(|| "a time is a number with s, m, h or d, such as 10m, up to ten years".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        assert_eq!(time("10m"), Ok(Duration::from_secs(600)));
+        assert_eq!(time("7d"), Ok(Duration::from_secs(7 * 86_400)));
+        for wrong in ["", "m", "10", "-1m", "1.5h", "10 m", "0s", "99999999999999999999d", "9999999d", "5µ"]
+        {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
+}

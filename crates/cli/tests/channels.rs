@@ -1,0 +1,160 @@
+//! The commands for channels, as a new user tries them: the real program in several processes.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+/// A program that runs until the test ends, and what it prints.
+struct Running {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(args: &[&str]) -> Running {
+        let mut child = nowcast(args).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Running { child, lines }
+    }
+
+    /// The next line; the test's own time limit is the deadline.
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        assert!(self.lines.read_line(&mut line).unwrap() > 0, "it ended");
+        line.trim_end().to_owned()
+    }
+
+    /// Lines up to one that contains this.
+    fn until(&mut self, part: &str) -> String {
+        loop {
+            let line = self.line();
+            if line.contains(part) {
+                return line;
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn nowcast(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
+    command.args(args).env_remove("NOWCAST_TOKEN").env_remove("NOWCAST_TOKEN_KEY");
+    command
+}
+
+fn run(args: &[&str]) -> Output {
+    nowcast(args).output().unwrap()
+}
+
+fn printed(output: &Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout.clone()).unwrap().trim_end().to_owned()
+}
+
+fn complaint(output: &Output) -> String {
+    assert!(!output.status.success());
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A file of this test that does not exist yet.
+fn fresh_file(name: &str) -> PathBuf {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let _ = std::fs::remove_file(&file);
+    file
+}
+
+/// A service that listens, and where.
+fn listen(name: &str, more: &[&str]) -> (Running, String) {
+    let mut service = Running::start(&[&["listen", name], more].concat());
+    let said = service.until("listens on port");
+    let port = said.split("port ").nth(1).unwrap().split('.').next().unwrap();
+    (service, format!("127.0.0.1:{port}/{name}"))
+}
+
+#[test]
+fn what_is_sent_is_heard_and_answered_over_either_carrier() {
+    for carrier in ["webtransport", "websocket"] {
+        let (mut service, address) = listen("ears", &[]);
+        let with = ["--carrier", carrier];
+        printed(&run(&[&["send", &address, "--state", "7", "to the left"], &with[..]].concat()));
+        assert!(service.until("joined").to_lowercase().contains(carrier));
+        assert_eq!(service.until("state"), "[1] state 7: to the left");
+        printed(&run(&[&["send", &address, "--event", "0x00ff"], &with[..]].concat()));
+        assert_eq!(service.until("event"), "[2] event: 0x00ff");
+        let reply = run(&[&["send", &address, "--command", "are you there?"], &with[..]].concat());
+        assert_eq!(printed(&reply), "are you there?");
+    }
+}
+
+#[test]
+fn ping_tells_round_trips_and_a_summary() {
+    let (_service, address) = listen("pinged", &[]);
+    for carrier in ["webtransport", "websocket"] {
+        let said =
+            printed(&run(&["ping", &address, "--count", "5", "--interval", "20", "--carrier", carrier]));
+        assert_eq!(said.matches("time=").count(), 5, "{said}");
+        assert!(said.contains("5 sent, 5 answered, 0 % lost") && said.contains("jitter"), "{said}");
+    }
+    let said = printed(&run(&["ping", &address, "--count", "2", "--interval", "20", "--json"]));
+    let summary = said.lines().last().unwrap();
+    assert!(summary.contains("\"received\":2") && summary.contains("\"rtt_avg_ms\""), "{said}");
+}
+
+#[test]
+fn an_unreachable_service_is_named_with_a_cure() {
+    let said = complaint(&run(&["ping", "127.0.0.1:9/nobody", "--count", "1"]));
+    assert!(said.contains("127.0.0.1:9") && said.contains("start the service"), "{said}");
+    let said = complaint(&run(&["send", "a/b/c", "--event", "x"]));
+    assert!(said.contains("HOST:PORT/NAME"), "{said}");
+    let said = complaint(&run(&["send", "nobody-has-this-name", "--state", "0", "x"]));
+    assert!(said.contains("at least 1"), "{said}");
+}
+
+#[test]
+fn who_has_no_token_stays_outside() {
+    let file = fresh_file("key");
+    let path = file.to_str().unwrap();
+    printed(&run(&["token", "--make-key", path]));
+    let again = complaint(&run(&["token", "--make-key", path]));
+    assert!(again.contains("does not exist yet"), "a key in use is not overwritten: {again}");
+    let (mut service, address) = listen("closed", &["--key-file", path]);
+    let said = complaint(&run(&["send", &address, "--event", "hello"]));
+    assert!(said.contains("unauthorised") && said.contains("token"), "{said}");
+    let token = printed(&run(&["token", "--key-file", path, "--name", "Ada", "--role", "guide", "--once"]));
+    printed(&run(&["send", &address, "--token", &token, "--event", "hello"]));
+    assert!(service.until("joined").ends_with(", Ada (guide)"));
+    let said = complaint(&run(&["send", &address, "--token", &token, "--event", "again"]));
+    assert!(said.contains("used"), "{said}");
+    let elsewhere = printed(&run(&["token", "--key-file", path, "--room", "plaza"]));
+    let said = complaint(&run(&["send", &address, "--token", &elsewhere, "--event", "hello"]));
+    assert!(said.contains("another name"), "{said}");
+    std::fs::remove_file(file).unwrap();
+}
+
+#[test]
+fn watch_prints_a_line_for_each_message_when_nobody_looks() {
+    let name = format!("watched-{}", std::process::id());
+    let mut service = nowcast::local::advertise(&name).unwrap();
+    let mut watching = Running::start(&["watch", &name]);
+    let mut channel = service.accept(None).unwrap();
+    channel.state(3, &7_u8).unwrap();
+    channel.event(&[b'h', b'i']).unwrap();
+    assert_eq!(watching.line(), "state 3: 0x07");
+    assert_eq!(watching.line(), "event: hi");
+}
+
+#[test]
+fn a_name_server_knows_what_is_advertised() {
+    let mut server = Running::start(&["names", "serve", "--port", "0", "--host", "127.0.0.1"]);
+    let said = server.until("Names are served at ");
+    let address = said.trim_start_matches("Names are served at ").trim_end_matches('.').to_owned();
+    assert_eq!(printed(&run(&["names", &address])), format!("The name server of {address} knows no name."));
+    let said = complaint(&run(&["names", "127.0.0.1:9"]));
+    assert!(said.contains("nowcast names serve"), "{said}");
+}
