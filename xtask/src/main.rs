@@ -2,6 +2,7 @@
 
 mod client;
 mod console;
+mod interop;
 mod long;
 mod serve;
 mod session_vectors;
@@ -32,6 +33,8 @@ enum Command {
     Serve(serve::Args),
     /// Run everything CI runs: formats, lints, types, all tests, and the tests in a real browser
     Test(test::Args),
+    /// Hold a session with a stock WebTransport client, aioquic, which is installed below target/
+    Interop,
     /// Hold the tree against its own rules: ARCHITECTURE.md's dependency table, the one home of `unsafe`
     Tidy,
     /// Build the self-contained release binary with every instrument: target/release/nowcast
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
     let outcome = match Xtask::parse().command {
         Command::Serve(args) => serve::serve(&args),
         Command::Test(args) => test::run(&args),
+        Command::Interop => interop::run(),
         Command::Tidy => tidy::run(),
         Command::Build => serve::build_everything(),
         Command::Nowcast(args) => serve::nowcast(&args),

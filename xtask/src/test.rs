@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use crate::{client, console, session_vectors as vectors, step, tidy, tools};
+use crate::{client, console, interop, session_vectors as vectors, step, tidy, tools};
 
 /// What to run.
 #[derive(clap::Args)]
@@ -31,6 +31,7 @@ const STEPS: &[Step] = &[
     Step { name: "typescript types", run: || step::run(&["npm", "run", "--silent", "types"]) },
     Step { name: "typescript builds", run: client::build_all },
     Step { name: "sessions across languages", run: sessions_across_languages },
+    Step { name: "a stock WebTransport client", run: interop::run },
     Step { name: "rust lint", run: clippy },
     Step { name: "rust tests", run: rust_tests },
     Step { name: "session vectors, second reader", run: session_vectors },

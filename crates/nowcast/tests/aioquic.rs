@@ -1,0 +1,47 @@
+//! A stock WebTransport client that is not ours, aioquic, in a session with our endpoint. `cargo xtask interop` installs
+//! it and runs this; without the variable it is left out.
+
+use nowcast::{ListenConfig, Listener, MessageKind, Phase, Service};
+use std::path::Path;
+use std::process::Command;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn aioquic_exchanges_packets_with_our_endpoint() {
+    let Some(python) = std::env::var_os("NOWCAST_AIOQUIC_PYTHON") else {
+        return eprintln!("left out: `cargo xtask interop` runs it with aioquic");
+    };
+    let listener = Listener::bind(ListenConfig::loopback(0)).await.unwrap();
+    let service = listener.advertise("interop").await.unwrap();
+    let port = listener.port().to_string();
+    let answering = tokio::spawn(answer(service));
+    let client = tokio::task::spawn_blocking(move || {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let script = here.join("tests/aioquic/client.py");
+        let vectors = here.join("../../spec/vectors/session/packets.json");
+        Command::new(python).arg(script).args(["127.0.0.1", &port, "interop"]).arg(vectors).status()
+    });
+    assert!(client.await.unwrap().unwrap().success(), "see above for what aioquic says");
+    let (code, dropped) = answering.await.unwrap();
+    assert_eq!(code, 64, "the code of its farewell");
+    assert!(dropped > 20, "packets out of place are counted: {dropped}");
+}
+
+/// Sends everything back, replies to commands backwards, and tells how the channel ended and what it dropped.
+async fn answer(mut service: Service) -> (u32, u64) {
+    let channel = service.accept().await.unwrap();
+    while let Ok(message) = channel.receive().await {
+        match message.kind {
+            MessageKind::State { key } => channel.state(key, &message.bytes).unwrap(),
+            MessageKind::Event => channel.event(&message.bytes).unwrap(),
+            MessageKind::Command(id) => {
+                let backwards: Vec<u8> = message.bytes.iter().rev().copied().collect();
+                channel.reply(id, &backwards).unwrap();
+            }
+            MessageKind::Replication { .. } => panic!("nobody sent any"),
+        }
+    }
+    let status = channel.status();
+    let Phase::Closed(closed) = status.phase else { panic!("{:?}", status.phase) };
+    let dropped = status.stats.dropped;
+    (closed.code.0, dropped.unproven + dropped.malformed + dropped.misplaced)
+}

@@ -1,0 +1,49 @@
+//! `cargo xtask interop`: our endpoint and a WebTransport client that is not ours.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::{console, step};
+
+/// The client, in the version that the script was written for.
+const AIOQUIC: &str = "aioquic==1.7.2";
+
+/// Runs it, or says why it cannot be run here.
+pub(crate) fn run() -> anyhow::Result<()> {
+    match python_with_aioquic() {
+        Ok(python) => step::run_with_env(
+            &["cargo", "test", "--package", "nowcast", "--test", "aioquic", "--", "--nocapture"],
+            &[("NOWCAST_AIOQUIC_PYTHON", &python.to_string_lossy())],
+        ),
+        Err(missing) => {
+            eprintln!("{} interop with aioquic: {missing}", console::yellow("NOT RUN"));
+            Ok(())
+        }
+    }
+}
+
+/// A Python of our own below target/, with the client in it.
+fn python_with_aioquic() -> Result<PathBuf, String> {
+    let directory = step::target_dir().join("interop");
+    let python = directory.join("bin/python3");
+    if !works(&[&python.to_string_lossy(), "-c", "import aioquic"]) {
+        let place = directory.to_string_lossy();
+        if !works(&["python3", "-m", "venv", &place]) {
+            return Err("python3 with its module venv is not installed".into());
+        }
+        let pip =
+            ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", AIOQUIC];
+        let mut install = vec![python.to_string_lossy().into_owned()];
+        install.extend(pip.map(str::to_owned));
+        if !works(&install.iter().map(String::as_str).collect::<Vec<_>>()) {
+            return Err(format!("{AIOQUIC} could not be installed from the Python Package Index"));
+        }
+    }
+    Ok(python)
+}
+
+fn works(command: &[&str]) -> bool {
+    let status =
+        Command::new(command[0]).args(&command[1..]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
