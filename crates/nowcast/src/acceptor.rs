@@ -21,7 +21,7 @@ use sessions::Sessions;
 use crate::carrier::{Carrier, Ending, retire};
 use crate::channel::{Channel, Phase, Shared};
 use crate::driver::Driver;
-use crate::entry::{Now, Pass};
+use crate::entry::{Now, Ticket};
 use crate::{clock, random};
 
 /// A carrier without a HELLO is closed after this (`spec/CARRIERS.md`, section 6).
@@ -40,6 +40,8 @@ pub struct Entry {
     pub role: Option<String>,
     /// Where the first carrier came from.
     pub address: Option<SocketAddr>,
+    /// What a [`Door`](crate::entry::Door) wants to be told when the session begins.
+    pub ticket: Option<Ticket>,
 }
 
 /// Where carriers are handed over; cheap to clone.
@@ -104,15 +106,13 @@ impl Acceptor {
         (Acceptor { inner: Arc::new(inner) }, Accepted { ready })
     }
 
-    /// Takes over a carrier whose peer may enter: with the [`Pass`] of a door, or as an [`Entry`] that was judged elsewhere.
-    /// Must be called within a tokio runtime.
-    pub fn hand_over(&self, carrier: Box<dyn Carrier>, pass: impl Into<Pass>) {
-        let pass = pass.into();
-        let Some(place) = self.inner.places.take_carrier(pass.address()) else {
+    /// Takes over a carrier whose peer may enter as `entry` says. Must be called within a tokio runtime.
+    pub fn hand_over(&self, carrier: Box<dyn Carrier>, entry: Entry) {
+        let Some(place) = self.inner.places.take_carrier(entry.address) else {
             return retire(carrier, Ending::GoingAway);
         };
         let inner = Arc::clone(&self.inner);
-        tokio::spawn(async move { inner.take_in(carrier, pass, place).await });
+        tokio::spawn(async move { inner.take_in(carrier, entry, place).await });
     }
 
     /// Whether a session from this address would be let in now, or the named limit that is in the way.
@@ -187,7 +187,7 @@ impl std::fmt::Debug for Accepted {
 }
 
 impl Inner {
-    async fn take_in(self: Arc<Self>, mut carrier: Box<dyn Carrier>, pass: Pass, place: Place) {
+    async fn take_in(self: Arc<Self>, mut carrier: Box<dyn Carrier>, entry: Entry, place: Place) {
         let first = timeout(HELLO_TIMEOUT, poll_fn(|context| carrier.poll_receive(context))).await;
         let Ok(Ok(packet)) = first else {
             self.places.count(Counted::NoHello);
@@ -200,7 +200,7 @@ impl Inner {
         };
         match &hello.resume {
             Some(_) => self.resume(carrier, &hello, &packet),
-            None => self.begin(carrier, pass, place, &hello, packet).await,
+            None => self.begin(carrier, entry, place, &hello, packet).await,
         }
     }
 
@@ -230,7 +230,7 @@ impl Inner {
     async fn begin(
         self: Arc<Self>,
         carrier: Box<dyn Carrier>,
-        pass: Pass,
+        mut entry: Entry,
         place: Place,
         hello: &Hello,
         packet: Bytes,
@@ -243,13 +243,10 @@ impl Inner {
         let Some(place) = place.become_session() else {
             return refuse(carrier, hello, CloseCode::BUSY, "the service takes no more sessions");
         };
-        let entry = match pass.begin(Now::read()) {
-            Ok(entry) => entry,
-            Err(refusal) => {
-                let code = if refusal.word() == "full" { CloseCode::BUSY } else { CloseCode::UNAUTHORISED };
-                return refuse(carrier, hello, code, refusal.brief());
-            }
-        };
+        if let Some(Err(refusal)) = entry.ticket.take().map(|ticket| ticket.redeem(Now::read())) {
+            let code = if refusal.word() == "full" { CloseCode::BUSY } else { CloseCode::UNAUTHORISED };
+            return refuse(carrier, hello, code, refusal.brief());
+        }
         let now = clock::now();
         let config = Config { limits: limits_of(&self.session), ..self.session.clone() };
         let mut session = Session::accept(now, config, carrier.properties(), random::entropy());

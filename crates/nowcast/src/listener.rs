@@ -8,11 +8,11 @@ use std::sync::{Arc, RwLock, Weak};
 
 use tokio::task::JoinSet;
 
-use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acceptor};
+use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acceptor, Entry};
 use crate::certificate::{CertificateConfig, CertificateHash, Certificates};
 use crate::channel::{Channel, Error};
 use crate::endpoint::{Asking, BindError, Directory, Discovery, QuicEndpoint, Refusal, Tcp, bind, is_name};
-use crate::entry::{self, Crowded, Door, Now, Pass, Place, Policy, Request};
+use crate::entry::{self, Crowded, Door, Now, Place, Policy, Request};
 use crate::names::{Advertisement, PORT};
 use crate::neighbours::Neighbours;
 
@@ -264,12 +264,12 @@ impl Names {
 }
 
 impl Directory for Names {
-    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Pass), Refusal> {
+    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal> {
         let request = Request::new(asking.name, asking.address).query(asking.query).origin(asking.origin);
         // A question may be asked without encryption; what it is about may not.
         let is_private = asking.is_encrypted || !asking.is_joining;
         let request = if is_private { request.encrypted() } else { request };
-        let pass = self.door.check(Now::read(), &request)?;
+        let entry = self.door.check(Now::read(), &request)?;
         let services = self.services.read().expect("nobody panics while holding it");
         let Some(acceptor) = services.get(asking.name) else {
             return Err(self.door.count(entry::Refusal::NoSuchName(asking.name.to_owned())).into());
@@ -280,7 +280,7 @@ impl Directory for Names {
                 AcceptRefusal::Full => entry::Refusal::Full,
             })
         })?;
-        Ok((acceptor.clone(), pass))
+        Ok((acceptor.clone(), entry))
     }
 
     fn arrive(&self, address: IpAddr) -> Result<Option<Place>, Refusal> {

@@ -238,14 +238,13 @@ fn a_token_for_one_entry_begins_one_session() {
     let request = Request::new("plaza", address("127.0.0.1:1")).token(Some(&token));
     // A client tries two carriers at once, and begins on one of them.
     let (first, second) = (door.check(now(begin, 0), &request), door.check(now(begin, 0), &request));
-    assert!(first.unwrap().begin(now(begin, 0)).is_ok());
+    assert!(first.unwrap().ticket.unwrap().redeem(now(begin, 0)).is_ok());
     let used = Refusal::Token(TokenError::Used);
-    assert_eq!(second.unwrap().begin(now(begin, 1)), Err(used.clone()));
+    assert_eq!(second.unwrap().ticket.unwrap().redeem(now(begin, 1)), Err(used.clone()));
     assert_eq!(door.check(now(begin, 1), &request).unwrap_err(), used);
     // Its session comes back on another carrier, even when the token has expired.
     let resumed = door.check(now(begin, 3_600), &request.resuming(true)).unwrap();
-    assert!(resumed.is_only_for_resuming());
-    assert_eq!(resumed.begin(now(begin, 3_600)), Err(Refusal::OnlyResuming));
+    assert_eq!(resumed.ticket.unwrap().redeem(now(begin, 3_600)), Err(Refusal::OnlyResuming));
     assert_eq!(door.refused()[0], ("unauthorised", 3));
 }
 

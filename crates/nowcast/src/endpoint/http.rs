@@ -20,9 +20,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::{Asking, Directory, Refusal, name_in, no_such_name};
-use crate::acceptor::Acceptor;
+use crate::acceptor::{Acceptor, Entry};
 use crate::carrier::{SUBPROTOCOL, WebSocket};
-use crate::entry::Pass;
 
 /// The head of a request has to fit, with its address and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1_024;
@@ -84,11 +83,11 @@ where
             allow(&mut answer, origin);
             answer
         }
-        (Ok((_, (acceptor, pass))), Some(key)) => {
+        (Ok((_, (acceptor, entry))), Some(key)) => {
             let upgrade = hyper::upgrade::on(&mut request);
             tokio::spawn(async move {
                 match upgrade.await {
-                    Ok(upgraded) => take_over::<S>(upgraded, &acceptor, pass).await,
+                    Ok(upgraded) => take_over::<S>(upgraded, &acceptor, entry).await,
                     Err(error) => tracing::debug!(%address, %error, "the client left before the upgrade"),
                 }
             });
@@ -97,13 +96,13 @@ where
     }
 }
 
-async fn take_over<S>(upgraded: hyper::upgrade::Upgraded, acceptor: &Acceptor, pass: Pass)
+async fn take_over<S>(upgraded: hyper::upgrade::Upgraded, acceptor: &Acceptor, entry: Entry)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let Ok(parts) = upgraded.downcast::<TokioIo<S>>() else { return };
     let carrier = WebSocket::accepted(parts.io.into_inner(), parts.read_buf.to_vec()).await;
-    acceptor.hand_over(Box::new(carrier), pass);
+    acceptor.hand_over(Box::new(carrier), entry);
 }
 
 /// The answer to the key of a request that asks for a WebSocket of ours (RFC 6455, section 4.2).

@@ -16,8 +16,8 @@ pub use socket::BindError;
 pub(crate) use socket::{bind, datagrams};
 pub(crate) use tcp::Tcp;
 
-use crate::acceptor::{AcceptRefusal, Acceptor};
-use crate::entry::{Pass, Place};
+use crate::acceptor::{AcceptRefusal, Acceptor, Entry};
+use crate::entry::Place;
 
 /// What path a service has under its endpoint.
 const PATH: &str = "/nowcast/";
@@ -41,11 +41,11 @@ pub struct Asking<'a> {
 
 /// Knows the services of an endpoint and who may enter them.
 pub trait Directory: Send + Sync + 'static {
-    /// Where the carriers of who asks are to be handed over, and with what pass, or why they may not be.
+    /// Where the carriers of who asks are to be handed over, and as whom, or why they may not be.
     ///
     /// # Errors
     /// The refusal that is answered.
-    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Pass), Refusal>;
+    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal>;
 
     /// Takes a place for a connection before anything is read from it; none is needed by default.
     ///

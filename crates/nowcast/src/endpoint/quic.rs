@@ -161,8 +161,8 @@ async fn enter(incoming: Incoming, directory: &dyn Directory) {
         })
     });
     match admitted {
-        Ok((acceptor, pass)) => match request.ok().await.map(WebTransport::new) {
-            Ok(Ok(carrier)) => acceptor.hand_over(Box::new(carrier), pass),
+        Ok((acceptor, entry)) => match request.ok().await.map(WebTransport::new) {
+            Ok(Ok(carrier)) => acceptor.hand_over(Box::new(carrier), entry),
             Ok(Err(bytes)) => tracing::debug!(%address, bytes, "the peer's datagrams are too small"),
             Err(error) => tracing::debug!(%address, %error, "the client left"),
         },

@@ -136,56 +136,45 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What a door lets through: a carrier may be opened. A session begins when [`Pass::begin`] says so.
-///
-/// An [`Entry`] that was judged elsewhere becomes a pass by itself.
+/// What a door wants to be told when a session begins: a token that is good for one entry is used up then, and not when a
+/// carrier is opened, because a client that tries two carriers at once shows it twice.
 #[derive(Clone, Debug)]
-pub struct Pass {
-    entry: Entry,
-    only_resuming: bool,
-    /// The id and the end of a token that is good for one entry, and who remembers that.
-    ticket: Option<(String, u64)>,
-    door: Option<Arc<Door>>,
+pub struct Ticket {
+    door: Arc<Door>,
+    kind: Kind,
 }
 
-impl Pass {
-    /// Begins a session: now a token that is good for one entry is used up. Not before, because a client that tries two
-    /// carriers at once shows it twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Only a session that exists can go on.
+    OnlyResuming,
+    /// The id and the end of a token.
+    Once { id: String, exp: u64 },
+}
+
+impl Ticket {
+    /// A session begins.
     ///
     /// # Errors
-    /// When it was used meanwhile, or the carrier was opened for resuming.
-    pub fn begin(self, now: Now) -> Result<Entry, Refusal> {
-        let Some(door) = self.door else { return Ok(self.entry) };
-        if self.only_resuming {
-            return Err(door.count(Refusal::OnlyResuming));
-        }
-        let Some((id, exp)) = self.ticket else { return Ok(self.entry) };
-        let used = door.lock().used.use_id(&id, exp, now.unix);
+    /// When the token was used meanwhile, or the carrier was opened for resuming.
+    pub fn redeem(self, now: Now) -> Result<(), Refusal> {
+        let Kind::Once { id, exp } = self.kind else { return Err(self.door.count(Refusal::OnlyResuming)) };
+        let used = self.door.lock().used.use_id(&id, exp, now.unix);
         match used {
-            Use::First => Ok(self.entry),
-            Use::Again => Err(door.count(TokenError::Used.into())),
-            Use::Full => Err(door.count(Refusal::TooManyTokens)),
+            Use::First => Ok(()),
+            Use::Again => Err(self.door.count(TokenError::Used.into())),
+            Use::Full => Err(self.door.count(Refusal::TooManyTokens)),
         }
     }
+}
 
-    /// Where it came from, if that is known.
-    #[must_use]
-    pub fn address(&self) -> Option<SocketAddr> {
-        self.entry.address
-    }
-
-    /// Whether only a session that exists can go on over it.
-    #[must_use]
-    pub fn is_only_for_resuming(&self) -> bool {
-        self.only_resuming
+impl PartialEq for Ticket {
+    fn eq(&self, other: &Ticket) -> bool {
+        Arc::ptr_eq(&self.door, &other.door) && self.kind == other.kind
     }
 }
 
-impl From<Entry> for Pass {
-    fn from(entry: Entry) -> Pass {
-        Pass { entry, only_resuming: false, ticket: None, door: None }
-    }
-}
+impl Eq for Ticket {}
 
 /// Judges who may enter. It is shared by everything that accepts carriers.
 #[derive(Debug)]
@@ -237,11 +226,11 @@ impl Door {
         }
     }
 
-    /// Judges a request to open a carrier.
+    /// Judges a request to open a carrier. The session begins when the [`Ticket`] of the entry, if it has one, is redeemed.
     ///
     /// # Errors
     /// Why it is refused.
-    pub fn check(self: &Arc<Self>, now: Now, request: &Request<'_>) -> Result<Pass, Refusal> {
+    pub fn check(self: &Arc<Self>, now: Now, request: &Request<'_>) -> Result<Entry, Refusal> {
         self.judge(now, request).map_err(|refusal| self.count(refusal))
     }
 
@@ -266,7 +255,7 @@ impl Door {
         self.lock().addresses.connections()
     }
 
-    fn judge(self: &Arc<Self>, now: Now, request: &Request<'_>) -> Result<Pass, Refusal> {
+    fn judge(self: &Arc<Self>, now: Now, request: &Request<'_>) -> Result<Entry, Refusal> {
         let ip = request.address.ip().to_canonical();
         // Reading a signature is the dearest thing that a stranger can ask for before he is known. A proxy on this machine
         // speaks for many, so that loopback is not one address.
@@ -279,22 +268,15 @@ impl Door {
         if !request.is_encrypted && !self.policy.plain_http && !ip.is_loopback() {
             return Err(Refusal::NotEncrypted);
         }
-        let mut pass = Pass {
-            entry: Entry {
-                room: request.room.to_owned(),
-                address: Some(request.address),
-                ..Entry::default()
-            },
-            only_resuming: request.is_resuming,
-            ticket: None,
-            door: Some(Arc::clone(self)),
+        let claims = self.claims(now, request)?;
+        let (name, role, id, exp) = match claims {
+            Some(claims) => (claims.sub, claims.role, claims.jti, claims.exp),
+            None => (None, None, None, 0),
         };
-        if let Some(claims) = self.claims(now, request)? {
-            pass.entry.name = claims.sub;
-            pass.entry.role = claims.role;
-            pass.ticket = claims.jti.map(|id| (id, claims.exp));
-        }
-        Ok(pass)
+        let kind =
+            if request.is_resuming { Some(Kind::OnlyResuming) } else { id.map(|id| Kind::Once { id, exp }) };
+        let ticket = kind.map(|kind| Ticket { door: Arc::clone(self), kind });
+        Ok(Entry { name, room: request.room.to_owned(), role, address: Some(request.address), ticket })
     }
 
     /// What the token says, if one is needed or shown.

@@ -15,9 +15,9 @@
 //! assert_eq!(door.check(now, &stranger).unwrap_err().word(), "unauthorised");
 //!
 //! let token = Claims::new(now.unix + Duration::from_secs(60)).name("Ada").once("ticket 1").sign(&key)?;
-//! let pass = door.check(now, &stranger.token(Some(&token)))?;
-//! let entry = pass.begin(now)?; // when the session begins
+//! let entry = door.check(now, &stranger.token(Some(&token)))?;
 //! assert_eq!(entry.name.as_deref(), Some("Ada"));
+//! entry.ticket.expect("it is for one entry").redeem(now)?; // when the session begins
 //! assert!(door.check(now, &stranger.token(Some(&token))).is_err(), "it was good for one entry");
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
@@ -31,7 +31,7 @@ mod token;
 mod used;
 
 pub use crate::acceptor::Entry;
-pub use door::{Door, Now, Pass, Place, Policy, PolicyError, Request};
+pub use door::{Door, Now, Place, Policy, PolicyError, Request, Ticket};
 pub use key::{KeyError, TokenKey, new_secret};
 pub use limits::{Addresses, Allowance, Bucket, Crowded, Limits, Verdict};
 pub use refusal::Refusal;
