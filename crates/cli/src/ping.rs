@@ -4,7 +4,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use nowcast::{Channel, Phase};
+use anyhow::bail;
+use nowcast::{CarrierKind, Channel, Phase};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::reach::{Reach, milliseconds, runtime};
@@ -51,6 +52,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let begin = Instant::now();
         let channel = args.reach.connect().await?;
         let opened = milliseconds(begin.elapsed());
+        if channel.status().carrier == Some(CarrierKind::SharedMemory) {
+            bail!(
+                "{0} is reached through shared memory, where nothing travels (`nowcast lab ipc` measures it): for a round trip \
+                 over a network, choose --carrier webtransport or websocket, or give HOST:PORT/{0}",
+                args.reach.name()
+            );
+        }
         if !args.json {
             println!("PING {} over {}, opened in {opened}.", args.reach.name(), carrier(&channel));
         }

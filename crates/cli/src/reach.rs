@@ -2,8 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
-use nowcast::names::is_name;
-use nowcast::{CarrierKind, Channel, ConnectError, Connector, Trust, local};
+use nowcast::{CarrierKind, Channel, ConnectError, Connector, Trust};
 
 /// Which service, and how to reach it
 #[derive(clap::Args)]
@@ -41,13 +40,6 @@ impl Reach {
         &self.service
     }
 
-    /// Connects through shared memory, if the service is one of this machine and user and no other carrier is asked for.
-    pub(crate) fn connect_here(&self) -> anyhow::Result<Option<local::Channel>> {
-        let is_wanted = self.carriers.is_empty()
-            || self.carriers.iter().any(|carrier| matches!(carrier, CarrierName::SharedMemory));
-        if is_wanted && is_local(&self.service)? { Ok(Some(local::connect(&self.service)?)) } else { Ok(None) }
-    }
-
     /// Connects, or says what to do.
     pub(crate) async fn connect(&self) -> anyhow::Result<Channel> {
         let mut connector = Connector::new();
@@ -67,22 +59,12 @@ impl Reach {
         let url = url(&self.service)?;
         match connector.connect(&url).await {
             Ok(channel) => Ok(channel),
-            Err(ConnectError::NoSuchName { .. }) if is_local(&self.service)? => bail!(
-                "{0} is reached through shared memory alone, which `nowcast watch {0}` can show and `nowcast lab ipc` measures; \
-                 give HOST:PORT/{0} for an endpoint",
-                self.service
-            ),
             Err(error @ ConnectError::NoSuchName { .. }) => {
                 Err(error).context("`nowcast names` lists the names that are known here")
             }
             Err(error) => Err(error.into()),
         }
     }
-}
-
-/// Whether a service of this user on this machine has the name, in shared memory.
-fn is_local(name: &str) -> anyhow::Result<bool> {
-    Ok(is_name(name) && local::advertised()?.iter().any(|known| known.name == name && known.alive))
 }
 
 /// The address of a service as people write it.

@@ -4,8 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use nowcast::pack::{Pack, Packer, UnpackError, Unpacker};
-use nowcast::{Error, Refusal, local};
+use nowcast::Error;
 use tokio::time::timeout;
 
 use crate::reach::{Reach, runtime};
@@ -42,9 +41,6 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let what = what(args)?;
-    if let Some(channel) = args.reach.connect_here()? {
-        return send_here(args, channel, what);
-    }
     runtime()?.block_on(async {
         let channel = args.reach.connect().await?;
         let lane = channel.lane(args.lane);
@@ -53,7 +49,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             What::State(key, value) => lane.state(key, &value)?,
             What::Event(event) => lane.event(&event)?,
             What::Command(command) => match lane.command(&command, Instant::now() + patience).await {
-                Err(Error::TimedOut) => bail!(no_reply(args)),
+                Err(Error::TimedOut) => {
+                    bail!("no reply within {} s: does the service answer commands?", args.timeout)
+                },
                 reply => println!("{}", text(&reply?)),
             },
         }
@@ -65,29 +63,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         channel.closed().await;
         Ok(ExitCode::SUCCESS)
     })
-}
-
-/// Sends through shared memory, where what was put is there at once.
-fn send_here(args: &Args, mut channel: local::Channel, what: What) -> anyhow::Result<ExitCode> {
-    if args.lane != 0 {
-        bail!("through shared memory there is only lane 0");
-    }
-    match what {
-        What::State(key, value) => channel.state(key, &Raw(value))?,
-        What::Event(event) => channel.event(&Raw(event))?,
-        What::Command(command) => {
-            let deadline = Instant::now() + Duration::from_secs(args.timeout);
-            match channel.command::<Raw>(&Raw(command), deadline) {
-                Err(local::Error::Queue(Refusal::TimedOut)) => bail!(no_reply(args)),
-                reply => println!("{}", text(&reply?.0)),
-            }
-        }
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn no_reply(args: &Args) -> String {
-    format!("no reply within {} s: does the service answer commands?", args.timeout)
 }
 
 /// What is to be sent.
@@ -107,20 +82,6 @@ fn what(args: &Args) -> anyhow::Result<What> {
         Ok(What::Event(bytes(event)?))
     } else {
         Ok(What::Command(bytes(args.command.as_deref().unwrap_or_default())?))
-    }
-}
-
-/// Bytes as they are, whatever they mean to the other side.
-struct Raw(Vec<u8>);
-
-impl Pack for Raw {
-    fn pack(&self, to: &mut Packer) {
-        self.0.iter().for_each(|byte| { to.put(byte); });
-    }
-
-    fn unpack(from: &mut Unpacker<'_>) -> Result<Self, UnpackError> {
-        // The end of the message is the only thing that can stop it.
-        Ok(Raw(std::iter::from_fn(|| from.take("byte").ok()).collect()))
     }
 }
 

@@ -4,7 +4,7 @@ use nowcast::names::{
     Advertisement, AdvertisementStatus, NameServer, NameServerConfig, NameServerHandle, NamesError, Refused,
     find, list,
 };
-use nowcast::{ConnectError, Connector, ListenConfig, Listener};
+use nowcast::{CarrierKind, ConnectError, Connector, ListenConfig, Listener};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -197,7 +197,8 @@ async fn a_service_is_found_by_its_name_alone() {
     let listener = Listener::bind(config).await.unwrap();
     let mut service = listener.advertise("tracker").await.unwrap();
     until("it is advertised", async || handle.stats().names == 1).await;
-    let connector = Connector::new().name_server_port(server.port());
+    let carriers = [CarrierKind::WebTransport, CarrierKind::WebSocket];
+    let connector = Connector::new().carriers(carriers).name_server_port(server.port());
     let (ours, theirs) = tokio::join!(connector.connect("nowcast://127.0.0.1/tracker"), service.accept());
     theirs.unwrap().event(b"found").unwrap();
     assert_eq!(ours.unwrap().receive().await.unwrap().bytes, b"found");

@@ -1,20 +1,17 @@
-//! Where messages come from: a channel over a network, or one through shared memory.
+//! Where messages come from.
 
 use std::time::{Duration, Instant};
 
-use nowcast::{Channel, MessageKind, Phase, local};
+use nowcast::{CarrierKind, Channel, MessageKind, Phase};
 
 use crate::reach::{Reach, milliseconds};
 
 /// What is watched.
-pub(super) enum Source {
-    /// Over WebTransport or WebSocket.
-    Session(Channel),
-    /// Through shared memory.
-    Local(local::Channel),
+pub(super) struct Source {
+    channel: Channel,
 }
 
-/// A message, of either.
+/// A message.
 pub(super) struct Seen {
     /// `state`, `event`, `command` or `replication`.
     pub(super) kind: &'static str,
@@ -33,46 +30,29 @@ impl Seen {
 }
 
 impl Source {
-    /// Connects: through shared memory if the service is there, else over the best carrier.
+    /// Connects over the best carrier.
     pub(super) async fn open(reach: &Reach) -> anyhow::Result<Source> {
-        Ok(match reach.connect_here()? {
-            Some(channel) => Source::Local(channel),
-            None => Source::Session(reach.connect().await?),
-        })
+        Ok(Source { channel: reach.connect().await? })
     }
 
     /// The next message, or why there is none any more.
     pub(super) async fn next(&mut self) -> Result<Seen, String> {
-        match self {
-            Source::Session(channel) => {
-                let message = channel.receive().await.map_err(|error| error.to_string())?;
-                let kind = match message.kind {
-                    MessageKind::State { .. } => "state",
-                    MessageKind::Event => "event",
-                    MessageKind::Command(_) => "command",
-                    MessageKind::Replication { .. } => "replication",
-                };
-                let (lane, key, produced_at) = (message.lane, message.key(), Some(message.produced_at));
-                Ok(Seen { kind, lane, key, bytes: message.bytes, produced_at })
-            }
-            Source::Local(channel) => {
-                let message = channel.next().await.map_err(|error| error.to_string())?;
-                let (kind, key) = match &message {
-                    local::Message::State { key, .. } => ("state", Some(*key)),
-                    local::Message::Event { .. } => ("event", None),
-                    local::Message::Command(_) => ("command", None),
-                };
-                Ok(Seen { kind, lane: 0, key, bytes: message.bytes().to_vec(), produced_at: None })
-            }
-        }
+        let message = self.channel.receive().await.map_err(|error| error.to_string())?;
+        let kind = match message.kind {
+            MessageKind::State { .. } => "state",
+            MessageKind::Event => "event",
+            MessageKind::Command(_) => "command",
+            MessageKind::Replication { .. } => "replication",
+        };
+        // Values in shared memory have no dates.
+        let is_dated = self.channel.status().carrier != Some(CarrierKind::SharedMemory);
+        let produced_at = is_dated.then_some(message.produced_at);
+        Ok(Seen { kind, lane: message.lane, key: message.key(), bytes: message.bytes, produced_at })
     }
 
     /// What the channel is like, in a line or two.
     pub(super) fn head(&self, name: &str) -> Vec<String> {
-        let Source::Session(channel) = self else {
-            return vec![format!("{name} through shared memory, open")];
-        };
-        let status = channel.status();
+        let status = self.channel.status();
         let carrier = status.carrier.map_or_else(|| "no carrier".to_owned(), |carrier| carrier.to_string());
         let phase = match &status.phase {
             Phase::Connecting => "connecting".to_owned(),
@@ -98,10 +78,7 @@ impl Source {
 
     /// Says goodbye.
     pub(super) async fn close(self) {
-        // Dropping a local channel is its goodbye.
-        if let Source::Session(channel) = self {
-            channel.close(0, "");
-            channel.closed().await;
-        }
+        self.channel.close(0, "");
+        self.channel.closed().await;
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use nowcast::entry::Verdict;
 use nowcast::session::{CloseCode, Closed, ClosedBy};
 use nowcast::{Channel, Error, Message, MessageKind as Received};
 use nowcast_wire::ReadOwned;
@@ -17,7 +18,7 @@ use crate::closing::Closing;
 use crate::http::Shared;
 use crate::member::{Command, Member, Way};
 use crate::plain::{ClientMessage, DecodeError, NETWORK_HZ, OutOfBounds};
-use crate::rate::{MessageKind, Rates, Verdict};
+use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 
 /// The longest name that is looked at; the world shortens it to 24 characters.
