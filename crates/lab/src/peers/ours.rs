@@ -29,6 +29,8 @@ impl Ours {
             End::Far => {
                 let mut config = ListenConfig::on([address.ip()], address.port());
                 config.accept.session = session();
+                // The emulated link leads to nobody else.
+                config.entry.anonymous = true;
                 let listener = Listener::bind(config).await.map_err(PeerError::stack("listen"))?;
                 let mut service = listener.advertise(NAME).await.map_err(PeerError::stack("advertise"))?;
                 listening();
