@@ -255,10 +255,8 @@ fn why(token: &str, kind: ErrorKind) -> TokenError {
         ErrorKind::Json(error) => {
             let text = error.to_string();
             let claims = ["exp", "nbf", "iat", "sub", "room", "role", "jti"];
-            claims
-                .into_iter()
-                .find(|claim| text.contains(claim))
-                .map_or(TokenError::Malformed, TokenError::Claim)
+            let is_named = |claim: &&str| text.contains(&format!("`{claim}`"));
+            claims.into_iter().find(is_named).map_or(TokenError::Malformed, TokenError::Claim)
         }
         _ => TokenError::Malformed,
     }

@@ -320,11 +320,7 @@ mod tests {
             assert_eq!(idle.is_ending(), second >= 5);
         }
         assert!(!service.is_ending());
-        assert_eq!(
-            service.poll_timeout().duration_since(server.now),
-            Duration::from_secs(5),
-            "the next empty line"
-        );
+        assert!(service.poll_timeout() <= server.now + PING, "the next empty line");
         server.now += SILENCE_MAX;
         service.handle_timeout(server.now);
         assert!(service.is_ending());
