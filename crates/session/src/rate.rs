@@ -13,6 +13,8 @@ const BYTES_PER_SECOND_MIN: f64 = 2_000.0;
 const BYTES_PER_SECOND_MAX: f64 = 4e9;
 /// A queue that never drains below this within a round is a standing one.
 const QUEUE_TARGET_MICROS: i64 = 4_000;
+/// On a carrier that sends lost packets again, all that follow wait for them; that passes, a queue stays.
+const RECOVERY_MAX: Duration = Duration::from_millis(500);
 /// Rounds are at least this long, so that they hold enough samples.
 const ROUND_MIN: Duration = Duration::from_millis(25);
 /// The least delay is that of the last two such spans.
@@ -38,6 +40,8 @@ pub(crate) struct Rate {
     is_starting: bool,
     capacity: Option<f64>,
     falls: u32,
+    /// Every round since then saw a queue.
+    queue_since: Option<Time>,
     /// What was delivered before the rate fell.
     before_falls: f64,
     rivalry: Option<Rivalry>,
@@ -89,6 +93,7 @@ impl Rate {
             is_starting: true,
             capacity: None,
             falls: 0,
+            queue_since: None,
             before_falls: 0.0,
             rivalry: None,
             ended: None,
@@ -128,7 +133,7 @@ impl Rate {
         self.next_at
     }
 
-    /// A packet is ready but must wait for its turn.
+    /// A packet is ready but must wait for its turn, or for room in flight, which the rate decides too.
     pub(crate) fn hold_back(&mut self) {
         self.held_back = true;
     }
@@ -181,9 +186,15 @@ impl Rate {
         self.peak.note(now, delivered);
         let lost = round.lost as f64;
         let overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged as f64);
+        let queue_since = round.has_queue().then(|| self.queue_since.unwrap_or(round.began));
+        self.queue_since = queue_since;
+        let recovers = is_reliable && queue_since.is_some_and(|since| now.since(since) < RECOVERY_MAX);
         match self.rivalry.take() {
             Some(rivalry) => self.rivalry = self.compete(now, rivalry, &round, delivered, span),
-            None if round.has_queue() || overflows => self.fall(now, delivered, span, is_reliable),
+            None if overflows => self.fall(now, delivered, span, is_reliable),
+            None if recovers => {}
+            None if round.has_queue() && round.was_held_back => self.fall(now, delivered, span, is_reliable),
+            None if round.has_queue() => self.yield_somewhat(),
             None => {
                 self.falls = self.falls.saturating_sub(1);
                 if round.was_held_back {
@@ -192,6 +203,13 @@ impl Rate {
             }
         }
         self.bytes_per_second = self.bytes_per_second.clamp(BYTES_PER_SECOND_MIN, self.budget);
+    }
+
+    /// Who has less to send than it may does not learn what the link takes: the queue is that of others, or the peer was
+    /// slow to look.
+    fn yield_somewhat(&mut self) {
+        let lowered = (0.9 * self.bytes_per_second).max(INITIAL_BYTES_PER_SECOND);
+        self.bytes_per_second = self.bytes_per_second.min(lowered);
     }
 
     /// A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second.

@@ -141,6 +141,15 @@ impl Session {
             self.rate.hold_back();
             return false;
         }
+        let has_flight = self.has_flight(now);
+        if !has_flight {
+            self.rate.hold_back();
+        }
+        has_flight
+    }
+
+    /// Whether the bytes in flight leave room for more; in a silence they no longer count.
+    fn has_flight(&self, now: Time) -> bool {
         self.silence(now).is_some() || self.sent.in_flight_bytes() < self.flight_bytes_max()
     }
 
@@ -158,8 +167,7 @@ impl Session {
         if !(queued || self.source_waits) || is_stopped {
             return None;
         }
-        let has_flight = self.silence(now).is_some() || self.sent.in_flight_bytes() < self.flight_bytes_max();
-        if has_flight {
+        if self.has_flight(now) {
             return Some(self.rate.next_at().max(now));
         }
         // When the silence begins, flight no longer counts.
@@ -328,7 +336,12 @@ impl Session {
         if per_second == 0.0 {
             return -1.0;
         }
-        self.repeats.bucket.tokens(now, per_second, per_second / 2.0)
+        self.repeats.bucket.tokens(now, per_second, self.repeat_tokens_max())
+    }
+
+    /// Half a second's.
+    fn repeat_tokens_max(&self) -> f64 {
+        f64::from(self.config.redundancy_bits_per_second) / 16.0
     }
 
     /// Lets events ride again that were not acknowledged yet, within the budget.
@@ -342,7 +355,9 @@ impl Session {
                 }
                 let is_wanted =
                     self.outgoing[usize::from(lane)].as_ref().is_some_and(|lane| lane.can_repeat(number));
-                let can_pay = is_wanted && self.repeat_tokens(now) >= 0.0;
+                // Later turns take only what the first ones are not likely to need.
+                let kept = if turn == 0 { 0.0 } else { self.repeat_tokens_max() / 2.0 };
+                let can_pay = is_wanted && self.repeat_tokens(now) >= kept;
                 if can_pay && builder.room() < REPEAT_ROOM {
                     return;
                 }

@@ -45,11 +45,13 @@ export class EarlyRecovery {
 
   /** Lets events ride in the packet that leaves now; `repeat` says how many bytes it took, or that there is no room. */
   ride(nowUs: number, hasRoom: () => boolean, repeat: (lane: number, number: number) => number): void {
-    for (const queue of this.#queues) {
+    for (const [turn, queue] of this.#queues.entries()) {
+      // Later turns take only what the first ones are not likely to need.
+      const kept = turn === 0 ? 0 : (this.bytesPerSecond * BUCKET_SECONDS) / 2;
       for (let first = queue[0]; first !== undefined && first.atUs <= nowUs; first = queue[0]) {
         if (!hasRoom()) return;
         queue.shift();
-        if (this.#hasTokens(nowUs)) this.#tokens -= repeat(first.lane, first.number);
+        if (this.#hasTokens(nowUs, kept)) this.#tokens -= repeat(first.lane, first.number);
       }
     }
   }
@@ -58,13 +60,13 @@ export class EarlyRecovery {
     for (const queue of this.#queues) queue.length = 0;
   }
 
-  #hasTokens(nowUs: number): boolean {
+  #hasTokens(nowUs: number, kept = 0): boolean {
     const elapsed = (nowUs - (this.#filledUs ?? nowUs)) / 1e6;
     this.#filledUs = nowUs;
     this.#tokens = Math.min(
       this.bytesPerSecond * BUCKET_SECONDS,
       this.#tokens + elapsed * this.bytesPerSecond,
     );
-    return this.#tokens > 0;
+    return this.#tokens > kept;
   }
 }

@@ -6,6 +6,8 @@
 const INITIAL = 125_000;
 const LEAST = 2_000;
 const QUEUE_TARGET_US = 4_000;
+/** On a carrier that sends lost packets again, all that follow wait for them; that passes, a queue stays. */
+const RECOVERY_US_MAX = 500_000;
 const ROUND_US_MIN = 25_000;
 const BASE_SPAN_US = 5_000_000;
 const BURST_US = 2_000;
@@ -50,6 +52,8 @@ export class SendRate {
   #isStarting = true;
   #capacity: number | undefined;
   #falls = 0;
+  /** Every round since then saw a queue. */
+  #queueSinceUs: number | undefined;
   #beforeFalls = 0;
   #rivalry: Rivalry | undefined;
   #ended: Ended | undefined;
@@ -120,13 +124,28 @@ export class SendRate {
     this.#peak.note(nowUs, delivered);
     const lost = round.lostBytes;
     const overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged);
+    this.#queueSinceUs = hasQueue(round) ? (this.#queueSinceUs ?? round.beganUs) : undefined;
+    const recovers =
+      isReliable && this.#queueSinceUs !== undefined && nowUs - this.#queueSinceUs < RECOVERY_US_MAX;
     if (this.#rivalry !== undefined) this.#compete(nowUs, this.#rivalry, round, delivered, span);
-    else if (hasQueue(round) || overflows) this.#fall(nowUs, delivered, span, isReliable);
-    else {
+    else if (overflows) this.#fall(nowUs, delivered, span, isReliable);
+    else if (hasQueue(round)) {
+      if (recovers) return;
+      if (round.wasHeldBack) this.#fall(nowUs, delivered, span, isReliable);
+      else this.#yieldSomewhat();
+    } else {
       this.#falls = Math.max(0, this.#falls - 1);
       if (round.wasHeldBack) this.#grow();
     }
     this.bytesPerSecond = this.#clamp(this.bytesPerSecond);
+  }
+
+  /**
+   * Who has less to send than it may does not learn what the link takes: the queue is that of others, or the peer was slow
+   * to look.
+   */
+  #yieldSomewhat(): void {
+    this.bytesPerSecond = Math.min(this.bytesPerSecond, Math.max(0.9 * this.bytesPerSecond, INITIAL));
   }
 
   /** A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second. */
