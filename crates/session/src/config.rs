@@ -25,7 +25,7 @@ impl Default for Config {
         Self {
             limits: Limits::default(),
             lanes: vec![LaneConfig::default(); Limits::default().lanes_max.into()],
-            redundancy_bits_per_second: 32_000,
+            redundancy_bits_per_second: 64_000,
             bytes_per_second_max: None,
             handshake_timeout: Duration::from_secs(10),
         }

@@ -193,7 +193,10 @@ impl Rate {
             Some(rivalry) => self.rivalry = self.compete(now, rivalry, &round, delivered, span),
             None if overflows => self.fall(now, delivered, span, is_reliable),
             None if recovers => {}
-            None if round.has_queue() && round.was_held_back => self.fall(now, delivered, span, is_reliable),
+            None if round.has_queue() && round.was_held_back => {
+                self.queue_since = Some(now);
+                self.fall(now, delivered, span, is_reliable);
+            }
             None if round.has_queue() => self.yield_somewhat(),
             None => {
                 self.falls = self.falls.saturating_sub(1);

@@ -22,7 +22,7 @@ const SPAN_MAX: u64 = 16_384;
 const REPEAT_BYTES_MAX: u32 = 256;
 /// A repetition and its frame fit into this.
 const REPEAT_ROOM: usize = REPEAT_BYTES_MAX as usize + 32;
-const REPEAT_FIRST: Duration = Duration::from_millis(3);
+const REPEAT_FIRST: Duration = Duration::from_millis(2);
 /// Later repetitions only ride in packets that leave anyway.
 const REPEAT_LATER: [Duration; 3] =
     [Duration::from_millis(12), Duration::from_millis(30), Duration::from_millis(60)];

@@ -38,7 +38,7 @@ export const DEFAULT_CONFIG: SessionConfig = {
   laneClasses: [],
   entriesMax: 65_536,
   bytesMax: 16 * 1_048_576,
-  redundancyBitsPerSecond: 32_000,
+  redundancyBitsPerSecond: 64_000,
   bytesPerSecondMax: 4e9,
   handshakeTimeoutMs: 10_000,
 };

@@ -6,7 +6,7 @@ import type { BoundEvent } from "./lane/message.js";
 
 export const REPEAT_BYTES_MAX = 256;
 /** The first repetition gets a packet of its own if it must; later ones only ride along. */
-const WAITS_US = [3_000, 12_000, 30_000, 60_000];
+const WAITS_US = [2_000, 12_000, 30_000, 60_000];
 const BUCKET_SECONDS = 0.5;
 
 interface Repetition {

@@ -131,8 +131,10 @@ export class SendRate {
     else if (overflows) this.#fall(nowUs, delivered, span, isReliable);
     else if (hasQueue(round)) {
       if (recovers) return;
-      if (round.wasHeldBack) this.#fall(nowUs, delivered, span, isReliable);
-      else this.#yieldSomewhat();
+      if (round.wasHeldBack) {
+        this.#queueSinceUs = nowUs;
+        this.#fall(nowUs, delivered, span, isReliable);
+      } else this.#yieldSomewhat();
     } else {
       this.#falls = Math.max(0, this.#falls - 1);
       if (round.wasHeldBack) this.#grow();
