@@ -1,5 +1,6 @@
 //! `nowcast listen`
 
+use std::pin::pin;
 use std::process::ExitCode;
 
 use nowcast::entry::Policy;
@@ -47,17 +48,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let listener = Listener::bind(config).await?;
         let mut service = listener.advertise(&args.name).await?;
         println!("{} listens on port {}. Ctrl-C ends it.", args.name, listener.port());
-        let accepting = async {
-            let mut number = 0_u64;
-            loop {
-                let channel = service.accept().await?;
-                number += 1;
-                tokio::spawn(show(channel, number));
+        let mut number = 0_u64;
+        let mut stop = pin!(asked_to_stop());
+        loop {
+            tokio::select! {
+                channel = service.accept() => {
+                    number += 1;
+                    tokio::spawn(show(channel?, number));
+                }
+                () = &mut stop => return Ok(ExitCode::SUCCESS),
             }
-        };
-        tokio::select! {
-            ended = accepting => ended.map(|()| ExitCode::SUCCESS).map_err(|error: nowcast::Error| error.into()),
-            () = asked_to_stop() => Ok(ExitCode::SUCCESS),
         }
     })
 }

@@ -6,12 +6,17 @@ mod generate;
 mod host;
 #[cfg(feature = "lab")]
 mod lab;
+mod listen;
 mod names;
+mod ping;
+mod reach;
 mod save;
+mod send;
 mod serve;
 #[cfg(feature = "lab")]
 mod show;
 mod token;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -30,6 +35,10 @@ struct Cli {
 enum Command {
     Serve(serve::Args),
     Names(names::Args),
+    Listen(listen::Args),
+    Ping(ping::Args),
+    Watch(watch::Args),
+    Send(send::Args),
     Token(token::Args),
     Save(save::Args),
     Gen(generate::Args),
@@ -48,6 +57,10 @@ fn main() -> ExitCode {
     let outcome = match cli.command {
         Command::Serve(args) => serve::run(args),
         Command::Names(args) => names::run(&args),
+        Command::Listen(args) => listen::run(&args),
+        Command::Ping(args) => ping::run(&args),
+        Command::Watch(args) => watch::run(&args),
+        Command::Send(args) => send::run(&args),
         Command::Token(args) => token::run(&args),
         Command::Save(args) => save::run(&args),
         Command::Gen(args) => generate::run(&args),

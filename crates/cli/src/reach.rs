@@ -74,7 +74,9 @@ fn url(service: &str) -> anyhow::Result<String> {
     }
     match service.rsplit_once('/') {
         None => Ok(format!("nowcast://localhost/{service}")),
-        Some((host, name)) if !host.is_empty() && !host.contains('/') => Ok(format!("nowcast://{host}/{name}")),
+        Some((host, name)) if !host.is_empty() && !host.contains('/') => {
+            Ok(format!("nowcast://{host}/{name}"))
+        }
         Some(_) => bail!("'{service}' is not a service: write NAME, HOST/NAME, or HOST:PORT/NAME"),
     }
 }
@@ -91,7 +93,13 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 /// Milliseconds with as many digits as say something.
 pub(crate) fn milliseconds(time: std::time::Duration) -> String {
     let ms = time.as_secs_f64() * 1_000.0;
-    let digits = if ms < 1.0 { 3 } else if ms < 100.0 { 1 } else { 0 };
+    let digits = if ms < 1.0 {
+        3
+    } else if ms < 100.0 {
+        1
+    } else {
+        0
+    };
     format!("{ms:.digits$} ms")
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             What::Command(command) => match lane.command(&command, Instant::now() + patience).await {
                 Err(Error::TimedOut) => {
                     bail!("no reply within {} s: does the service answer commands?", args.timeout)
-                },
+                }
                 reply => println!("{}", text(&reply?)),
             },
         }
@@ -99,7 +99,9 @@ fn bytes(value: &str) -> anyhow::Result<Vec<u8>> {
 /// Bytes as a text that a terminal can show: as they are, if they are printable, else in hexadecimal.
 pub(crate) fn text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
-        Ok(text) if !text.chars().any(|character| character.is_control() && character != '\t') => text.to_owned(),
+        Ok(text) if !text.chars().any(|character| character.is_control() && character != '\t') => {
+            text.to_owned()
+        }
         _ => bytes.iter().fold("0x".to_owned(), |text, byte| text + &format!("{byte:02x}")),
     }
 }

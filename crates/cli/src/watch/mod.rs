@@ -47,13 +47,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let is_live = !args.lines && !args.json && std::io::stdout().is_terminal();
         let over = async {
             match args.seconds {
-                Some(seconds) if seconds.is_finite() => tokio::time::sleep(Duration::from_secs_f64(seconds.max(0.0))).await,
+                Some(seconds) if seconds.is_finite() => {
+                    tokio::time::sleep(Duration::from_secs_f64(seconds.max(0.0))).await
+                }
                 _ => std::future::pending().await,
             }
         };
-        let watching = async {
-            if is_live { live(args, &mut source).await } else { lines(args, &mut source).await }
-        };
+        let watching =
+            async { if is_live { live(args, &mut source).await } else { lines(args, &mut source).await } };
         let ended = tokio::select! {
             ended = watching => Some(ended),
             () = over => None,
