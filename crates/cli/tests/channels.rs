@@ -2,26 +2,33 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The next line comes before this or never.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A program that runs until the test ends, and what it prints.
 struct Running {
     child: Child,
-    lines: BufReader<ChildStdout>,
+    lines: mpsc::Receiver<String>,
 }
 
 impl Running {
     fn start(args: &[&str]) -> Running {
         let mut child = nowcast(args).stdout(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap());
+        let printed = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            printed.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)).ok();
+        });
         Running { child, lines }
     }
 
-    /// The next line; the test's own time limit is the deadline.
     fn line(&mut self) -> String {
-        let mut line = String::new();
-        assert!(self.lines.read_line(&mut line).unwrap() > 0, "it ended");
-        line.trim_end().to_owned()
+        self.lines.recv_timeout(DEADLINE).expect("a further line")
     }
 
     /// Lines up to one that contains this.
@@ -142,7 +149,7 @@ fn watch_prints_a_line_for_each_message_when_nobody_looks() {
     let name = format!("watched-{}", std::process::id());
     let mut service = nowcast::local::advertise(&name).unwrap();
     let mut watching = Running::start(&["watch", &name]);
-    let mut channel = service.accept(None).unwrap();
+    let mut channel = service.accept(Some(Instant::now() + DEADLINE)).unwrap();
     channel.state(3, &7_u8).unwrap();
     channel.event(&[b'h', b'i']).unwrap();
     assert_eq!(watching.line(), "state 3: 0x07");
