@@ -151,7 +151,7 @@ fn watch_prints_a_line_for_each_message_when_nobody_looks() {
     let mut watching = Running::start(&["watch", &name]);
     let mut channel = service.accept(Some(Instant::now() + DEADLINE)).unwrap();
     channel.state(3, &7_u8).unwrap();
-    channel.event(&[b'h', b'i']).unwrap();
+    channel.event(b"hi").unwrap();
     assert_eq!(watching.line(), "state 3: 0x07");
     assert_eq!(watching.line(), "event: hi");
 }

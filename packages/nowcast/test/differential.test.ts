@@ -27,7 +27,7 @@ const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "h
 async function throughRust(trips: readonly Trip[]): Promise<string[]> {
   // Many values are worth the time that a release build takes.
   const profile = VALUES > 10_000 ? ["--release"] : [];
-  const program = ["run", "--quiet", ...profile, "--package", "nowcast-wire", "--example", "echo"];
+  const program = ["run", "--quiet", ...profile, "--package", "nowcast-wire", "--example", "differential"];
   const rust = spawn("cargo", program, { cwd: ROOT });
   const answers: Buffer[] = [];
   const complaints: Buffer[] = [];

@@ -153,6 +153,7 @@ class Session:
         self.client, self.stream = client, stream
         self.number = self.largest = -1
         self.received = []
+        self.frames = []  # of packets that came, not looked at yet
 
     def send(self, packet):
         self.client.http.send_datagram(self.stream, packet)
@@ -177,6 +178,10 @@ class Session:
     async def until(self, word, is_wanted):
         """Receives until a frame comes that is wanted, and acknowledges."""
         while True:
+            while self.frames:
+                frame = self.frames.pop(0)
+                if frame[0] == word and is_wanted(frame):
+                    return frame
             packet = await self.next_packet()
             if packet[0] == 0x81:
                 continue  # a second WELCOME for a second HELLO
@@ -194,9 +199,7 @@ class Session:
             assert word == "close" or not closes, f"closed: {closes}"
             if any(frame[0] in ("state", "event", "ping") for frame in frames):
                 self.send_data(b"\x00")
-            for frame in frames:
-                if frame[0] == word and is_wanted(frame):
-                    return frame
+            self.frames = frames
 
 
 async def exchange(client, stream, vectors):
