@@ -12,6 +12,7 @@ use crate::host::resolve;
 
 /// List the names of services, here or at a host
 #[derive(clap::Args)]
+#[group(id = "list")]
 pub(super) struct Args {
     /// Ask the name server of this host, or HOST:PORT [default: this machine]
     host: Option<String>,

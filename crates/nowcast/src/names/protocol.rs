@@ -29,8 +29,8 @@ pub(super) enum Request {
     Advertise(String, u16),
 }
 
-/// Why a name server does not do what it is asked. The text of each is for people; the name on the line is
-/// [`word`](Refused::word).
+/// Why a name server does not do what it is asked. The text of each is for people; the line has the variant's
+/// name in snake case (`no_such_name`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
