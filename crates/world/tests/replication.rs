@@ -42,7 +42,7 @@ impl Scene {
         let mut lanes = vec![LaneConfig::default(); 8];
         lanes[usize::from(LANE)].has_source = true;
         let patient = Config { handshake_timeout: Duration::from_secs(600), ..Config::default() };
-        let configs = [patient, Config { lanes, ..Config::default() }];
+        let configs = [patient.clone(), Config { lanes, ..patient }];
         let mut pair = Pair::new(seed, configs, carrier, [link.clone(), link]);
         let feed = Feed::default();
         pair.set_source(End::Acceptor, Box::new(feed.clone()));
@@ -117,7 +117,7 @@ proptest! {
         seed: u64,
         hz in prop::sample::select(vec![10u32, 20, 60]),
         loss in 0.0f64..0.4,
-        length in 1.0f64..6.0,
+        length in 1.0f64..3.0,
         delay_ms in 0u64..150,
         reorder in 0.0f64..0.2,
         is_reliable: bool,
