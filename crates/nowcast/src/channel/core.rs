@@ -40,6 +40,8 @@ pub(crate) struct Shared {
 pub(crate) struct Core {
     pub(crate) session: Session,
     pub(crate) carrier: Option<Box<dyn Carrier>>,
+    /// What the session ran on last.
+    latest_kind: Option<CarrierKind>,
     pub(crate) source: Option<Box<dyn Source>>,
     /// When the driver wakes by itself.
     pub(crate) armed: Option<Time>,
@@ -67,6 +69,7 @@ impl Shared {
             core: Mutex::new(Core {
                 session,
                 carrier,
+                latest_kind: kind,
                 source: None,
                 armed: None,
                 driver: None,
@@ -94,6 +97,7 @@ impl Core {
     /// Goes on over another carrier; the one before is ended.
     pub(crate) fn attach(&mut self, now: Time, carrier: Box<dyn Carrier>) {
         self.session.attach(now, carrier.properties(), random::entropy());
+        self.latest_kind = Some(carrier.kind());
         if let Some(old) = self.carrier.replace(carrier) {
             retire(old, Ending::Done);
         }
@@ -272,7 +276,7 @@ impl Core {
     }
 
     pub(super) fn status(&self) -> Status {
-        Status::of(&self.session, self.carrier_kind(), self.phase.clone(), self.resumed)
+        Status::of(&self.session, self.latest_kind, self.phase.clone(), self.resumed)
     }
 
     pub(crate) fn closed(&self) -> Option<Closed> {

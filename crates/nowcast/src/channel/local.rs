@@ -127,7 +127,7 @@ impl Local {
         stats.superseded = state.queues.as_ref().map_or(0, |queues| queues.sender.counters().replaced);
         let phase = state.closed.clone().map_or(Phase::Open, Phase::Closed);
         Status {
-            carrier: state.queues.as_ref().map(|_| CarrierKind::SharedMemory),
+            carrier: Some(CarrierKind::SharedMemory),
             is_open: phase == Phase::Open,
             phase,
             rtt: None,
