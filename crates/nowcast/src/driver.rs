@@ -124,16 +124,21 @@ fn send(core: &mut Core, now: Time, packet: &mut Vec<u8>, context: &mut Context<
     for _ in 0..SEND_MAX {
         let Core { session, carrier, source, .. } = core;
         let Some(open) = carrier else { return Sent::All };
-        let ready = match open.poll_ready(context) {
-            Poll::Pending => return Sent::Blocked,
-            Poll::Ready(ready) => ready,
-        };
-        packet.clear();
         let mut none = NoReplication;
         let source: &mut dyn Replication = match source {
             Some(source) => source.as_mut(),
             None => &mut none,
         };
+        let ready = match open.poll_ready(context) {
+            Poll::Pending => {
+                if open.is_shallow() {
+                    session.carrier_is_full(now, source);
+                }
+                return Sent::Blocked;
+            }
+            Poll::Ready(ready) => ready,
+        };
+        packet.clear();
         let sent = ready.and_then(|()| {
             let has_packet = session.poll_packet(now, source, packet);
             if has_packet { open.send(packet).map(|()| true) } else { Ok(false) }

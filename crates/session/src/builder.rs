@@ -6,6 +6,8 @@ use crate::packet::{StateHead, varint_length, write};
 pub(crate) struct Builder<'a> {
     out: &'a mut Vec<u8>,
     end: usize,
+    /// Where content begins, and where it ends unless its first message needs more.
+    content: Option<(usize, usize)>,
     open: Option<Open>,
     pub(crate) is_eliciting: bool,
 }
@@ -21,13 +23,31 @@ struct Open {
 impl<'a> Builder<'a> {
     /// Appends to `out`, up to a length of `end`.
     pub(crate) fn new(out: &'a mut Vec<u8>, end: usize) -> Self {
-        Self { out, end, open: None, is_eliciting: false }
+        Self { out, end, content: None, open: None, is_eliciting: false }
+    }
+
+    /// Content begins: what follows ends at a length of `end`, but for a first message that needs more.
+    pub(crate) fn begin_content(&mut self, end: usize) {
+        self.content = Some((self.out.len(), end.min(self.end)));
+    }
+
+    fn end(&self) -> usize {
+        match self.content {
+            Some((begin, end)) if self.out.len() > begin => end,
+            _ => self.end,
+        }
     }
 
     /// Bytes that a frame may have.
     pub(crate) fn room(&self) -> usize {
         let closing = usize::from(self.open.is_some());
-        self.end.saturating_sub(self.out.len() + closing)
+        self.end().saturating_sub(self.out.len() + closing)
+    }
+
+    /// Bytes that a frame should have, if it can be divided.
+    pub(crate) fn room_to_share(&self) -> usize {
+        let end = self.content.map_or(self.end, |(_, end)| end);
+        self.room().min(end.saturating_sub(self.out.len()))
     }
 
     /// Appends an eliciting frame of at most [`Self::room`] bytes.
@@ -49,7 +69,7 @@ impl<'a> Builder<'a> {
         let record = record_length(state, state.stamp - base, value.len());
         let begin = 1 + varint_length(interval) + varint_length(base);
         let fits = match joins {
-            Some(_) => record <= self.end.saturating_sub(self.out.len()),
+            Some(_) => record <= self.end().saturating_sub(self.out.len()),
             None => begin + record <= self.room(),
         };
         if !fits {

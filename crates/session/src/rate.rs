@@ -27,6 +27,18 @@ const NOISE_BYTES: f64 = 30_000.0;
 const BURST: Duration = Duration::from_millis(2);
 const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
 const FLIGHT_BYTES_MIN: u64 = 2 * 1_200;
+/// Where all that follows a lost packet waits for it, that is so much longer under way.
+const FLIGHT_ROUND_TRIPS_RELIABLE: u32 = 3;
+/// A packet is no larger than what leaves in this time: what comes first in the next one waits so long.
+const PACKET_TIME: Duration = Duration::from_millis(5);
+/// But no smaller than this, because of what every packet costs on the link.
+const PACKET_BYTES_MIN: usize = 600;
+/// With what TLS and WebSocket add it fits into one segment of TCP: more segments for the same would be lost more often.
+const SEGMENT_BYTES: usize = 1_380;
+/// A full carrier keeps no more than this itself; the time that takes is no queue of the link.
+const CARRIER_BYTES: f64 = 8_000.0;
+/// What it delivers is averaged over about this.
+const MEAN_SECONDS: f64 = 0.5;
 /// A queue that stays though the rate fell for so many rounds is somebody else's; of rounds that come now with a queue,
 /// now without, it takes more. One round with a queue counts as much as three without.
 const FALLS_MAX: u32 = 5 * FALL;
@@ -52,6 +64,9 @@ pub(crate) struct Rate {
     queue: Duration,
     next_at: Time,
     held_back: bool,
+    carrier_is_full: bool,
+    /// What was delivered of late, bytes a second.
+    mean: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +79,8 @@ struct Round {
     last_arrived: i64,
     queue_min: i64,
     was_held_back: bool,
+    /// The carrier took no more.
+    was_full: bool,
     /// Bytes.
     lost: u64,
 }
@@ -103,6 +120,8 @@ impl Rate {
             queue: Duration::ZERO,
             next_at: Time::default(),
             held_back: false,
+            carrier_is_full: false,
+            mean: 0.0,
         }
     }
 
@@ -121,11 +140,26 @@ impl Rate {
     }
 
     /// Bytes that may be in flight, given the least round trip and that of late.
-    pub(crate) fn flight_bytes_max(&self, least: Duration, smoothed: Duration) -> u64 {
+    pub(crate) fn flight_bytes_max(&self, least: Duration, smoothed: Duration, is_reliable: bool) -> u64 {
         // A queue that others keep full is part of the way.
-        let round_trip = if self.rivalry.is_some() { smoothed.max(least) } else { least };
+        let round_trip = match (is_reliable, self.rivalry) {
+            (true, _) => FLIGHT_ROUND_TRIPS_RELIABLE * least,
+            (false, Some(_)) => smoothed.max(least),
+            (false, None) => least,
+        };
         let bytes = self.bytes_per_second * (round_trip + FLIGHT_ALLOWANCE).as_secs_f64();
         (bytes as u64).max(FLIGHT_BYTES_MIN)
+    }
+
+    /// How large a packet may become, if its first message does not need more.
+    pub(crate) fn packet_bytes(&self, is_reliable: bool) -> usize {
+        let bytes = |per_second: f64| (per_second * PACKET_TIME.as_secs_f64()) as usize;
+        if is_reliable {
+            // The rate may be far above what such a carrier really takes.
+            let segments = bytes(self.bytes_per_second.min(self.mean)) / SEGMENT_BYTES;
+            return segments.max(1) * SEGMENT_BYTES;
+        }
+        bytes(self.bytes_per_second).max(PACKET_BYTES_MIN)
     }
 
     /// When the next packet may leave, at `fraction` of the rate.
@@ -136,6 +170,11 @@ impl Rate {
     /// A packet is ready but must wait for its turn, or for room in flight, which the rate decides too.
     pub(crate) fn hold_back(&mut self) {
         self.held_back = true;
+    }
+
+    /// A packet is ready but the carrier takes none, because its way is full.
+    pub(crate) fn carrier_is_full(&mut self) {
+        self.carrier_is_full = true;
     }
 
     /// A packet leaves; `share` below 1 makes it count for more (see silence).
@@ -172,6 +211,7 @@ impl Rate {
         round.last_arrived = round.last_arrived.max(arrived.arrived);
         round.queue_min = round.queue_min.min(queue);
         round.was_held_back |= std::mem::take(&mut self.held_back);
+        round.was_full |= std::mem::take(&mut self.carrier_is_full);
         if arrived.number >= round.end && now.since(round.began) >= ROUND_MIN {
             let round = *round;
             self.round = Some(Round::begin(now, arrived));
@@ -184,20 +224,25 @@ impl Rate {
         let delivered = round.acknowledged as f64 / span;
         self.queue = Duration::from_micros(round.queue_min.max(0) as u64);
         self.peak.note(now, delivered);
+        self.mean += (span / MEAN_SECONDS).min(1.0) * (delivered - self.mean);
         let lost = round.lost as f64;
         let overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged as f64);
-        let queue_since = round.has_queue().then(|| self.queue_since.unwrap_or(round.began));
+        let own = if round.was_full { CARRIER_BYTES / self.mean.max(BYTES_PER_SECOND_MIN) } else { 0.0 };
+        let has_queue = round.queue_min > QUEUE_TARGET_MICROS + (own * 1e6) as i64;
+        let queue_since = has_queue.then(|| self.queue_since.unwrap_or(round.began));
         self.queue_since = queue_since;
         let recovers = is_reliable && queue_since.is_some_and(|since| now.since(since) < RECOVERY_MAX);
         match self.rivalry.take() {
             Some(rivalry) => self.rivalry = self.compete(now, rivalry, &round, delivered, span),
             None if overflows => self.fall(now, delivered, span, is_reliable),
+            // The carrier decides: a rate below its own would only keep it from finding out what the link takes.
+            None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
             None if recovers => {}
-            None if round.has_queue() && round.was_held_back => {
+            None if has_queue && (round.was_held_back || round.was_full) => {
                 self.queue_since = Some(now);
                 self.fall(now, delivered, span, is_reliable);
             }
-            None if round.has_queue() => self.yield_somewhat(),
+            None if has_queue => self.yield_somewhat(),
             None => {
                 self.falls = self.falls.saturating_sub(1);
                 if round.was_held_back {
@@ -372,6 +417,7 @@ impl Round {
             last_arrived: arrived.arrived,
             queue_min: i64::MAX,
             was_held_back: false,
+            was_full: false,
             lost: 0,
         }
     }

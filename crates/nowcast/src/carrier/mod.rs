@@ -32,6 +32,12 @@ pub trait Carrier: Send {
     /// How the carrier ended.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>>;
 
+    /// Whether it waits for its way alone: it keeps next to nothing that it could not send at once, so that when it is not
+    /// ready its way is full.
+    fn is_shallow(&self) -> bool {
+        false
+    }
+
     /// Takes a packet, after [`poll_ready`](Self::poll_ready) was ready.
     ///
     /// # Errors

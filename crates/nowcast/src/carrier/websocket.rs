@@ -19,7 +19,10 @@ use super::{Carrier, CarrierKind, Ended, Ending};
 /// The subprotocol that both ends name.
 pub const SUBPROTOCOL: &str = "nowcast.1";
 /// The kernel takes no more for a connection than it can soon send: what waits before it is newer.
-pub const UNSENT_BYTES_MAX: u32 = 16 * 1_024;
+pub const UNSENT_BYTES_MAX: u32 = 4 * 1_024;
+/// Whether the system keeps to that.
+const KEEPS_LITTLE: bool =
+    cfg!(any(target_os = "linux", target_os = "macos", target_os = "ios", target_os = "android"));
 
 const PACKET_BYTES_MAX: usize = nowcast_session::Carrier::STREAM.packet_bytes_max as usize;
 const READ_BUFFER_BYTES: usize = 4 * 1_024;
@@ -78,6 +81,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Carrier for WebSocket<S> {
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
         Pin::new(&mut self.stream).poll_ready(context).map_err(ended)
+    }
+
+    fn is_shallow(&self) -> bool {
+        KEEPS_LITTLE
     }
 
     fn send(&mut self, packet: &[u8]) -> Result<(), Ended> {

@@ -80,7 +80,8 @@ impl Session {
         let delay = now.since(self.ack.largest_at).as_micros() as u64 / WIRE_UNIT_MICROS;
         write_header(out, number, now.wire(), &self.received, acks.then_some(delay));
         let end = start + self.packet_bytes_max();
-        let is_eliciting = self.write_frames(now, source, reasons, number, end, out);
+        let content_end = start + self.rate.packet_bytes(self.carrier.is_reliable);
+        let is_eliciting = self.write_frames(now, source, reasons, number, [content_end, end], out);
         if !is_eliciting && !reasons.ack {
             return false;
         }
@@ -156,7 +157,16 @@ impl Session {
     fn flight_bytes_max(&self) -> u64 {
         const UNKNOWN: Duration = Duration::from_millis(100);
         let (least, smoothed) = (self.rtt.minimum(), self.rtt.smoothed());
-        self.rate.flight_bytes_max(least.unwrap_or(UNKNOWN), smoothed.unwrap_or(UNKNOWN))
+        let (least, smoothed) = (least.unwrap_or(UNKNOWN), smoothed.unwrap_or(UNKNOWN));
+        self.rate.flight_bytes_max(least, smoothed, self.carrier.is_reliable)
+    }
+
+    /// Tells that the carrier takes no packet now because its way is full, where it keeps next to nothing itself: as long
+    /// as that is so, the way decides how fast content leaves.
+    pub fn carrier_is_full(&mut self, now: Time, source: &dyn Replication) {
+        if self.is_open() && self.wants_content(now, source) {
+            self.rate.carrier_is_full();
+        }
     }
 
     /// When content that waits may leave; `None` if none waits, or if it waits for something to arrive.
@@ -192,7 +202,7 @@ impl Session {
         source: &mut dyn Replication,
         reasons: Reasons,
         number: u64,
-        end: usize,
+        [content_end, end]: [usize; 2],
         out: &mut Vec<u8>,
     ) -> bool {
         let mut builder = Builder::new(out, end);
@@ -208,6 +218,7 @@ impl Session {
             self.write_repeats(now, &mut builder);
         }
         if reasons.content || reasons.probe {
+            builder.begin_content(content_end);
             self.fill_lanes(now, source, number, &mut builder);
         }
         let must_elicit =
@@ -304,13 +315,15 @@ impl Session {
         builder: &mut Builder<'_>,
     ) {
         const HEAD: usize = 3;
-        let room = builder.room().saturating_sub(HEAD);
-        if room == 0 || !source.has_more(lane) {
-            return;
-        }
         self.scratch.clear();
-        source.fill(lane, number, room, &mut self.scratch);
-        assert!(self.scratch.len() <= room, "a replication source keeps to the room it was given");
+        // What does not fit into its share of the packet may need all of it.
+        for room in [builder.room_to_share(), builder.room()] {
+            let room = room.saturating_sub(HEAD);
+            if room > 0 && self.scratch.is_empty() && source.has_more(lane) {
+                source.fill(lane, number, room, &mut self.scratch);
+                assert!(self.scratch.len() <= room, "a replication source keeps to the room it was given");
+            }
+        }
         if !self.scratch.is_empty() {
             let payload = &self.scratch;
             builder.frame(|out| write::replication(out, lane, payload));

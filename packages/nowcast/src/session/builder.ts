@@ -13,6 +13,8 @@ import { type PacketWriter, varintLength } from "./packet/writer.js";
 export class PacketBuilder {
   /** Whether the packet is to be acknowledged. */
   isEliciting = false;
+  /** Where content begins, and where it ends unless its first message needs more. */
+  #content: { readonly begin: number; readonly end: number } | undefined;
   #states: { readonly lane: number; readonly interval: number; readonly stamp: Count } | undefined;
 
   constructor(
@@ -21,7 +23,19 @@ export class PacketBuilder {
   ) {}
 
   get room(): number {
-    return this.bytesMax - this.writer.length - (this.#states ? 1 : 0);
+    const { length } = this.writer;
+    const end = this.#content && length > this.#content.begin ? this.#content.end : this.bytesMax;
+    return end - length - (this.#states ? 1 : 0);
+  }
+
+  /** Bytes that a frame should have, if it can be divided. */
+  get roomToShare(): number {
+    return Math.min(this.room, (this.#content?.end ?? this.bytesMax) - this.writer.length);
+  }
+
+  /** Content begins: what follows ends at a length of `end`, but for a first message that needs more. */
+  beginContent(end: number): void {
+    this.#content = { begin: this.writer.length, end: Math.min(end, this.bytesMax) };
   }
 
   /** Adds a frame that is known to fit. */

@@ -49,6 +49,11 @@ export class Flight {
     return this.#rate.bytesPerSecond;
   }
 
+  /** How large a packet may become, if its first message does not need more. */
+  get packetBytes(): number {
+    return this.#rate.packetBytes(this.#isReliable);
+  }
+
   get inFlightBytes(): number {
     return this.#sent.inFlightBytes;
   }
@@ -161,7 +166,11 @@ export class Flight {
   contentAtUs(nowUs: number): number | undefined {
     if (this.#sent.nextNumber - this.#sent.largestAcknowledged > UNACKNOWLEDGED_SPAN_MAX) return undefined;
     const { minimumUs, smoothedUs } = this.#rtt;
-    const flightBytesMax = this.#rate.flightBytesMax(minimumUs || ROUND_TRIP_US, smoothedUs || ROUND_TRIP_US);
+    const flightBytesMax = this.#rate.flightBytesMax(
+      minimumUs || ROUND_TRIP_US,
+      smoothedUs || ROUND_TRIP_US,
+      this.#isReliable,
+    );
     const hasFlight = this.#silentShare(nowUs) !== undefined || this.#sent.inFlightBytes < flightBytesMax;
     if (hasFlight) return Math.max(nowUs, this.#rate.nextAtUs);
     // When the silence begins, flight no longer counts.

@@ -13,6 +13,16 @@ const BASE_SPAN_US = 5_000_000;
 const BURST_US = 2_000;
 const FLIGHT_ALLOWANCE_US = 30_000;
 const FLIGHT_BYTES_MIN = 2 * 1_200;
+/** Where all that follows a lost packet waits for it, that is so much longer under way. */
+const FLIGHT_ROUND_TRIPS_RELIABLE = 3;
+/** A packet is no larger than what leaves in this time: what comes first in the next one waits so long. */
+const PACKET_SECONDS = 0.005;
+/** But no smaller than this, because of what every packet costs on the link. */
+const PACKET_BYTES_MIN = 600;
+/** With what TLS and WebSocket add it fits into one segment of TCP: more segments for the same would be lost more often. */
+const SEGMENT_BYTES = 1_380;
+/** What is delivered is averaged over about this. */
+const MEAN_SECONDS = 0.5;
 const FALL = 3;
 /** A queue that stays though the rate fell so often is somebody else's. */
 const FALLS_MAX = 5 * FALL;
@@ -61,6 +71,8 @@ export class SendRate {
   readonly #peak = new Peak();
   #round: Round | undefined;
   #heldBack = false;
+  /** What was delivered of late, bytes a second. */
+  #mean = 0;
 
   constructor(
     readonly budget: number,
@@ -75,10 +87,19 @@ export class SendRate {
   }
 
   /** Bytes that may be in flight, given the least round trip and that of late. */
-  flightBytesMax(leastUs: number, smoothedUs: number): number {
+  flightBytesMax(leastUs: number, smoothedUs: number, isReliable: boolean): number {
     // A queue that others keep full is part of the way.
-    const roundTripUs = this.#rivalry === undefined ? leastUs : Math.max(leastUs, smoothedUs);
+    const withRivals = this.#rivalry === undefined ? leastUs : Math.max(leastUs, smoothedUs);
+    const roundTripUs = isReliable ? FLIGHT_ROUND_TRIPS_RELIABLE * leastUs : withRivals;
     return Math.max(FLIGHT_BYTES_MIN, (this.bytesPerSecond * (roundTripUs + FLIGHT_ALLOWANCE_US)) / 1e6);
+  }
+
+  /** How large a packet may become, if its first message does not need more. */
+  packetBytes(isReliable: boolean): number {
+    if (!isReliable) return Math.max(PACKET_BYTES_MIN, Math.floor(this.bytesPerSecond * PACKET_SECONDS));
+    // The rate may be far above what such a carrier really takes.
+    const bytes = Math.min(this.bytesPerSecond, this.#mean) * PACKET_SECONDS;
+    return Math.max(1, Math.floor(bytes / SEGMENT_BYTES)) * SEGMENT_BYTES;
   }
 
   /** A packet is ready but must wait for its turn. */
@@ -122,6 +143,7 @@ export class SendRate {
     const delivered = round.acknowledged / span;
     this.queueUs = Math.max(0, round.queueMinUs);
     this.#peak.note(nowUs, delivered);
+    this.#mean += Math.min(1, span / MEAN_SECONDS) * (delivered - this.#mean);
     const lost = round.lostBytes;
     const overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged);
     this.#queueSinceUs = hasQueue(round) ? (this.#queueSinceUs ?? round.beganUs) : undefined;

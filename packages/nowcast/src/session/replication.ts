@@ -44,12 +44,9 @@ export class ReplicationLanes {
 
   fill(packet: number, builder: PacketBuilder, items: Item[]): void {
     for (const [lane, source] of this.#sources) {
-      const room = builder.room - HEAD_BYTES;
-      if (room <= 0 || !source.hasMore) continue;
-      const payload = source.fill(packet, room);
-      if (payload === undefined || payload.length === 0) continue;
-      if (payload.length > room)
-        throw new RangeError("a replication source must keep to the room it was given");
+      // What does not fit into its share of the packet may need all of it.
+      const payload = fillFrom(source, packet, builder.roomToShare) ?? fillFrom(source, packet, builder.room);
+      if (payload === undefined) continue;
       builder.frame({ type: "replication", lane, payload });
       items.push({ type: "replication", lane });
     }
@@ -80,4 +77,13 @@ export class ReplicationLanes {
 
 function laneOf(frame: DataPacket["frames"][number]): number {
   return "lane" in frame ? frame.lane : 0;
+}
+
+function fillFrom(source: ReplicationSource, packet: number, frameBytes: number): Uint8Array | undefined {
+  const room = frameBytes - HEAD_BYTES;
+  if (room <= 0 || !source.hasMore) return undefined;
+  const payload = source.fill(packet, room);
+  if (payload === undefined || payload.length === 0) return undefined;
+  if (payload.length > room) throw new RangeError("a replication source must keep to the room it was given");
+  return payload;
 }

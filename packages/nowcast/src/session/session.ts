@@ -538,6 +538,7 @@ export class Session {
     if (window || content) this.#lanes.writeWindows(loading);
     if (!this.#carrier.isReliable) this.#lanes.ride(loading, this.#recovery);
     if (content || isProbe) {
+      builder.beginContent(this.#flight.packetBytes);
       this.#lanes.fill(loading);
       this.#replication.fill(number, builder, items);
     }
