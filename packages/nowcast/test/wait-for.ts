@@ -2,7 +2,7 @@
 export async function waitFor<T>(
   what: string,
   condition: () => T | undefined | false | null | Promise<T | undefined | false | null>,
-  deadlineMs = 30_000,
+  deadlineMs = 120_000,
 ): Promise<T> {
   const startMs = performance.now();
   for (;;) {

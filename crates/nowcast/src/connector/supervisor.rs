@@ -14,9 +14,12 @@ use crate::clock;
 
 /// WebTransport is given so much time before a WebSocket is opened beside it.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// A carrier is silent after this, or after so many probe time-outs.
-const SILENCE: Duration = Duration::from_millis(400);
+/// A carrier is silent after so many probe time-outs, within these bounds.
 const SILENCE_PROBES: u32 = 3;
+const SILENCE_MIN: Duration = Duration::from_millis(250);
+const SILENCE_MAX: Duration = Duration::from_millis(400);
+/// Where nothing was asked for so long, and nothing came, a question finds out whether datagrams still pass.
+const QUIET: Duration = Duration::from_millis(400);
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(2);
 const COME_BACK_FIRST: Duration = Duration::from_secs(2);
@@ -74,10 +77,11 @@ impl Supervisor {
             let core = shared.lock();
             core.watch()
         };
+        let mut received = None;
         loop {
             let until = {
                 let Some(shared) = self.shared.upgrade() else { return Trouble::Over };
-                let core = shared.lock();
+                let mut core = shared.lock();
                 let was = core.carrier_kind();
                 if core.closed().is_some() {
                     return Trouble::Over;
@@ -93,8 +97,14 @@ impl Supervisor {
                 if wants_back && core.session.is_open() && Instant::now() >= come_back_at {
                     return Trouble::ComeBack;
                 }
-                // While nothing is asked, a silence cannot be found sooner than this.
-                let next = silent_at.map_or(Instant::now() + SILENCE, |at| clock::instant(at).into());
+                let can_fall = was == Some(CarrierKind::WebTransport) && self.may(CarrierKind::WebSocket);
+                let heard = core.session.stats().packets_received;
+                let was_quiet = received.replace(heard) == Some(heard);
+                if was_quiet && can_fall && silent_at.is_none() && core.session.is_open() {
+                    core.session.ping();
+                    core.wake_driver();
+                }
+                let next = silent_at.map_or(Instant::now() + QUIET, |at| clock::instant(at).into());
                 if wants_back { next.min(come_back_at.max(Instant::now() + RETRY_FIRST)) } else { next }
             };
             tokio::select! {
@@ -170,7 +180,10 @@ impl Supervisor {
 /// When the carrier counts as silent, if nothing comes before.
 fn silent_at(session: &nowcast_session::Session) -> Option<Time> {
     let since = session.unanswered_since()?;
-    Some(since + SILENCE.max(SILENCE_PROBES * session.probe_timeout()))
+    // The least round trip bounds it too: where that is long, an answer may be on its way all that time.
+    let shortest = session.gauges().round_trip_min.unwrap_or_default();
+    let patience = (SILENCE_PROBES * session.probe_timeout()).clamp(SILENCE_MIN, SILENCE_MAX);
+    Some(since + patience.max(shortest * 3 / 2))
 }
 
 /// Opens WebTransport, and a WebSocket beside it when that has not come up after the head start or has failed. The first

@@ -8,8 +8,11 @@ import { Attentive } from "./attentive.js";
 import { openFirst } from "./race.js";
 
 const LOOK_MS = 50;
-const SILENT_US_MIN = 400_000;
+/** A carrier is silent after so many probe time-outs, within these bounds, but never before an answer can have come. */
 const PROBE_TIMEOUTS = 3;
+const SILENT_US_MIN = 250_000;
+const SILENT_US_MAX = 400_000;
+const SHORTEST_ROUND_TRIPS = 1.5;
 /** A HELLO on a new carrier may stay unanswered so long; twice as long after each that did. */
 const UNANSWERED_US = 1_000_000;
 const UNANSWERED_US_MAX = 10_000_000;
@@ -75,7 +78,9 @@ export class Rover {
   #listen(nowUs: number): void {
     const { session } = this.#driver;
     const { packetsReceived } = session.stats;
-    const asks = this.#attentive.look(nowUs, session.lastHeardUs, packetsReceived, this.#packetsSeen);
+    const canFall = this.#driver.carrierKind === "webtransport" && this.#offers.kinds.length > 1;
+    const before = this.#packetsSeen;
+    const asks = this.#attentive.look(nowUs, session.lastHeardUs, packetsReceived - before, canFall);
     this.#packetsSeen = packetsReceived;
     if (!asks || !session.isOpen) return;
     session.ping();
@@ -84,8 +89,10 @@ export class Rover {
 
   #isSilent(nowUs: number): boolean {
     const { session } = this.#driver;
+    const { probeTimeoutUs, shortestRoundTripUs } = session;
+    const overdueUs = Math.min(Math.max(PROBE_TIMEOUTS * probeTimeoutUs, SILENT_US_MIN), SILENT_US_MAX);
     const patienceUs = session.isOpen
-      ? Math.max(SILENT_US_MIN, PROBE_TIMEOUTS * session.probeTimeoutUs)
+      ? Math.max(overdueUs, SHORTEST_ROUND_TRIPS * shortestRoundTripUs)
       : this.#unansweredUs;
     return session.silentForUs(nowUs) >= patienceUs;
   }

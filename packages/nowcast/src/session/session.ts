@@ -166,6 +166,11 @@ export class Session {
     return this.#flight.rtt.probeTimeoutUs;
   }
 
+  /** The shortest round trip that was measured on this carrier; 0 before any was. */
+  get shortestRoundTripUs(): number {
+    return this.#flight.rtt.minimumUs;
+  }
+
   /** Says why a HELLO may not take over this session. */
   checkResume(resume: Ticket): { readonly code: number; readonly text: string } | undefined {
     return this.#handshake.checkResume(resume);

@@ -3,10 +3,10 @@
  * as many random lives; the short form runs a few.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { connect } from "../../src/index.js";
+import type { Channel } from "../../src/index.js";
 import { type Listener, listen } from "../../src/node/index.js";
 import { waitFor } from "../wait-for.js";
-import { facing, live } from "./life.js";
+import { connectPatiently, facing, live } from "./life.js";
 import { SeveringProxy } from "./severing.js";
 
 const SCENARIOS = Number(process.env["NOWCAST_CARRIER_SCENARIOS"] ?? 20);
@@ -15,7 +15,7 @@ const AT_ONCE = 10;
 let listener: Listener;
 beforeAll(async () => {
   const limits = { lanesMax: 4, windowBytes: 65_536, messageBytesMax: 16_384, packetBytesMax: 16_384 };
-  const times = { idleTimeoutMs: 10_000, resumeTimeoutMs: 60_000 };
+  const times = { idleTimeoutMs: 10_000, resumeTimeoutMs: 600_000 };
   listener = await listen({
     port: 0,
     sessionsPerAddressMax: 1_024,
@@ -27,19 +27,23 @@ afterAll(() => listener.close());
 async function scenario(seed: number): Promise<{ readonly kills: number; readonly resumed: number }> {
   const proxy = await SeveringProxy.before(listener.port);
   const service = listener.advertise(`laws-${seed}`);
+  const open: Channel[] = [];
   try {
     const [ours, theirs] = await Promise.all([
-      connect(`nowcast://127.0.0.1:${proxy.port}/laws-${seed}`),
+      connectPatiently(`nowcast://127.0.0.1:${proxy.port}/laws-${seed}`),
       service.accept(),
     ]);
+    open.push(ours, theirs!);
     const fates = { kill: () => proxy.sever(), stall: (isStalled: boolean) => proxy.stall(isStalled) };
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     const { kills } = await live(seed, facing(ours, theirs!), fates, 60, turn);
     const { resumed } = ours.status;
     ours.close();
-    await waitFor("the peer to hear of the end", () => theirs!.status.closed !== undefined);
+    // It is told, unless the connection was cut last of all.
+    await waitFor("the peer to hear of the end", () => !theirs!.status.isOpen);
     return { kills, resumed };
   } finally {
+    for (const channel of open) channel.close();
     service.close();
     proxy.close();
   }

@@ -1,11 +1,22 @@
 /** Random lives of channels over real sockets, held against the laws of the updatable queue. */
-import type { Channel } from "../../src/index.js";
+import { type Channel, type ConnectOptions, connect } from "../../src/index.js";
 import { LawRecord } from "../session/laws.js";
 import { createRandom } from "../session/pair.js";
 import { waitFor } from "../wait-for.js";
 
 const LANES = 2;
-const DEADLINE_MS = 90_000;
+/** Far more than any life takes, on a machine that does something else most of the time. */
+const DEADLINE_MS = 600_000;
+
+/** Connects, and tries again where a machine is too slow for the limits that users want. */
+export function connectPatiently(url: string, options?: ConnectOptions): Promise<Channel> {
+  const attempt = (): Promise<Channel | undefined> =>
+    connect(url, options).catch((error: unknown) => {
+      if ((error as { fault?: unknown }).fault === "network") return undefined;
+      throw error;
+    });
+  return waitFor(`a channel to ${url}`, attempt, DEADLINE_MS);
+}
 
 /** What can be done to the carriers of a channel while it lives. */
 export interface Fates {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { connect } from "../../src/index.js";
 import { EchoProcess } from "../echo-process.js";
 import { waitFor } from "../wait-for.js";
-import { End, live } from "./life.js";
+import { connectPatiently, End, live } from "./life.js";
 import { SeveringProxy } from "./severing.js";
 
 const SCENARIOS = Number(process.env["NOWCAST_CARRIER_SCENARIOS"] ?? 10);
@@ -29,7 +29,7 @@ it(
     const liveSome = async (): Promise<void> => {
       for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
         const proxy = await SeveringProxy.before(echo.port);
-        const channel = await connect(`nowcast://127.0.0.1:${proxy.port}/echo`);
+        const channel = await connectPatiently(`nowcast://127.0.0.1:${proxy.port}/echo`);
         const fates = { kill: () => proxy.sever(), stall: (isStalled: boolean) => proxy.stall(isStalled) };
         const turn = () => new Promise((resolve) => setImmediate(resolve));
         totals.kills += (await live(seed, [new End(channel, BYTES_MAX)], fates, 60, turn)).kills;
