@@ -1,6 +1,6 @@
 /** What the test runs in a page, and in a worker of that page: both load this module. */
 import { type Channel, type ChannelStatus, connect } from "../../src/index.js";
-import { End, live } from "../channel/life.js";
+import { connectPatiently, End, live } from "../channel/life.js";
 
 declare const WorkerGlobalScope: (new () => object) | undefined;
 
@@ -15,6 +15,13 @@ interface Chat {
   lastMs: number;
   pauseMs: number;
   readonly changes: { readonly phase: string; readonly carrier: string | undefined }[];
+}
+
+/** How many random lives, of how many steps. */
+export interface Lives {
+  readonly count: number;
+  readonly atOnce: number;
+  readonly steps: number;
 }
 
 /** Larger messages take long on a rate that a busy machine keeps low. */
@@ -73,17 +80,26 @@ const lab = {
     return { put, got, newest };
   },
 
-  /** A random life against the laws; `kills` is counted up when the test should cut carriers. */
-  async laws(url: string, seed: number, steps: number): Promise<ChannelStatus> {
-    const channel = await connect(url);
+  /**
+   * Random lives against the laws, some of them at the same time; `kills` is counted up when the test should cut
+   * carriers. Returns how often they went on over another carrier.
+   */
+  async laws(url: string, lives: Lives): Promise<{ readonly resumed: number }> {
+    let [next, resumed] = [0, 0];
     const kill = (): void => {
       kills += 1;
     };
     const turn = () => new Promise((resolve) => setTimeout(resolve, 1));
-    await live(seed, [new End(channel, BYTES_MAX)], { kill }, steps, turn);
-    const { status } = channel;
-    channel.close();
-    return status;
+    const liveSome = async (): Promise<void> => {
+      for (let seed = next++; seed < lives.count; seed = next++) {
+        const channel = await connectPatiently(url);
+        await live(seed, [new End(channel, BYTES_MAX)], { kill }, lives.steps, turn);
+        resumed += channel.status.resumed;
+        channel.close();
+      }
+    };
+    await Promise.all(Array.from({ length: lives.atOnce }, liveSome));
+    return { resumed };
   },
 
   kills: () => kills,

@@ -1,12 +1,15 @@
 import { createSocket, type Socket } from "node:dgram";
 import type { AddressInfo } from "node:net";
 
+/** Clients at the same time; who was quiet the longest is forgotten first. */
+const CLIENTS_MAX = 256;
+
 /** Forwards datagrams to a port of this machine and back, until it is told to drop them. */
 export class UdpForwarder {
   isDropping = false;
   dropped = 0;
   readonly #near: Socket;
-  /** By the client's port. */
+  /** By the client's port, the one used last at the end. */
   readonly #far = new Map<number, Socket>();
   #target = 0;
 
@@ -38,14 +41,23 @@ export class UdpForwarder {
   #forward(datagram: Buffer, client: number): void {
     if (this.#drops()) return;
     let far = this.#far.get(client);
+    this.#far.delete(client);
     if (far === undefined) {
       far = createSocket({ type: "udp4", recvBufferSize: 1 << 20, sendBufferSize: 1 << 20 });
       far.on("message", (answer) => {
         if (!this.#drops()) this.#near.send(answer, client, "127.0.0.1");
       });
-      this.#far.set(client, far);
+      if (this.#far.size === CLIENTS_MAX) this.#forgetQuietest();
     }
+    this.#far.set(client, far);
     far.send(datagram, this.#target, "127.0.0.1");
+  }
+
+  #forgetQuietest(): void {
+    const [quietest] = this.#far;
+    if (quietest === undefined) return;
+    this.#far.delete(quietest[0]);
+    quietest[1].close();
   }
 
   #drops(): boolean {

@@ -3,6 +3,8 @@ import { type AddressInfo, createConnection, createServer, type Server, type Soc
 /** Stands between a client and a TCP port, forwards everything, and cuts connections when told to. */
 export class SeveringProxy {
   readonly #server: Server;
+  /** Connections since the last cut. */
+  opened = 0;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
 
   private constructor(server: Server) {
@@ -29,6 +31,7 @@ export class SeveringProxy {
   sever(): void {
     for (const pair of this.#pairs) for (const socket of pair) socket.resetAndDestroy();
     this.#pairs.clear();
+    this.opened = 0;
   }
 
   /** Stops forwarding, or goes on; nobody is told. */
@@ -44,6 +47,7 @@ export class SeveringProxy {
   #forward(near: Socket, far: Socket): void {
     const pair = [near, far] as const;
     this.#pairs.add(pair);
+    this.opened += 1;
     for (const [from, to] of [
       [near, far],
       [far, near],
