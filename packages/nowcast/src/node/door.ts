@@ -11,11 +11,8 @@ export interface Policy {
   readonly tokenKey?: TokenKey | undefined;
   /** Lets in who shows no token. Without it and without a key, an endpoint listens on loopback only. */
   readonly anonymous?: boolean | undefined;
-  /**
-   * The origins whose pages may join, or "any". By default those of the endpoint's own host, and on loopback those of
-   * loopback. Programs have no origin.
-   */
-  readonly origins?: readonly string[] | "any" | undefined;
+  /** The origins whose pages may join (`https://example.org`). By default those of every origin; programs have none. */
+  readonly origins?: readonly string[] | undefined;
   /** Allows sessions from other machines without TLS; for whoever has encryption in front of it. */
   readonly plainHttp?: boolean | undefined;
   /** Carriers open at once from one address; 64 by default. */
@@ -31,8 +28,6 @@ export interface Knock {
   readonly name: string;
   readonly address: string;
   readonly origin: string | undefined;
-  /** The header `Host`. */
-  readonly host: string | undefined;
   readonly token: string | undefined;
   readonly isResuming: boolean;
   readonly isEncrypted: boolean;
@@ -68,18 +63,15 @@ export class Door {
   }
 
   /** Whether pages of this origin may ask and join. */
-  allowsOrigin({ origin, host, address }: Pick<Knock, "origin" | "host" | "address">): boolean {
-    const { origins } = this.#policy;
-    if (origin === undefined || origins === "any") return true;
-    if (origins !== undefined) return origins.some((allowed) => allowed.replace(/\/$/, "") === origin);
-    const there = /^https?:\/\/([^/]+)$/.exec(origin)?.[1];
-    if (there === undefined) return false;
-    return there === host || (isLoopbackAddress(address) && isLoopbackHost(there.replace(/:\d+$/, "")));
+  allowsOrigin(origin: string | undefined): boolean {
+    const { origins = [] } = this.#policy;
+    if (origin === undefined || origins.length === 0) return true;
+    return origins.some((allowed) => allowed.replace(/\/$/, "") === origin);
   }
 
   /** Judges a request to open a carrier; throws a {@link Refusal}. */
   check(knock: Knock): Pass {
-    if (!this.allowsOrigin(knock)) {
+    if (!this.allowsOrigin(knock.origin)) {
       const origin = (knock.origin ?? "").slice(0, ORIGIN_CHARACTERS_MAX);
       const cure = "open the endpoint's own page, or ask its operator to allow this origin";
       throw new Refusal("wrong_origin", `pages of "${origin}" may not join`, cure);

@@ -146,7 +146,7 @@ export class Listener {
       "content-type": "application/json",
       "cache-control": "no-store",
     };
-    if (knock.origin !== undefined && this.#door.allowsOrigin(knock)) {
+    if (knock.origin !== undefined && this.#door.allowsOrigin(knock.origin)) {
       headers["access-control-allow-origin"] = knock.origin;
       headers["vary"] = "Origin";
     }
@@ -207,7 +207,6 @@ function knockOf(request: IncomingMessage): Knock {
     name: nameIn(request) ?? "",
     address: socket.remoteAddress ?? "",
     origin: headers.origin,
-    host: headers.host,
     token: query.get("token") ?? undefined,
     isResuming: query.get("resume") === "1",
     isEncrypted: "encrypted" in socket && socket.encrypted === true,

@@ -10,7 +10,7 @@ import { waitFor } from "../wait-for.js";
 let listener: Listener;
 let behaved: Channel;
 beforeAll(async () => {
-  listener = await listen({ port: 0, session: {} });
+  listener = await listen({ port: 0, origins: ["http://localhost:5173"] });
   const service = listener.advertise("tracker");
   void (async () => {
     for await (const channel of service) {
