@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use common::{PATIENCE, TestServer};
@@ -32,7 +33,12 @@ impl Guest {
 
     /// Joins, and waits until its own avatar stands somewhere.
     async fn join(server: &TestServer, room: &str, name: &str, carrier: CarrierKind) -> Self {
-        let channel = Self::open(server, room, carrier).await.expect("there is room");
+        Self::join_at(server.address, room, name, carrier).await
+    }
+
+    async fn join_at(address: SocketAddr, room: &str, name: &str, carrier: CarrierKind) -> Self {
+        let url = format!("nowcast://{address}/{room}");
+        let channel = Connector::new().carriers([carrier]).connect(&url).await.expect("there is room");
         let join = ToWorld::Join { protocol: PROTOCOL, name: name.into(), network_hz: 60 };
         channel.event(&encode_to_vec(&join)).expect("nothing waits before it");
         let (things, replica) = (BTreeMap::new(), Replica::default());
@@ -55,6 +61,16 @@ impl Guest {
         };
         let in_time = timeout(PATIENCE, waiting).await;
         assert!(in_time.is_ok(), "{what} did not come");
+    }
+
+    /// Takes in what comes in this time.
+    async fn take_for(&mut self, time: Duration) {
+        let taking = async {
+            while let Ok(message) = self.channel.receive().await {
+                self.take(&message);
+            }
+        };
+        let _ = timeout(time, taking).await;
     }
 
     fn take(&mut self, message: &nowcast::Message) {
@@ -138,6 +154,43 @@ async fn people_on_either_carrier_and_on_the_plain_protocol_are_in_one_world() {
     assert_eq!(ada.end().await.code, nowcast::session::CloseCode::GOING_AWAY);
 }
 
+#[test]
+fn who_vanishes_stands_still_before_the_session_is_given_up() {
+    let here = tokio::runtime::Runtime::new().expect("threads can be started");
+    let (server, mut ben, ada_id, elsewhere) = here.block_on(async {
+        let server = TestServer::start().await;
+        let ben = Guest::join(&server, "plaza", "Ben", CarrierKind::WebSocket).await;
+        // Ada's program has a runtime of its own, which ends like a program that is killed: without a word.
+        let elsewhere = tokio::runtime::Runtime::new().expect("threads can be started");
+        let address = server.address;
+        let (said, heard) = tokio::sync::oneshot::channel();
+        elsewhere.spawn(async move {
+            let ada = Guest::join_at(address, "plaza", "Ada", CarrierKind::WebTransport).await;
+            ada.channel.state(CONTROLS_KEY, &encode_to_vec(&RUN)).expect("a state is always taken");
+            ada.channel.drained().await.expect("it arrives");
+            said.send(ada.id).expect("the test waits");
+            std::future::pending::<()>().await;
+        });
+        let ada_id = timeout(PATIENCE, heard).await.expect("Ada joins").expect("she says who she is");
+        (server, ben, ada_id, elsewhere)
+    });
+    elsewhere.shutdown_background();
+    here.block_on(async {
+        let standing = async {
+            let (mut before, mut same) = (ben.place(ada_id), 0);
+            while same < 10 {
+                ben.take_for(Duration::from_millis(100)).await;
+                let now = ben.place(ada_id);
+                same = if now.is_some() && now == before { same + 1 } else { 0 };
+                before = now;
+            }
+        };
+        timeout(PATIENCE, standing).await.expect("Ada stands still");
+        assert!(ben.things.contains_key(&ada_id), "she may come back");
+        server.stop().await;
+    });
+}
+
 #[tokio::test]
 async fn who_breaks_the_rules_is_told_which_and_nobody_else_notices() {
     let server = TestServer::start().await;
@@ -207,7 +260,7 @@ async fn who_does_not_say_who_he_is_or_comes_to_no_room_is_named_the_cause() {
 
 #[tokio::test]
 async fn what_is_served_is_told_to_pages_of_the_origins_that_may_join() {
-    let server = TestServer::with(|config| config.origins = vec!["https://example.org".into()]).await;
+    let server = TestServer::with(|config| config.entry.origins = vec!["https://example.org".into()]).await;
     let answer = server.get_with("/nowcast/plaza", "Origin: https://example.org\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.contains("access-control-allow-origin: https://example.org"), "{answer}");

@@ -250,6 +250,14 @@ impl Channel {
         }
     }
 
+    /// For how long an answer of the peer has been awaited without anything arriving; zero while none is. Where it
+    /// is much more than the round trip, the peer has gone or the path is cut, and neither may have been noticed.
+    #[must_use]
+    pub fn silence(&self) -> Duration {
+        let since = self.session().and_then(|core| core.session.unanswered_since());
+        since.map_or(Duration::ZERO, |since| clock::now().since(since))
+    }
+
     /// Hears when it opens, is interrupted, changes its carrier, or ends.
     #[must_use]
     pub fn status_changes(&self) -> StatusChanges {

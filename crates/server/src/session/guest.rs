@@ -5,12 +5,13 @@ use std::time::Instant;
 
 use nowcast::entry::Verdict;
 use nowcast::session::{CloseCode, Closed, ClosedBy};
-use nowcast::{Channel, Error, Message, MessageKind as Received};
+use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusChanges};
 use nowcast_wire::ReadOwned;
 use nowcast_world::Action;
-use tokio::time::timeout;
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
+use super::steering::{LOOK, SILENCE_MAX, Steering};
 use super::voice::Voice;
 use super::{CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, ToWorld, WORLD_LANE};
 use crate::client::command_of;
@@ -29,7 +30,9 @@ pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
     let channel = Arc::new(channel);
     let closing = match enter(&channel, &shared).await {
         Ok((seat, member)) => {
-            let guest = Guest { channel: Arc::clone(&channel), seat, member, shared: Arc::clone(&shared) };
+            let steering = Steering::default();
+            let guest =
+                Guest { channel: Arc::clone(&channel), seat, member, steering, shared: Arc::clone(&shared) };
             guest.stay().await
         }
         Err(closing) => closing,
@@ -73,19 +76,29 @@ struct Guest {
     channel: Arc<Channel>,
     seat: Seat,
     member: Arc<Member>,
+    steering: Steering,
     shared: Arc<Shared>,
 }
 
 impl Guest {
     /// Takes in what the client says, until it may not stay.
-    async fn stay(self) -> Closing {
+    async fn stay(mut self) -> Closing {
         self.seat.enter(Arc::clone(&self.member));
         debug!(room = self.seat.room(), "session joined");
         let mut rates = Rates::new(Instant::now());
+        let mut changes = self.channel.status_changes();
+        let mut look = interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let closing = loop {
-            let handled = match self.channel.receive().await {
-                Ok(message) => self.handle(&message, &mut rates),
-                Err(error) => Err(closed(error)),
+            let handled = tokio::select! {
+                received = self.channel.receive() => match received {
+                    Ok(message) => self.handle(&message, &mut rates),
+                    Err(error) => Err(closed(error)),
+                },
+                _ = look.tick() => {
+                    self.mind_silence(&mut changes);
+                    Ok(())
+                }
             };
             if let Err(closing) = handled {
                 break closing;
@@ -96,7 +109,7 @@ impl Guest {
     }
 
     /// Handles one message: decoded, within its bounds, within its rate, and only then done.
-    fn handle(&self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
+    fn handle(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         self.shared.metrics.messages_received.inc();
         let plain = match (message.kind, message.lane) {
             (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => return self.steer(message, rates),
@@ -124,12 +137,25 @@ impl Guest {
     }
 
     /// Controls are state: only the newest counts, and a lost last one would leave the avatar running forever.
-    fn steer(&self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
+    fn steer(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         let controls: Controls = read(message)?;
         let input = controls.to_input().map_err(|error| Closing::OutOfBounds(OutOfBounds::from(error)))?;
         self.admit(MessageKind::Input, rates)?;
+        self.steering.steer(input);
         self.command(Command::Input(input));
         Ok(())
+    }
+
+    /// The controls of a client that is gone, or cut off, hold no longer.
+    fn mind_silence(&mut self, changes: &mut StatusChanges) {
+        let is_interrupted = matches!(changes.now(), (Phase::Interrupted, _));
+        let silence = self.channel.silence();
+        let is_heard = !is_interrupted
+            && (silence < SILENCE_MAX
+                || silence < SILENCE_MAX + self.channel.status().rtt.unwrap_or_default());
+        if let Some(input) = self.steering.hear(is_heard) {
+            self.command(Command::Input(input));
+        }
     }
 
     fn forget(&self, rates: &mut Rates) -> Result<(), Closing> {

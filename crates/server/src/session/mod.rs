@@ -5,6 +5,7 @@
 //! | `messages.rs` | what is said, in the wire format |
 //! | `door.rs` | who comes in: `/nowcast/ROOM`, WebTransport on the same port |
 //! | `guest.rs` | one client, from its session's beginning to its end |
+//! | `steering.rs` | what one client's controls say, and until when they hold |
 //! | `voice.rs` | what a room says to one client |
 //! | `feed.rs` | movement, written when a packet leaves |
 
@@ -12,6 +13,7 @@ pub(crate) mod door;
 mod feed;
 pub(crate) mod guest;
 mod messages;
+mod steering;
 pub(crate) mod voice;
 
 use std::time::Duration;

@@ -1,0 +1,63 @@
+//! What one client's controls say, and that nobody runs on who cannot be heard.
+
+use std::time::Duration;
+
+use nowcast_world::Input;
+
+/// How often it is looked whether a client can be heard.
+pub(super) const LOOK: Duration = Duration::from_millis(250);
+
+/// Without an answer for so long beyond a round trip, a client does not steer. Until the session ends its avatar stays,
+/// because it may come back.
+pub(super) const SILENCE_MAX: Duration = Duration::from_millis(500);
+
+/// The newest controls of a client, and whether they hold.
+#[derive(Default)]
+pub(super) struct Steering {
+    newest: Input,
+    is_halted: bool,
+}
+
+impl Steering {
+    /// The client says something new.
+    pub(super) fn steer(&mut self, input: Input) {
+        *self = Self { newest: input, is_halted: false };
+    }
+
+    /// Whether the client can be heard now. Returns the controls that hold from now on, if that changes them.
+    pub(super) fn hear(&mut self, is_heard: bool) -> Option<Input> {
+        let standing = Input { forward: 0.0, right: 0.0, jump: false, ..self.newest };
+        if is_heard == !self.is_halted || standing == self.newest {
+            return None;
+        }
+        self.is_halted = !is_heard;
+        // What it held down it still holds, as far as anybody knows: controls that arrived are not sent again.
+        Some(if is_heard { self.newest } else { standing })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_falls_silent_stands_still_and_goes_on_when_heard_again() {
+        let walking = Input { forward: 1.0, yaw: 0.5, run: true, ..Input::default() };
+        let mut steering = Steering::default();
+        steering.steer(walking);
+        assert_eq!(steering.hear(true), None);
+        assert_eq!(steering.hear(false), Some(Input { forward: 0.0, ..walking }));
+        assert_eq!(steering.hear(false), None, "it stands already");
+        assert_eq!(steering.hear(true), Some(walking));
+    }
+
+    #[test]
+    fn what_a_client_says_at_last_holds_at_once() {
+        let mut steering = Steering::default();
+        steering.steer(Input { right: 1.0, ..Input::default() });
+        assert!(steering.hear(false).is_some());
+        steering.steer(Input { yaw: 1.0, ..Input::default() });
+        assert_eq!(steering.hear(true), None);
+        assert_eq!(steering.hear(false), None, "who stands need not be halted");
+    }
+}
