@@ -7,11 +7,13 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
+use nowcast_server::entry::Policy;
 use nowcast_server::{BindError, CertificateConfig, Config, Limits, Server};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing_subscriber::EnvFilter;
 
 use crate::host::resolve;
+use crate::token;
 
 /// Start a shared world that browsers and programs join
 #[derive(clap::Args)]
@@ -39,6 +41,15 @@ pub(crate) struct Args {
     /// TCP connections from one address at the same time
     #[arg(long, default_value_t = Limits::default().connections_per_address_max)]
     connections_per_address_max: usize,
+
+    /// The file with the key of the tokens that are needed to join: `nowcast token` makes both. Without a key everybody on
+    /// this machine may join
+    #[arg(long, value_name = "FILE")]
+    token_key_file: Option<PathBuf>,
+
+    /// Let everybody in without a token, other machines too
+    #[arg(long)]
+    anonymous: bool,
 
     /// Web origin whose pages may join, such as `https://example.org`; may be repeated [default: every origin]
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
@@ -113,6 +124,13 @@ fn config(args: Args) -> anyhow::Result<Config> {
         connections_per_address_max: args.connections_per_address_max,
         ..defaults.limits
     };
+    let entry = Policy {
+        key: token::key(args.token_key_file.as_deref())?,
+        anonymous: args.anonymous,
+        origins: args.origins,
+        plain_http: args.insecure,
+        ..Policy::default()
+    };
     let certificate = match (args.tls_cert, args.tls_key) {
         (Some(chain), Some(key)) => CertificateConfig::Files { chain, key },
         _ => CertificateConfig::Development,
@@ -122,10 +140,9 @@ fn config(args: Args) -> anyhow::Result<Config> {
         port: args.port,
         network_hz: args.network_hz,
         seed: args.seed,
-        origins: args.origins,
+        entry,
         webtransport: !args.no_webtransport,
         certificate,
-        allow_unencrypted: args.insecure,
         limits,
         ..defaults
     })
@@ -138,6 +155,9 @@ fn with_flag(error: BindError) -> anyhow::Error {
         BindError::PortForbidden { .. } => ", such as --port 7777".into(),
         BindError::NoSuchAddress { .. } => ", such as --host 127.0.0.1, or on all with --host 0.0.0.0".into(),
         BindError::Udp(_) => ", or do without it: --no-webtransport".into(),
+        BindError::Config(advice) if advice.contains("anonymous entry") => {
+            " (--token-key-file FILE, or --anonymous)".into()
+        }
         BindError::Config(_) | BindError::Certificate(_) | BindError::Io { .. } => String::new(),
     };
     anyhow::anyhow!("{error}{flag}")

@@ -52,6 +52,17 @@ fn mistakes_are_named_in_one_line_with_a_cure() {
     assert_eq!(code, Some(1));
     assert!(said.contains("no.such.host.invalid") && said.contains("--host 127.0.0.1"), "{said}");
 
+    let (code, said) = mistake(&["serve", "--host", "0.0.0.0", "--port", "0"]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("other machines") && said.contains("--token-key-file FILE, or --anonymous"),
+        "{said}"
+    );
+
+    let (code, said) = mistake(&["serve", "--port", "0", "--token-key-file", "no/such/file"]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("no/such/file cannot be read"), "{said}");
+
     let (code, said) = mistake(&["serve", "--players-max", "0", "--port", "0"]);
     assert_eq!(code, Some(1));
     assert!(said.contains("a limit of 0 players would let nobody in"), "{said}");

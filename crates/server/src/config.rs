@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use nowcast::CertificateConfig;
+use nowcast::entry::Policy;
 
 use crate::plain::NETWORK_HZ;
 
@@ -19,16 +20,12 @@ pub struct Config {
     pub network_hz: u32,
     /// The seed of every world.
     pub seed: u64,
-    /// The web origins whose pages may join (`https://example.org`). Empty allows every origin and every program,
-    /// which is right as long as joining grants nothing that a stranger could not have by himself.
-    pub origins: Vec<String>,
+    /// Who may join: with tokens or without, and the pages of which origins.
+    pub entry: Policy,
     /// Whether WebTransport is served, on UDP with the same port number.
     pub webtransport: bool,
     /// Who the server is to clients of WebTransport.
     pub certificate: CertificateConfig,
-    /// Whether sessions from other machines may go over plain HTTP, because something in front of the server encrypts, or
-    /// because nobody minds.
-    pub allow_unencrypted: bool,
     /// How many of everything.
     pub limits: Limits,
     /// How long for everything.
@@ -42,10 +39,9 @@ impl Default for Config {
             port: 7777,
             network_hz: 10,
             seed: 1,
-            origins: Vec::new(),
+            entry: Policy::default(),
             webtransport: true,
             certificate: CertificateConfig::Development,
-            allow_unencrypted: false,
             limits: Limits::default(),
             timeouts: Timeouts::default(),
         }
@@ -153,6 +149,7 @@ impl Config {
         if self.hosts.is_empty() {
             return Err("there is no address to listen on".into());
         }
+        self.entry.check(&self.hosts).map_err(|error| error.to_string())?;
         let Limits { rooms_max, players_max, connections_max, connections_per_address_max, .. } = self.limits;
         for (name, value) in [
             ("rooms", rooms_max),

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
 use axum::http::header::{
-    CONNECTION, ORIGIN, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+    CACHE_CONTROL, CONNECTION, ORIGIN, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION,
+    UPGRADE,
 };
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
+use nowcast::entry::{Entry, Now, Refusal, Request as Knock};
 use serde::Deserialize;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
@@ -30,8 +32,8 @@ const NAME_BYTES_MAX: usize = 512;
 pub(crate) enum JoinError {
     #[error("this address speaks WebSocket: connect with a WebSocket client (version 13)")]
     NotWebSocket,
-    #[error("pages of the origin '{0}' may not join")]
-    Origin(String),
+    #[error("{0}: {cure}", cure = .0.cure())]
+    Door(Refusal),
     #[error("bad parameter: {0}")]
     Parameter(String),
     #[error("this address joins too often: wait a second")]
@@ -44,7 +46,10 @@ impl JoinError {
     fn status(&self) -> StatusCode {
         match self {
             Self::NotWebSocket => StatusCode::UPGRADE_REQUIRED,
-            Self::Origin(_) => StatusCode::FORBIDDEN,
+            Self::Door(refusal) => {
+                let refusal = nowcast::endpoint::Refusal::from(refusal.clone());
+                StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN)
+            }
             Self::TooOften => StatusCode::TOO_MANY_REQUESTS,
             Self::Parameter(_) | Self::Room(RoomRefusal::BadName(_)) => StatusCode::BAD_REQUEST,
             Self::Room(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -55,7 +60,8 @@ impl JoinError {
     fn label(&self) -> &'static str {
         match self {
             Self::NotWebSocket => "not_websocket",
-            Self::Origin(_) => "origin",
+            Self::Door(Refusal::Origin(_)) => "origin",
+            Self::Door(refusal) => refusal.word(),
             Self::TooOften => "join_rate",
             Self::Parameter(_) => "parameter",
             Self::Room(refusal) => refusal.label(),
@@ -66,6 +72,7 @@ impl JoinError {
 impl IntoResponse for JoinError {
     fn into_response(self) -> Response {
         let mut response = (self.status(), format!("{self}\n")).into_response();
+        response.headers_mut().insert(CACHE_CONTROL, "no-store".parse().expect("it is a header value"));
         if matches!(self, Self::NotWebSocket) {
             response.headers_mut().insert(UPGRADE, "websocket".parse().expect("it is a header value"));
         }
@@ -98,14 +105,17 @@ pub(crate) async fn join(
 
 fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Response, JoinError> {
     let accept = accept_key(request.method(), request.headers())?;
-    check_origin(&shared.config.origins, request.headers())?;
-    let member = read_parameters(request.uri().query().unwrap_or_default(), shared.config.network_hz)?;
+    let entry = knock(shared, room, &request).map_err(JoinError::Door)?;
+    let member =
+        read_parameters(request.uri().query().unwrap_or_default(), shared.config.network_hz, &entry)?;
     let on_upgrade = request.extensions_mut().remove::<OnUpgrade>().ok_or(JoinError::NotWebSocket)?;
-    let peer = request.extensions().get::<Peer>().expect("every request is given its peer");
-    if !shared.places.may_join(peer.0.ip()) {
+    if !entry.address.is_some_and(|address| shared.places.may_join(address.ip())) {
         return Err(JoinError::TooOften);
     }
     let seat = shared.rooms.reserve(room)?;
+    if let Some(ticket) = entry.ticket {
+        ticket.redeem(Now::read()).map_err(JoinError::Door)?;
+    }
 
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
@@ -149,17 +159,20 @@ fn accept_key(method: &Method, headers: &HeaderMap) -> Result<String, JoinError>
     if asks { Ok(derive_accept_key(key.as_bytes())) } else { Err(JoinError::NotWebSocket) }
 }
 
-/// Programs send no origin and pages cannot hide theirs, so this keeps foreign pages out and nothing else.
-fn check_origin(allowed: &[String], headers: &HeaderMap) -> Result<(), JoinError> {
-    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
-    let origin = String::from_utf8_lossy(origin.as_bytes());
-    if allowed.is_empty() || allowed.iter().any(|allowed| allowed.trim_end_matches('/') == origin) {
-        return Ok(());
-    }
-    Err(JoinError::Origin(origin.chars().take(100).collect()))
+/// Asks the door of the sessions: programs send no origin, and pages cannot hide theirs.
+fn knock(shared: &Shared, room: &str, request: &Request) -> Result<Entry, Refusal> {
+    let Peer(address) = *request.extensions().get::<Peer>().expect("every request is given its peer");
+    let origin = request.headers().get(ORIGIN).map(|origin| String::from_utf8_lossy(origin.as_bytes()));
+    let door = &shared.sessions.door;
+    // There is nothing to resume here.
+    let knock =
+        Knock::new(room, address).query(request.uri().query()).origin(origin.as_deref()).resuming(false);
+    // This protocol is not encrypted; where a token is needed, it must not be told to everybody on the way.
+    let knock = if door.policy().key.is_none() { knock.encrypted() } else { knock };
+    door.check(Now::read(), &knock)
 }
 
-fn read_parameters(query: &str, network_hz: u32) -> Result<Member, JoinError> {
+fn read_parameters(query: &str, network_hz: u32, entry: &Entry) -> Result<Member, JoinError> {
     let parameters: Parameters =
         serde_urlencoded::from_str(query).map_err(|error| JoinError::Parameter(error.to_string()))?;
     let encoding = match &parameters.encoding {
@@ -181,5 +194,7 @@ fn read_parameters(query: &str, network_hz: u32) -> Result<Member, JoinError> {
     if parameters.name.len() > NAME_BYTES_MAX {
         return Err(JoinError::Parameter(format!("name is longer than {NAME_BYTES_MAX} bytes")));
     }
-    Ok(Member::new(parameters.name, Way::Plain(Plain::new(encoding)), hz))
+    // A name in a token is the operator's word, the other one the client's.
+    let name = entry.name.clone().unwrap_or(parameters.name);
+    Ok(Member::new(name, Way::Plain(Plain::new(encoding)), hz))
 }

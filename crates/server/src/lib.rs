@@ -48,7 +48,7 @@ mod snapshot;
 mod web;
 
 pub use config::{Config, Limits, Timeouts};
-pub use nowcast::CertificateConfig;
+pub use nowcast::{CertificateConfig, entry};
 /// The worlds that are hosted, and the replication that clients read.
 pub use nowcast_world as world;
 pub use server::{BindError, Handle, Server};

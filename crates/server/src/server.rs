@@ -12,6 +12,7 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use nowcast::endpoint::QuicEndpoint;
+use nowcast::entry::Door;
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
 use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
@@ -111,7 +112,8 @@ impl Server {
             listeners.first().and_then(|listener| listener.local_addr().ok()).map_or(0, |at| at.port());
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = config.webtransport.then_some(port);
-        let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port };
+        let door = Door::new(config.entry.clone());
+        let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, door };
         let (lab, lab_accepted) = lab::acceptor();
         let shared = Arc::new(Shared { config, metrics, rooms, places, sessions, lab });
         let quic = match udp_port {

@@ -132,7 +132,7 @@ async fn a_bad_address_is_answered_with_one_line_that_names_the_cause() {
     let server = TestServer::with(|config| {
         config.limits.players_max = 1;
         config.limits.rooms_max = 2;
-        config.origins = vec!["https://example.org".into()];
+        config.entry.origins = vec!["https://example.org".into()];
     })
     .await;
     let _ada = server.join("plaza", "").await;

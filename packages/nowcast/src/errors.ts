@@ -14,11 +14,14 @@ export type Fault =
 /** Every error that this SDK makes. The message says what and where; `fault` says whose it is. */
 export class NowcastError extends Error {
   readonly fault: Fault;
+  /** The word of an endpoint that refuses, such as `unauthorised` or `full` (`spec/CARRIERS.md`, section 2). */
+  readonly refusal: string | undefined;
 
-  constructor(fault: Fault, message: string) {
+  constructor(fault: Fault, message: string, refusal?: string) {
     super(message);
     this.name = "NowcastError";
     this.fault = fault;
+    this.refusal = refusal;
   }
 }
 

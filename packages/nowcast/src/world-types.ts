@@ -165,7 +165,7 @@ export interface JoinOptions {
   readonly reconnect?: boolean | undefined;
   /** Another WebSocket. By default the global one, and in a Node without it the SDK's own small client. */
   readonly WebSocket?: WebSocketConstructor | undefined;
-  /** Lets a session in where the server wants one (`spec/CARRIERS.md`, section 7). */
+  /** Lets in where the server wants one (`spec/CARRIERS.md`, section 7); the avatar then has the name that it says. */
   readonly token?: string | undefined;
   /** The carriers that a session may use, the best first; all that there are by default. */
   readonly carriers?: readonly CarrierKind[] | undefined;

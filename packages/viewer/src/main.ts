@@ -45,12 +45,9 @@ function main(): void {
   let room = address.room;
   const enter = () => {
     document.title = `${room} · Nowcast`;
-    viewer.enter(
-      worldAddress(window.location, room),
-      room,
-      shareAddress(window.location, room),
-      address.carrier,
-    );
+    const { carrier, token } = address;
+    const share = shareAddress(window.location, room);
+    viewer.enter(worldAddress(window.location, room), room, share, { carrier, token });
     viewer.stage.canvas.focus({ preventScroll: true });
   };
   const start = new StartScreen((name, chosenRoom) => {

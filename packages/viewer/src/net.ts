@@ -76,11 +76,17 @@ export interface NetListener {
   lost(code: number, reason: string, retryInMs: number | undefined): void;
 }
 
-export interface NetOptions {
-  name: string;
-  transport: Transport;
+/** How a page comes in, by its address. */
+export interface Entry {
   /** Only this carrier, for a session; all that there are without. */
   carrier?: Carrier | undefined;
+  /** Lets in where the server wants one. */
+  token?: string | undefined;
+}
+
+export interface NetOptions extends Entry {
+  name: string;
+  transport: Transport;
   /** 0 leaves it to the server. */
   networkHz: number;
 }
@@ -97,12 +103,13 @@ export class Net {
     readonly options: NetOptions,
     listener: NetListener,
   ) {
-    const { name, transport, carrier, networkHz } = options;
+    const { name, transport, carrier, token, networkHz } = options;
     this.world = joinWorld(url, {
       ...(transport === "session"
         ? { protocol: "session", carriers: carrier === undefined ? undefined : [carrier] }
         : { protocol: "plain", encoding: transport }),
       ...(name === "" ? {} : { name }),
+      ...(token === undefined ? {} : { token }),
       ...(networkHz === 0 ? {} : { networkHz }),
     });
     this.interpolator = createInterpolator(this.world);

@@ -3,7 +3,7 @@ import { parseHz } from "./settings.js";
 
 const DEFAULT_ROOM = "plaza";
 
-/** What the page's address asks for: `/r/{room}?name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…`. */
+/** What the page's address asks for: `/r/{room}?name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…`. */
 export interface PageAddress {
   room: string;
   name: string | undefined;
@@ -15,6 +15,8 @@ export interface PageAddress {
   networkHz: number | undefined;
   quality: string | undefined;
   light: string | undefined;
+  /** Lets in where the server wants one. */
+  token: string | undefined;
 }
 
 export function readAddress(pathname: string, search: string): PageAddress {
@@ -29,6 +31,7 @@ export function readAddress(pathname: string, search: string): PageAddress {
     networkHz: hz === 0 ? undefined : hz,
     quality: query.get("quality") ?? undefined,
     light: query.get("light") ?? undefined,
+    token: query.get("token") ?? undefined,
   };
 }
 

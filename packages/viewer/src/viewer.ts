@@ -5,7 +5,7 @@ import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
 import { type Action, Controls } from "./input/controls.js";
 import { createDevices, type Devices } from "./input/devices.js";
-import { type Body, type Carrier, Net, type Pose, type Status, type Steering } from "./net.js";
+import { type Body, type Entry, Net, type Pose, type Status, type Steering } from "./net.js";
 import {
   automaticQuality,
   isSoftwareRenderer,
@@ -46,7 +46,7 @@ export class Viewer {
   private quality: Quality;
   private seconds = 0;
   private address = "";
-  private carrier: Carrier | undefined;
+  private entry: Entry = {};
   /** The camera looks where the avatar looks as soon as it is there. */
   private awaitsAvatar = false;
   private welcomedAtMs = 0;
@@ -87,9 +87,9 @@ export class Viewer {
   }
 
   /** Enters a world, or enters it anew with other options. */
-  enter(address: string, room: string, shareAddress: string, carrier?: Carrier): void {
+  enter(address: string, room: string, shareAddress: string, entry: Entry): void {
     this.address = address;
-    this.carrier = carrier;
+    this.entry = entry;
     this.backdrop.hide();
     this.hud.show(room, shareAddress);
     this.figures.setVisible(this.settings.hud);
@@ -113,7 +113,7 @@ export class Viewer {
     const { name, transport, networkHz } = this.settings;
     this.net = new Net(
       this.address,
-      { name, transport, networkHz, carrier: this.carrier },
+      { name, transport, networkHz, ...this.entry },
       {
         statusChanged: (status) => this.statusChanged(status),
         welcomed: () => this.welcomed(),

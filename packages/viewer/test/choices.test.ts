@@ -60,6 +60,12 @@ it("names cause and cure for every close code of the protocols", () => {
   }
 });
 
+it("tells in the door's own words why a token does not let in", () => {
+  const words =
+    "the endpoint refuses (HTTP 401): unauthorised; the token has expired; ask for a new one, and keep the clock right";
+  expect(explainClose(9, words).cause).toContain("the token has expired.");
+});
+
 it("draws plainly on a software renderer", () => {
   expect(automaticQuality("ANGLE (Google, Vulkan 1.3.0 (SwiftShader Device (Subzero)))", false)).toBe("low");
   expect(automaticQuality("ANGLE (NVIDIA GeForce RTX 3060)", false)).toBe("high");

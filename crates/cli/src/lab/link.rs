@@ -15,7 +15,7 @@ use nowcast_lab::report::Report;
 /// twice the delay and is lost about twice as often.
 ///
 /// Example, a world behind 50 ms of round trip and 1 % of loss:
-///   nowcast lab link --delay 25ms --loss 0.5 --host 'nowcast serve --host 10.77.0.2' -- nowcast bots --url ws://10.77.0.2:7777
+///   nowcast lab link --delay 25ms --loss 0.5 --host 'nowcast serve --anonymous --host 10.77.0.2' -- nowcast bots --url ws://10.77.0.2:7777
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Args {

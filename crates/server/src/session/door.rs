@@ -13,6 +13,7 @@ use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use nowcast::carrier::{SUBPROTOCOL, WebSocket};
 use nowcast::endpoint::{Asking, Directory, Discovery, Refusal, upgrade_key};
+use nowcast::entry::{Door, Now, Request as Knock};
 use nowcast::{Acceptor, Certificates, Entry};
 use tokio::time::timeout;
 use tracing::debug;
@@ -28,6 +29,8 @@ pub(crate) struct Sessions {
     pub(crate) certificates: Arc<Certificates>,
     /// The port of UDP that clients are told, if WebTransport is served.
     pub(crate) udp_port: Option<u16>,
+    /// Judges who may enter, by whatever protocol.
+    pub(crate) door: Arc<Door>,
 }
 
 /// Rooms by name, for WebTransport.
@@ -100,25 +103,10 @@ async fn hand_over(upgraded: Upgraded, acceptor: &Acceptor, entry: Entry) {
 
 fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal> {
     let Asking { name, query, origin, address, is_encrypted, is_joining } = asking;
-    if let Some(origin) = origin {
-        let allowed = &shared.config.origins;
-        if !allowed.is_empty() && !allowed.iter().any(|allowed| allowed.trim_end_matches('/') == origin) {
-            return Err(Refusal::new(
-                "wrong_origin",
-                "pages of this origin may not join",
-                "open another page",
-            ));
-        }
-    }
-    let is_here = address.ip().to_canonical().is_loopback();
-    if is_joining && !is_encrypted && !is_here && !shared.config.allow_unencrypted {
-        let cause = "sessions from other machines are encrypted";
-        return Err(Refusal::new(
-            "not_encrypted",
-            cause,
-            "use WebTransport, or start the server with --insecure",
-        ));
-    }
+    let knock = Knock::new(name, address).query(query).origin(origin);
+    // A question may be asked without encryption; what it is about may not.
+    let knock = if is_encrypted || !is_joining { knock.encrypted() } else { knock };
+    let entry = shared.sessions.door.check(Now::read(), &knock)?;
     // Who comes back has a seat; who only says so is refused by the session, or seated as anybody else.
     let comes_back = query.is_some_and(|query| query.split('&').any(|parameter| parameter == "resume=1"));
     if !comes_back && name != lab::NAME {
@@ -129,7 +117,6 @@ fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refus
     }
     let acceptor = if name == lab::NAME { &shared.lab } else { &shared.sessions.acceptor };
     acceptor.check(Some(address))?;
-    let entry = Entry { room: name.to_owned(), address: Some(address), ..Entry::default() };
     Ok((acceptor.clone(), entry))
 }
 

@@ -80,7 +80,8 @@ function refusal(status: number, answer: Json | undefined): NowcastError {
     (word): word is string => typeof word === "string",
   );
   const said = words.length === 0 ? "" : `: ${words.join("; ").slice(0, WORDS_MAX)}`;
-  return new NowcastError("refused", `the endpoint refuses (HTTP ${status})${said}`);
+  const word = typeof answer?.["error"] === "string" ? answer["error"].slice(0, WORDS_MAX) : undefined;
+  return new NowcastError("refused", `the endpoint refuses (HTTP ${status})${said}`, word);
 }
 
 function readWebTransport(offer: unknown): Discovery["webtransport"] {

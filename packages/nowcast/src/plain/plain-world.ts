@@ -41,6 +41,7 @@ export class PlainWorld implements World {
   private readonly meter = new RateMeter();
   private readonly clock = new SnapshotClock();
   private decoder: PlainDecoder;
+  private readonly token: string | undefined;
   private name: string | undefined;
   private networkHz: number | undefined;
   private stepHz = 60;
@@ -56,6 +57,7 @@ export class PlainWorld implements World {
     if (!ENCODINGS.includes(this.encoding)) {
       throw new NowcastError("misuse", `encoding "${this.encoding}" is none of ${ENCODINGS.join(", ")}`);
     }
+    this.token = options.token;
     this.name = options.name;
     this.networkHz = options.networkHz;
     this.decoder = new PlainDecoder(this.encoding);
@@ -138,6 +140,7 @@ export class PlainWorld implements World {
   private address(base: URL): string {
     const url = new URL(base);
     url.searchParams.set("encoding", this.encoding);
+    if (this.token !== undefined) url.searchParams.set("token", this.token);
     if (this.name !== undefined) url.searchParams.set("name", this.name);
     if (this.networkHz !== undefined) url.searchParams.set("hz", String(this.networkHz));
     return url.href;

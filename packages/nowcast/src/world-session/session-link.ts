@@ -20,6 +20,8 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
 /** The code for a server that answers, and says no. */
 export const REFUSED = 4403;
 
+const NOBODY_ANSWERS = { fault: "network", refusal: undefined } as const;
+
 /** Chat and events go before movement; both ends name the lanes alike (`spec/WORLD.md`, section 2). */
 const HANDSHAKE_MS_MAX = 15_000;
 
@@ -81,9 +83,12 @@ export class SessionLink {
     } catch (error) {
       if (this.#end.signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
-      const fault = error instanceof NowcastError ? error.fault : "network";
-      const isFinal = fault === "misuse" || fault === "peer-incompatible";
-      this.#retry(fault === "refused" ? REFUSED : CLOSED_ABNORMALLY, reason, isFinal);
+      const { fault, refusal } = error instanceof NowcastError ? error : NOBODY_ANSWERS;
+      // The same token would be shown again.
+      const isUnauthorised = refusal === "unauthorised";
+      const isFinal = fault === "misuse" || fault === "peer-incompatible" || isUnauthorised;
+      const code = isUnauthorised ? CloseCode.unauthorised : REFUSED;
+      this.#retry(fault === "refused" ? code : CLOSED_ABNORMALLY, reason, isFinal);
       return;
     }
     if (this.#end.signal.aborted) return channel.close();

@@ -4,6 +4,9 @@ export interface CloseReason {
   cure: string;
 }
 
+/** Of the SDK's words about a refusal, the cause alone. */
+const WHY = /unauthorised; ([^;]+)/;
+
 /**
  * Explains the codes of sessions (below 1,000: spec/SESSION.md section 12, spec/WORLD.md section 7), the close codes of the
  * plain protocol (spec/PLAIN.md, section 5) and those of WebSocket itself.
@@ -40,6 +43,11 @@ export function explainClose(code: number, reason: string): CloseReason {
       return {
         cause: `The server does not let you in now: ${reason || "no reason given"}.`,
         cure: "Try again in a moment, or enter another room.",
+      };
+    case 9:
+      return {
+        cause: `This world lets in who has a token: ${WHY.exec(reason)?.[1] ?? (reason || "this one is not good")}.`,
+        cure: "Ask whoever runs it for a link with a new token: it ends in ?token=…",
       };
     case 1009:
       return {

@@ -114,7 +114,7 @@ async function open(kind: CarrierKind, samples: number): Promise<Run> {
   cards.querySelector(`[data-carrier="${kind}"]`)?.remove();
   cards.append(card.element);
   try {
-    const probe = await Probe.open(kind, AbortSignal.timeout(OPEN_MS_MAX));
+    const probe = await Probe.open(kind, wishes.get("token") ?? undefined, AbortSignal.timeout(OPEN_MS_MAX));
     return { kind, card, probe, problem: undefined };
   } catch (error) {
     const isKnown = error instanceof NowcastError || error instanceof DOMException;

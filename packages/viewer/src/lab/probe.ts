@@ -33,8 +33,8 @@ export class Probe {
     });
   }
 
-  static async open(kind: CarrierKind, signal: AbortSignal): Promise<Probe> {
-    return new Probe(kind, await connect(SERVICE, { carriers: [kind], signal }));
+  static async open(kind: CarrierKind, token: string | undefined, signal: AbortSignal): Promise<Probe> {
+    return new Probe(kind, await connect(SERVICE, { carriers: [kind], token, signal }));
   }
 
   /** `changed` is called whenever a message is back. */

@@ -1,0 +1,130 @@
+//! Joining with tokens: on sessions and by the plain protocol.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{PATIENCE, TestServer};
+use nowcast::{CarrierKind, Channel, ConnectError, Connector};
+use nowcast_server::entry::{Claims, Policy, TokenKey, unix_time};
+use nowcast_server::plain::ServerMessage;
+use nowcast_server::session::{FromWorld, PROTOCOL, Thing, ToWorld, WORLD_LANE};
+use nowcast_server::{Config, Server};
+use nowcast_wire::{decode, encode_to_vec};
+use tokio::time::timeout;
+
+fn key() -> TokenKey {
+    TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough")
+}
+
+fn claims() -> Claims {
+    Claims::new(unix_time() + Duration::from_secs(600)).name("Ada")
+}
+
+async fn guarded() -> TestServer {
+    TestServer::with(|config| config.entry.key = Some(key())).await
+}
+
+async fn connect(
+    server: &TestServer,
+    room: &str,
+    token: Option<&str>,
+    carrier: CarrierKind,
+) -> Result<Channel, ConnectError> {
+    let connector = Connector::new().carriers([carrier]);
+    let connector = match token {
+        Some(token) => connector.token(token),
+        None => connector,
+    };
+    connector.connect(&format!("nowcast://{}/{room}", server.address)).await
+}
+
+/// Joins, and returns the name that the world gives.
+async fn name_of(channel: &Channel, asked: &str) -> String {
+    let join = ToWorld::Join { protocol: PROTOCOL, name: asked.into(), network_hz: 60 };
+    channel.event(&encode_to_vec(&join)).expect("nothing waits before it");
+    let mut own = None;
+    loop {
+        let message = timeout(PATIENCE, channel.receive()).await.expect("it comes").expect("it goes on");
+        match (message.kind, message.lane) {
+            (nowcast::MessageKind::Event, WORLD_LANE) => {
+                if let FromWorld::Welcome { id, .. } = decode(&message.bytes).expect("it is an event") {
+                    own = Some(u64::from(id));
+                }
+            }
+            (nowcast::MessageKind::State { key }, WORLD_LANE) if own == Some(key) => {
+                return decode::<Thing>(&message.bytes).expect("it is a thing").name;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_lets_in_under_its_own_name_over_any_carrier() {
+    let server = guarded().await;
+    let token = claims().room("plaza").sign(&key()).expect("a secret signs");
+    for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
+        let channel = connect(&server, "plaza", Some(&token), carrier).await.expect("the token is good");
+        assert_eq!(name_of(&channel, "Mallory").await, "Ada", "{carrier}");
+        let error = connect(&server, "cellar", Some(&token), carrier).await.expect_err("it is for the plaza");
+        assert!(error.to_string().contains("unauthorised"), "{error}");
+        let error = connect(&server, "plaza", None, carrier).await.expect_err("a token is needed");
+        assert!(error.to_string().contains("a token is needed"), "{error}");
+    }
+    let once = claims().once("1").sign(&key()).expect("a secret signs");
+    let first = connect(&server, "plaza", Some(&once), CarrierKind::WebSocket).await.expect("it is new");
+    let error =
+        connect(&server, "plaza", Some(&once), CarrierKind::WebSocket).await.expect_err("it was used");
+    assert!(error.to_string().contains("used"), "{error}");
+    drop(first);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_plain_protocol_asks_the_same_door() {
+    let server = guarded().await;
+    for (query, cause) in
+        [("", "a token is needed"), ("?resume=1", "a token is needed"), ("?token=a.b.c", "token")]
+    {
+        let answer = server
+            .get_with(
+                &format!("/ws/plaza{query}"),
+                "Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                 Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n",
+            )
+            .await;
+        assert!(answer.starts_with("HTTP/1.1 401") && answer.contains(cause), "{query}: {answer}");
+    }
+    let token = claims().once("2").sign(&key()).expect("a secret signs");
+    let parameters = format!("encoding=json&name=Mallory&token={token}");
+    let mut ada = server.join("plaza", &parameters).await;
+    let id = ada.id;
+    let name = loop {
+        if let ServerMessage::Spawn { entities } = ada.next().await
+            && let Some(own) = entities.into_iter().find(|entity| entity.id == id)
+        {
+            break own.name;
+        }
+    };
+    assert_eq!(name.as_deref(), Some("Ada"));
+    assert!(server.connect(&format!("/ws/plaza?{parameters}")).await.is_err(), "it was good for one entry");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_is_open_to_a_network_by_accident() {
+    let everywhere = |entry: Policy| Config {
+        hosts: vec![[0, 0, 0, 0].into()],
+        port: 0,
+        webtransport: false,
+        entry,
+        ..Config::default()
+    };
+    let Err(error) = Server::bind(everywhere(Policy::default())).await else { panic!("it is open") };
+    assert!(error.to_string().contains("give a key for tokens, or allow anonymous entry"), "{error}");
+    let anonymous = Policy { anonymous: true, ..Policy::default() };
+    assert!(Server::bind(everywhere(anonymous)).await.is_ok());
+    let keyed = Policy { key: Some(key()), ..Policy::default() };
+    assert!(Server::bind(everywhere(keyed)).await.is_ok());
+}
