@@ -9,19 +9,22 @@ export class UdpForwarder {
   isDropping = false;
   dropped = 0;
   readonly #near: Socket;
+  readonly #host: string;
   /** By the client's port, the one used last at the end. */
   readonly #far = new Map<number, Socket>();
   #target = 0;
 
-  private constructor(near: Socket) {
+  private constructor(near: Socket, host: string) {
     this.#near = near;
+    this.#host = host;
     near.on("message", (datagram, { port }) => this.#forward(datagram, port));
   }
 
-  static async open(): Promise<UdpForwarder> {
+  /** Listens on 127.0.0.1; what is forwarded goes to `host`. */
+  static async open(port = 0, host = "127.0.0.1"): Promise<UdpForwarder> {
     const near = createSocket({ type: "udp4", recvBufferSize: 1 << 20, sendBufferSize: 1 << 20 });
-    await new Promise<void>((resolve) => near.bind(0, "127.0.0.1", resolve));
-    return new UdpForwarder(near);
+    await new Promise<void>((resolve) => near.bind(port, "127.0.0.1", resolve));
+    return new UdpForwarder(near, host);
   }
 
   get port(): number {
@@ -50,7 +53,7 @@ export class UdpForwarder {
       if (this.#far.size === CLIENTS_MAX) this.#forgetQuietest();
     }
     this.#far.set(client, far);
-    far.send(datagram, this.#target, "127.0.0.1");
+    far.send(datagram, this.#target, this.#host);
   }
 
   #forgetQuietest(): void {

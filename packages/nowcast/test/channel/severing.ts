@@ -11,11 +11,12 @@ export class SeveringProxy {
     this.#server = server;
   }
 
-  static async before(port: number): Promise<SeveringProxy> {
+  /** Listens on 127.0.0.1, on a port that the system chooses or on that one. */
+  static async before(port: number, host = "127.0.0.1", own = 0): Promise<SeveringProxy> {
     const server = createServer({ pauseOnConnect: true });
     const proxy = new SeveringProxy(server);
-    server.on("connection", (near) => proxy.#forward(near, createConnection(port, "127.0.0.1")));
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    server.on("connection", (near) => proxy.#forward(near, createConnection(port, host)));
+    await new Promise<void>((resolve) => server.listen(own, "127.0.0.1", resolve));
     return proxy;
   }
 

@@ -56,6 +56,7 @@ export interface VisitorOptions {
   readonly transport?: string;
   /** Only this carrier. */
   readonly carrier?: "webtransport" | "websocket";
+  readonly token?: string;
 }
 
 /** Somebody with a browser tab, who is in a world. */
@@ -82,13 +83,18 @@ export class Visitor {
   }
 
   /** Opens the page in a profile of its own and waits until it is in the world and hears of it. */
-  static async enter(browser: Browser, server: ServerProcess, options: VisitorOptions): Promise<Visitor> {
+  static async enter(
+    browser: Browser,
+    server: Pick<ServerProcess, "url">,
+    options: VisitorOptions,
+  ): Promise<Visitor> {
     const context = await browser.newContext({ viewport: { width: 800, height: 500 } });
     context.setDefaultNavigationTimeout(LOADING_MS_MAX);
     const visitor = new Visitor(context, await context.newPage());
     const query = new URLSearchParams({ enter: "1", name: options.name, quality: "low" });
     if (options.transport !== undefined) query.set("transport", options.transport);
     if (options.carrier !== undefined) query.set("carrier", options.carrier);
+    if (options.token !== undefined) query.set("token", options.token);
     await visitor.page.goto(`${server.url}/r/${options.room}?${query}`);
     await visitor.isIn();
     return visitor;
