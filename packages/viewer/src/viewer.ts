@@ -1,3 +1,4 @@
+import { Lead, type Way } from "./avatar/lead.js";
 import { OrbitCamera } from "./camera.js";
 import { ChatPanel } from "./chat/chat-panel.js";
 import { Hands } from "./hands.js";
@@ -21,6 +22,13 @@ import { Backdrop } from "./start/backdrop.js";
 const TURN_PER_SECOND = 2.2;
 /** Nearer than this the own avatar would fill the picture. */
 const HIDE_NEARER_M = 1.15;
+/** Half the width of a person, and how high from the centre down to the shins: what stands there is walked into. */
+const WIDTH_HALF_M = 0.35;
+const SHINS_M = 0.3;
+/** As high as ground may lie above or below for a lead to follow it. */
+const STEP_M_MAX = 0.6;
+/** From the middle of a frame and of a sending interval to the server's step. */
+const STEERING_MS = 25;
 /** Whoever spawns this soon after the welcome was there before. */
 const GREETING_MS = 1500;
 
@@ -46,6 +54,7 @@ export class Viewer {
   private quality: Quality;
   private seconds = 0;
   private address = "";
+  private readonly lead = new Lead();
   private entry: Entry = {};
   /** The camera looks where the avatar looks as soon as it is there. */
   private awaitsAvatar = false;
@@ -181,6 +190,7 @@ export class Viewer {
     if (net) {
       scene.placeAvatars(net);
       this.turnOwnBody();
+      this.leadOwnBody(net, seconds);
     } else {
       this.backdrop.animate(this.seconds);
     }
@@ -242,6 +252,24 @@ export class Viewer {
     own.qx = own.qz = 0;
     own.qy = Math.sin(this.camera.yaw / 2);
     own.qw = Math.cos(this.camera.yaw / 2);
+  }
+
+  /** One's own steps are seen at once, too. Only the server knows where they lead: see {@link Lead}. */
+  private leadOwnBody(net: Net, seconds: number): void {
+    const { own } = this;
+    if (!own || this.awaitsAvatar) return this.lead.reset();
+    const { boxes } = this.scene;
+    const { x, y, z } = own;
+    const way: Way = (dx, dz) => boxes.cast(WIDTH_HALF_M, undefined, x, y - SHINS_M, z, dx, 0, dz);
+    const steers = net.status === "open" && own.held === undefined;
+    const delayMs = (net.stats.pingMs ?? 0) + net.delayMs + STEERING_MS;
+    this.lead.update(seconds, steers ? this.steering : undefined, delayMs / 1000, way);
+    own.x += this.lead.x;
+    own.z += this.lead.z;
+    // Stairs and slopes: as far above the ground as the server has it.
+    const depth = (atX: number, atZ: number): number => boxes.cast(0, undefined, atX, y, atZ, 0, -1, 0);
+    const rise = depth(x, z) - depth(own.x, own.z);
+    if (Math.abs(rise) < STEP_M_MAX) own.y += rise;
   }
 
   private faceWith(own: { qx: number; qy: number; qz: number; qw: number }): void {

@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { Lead } from "../src/avatar/lead.js";
+
+const FRAME_S = 1 / 60;
+const DELAY_S = 0.2;
+const FORWARD = { forward: 1, right: 0, yaw: 0, run: false, jump: false };
+const free = (): number => Number.POSITIVE_INFINITY;
+
+/** Frames of somebody who walks along −Z for a second and then stands, and a server that does the same later. */
+function* walk(lead: Lead) {
+  let server = 0;
+  const frames = Math.round(DELAY_S / FRAME_S);
+  const paths: number[] = [];
+  for (let frame = 0; frame < 150; frame++) {
+    const isWalking = frame < 60;
+    lead.update(FRAME_S, isWalking ? FORWARD : undefined, DELAY_S, free);
+    paths.push(isWalking ? 3.2 * FRAME_S : 0);
+    server -= paths[frame - frames] ?? 0;
+    yield { frame, server, shown: server + lead.z };
+  }
+}
+
+it("shows a step long before the server's answer, and no jump when that comes", () => {
+  const lead = new Lead();
+  let before = 0;
+  for (const { frame, server, shown } of walk(lead)) {
+    if (frame === 6) {
+      expect(server).toBe(0);
+      expect(shown).toBeLessThan(-0.05);
+    }
+    expect(shown).toBeLessThanOrEqual(before + 0.03);
+    // This server gets going at once: twice a step, for a moment.
+    expect(before - shown).toBeLessThan(2 * 3.2 * FRAME_S);
+    before = shown;
+  }
+  expect(lead.z).toBeCloseTo(0);
+});
+
+it("stops in front of what is in the way", () => {
+  const lead = new Lead();
+  for (let frame = 0; frame < 60; frame++) lead.update(FRAME_S, FORWARD, DELAY_S, () => 0.1);
+  expect(lead.z).toBeCloseTo(-0.1);
+  expect(lead.x).toBeCloseTo(0);
+});
+
+it("goes where the controls say, however the eyes turn", () => {
+  const lead = new Lead();
+  const right = { ...FORWARD, forward: 0, right: 1, yaw: Math.PI / 2 };
+  for (let frame = 0; frame < 60; frame++) lead.update(FRAME_S, right, DELAY_S, free);
+  expect(lead.x).toBeCloseTo(0);
+  expect(lead.z).toBeCloseTo(-3.2 * DELAY_S, 1);
+  lead.reset();
+  expect(lead.z).toBe(0);
+});
