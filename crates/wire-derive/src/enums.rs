@@ -188,7 +188,7 @@ fn implement_read(
         quote!(#index => match &self.#local {
             ::core::option::Option::Some(payload) => __wire::PayloadColumn::get(&**payload, row, text),
             ::core::option::Option::None => {
-                __wire::PayloadColumn::get(&<#column #arguments as __wire::PayloadColumn<'__de>>::absent(), row, text)
+                __wire::PayloadColumn::get(&<#column #arguments as __wire::PayloadColumn<'__de>>::absent(1), row, text)
             }
         },)
     });
@@ -208,7 +208,7 @@ fn implement_read(
         impl #generics __wire::Column<'__de> for #column #arguments #clause {
             type Item = #item;
 
-            fn absent() -> Self {
+            fn absent(_: usize) -> Self {
                 Self { variants: __wire::Variants::absent(), #(#locals: ::core::option::Option::None,)* }
             }
 
@@ -218,7 +218,7 @@ fn implement_read(
                 input: &mut __wire::Input<'__de>,
             ) -> __wire::Result<Self> {
                 let variants = __wire::Variants::open(plan, #count, #other, rows, input)?;
-                let mut this = Self { variants, ..Self::absent() };
+                let mut this = Self { variants, ..Self::absent(0) };
                 let ::core::option::Option::Some(plan) = plan else {
                     #(#same)*
                     return ::core::result::Result::Ok(this);

@@ -131,6 +131,29 @@ impl Field {
         }
     }
 
+    /// The value of a row.
+    fn get(&self) -> TokenStream {
+        let local = &self.local;
+        if !self.has_default() {
+            return quote!(__wire::Column::get(&self.#local, row, text));
+        }
+        let default = self.default();
+        quote!(match &self.#local {
+            ::core::option::Option::Some(column) => __wire::Column::get(column, row, text),
+            ::core::option::Option::None => #default,
+        })
+    }
+
+    /// The values of successive rows, as an iterator.
+    fn values(&self) -> TokenStream {
+        let local = &self.local;
+        if !self.has_default() {
+            return quote!(__wire::Column::values(&self.#local, ::core::clone::Clone::clone(&rows), text));
+        }
+        let get = self.get();
+        quote!(::core::iter::Iterator::map(::core::clone::Clone::clone(&rows), move |row| #get))
+    }
+
     /// `Field::new(…)`, with the default where it is a literal.
     fn describe(&self) -> TokenStream {
         let (name, writes) = (&self.name, self.writes());
@@ -196,6 +219,41 @@ pub(crate) fn write(fields: &[Field], access: impl Fn(usize, &Field) -> TokenStr
     quote!(#(#statements)*)
 }
 
+/// The function `values` of a struct's columns: the iterators of all fields, walked together. Nothing where there are none.
+pub(crate) fn values(value: &TokenStream, fields: &[Field]) -> TokenStream {
+    let all: Vec<&Field> = written(fields).collect();
+    if all.is_empty() {
+        return quote!();
+    }
+    let (iterator, pattern) = zipped(&all);
+    let inits = fields.iter().map(|field| {
+        let (member, local) = (&field.member, &field.local);
+        let value = if field.skip { field.default() } else { quote!(#local) };
+        quote!(#member: #value)
+    });
+    quote! {
+        #[inline]
+        fn values(
+            &self,
+            rows: ::core::ops::Range<usize>,
+            text: &'__de str,
+        ) -> impl ::core::iter::ExactSizeIterator<Item = Self::Item> {
+            ::core::iter::Iterator::map(#iterator, move |#pattern| #value { #(#inits,)* })
+        }
+    }
+}
+
+/// One iterator of many, and the pattern of its items: halves of halves, so that types nest no deeper than they must.
+fn zipped(fields: &[&Field]) -> (TokenStream, TokenStream) {
+    if let [field] = fields {
+        let local = &field.local;
+        return (field.values(), quote!(#local));
+    }
+    let (left, right) = fields.split_at(fields.len() / 2);
+    let ((left, left_pattern), (right, right_pattern)) = (zipped(left), zipped(right));
+    (quote!(::core::iter::Iterator::zip(#left, #right)), quote!((#left_pattern, #right_pattern)))
+}
+
 /// A struct of opened columns with its functions `absent`, `open` and `get`; `value` is how a row is built.
 pub(crate) fn columns(
     vis: &Visibility,
@@ -216,34 +274,33 @@ pub(crate) fn columns(
         if field.has_default() {
             quote!(::core::option::Option::None)
         } else {
-            quote!(__wire::Column::absent())
+            quote!(__wire::Column::absent(rows))
         }
     });
     let open = |plan: TokenStream| {
         all.iter()
             .map(|field| {
                 let name = &field.name;
-                let opened =
-                    quote!(__wire::Column::open(#plan, rows, input).map_err(|error| error.inside(#name))?);
-                if field.has_default() { quote!(::core::option::Option::Some(#opened)) } else { opened }
+                quote!(__wire::Column::open(#plan, rows, input).map_err(|error| error.inside(#name))?)
             })
             .collect::<Vec<_>>()
     };
-    let (same, planned) = (open(quote!(::core::option::Option::None)), open(quote!(plan.field(step))));
+    let planned = open(quote!(plan.field(step)));
+    let same = all.iter().zip(open(quote!(::core::option::Option::None))).map(|(field, opened)| {
+        if field.has_default() { quote!(::core::option::Option::Some(#opened)) } else { opened }
+    });
+    let found = all.iter().map(|field| {
+        let local = &field.local;
+        if field.has_default() {
+            quote!(#local)
+        } else {
+            quote!(#local.unwrap_or_else(|| __wire::Column::absent(rows)))
+        }
+    });
     let indices = 0..all.len();
     let inits = fields.iter().map(|field| {
-        let (member, local) = (&field.member, &field.local);
-        let value = match (field.skip, field.has_default()) {
-            (true, _) => field.default(),
-            (false, false) => quote!(__wire::Column::get(&self.#local, row, text)),
-            (false, true) => {
-                let default = field.default();
-                quote!(match &self.#local {
-                    ::core::option::Option::Some(column) => __wire::Column::get(column, row, text),
-                    ::core::option::Option::None => #default,
-                })
-            }
-        };
+        let member = &field.member;
+        let value = if field.skip { field.default() } else { field.get() };
         quote!(#member: #value)
     });
     quote! {
@@ -256,7 +313,8 @@ pub(crate) fn columns(
         impl #generics __wire::PayloadColumn<'__de> for #name #arguments #clause {
             type Item = #item;
 
-            fn absent() -> Self {
+            #[allow(unused_variables)]
+            fn absent(rows: usize) -> Self {
                 Self { #(#locals: #absent,)* item: ::core::marker::PhantomData }
             }
 
@@ -272,15 +330,17 @@ pub(crate) fn columns(
                         item: ::core::marker::PhantomData,
                     });
                 };
-                #[allow(unused_mut)]
-                let mut this = <Self as __wire::PayloadColumn<'__de>>::absent();
+                #(let mut #locals = ::core::option::Option::None;)*
                 for step in steps {
                     match step.target {
-                        #(::core::option::Option::Some(#indices) => this.#locals = #planned,)*
+                        #(::core::option::Option::Some(#indices) => #locals = ::core::option::Option::Some(#planned),)*
                         _ => plan.skip(step, rows, input)?,
                     }
                 }
-                ::core::result::Result::Ok(this)
+                ::core::result::Result::Ok(Self {
+                    #(#locals: #found,)*
+                    item: ::core::marker::PhantomData,
+                })
             }
 
             #[inline]

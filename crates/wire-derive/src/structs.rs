@@ -24,6 +24,7 @@ pub(crate) fn expand(input: &DeriveInput, declared: &Fields) -> Result<TokenStre
     let columns = fields::columns(&input.vis, &column, &parameters.read, &item, &quote!(#ident), &all);
     let (support, describe, flat) = (fields::support(&all), fields::describe(&all), fields::flat(&all));
     let (bits, texts) = (fields::sum(&all, "BITS"), fields::sum(&all, "TEXTS"));
+    let values = fields::values(&quote!(#ident), &all);
     let write = fields::write(&all, |_, field| {
         let member = &field.member;
         quote!(&row.#member)
@@ -60,8 +61,8 @@ pub(crate) fn expand(input: &DeriveInput, declared: &Fields) -> Result<TokenStre
         impl #read_generics __wire::Column<'__de> for #column #column_arguments #read_clause {
             type Item = #item;
 
-            fn absent() -> Self {
-                __wire::PayloadColumn::absent()
+            fn absent(rows: usize) -> Self {
+                __wire::PayloadColumn::absent(rows)
             }
 
             fn open(
@@ -78,6 +79,8 @@ pub(crate) fn expand(input: &DeriveInput, declared: &Fields) -> Result<TokenStre
             fn get(&self, row: usize, text: &'__de str) -> Self::Item {
                 __wire::PayloadColumn::get(self, row, text)
             }
+
+            #values
         }
     })
 }

@@ -1,5 +1,7 @@
 //! The traits behind `#[derive(Wire)]`.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::input::Input;
 use crate::output::Writer;
@@ -71,8 +73,8 @@ pub trait Column<'de>: Sized {
     /// The type of a row.
     type Item;
 
-    /// Columns of a field that the writer does not have: every row reads as the type's default.
-    fn absent() -> Self;
+    /// Columns of a field that the writer does not have: each of `rows` rows reads as the type's default.
+    fn absent(rows: usize) -> Self;
 
     /// Reads and checks `rows` rows of the current block. Without a plan the writer's type is exactly this one.
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self>;
@@ -80,9 +82,19 @@ pub trait Column<'de>: Sized {
     /// The value of a row; its texts lie in `text`.
     fn get(&self, row: usize, text: &'de str) -> Self::Item;
 
-    /// The values of successive rows.
-    fn collect(&self, rows: std::ops::Range<usize>, text: &'de str) -> Vec<Self::Item> {
-        rows.map(|row| self.get(row, text)).collect()
+    /// The values of successive rows. Columns whose values lie side by side look for the first one only, so that a list
+    /// of structs of such columns is filled by one plain loop.
+    fn values(&self, rows: Range<usize>, text: &'de str) -> impl ExactSizeIterator<Item = Self::Item> {
+        rows.map(move |row| self.get(row, text))
+    }
+
+    /// The values of successive rows of arrays, each of which takes `N` rows of this column.
+    fn arrays<const N: usize>(
+        &self,
+        rows: Range<usize>,
+        text: &'de str,
+    ) -> impl ExactSizeIterator<Item = [Self::Item; N]> {
+        rows.map(move |row| std::array::from_fn(|index| self.get(row * N + index, text)))
     }
 }
 
@@ -113,7 +125,7 @@ pub trait PayloadColumn<'de>: Sized {
     /// The type of a row.
     type Item;
     /// See [`Column::absent`].
-    fn absent() -> Self;
+    fn absent(rows: usize) -> Self;
     /// See [`Column::open`].
     fn open(plan: Option<PayloadPlan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self>;
     /// See [`Column::get`].

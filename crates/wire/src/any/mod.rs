@@ -46,7 +46,7 @@ pub struct AnyColumn<'de>(Vec<Value>, PhantomData<&'de ()>);
 impl<'de> Column<'de> for AnyColumn<'de> {
     type Item = Value;
 
-    fn absent() -> Self {
+    fn absent(_: usize) -> Self {
         Self(Vec::new(), PhantomData)
     }
 

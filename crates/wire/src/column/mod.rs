@@ -9,9 +9,9 @@ mod write;
 
 pub(crate) use number::{Number, U24};
 pub(crate) use pack::{pack, packed_len, unpack, width_for};
-pub(crate) use read::{read_bools, read_lengths, read_numbers};
+pub(crate) use read::{read_bools, read_cells, read_lengths, read_numbers};
 pub(crate) use text::{read_plain as read_plain_text, read_texts, write_texts};
-pub(crate) use write::{write_bools, write_lengths, write_numbers};
+pub(crate) use write::{write_bools, write_lengths, write_number_rows, write_numbers};
 
 /// Coding bytes of columns, as in section 5 of the specification.
 pub(crate) mod coding {

@@ -4,8 +4,10 @@ use crate::limits::EXACT_MAX;
 
 /// A number of fixed width, as a column sees it.
 pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
+    /// The bytes of one value, lowest first.
+    type Bytes: Copy + Send + Sync + AsRef<[u8]>;
     /// Bytes of one value.
-    const WIDTH: usize;
+    const WIDTH: usize = size_of::<Self::Bytes>();
     /// The name used in errors.
     const NAME: &'static str;
     /// Least and greatest value that packed and delta coding may yield; none for floats.
@@ -13,10 +15,14 @@ pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
     /// 10^e scaling applies.
     const DECIMAL: bool = Self::EXACT.is_none();
 
-    /// Appends the value.
-    fn put(self, out: &mut Vec<u8>);
-    /// Reads exactly `WIDTH` bytes.
-    fn from_slice(bytes: &[u8]) -> Self;
+    /// The value as bytes.
+    fn to_bytes(self) -> Self::Bytes;
+    /// The inverse of [`to_bytes`](Self::to_bytes).
+    fn from_bytes(bytes: Self::Bytes) -> Self;
+    /// Bytes as values side by side.
+    fn cells(bytes: &[u8]) -> &[Self::Bytes];
+    /// Bytes as values side by side, to be written.
+    fn cells_mut(bytes: &mut [u8]) -> &mut [Self::Bytes];
     /// All bits, zero-extended: equal exactly when the bytes are.
     fn bits(self) -> u64;
     /// The inverse of [`bits`](Self::bits).
@@ -34,31 +40,63 @@ pub trait Number: Copy + PartialOrd + Default + Send + Sync + 'static {
         Self::default()
     }
 
-    /// Appends all values, as one bulk copy where the compiler can.
-    fn put_all(values: &[Self], out: &mut Vec<u8>) {
-        out.reserve(values.len() * Self::WIDTH);
-        for value in values {
-            value.put(out);
+    /// Appends the value.
+    #[inline]
+    fn put(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.to_bytes().as_ref());
+    }
+
+    /// Reads exactly `WIDTH` bytes.
+    #[inline]
+    fn from_slice(bytes: &[u8]) -> Self {
+        Self::cells(bytes).first().map_or_else(Self::default, |bytes| Self::from_bytes(*bytes))
+    }
+
+    /// Appends all values, into a zeroed tail: that compiles to a plain loop, or to one copy, unlike appending one by one.
+    #[inline]
+    fn put_all(values: impl ExactSizeIterator<Item = Self>, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.resize(start + values.len() * Self::WIDTH, 0);
+        for (cell, value) in Self::cells_mut(&mut out[start..]).iter_mut().zip(values) {
+            *cell = value.to_bytes();
         }
     }
+}
+
+/// What every number has whose bytes are the machine's, lowest first.
+macro_rules! little_endian {
+    ($type:ident) => {
+        type Bytes = [u8; size_of::<$type>()];
+        const NAME: &'static str = stringify!($type);
+
+        #[inline]
+        fn to_bytes(self) -> Self::Bytes {
+            self.to_le_bytes()
+        }
+
+        #[inline]
+        fn from_bytes(bytes: Self::Bytes) -> Self {
+            Self::from_le_bytes(bytes)
+        }
+
+        #[inline]
+        fn cells(bytes: &[u8]) -> &[Self::Bytes] {
+            bytes.as_chunks().0
+        }
+
+        #[inline]
+        fn cells_mut(bytes: &mut [u8]) -> &mut [Self::Bytes] {
+            bytes.as_chunks_mut().0
+        }
+    };
 }
 
 macro_rules! integer {
     ($($type:ident $unsigned:ident $low:expr, $high:expr;)*) => {$(
         impl Number for $type {
-            const WIDTH: usize = size_of::<$type>();
-            const NAME: &'static str = stringify!($type);
             const EXACT: Option<(i64, i64)> = Some(($low, $high));
 
-            #[inline]
-            fn put(self, out: &mut Vec<u8>) {
-                out.extend_from_slice(&self.to_le_bytes());
-            }
-
-            #[inline]
-            fn from_slice(bytes: &[u8]) -> Self {
-                bytes.first_chunk().map_or(0, |bytes| Self::from_le_bytes(*bytes))
-            }
+            little_endian! { $type }
 
             #[inline]
             fn bits(self) -> u64 {
@@ -84,11 +122,6 @@ macro_rules! integer {
             fn from_exact(value: i64) -> Self {
                 value as Self
             }
-
-            #[inline]
-            fn put_all(values: &[Self], out: &mut Vec<u8>) {
-                put_chunks(values, out, |value| value.to_le_bytes());
-            }
         }
     )*};
 }
@@ -107,19 +140,9 @@ integer! {
 macro_rules! float {
     ($($type:ident)*) => {$(
         impl Number for $type {
-            const WIDTH: usize = size_of::<$type>();
-            const NAME: &'static str = stringify!($type);
             const EXACT: Option<(i64, i64)> = None;
 
-            #[inline]
-            fn put(self, out: &mut Vec<u8>) {
-                out.extend_from_slice(&self.to_le_bytes());
-            }
-
-            #[inline]
-            fn from_slice(bytes: &[u8]) -> Self {
-                bytes.first_chunk().map_or(0.0, |bytes| Self::from_le_bytes(*bytes))
-            }
+            little_endian! { $type }
 
             #[inline]
             fn bits(self) -> u64 {
@@ -148,42 +171,36 @@ macro_rules! float {
             fn from_f64(value: f64) -> Self {
                 value as Self
             }
-
-            #[inline]
-            fn put_all(values: &[Self], out: &mut Vec<u8>) {
-                put_chunks(values, out, |value| value.to_le_bytes());
-            }
         }
     )*};
 }
 
 float! { f32 f64 }
 
-/// Writes into a zeroed tail, which compiles to one copy, unlike appending value by value.
-#[inline]
-fn put_chunks<T: Copy, const N: usize>(values: &[T], out: &mut Vec<u8>, bytes: impl Fn(T) -> [u8; N]) {
-    let start = out.len();
-    out.resize(start + values.len() * N, 0);
-    for (chunk, value) in out[start..].as_chunks_mut::<N>().0.iter_mut().zip(values) {
-        *chunk = bytes(*value);
-    }
-}
-
 /// An unsigned number of three bytes: a quantised range of 17 to 24 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct U24(pub(crate) u32);
 
 impl Number for U24 {
-    const WIDTH: usize = 3;
+    type Bytes = [u8; 3];
     const NAME: &'static str = "u24";
     const EXACT: Option<(i64, i64)> = Some((0, 0xff_ffff));
 
-    fn put(self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.0.to_le_bytes()[..3]);
+    fn to_bytes(self) -> [u8; 3] {
+        let [a, b, c, _] = self.0.to_le_bytes();
+        [a, b, c]
     }
 
-    fn from_slice(bytes: &[u8]) -> Self {
-        bytes.first_chunk().map_or(Self(0), |&[a, b, c]| Self(u32::from_le_bytes([a, b, c, 0])))
+    fn from_bytes([a, b, c]: [u8; 3]) -> Self {
+        Self(u32::from_le_bytes([a, b, c, 0]))
+    }
+
+    fn cells(bytes: &[u8]) -> &[[u8; 3]] {
+        bytes.as_chunks().0
+    }
+
+    fn cells_mut(bytes: &mut [u8]) -> &mut [[u8; 3]] {
+        bytes.as_chunks_mut().0
     }
 
     fn bits(self) -> u64 {

@@ -23,12 +23,9 @@ pub(crate) fn pack(values: impl ExactSizeIterator<Item = u64>, width: u8, out: &
     let tail = &mut out[start..];
     match bits {
         0 => {}
-        1 | 2 | 4 => {
-            let per_byte = 8 / bits;
-            for (index, value) in values.enumerate() {
-                tail[index / per_byte] |= (value as u8) << (index % per_byte * bits);
-            }
-        }
+        1 => put_bits::<1>(tail, values),
+        2 => put_bits::<2>(tail, values),
+        4 => put_bits::<4>(tail, values),
         8 => tail.iter_mut().zip(values).for_each(|(byte, value)| *byte = value as u8),
         16 => put::<2>(tail, values),
         24 => put::<3>(tail, values),
@@ -37,6 +34,16 @@ pub(crate) fn pack(values: impl ExactSizeIterator<Item = u64>, width: u8, out: &
     }
 }
 
+#[inline]
+fn put_bits<const BITS: usize>(tail: &mut [u8], mut values: impl Iterator<Item = u64>) {
+    for byte in tail {
+        for shift in (0..8).step_by(BITS) {
+            *byte |= (values.next().unwrap_or(0) as u8) << shift;
+        }
+    }
+}
+
+#[inline]
 fn put<const N: usize>(tail: &mut [u8], values: impl Iterator<Item = u64>) {
     for (chunk, value) in tail.as_chunks_mut::<N>().0.iter_mut().zip(values) {
         chunk.copy_from_slice(&value.to_le_bytes()[..N]);
@@ -48,7 +55,9 @@ fn put<const N: usize>(tail: &mut [u8], values: impl Iterator<Item = u64>) {
 pub(crate) fn unpack(data: &[u8], count: usize, width: u8, mut each: impl FnMut(u64)) -> bool {
     match BITS[usize::from(width)] {
         0 => (0..count).for_each(|_| each(0)),
-        bits @ (1 | 2 | 4) => return unpack_bits(data, count, bits, each),
+        1 => return unpack_bits::<1>(data, count, each),
+        2 => return unpack_bits::<2>(data, count, each),
+        4 => return unpack_bits::<4>(data, count, each),
         8 => data.iter().for_each(|byte| each(u64::from(*byte))),
         16 => data.as_chunks::<2>().0.iter().for_each(|chunk| each(u16::from_le_bytes(*chunk).into())),
         24 => {
@@ -68,22 +77,22 @@ pub(crate) fn unpack(data: &[u8], count: usize, width: u8, mut each: impl FnMut(
 }
 
 #[inline]
-fn unpack_bits(data: &[u8], count: usize, bits: usize, mut each: impl FnMut(u64)) -> bool {
-    let per_byte = 8 / bits;
-    let mask = (1u8 << bits) - 1;
+fn unpack_bits<const BITS: usize>(data: &[u8], count: usize, mut each: impl FnMut(u64)) -> bool {
+    let per_byte = 8 / BITS;
+    let mask = (1u8 << BITS) - 1;
     let whole = count / per_byte;
     for byte in &data[..whole] {
         let mut rest = *byte;
         for _ in 0..per_byte {
             each(u64::from(rest & mask));
-            rest >>= bits;
+            rest >>= BITS;
         }
     }
     let Some(byte) = data.get(whole) else { return true };
     let mut rest = *byte;
     for _ in 0..count % per_byte {
         each(u64::from(rest & mask));
-        rest >>= bits;
+        rest >>= BITS;
     }
     rest == 0
 }

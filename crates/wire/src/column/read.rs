@@ -1,5 +1,7 @@
 //! Reading columns of numbers and bools.
 
+use std::borrow::Cow;
+
 use super::{Number, coding, packed_len, short, unpack, width_for};
 use crate::error::{ErrorKind, Result};
 use crate::input::Input;
@@ -20,6 +22,24 @@ enum Nesting {
 pub(crate) fn read_numbers<T: Number>(rows: usize, input: &mut Input<'_>) -> Result<Vec<T>> {
     input.charge(rows, size_of::<T>())?;
     if input.is_plain() { raw(rows, input) } else { column(rows, input, Nesting::Top) }
+}
+
+/// Reads `rows` numbers of the current block; those that lie in the message as they stand are not copied.
+#[inline]
+pub(crate) fn read_cells<'de, T: Number>(
+    rows: usize,
+    input: &mut Input<'de>,
+) -> Result<Cow<'de, [T::Bytes]>> {
+    input.charge(rows, size_of::<T>())?;
+    if input.is_plain() {
+        return raw_cells::<T>(rows, input).map(Cow::Borrowed);
+    }
+    if input.peek() == Some(coding::RAW) {
+        input.byte()?;
+        return raw_cells::<T>(rows, input).map(Cow::Borrowed);
+    }
+    let values: Vec<T> = column(rows, input, Nesting::Top)?;
+    Ok(Cow::Owned(values.into_iter().map(T::to_bytes).collect()))
 }
 
 /// Reads lengths or counts, of which `rows` decides whether they are plain.
@@ -56,8 +76,12 @@ fn bitmap(rows: usize, input: &mut Input<'_>) -> Result<Vec<bool>> {
 
 #[inline]
 fn raw<T: Number>(rows: usize, input: &mut Input<'_>) -> Result<Vec<T>> {
-    let bytes = input.take(rows * T::WIDTH)?;
-    Ok(bytes.chunks_exact(T::WIDTH).map(T::from_slice).collect())
+    Ok(raw_cells::<T>(rows, input)?.iter().map(|cell| T::from_bytes(*cell)).collect())
+}
+
+#[inline]
+fn raw_cells<'de, T: Number>(rows: usize, input: &mut Input<'de>) -> Result<&'de [T::Bytes]> {
+    input.take(rows * T::WIDTH).map(T::cells)
 }
 
 fn column<T: Number>(rows: usize, input: &mut Input<'_>, nesting: Nesting) -> Result<Vec<T>> {
@@ -102,11 +126,14 @@ fn take_packed<'de>(count: usize, width: u8, input: &mut Input<'de>) -> Result<&
 fn packed<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Input<'_>) -> Result<Vec<T>> {
     let base = exact::<T>(range, input)?;
     let bytes = take_packed(rows, width, input)?;
-    let mut values = Vec::with_capacity(rows);
+    let mut values = vec![T::default(); rows];
+    let mut slots = values.iter_mut();
     let mut greatest = 0;
     let clean = unpack(bytes, rows, width, |offset| {
         greatest = greatest.max(offset);
-        values.push(T::from_exact(base + offset as i64));
+        if let Some(slot) = slots.next() {
+            *slot = T::from_exact(base + offset as i64);
+        }
     });
     if !clean {
         return Err(input.error(ErrorKind::PaddingBits));
@@ -121,8 +148,8 @@ fn delta<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Input
     // Beyond this no two values in range are that far apart.
     check::<T>(step.saturating_abs(), (0, 2 * crate::limits::EXACT_MAX), input)?;
     let bytes = take_packed(rows - 1, width, input)?;
-    let mut values = Vec::with_capacity(rows);
-    values.push(T::from_exact(first));
+    let mut values = vec![T::from_exact(first); rows];
+    let mut slots = values[1..].iter_mut();
     let mut value = first;
     let (mut least, mut greatest) = (first, first);
     let clean = unpack(bytes, rows - 1, width, |offset| {
@@ -130,7 +157,9 @@ fn delta<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Input
         value = value.wrapping_add(step + offset as i64);
         least = least.min(value);
         greatest = greatest.max(value);
-        values.push(T::from_exact(value));
+        if let Some(slot) = slots.next() {
+            *slot = T::from_exact(value);
+        }
     });
     if !clean {
         return Err(input.error(ErrorKind::PaddingBits));

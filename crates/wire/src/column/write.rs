@@ -12,10 +12,38 @@ use crate::output::{Effort, Writer, put_varint, varint_len, zigzag};
 #[inline]
 pub(crate) fn write_numbers<T: Number>(values: &[T], writer: &mut Writer<'_>) {
     if writer.is_plain() {
-        T::put_all(values, writer.out);
+        T::put_all(values.iter().copied(), writer.out);
     } else {
         column(values, writer.effort, Allowed::ALL, writer.out);
     }
+}
+
+/// Writes numbers of the current block from wherever they are: those that go as they stand are not gathered first.
+#[inline]
+pub(crate) fn write_number_rows<T: Number>(
+    rows: impl ExactSizeIterator<Item = T> + Clone,
+    writer: &mut Writer<'_>,
+) {
+    if writer.is_plain() {
+        T::put_all(rows, writer.out);
+    } else if writer.effort == Effort::Fast && !is_surveyed::<T>() && !are_same(rows.clone()) {
+        writer.out.push(coding::RAW);
+        T::put_all(rows, writer.out);
+    } else {
+        write_numbers(&rows.collect::<Vec<_>>(), writer);
+    }
+}
+
+/// Whether all bits are the same: mostly the second row has the answer.
+#[inline]
+fn are_same<T: Number>(mut rows: impl Iterator<Item = T>) -> bool {
+    let first = rows.next().map(T::bits);
+    rows.all(|value| Some(value.bits()) == first)
+}
+
+/// Whether fast writers look for the least and greatest value; of floats there is nothing to gain, of bytes little.
+const fn is_surveyed<T: Number>() -> bool {
+    T::EXACT.is_some() && T::WIDTH > 1
 }
 
 /// Writes lengths or counts, whose number decides whether they are plain.
@@ -84,7 +112,7 @@ fn put_choice<T: Number>(values: &[T], choice: Choice<T>, effort: Effort, out: &
     match choice {
         Choice::Raw => {
             out.push(coding::RAW);
-            T::put_all(values, out);
+            T::put_all(values.iter().copied(), out);
         }
         Choice::Same => {
             out.push(coding::SAME);
@@ -104,7 +132,7 @@ fn put_choice<T: Number>(values: &[T], choice: Choice<T>, effort: Effort, out: &
         Choice::Dictionary { entries, codes } => {
             out.push(coding::DICTIONARY);
             put_varint(out, entries.len() as u64);
-            T::put_all(&entries, out);
+            T::put_all(entries.iter().copied(), out);
             put_codes(&codes, entries.len(), out);
         }
         Choice::Sparse { usual } => {
@@ -114,7 +142,7 @@ fn put_choice<T: Number>(values: &[T], choice: Choice<T>, effort: Effort, out: &
             pack(values.iter().map(|value| u64::from(differs(&value))), 1, out);
             let others: Vec<T> = values.iter().filter(differs).copied().collect();
             match others.len() {
-                0..=PLAIN_ROWS_MAX => T::put_all(&others, out),
+                0..=PLAIN_ROWS_MAX => T::put_all(others.iter().copied(), out),
                 _ => column(&others, effort, Allowed::SIMPLE, out),
             }
         }
@@ -150,13 +178,13 @@ pub(super) fn put_codes(codes: &[u16], entries: usize, out: &mut Vec<u8>) {
     pack(codes.iter().map(|code| u64::from(*code)), width, out);
 }
 
-/// One look at the values; floats are looked at only as far as they are all the same.
+/// One look at the values; those that are not surveyed are looked at only as far as they are all the same.
 #[inline]
 fn choose_fast<T: Number>(values: &[T]) -> Choice<T> {
-    if values[1].bits() == values[0].bits() && values.iter().all(|value| value.bits() == values[0].bits()) {
+    if are_same(values.iter().copied()) {
         return Choice::Same;
     }
-    if T::EXACT.is_none() || T::WIDTH == 1 {
+    if !is_surveyed::<T>() {
         return Choice::Raw;
     }
     integers(values).map_or(Choice::Raw, |(choice, _)| choice)
@@ -164,15 +192,13 @@ fn choose_fast<T: Number>(values: &[T]) -> Choice<T> {
 
 /// The better of packed and delta, with its size, if it beats raw.
 fn integers<T: Number>(values: &[T]) -> Option<(Choice<T>, usize)> {
-    let (least, greatest) = exact_range(values)?;
+    let Survey { first, least, spread, step, steps } = Survey::take(values)?;
     let raw = 1 + values.len() * T::WIDTH;
-    let spread = (greatest - least) as u64;
     let packed = width_for(spread).and_then(|width| {
         let size = 1 + varint_len(zigzag(least)) + packed_len(values.len(), width)?;
         Some((Choice::Packed { base: least, width }, size))
     });
-    let delta = steps(values).and_then(|(step, width)| {
-        let first = values[0].exact()?;
+    let delta = width_for(steps).and_then(|width| {
         let size =
             1 + varint_len(zigzag(first)) + varint_len(zigzag(step)) + packed_len(values.len() - 1, width)?;
         Some((Choice::Delta { first, step, width }, size))
@@ -180,25 +206,44 @@ fn integers<T: Number>(values: &[T]) -> Option<(Choice<T>, usize)> {
     packed.into_iter().chain(delta).min_by_key(|(_, size)| *size).filter(|(_, size)| *size < raw)
 }
 
-fn exact_range<T: Number>(values: &[T]) -> Option<(i64, i64)> {
-    let (mut least, mut greatest) = (values[0], values[0]);
-    for value in values {
-        least = if *value < least { *value } else { least };
-        greatest = if *value > greatest { *value } else { greatest };
-    }
-    Some((least.exact()?, greatest.exact()?))
+/// What packed and delta coding need to know of a column.
+struct Survey {
+    first: i64,
+    least: i64,
+    /// How far the greatest value is from the least.
+    spread: u64,
+    /// The least difference between neighbours, and how far the greatest is from it.
+    step: i64,
+    steps: u64,
 }
 
-/// The least difference between neighbours, and the width of what differences have beyond it.
-fn steps<T: Number>(values: &[T]) -> Option<(i64, u8)> {
-    let difference = |pair: &[T]| pair[1].exact().unwrap_or_default() - pair[0].exact().unwrap_or_default();
-    let (mut least, mut greatest) = (i64::MAX, i64::MIN);
-    for pair in values.windows(2) {
-        let step = difference(pair);
-        least = least.min(step);
-        greatest = greatest.max(step);
+impl Survey {
+    /// None when a value is beyond what these codings may hold.
+    fn take<T: Number>(values: &[T]) -> Option<Self> {
+        // Only 64-bit numbers can be, so for all others this is no work.
+        if values.iter().any(|value| value.exact().is_none()) {
+            return None;
+        }
+        let exact = |value: &T| value.exact().unwrap_or_default();
+        let (first, mut last) = (exact(&values[0]), exact(&values[0]));
+        let (mut step_least, mut step_greatest) = (i64::MAX, i64::MIN);
+        for value in &values[1..] {
+            let value = exact(value);
+            step_least = step_least.min(value - last);
+            step_greatest = step_greatest.max(value - last);
+            last = value;
+        }
+        let (mut least, mut greatest) = (first, last);
+        // Ids mostly rise, and then their ends are the bounds.
+        if step_least < 0 {
+            for value in values {
+                least = least.min(exact(value));
+                greatest = greatest.max(exact(value));
+            }
+        }
+        let (spread, steps) = ((greatest - least) as u64, (step_greatest - step_least) as u64);
+        Some(Self { first, least, spread, step: step_least, steps })
     }
-    width_for((greatest - least) as u64).map(|width| (least, width))
 }
 
 /// The smallest of all codings.
@@ -256,7 +301,7 @@ fn compress_better_as_planes<T: Number>(values: &[T]) -> bool {
         return false;
     }
     let (mut raw, mut planes) = (Vec::new(), Vec::new());
-    T::put_all(values, &mut raw);
+    T::put_all(values.iter().copied(), &mut raw);
     put_planes(values, &mut planes);
     let (raw, planes) = (lz4_flex::block::compress(&raw).len(), lz4_flex::block::compress(&planes).len());
     planes + planes / 32 < raw

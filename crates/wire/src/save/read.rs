@@ -275,7 +275,7 @@ impl Chunk<'_> {
         let column =
             input.block(self.rows, bits, size_of::<T>(), |input| T::Column::open(plan, self.rows, input))?;
         input.end()?;
-        Ok(column.collect(0..self.rows, text))
+        Ok(column.values(0..self.rows, text).collect())
     }
 
     /// The rows as dynamic values.

@@ -150,7 +150,7 @@ pub struct AdaptedColumn<A, T> {
 impl<'de, A: Scalar<T>, T: FromNumbers + Default + Copy> Column<'de> for AdaptedColumn<A, T> {
     type Item = T;
 
-    fn absent() -> Self {
+    fn absent(_: usize) -> Self {
         Self { values: Vec::new(), adapter: PhantomData }
     }
 
@@ -210,8 +210,8 @@ pub struct EachColumn<C, const N: usize>(C);
 impl<'de, C: Column<'de>, const N: usize> Column<'de> for EachColumn<C, N> {
     type Item = [C::Item; N];
 
-    fn absent() -> Self {
-        Self(C::absent())
+    fn absent(rows: usize) -> Self {
+        Self(C::absent(rows.saturating_mul(N)))
     }
 
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
@@ -303,7 +303,7 @@ pub struct QuatColumn<const BITS: u8, T>(Vec<[f64; 4]>, PhantomData<T>);
 impl<'de, const BITS: u8, T: FromNumbers + Default> Column<'de> for QuatColumn<BITS, T> {
     type Item = [T; 4];
 
-    fn absent() -> Self {
+    fn absent(_: usize) -> Self {
         Self(Vec::new(), PhantomData)
     }
 

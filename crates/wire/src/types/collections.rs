@@ -107,13 +107,13 @@ where
 {
     type Item = Vec<C::Item>;
 
-    fn absent() -> Self {
+    fn absent(_: usize) -> Self {
         Self { spans: Spans::Ends(Vec::new()), elements: None, bytes: Vec::new() }
     }
 
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
         if C::Item::BYTE {
-            return Ok(Self { bytes: read_bytes(rows, input)?, ..Self::absent() });
+            return Ok(Self { bytes: read_bytes(rows, input)?, ..Self::absent(rows) });
         }
         let (spans, count, child) = match plan.map(|plan| (plan, plan.node())) {
             Some((plan, Node::ArrayAsList(each, child))) => {
@@ -136,7 +136,7 @@ where
             return C::Item::from_raw(self.bytes.get(row).copied().unwrap_or_default());
         }
         match &self.elements {
-            Some(elements) => elements.collect(self.spans.get(row), text),
+            Some(elements) => elements.values(self.spans.get(row), text).collect(),
             None => Vec::new(),
         }
     }
@@ -180,8 +180,8 @@ where
 {
     type Item = [C::Item; N];
 
-    fn absent() -> Self {
-        Self(C::absent())
+    fn absent(rows: usize) -> Self {
+        Self(C::absent(rows.saturating_mul(N)))
     }
 
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
@@ -197,13 +197,19 @@ where
             }
             _ => None,
         };
-        let elements = open_block(child, rows.saturating_mul(N), input)?;
-        Ok(Self(elements.map_or_else(C::absent, |elements| *elements)))
+        let count = rows.saturating_mul(N);
+        let elements = open_block(child, count, input)?;
+        Ok(Self(elements.map_or_else(|| C::absent(count), |elements| *elements)))
     }
 
     #[inline]
     fn get(&self, row: usize, text: &'de str) -> Self::Item {
         std::array::from_fn(|index| self.0.get(row * N + index, text))
+    }
+
+    #[inline]
+    fn values(&self, rows: Range<usize>, text: &'de str) -> impl ExactSizeIterator<Item = Self::Item> {
+        self.0.arrays(rows, text)
     }
 }
 
@@ -280,7 +286,7 @@ where
 {
     type Item = L;
 
-    fn absent() -> Self {
+    fn absent(_: usize) -> Self {
         Self { spans: Spans::Ends(Vec::new()), elements: None, collection: PhantomData }
     }
 
@@ -303,7 +309,7 @@ where
 
     fn get(&self, row: usize, text: &'de str) -> L {
         let elements = self.elements.as_ref();
-        elements.into_iter().flat_map(|all| self.spans.get(row).map(|index| all.get(index, text))).collect()
+        elements.into_iter().flat_map(|all| all.values(self.spans.get(row), text)).collect()
     }
 }
 
@@ -378,7 +384,7 @@ where
 {
     type Item = M;
 
-    fn absent() -> Self {
+    fn absent(_: usize) -> Self {
         Self { spans: Spans::Ends(Vec::new()), entries: None, map: PhantomData }
     }
 
@@ -397,7 +403,8 @@ where
     fn get(&self, row: usize, text: &'de str) -> M {
         let pairs = self.entries.iter().flat_map(|entries| {
             let (keys, values) = &**entries;
-            self.spans.get(row).map(|index| (keys.get(index, text), values.get(index, text)))
+            let span = self.spans.get(row);
+            keys.values(span.clone(), text).zip(values.values(span, text))
         });
         pairs.collect()
     }

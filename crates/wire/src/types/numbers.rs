@@ -1,37 +1,82 @@
 //! Numbers, and the conversions between them that lose nothing.
 
-use super::Values;
-use crate::column::{Number, U24, read_numbers, write_numbers};
+use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::column::{Number, U24, read_cells, read_numbers, write_number_rows};
 use crate::error::{Error, ErrorKind, Result};
 use crate::input::Input;
 use crate::output::Writer;
 use crate::plan::{Node, Plan};
 use crate::quantise::dequantise_angle;
-use crate::shape::{NumberType, Range, ShapeBuilder, Type};
+use crate::shape::{self, NumberType, ShapeBuilder, Type};
 use crate::wire::{Column, Read, Rows, Wire};
 
-/// An opened column of numbers.
-pub struct NumberColumn<T>(pub(super) Values<T>);
+/// An opened column of numbers, with a cell for each row.
+pub struct NumberColumn<'de, T: Number>(Cells<'de, T::Bytes>);
 
-impl<'de, T: Number + FromNumbers> Column<'de> for NumberColumn<T> {
+enum Cells<'de, B> {
+    /// One value without an allocation.
+    One(B),
+    /// In the message, where they lie as they stand.
+    Lent(&'de [B]),
+    Own(Vec<B>),
+}
+
+impl<T: Number> NumberColumn<'_, T> {
+    #[inline]
+    fn cells(&self) -> &[T::Bytes] {
+        match &self.0 {
+            Cells::One(cell) => std::slice::from_ref(cell),
+            Cells::Lent(cells) => cells,
+            Cells::Own(cells) => cells,
+        }
+    }
+
+    fn own(values: Vec<T>) -> Self {
+        Self(Cells::Own(values.into_iter().map(T::to_bytes).collect()))
+    }
+}
+
+impl<'de, T: Number + FromNumbers> Column<'de> for NumberColumn<'de, T> {
     type Item = T;
 
-    fn absent() -> Self {
-        Self(Values::none())
+    fn absent(rows: usize) -> Self {
+        match rows {
+            1 => Self(Cells::One(T::default().to_bytes())),
+            _ => Self::own(vec![T::default(); rows]),
+        }
     }
 
     #[inline]
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
         match plan {
-            None if rows == 1 => Ok(Self(Values::One(T::from_slice(input.take(T::WIDTH)?)))),
-            None => read_numbers(rows, input).map(|values| Self(Values::Many(values))),
-            Some(plan) => open_converted(plan, rows, input).map(|values| Self(Values::Many(values))),
+            None if rows == 1 => Ok(Self(Cells::One(T::from_slice(input.take(T::WIDTH)?).to_bytes()))),
+            None => Ok(Self(match read_cells::<T>(rows, input)? {
+                Cow::Borrowed(cells) => Cells::Lent(cells),
+                Cow::Owned(cells) => Cells::Own(cells),
+            })),
+            Some(plan) => open_converted(plan, rows, input).map(Self::own),
         }
     }
 
     #[inline]
     fn get(&self, row: usize, _: &'de str) -> T {
-        self.0.get(row).copied().unwrap_or_default()
+        self.cells().get(row).map_or_else(T::default, |cell| T::from_bytes(*cell))
+    }
+
+    #[inline]
+    fn values(&self, rows: Range<usize>, _: &'de str) -> impl ExactSizeIterator<Item = T> {
+        self.cells()[rows].iter().map(|cell| T::from_bytes(*cell))
+    }
+
+    #[inline]
+    fn arrays<const N: usize>(
+        &self,
+        rows: Range<usize>,
+        _: &'de str,
+    ) -> impl ExactSizeIterator<Item = [T; N]> {
+        self.cells().as_chunks::<N>().0[rows].iter().map(|cells| cells.map(T::from_bytes))
     }
 }
 
@@ -107,7 +152,7 @@ fn widened<T: Number, W: From<T>>(rows: usize, input: &mut Input<'_>) -> Result<
     Ok(read_numbers::<T>(rows, input)?.into_iter().map(W::from).collect())
 }
 
-fn read_range(range: &Range, rows: usize, input: &mut Input<'_>) -> Result<Vec<f64>> {
+fn read_range(range: &shape::Range, rows: usize, input: &mut Input<'_>) -> Result<Vec<f64>> {
     let steps: Vec<u32> = match range.width() {
         1 => widened::<u8, _>(rows, input)?,
         2 => widened::<u16, _>(rows, input)?,
@@ -214,18 +259,13 @@ macro_rules! number {
             }
 
             #[inline]
-            fn write<'a, I: Rows<'a, Self>>(mut rows: I, writer: &mut Writer<'_>) {
-                if rows.len() == 1 {
-                    rows.next().into_iter().for_each(|value| value.put(writer.out));
-                    return;
-                }
-                let values: Vec<Self> = rows.copied().collect();
-                write_numbers(&values, writer);
+            fn write<'a, I: Rows<'a, Self>>(rows: I, writer: &mut Writer<'_>) {
+                write_number_rows(rows.copied(), writer);
             }
         }
 
-        impl Read<'_> for $type {
-            type Column = NumberColumn<$type>;
+        impl<'de> Read<'de> for $type {
+            type Column = NumberColumn<'de, $type>;
         }
     };
 }

@@ -93,7 +93,7 @@ where
 {
     type Item = Option<C::Item>;
 
-    fn absent() -> Self {
+    fn absent(_: usize) -> Self {
         Self { presence: Presence::None, inner: None }
     }
 

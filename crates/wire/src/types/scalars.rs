@@ -39,7 +39,7 @@ pub struct BoolColumn(Values<bool>);
 impl<'de> Column<'de> for BoolColumn {
     type Item = bool;
 
-    fn absent() -> Self {
+    fn absent(_: usize) -> Self {
         Self(Values::none())
     }
 
@@ -80,7 +80,7 @@ pub struct UnitColumn;
 impl<'de> Column<'de> for UnitColumn {
     type Item = ();
 
-    fn absent() -> Self {
+    fn absent(_: usize) -> Self {
         Self
     }
 
@@ -119,12 +119,12 @@ macro_rules! as_number {
         impl<'de> Column<'de> for $column {
             type Item = $type;
 
-            fn absent() -> Self {
+            fn absent(_: usize) -> Self {
                 Self(Vec::new())
             }
 
             fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
-                let numbers = NumberColumn::<$number>::open(plan, rows, input)?;
+                let numbers = NumberColumn::<'_, $number>::open(plan, rows, input)?;
                 let convert = |row| {
                     let value: $number = numbers.get(row, "");
                     let from: fn($number) -> Option<$type> = $from;
@@ -191,11 +191,13 @@ where
 {
     type Item = P;
 
-    fn absent() -> Self {
-        Self(C::absent(), std::marker::PhantomData)
+    fn absent(rows: usize) -> Self {
+        Self(C::absent(rows), std::marker::PhantomData)
     }
 
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
+        // The block has paid for the pointers; this is what they point to.
+        input.charge(rows, size_of::<C::Item>())?;
         C::open(plan, rows, input).map(|inner| Self(inner, std::marker::PhantomData))
     }
 

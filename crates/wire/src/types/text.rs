@@ -91,7 +91,7 @@ pub struct TextColumn<T> {
 impl<'de, T: From<&'de str>> Column<'de> for TextColumn<T> {
     type Item = T;
 
-    fn absent() -> Self {
+    fn absent(_: usize) -> Self {
         Self { spans: Values::none(), item: PhantomData }
     }
 
@@ -154,7 +154,7 @@ pub struct BytesColumn<'de>(Vec<&'de [u8]>);
 impl<'de> Column<'de> for BytesColumn<'de> {
     type Item = &'de [u8];
 
-    fn absent() -> Self {
+    fn absent(_: usize) -> Self {
         Self(Vec::new())
     }
 

@@ -39,8 +39,8 @@ macro_rules! tuple {
         impl<'de, $($type: Column<'de>),*> Column<'de> for $column<$($type),*> {
             type Item = ($($type::Item,)*);
 
-            fn absent() -> Self {
-                Self($($type::absent()),*)
+            fn absent(rows: usize) -> Self {
+                Self($($type::absent(rows)),*)
             }
 
             fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
@@ -50,7 +50,7 @@ macro_rules! tuple {
                             $type::open(None, rows, input).map_err(|error| error.inside(stringify!($index)))?
                         ),*));
                     };
-                    let mut this = Self::absent();
+                    let mut this = Self::absent(rows);
                     for step in plan.steps() {
                         match step.target {
                             $(Some($index) => {
