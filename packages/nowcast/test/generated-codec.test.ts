@@ -57,6 +57,9 @@ function member(i: number, span: number, name: string): Member {
     score: (wild | 0) ^ -0x8000_0000,
     mood: (i % 256) - 128,
     title: "",
+    tint: [i & 0xff, 0, 255],
+    turn: [0, 0.5, i, -1],
+    cell: [i, 7 - i],
   };
 }
 
@@ -93,6 +96,8 @@ describe("generated code", () => {
     }
     const bad = { ...member(1, 1, "Ada"), team: 65_536 };
     expect(() => partyCodec.encode({ members: [bad, bad, bad, bad] })).toThrow("team: 65536 does not fit");
+    const short = { ...member(1, 1, "Ada"), cell: [1] as unknown as Member["cell"] };
+    expect(() => partyCodec.encode({ members: [short, short, short, short] })).toThrow("cell");
   });
 
   it("gives the bytes of the vectors for the messages of the article", () => {

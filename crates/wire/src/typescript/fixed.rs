@@ -2,10 +2,8 @@
 
 use super::{access, key, quoted};
 use crate::Shape;
+use crate::limits::PLAIN_ROWS_MAX;
 use crate::shape::{DefinitionKind, Field, NumberType, Type};
-
-/// Rows of an array's block up to which it is plain.
-const PLAIN_ROWS_MAX: u32 = 3;
 
 /// One leaf at its place.
 pub(super) struct Leaf {
@@ -21,7 +19,7 @@ pub(super) enum LeafKind {
     /// The bit of this number.
     Bool(usize),
     Number(NumberType),
-    /// An array of numbers, at most three.
+    /// An array of so many numbers.
     Numbers(NumberType, u32),
     /// The text of this number; the last one has no length.
     Text(usize),
@@ -32,6 +30,7 @@ pub(super) enum LeafKind {
 /// Where everything lies.
 pub(super) struct Layout<'s> {
     shape: &'s Shape,
+    array_max: usize,
     pub(super) leaves: Vec<Leaf>,
     bits: usize,
     texts: usize,
@@ -40,7 +39,7 @@ pub(super) struct Layout<'s> {
 
 /// Appends `write…` and `read…` functions for a shape of fixed layout; false for any other.
 pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
-    let Some(layout) = Layout::of(shape, &shape.root, "v") else { return false };
+    let Some(layout) = Layout::of(shape, &shape.root, "v", PLAIN_ROWS_MAX) else { return false };
     let literal = layout.literal_of(&shape.root, &mut layout.leaves.iter(), read_leaf);
     body.push_str(&layout.writer(root));
     body.push_str(&layout.reader(root, &literal));
@@ -48,9 +47,9 @@ pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
 }
 
 impl<'s> Layout<'s> {
-    /// The layout of a type whose value the code calls `name`.
-    pub(super) fn of(shape: &'s Shape, ty: &Type, name: &str) -> Option<Self> {
-        let mut layout = Self { shape, leaves: Vec::new(), bits: 0, texts: 0, at: 0 };
+    /// The layout of a type whose value the code calls `name`, with arrays of at most so many numbers.
+    pub(super) fn of(shape: &'s Shape, ty: &Type, name: &str, array_max: usize) -> Option<Self> {
+        let mut layout = Self { shape, array_max, leaves: Vec::new(), bits: 0, texts: 0, at: 0 };
         layout.place(ty, name.to_owned(), "")?;
         // Bits stand in front of everything else, and the last text has no length.
         let bit_bytes = layout.bits.div_ceil(8);
@@ -78,7 +77,7 @@ impl<'s> Layout<'s> {
                 self.texts += 1;
                 (LeafKind::Text(self.texts - 1), 1)
             }
-            Type::Array(count, item) if *count <= PLAIN_ROWS_MAX => match **item {
+            Type::Array(count, item) if *count as usize <= self.array_max => match **item {
                 Type::Number(number) => (LeafKind::Numbers(number, *count), number.width() * *count as usize),
                 _ => return None,
             },

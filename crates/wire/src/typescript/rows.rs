@@ -6,12 +6,14 @@ use super::fixed::{Layout, Leaf, LeafKind, function};
 use crate::Shape;
 use crate::shape::{DefinitionKind, NumberType, Type};
 
+/// Longer arrays are left to the general code, which has loops for them.
+const ARRAY_MAX: usize = 16;
+
 /// Appends `write…` and `read…` functions for such a shape; false for any other.
 pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
     let Some((field, item)) = list_of(shape) else { return false };
-    let Some(mut layout) = Layout::of(shape, item, "row") else { return false };
-    // Quantised numbers, enums, bits and 64-bit integers stay with the general code.
-    if layout.leaves.is_empty() || !layout.leaves.iter().all(|leaf| is_column(&leaf.kind)) {
+    let Some(mut layout) = Layout::of(shape, item, "row", ARRAY_MAX) else { return false };
+    if layout.leaves.is_empty() || layout.leaves.iter().any(|leaf| Kind::of(leaf).is_none()) {
         return false;
     }
     for (column, leaf) in layout.leaves.iter_mut().enumerate() {
@@ -22,7 +24,7 @@ pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
         &format!("write{root}(e: MessageEncoder, v: {root}): boolean"),
         &writer(&layout, &rows),
     ));
-    let cells = layout.literal_of(item, &mut layout.leaves.iter(), |leaf| format!("c{}[i]!", leaf.at));
+    let cells = layout.literal_of(item, &mut layout.leaves.iter(), cell);
     body.push_str(&function(
         &format!("read{root}(d: MessageDecoder): {root} | undefined"),
         &reader(&layout, root, field, &cells),
@@ -46,22 +48,61 @@ fn list_of(shape: &Shape) -> Option<(&str, &Type)> {
     }
 }
 
-fn is_column(kind: &LeafKind) -> bool {
-    matches!(kind, LeafKind::Text(_))
-        || matches!(kind, LeafKind::Number(number) if !matches!(number, NumberType::U64 | NumberType::I64))
+/// How a leaf becomes a column.
+enum Kind {
+    /// As it stands: floats, and bytes, of which a survey saves little. So many of them in a row.
+    Raw(NumberType, usize),
+    /// Surveyed for the smallest coding.
+    Integers(NumberType, usize),
+    /// Lengths of text, which are surveyed too.
+    Lengths,
 }
 
-/// Whether a column is written as it stands: floats, and bytes, of which a survey saves little.
-fn raw_number(leaf: &Leaf) -> Option<NumberType> {
-    match leaf.kind {
-        LeafKind::Number(number) if number.width() == 1 => Some(number),
-        LeafKind::Number(number @ (NumberType::F32 | NumberType::F64)) => Some(number),
-        _ => None,
+impl Kind {
+    /// None for what stays with the general code: quantised numbers, enums, bits and 64-bit integers.
+    fn of(leaf: &Leaf) -> Option<Self> {
+        use NumberType as N;
+        let (number, count) = match leaf.kind {
+            LeafKind::Text(_) => return Some(Self::Lengths),
+            LeafKind::Number(number) => (number, 1),
+            LeafKind::Numbers(number, count) => (number, count as usize),
+            _ => return None,
+        };
+        match number {
+            N::U8 | N::I8 | N::F32 | N::F64 => Some(Self::Raw(number, count)),
+            N::U16 | N::I16 | N::U32 | N::I32 => Some(Self::Integers(number, count)),
+            N::U64 | N::I64 => None,
+        }
     }
+
+    fn is_raw(&self) -> bool {
+        matches!(self, Self::Raw(..))
+    }
+
+    /// Bytes of a row, at most.
+    fn width(&self) -> usize {
+        match self {
+            Self::Raw(number, count) | Self::Integers(number, count) => number.width() * count,
+            Self::Lengths => 4,
+        }
+    }
+
+    /// Values of a row.
+    fn values(&self) -> usize {
+        match self {
+            Self::Raw(_, count) | Self::Integers(_, count) => *count,
+            Self::Lengths => 1,
+        }
+    }
+}
+
+fn kinds(layout: &Layout<'_>) -> Vec<Kind> {
+    layout.leaves.iter().filter_map(Kind::of).collect()
 }
 
 fn writer(layout: &Layout<'_>, rows: &str) -> Vec<String> {
     let texts = layout.text_leaves();
+    let kinds = kinds(layout);
     let mut lines = vec![
         format!("const rows = {rows};"),
         "const count = rows.length;".to_owned(),
@@ -75,93 +116,180 @@ fn writer(layout: &Layout<'_>, rows: &str) -> Vec<String> {
         }
         length = "all.length";
     }
-    let width: usize = layout.leaves.iter().map(width_of).sum();
-    lines.push(format!("e.rows(count, {width}, {}, {length});", layout.leaves.len()));
-    if layout.leaves.iter().any(|leaf| raw_number(leaf).is_some_and(|number| number != NumberType::U8)) {
+    let width: usize = kinds.iter().map(Kind::width).sum();
+    lines.push(format!("e.rows(count, {width}, {}, {length});", kinds.len()));
+    let surveyed: Vec<_> = kinds.iter().filter(|kind| !kind.is_raw()).collect();
+    if !surveyed.is_empty() {
+        let width: usize = surveyed.iter().map(|kind| kind.width()).sum();
+        lines.push(format!("e.stage(count * {width}, {});", surveyed.len()));
+    }
+    let stores_bytes = |kind: &Kind| matches!(kind, Kind::Raw(NumberType::U8, _));
+    if kinds.iter().any(|kind| kind.is_raw() && !stores_bytes(kind)) {
         lines.push("const { view } = e;".to_owned());
     }
-    if layout.leaves.iter().any(|leaf| raw_number(leaf) == Some(NumberType::U8)) {
+    if kinds.iter().any(stores_bytes) {
         lines.push("const { bytes } = e;".to_owned());
     }
-    if layout.leaves.iter().any(|leaf| raw_number(leaf).is_none()) {
-        lines.push("const column = e.scratch(count);".to_owned());
+    for (at, kind) in kinds.iter().enumerate() {
+        lines.push(match kind {
+            Kind::Raw(..) => format!("const at{at} = e.rawColumn(count * {});", kind.width()),
+            _ => format!("const c{at} = e.scratch({at}, {});", times("count", kind.values())),
+        });
     }
-    // Neighbours that are written as they stand share one loop.
-    let neighbours = |a: &Leaf, b: &Leaf| raw_number(a).is_some() && raw_number(b).is_some();
-    for run in layout.leaves.chunk_by(neighbours) {
-        lines.extend(if raw_number(&run[0]).is_some() { raw_columns(run) } else { surveyed_column(&run[0]) });
+    lines.push("for (let i = 0; i < count; i++) {".to_owned());
+    lines.push("  const row = rows[i]!;".to_owned());
+    for (leaf, kind) in layout.leaves.iter().zip(&kinds) {
+        lines.extend(stores(leaf, kind).into_iter().map(|line| format!("  {line}")));
     }
+    lines.push("}".to_owned());
+    lines.extend(columns(&kinds));
     lines.push(if texts.is_empty() { "return true;".to_owned() } else { "return e.ascii7(all);".to_owned() });
     lines
 }
 
-fn width_of(leaf: &Leaf) -> usize {
-    match leaf.kind {
-        LeafKind::Number(number) => number.width(),
-        _ => 4,
+/// Puts the columns into their order. Neighbours that are written as they stand go together.
+fn columns(kinds: &[Kind]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut at = 0;
+    for run in kinds.chunk_by(|a, b| a.is_raw() && b.is_raw()) {
+        lines.push(match &run[0] {
+            Kind::Raw(..) => {
+                let width: usize = run.iter().map(Kind::width).sum();
+                format!("e.settle(count * {width} + {});", run.len())
+            }
+            Kind::Integers(number, count) => {
+                let is_unsigned = matches!(number, NumberType::U16 | NumberType::U32);
+                format!("e.integers({at}, {}, {}, {is_unsigned});", times("count", *count), number.width())
+            }
+            Kind::Lengths => format!("e.textLengths({at}, count);"),
+        });
+        at += run.len();
     }
-}
-
-fn raw_columns(run: &[Leaf]) -> Vec<String> {
-    let mut lines: Vec<_> = run
-        .iter()
-        .map(|leaf| format!("const at{} = e.rawColumn(count * {});", leaf.at, width_of(leaf)))
-        .collect();
-    lines.push("for (let i = 0; i < count; i++) {".to_owned());
-    lines.push("  const row = rows[i]!;".to_owned());
-    for leaf in run {
-        let step = match width_of(leaf) {
-            1 => "i".to_owned(),
-            width => format!("i * {width}"),
-        };
-        let at = format!("at{} + {step}", leaf.at);
-        let path = super::quoted(&leaf.path);
-        if let Some(number) = raw_number(leaf) {
-            lines.push(format!("  {}", super::fixed::store_number(number, &leaf.from, &at, &path)));
-        }
-    }
-    lines.push("}".to_owned());
     lines
 }
 
-fn surveyed_column(leaf: &Leaf) -> Vec<String> {
-    let (value, finish) = match leaf.kind {
-        LeafKind::Number(number) => (
-            super::fixed::whole_number(number, &leaf.from, &super::quoted(&leaf.path)),
-            format!("e.integers(count, {}, {});", number.width(), is_unsigned(number)),
-        ),
-        _ => (format!("{}.length", leaf.from), "e.textLengths(count);".to_owned()),
+/// The statements that put the values of one row into a column.
+fn stores(leaf: &Leaf, kind: &Kind) -> Vec<String> {
+    let column = leaf.at;
+    let (number, count) = match kind {
+        Kind::Raw(number, count) | Kind::Integers(number, count) => (*number, *count),
+        Kind::Lengths => return vec![format!("c{column}[i] = {}.length;", leaf.from)],
     };
-    vec![
-        "for (let i = 0; i < count; i++) {".to_owned(),
-        "  const row = rows[i]!;".to_owned(),
-        format!("  column[i] = {value};"),
-        "}".to_owned(),
-        finish,
-    ]
+    let mut lines = Vec::new();
+    if let LeafKind::Numbers(..) = leaf.kind {
+        lines.push(format!("if ({}.length !== {count}) return false;", leaf.from));
+    }
+    for part in 0..count {
+        let from = if let LeafKind::Numbers(..) = leaf.kind {
+            format!("{}[{part}]!", leaf.from)
+        } else {
+            leaf.from.clone()
+        };
+        if let Kind::Raw(NumberType::F32 | NumberType::F64, _) = kind {
+            lines.push(super::fixed::store_number(number, &from, &place(leaf, number, count, part), ""));
+            continue;
+        }
+        let value = if count == 1 { format!("n{column}") } else { format!("n{column}_{part}") };
+        lines.push(format!("const {value} = {from};"));
+        lines.push(check(number, &value, &super::quoted(&leaf.path)));
+        lines.push(match kind {
+            Kind::Integers(..) => format!("c{column}[{}] = {value};", index(count, part)),
+            _ => {
+                let place = place(leaf, number, count, part);
+                if number == NumberType::U8 {
+                    format!("bytes[{place}] = {value};")
+                } else {
+                    format!("view.setInt8({place}, {value});")
+                }
+            }
+        });
+    }
+    lines
 }
 
-fn is_unsigned(number: NumberType) -> bool {
-    matches!(number, NumberType::U8 | NumberType::U16 | NumberType::U32)
+/// Where a value of a raw column is, as an expression.
+fn place(leaf: &Leaf, number: NumberType, count: usize, part: usize) -> String {
+    let row = times("i", number.width() * count);
+    match part * number.width() {
+        0 => format!("at{} + {row}", leaf.at),
+        offset => format!("at{} + {row} + {offset}", leaf.at),
+    }
+}
+
+/// Which value of a column of integers, as an expression.
+fn index(count: usize, part: usize) -> String {
+    let row = times("i", count);
+    if part == 0 { row } else { format!("{row} + {part}") }
+}
+
+fn times(what: &str, factor: usize) -> String {
+    if factor == 1 { what.to_owned() } else { format!("{what} * {factor}") }
+}
+
+/// A question that engines answer in two instructions for all usual values; for others the encoder looks closer.
+fn check(number: NumberType, value: &str, path: &str) -> String {
+    let usual = match number {
+        NumberType::U8 => format!("{value} & 0xff"),
+        NumberType::I8 => format!("({value} << 24) >> 24"),
+        NumberType::U16 => format!("{value} & 0xffff"),
+        NumberType::I16 => format!("({value} << 16) >> 16"),
+        NumberType::U32 => format!("{value} & 0x3fff_ffff"),
+        _ => format!("{value} | 0"),
+    };
+    format!("if (({usual}) !== {value}) {};", super::fixed::whole_number(number, value, path))
 }
 
 fn reader(layout: &Layout<'_>, root: &str, field: &str, cells: &str) -> Vec<String> {
+    let kinds = kinds(layout);
     let mut lines = vec![
-        format!("const count = d.rows({});", layout.leaves.len()),
+        format!("const count = d.rows({});", kinds.iter().map(Kind::values).sum::<usize>()),
         "if (count < 4) return undefined;".to_owned(),
     ];
-    for leaf in &layout.leaves {
-        let read = match leaf.kind {
-            LeafKind::Number(number) => {
-                format!("d.column(\"{}\", count)", format!("{number:?}").to_lowercase())
-            }
-            _ => "d.textColumn(count)".to_owned(),
-        };
-        lines.push(format!("const c{} = {read};", leaf.at));
+    for (at, kind) in kinds.iter().enumerate() {
+        let count = times("count", kind.values());
+        lines.push(match kind {
+            Kind::Raw(number, _) => format!("const at{at} = d.place(\"{}\", {count});", tag(*number)),
+            Kind::Integers(number, _) => format!("const c{at} = d.column(\"{}\", {count});", tag(*number)),
+            Kind::Lengths => format!("const c{at} = d.textColumn(count);"),
+        });
     }
     lines.push("d.end();".to_owned());
+    let is_byte = |kind: &Kind| matches!(kind, Kind::Raw(NumberType::U8, _));
+    if kinds.iter().any(is_byte) {
+        lines.push("const { cells } = d;".to_owned());
+    }
+    if kinds.iter().any(|kind| kind.is_raw() && !is_byte(kind)) {
+        lines.push("const { view } = d;".to_owned());
+    }
     lines.push(format!("const rows: {root}[{}] = new Array(count);", super::quoted(field)));
     lines.push(format!("for (let i = 0; i < count; i++) rows[i] = {cells};"));
     lines.push(format!("return {{ {}: rows }};", super::key(field)));
     lines
+}
+
+fn tag(number: NumberType) -> String {
+    format!("{number:?}").to_lowercase()
+}
+
+/// The value of a leaf in row `i`, as an expression.
+fn cell(leaf: &Leaf) -> String {
+    let value = |part: usize| match Kind::of(leaf) {
+        Some(Kind::Raw(number, count)) => {
+            let place = place(leaf, number, count, part);
+            match number {
+                NumberType::U8 => format!("cells[{place}]!"),
+                NumberType::I8 => format!("view.getInt8({place})"),
+                NumberType::F32 => format!("view.getFloat32({place}, true)"),
+                _ => format!("view.getFloat64({place}, true)"),
+            }
+        }
+        Some(Kind::Integers(_, count)) => format!("c{}[{}]!", leaf.at, index(count, part)),
+        _ => format!("c{}[i]!", leaf.at),
+    };
+    match leaf.kind {
+        LeafKind::Numbers(_, count) => {
+            format!("[{}]", (0..count as usize).map(value).collect::<Vec<_>>().join(", "))
+        }
+        _ => value(0),
+    }
 }

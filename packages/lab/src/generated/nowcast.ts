@@ -157,48 +157,39 @@ function writeBatch(e: MessageEncoder, v: Batch): boolean {
   for (const row of rows) all += row.text3;
   for (const row of rows) all += row.text4;
   e.rows(count, 40, 8, all.length);
+  e.stage(count * 24, 6);
   const { view } = e;
-  const column = e.scratch(count);
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = row.text.length;
-  }
-  e.textLengths(count);
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = row.text2.length;
-  }
-  e.textLengths(count);
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = row.text3.length;
-  }
-  e.textLengths(count);
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = row.text4.length;
-  }
-  e.textLengths(count);
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = e.whole(row.num, 0, 4294967295, "num");
-  }
-  e.integers(count, 4, true);
+  const c0 = e.scratch(0, count);
+  const c1 = e.scratch(1, count);
+  const c2 = e.scratch(2, count);
+  const c3 = e.scratch(3, count);
+  const c4 = e.scratch(4, count);
   const at5 = e.rawColumn(count * 8);
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    view.setFloat64(at5 + i * 8, row.decimal, true);
-  }
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = e.whole(row.num2, -2147483648, 2147483647, "num2");
-  }
-  e.integers(count, 4, false);
+  const c6 = e.scratch(6, count);
   const at7 = e.rawColumn(count * 8);
   for (let i = 0; i < count; i++) {
     const row = rows[i]!;
+    c0[i] = row.text.length;
+    c1[i] = row.text2.length;
+    c2[i] = row.text3.length;
+    c3[i] = row.text4.length;
+    const n4 = row.num;
+    if ((n4 & 0x3fff_ffff) !== n4) e.whole(n4, 0, 4294967295, "num");
+    c4[i] = n4;
+    view.setFloat64(at5 + i * 8, row.decimal, true);
+    const n6 = row.num2;
+    if ((n6 | 0) !== n6) e.whole(n6, -2147483648, 2147483647, "num2");
+    c6[i] = n6;
     view.setFloat64(at7 + i * 8, row.decimal2, true);
   }
+  e.textLengths(0, count);
+  e.textLengths(1, count);
+  e.textLengths(2, count);
+  e.textLengths(3, count);
+  e.integers(4, count, 4, true);
+  e.settle(count * 8 + 1);
+  e.integers(6, count, 4, false);
+  e.settle(count * 8 + 1);
   return e.ascii7(all);
 }
 
@@ -210,12 +201,13 @@ function readBatch(d: MessageDecoder): Batch | undefined {
   const c2 = d.textColumn(count);
   const c3 = d.textColumn(count);
   const c4 = d.column("u32", count);
-  const c5 = d.column("f64", count);
+  const at5 = d.place("f64", count);
   const c6 = d.column("i32", count);
-  const c7 = d.column("f64", count);
+  const at7 = d.place("f64", count);
   d.end();
+  const { view } = d;
   const rows: Batch["messages"] = new Array(count);
-  for (let i = 0; i < count; i++) rows[i] = { text: c0[i]!, text2: c1[i]!, text3: c2[i]!, text4: c3[i]!, num: c4[i]!, decimal: c5[i]!, num2: c6[i]!, decimal2: c7[i]! };
+  for (let i = 0; i < count; i++) rows[i] = { text: c0[i]!, text2: c1[i]!, text3: c2[i]!, text4: c3[i]!, num: c4[i]!, decimal: view.getFloat64(at5 + i * 8, true), num2: c6[i]!, decimal2: view.getFloat64(at7 + i * 8, true) };
   return { messages: rows };
 }
 
@@ -271,14 +263,10 @@ function writeMoves(e: MessageEncoder, v: Moves): boolean {
   const count = rows.length;
   if (count < 4) return false;
   e.rows(count, 31, 7, 0);
+  e.stage(count * 4, 1);
   const { view } = e;
   const { bytes } = e;
-  const column = e.scratch(count);
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = e.whole(row.id, 0, 4294967295, "id");
-  }
-  e.integers(count, 4, true);
+  const c0 = e.scratch(0, count);
   const at1 = e.rawColumn(count * 8);
   const at2 = e.rawColumn(count * 8);
   const at3 = e.rawColumn(count * 8);
@@ -287,13 +275,24 @@ function writeMoves(e: MessageEncoder, v: Moves): boolean {
   const at6 = e.rawColumn(count * 1);
   for (let i = 0; i < count; i++) {
     const row = rows[i]!;
+    const n0 = row.id;
+    if ((n0 & 0x3fff_ffff) !== n0) e.whole(n0, 0, 4294967295, "id");
+    c0[i] = n0;
     view.setFloat64(at1 + i * 8, row.positionX, true);
     view.setFloat64(at2 + i * 8, row.positionY, true);
     view.setFloat64(at3 + i * 8, row.positionZ, true);
-    bytes[at4 + i] = e.whole(row.eulerX, 0, 255, "eulerX");
-    bytes[at5 + i] = e.whole(row.eulerY, 0, 255, "eulerY");
-    bytes[at6 + i] = e.whole(row.eulerZ, 0, 255, "eulerZ");
+    const n4 = row.eulerX;
+    if ((n4 & 0xff) !== n4) e.whole(n4, 0, 255, "eulerX");
+    bytes[at4 + i] = n4;
+    const n5 = row.eulerY;
+    if ((n5 & 0xff) !== n5) e.whole(n5, 0, 255, "eulerY");
+    bytes[at5 + i] = n5;
+    const n6 = row.eulerZ;
+    if ((n6 & 0xff) !== n6) e.whole(n6, 0, 255, "eulerZ");
+    bytes[at6 + i] = n6;
   }
+  e.integers(0, count, 4, true);
+  e.settle(count * 27 + 6);
   return true;
 }
 
@@ -301,15 +300,17 @@ function readMoves(d: MessageDecoder): Moves | undefined {
   const count = d.rows(7);
   if (count < 4) return undefined;
   const c0 = d.column("u32", count);
-  const c1 = d.column("f64", count);
-  const c2 = d.column("f64", count);
-  const c3 = d.column("f64", count);
-  const c4 = d.column("u8", count);
-  const c5 = d.column("u8", count);
-  const c6 = d.column("u8", count);
+  const at1 = d.place("f64", count);
+  const at2 = d.place("f64", count);
+  const at3 = d.place("f64", count);
+  const at4 = d.place("u8", count);
+  const at5 = d.place("u8", count);
+  const at6 = d.place("u8", count);
   d.end();
+  const { cells } = d;
+  const { view } = d;
   const rows: Moves["moves"] = new Array(count);
-  for (let i = 0; i < count; i++) rows[i] = { id: c0[i]!, positionX: c1[i]!, positionY: c2[i]!, positionZ: c3[i]!, eulerX: c4[i]!, eulerY: c5[i]!, eulerZ: c6[i]! };
+  for (let i = 0; i < count; i++) rows[i] = { id: c0[i]!, positionX: view.getFloat64(at1 + i * 8, true), positionY: view.getFloat64(at2 + i * 8, true), positionZ: view.getFloat64(at3 + i * 8, true), eulerX: cells[at4 + i]!, eulerY: cells[at5 + i]!, eulerZ: cells[at6 + i]! };
   return { moves: rows };
 }
 

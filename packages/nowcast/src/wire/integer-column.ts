@@ -6,10 +6,13 @@ const BITS = [0, 1, 2, 4, 8, 16, 24] as const;
 const HEAD_BYTES = 11;
 const TWO_32 = 2 ** 32;
 
+/** Differences between neighbours, while their column is written. */
+let steps = new Int32Array(256);
+
 /**
  * Writes a column of integers of at most 32 bits at `at`, as raw, packed or delta, whichever is smallest; returns where it ends.
- * One look at each value decides. There must be room for the raw column and its head. `values` is worked in; unsigned
- * values from 2^31 on are negative in it.
+ * One look at each value decides. There must be room for the raw column and its head. Unsigned values from 2^31 on are
+ * negative in `values`.
  */
 export function writeIntegers(
   bytes: Uint8Array,
@@ -19,30 +22,35 @@ export function writeIntegers(
   width: number,
   isUnsigned: boolean,
 ): number {
-  let last = values[0]!;
-  let minStep = values[1]! - last;
+  if (steps.length < count) steps = new Int32Array(count * 2);
+  const first = values[0]!;
+  let last = first;
+  let minStep = (values[1]! - first) | 0;
   let maxStep = minStep;
   for (let i = 1; i < count; i++) {
     const value = values[i]!;
-    const step = value - last;
-    if (step < minStep) minStep = step;
-    if (step > maxStep) maxStep = step;
+    // In 32 bits, where steps between numbers far apart wrap: that is looked at below.
+    const step = (value - last) | 0;
+    steps[i] = step;
+    minStep = step < minStep ? step : minStep;
+    maxStep = step > maxStep ? step : maxStep;
     last = value;
   }
-  let min = values[0]!;
+  let min = first;
   let max = last;
-  // Ids mostly rise, and then their ends are the bounds.
-  if (minStep < 0) {
+  // Ids mostly rise, and then their ends are the bounds. So few and small steps cannot have gone round.
+  const isRising = minStep >= 0 && last >= first && maxStep * count < 2 ** 31;
+  if (!isRising) {
     max = min;
     for (let i = 1; i < count; i++) {
       const value = values[i]!;
-      if (value < min) min = value;
-      if (value > max) max = value;
+      min = value < min ? value : min;
+      max = value > max ? value : max;
     }
   }
   // All of the upper half are only shifted; those of both halves are too far apart to be worth packing.
   const shift = isUnsigned && max < 0 ? TWO_32 : 0;
-  const isSplit = isUnsigned && min < 0 && max >= 0;
+  const isSplit = (isUnsigned && min < 0 && max >= 0) || max - min >= 2 ** 31;
   const packed = isSplit ? -1 : widthIndex(max - min);
   const delta = isSplit ? -1 : widthIndex(maxStep - minStep);
   const raw = count * width;
@@ -50,27 +58,22 @@ export function writeIntegers(
   const deltaCost = delta < 0 ? raw : packedLength(count - 1, delta) + HEAD_BYTES;
   if (deltaCost < raw && deltaCost < packedCost) {
     bytes[at] = CODING.delta + delta;
-    const from = writeZigzag(bytes, writeZigzag(bytes, at + 1, values[0]! + shift), minStep);
-    for (let i = 1, before = values[0]!; i < count; i++) {
-      const value = values[i]!;
-      values[i] = value - before - minStep;
-      before = value;
-    }
-    return pack(bytes, from, values, 1, count, BITS[delta]!);
+    const from = writeZigzag(bytes, writeZigzag(bytes, at + 1, first + shift), minStep);
+    return pack(bytes, from, steps, 1, count, BITS[delta]!, minStep);
   }
   if (packedCost < raw) {
     bytes[at] = CODING.packed + packed;
-    const from = writeZigzag(bytes, at + 1, min + shift);
-    for (let i = 0; i < count; i++) values[i] = values[i]! - min;
-    return pack(bytes, from, values, 0, count, BITS[packed]!);
+    return pack(bytes, writeZigzag(bytes, at + 1, min + shift), values, 0, count, BITS[packed]!, min);
   }
   bytes[at] = CODING.raw;
-  return pack(bytes, at + 1, values, 0, count, width * 8);
+  return pack(bytes, at + 1, values, 0, count, width * 8, 0);
 }
 
+/** The index of the width that holds a number of at most 32 bits; −1 where that saves too little. */
 function widthIndex(span: number): number {
-  for (let index = 0; index < BITS.length; index++) if (span < 2 ** BITS[index]!) return index;
-  return -1;
+  if (span >= 2 ** 24) return -1;
+  const bits = 32 - Math.clz32(span);
+  return bits <= 2 ? bits : bits <= 4 ? 3 : bits <= 8 ? 4 : bits <= 16 ? 5 : 6;
 }
 
 function packedLength(count: number, index: number): number {
@@ -94,7 +97,7 @@ export function writeVarint(bytes: Uint8Array, at: number, value: number): numbe
   return to;
 }
 
-/** `packed` of section 5.1 for the values from `first` to `end`; of 32 bits it is the raw column. */
+/** `packed` of section 5.1 for what the values from `first` to `end` are above `base`; of 32 bits it is the raw column. */
 function pack(
   bytes: Uint8Array,
   at: number,
@@ -102,26 +105,26 @@ function pack(
   first: number,
   end: number,
   bits: number,
+  base: number,
 ): number {
   let to = at;
   if (bits === 0) return to;
+  let i = first;
+  if (bits === 4) {
+    for (; i + 2 <= end; i += 2) bytes[to++] = (values[i]! - base) | ((values[i + 1]! - base) << 4);
+  }
   if (bits < 8) {
-    const perByte = 8 / bits;
-    let i = first;
-    for (; i + perByte <= end; i += perByte) {
+    for (; i < end; i += 8 / bits) {
       let byte = 0;
-      for (let n = 0; n < perByte; n++) byte |= values[i + n]! << (n * bits);
-      bytes[to++] = byte;
-    }
-    if (i < end) {
-      let byte = 0;
-      for (let n = 0; i + n < end; n++) byte |= values[i + n]! << (n * bits);
+      for (let n = 0, bit = 0; bit < 8 && i + n < end; n++, bit += bits) {
+        byte |= (values[i + n]! - base) << bit;
+      }
       bytes[to++] = byte;
     }
     return to;
   }
-  for (let i = first; i < end; i++) {
-    const value = values[i]!;
+  for (; i < end; i++) {
+    const value = values[i]! - base;
     bytes[to++] = value;
     if (bits > 8) bytes[to++] = value >>> 8;
     if (bits > 16) bytes[to++] = value >>> 16;
@@ -137,11 +140,6 @@ export interface IntegerTarget {
   readonly max: number;
 }
 
-/** Columns of more rows than this are left to the general reader. */
-export const INTEGERS_MAX = 16 * 1024;
-
-/** Packed numbers on their way; no column is read while another one is. */
-let unpacked = new Int32Array(256);
 /** Where the last zigzag ended. */
 let zigzagEnd = 0;
 
@@ -153,60 +151,95 @@ export function readIntegers(
   bytes: Uint8Array,
   at: number,
   end: number,
-  { values, min, max }: IntegerTarget,
+  target: IntegerTarget,
   count: number,
 ): number {
   const coding = at < end ? bytes[at]! : 0;
   const isDelta = coding >= CODING.delta;
   const bits = BITS[coding - (isDelta ? CODING.delta : CODING.packed)];
-  if (bits === undefined || count > INTEGERS_MAX) return -1;
-  let value = readZigzag(bytes, at + 1, end);
+  if (bits === undefined) return -1;
+  const base = readZigzag(bytes, at + 1, end);
   const step = isDelta ? readZigzag(bytes, zigzagEnd, end) : 0;
   const start = zigzagEnd;
   const numbers = isDelta ? count - 1 : count;
   const length = Math.ceil((numbers * bits) / 8);
   // Neither is a number where a zigzag is too long.
-  if (!(Math.abs(value) + Math.abs(step) < 2 ** 40) || length > end - start) return -1;
+  if (!(Math.abs(base) + Math.abs(step) < 2 ** 40) || length > end - start) return -1;
   const used = (numbers * bits) & 7;
   if (used !== 0 && bytes[start + length - 1]! >> used !== 0) return -1;
-  unpack(bytes, start, numbers, bits);
-  if (isDelta) {
-    if (value < min || value > max) return -1;
-    values[0] = value;
-    for (let i = 1; i < count; i++) {
-      value += step + unpacked[i - 1]!;
-      if (value < min || value > max) return -1;
-      values[i] = value;
-    }
-  } else {
-    if (value < min) return -1;
-    for (let i = 0; i < count; i++) {
-      const sum = value + unpacked[i]!;
-      if (sum > max) return -1;
-      values[i] = sum;
-    }
+  const packed = { bytes, start, bits, isDelta, base, step, count };
+  // No number can be beyond this, and where that is within bounds none needs to be looked at.
+  const greatest = base + (isDelta ? numbers : 1) * (step + 2 ** bits - 1);
+  if (step >= 0 && base >= target.min && greatest <= Math.min(target.max, 2 ** 31 - 1)) {
+    readSafe(packed, target.values);
+    return start + length;
   }
-  return start + length;
+  return readWithin(packed, target) ? start + length : -1;
 }
 
-function unpack(bytes: Uint8Array, at: number, count: number, bits: number): void {
-  if (unpacked.length < count) unpacked = new Int32Array(count * 2);
-  const to = unpacked;
-  if (bits === 0) {
-    for (let i = 0; i < count; i++) to[i] = 0;
-  } else if (bits < 8) {
-    const mask = (1 << bits) - 1;
-    for (let i = 0, bit = 0; i < count; i++, bit += bits)
-      to[i] = (bytes[at + (bit >> 3)]! >> (bit & 7)) & mask;
-  } else if (bits === 8) {
-    for (let i = 0; i < count; i++) to[i] = bytes[at + i]!;
-  } else if (bits === 16) {
-    for (let i = 0, from = at; i < count; i++, from += 2) to[i] = bytes[from]! | (bytes[from + 1]! << 8);
-  } else {
-    for (let i = 0, from = at; i < count; i++, from += 3) {
-      to[i] = bytes[from]! | (bytes[from + 1]! << 8) | (bytes[from + 2]! << 16);
+/** A packed or delta column whose bytes are all there. */
+interface Packed {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly bits: number;
+  readonly isDelta: boolean;
+  readonly base: number;
+  readonly step: number;
+  readonly count: number;
+}
+
+/** Reads what is known to fit, in 32 bits. */
+function readSafe(
+  { bytes, start, bits, isDelta, base, step, count }: Packed,
+  values: IntegerTarget["values"],
+): void {
+  let sum = base | 0;
+  const least = step | 0;
+  const mask = (1 << bits) - 1;
+  let i = 0;
+  if (isDelta) values[i++] = sum;
+  if (bits === 0 || bits >= 8) {
+    for (let n = 0; i < count; i++, n++) {
+      const value = (sum + least + numberAt(bytes, start, n, bits)) | 0;
+      if (isDelta) sum = value;
+      values[i] = value;
     }
+    return;
   }
+  for (let bit = 0; i < count; i++, bit += bits) {
+    const value = (sum + least + ((bytes[start + (bit >> 3)]! >> (bit & 7)) & mask)) | 0;
+    if (isDelta) sum = value;
+    values[i] = value;
+  }
+}
+
+/** Reads what may not fit; false when it does not. */
+function readWithin(
+  { bytes, start, bits, isDelta, base, step, count }: Packed,
+  { values, min, max }: IntegerTarget,
+): boolean {
+  let sum = base;
+  if (base < min || base > max) return false;
+  for (let i = 0; i < count; i++) {
+    if (!isDelta) sum = base + numberAt(bytes, start, i, bits);
+    else if (i > 0) sum += step + numberAt(bytes, start, i - 1, bits);
+    if (sum < min || sum > max) return false;
+    values[i] = sum;
+  }
+  return true;
+}
+
+/** A number of a packed column that begins at `start`. */
+function numberAt(bytes: Uint8Array, start: number, index: number, bits: number): number {
+  if (bits === 0) return 0;
+  if (bits < 8) {
+    const bit = index * bits;
+    return (bytes[start + (bit >> 3)]! >> (bit & 7)) & ((1 << bits) - 1);
+  }
+  const at = start + index * (bits >> 3);
+  if (bits === 8) return bytes[at]!;
+  if (bits === 16) return bytes[at]! | (bytes[at + 1]! << 8);
+  return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16);
 }
 
 /** A zigzag of up to 42 bits; NaN for anything else. */

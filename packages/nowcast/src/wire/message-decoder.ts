@@ -6,18 +6,16 @@ import { readTextColumn, TEXT_DIRECT } from "./read-leaves.js";
 
 /** What a column of each type is read into. */
 interface Columns {
-  readonly u8: Uint8Array;
   readonly u16: Uint16Array;
   readonly u32: Uint32Array;
-  readonly i8: Int8Array;
   readonly i16: Int16Array;
   readonly i32: Int32Array;
-  readonly f32: Float32Array;
-  readonly f64: Float64Array;
 }
 
 /** Columns of up to so many bytes are read into arrays that are used again. */
 const KEPT_BYTES_MAX = 64 * 1024;
+/** As much is kept for columns that are spilled. */
+const SPILL_BYTES_MAX = 4 * KEPT_BYTES_MAX;
 
 /** An array for a column of one kind, and its bytes. */
 interface Kept extends IntegerTarget {
@@ -50,6 +48,12 @@ export class MessageDecoder {
   private input = new WireInput(this.bytes);
   private readonly kept: Kept[] = [];
   private nextKept = 0;
+  /** Where `place` finds columns: the body, or a copy of it with spilled columns behind. */
+  cells: Uint8Array = this.bytes;
+  view = this.input.view;
+  private spilled = 0;
+  private spill = new Uint8Array(0);
+  private spillView = this.view;
 
   /** Opens the text area from `start` to the end; false when it is not UTF-8. */
   texts(start: number): boolean {
@@ -85,6 +89,9 @@ export class MessageDecoder {
     const input = new WireInput(this.bytes);
     this.input = input;
     this.nextKept = 0;
+    this.cells = this.bytes;
+    this.view = input.view;
+    if (this.spill.length > SPILL_BYTES_MAX) this.spill = new Uint8Array(0);
     input.openText();
     const count = input.count("the length of a list");
     // As the general reader accounts for the root, for the list and for its rows.
@@ -92,21 +99,46 @@ export class MessageDecoder {
     return count;
   }
 
-  /** A column, good until the next body is read. */
+  /**
+   * A column of numbers that are mostly written as they stand: where its values lie in `cells` and `view`, which are asked for
+   * when all columns are open.
+   */
+  place(kind: "u8" | "i8" | "f32" | "f64", count: number): number {
+    const { input } = this;
+    if (this.bytes[input.at] === CODING.raw) {
+      return input.advance(1 + count * KINDS[kind].width, "a column") + 1;
+    }
+    return this.put(readNumberColumn(input, KINDS[kind], count) as Exclude<NumberColumn, unknown[]>);
+  }
+
+  /** Spills a column that was not raw, and before the first one the body, so that everything lies in one view. */
+  private put({ buffer, byteOffset, byteLength }: Exclude<NumberColumn, unknown[]>): number {
+    const start = this.cells === this.bytes ? this.bytes.length : this.spilled;
+    this.spilled = start + byteLength;
+    if (this.spilled > this.spill.length) {
+      this.spill = new Uint8Array(this.spilled * 2);
+      this.spillView = new DataView(this.spill.buffer);
+      this.spill.set(this.cells.subarray(0, start));
+    } else if (this.cells === this.bytes) {
+      this.spill.set(this.bytes);
+    }
+    this.cells = this.spill;
+    this.view = this.spillView;
+    this.spill.set(new Uint8Array(buffer, byteOffset, byteLength), start);
+    return start;
+  }
+
+  /** A column of integers, good until the next body is read. */
   column<Kind extends keyof Columns>(kind: Kind, count: number): Columns[Kind] {
     const { input, bytes } = this;
-    const { width, isFloat } = KINDS[kind];
-    const length = count * width;
-    if (length <= KEPT_BYTES_MAX && bytes[input.at] === CODING.raw) {
-      const at = input.advance(1 + length, "a column") + 1;
-      const from = bytes.subarray(at, at + length);
-      if (kind === "u8") return from as Columns[Kind];
+    const length = count * KINDS[kind].width;
+    if (length <= KEPT_BYTES_MAX) {
       const kept = this.keep(kind, length);
-      kept.raw.set(from);
-      return kept.values as unknown as Columns[Kind];
-    }
-    if (length <= KEPT_BYTES_MAX && !isFloat) {
-      const kept = this.keep(kind, length);
+      if (bytes[input.at] === CODING.raw) {
+        const at = input.advance(1 + length, "a column") + 1;
+        kept.raw.set(bytes.subarray(at, at + length));
+        return kept.values as unknown as Columns[Kind];
+      }
       const end = readIntegers(bytes, input.at, input.end, kept, count);
       if (end >= 0) {
         input.at = end;

@@ -1,5 +1,6 @@
 import { NowcastError } from "../errors.js";
 import { writeIntegers, writeVarint } from "./integer-column.js";
+import { CODING } from "./number-columns.js";
 
 const SCRATCH_BYTES = 64 * 1024;
 /** Earlier bodies are cut from chunks of this size. */
@@ -24,7 +25,11 @@ export class MessageEncoder {
   view = new DataView(this.bytes.buffer);
   /** Where the body ends. */
   at = 0;
-  private column = new Int32Array(64);
+  /** Integers on their way into columns. */
+  private readonly columns: Int32Array[] = [];
+  /** Where raw columns wait, and where the next one goes. */
+  private waiting = 0;
+  private staged = 0;
   private chunk = new Uint8Array(CHUNK_BYTES);
   private chunkAt = 0;
   /** Views of the first bytes, by length, and of what follows, by offset. */
@@ -98,31 +103,52 @@ export class MessageEncoder {
   rows(count: number, width: number, columns: number, text: number): void {
     this.room(COUNTS_BYTES + count * width + columns * COLUMN_HEAD_BYTES + text * 3);
     this.at = writeVarint(this.bytes, writeVarint(this.bytes, 0, text), count);
+    this.stage(0, 0);
   }
 
-  /** Where integers are put before `integers` or `textLengths` writes them. */
-  scratch(count: number): Int32Array {
-    if (this.column.length < count) this.column = new Int32Array(count * 2);
-    return this.column;
+  /**
+   * Lets raw columns wait behind the room that so many columns of integers, `length` bytes of them, take at most: so one loop
+   * over the rows fills all columns before anything is known of the integers.
+   */
+  stage(length: number, columns: number): void {
+    this.waiting = this.at + length + columns * COLUMN_HEAD_BYTES;
+    this.staged = this.waiting;
   }
 
-  /** A column that is written as it stands; returns where its values go. */
+  /** A column that is written as it stands, and waits; returns where its values go. */
   rawColumn(length: number): number {
-    const at = this.at + 1;
-    this.bytes[at - 1] = 0;
-    this.at = at + length;
+    const at = this.staged + 1;
+    this.bytes[at - 1] = CODING.raw;
+    this.staged = at + length;
     return at;
   }
 
-  /** The integers in `scratch`, of `width` bytes. */
-  integers(count: number, width: number, isUnsigned: boolean): void {
-    this.at = writeIntegers(this.bytes, this.at, this.column, count, width, isUnsigned);
+  /** Puts the next `length` bytes of waiting columns to their place. */
+  settle(length: number): void {
+    const from = this.waiting;
+    this.waiting = from + length;
+    if (from !== this.at) this.bytes.copyWithin(this.at, from, this.waiting);
+    this.at += length;
+  }
+
+  /** Where the integers of a column are put before `integers` or `textLengths` writes them. */
+  scratch(column: number, count: number): Int32Array {
+    const known = this.columns[column];
+    if (known !== undefined && known.length >= count) return known;
+    const fresh = new Int32Array(count * 2);
+    this.columns[column] = fresh;
+    return fresh;
+  }
+
+  /** The integers of a column in `scratch`, of `width` bytes. */
+  integers(column: number, count: number, width: number, isUnsigned: boolean): void {
+    this.at = writeIntegers(this.bytes, this.at, this.columns[column]!, count, width, isUnsigned);
   }
 
   /** A column of text whose lengths are in `scratch`. */
-  textLengths(count: number): void {
-    this.bytes[this.at++] = 0;
-    this.integers(count, 4, true);
+  textLengths(column: number, count: number): void {
+    this.bytes[this.at++] = CODING.raw;
+    this.integers(column, count, 4, true);
   }
 
   /** A number that is whole and between two bounds. */

@@ -306,52 +306,13 @@ export interface Member {
   score: number;
   mood: number;
   title: string;
-}
-
-function writeMember(e: MessageEncoder, v: Member): boolean {
-  const text0 = v.name;
-  const text1 = v.title;
-  const units = text0.length + text1.length;
-  e.room(33 + units * 3);
-  const { bytes } = e;
-  const { view } = e;
-  view.setUint32(0, e.whole(v.id, 0, 4294967295, "id"), true);
-  view.setFloat32(5, v.at.x, true);
-  view.setFloat32(9, v.at.y, true);
-  view.setFloat32(13, v.at.z, true);
-  view.setFloat64(17, v.x, true);
-  bytes[25] = e.whole(v.level, 0, 255, "level");
-  view.setUint16(26, e.whole(v.team, 0, 65535, "team"), true);
-  view.setInt32(28, e.whole(v.score, -2147483648, 2147483647, "score"), true);
-  view.setInt8(32, e.whole(v.mood, -128, 127, "mood"));
-  let end = 33 + units;
-  let length0 = text0.length;
-  if (e.isShort(units) ? (e.ascii(text0, 33) | e.ascii(text1, 33 + length0)) > 127 : e.utf8(text0 + text1, 33) !== end) {
-    const end0 = e.utf8(text0, 33);
-    length0 = end0 - 33;
-    end = e.utf8(text1, end0);
-  }
-  if ((length0) > 127) return false;
-  bytes[4] = length0;
-  e.at = end;
-  return true;
-}
-
-function readMember(d: MessageDecoder): Member | undefined {
-  const { bytes } = d;
-  if (bytes.length < 33) return undefined;
-  if ((bytes[4]!) > 127) return undefined;
-  if (!d.texts(33)) return undefined;
-  const text0 = d.text(bytes[4]!);
-  const text1 = d.rest();
-  if (text0 === undefined || text1 === undefined) return undefined;
-  return { id: d.i32(0) >>> 0, name: text0, at: { x: d.f32(5), y: d.f32(9), z: d.f32(13) }, x: d.f64(17), level: bytes[25]!, team: d.u16(26), score: d.i32(28), mood: (bytes[32]! << 24) >> 24, title: text1 };
+  tint: [number, number, number];
+  turn: [number, number, number, number];
+  cell: [number, number];
 }
 
 export const memberCodec: Codec<Member> = defineCodec({
-  shape: "1c000230064d656d626572090269640400046e616d650e000261741c010001780b00056c6576656c0200047465616d03000573636f72650800046d6f6f640600057469746c650e003004566563330301780a0001790a00017a0a00",
-  write: writeMember,
-  read: readMember,
+  shape: "1c000230064d656d6265720c0269640400046e616d650e000261741c010001780b00056c6576656c0200047465616d03000573636f72650800046d6f6f640600057469746c650e000474696e741a030200047475726e1a040a000463656c6c1a0207003004566563330301780a0001790a00017a0a00",
 });
 
 export interface Party {
@@ -365,78 +326,109 @@ function writeParty(e: MessageEncoder, v: Party): boolean {
   let all = "";
   for (const row of rows) all += row.name;
   for (const row of rows) all += row.title;
-  e.rows(count, 40, 11, all.length);
+  e.rows(count, 63, 14, all.length);
+  e.stage(count * 22, 6);
   const { view } = e;
   const { bytes } = e;
-  const column = e.scratch(count);
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = e.whole(row.id, 0, 4294967295, "id");
-  }
-  e.integers(count, 4, true);
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = row.name.length;
-  }
-  e.textLengths(count);
+  const c0 = e.scratch(0, count);
+  const c1 = e.scratch(1, count);
   const at2 = e.rawColumn(count * 4);
   const at3 = e.rawColumn(count * 4);
   const at4 = e.rawColumn(count * 4);
   const at5 = e.rawColumn(count * 8);
   const at6 = e.rawColumn(count * 1);
+  const c7 = e.scratch(7, count);
+  const c8 = e.scratch(8, count);
+  const at9 = e.rawColumn(count * 1);
+  const c10 = e.scratch(10, count);
+  const at11 = e.rawColumn(count * 3);
+  const at12 = e.rawColumn(count * 16);
+  const c13 = e.scratch(13, count * 2);
   for (let i = 0; i < count; i++) {
     const row = rows[i]!;
+    const n0 = row.id;
+    if ((n0 & 0x3fff_ffff) !== n0) e.whole(n0, 0, 4294967295, "id");
+    c0[i] = n0;
+    c1[i] = row.name.length;
     view.setFloat32(at2 + i * 4, row.at.x, true);
     view.setFloat32(at3 + i * 4, row.at.y, true);
     view.setFloat32(at4 + i * 4, row.at.z, true);
     view.setFloat64(at5 + i * 8, row.x, true);
-    bytes[at6 + i] = e.whole(row.level, 0, 255, "level");
+    const n6 = row.level;
+    if ((n6 & 0xff) !== n6) e.whole(n6, 0, 255, "level");
+    bytes[at6 + i] = n6;
+    const n7 = row.team;
+    if ((n7 & 0xffff) !== n7) e.whole(n7, 0, 65535, "team");
+    c7[i] = n7;
+    const n8 = row.score;
+    if ((n8 | 0) !== n8) e.whole(n8, -2147483648, 2147483647, "score");
+    c8[i] = n8;
+    const n9 = row.mood;
+    if (((n9 << 24) >> 24) !== n9) e.whole(n9, -128, 127, "mood");
+    view.setInt8(at9 + i, n9);
+    c10[i] = row.title.length;
+    if (row.tint.length !== 3) return false;
+    const n11_0 = row.tint[0]!;
+    if ((n11_0 & 0xff) !== n11_0) e.whole(n11_0, 0, 255, "tint");
+    bytes[at11 + i * 3] = n11_0;
+    const n11_1 = row.tint[1]!;
+    if ((n11_1 & 0xff) !== n11_1) e.whole(n11_1, 0, 255, "tint");
+    bytes[at11 + i * 3 + 1] = n11_1;
+    const n11_2 = row.tint[2]!;
+    if ((n11_2 & 0xff) !== n11_2) e.whole(n11_2, 0, 255, "tint");
+    bytes[at11 + i * 3 + 2] = n11_2;
+    if (row.turn.length !== 4) return false;
+    view.setFloat32(at12 + i * 16, row.turn[0]!, true);
+    view.setFloat32(at12 + i * 16 + 4, row.turn[1]!, true);
+    view.setFloat32(at12 + i * 16 + 8, row.turn[2]!, true);
+    view.setFloat32(at12 + i * 16 + 12, row.turn[3]!, true);
+    if (row.cell.length !== 2) return false;
+    const n13_0 = row.cell[0]!;
+    if (((n13_0 << 16) >> 16) !== n13_0) e.whole(n13_0, -32768, 32767, "cell");
+    c13[i * 2] = n13_0;
+    const n13_1 = row.cell[1]!;
+    if (((n13_1 << 16) >> 16) !== n13_1) e.whole(n13_1, -32768, 32767, "cell");
+    c13[i * 2 + 1] = n13_1;
   }
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = e.whole(row.team, 0, 65535, "team");
-  }
-  e.integers(count, 2, true);
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = e.whole(row.score, -2147483648, 2147483647, "score");
-  }
-  e.integers(count, 4, false);
-  const at9 = e.rawColumn(count * 1);
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    view.setInt8(at9 + i, e.whole(row.mood, -128, 127, "mood"));
-  }
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    column[i] = row.title.length;
-  }
-  e.textLengths(count);
+  e.integers(0, count, 4, true);
+  e.textLengths(1, count);
+  e.settle(count * 21 + 5);
+  e.integers(7, count, 2, true);
+  e.integers(8, count, 4, false);
+  e.settle(count * 1 + 1);
+  e.textLengths(10, count);
+  e.settle(count * 19 + 2);
+  e.integers(13, count * 2, 2, false);
   return e.ascii7(all);
 }
 
 function readParty(d: MessageDecoder): Party | undefined {
-  const count = d.rows(11);
+  const count = d.rows(20);
   if (count < 4) return undefined;
   const c0 = d.column("u32", count);
   const c1 = d.textColumn(count);
-  const c2 = d.column("f32", count);
-  const c3 = d.column("f32", count);
-  const c4 = d.column("f32", count);
-  const c5 = d.column("f64", count);
-  const c6 = d.column("u8", count);
+  const at2 = d.place("f32", count);
+  const at3 = d.place("f32", count);
+  const at4 = d.place("f32", count);
+  const at5 = d.place("f64", count);
+  const at6 = d.place("u8", count);
   const c7 = d.column("u16", count);
   const c8 = d.column("i32", count);
-  const c9 = d.column("i8", count);
+  const at9 = d.place("i8", count);
   const c10 = d.textColumn(count);
+  const at11 = d.place("u8", count * 3);
+  const at12 = d.place("f32", count * 4);
+  const c13 = d.column("i16", count * 2);
   d.end();
+  const { cells } = d;
+  const { view } = d;
   const rows: Party["members"] = new Array(count);
-  for (let i = 0; i < count; i++) rows[i] = { id: c0[i]!, name: c1[i]!, at: { x: c2[i]!, y: c3[i]!, z: c4[i]! }, x: c5[i]!, level: c6[i]!, team: c7[i]!, score: c8[i]!, mood: c9[i]!, title: c10[i]! };
+  for (let i = 0; i < count; i++) rows[i] = { id: c0[i]!, name: c1[i]!, at: { x: view.getFloat32(at2 + i * 4, true), y: view.getFloat32(at3 + i * 4, true), z: view.getFloat32(at4 + i * 4, true) }, x: view.getFloat64(at5 + i * 8, true), level: cells[at6 + i]!, team: c7[i]!, score: c8[i]!, mood: view.getInt8(at9 + i), title: c10[i]!, tint: [cells[at11 + i * 3]!, cells[at11 + i * 3 + 1]!, cells[at11 + i * 3 + 2]!], turn: [view.getFloat32(at12 + i * 16, true), view.getFloat32(at12 + i * 16 + 4, true), view.getFloat32(at12 + i * 16 + 8, true), view.getFloat32(at12 + i * 16 + 12, true)], cell: [c13[i * 2]!, c13[i * 2 + 1]!] };
   return { members: rows };
 }
 
 export const partyCodec: Codec<Party> = defineCodec({
-  shape: "1c00033005506172747901076d656d62657273191c010030064d656d626572090269640400046e616d650e000261741c020001780b00056c6576656c0200047465616d03000573636f72650800046d6f6f640600057469746c650e003004566563330301780a0001790a00017a0a00",
+  shape: "1c00033005506172747901076d656d62657273191c010030064d656d6265720c0269640400046e616d650e000261741c020001780b00056c6576656c0200047465616d03000573636f72650800046d6f6f640600057469746c650e000474696e741a030200047475726e1a040a000463656c6c1a0207003004566563330301780a0001790a00017a0a00",
   write: writeParty,
   read: readParty,
 });
