@@ -85,7 +85,7 @@ fn bounds_beyond_any_segment_are_refused() {
     assert!(matches!(Segment::create(&[SMALL; 9]), Err(OpenError::Bounds)));
 }
 
-/// Flips one byte of a segment in which messages wait. What is delivered then is what was put, or the end is a named
+/// Flips one byte of a segment in which messages wait, in their slots and elsewhere. What is delivered then is what was put, or the end is a named
 /// error: never a wrong value, a panic or a wait without end.
 #[test]
 fn a_damaged_byte_anywhere_is_harmless_or_named() {
@@ -93,7 +93,7 @@ fn a_damaged_byte_anywhere_is_harmless_or_named() {
     let (mut harmless, mut named) = (0, 0);
     for byte in HEADER_WORDS * 8..words * 8 {
         let (mut near, mut far) = pair(&[SMALL]).expect("the system has a page");
-        let puts = [(Key::state(1), 20), (Key::EVENT, 70), (Key::state(1), 8), (Key::state(1), 9)];
+        let puts = [(Key::state(1), 20), (Key::EVENT, 120), (Key::state(1), 8), (Key::state(1), 9)];
         for (put, (key, bytes)) in puts.into_iter().enumerate() {
             near.sender.try_put(key, &laws::value(put, bytes)).expect("there is room");
         }
@@ -183,12 +183,20 @@ fn a_peer_that_greets_wrongly_is_refused_by_name() {
         matches!(greet(|peer| peer.write_all(b"NOWCAST\0")), Err(OpenError::Handshake(_))),
         "it stopped half way"
     );
-    let without_segment = greet(|peer| peer.write_all(b"NOWCAST\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    let without_segment = greet(|peer| peer.write_all(&hello(VERSION)));
     assert!(matches!(without_segment, Err(OpenError::Handshake(_))));
-    let newer = greet(|peer| peer.write_all(b"NOWCAST\0\x63\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    let newer = greet(|peer| peer.write_all(&hello(0x63)));
     assert!(matches!(newer, Err(OpenError::Version { theirs: 0x63, ours: VERSION })));
     let (_silent, ours) = UnixStream::pair().expect("sockets");
     assert!(matches!(answer(ours, &[SMALL], soon()), Err(OpenError::TimedOut)));
+}
+
+/// What a process of this version says first.
+fn hello(version: u64) -> [u8; 24] {
+    let mut hello = [0; 24];
+    hello[..8].copy_from_slice(b"NOWCAST\0");
+    hello[8..16].copy_from_slice(&version.to_le_bytes());
+    hello
 }
 
 fn sealed() -> SealFlags {

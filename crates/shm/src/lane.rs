@@ -1,14 +1,16 @@
-//! The protocol of one lane: a ring of cells, each naming the block that holds an entry's value.
+//! The protocol of one lane: a ring of slots, each a cell beside a block for an entry's value.
 //!
-//! **Cells.** An entry's position counts entries from the first ever; it stands in cell `position % cells`. A cell is one
-//! word: what it is, the low half of its position, and the place of its block. The writer makes an entry by storing its
-//! word (append) and replaces a value by preparing a new block and exchanging the word for one that names it (replace).
+//! **Cells.** An entry's position counts entries from the first ever; it stands in slot `position % slots`. The slot's cell
+//! is one word: what it is, the low half of its position, and the place of its block. The writer makes an entry by storing
+//! its word (append) and replaces a value by preparing a new block and exchanging the word for one that names it (replace).
 //! The reader takes a state by exchanging the word for a taken one: so who comes first, the newer value or the reader, is
 //! decided by one atomic step. Events are never replaced, so the reader only reads their cells.
 //!
 //! **Blocks** belong to exactly one side at any time. The writer owns a block until a cell names it, and again after the
 //! exchange that replaced it, or once the reader's `head` has passed its entry. The reader owns it between. Nobody ever
-//! reads a block that is being written, so there is nothing to retry: both sides are wait-free.
+//! reads a block that is being written, so there is nothing to retry: both sides are wait-free. An appended value lives
+//! beside its cell if it fits there, so that a reader which looks for the next entry already asks for all of it; one that
+//! replaces another or is larger lives in a block of its own elsewhere.
 //!
 //! **Death.** A writer that dies before its exchange leaves the older value in the queue, one that dies after it the newer
 //! one. A reader that dies takes at most the one entry with it that it was reading.
@@ -22,7 +24,9 @@
 //! | TAKE: reader swaps a cell | writer loads the cell, or its exchange fails | that the entry is gone |
 //! | RELEASE: reader stores `head` | writer loads `head` | blocks back, and room |
 
-use crate::layout::{BLOCK_HEADER_BYTES, Checksum, LINE_WORDS, LaneLayout};
+use crate::layout::{
+    BLOCK_HEADER_WORDS, Checksum, KEY, LENGTH, LINE_WORDS, LaneLayout, SLOT_VALUE_MAX, SLOT_WORDS,
+};
 use crate::memory::Memory;
 use crate::pool::{Block, Pool};
 use crate::sync::{Ordering, step};
@@ -62,6 +66,8 @@ pub(crate) struct LaneWriter<M> {
     barrier: u64,
     /// Bytes of the values between `head` and `tail`.
     bytes: usize,
+    /// Whether the last look at an entry to replace found it still waiting. So will the next one, most likely.
+    ahead: bool,
     /// Refusals are counted by the end, which knows whether the caller heard of them.
     counters: Counters,
 }
@@ -86,13 +92,14 @@ impl<M: Memory> LaneWriter<M> {
     pub(crate) fn new(memory: M, layout: LaneLayout) -> Self {
         LaneWriter {
             pool: Pool::new(&layout.classes),
-            records: vec![Record::default(); layout.cells_mask as usize + 1].into(),
+            records: vec![Record::default(); layout.slots_mask as usize + 1].into(),
             places: KeyMap::default(),
             tail: 0,
             head: 0,
             head_published: 0,
             barrier: 0,
             bytes: 0,
+            ahead: false,
             counters: Counters::default(),
             memory,
             layout,
@@ -122,26 +129,33 @@ impl<M: Memory> LaneWriter<M> {
         if bytes > bytes_max {
             return Err(Refusal::TooLarge { bytes, bytes_max });
         }
-        let prepared = match self.replaceable(key, bytes)? {
-            None => {
-                self.make_room(bytes)?;
-                self.prepare(key, value)?
-            }
-            Some(position) => {
-                // The reader looks at this cell again and again, or has taken it: it comes over while the value is written.
-                self.memory.will_write(self.cell(position), 1);
-                let prepared = self.prepare(key, value)?;
-                if self.replace(position, prepared)? {
-                    return Ok(Put::Replaced);
-                }
-                // The reader was quicker, so the value that was meant to replace becomes an entry of its own.
-                if let Err(refusal) = self.make_room(bytes) {
-                    self.pool.give(prepared.block);
-                    return Err(refusal);
-                }
-                prepared
-            }
+        let Some(position) = self.replaceable(key, bytes)? else {
+            self.make_room(bytes)?;
+            let block = self.block_at_tail(bytes)?;
+            let prepared = self.prepare(block, key, value);
+            self.append(key, prepared);
+            return Ok(Put::Queued);
         };
+        // To learn whether the reader has taken the entry takes as long as the cell's way over here. Meanwhile the value is
+        // written to where it will probably have to be.
+        self.memory.will_write(self.cell(position), 1);
+        let block = if self.ahead { self.block_elsewhere(bytes)? } else { self.block_at_tail(bytes)? };
+        let mut prepared = self.prepare(block, key, value);
+        self.ahead = !self.is_taken(position);
+        if self.ahead {
+            if block.is_of_slot() {
+                let block = self.block_elsewhere(bytes)?;
+                prepared = self.prepare(block, key, value);
+            }
+            if self.replace(position, prepared)? {
+                return Ok(Put::Replaced);
+            }
+        }
+        // The reader was quicker, so the value that was meant to replace becomes an entry of its own.
+        if let Err(refusal) = self.make_room(bytes) {
+            self.pool.give(prepared.block);
+            return Err(refusal);
+        }
         self.append(key, prepared);
         Ok(Put::Queued)
     }
@@ -180,15 +194,18 @@ impl<M: Memory> LaneWriter<M> {
         Ok(())
     }
 
+    /// Whether the reader has taken the entry at a position, which the writer takes for one that waits.
+    #[inline]
+    fn is_taken(&self, position: u64) -> bool {
+        let taken = cell_word(TAKEN, position, 0);
+        position < self.head || self.memory.words()[self.cell(position)].load(Ordering::Acquire) == taken
+    }
+
     /// Writes a value into a block that nobody else knows yet.
     #[inline]
-    fn prepare(&mut self, key: Key, value: &[u8]) -> Result<Prepared, Refusal> {
-        let block = self.block_for(value.len())?;
-        if let Some(line) = self.pool.upcoming(block, AHEAD as usize) {
-            self.memory.will_write(line as usize * LINE_WORDS, 2);
-        }
+    fn prepare(&mut self, block: Block, key: Key, value: &[u8]) -> Prepared {
         let sum = self.write_block(block, key, value);
-        Ok(Prepared { block, bytes: value.len(), sum })
+        Prepared { block, bytes: value.len(), sum }
     }
 
     /// Exchanges the value at a position for a newer one, unless the reader has taken it.
@@ -198,16 +215,11 @@ impl<M: Memory> LaneWriter<M> {
         if position < self.head {
             return Ok(false);
         }
-        // Most often the reader is as quick as the writer and has taken the entry: a look is cheaper than an exchange.
-        let cell = self.cell(position);
-        if self.memory.words()[cell].load(Ordering::Acquire) == cell_word(TAKEN, position, 0) {
-            return Ok(false);
-        }
         self.seal(position, prepared);
         let Record { word: old_word, block: old_block, bytes: old_bytes, .. } = *self.record(position);
         let word = cell_word(STATE, position, prepared.block.line);
         step("replace: value prepared");
-        let cell = &self.memory.words()[cell];
+        let cell = &self.memory.words()[self.cell(position)];
         let exchanged = cell.compare_exchange(old_word, word, Ordering::AcqRel, Ordering::Acquire); // REPLACE
         step("replace: value exchanged");
         match exchanged {
@@ -233,6 +245,10 @@ impl<M: Memory> LaneWriter<M> {
         step("append: value prepared");
         self.memory.words()[self.cell(position)].store(word, Ordering::Release); // APPEND
         step("append: entry visible");
+        // In a smaller ring this slot may be the one that the reader is about to look at.
+        if self.layout.slots_mask > 2 * AHEAD {
+            self.memory.will_write(self.cell(position + AHEAD), 2);
+        }
         *self.record_mut(position) = Record { key, word, block, bytes };
         self.bytes += bytes;
         self.tail += 1;
@@ -250,10 +266,24 @@ impl<M: Memory> LaneWriter<M> {
         }
     }
 
-    /// A block for a value within bounds. There always is one once everything delivered has been taken back.
-    fn block_for(&mut self, bytes: usize) -> Result<Block, Refusal> {
+    /// The block in the slot at `tail`, if that slot is free and large enough, or else one elsewhere.
+    #[inline]
+    fn block_at_tail(&mut self, bytes: usize) -> Result<Block, Refusal> {
+        let is_free = self.tail - self.head <= self.layout.slots_mask;
+        if is_free && bytes <= SLOT_VALUE_MAX {
+            Ok(Block::of_slot(self.cell(self.tail)))
+        } else {
+            self.block_elsewhere(bytes)
+        }
+    }
+
+    /// A block of the pool for a value within bounds. There always is one once everything delivered has been taken back.
+    fn block_elsewhere(&mut self, bytes: usize) -> Result<Block, Refusal> {
         loop {
             if let Some(block) = self.pool.take(bytes) {
+                if let Some(line) = self.pool.upcoming(block, AHEAD as usize) {
+                    self.memory.will_write(line as usize * LINE_WORDS, 2);
+                }
                 return Ok(block);
             }
             if !self.reclaim_one()? {
@@ -293,7 +323,7 @@ impl<M: Memory> LaneWriter<M> {
     fn write_block(&self, block: Block, key: Key, value: &[u8]) -> Checksum {
         let mut sum = block_checksum(key, value.len());
         let words = &self.memory.words()[block.line as usize * LINE_WORDS..];
-        let mut data = words[2..].iter();
+        let mut data = words[BLOCK_HEADER_WORDS..].iter();
         let (whole, rest) = value.as_chunks::<8>();
         for (bytes, word) in whole.iter().zip(&mut data) {
             let content = u64::from_le_bytes(*bytes);
@@ -310,7 +340,7 @@ impl<M: Memory> LaneWriter<M> {
             word.store(content, Ordering::Relaxed);
         }
         step("value half written");
-        words[0].store(key.raw(), Ordering::Relaxed);
+        words[KEY].store(key.raw(), Ordering::Relaxed);
         sum
     }
 
@@ -318,22 +348,22 @@ impl<M: Memory> LaneWriter<M> {
     #[inline]
     fn seal(&self, position: u64, Prepared { block, bytes, sum }: Prepared) {
         let header = bytes as u64 | (u64::from(sum.finish(position)) << 32);
-        self.memory.words()[block.line as usize * LINE_WORDS + 1].store(header, Ordering::Relaxed);
+        self.memory.words()[block.line as usize * LINE_WORDS + LENGTH].store(header, Ordering::Relaxed);
     }
 
     #[inline]
     fn cell(&self, position: u64) -> usize {
-        self.layout.cells + (position & self.layout.cells_mask) as usize
+        self.layout.slots + (position & self.layout.slots_mask) as usize * SLOT_WORDS
     }
 
     #[inline]
     fn record(&self, position: u64) -> &Record {
-        &self.records[(position & self.layout.cells_mask) as usize]
+        &self.records[(position & self.layout.slots_mask) as usize]
     }
 
     #[inline]
     fn record_mut(&mut self, position: u64) -> &mut Record {
-        &mut self.records[(position & self.layout.cells_mask) as usize]
+        &mut self.records[(position & self.layout.slots_mask) as usize]
     }
 }
 
@@ -343,12 +373,12 @@ pub(crate) struct LaneReader<M> {
     memory: M,
     bounds: Bounds,
     head_word: usize,
-    cells: usize,
-    cells_mask: u64,
+    slots: usize,
+    slots_mask: u64,
     /// The position of the next entry.
     head: u64,
-    /// Whether the last look found an entry, so that more of them are likely to wait.
-    behind: bool,
+    /// How many looks in a row have found an entry: after many of them more are likely to wait.
+    run: u64,
 }
 
 impl<M: Memory> LaneReader<M> {
@@ -357,10 +387,10 @@ impl<M: Memory> LaneReader<M> {
             memory,
             bounds: layout.bounds,
             head_word: layout.head,
-            cells: layout.cells,
-            cells_mask: layout.cells_mask,
+            slots: layout.slots,
+            slots_mask: layout.slots_mask,
             head: 0,
-            behind: false,
+            run: 0,
         }
     }
 
@@ -371,24 +401,31 @@ impl<M: Memory> LaneReader<M> {
     /// Whether nothing waits, without taking it.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        let word = self.memory.words()[self.cell()].load(Ordering::Acquire);
+        let word = self.memory.words()[self.cell(self.head)].load(Ordering::Acquire);
         self.is_old(word)
     }
 
     /// Takes the next entry: its key, and its value in place of what `value` held.
     #[inline]
     pub(crate) fn get(&mut self, value: &mut Vec<u8>) -> Result<Option<Key>, Refusal> {
-        let cell = self.cell();
+        let cell = self.cell(self.head);
+        // While nothing waits, the whole slot is asked for again and again, so that cell and value come over together.
+        if self.run == 0 {
+            self.memory.will_write(cell, 1);
+            self.memory.will_read(cell + LINE_WORDS, 1);
+        }
         let mut word = self.memory.words()[cell].load(Ordering::Acquire); // pairs with APPEND and REPLACE
         if self.is_old(word) {
-            self.behind = false;
+            self.run = 0;
             return Ok(None);
         }
-        self.memory.will_read(line_of(word) * LINE_WORDS);
-        if self.behind {
-            self.look_ahead();
+        if line_of(word) != cell / LINE_WORDS {
+            self.memory.will_read(line_of(word) * LINE_WORDS, 2);
         }
-        self.behind = true;
+        if self.run > AHEAD {
+            self.memory.will_read(self.cell(self.head + AHEAD), 2);
+        }
+        self.run += 1;
         if word == cell_word(STATE, self.head, line_of(word) as u32) {
             step("get: entry seen");
             word = self.memory.words()[cell].swap(cell_word(TAKEN, self.head, 0), Ordering::AcqRel); // TAKE
@@ -413,23 +450,11 @@ impl<M: Memory> LaneReader<M> {
         Ok(Some(key))
     }
 
-    /// Asks for what will be needed some entries later, if it is there already: lines that the writer still works on are
-    /// better left to it.
-    #[inline]
-    fn look_ahead(&self) {
-        let words = self.memory.words();
-        let position = self.head + AHEAD;
-        let word = words[self.cells + (position & self.cells_mask) as usize].load(Ordering::Relaxed);
-        if (word >> 32) as u32 == position as u32 {
-            self.memory.will_read(line_of(word) * LINE_WORDS);
-        }
-    }
-
     /// Whether the cell at `head` still holds what the lap before left in it, which is the one thing but an entry that it
     /// may hold.
     #[inline]
     fn is_old(&self, word: u64) -> bool {
-        let Some(before) = self.head.checked_sub(self.cells_mask + 1) else {
+        let Some(before) = self.head.checked_sub(self.slots_mask + 1) else {
             return word == 0;
         };
         word == cell_word(TAKEN, before, 0) || word == cell_word(EVENT, before, line_of(word) as u32)
@@ -439,11 +464,9 @@ impl<M: Memory> LaneReader<M> {
     fn read_block(&self, start: usize, value: &mut Vec<u8>) -> Result<Key, Refusal> {
         const OUTSIDE: Refusal = Refusal::Corrupt("a block reaches beyond the segment");
         let words = self.memory.words().get(start..).ok_or(OUTSIDE)?;
-        let [key, length, data @ ..] = words else {
-            return Err(OUTSIDE);
-        };
-        let key = Key::from_raw(key.load(Ordering::Relaxed));
-        let length = length.load(Ordering::Relaxed);
+        let (header, data) = words.split_at_checked(BLOCK_HEADER_WORDS).ok_or(OUTSIDE)?;
+        let key = Key::from_raw(header[KEY].load(Ordering::Relaxed));
+        let length = header[LENGTH].load(Ordering::Relaxed);
         let (bytes, sum) = (length as u32 as usize, (length >> 32) as u32);
         if bytes > self.bounds.bytes_max {
             return Err(Refusal::Corrupt("a value is larger than the bounds allow"));
@@ -467,8 +490,8 @@ impl<M: Memory> LaneReader<M> {
     }
 
     #[inline]
-    fn cell(&self) -> usize {
-        self.cells + (self.head & self.cells_mask) as usize
+    fn cell(&self, position: u64) -> usize {
+        self.slots + (position & self.slots_mask) as usize * SLOT_WORDS
     }
 }
 
@@ -483,6 +506,3 @@ fn block_checksum(key: Key, bytes: usize) -> Checksum {
     sum.add(key.raw());
     sum
 }
-
-// A block's header is its first two words.
-const _: () = assert!(BLOCK_HEADER_BYTES == 16);

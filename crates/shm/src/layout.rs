@@ -6,8 +6,11 @@
 //! word 48   writer's gate
 //! word 64   writer closed
 //! word 80   reader closed
-//! word 96   lane 0: head | cells | blocks of 64 bytes | blocks of 128 bytes | ...
+//! word 96   lane 0: head | slots of 128 bytes | blocks of 64 bytes | blocks of 128 bytes | ...
 //!           lane 1: ...
+//!
+//! slot      cell | block of its own: key | length, checksum | value of up to 104 bytes
+//! block     unused                 : key | length, checksum | value
 //! ```
 
 use nowcast_queue::Bounds;
@@ -15,7 +18,7 @@ use nowcast_queue::Bounds;
 /// `NOWCAST` and a zero byte, read as a little-endian number.
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"NOWCAST\0");
 /// Changes with every change of this layout or of the protocol.
-pub(crate) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
 /// Words of the header; the last is its checksum.
 pub(crate) const HEADER_WORDS: usize = 32;
 /// Where the reader says that it sleeps.
@@ -36,8 +39,21 @@ pub const LANES_MAX: usize = 8;
 pub const ENTRIES_MAX: usize = 1 << 24;
 /// Bytes of one segment at most, of which only the pages that were ever used take memory.
 pub const SEGMENT_BYTES_MAX: usize = 1 << 36;
-/// Bytes before each value in its block: key, length, checksum.
-pub(crate) const BLOCK_HEADER_BYTES: usize = 16;
+/// Words of a slot: two cache lines, because processors like to fetch lines in pairs.
+pub(crate) const SLOT_WORDS: usize = 2 * LINE_WORDS;
+/// Words before each value in its block. The first is the cell if the block is that of a slot.
+pub(crate) const BLOCK_HEADER_WORDS: usize = 3;
+/// The word of a block that holds its key.
+pub(crate) const KEY: usize = 1;
+/// The word of a block that holds the value's length and checksum.
+pub(crate) const LENGTH: usize = 2;
+/// The largest value that fits into a slot.
+pub(crate) const SLOT_VALUE_MAX: usize = value_max(SLOT_WORDS);
+
+/// The largest value that fits into a block of so many words.
+const fn value_max(block_words: usize) -> usize {
+    (block_words - BLOCK_HEADER_WORDS) * 8
+}
 
 // A cell holds a block's place in 30 bits, counted in cache lines.
 const _: () = assert!(SEGMENT_BYTES_MAX / 64 <= 1 << 30);
@@ -51,10 +67,10 @@ pub(crate) struct LaneLayout {
     pub(crate) bounds: Bounds,
     /// The word that counts delivered entries.
     pub(crate) head: usize,
-    /// The first of the cells.
-    pub(crate) cells: usize,
-    /// The number of cells, a power of two, less one.
-    pub(crate) cells_mask: u64,
+    /// The first word of the slots.
+    pub(crate) slots: usize,
+    /// The number of slots, a power of two, less one.
+    pub(crate) slots_mask: u64,
     pub(crate) classes: Vec<ClassLayout>,
     /// The first word behind the lane.
     pub(crate) end: usize,
@@ -71,7 +87,7 @@ pub(crate) struct ClassLayout {
 impl LaneLayout {
     /// The layout of a lane that begins at word `start`, or `None` if the bounds are beyond what a segment can hold.
     ///
-    /// Values live in blocks whose sizes are powers of two. Each size has as many blocks as values of that size can wait
+    /// A value that does not live in its slot lives in a block whose size is a power of two. Each size has as many blocks as values of that size can wait
     /// at once within the bounds, and one more for the value being written: so a put within bounds always finds a block,
     /// and no pattern of sizes can fragment the room away. Blocks that were never used cost address space, not memory.
     pub(crate) fn new(start: usize, bounds: Bounds) -> Option<LaneLayout> {
@@ -79,9 +95,9 @@ impl LaneLayout {
         if !(1..=ENTRIES_MAX).contains(&entries_max) || bytes_max > SEGMENT_BYTES_MAX / 4 {
             return None;
         }
-        let cells_count = entries_max.next_power_of_two();
-        let cells = start + 2 * LINE_WORDS;
-        let mut end = (cells + cells_count).next_multiple_of(2 * LINE_WORDS);
+        let slots_count = entries_max.next_power_of_two();
+        let slots = start + 2 * LINE_WORDS;
+        let mut end = slots + slots_count * SLOT_WORDS;
         let mut classes = Vec::new();
         let mut value_min = 0;
         let mut block_words = LINE_WORDS;
@@ -90,13 +106,12 @@ impl LaneLayout {
             let blocks = entries_max.min(fitting) + 1;
             classes.push(ClassLayout { start: end, block_words, blocks });
             end += blocks * block_words;
-            let value_max = block_words * 8 - BLOCK_HEADER_BYTES;
-            if value_max >= bytes_max {
+            if value_max(block_words) >= bytes_max {
                 break;
             }
-            (value_min, block_words) = (value_max + 1, block_words * 2);
+            (value_min, block_words) = (value_max(block_words) + 1, block_words * 2);
         }
-        Some(LaneLayout { bounds, head: start, cells, cells_mask: cells_count as u64 - 1, classes, end })
+        Some(LaneLayout { bounds, head: start, slots, slots_mask: slots_count as u64 - 1, classes, end })
     }
 }
 

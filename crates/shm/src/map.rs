@@ -75,15 +75,15 @@ impl Memory for Arc<Map> {
     }
 
     #[inline]
-    fn will_read(&self, index: usize) {
+    fn will_read(&self, index: usize, lines: usize) {
         #[cfg(target_arch = "x86_64")]
-        for line in 0..2 {
+        for line in 0..lines {
             let address = self.start.as_ptr().wrapping_add(index + line * 8).cast::<i8>();
             // SAFETY: A prefetch is a hint: it reads nothing into the program and does not fault for any address.
             unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address) };
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = index;
+        let _ = (index, lines);
     }
 
     #[inline]

@@ -10,8 +10,8 @@ pub(crate) trait Memory {
     /// All of it.
     fn words(&self) -> &[AtomicU64];
 
-    /// Says that the two cache lines from this word on are about to be read.
-    fn will_read(&self, _index: usize) {}
+    /// Says that so many cache lines from this word on are about to be read.
+    fn will_read(&self, _index: usize, _lines: usize) {}
 
     /// Says that so many cache lines from this word on are about to be written.
     fn will_write(&self, _index: usize, _lines: usize) {}

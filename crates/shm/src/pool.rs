@@ -1,6 +1,6 @@
 //! Which blocks are free. Known to the writer alone, so nothing a peer does can confuse it.
 
-use crate::layout::{BLOCK_HEADER_BYTES, ClassLayout, LINE_WORDS};
+use crate::layout::{BLOCK_HEADER_WORDS, ClassLayout, LINE_WORDS};
 use std::collections::VecDeque;
 
 /// The free blocks of a lane.
@@ -15,6 +15,22 @@ pub(crate) struct Block {
     /// Counted in cache lines from the start of the segment.
     pub(crate) line: u32,
     class: u8,
+}
+
+/// Not one of the classes: such a block is part of a slot, and comes and goes with it.
+const OF_SLOT: u8 = u8::MAX;
+
+impl Block {
+    /// The block of the slot whose cell is at this word.
+    #[inline]
+    pub(crate) fn of_slot(cell: usize) -> Block {
+        Block { line: (cell / LINE_WORDS) as u32, class: OF_SLOT }
+    }
+
+    #[inline]
+    pub(crate) fn is_of_slot(self) -> bool {
+        self.class == OF_SLOT
+    }
 }
 
 #[derive(Debug)]
@@ -35,7 +51,7 @@ impl Pool {
     /// A block for a value of this many bytes.
     #[inline]
     pub(crate) fn take(&mut self, bytes: usize) -> Option<Block> {
-        let lines = (bytes + BLOCK_HEADER_BYTES).div_ceil(LINE_WORDS * 8);
+        let lines = (BLOCK_HEADER_WORDS + bytes.div_ceil(8)).div_ceil(LINE_WORDS);
         let index = lines.next_power_of_two().trailing_zeros() as usize;
         let class = self.classes.get_mut(index)?;
         let line = match class.free.pop_front() {
@@ -53,18 +69,22 @@ impl Pool {
     /// Gives a block back that the reader never had: it is still in this side's cache, so it is the next to be used.
     #[inline]
     pub(crate) fn give(&mut self, block: Block) {
-        self.classes[usize::from(block.class)].free.push_front(block.line);
+        if let Some(class) = self.classes.get_mut(usize::from(block.class)) {
+            class.free.push_front(block.line);
+        }
     }
 
     /// Gives a block back that the reader has read: it is in the other side's cache, so it waits in line.
     #[inline]
     pub(crate) fn give_read(&mut self, block: Block) {
-        self.classes[usize::from(block.class)].free.push_back(block.line);
+        if let Some(class) = self.classes.get_mut(usize::from(block.class)) {
+            class.free.push_back(block.line);
+        }
     }
 
     /// The block of the same size that will be used after `distance` others, if that is known.
     #[inline]
     pub(crate) fn upcoming(&self, block: Block, distance: usize) -> Option<u32> {
-        self.classes[usize::from(block.class)].free.get(distance).copied()
+        self.classes.get(usize::from(block.class))?.free.get(distance).copied()
     }
 }
