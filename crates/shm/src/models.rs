@@ -11,7 +11,7 @@
 
 use crate::gate::{self, Waiting};
 use crate::lane::{LaneReader, LaneWriter};
-use crate::layout::{LaneLayout, READER_GATE, WRITER_GATE};
+use crate::layout::{LaneLayout, READER_GATE, SLOT_VALUE_MAX, WRITER_GATE};
 use crate::sync::AtomicU64;
 use loom::sync::Arc;
 use loom::thread;
@@ -22,9 +22,12 @@ const B: Key = Key::state(2);
 
 type Shared = Arc<Vec<AtomicU64>>;
 
-/// A lane in as few words as it takes.
+/// A lane in as few words as it takes: its values live in their slots, but for those that replace.
 fn lane(entries_max: usize) -> (LaneWriter<Shared>, LaneReader<Shared>, Shared) {
-    let bounds = Bounds { entries_max, bytes_max: 16 };
+    lane_of(Bounds { entries_max, bytes_max: 16 })
+}
+
+fn lane_of(bounds: Bounds) -> (LaneWriter<Shared>, LaneReader<Shared>, Shared) {
     let layout = LaneLayout::new(96, bounds).expect("these bounds are small");
     let memory: Shared = Arc::new((0..layout.end).map(|_| AtomicU64::new(0)).collect());
     (LaneWriter::new(memory.clone(), layout.clone()), LaneReader::new(memory.clone(), &layout), memory)
@@ -79,26 +82,34 @@ fn an_event_keeps_the_state_before_it_from_being_replaced() {
     });
 }
 
-/// A queue of one entry goes round its ring while the reader follows: cells and blocks are used again only once the reader
-/// has left them.
+/// A queue of one entry goes round its ring while the reader follows: slots are used again only once the reader has left
+/// them.
 #[test]
-fn cells_and_blocks_are_reused_only_after_the_reader_has_left_them() {
-    loom::model(|| {
-        let (mut writer, mut reader, _) = lane(1);
-        let reading = thread::spawn(move || {
-            let seen: Vec<_> = (0..3).filter_map(|_| get(&mut reader)).collect();
-            (reader, seen)
-        });
-        let mut accepted = Vec::new();
-        for value in 1..=3 {
-            match writer.put(Key::EVENT, &[value; 8]) {
-                Ok(Put::Queued) => accepted.push((Key::EVENT, value)),
-                refused => assert_eq!(refused, Err(Refusal::Full)),
-            }
-        }
-        let (mut reader, seen) = reading.join().expect("no panic");
-        assert_eq!(drain(&mut reader, seen), accepted, "each accepted event once, in order");
+fn slots_are_reused_only_after_the_reader_has_left_them() {
+    loom::model(|| go_round(lane(1), 8));
+}
+
+/// The same with values too large for their slots: blocks elsewhere are used again only once the reader has left them.
+#[test]
+fn blocks_are_reused_only_after_the_reader_has_left_them() {
+    let bytes = SLOT_VALUE_MAX + 1;
+    loom::model(move || go_round(lane_of(Bounds { entries_max: 1, bytes_max: bytes }), bytes));
+}
+
+fn go_round((mut writer, mut reader, _): (LaneWriter<Shared>, LaneReader<Shared>, Shared), bytes: usize) {
+    let reading = thread::spawn(move || {
+        let seen: Vec<_> = (0..3).filter_map(|_| get(&mut reader)).collect();
+        (reader, seen)
     });
+    let mut accepted = Vec::new();
+    for value in 1..=3 {
+        match writer.put(Key::EVENT, &vec![value; bytes]) {
+            Ok(Put::Queued) => accepted.push((Key::EVENT, value)),
+            refused => assert_eq!(refused, Err(Refusal::Full)),
+        }
+    }
+    let (mut reader, seen) = reading.join().expect("no panic");
+    assert_eq!(drain(&mut reader, seen), accepted, "each accepted event once, in order");
 }
 
 /// Two keys, the first replaced while the reader may be at either: each keeps its place.
