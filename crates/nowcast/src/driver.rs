@@ -73,6 +73,7 @@ impl Future for Driver {
 /// Does what there is to do; returns whether there is more at once.
 fn turn(core: &mut Core, packet: &mut Vec<u8>, context: &mut Context<'_>) -> bool {
     let now = clock::now();
+    core.looked_at = now;
     let received = receive(core, now, context);
     linger(core, now);
     core.session.handle_timeout(now);

@@ -2,6 +2,7 @@
 
 use crate::{Key, KeyMap, Put, Refusal, Refused};
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 /// Newest state per key and every event, in order and within bounds. No threads, no clock, no IO.
@@ -55,34 +56,41 @@ impl<V: Weigh> UpdatableQueue<V> {
     /// Hands the value back with [`Refusal::Full`], or with [`Refusal::TooLarge`] if it could never fit. What was in the
     /// queue stays as it was.
     pub fn put(&mut self, key: Key, value: V) -> Result<Put, Refused<V>> {
+        self.exchange(key, value).map(|old| if old.is_some() { Put::Replaced } else { Put::Queued })
+    }
+
+    /// As [`put`](Self::put); gives the value that was replaced.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put).
+    pub fn exchange(&mut self, key: Key, value: V) -> Result<Option<V>, Refused<V>> {
         let bytes = value.bytes();
         if bytes > self.bounds.bytes_max {
             let refusal = Refusal::TooLarge { bytes, bytes_max: self.bounds.bytes_max };
             return self.refuse(refusal, value);
         }
-        if let Some(index) = self.replaceable(key) {
-            let old_bytes = self.entries[index].1.bytes();
-            if self.bytes - old_bytes + bytes > self.bounds.bytes_max {
+        let place = self.first + self.entries.len() as u64;
+        let is_full =
+            self.entries.len() >= self.bounds.entries_max || self.bytes + bytes > self.bounds.bytes_max;
+        if key.is_event() {
+            if is_full {
                 return self.refuse(Refusal::Full, value);
             }
-            self.bytes = self.bytes - old_bytes + bytes;
-            self.entries[index].1 = value;
-            self.counters.replaced += 1;
-            return Ok(Put::Replaced);
-        }
-        if self.entries.len() >= self.bounds.entries_max || self.bytes + bytes > self.bounds.bytes_max {
-            return self.refuse(Refusal::Full, value);
-        }
-        let place = self.first + self.entries.len() as u64;
-        if key.is_event() {
             self.barrier = place + 1;
         } else {
-            self.places.insert(key, place);
+            match self.places.entry(key) {
+                Entry::Occupied(known) if *known.get() >= self.barrier => {
+                    let index = (known.get() - self.first) as usize;
+                    return self.replace(index, value);
+                }
+                _ if is_full => return self.refuse(Refusal::Full, value),
+                known => known.insert_entry(place),
+            };
         }
         self.bytes += bytes;
         self.entries.push_back((key, value));
         self.counters.queued += 1;
-        Ok(Put::Queued)
+        Ok(None)
     }
 
     /// What [`pop`](Self::pop) would deliver.
@@ -94,8 +102,10 @@ impl<V: Weigh> UpdatableQueue<V> {
     /// Delivers the oldest entry.
     pub fn pop(&mut self) -> Option<(Key, V)> {
         let (key, value) = self.entries.pop_front()?;
-        if self.places.get(&key) == Some(&self.first) {
-            self.places.remove(&key);
+        if let Entry::Occupied(known) = self.places.entry(key)
+            && *known.get() == self.first
+        {
+            known.remove();
         }
         self.first += 1;
         self.bytes -= value.bytes();
@@ -148,6 +158,16 @@ impl<V: Weigh> UpdatableQueue<V> {
     fn replaceable(&self, key: Key) -> Option<usize> {
         let place = *self.places.get(&key)?;
         (place >= self.barrier).then(|| (place - self.first) as usize)
+    }
+
+    fn replace(&mut self, index: usize, value: V) -> Result<Option<V>, Refused<V>> {
+        let bytes = self.bytes - self.entries[index].1.bytes() + value.bytes();
+        if bytes > self.bounds.bytes_max {
+            return self.refuse(Refusal::Full, value);
+        }
+        self.bytes = bytes;
+        self.counters.replaced += 1;
+        Ok(Some(std::mem::replace(&mut self.entries[index].1, value)))
     }
 
     fn refuse<T>(&mut self, refusal: Refusal, value: V) -> Result<T, Refused<V>> {

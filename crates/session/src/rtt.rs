@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-/// The longest a receiver waits before it acknowledges.
+/// The longest a receiver waits before it acknowledges, if it does not send regularly itself.
 pub(crate) const ACK_DELAY_MAX: Duration = Duration::from_millis(5);
+/// The longest it waits for a packet of its own, in which the acknowledgement can ride.
+pub(crate) const HELD_ACK_DELAY_MAX: Duration = Duration::from_millis(75);
 const GRANULARITY_MICROS: u64 = 1_000;
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Back-off never waits longer, so that a peer is found soon after an outage.
@@ -22,6 +24,8 @@ struct Estimate {
     smoothed: u64,
     variation: u64,
     minimum: u64,
+    /// How long the peer holds acknowledgements now: the longest lately.
+    held: u64,
 }
 
 impl Rtt {
@@ -29,6 +33,8 @@ impl Rtt {
     /// `ack_delay`.
     pub fn sample(&mut self, sample: Duration, ack_delay: Duration) {
         let sample = sample.as_micros() as u64;
+        let ack_delay = ack_delay.as_micros() as u64;
+        let held = held_micros(ack_delay);
         let Some(estimate) = &mut self.estimate else {
             let first = Estimate {
                 latest: sample,
@@ -36,13 +42,14 @@ impl Rtt {
                 smoothed: sample,
                 variation: sample / 2,
                 minimum: sample,
+                held,
             };
             self.estimate = Some(first);
             return;
         };
         estimate.latest = sample;
         estimate.minimum = estimate.minimum.min(sample);
-        let ack_delay = ack_delay.as_micros() as u64;
+        estimate.held = held.max(7 * estimate.held / 8);
         let adjusted = match sample.checked_sub(ack_delay) {
             Some(without) if without >= estimate.minimum => without,
             _ => sample,
@@ -82,9 +89,16 @@ impl Rtt {
     pub(crate) fn probe_timeout(&self) -> Duration {
         self.estimate.map_or(INITIAL_TIMEOUT, |estimate| {
             let spread = (4 * estimate.variation).max(GRANULARITY_MICROS);
-            Duration::from_micros(estimate.smoothed + spread) + ACK_DELAY_MAX
+            Duration::from_micros(estimate.smoothed + spread + estimate.held)
         })
     }
+}
+
+/// How long to wait for acknowledgements of a peer that held one for so long: one that waits for its own next packet may
+/// wait a little longer the next time.
+fn held_micros(ack_delay: u64) -> u64 {
+    let (usual, most) = (ACK_DELAY_MAX.as_micros() as u64, HELD_ACK_DELAY_MAX.as_micros() as u64);
+    if ack_delay <= usual + GRANULARITY_MICROS { usual } else { (ack_delay + usual).min(most) }
 }
 
 #[cfg(test)]
@@ -110,6 +124,17 @@ mod tests {
         rtt.sample(millis(50), Duration::ZERO);
         (0..100).for_each(|_| rtt.sample(millis(75), millis(25)));
         assert!(rtt.smoothed().unwrap() < millis(51));
+    }
+
+    #[test]
+    fn who_holds_acknowledgements_is_waited_for_as_long_as_it_does() {
+        let mut rtt = Rtt::default();
+        (0..50).for_each(|_| rtt.sample(millis(60), millis(40)));
+        assert!(rtt.probe_timeout() > millis(60), "{:?}", rtt.probe_timeout());
+        (0..50).for_each(|_| rtt.sample(millis(20), millis(0)));
+        assert!(rtt.probe_timeout() < millis(30), "{:?}", rtt.probe_timeout());
+        rtt.sample(millis(20), Duration::from_secs(1_000));
+        assert!(rtt.probe_timeout() < millis(110), "{:?}", rtt.probe_timeout());
     }
 
     #[test]

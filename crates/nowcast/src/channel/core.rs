@@ -45,6 +45,8 @@ pub(crate) struct Core {
     pub(crate) source: Option<Box<dyn Source>>,
     /// When the driver wakes by itself.
     pub(crate) armed: Option<Time>,
+    /// When the driver last looked at the clock.
+    pub(crate) looked_at: Time,
     driver: Option<Waker>,
     driver_is_woken: bool,
     readers: Vec<Waker>,
@@ -72,6 +74,7 @@ impl Shared {
                 latest_kind: kind,
                 source: None,
                 armed: None,
+                looked_at: clock::now(),
                 driver: None,
                 driver_is_woken: false,
                 readers: Vec::new(),
@@ -200,13 +203,13 @@ impl Core {
     }
 
     /// The next message for the application.
-    pub(super) fn next_message(&mut self, now: Time) -> Result<Option<Message>, Error> {
+    pub(super) fn next_message(&mut self) -> Result<Option<Message>, Error> {
         if let Some(message) = self.kept.next() {
             return Ok(Some(message));
         }
-        let message = self.pump(now);
+        let message = self.pump();
         if message.is_none() {
-            self.note_reading(now);
+            self.note_reading();
             if let Some(closed) = self.closed() {
                 return Err(Error::Closed(closed));
             }
@@ -215,23 +218,24 @@ impl Core {
     }
 
     /// Takes what arrived until the reply to a command may be among it; the rest is kept for the application.
-    pub(super) fn pump_for_reply(&mut self, now: Time) -> Result<(), Error> {
+    pub(super) fn pump_for_reply(&mut self) -> Result<(), Error> {
         loop {
             if self.kept.is_full() {
                 return Err(Error::Behind);
             }
-            let Some(message) = self.pump(now) else { break };
+            let Some(message) = self.pump() else { break };
             self.kept.keep(message);
         }
-        self.note_reading(now);
+        self.note_reading();
         Ok(())
     }
 
     /// The next message that is not a reply; replies go to who waits for them.
-    fn pump(&mut self, now: Time) -> Option<Message> {
+    fn pump(&mut self) -> Option<Message> {
         loop {
             let mut bytes = Vec::new();
-            let message = self.session.poll_message(now, &mut bytes)?;
+            // The time only says by when consumption is to be reported; reading a clock for each message would cost more.
+            let message = self.session.poll_message(self.looked_at, &mut bytes)?;
             let lane = message.lane;
             let kind = match message.kind {
                 Kind::State { key } => MessageKind::State { key },
@@ -253,8 +257,8 @@ impl Core {
     }
 
     /// What was read may be credit for the peer that is to be reported.
-    fn note_reading(&mut self, now: Time) {
-        let wakes = self.session.poll_timeout(now);
+    fn note_reading(&mut self) {
+        let wakes = self.session.report_at();
         if wakes.is_some_and(|at| self.armed.is_none_or(|armed| at < armed)) {
             self.wake_driver();
         }

@@ -190,7 +190,7 @@ impl Channel {
     /// As [`receive`](Self::receive).
     pub fn try_receive(&self) -> Result<Option<Message>, Error> {
         match &self.link {
-            Link::Session(shared) => shared.lock().next_message(clock::now()),
+            Link::Session(shared) => shared.lock().next_message(),
             Link::Local(local) => {
                 let mut state = local.lock();
                 let received = match state.poll_message(None) {
@@ -218,7 +218,7 @@ impl Channel {
             }
         };
         let mut core = shared.lock();
-        match core.next_message(clock::now()) {
+        match core.next_message() {
             Ok(Some(message)) => Poll::Ready(Ok(message)),
             Err(error) => Poll::Ready(Err(error)),
             Ok(None) => {
@@ -470,7 +470,7 @@ impl Lane<'_> {
         };
         poll_fn(|context| {
             let mut core = shared.lock();
-            let behind = core.pump_for_reply(clock::now());
+            let behind = core.pump_for_reply();
             match Pin::new(&mut reply).poll(context) {
                 Poll::Ready(Ok(reply)) => return Poll::Ready(reply),
                 // Only the end of the channel forgets who waits.

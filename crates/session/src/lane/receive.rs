@@ -419,11 +419,10 @@ impl ReceiveLane {
     }
 
     fn release_state(&mut self, key: Key, arrived: Arrived, taking: &mut Taking<'_>) {
-        let old = self.inbox.newest(key).map(|old| old.payload);
-        let put = self.inbox.put(key, arrived);
+        let put = self.inbox.exchange(key, arrived);
         debug_assert!(put.is_ok(), "the window bounds the inbox");
-        if let Some(old) = old {
-            taking.store.remove(old);
+        if let Ok(Some(old)) = put {
+            taking.store.remove(old.payload);
             taking.stats.conflated += 1;
         }
     }

@@ -97,25 +97,27 @@ impl SentStates {
         self.unacknowledged
     }
 
-    /// How much more the open interval costs with this value.
-    pub(crate) fn cost_of(&self, key: u64, length: usize, interval: u64) -> u64 {
+    /// How much more the open interval costs with a value of the key whose newest value is in this slot.
+    pub(crate) fn cost_of(&self, newest: Option<u32>, length: usize, interval: u64) -> u64 {
         let cost = length as u64 + MESSAGE_COST;
-        match self.newest(key).map(|slot| self.get(slot)) {
+        match newest.map(|slot| self.get(slot)) {
             Some(state) if state.interval == interval => cost.saturating_sub(state.cost),
             _ => cost,
         }
     }
 
-    /// Binds a value; returns its slot, and whether it superseded one that had not arrived.
+    /// Binds a value of a key whose newest one is in slot `newest`; returns its slot, and whether it superseded one that had
+    /// not arrived.
     pub(crate) fn bind(
         &mut self,
         key: u64,
+        newest: Option<u32>,
         value: &Waiting,
         stamp: u64,
         interval: u64,
         store: &mut Store,
     ) -> (u32, bool) {
-        self.cost += self.cost_of(key, value.length as usize, interval);
+        self.cost += self.cost_of(newest, value.length as usize, interval);
         self.sum += stamp;
         let cost = u64::from(value.length) + MESSAGE_COST;
         let state = SentState {
@@ -129,12 +131,11 @@ impl SentStates {
             parts: None,
             deferred: None,
         };
-        if let Some(slot) = self.newest(key) {
+        if let Some(slot) = newest {
             self.get_mut(slot).deferred = None;
         }
-        let reusable = self
-            .newest(key)
-            .filter(|&slot| self.get(slot).interval == interval || self.get(slot).is_acknowledged());
+        let reusable =
+            newest.filter(|&slot| self.get(slot).interval == interval || self.get(slot).is_acknowledged());
         let Some(slot) = reusable else {
             self.keys_in_interval += 1;
             self.unacknowledged += 1;

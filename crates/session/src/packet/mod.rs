@@ -58,6 +58,34 @@ pub struct Data<'a> {
     /// What the peer has received.
     pub ack: Option<Ack<'a>>,
     frames: &'a [u8],
+    kinds: Kinds,
+}
+
+/// What kinds of frames a packet has, so that they are not read again to know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kinds {
+    is_eliciting: bool,
+    has_only_states: bool,
+    /// A bit for each lane of a frame other than WINDOW.
+    lanes: u16,
+    window_lanes: u16,
+    replication: bool,
+}
+
+impl Kinds {
+    const NONE: Self =
+        Self { is_eliciting: false, has_only_states: true, lanes: 0, window_lanes: 0, replication: false };
+
+    fn note(&mut self, frame: &Frame<'_>) {
+        self.is_eliciting |= frame.is_eliciting();
+        self.has_only_states &= matches!(frame, Frame::States(_) | Frame::Window { .. } | Frame::Padding);
+        self.replication |= matches!(frame, Frame::Replication { .. });
+        let lane = frame.lane().map_or(0, |lane| 1 << lane);
+        match frame {
+            Frame::Window { .. } => self.window_lanes |= lane,
+            _ => self.lanes |= lane,
+        }
+    }
 }
 
 impl<'a> Data<'a> {
@@ -76,10 +104,31 @@ impl<'a> Data<'a> {
             _ => Some(Ack::read(&mut reader, flags & FLAG_RANGES != 0)?),
         };
         let frames = reader.rest();
+        let mut kinds = Kinds::NONE;
         while !reader.is_empty() {
-            Frame::read(&mut reader)?;
+            kinds.note(&Frame::read(&mut reader)?);
         }
-        Ok(Self { number_low, time, ack, frames })
+        Ok(Self { number_low, time, ack, frames, kinds })
+    }
+
+    /// Whether it is to be acknowledged.
+    pub fn is_eliciting(&self) -> bool {
+        self.kinds.is_eliciting
+    }
+
+    /// Whether it has no frames but STATES, WINDOW and PADDING.
+    pub fn has_only_states(&self) -> bool {
+        self.kinds.has_only_states
+    }
+
+    /// Whether it has REPLICATION.
+    pub(crate) fn has_replication(&self) -> bool {
+        self.kinds.replication
+    }
+
+    /// How many lanes there must be for its frames: those that bring something, and those of WINDOW.
+    pub(crate) fn lanes(&self) -> (u32, u32) {
+        (u16::BITS - self.kinds.lanes.leading_zeros(), u16::BITS - self.kinds.window_lanes.leading_zeros())
     }
 
     /// The frames, in the order of the packet.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::acks::Eliciting;
 use super::{Phase, Session};
 use crate::error::{Broken, CloseCode, Closed, ClosedBy};
 use crate::lane::receive::{ReceiveLane, Taking};
@@ -110,18 +111,17 @@ impl Session {
 
     /// Whether all lanes exist and have room for replication payloads.
     fn examine(&self, data: &Data<'_>) -> Result<bool, Broken> {
+        let (lanes, window_lanes) = data.lanes();
+        // WINDOW speaks of the lanes that we send on.
+        if lanes as usize > self.incoming.len() || window_lanes as usize > self.outgoing.len() {
+            return Err(Broken::limit("a lane beyond lanes_max"));
+        }
+        if !data.has_replication() {
+            return Ok(true);
+        }
         let mut payloads = [0usize; 16];
         for frame in data.frames() {
-            let Some(lane) = frame.lane() else { continue };
-            // WINDOW speaks of the lanes that we send on.
-            let lanes = match frame {
-                Frame::Window { .. } => self.outgoing.len(),
-                _ => self.incoming.len(),
-            };
-            if usize::from(lane) >= lanes {
-                return Err(Broken::limit("a lane beyond lanes_max"));
-            }
-            if matches!(frame, Frame::Replication { .. }) {
+            if let Frame::Replication { lane, .. } = frame {
                 payloads[usize::from(lane)] += 1;
             }
         }
@@ -137,18 +137,10 @@ impl Session {
         if self.received.largest() == Some(number) {
             self.ack.largest_at = now;
         }
-        if !data.frames().any(|frame| frame.is_eliciting()) {
-            return;
+        if data.is_eliciting() {
+            let packet = Eliciting { bytes: length, leaves_gap, has_only_states: data.has_only_states() };
+            self.ack.arrived(now, &packet, self.carrier.is_reliable);
         }
-        let (packets, delay) = if self.carrier.is_reliable { STREAM_ACK } else { DATAGRAM_ACK };
-        self.ack.is_new = true;
-        self.ack.eliciting += 1;
-        self.ack.bytes += length;
-        self.ack.is_urgent |= self.ack.eliciting >= packets || leaves_gap && !self.carrier.is_reliable;
-        // On a stream nobody waits for the acknowledgement of little: it rides in what leaves anyway.
-        let is_little = self.carrier.is_reliable && self.ack.bytes <= LITTLE_BYTES;
-        let due = now + if is_little { LITTLE_DELAY } else { delay };
-        self.ack.due_at = Some(self.ack.due_at.map_or(due, |before| before.min(due)));
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, ranges: &Ranges, left_peer: i64) {
@@ -321,10 +313,5 @@ impl Session {
     }
 }
 
-/// Acknowledge after so many eliciting packets, and after so long.
-const DATAGRAM_ACK: (u32, Duration) = (4, crate::rtt::ACK_DELAY_MAX);
-const STREAM_ACK: (u32, Duration) = (16, Duration::from_millis(20));
-const LITTLE_BYTES: usize = 1_000;
-const LITTLE_DELAY: Duration = Duration::from_millis(60);
 /// Delays beyond a minute say nothing; in units of the wire.
 const DELAY_MAX: u64 = 60_000_000 / WIRE_UNIT_MICROS;

@@ -1,5 +1,6 @@
 //! The session: its verbs, in the order in which a driver calls them.
 
+mod acks;
 mod handshake;
 mod incoming;
 mod outgoing;
@@ -25,6 +26,7 @@ use crate::source::Fate;
 use crate::stats::{Gauges, Stats};
 use crate::store::Store;
 use crate::time::Time;
+use acks::AckState;
 use handshake::Phase;
 
 /// One end of one conversation, independent of any carrier, clock or thread.
@@ -80,18 +82,6 @@ pub struct Session {
     source_waits: bool,
     largest_put: usize,
     highest_lane: u8,
-}
-
-/// What is to be acknowledged.
-#[derive(Clone, Copy, Debug, Default)]
-struct AckState {
-    largest_at: Time,
-    eliciting: u32,
-    /// Bytes of these packets.
-    bytes: usize,
-    is_new: bool,
-    is_urgent: bool,
-    due_at: Option<Time>,
 }
 
 /// The initiator's proof, until one packet that carries it is acknowledged.

@@ -94,9 +94,7 @@ impl Session {
     fn note_departure(&mut self, now: Time, bytes: usize, is_eliciting: bool, acks: bool) {
         let share = self.silence(now).unwrap_or(1.0);
         self.rate.spend(now, bytes, share);
-        if acks {
-            self.ack = super::AckState { largest_at: self.ack.largest_at, ..Default::default() };
-        }
+        self.ack.departed(now, is_eliciting, acks);
         if is_eliciting {
             self.quiet_run = 0;
             self.is_probe_due = false;
@@ -111,14 +109,10 @@ impl Session {
         let wants = self.wants_content(now, source);
         let may = wants && self.may_send(now);
         Reasons {
-            ack: self.ack.is_urgent || self.ack.due_at.is_some_and(|due| due <= now),
+            ack: self.ack.due_at(now).is_some_and(|due| due <= now),
             probe: self.is_probe_due,
             proof: self.proof_is_due(),
-            window: self
-                .incoming
-                .iter()
-                .flatten()
-                .any(|lane| lane.window_due(&self.config.limits).is_some_and(|due| due <= now)),
+            window: self.report_at().is_some_and(|due| due <= now),
             keep_alive: self.keep_alive_at() <= now,
             repeat: self.repeat_at(now).is_some_and(|at| at <= now),
             content: may,

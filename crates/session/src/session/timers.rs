@@ -161,25 +161,29 @@ impl Session {
     }
 
     fn open_wakes_at(&mut self, now: Time) -> Option<Time> {
-        let ack = if self.ack.is_urgent { Some(now) } else { self.ack.due_at };
+        let ack = self.ack.due_at(now);
         let loss = self.sent.loss_at(self.rtt.loss_delay()).filter(|_| !self.carrier.is_reliable);
         let must = (self.is_probe_due || self.proof_is_due()).then_some(now);
         let content = self.content_at(now);
         let bulk = self.outgoing.iter_mut().flatten().filter_map(|lane| lane.next_at(now)).min();
-        let windows = self.incoming.iter().flatten();
-        let window = windows.filter_map(|lane| lane.window_due(&self.config.limits)).min();
         earliest([
             ack,
             loss,
             must,
             content,
             bulk,
-            window,
+            self.report_at(),
             self.probe_at(),
             self.repeat_at(now),
             Some(self.keep_alive_at()),
             Some(self.last_heard + self.idle_timeout),
         ])
+    }
+
+    /// When the peer is to be told what the application has consumed. A time that has passed means now.
+    pub fn report_at(&self) -> Option<Time> {
+        let lanes = self.incoming.iter().flatten();
+        lanes.filter_map(|lane| lane.window_due(&self.config.limits)).min()
     }
 
     pub(super) fn keep_alive_at(&self) -> Time {

@@ -1,16 +1,21 @@
 /** Round-trip time after RFC 9002, section 5, in whole microseconds. */
 const GRANULARITY_US = 1_000;
 const INITIAL_PROBE_TIMEOUT_US = 1_000_000;
-const MAX_ACK_DELAY_US = 5_000;
+const ACK_DELAY_MAX_US = 5_000;
+/** The longest a peer that sends regularly holds an acknowledgement, for it to ride in its next packet. */
+const HELD_ACK_DELAY_MAX_US = 75_000;
 
 export class RoundTrip {
   latestUs: number | undefined;
   minimumUs = 0;
   smoothedUs = 0;
   variationUs = 0;
+  /** How long the peer holds acknowledgements now: the longest lately. */
+  #heldUs = ACK_DELAY_MAX_US;
 
   /** Takes a sample and the delay the peer says it added. */
   sample(sampleUs: number, ackDelayUs: number): void {
+    this.#heldUs = Math.max(heldUs(ackDelayUs), Math.floor((7 * this.#heldUs) / 8), ACK_DELAY_MAX_US);
     if (this.latestUs === undefined) {
       this.latestUs = this.minimumUs = this.smoothedUs = sampleUs;
       this.variationUs = Math.floor(sampleUs / 2);
@@ -31,6 +36,12 @@ export class RoundTrip {
   /** How long to wait for any acknowledgement (section 6.2.1). */
   get probeTimeoutUs(): number {
     if (this.latestUs === undefined) return INITIAL_PROBE_TIMEOUT_US;
-    return this.smoothedUs + Math.max(4 * this.variationUs, GRANULARITY_US) + MAX_ACK_DELAY_US;
+    return this.smoothedUs + Math.max(4 * this.variationUs, GRANULARITY_US) + this.#heldUs;
   }
+}
+
+/** A peer that waits for its own next packet may wait a little longer the next time. */
+function heldUs(ackDelayUs: number): number {
+  if (ackDelayUs <= ACK_DELAY_MAX_US + GRANULARITY_US) return ACK_DELAY_MAX_US;
+  return Math.min(ackDelayUs + ACK_DELAY_MAX_US, HELD_ACK_DELAY_MAX_US);
 }

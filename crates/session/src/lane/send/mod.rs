@@ -174,7 +174,6 @@ impl SendLane {
         stats: &mut Stats,
     ) -> Result<(), Refused> {
         let key = Key::from_raw(key);
-        let old = self.queue.newest(key).map(|waiting| waiting.payload);
         let waiting = Waiting {
             payload: store.insert(value),
             length: value.len() as u32,
@@ -183,15 +182,18 @@ impl SendLane {
             expires: None,
             id: 0,
         };
-        if let Err(refused) = self.queue.put(key, waiting) {
-            store.remove(refused.value.payload);
-            return Err(Refused::Full);
+        match self.queue.exchange(key, waiting) {
+            Ok(None) => {}
+            Ok(Some(old)) => {
+                store.remove(old.payload);
+                stats.superseded += 1;
+            }
+            Err(refused) => {
+                store.remove(refused.value.payload);
+                return Err(Refused::Full);
+            }
         }
         self.is_stuck = false;
-        if let Some(old) = old {
-            store.remove(old);
-            stats.superseded += 1;
-        }
         Ok(())
     }
 
@@ -412,14 +414,18 @@ impl SendLane {
     /// Binds a value; `false` if there is no room or no credit.
     fn bind_state(&mut self, key: u64, waiting: &Waiting, filling: &mut Filling<'_, '_>) -> bool {
         let length = waiting.length as usize;
-        let more = self.states.cost_of(key, length, self.interval());
+        let mut newest = self.states.newest(key);
+        let mut more = self.states.cost_of(newest, length, self.interval());
         let window = u64::from(filling.limits.window_bytes);
         let crowded = more > 0 && self.states.cost > 0 && self.states.cost + more > window / 2;
-        if crowded && !self.bind_event(None, filling) {
-            return false;
+        if crowded {
+            if !self.bind_event(None, filling) {
+                return false;
+            }
+            newest = self.states.newest(key);
+            more = self.states.cost_of(newest, length, self.interval());
         }
         let interval = self.interval();
-        let more = self.states.cost_of(key, length, interval);
         if self.closed_cost + self.states.cost + more > window {
             return false;
         }
@@ -436,7 +442,7 @@ impl SendLane {
             }
         }
         self.next_stamp += 1;
-        let (slot, superseded) = self.states.bind(key, waiting, stamp, interval, filling.store);
+        let (slot, superseded) = self.states.bind(key, newest, waiting, stamp, interval, filling.store);
         filling.stats.superseded += u64::from(superseded);
         filling.stats.states_sent += 1;
         filling.stats.payload_bytes_sent += (length + varint_length(key)) as u64;

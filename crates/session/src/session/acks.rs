@@ -1,0 +1,144 @@
+//! When to tell the peer what arrived (`spec/SESSION.md`, section 6).
+
+use std::time::Duration;
+
+use crate::rtt::{ACK_DELAY_MAX, HELD_ACK_DELAY_MAX};
+use crate::time::Time;
+
+/// Acknowledge after so many eliciting packets, and after so long.
+const DATAGRAM_ACK: (u32, Duration) = (4, ACK_DELAY_MAX);
+const STREAM_ACK: (u32, Duration) = (16, Duration::from_millis(20));
+/// For so few bytes an acknowledgement may wait for company.
+const LITTLE_BYTES: usize = 1_000;
+/// On a stream, where nothing is lost, so long.
+const LITTLE_DELAY: Duration = Duration::from_millis(60);
+/// Packets closer together than this left in the same turn.
+const TURN: Duration = Duration::from_millis(2);
+/// How much later than expected our next packet may leave.
+const SLACK: Duration = Duration::from_millis(5);
+
+/// What is to be acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AckState {
+    pub(super) largest_at: Time,
+    pub(super) is_new: bool,
+    eliciting: u32,
+    /// Bytes of these packets.
+    bytes: usize,
+    is_urgent: bool,
+    due_at: Option<Time>,
+    beat: Beat,
+}
+
+/// One packet that is to be acknowledged.
+pub(super) struct Eliciting {
+    pub(super) bytes: usize,
+    pub(super) leaves_gap: bool,
+    /// Whether it has nothing but states, which a later one replaces if it is lost.
+    pub(super) has_only_states: bool,
+}
+
+impl AckState {
+    pub(super) fn arrived(&mut self, now: Time, packet: &Eliciting, is_reliable: bool) {
+        let (packets, delay) = if is_reliable { STREAM_ACK } else { DATAGRAM_ACK };
+        self.is_new = true;
+        self.eliciting += 1;
+        self.bytes += packet.bytes;
+        self.is_urgent |= self.eliciting >= packets || packet.leaves_gap && !is_reliable;
+        let is_little = self.bytes <= LITTLE_BYTES;
+        let company = match is_reliable {
+            // On a stream nobody waits for the acknowledgement of little.
+            true => Some(now + LITTLE_DELAY),
+            false => self.beat.next_at(now).filter(|_| packet.has_only_states),
+        };
+        let due = company.filter(|_| is_little).unwrap_or(now + delay);
+        self.due_at = Some(self.due_at.map_or(due, |before| before.min(due)));
+    }
+
+    /// A packet leaves: `acks` if with an acknowledgement.
+    pub(super) fn departed(&mut self, now: Time, is_eliciting: bool, acks: bool) {
+        if is_eliciting {
+            self.beat.departed(now);
+        }
+        if acks {
+            *self = Self { largest_at: self.largest_at, beat: self.beat, ..Self::default() };
+        }
+    }
+
+    /// When an acknowledgement leaves even alone.
+    pub(super) fn due_at(&self, now: Time) -> Option<Time> {
+        if self.is_urgent { Some(now) } else { self.due_at }
+    }
+}
+
+/// How regularly we send ourselves: acknowledgements can ride in what will leave soon anyway.
+#[derive(Clone, Copy, Debug, Default)]
+struct Beat {
+    last: Time,
+    waits: [Duration; 2],
+}
+
+impl Beat {
+    fn departed(&mut self, now: Time) {
+        let wait = now.since(self.last);
+        if wait >= TURN {
+            self.waits = [wait, self.waits[0]];
+            self.last = now;
+        }
+    }
+
+    /// When our next packet will have left, if that is soon and we are regular.
+    fn next_at(&self, now: Time) -> Option<Time> {
+        let wait = self.waits[0].max(self.waits[1]);
+        let next = self.last + wait + SLACK;
+        let is_soon = wait + SLACK <= HELD_ACK_DELAY_MAX && next >= now + ACK_DELAY_MAX;
+        (is_soon && self.waits[1] > Duration::ZERO).then_some(next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STATES: Eliciting = Eliciting { bytes: 400, leaves_gap: false, has_only_states: true };
+
+    fn at(millis: u64) -> Time {
+        Time::from_micros(3_600_000_000 + millis * 1_000)
+    }
+
+    fn sending_at(times: &[u64]) -> AckState {
+        let mut acks = AckState::default();
+        times.iter().for_each(|&time| acks.departed(at(time), true, true));
+        acks
+    }
+
+    #[test]
+    fn who_sends_regularly_waits_for_the_next_packet() {
+        let mut acks = sending_at(&[0, 50, 100]);
+        acks.arrived(at(120), &STATES, false);
+        assert_eq!(acks.due_at(at(120)), Some(at(155)));
+    }
+
+    #[test]
+    fn who_is_silent_or_late_does_not_wait() {
+        for times in [&[][..], &[100], &[100, 140], &[50, 100, 200], &[100, 120, 140]] {
+            let mut acks = sending_at(times);
+            acks.arrived(at(200), &STATES, false);
+            assert_eq!(acks.due_at(at(200)), Some(at(205)), "{times:?}");
+        }
+    }
+
+    #[test]
+    fn events_gaps_and_much_are_never_held() {
+        let mut acks = sending_at(&[0, 50, 100]);
+        acks.arrived(at(101), &STATES, false);
+        acks.arrived(at(102), &Eliciting { has_only_states: false, ..STATES }, false);
+        assert_eq!(acks.due_at(at(102)), Some(at(107)));
+        let mut acks = sending_at(&[0, 50, 100]);
+        acks.arrived(at(101), &Eliciting { leaves_gap: true, ..STATES }, false);
+        assert_eq!(acks.due_at(at(101)), Some(at(101)));
+        let mut acks = sending_at(&[0, 50, 100]);
+        (0..3).for_each(|_| acks.arrived(at(101), &STATES, false));
+        assert_eq!(acks.due_at(at(101)), Some(at(106)));
+    }
+}
