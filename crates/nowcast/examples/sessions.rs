@@ -1,23 +1,24 @@
 //! What the session costs: many sessions in one process, beside the same traffic over the bare carriers.
 //!
 //! ```text
-//! cargo run --release -p nowcast --example sessions -- 1000 10
+//! cargo run --release -p nowcast --example sessions -- [SESSIONS] [SECONDS] [ROUNDS]
 //! ```
 //!
 //! Both ends of every session are in this process and send 20 packets a second, each with 10 states of 40 bytes. Printed is
 //! the CPU time of the whole process for each such packet, and how it compares with the same bytes over quinn's datagrams
-//! and tungstenite's messages alone.
+//! and tungstenite's messages alone: the median of the rounds, in each of which all programs run one after the other.
 
+use std::hint::black_box;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use nowcast::{CarrierKind, Channel, Connector, ListenConfig, Listener};
+use nowcast::{AcceptLimits, CarrierKind, Channel, Connector, ListenConfig, Listener};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{WebSocketStream, accept_async, client_async};
 
@@ -26,76 +27,108 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const PERIOD: Duration = Duration::from_millis(50);
 const STATES: u64 = 10;
 const STATE_BYTES: usize = 40;
-/// The same bytes with what keys and lengths would take at least.
+/// The bare programs put as many messages into a packet, each behind a byte for its key and one for its length.
 const PACKET_BYTES: usize = STATES as usize * (STATE_BYTES + 2);
-const WARM_UP: Duration = Duration::from_secs(2);
+const WARM_UP: Duration = Duration::from_secs(3);
 
-/// What was sent and got, and whether it is over.
+/// What was sent and got.
 #[derive(Default)]
 struct Tally {
     sent: AtomicU64,
     got: AtomicU64,
-    is_over: AtomicBool,
 }
 
-impl Tally {
-    fn goes_on(&self) -> bool {
-        !self.is_over.load(Ordering::Relaxed)
+/// One of the compared programs, connected and sending.
+#[derive(Default)]
+struct Traffic {
+    tasks: JoinSet<()>,
+    /// The ends of sessions, which count what they send.
+    channels: Vec<Arc<Channel>>,
+}
+
+impl Traffic {
+    /// Packets sent, those of them that only acknowledge, and probes.
+    fn packets(&self) -> [u64; 3] {
+        let stats = self.channels.iter().map(|channel| channel.status().stats);
+        stats.fold([0; 3], |[packets, acks, probes], stats| {
+            [packets + stats.packets_sent, acks + stats.acks_sent, probes + stats.probes_sent]
+        })
+    }
+}
+
+/// A program with the CPU time that each of its packets took, in µs, by round.
+struct Program {
+    name: &'static str,
+    micros: Vec<f64>,
+}
+
+impl Program {
+    fn new(name: &'static str) -> Self {
+        Self { name, micros: Vec::new() }
+    }
+
+    /// Lets the traffic settle, measures it and ends it.
+    async fn measure(&mut self, tally: &Tally, mut traffic: Traffic, seconds: u64) -> Result<(), Failure> {
+        sleep(WARM_UP).await;
+        let read = || (tally.sent.load(Ordering::Relaxed), tally.got.load(Ordering::Relaxed));
+        let packets_before = traffic.packets();
+        let ((sent_before, got_before), cpu_before) = (read(), cpu_time()?);
+        sleep(Duration::from_secs(seconds)).await;
+        let ((sent, got), cpu) = (read(), cpu_time()? - cpu_before);
+        let packets = traffic.packets();
+        let (sent, got) = (sent - sent_before, got - got_before);
+        let micros = cpu.as_secs_f64() * 1e6 / sent as f64;
+        let arrived = got as f64 / sent as f64 * 100.0;
+        println!("{}: {micros:.1} µs a packet; {sent} packets put, {arrived:.1} % got", self.name);
+        if packets[0] > 0 {
+            let [packets, acks, probes] = [0, 1, 2].map(|index| packets[index] - packets_before[index]);
+            println!(
+                "  {packets} packets of sessions, {acks} of them acknowledgements alone, {probes} probes"
+            );
+        }
+        self.micros.push(micros);
+        traffic.tasks.shutdown().await;
+        drop(traffic);
+        sleep(Duration::from_secs(1)).await;
+        Ok(())
+    }
+
+    fn print_beside(&self, bare: &Program) {
+        let mut ratios: Vec<f64> =
+            self.micros.iter().zip(&bare.micros).map(|(ours, bare)| ours / bare).collect();
+        ratios.sort_by(f64::total_cmp);
+        let percent = (ratios[ratios.len() / 2] - 1.0) * 100.0;
+        println!("{} beside {}: {percent:+.0} %", self.name, bare.name);
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let mut arguments = std::env::args().skip(1);
-    let count: usize = arguments.next().map_or(Ok(1_000), |text| text.parse())?;
-    let seconds: u64 = arguments.next().map_or(Ok(10), |text| text.parse())?;
+    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>());
+    let mut next = |otherwise| arguments.next().unwrap_or(Ok(otherwise));
+    let (count, seconds, rounds) = (next(1_000)? as usize, next(10)?, next(3)?);
     println!(
         "{count} sessions, both ends here, {STATES} states of {STATE_BYTES} bytes 20 times a second, {seconds} s"
     );
-    let quinn =
-        measure("bare quinn datagrams", seconds, async |tally, tasks| bare_quinn(count, tally, tasks).await);
-    let quinn = quinn.await?;
-    let ours = measure("sessions over WebTransport", seconds, async |tally, tasks| {
-        sessions(CarrierKind::WebTransport, count, tally, tasks).await
-    });
-    let ours = ours.await?;
-    println!("  {:+.0} %", (ours / quinn - 1.0) * 100.0);
-    let bare = measure("bare tungstenite messages", seconds, async |tally, tasks| {
-        bare_tungstenite(count, tally, tasks).await
-    });
-    let bare = bare.await?;
-    let ours = measure("sessions over WebSocket", seconds, async |tally, tasks| {
-        sessions(CarrierKind::WebSocket, count, tally, tasks).await
-    });
-    let ours = ours.await?;
-    println!("  {:+.0} %", (ours / bare - 1.0) * 100.0);
+    let mut quinn = Program::new("bare quinn datagrams");
+    let mut webtransport = Program::new("sessions over WebTransport");
+    let mut tungstenite = Program::new("bare tungstenite messages");
+    let mut websocket = Program::new("sessions over WebSocket");
+    for _ in 0..rounds {
+        let tally = Arc::default();
+        quinn.measure(&tally, bare_quinn(count, &tally).await?, seconds).await?;
+        let tally = Arc::default();
+        let traffic = sessions(CarrierKind::WebTransport, count, &tally).await?;
+        webtransport.measure(&tally, traffic, seconds).await?;
+        let tally = Arc::default();
+        tungstenite.measure(&tally, bare_tungstenite(count, &tally).await?, seconds).await?;
+        let tally = Arc::default();
+        let traffic = sessions(CarrierKind::WebSocket, count, &tally).await?;
+        websocket.measure(&tally, traffic, seconds).await?;
+    }
+    webtransport.print_beside(&quinn);
+    websocket.print_beside(&tungstenite);
     Ok(())
-}
-
-/// Begins the traffic, lets it settle, and returns the CPU time for each packet in µs.
-async fn measure(
-    name: &str,
-    seconds: u64,
-    begin: impl AsyncFnOnce(Arc<Tally>, &mut JoinSet<()>) -> Result<(), Failure>,
-) -> Result<f64, Failure> {
-    let tally = Arc::new(Tally::default());
-    let mut tasks = JoinSet::new();
-    begin(Arc::clone(&tally), &mut tasks).await?;
-    sleep(WARM_UP).await;
-    let (sent, got, cpu) =
-        (tally.sent.load(Ordering::Relaxed), tally.got.load(Ordering::Relaxed), cpu_time()?);
-    sleep(Duration::from_secs(seconds)).await;
-    let sent = tally.sent.load(Ordering::Relaxed) - sent;
-    let got = tally.got.load(Ordering::Relaxed) - got;
-    let micros = (cpu_time()? - cpu).as_secs_f64() * 1e6 / sent as f64;
-    println!(
-        "{name}: {micros:.1} µs a packet; {sent} packets put, {:.1} % got",
-        got as f64 / sent as f64 * 100.0
-    );
-    tally.is_over.store(true, Ordering::Relaxed);
-    tasks.shutdown().await;
-    sleep(Duration::from_secs(1)).await;
-    Ok(micros)
 }
 
 /// User and system time of this process so far.
@@ -108,33 +141,47 @@ fn cpu_time() -> Result<Duration, Failure> {
     Ok(Duration::from_millis(ticks * 1_000 / TICKS_PER_SECOND))
 }
 
-async fn sessions(
-    kind: CarrierKind,
-    count: usize,
-    tally: Arc<Tally>,
-    tasks: &mut JoinSet<()>,
-) -> Result<(), Failure> {
-    let listener = Listener::bind(ListenConfig::on([Ipv4Addr::LOCALHOST.into()], 0)).await?;
+/// The beat of one sender. The senders are spread over the period, each pair at another distance.
+fn beat(sender: usize) -> Interval {
+    const GOLDEN: f64 = 0.618_033_988_75;
+    let phase = PERIOD.mul_f64((sender as f64 * GOLDEN).fract());
+    let mut beat = interval_at(Instant::now() + phase, PERIOD);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    beat
+}
+
+async fn sessions(kind: CarrierKind, count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure> {
+    let mut config = ListenConfig::on([Ipv4Addr::LOCALHOST.into()], 0);
+    // All come from one address, as fast as they can.
+    config.entry.limits.attempts_per_address_hz = 1e6;
+    config.accept.limits =
+        AcceptLimits { sessions_max: count, sessions_per_address_max: count, ..AcceptLimits::default() };
+    let listener = Listener::bind(config).await?;
     let mut service = listener.advertise("sessions").await?;
     let url = format!("nowcast://127.0.0.1:{}/sessions", listener.port());
     let connector = Connector::new().carriers([kind]);
+    let mut channels = Vec::new();
     for _ in 0..count {
-        let (near, far) = tokio::join!(connector.connect(&url), service.accept());
-        for channel in [Arc::new(near?), Arc::new(far?)] {
-            tasks.spawn(put_states(Arc::clone(&channel), Arc::clone(&tally)));
-            tasks.spawn(get_states(channel, Arc::clone(&tally)));
-        }
+        let near = async { connector.connect(&url).await.map_err(Failure::from) };
+        let far = async { service.accept().await.map_err(Failure::from) };
+        let (near, far) = tokio::try_join!(near, far)?;
+        channels.extend([Arc::new(near), Arc::new(far)]);
     }
-    tasks.spawn(async move {
+    let mut traffic = Traffic { channels, ..Traffic::default() };
+    for (sender, channel) in traffic.channels.iter().enumerate() {
+        traffic.tasks.spawn(put_states(Arc::clone(channel), Arc::clone(tally), sender));
+        traffic.tasks.spawn(get_states(Arc::clone(channel), Arc::clone(tally)));
+    }
+    traffic.tasks.spawn(async move {
         let _house = (listener, service);
         std::future::pending().await
     });
-    Ok(())
+    Ok(traffic)
 }
 
-async fn put_states(channel: Arc<Channel>, tally: Arc<Tally>) {
-    let mut beat = steady();
-    while tally.goes_on() {
+async fn put_states(channel: Arc<Channel>, tally: Arc<Tally>, sender: usize) {
+    let mut beat = beat(sender);
+    loop {
         beat.tick().await;
         let mut batch = channel.batch();
         for key in 1..=STATES {
@@ -155,13 +202,29 @@ async fn get_states(channel: Arc<Channel>, tally: Arc<Tally>) {
     }
 }
 
-fn steady() -> tokio::time::Interval {
-    let mut beat = interval(PERIOD);
-    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    beat
+/// A packet of the bare programs.
+fn filled() -> Vec<u8> {
+    let mut packet = Vec::with_capacity(PACKET_BYTES);
+    for key in 1..=STATES as u8 {
+        packet.extend_from_slice(&[key, STATE_BYTES as u8]);
+        packet.extend_from_slice(black_box(&[7; STATE_BYTES]));
+    }
+    packet
 }
 
-async fn bare_quinn(count: usize, tally: Arc<Tally>, tasks: &mut JoinSet<()>) -> Result<(), Failure> {
+/// The messages of such a packet, as their reader would have them.
+fn take(mut packet: &[u8], tally: &Tally) {
+    while let [key, length, rest @ ..] = packet {
+        let (message, rest) = rest.split_at(usize::from(*length));
+        black_box(message.to_vec());
+        if u64::from(*key) == STATES {
+            tally.got.fetch_add(1, Ordering::Relaxed);
+        }
+        packet = rest;
+    }
+}
+
+async fn bare_quinn(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
     let key = rustls::pki_types::PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
     let server = quinn::ServerConfig::with_single_cert(vec![made.cert.der().clone()], key.into())?;
@@ -171,43 +234,48 @@ async fn bare_quinn(count: usize, tally: Arc<Tally>, tasks: &mut JoinSet<()>) ->
     let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let house = quinn::Endpoint::server(server, loopback)?;
     let address = house.local_addr()?;
+    let mut connections = Vec::new();
     for _ in 0..count {
         // A socket for each client, as sessions have.
         let endpoint = quinn::Endpoint::client(loopback)?;
         let near = endpoint.connect_with(client.clone(), address, "localhost")?;
+        let near = async { near.await.map_err(Failure::from) };
         let far =
             async { house.accept().await.ok_or("the endpoint is closed")?.await.map_err(Failure::from) };
-        let (near, far) = tokio::join!(near, far);
-        for connection in [near?, far?] {
-            let (beating, counting) = (Arc::clone(&tally), Arc::clone(&tally));
-            let sender = connection.clone();
-            tasks.spawn(async move {
-                let mut beat = steady();
-                while beating.goes_on() {
-                    beat.tick().await;
-                    if sender.send_datagram(vec![7; PACKET_BYTES].into()).is_err() {
-                        return;
-                    }
-                    beating.sent.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-            tasks.spawn(async move {
-                while connection.read_datagram().await.is_ok() {
-                    counting.got.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
+        let (near, far) = tokio::try_join!(near, far)?;
+        connections.extend([near, far]);
     }
-    tasks.spawn(async move {
+    let mut traffic = Traffic::default();
+    for (sender, connection) in connections.into_iter().enumerate() {
+        let (beating, counting) = (Arc::clone(tally), Arc::clone(tally));
+        let outgoing = connection.clone();
+        traffic.tasks.spawn(async move {
+            let mut beat = beat(sender);
+            loop {
+                beat.tick().await;
+                if outgoing.send_datagram(filled().into()).is_err() {
+                    return;
+                }
+                beating.sent.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        traffic.tasks.spawn(async move {
+            while let Ok(packet) = connection.read_datagram().await {
+                take(&packet, &counting);
+            }
+        });
+    }
+    traffic.tasks.spawn(async move {
         let _house = house;
         std::future::pending().await
     });
-    Ok(())
+    Ok(traffic)
 }
 
-async fn bare_tungstenite(count: usize, tally: Arc<Tally>, tasks: &mut JoinSet<()>) -> Result<(), Failure> {
+async fn bare_tungstenite(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure> {
     let house = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     let address = house.local_addr()?;
+    let mut sockets = Vec::new();
     for _ in 0..count {
         let near = async {
             let stream = TcpStream::connect(address).await?;
@@ -219,29 +287,32 @@ async fn bare_tungstenite(count: usize, tally: Arc<Tally>, tasks: &mut JoinSet<(
             stream.set_nodelay(true)?;
             Ok::<_, Failure>(accept_async(stream).await?)
         };
-        let (near, far) = tokio::join!(near, far);
-        converse(near?, &tally, tasks);
-        converse(far?, &tally, tasks);
+        let (near, far) = tokio::try_join!(near, far)?;
+        sockets.extend([near, far]);
     }
-    Ok(())
+    let mut traffic = Traffic::default();
+    for (sender, socket) in sockets.into_iter().enumerate() {
+        converse(socket, sender, tally, &mut traffic);
+    }
+    Ok(traffic)
 }
 
-fn converse(socket: WebSocketStream<TcpStream>, tally: &Arc<Tally>, tasks: &mut JoinSet<()>) {
+fn converse(socket: WebSocketStream<TcpStream>, sender: usize, tally: &Arc<Tally>, traffic: &mut Traffic) {
     let (beating, counting) = (Arc::clone(tally), Arc::clone(tally));
     let (mut sink, mut stream) = socket.split();
-    tasks.spawn(async move {
-        let mut beat = steady();
-        while beating.goes_on() {
+    traffic.tasks.spawn(async move {
+        let mut beat = beat(sender);
+        loop {
             beat.tick().await;
-            if sink.send(Message::Binary(vec![7; PACKET_BYTES].into())).await.is_err() {
+            if sink.send(Message::Binary(filled().into())).await.is_err() {
                 return;
             }
             beating.sent.fetch_add(1, Ordering::Relaxed);
         }
     });
-    tasks.spawn(async move {
-        while let Some(Ok(_)) = stream.next().await {
-            counting.got.fetch_add(1, Ordering::Relaxed);
+    traffic.tasks.spawn(async move {
+        while let Some(Ok(Message::Binary(packet))) = stream.next().await {
+            take(&packet, &counting);
         }
     });
 }
