@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quinn::crypto::rustls::QuicServerConfig;
-use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, TokioRuntime};
+use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, TokioRuntime, VarInt};
 use rustls::crypto::ring;
 use rustls::version::TLS13;
 use tokio::time::timeout;
@@ -19,6 +19,10 @@ use crate::certificate::Certificates;
 
 /// From the first packet to the answered request.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// A client that was refused closes its connection when it has read that.
+const REFUSED_TIMEOUT: Duration = Duration::from_secs(2);
+/// Nothing is wrong with the connection (RFC 9114, section 8.1).
+const H3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
 /// Beyond so many handshakes under way, addresses have to be proven first, which costs a round trip and no memory.
 const UNPROVEN_MAX: usize = 100;
 /// Handshakes under way; more are refused.
@@ -170,11 +174,14 @@ async fn enter(incoming: Incoming, directory: &dyn Directory) {
     }
 }
 
+/// Answers with the status of the refusal, and closes when the client has left.
 async fn refuse(request: Request, refusal: &Refusal) {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-    let connection = request.conn().clone();
-    if request.reject(status).await.is_ok() {
-        // The connection closes when the client has read the answer, or with the handshake's time-out.
-        connection.closed().await;
+    // The library's own way of refusing drops HTTP/3's control stream with the request: clients then see that error
+    // (RFC 9114, section 6.2.1) and no status. Answering keeps the stream as long as the answer needs.
+    let Ok(answered) = request.respond(status).await else { return };
+    let connection: &quinn::Connection = &answered;
+    if timeout(REFUSED_TIMEOUT, connection.closed()).await.is_err() {
+        connection.close(H3_NO_ERROR, b"refused");
     }
 }

@@ -2,7 +2,8 @@
 
 Written from spec/CARRIERS.md and spec/SESSION.md alone, as small as a session can be. It begins with the HELLO of the
 vectors, sends every other packet of the vectors into the handshake, where they must do no harm, and then exchanges events,
-states and a command with a service that answers everything.
+states and a command with a service that answers everything. Before that it asks for a name that is not there, and must
+be told so by the status of the answer.
 
 usage: client.py HOST PORT NAME VECTORS
 """
@@ -253,11 +254,15 @@ async def main(host, port, name, vectors):
     configuration = QuicConfiguration(
         alpn_protocols=H3_ALPN, is_client=True, max_datagram_frame_size=65536, verify_mode=ssl.CERT_NONE
     )
+    authority = f"{host}:{offer['port']}"
+    async with connect(host, offer["port"], configuration=configuration, create_protocol=Client) as client:
+        _, status = await asyncio.wait_for(client.enter(authority, "/nowcast/nobody"), DEADLINE)
+        assert status == 404, f"a name that is not there was answered {status}"
     async with connect(host, offer["port"], configuration=configuration, create_protocol=Client) as client:
         certificate = client._quic.tls._peer_certificate.public_bytes(Encoding.DER)
         shown = base64.b64encode(hashlib.sha256(certificate).digest()).decode()
         assert shown in offer["certificate_hashes"], "the certificate is not the one that was announced"
-        stream, status = await client.enter(f"{host}:{offer['port']}", f"/nowcast/{name}")
+        stream, status = await client.enter(authority, f"/nowcast/{name}")
         assert status == 200, f"the endpoint answered {status}"
         with open(vectors, encoding="utf-8") as file:
             count = await exchange(client, stream, json.load(file))
