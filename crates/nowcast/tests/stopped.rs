@@ -1,0 +1,190 @@
+//! A reader whose process is stopped (SIGSTOP) and goes on later: what it gets then, and what that costs the sender.
+//!
+//! `cargo xtask stall` stops it for 10 s instead of 2 and shows the figures.
+
+use std::collections::HashMap;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use nowcast::{CarrierKind, Channel, Connector, ListenConfig, Listener};
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{ChildStdout, Command as AsyncCommand};
+
+const KEYS: u64 = 1_000;
+const PERIOD: Duration = Duration::from_micros(16_667);
+/// A reader that has not run for so long was stopped.
+const STOPPED: Duration = Duration::from_secs(1);
+/// Set for the process that reads: the address, and the carrier by its number.
+const READER: &str = "NOWCAST_STOPPED_READER";
+const CARRIERS: [CarrierKind; 3] =
+    [CarrierKind::WebTransport, CarrierKind::WebSocket, CarrierKind::SharedMemory];
+/// Allocators and the kernel's page tables breathe; history of 2 s would be 40 times this.
+const GROWTH_MAX: u64 = 4 * 1_024 * 1_024;
+
+fn stop_time() -> Duration {
+    let seconds = std::env::var("NOWCAST_STOP_SECONDS");
+    Duration::from_secs(
+        seconds.map_or(2, |seconds| seconds.parse().expect("NOWCAST_STOP_SECONDS is a number")),
+    )
+}
+
+fn now_micros() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970").as_micros() as u64
+}
+
+/// Puts every key with the present time, for ever.
+async fn put_rounds(channel: &Channel) {
+    let mut beat = tokio::time::interval(PERIOD);
+    loop {
+        beat.tick().await;
+        let mut batch = channel.batch();
+        let value = now_micros().to_le_bytes();
+        for key in 1..=KEYS {
+            batch.state(0, key, &value).expect("the lane holds all keys");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopped_reader_wakes_to_the_newest_over_webtransport() {
+    stop_and_go(0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopped_reader_wakes_to_the_newest_over_websocket() {
+    stop_and_go(1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopped_reader_wakes_to_the_newest_in_shared_memory() {
+    stop_and_go(2).await;
+}
+
+async fn stop_and_go(carrier: usize) {
+    let listener = Listener::bind(ListenConfig::on([[127, 0, 0, 1].into()], 0)).await.unwrap();
+    let name = format!("stopped-{}-{carrier}", std::process::id());
+    let mut service = listener.advertise(&name).await.unwrap();
+    let url = match CARRIERS[carrier] {
+        CarrierKind::SharedMemory => format!("nowcast://localhost/{name}"),
+        _ => format!("nowcast://127.0.0.1:{}/{name}", listener.port()),
+    };
+    let mut reader = Reader::start(&url, carrier);
+    let channel = service.accept().await.unwrap();
+    let script = async {
+        assert_eq!(reader.says().await, "current");
+        let before = resident_bytes();
+        reader.signal("-STOP");
+        tokio::time::sleep(stop_time()).await;
+        let waiting = channel.status().gauges.waiting;
+        let grown = resident_bytes().saturating_sub(before);
+        reader.signal("-CONT");
+        let report = reader.says().await;
+        let kind = CARRIERS[carrier];
+        println!("{kind}, stopped for {:?}: {report}; the sender grew by {} KiB", stop_time(), grown / 1_024);
+        assert!(waiting <= 2 * KEYS as usize, "{kind}: {waiting} messages wait for {KEYS} keys");
+        assert!(grown < GROWTH_MAX, "{kind}: the sender grew by {grown} bytes");
+        let most: u64 =
+            report.split(' ').nth(1).and_then(|word| word.parse().ok()).expect("it says how often");
+        assert!(most <= 8, "{kind}: a key came {most} times, which is history");
+    };
+    tokio::select! {
+        () = script => {}
+        () = put_rounds(&channel) => {}
+    }
+}
+
+/// The other process.
+struct Reader {
+    process: tokio::process::Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Reader {
+    fn start(url: &str, carrier: usize) -> Self {
+        let program = std::env::current_exe().expect("this program has a path");
+        let mut process = AsyncCommand::new(program)
+            .args(["--exact", "the_reader", "--ignored", "--nocapture"])
+            .env(READER, format!("{url} {carrier}"))
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("this program starts once more");
+        let lines = BufReader::new(process.stdout.take().expect("it is piped")).lines();
+        Self { process, lines }
+    }
+
+    /// The next line that is meant for us.
+    async fn says(&mut self) -> String {
+        let listening = async {
+            while let Some(line) = self.lines.next_line().await.expect("it is text") {
+                if let Some((_, said)) = line.split_once("reader: ") {
+                    return said.to_owned();
+                }
+            }
+            panic!("the reader is gone")
+        };
+        tokio::time::timeout(Duration::from_secs(60), listening).await.expect("the reader gets there")
+    }
+
+    fn signal(&self, signal: &str) {
+        let id = self.process.id().expect("it runs").to_string();
+        let kill: std::io::Result<Child> = Command::new("kill").args([signal, &id]).spawn();
+        assert!(kill.and_then(|mut kill| kill.wait()).expect("kill is installed").success());
+    }
+}
+
+fn resident_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("this is Linux");
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("memory is told");
+    let kib = line.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
+    kib.expect("it is a number") * 1_024
+}
+
+/// The process that is stopped: says when it has every key, and after the stop when every key is of a later time than it
+/// woke, and how often the most frequent one came until then.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "the other tests start it as a process of its own"]
+async fn the_reader() {
+    let Ok(wanted) = std::env::var(READER) else { return };
+    let (url, carrier) = wanted.rsplit_once(' ').expect("an address and a carrier");
+    let kind = CARRIERS[carrier.parse::<usize>().expect("a number")];
+    let channel = Connector::new().carriers([kind]).connect(url).await.unwrap();
+    assert_eq!(channel.status().carrier, Some(kind));
+    read_all(&channel, 0).await;
+    println!("reader: current");
+    let woken = wait_for_the_stop(&channel).await;
+    let round_trip = channel.status().gauges.round_trip.unwrap_or_default();
+    let times = read_all(&channel, woken).await;
+    let after = Duration::from_micros(now_micros() - woken);
+    let most = times.values().max().expect("there are keys");
+    println!(
+        "reader: most {most} times a key; current {after:.1?} after it woke, round trip {round_trip:.1?}"
+    );
+}
+
+/// Reads until it has not run for a while; returns when it runs again.
+async fn wait_for_the_stop(channel: &Channel) -> u64 {
+    let mut looked = now_micros();
+    loop {
+        let _ = tokio::time::timeout(PERIOD, channel.receive()).await;
+        let now = now_micros();
+        if Duration::from_micros(now - looked) > STOPPED {
+            return now;
+        }
+        looked = now;
+    }
+}
+
+/// Reads until every key has a value of `since` or later; returns how often each came.
+async fn read_all(channel: &Channel, since: u64) -> HashMap<u64, u64> {
+    let (mut times, mut current) = (HashMap::new(), std::collections::HashSet::new());
+    while current.len() < KEYS as usize {
+        let message = channel.receive().await.expect("nobody closes");
+        let key = message.key().expect("only states are put");
+        *times.entry(key).or_default() += 1;
+        if u64::from_le_bytes(message.bytes.try_into().expect("a time")) >= since {
+            current.insert(key);
+        }
+    }
+    times
+}
