@@ -67,8 +67,14 @@ pub(crate) fn read_bools(rows: usize, input: &mut Input<'_>) -> Result<Vec<bool>
 
 fn bitmap(rows: usize, input: &mut Input<'_>) -> Result<Vec<bool>> {
     let bytes = input.take(rows.div_ceil(8))?;
-    let mut bools = Vec::with_capacity(rows);
-    if !unpack(bytes, rows, 1, |bit| bools.push(bit == 1)) {
+    let mut bools = vec![false; rows];
+    let mut slots = bools.iter_mut();
+    let clean = unpack(bytes, rows, 1, |bit| {
+        if let Some(slot) = slots.next() {
+            *slot = bit == 1;
+        }
+    });
+    if !clean {
         return Err(input.error(ErrorKind::PaddingBits));
     }
     Ok(bools)
@@ -189,8 +195,13 @@ fn dictionary<T: Number>(rows: usize, input: &mut Input<'_>) -> Result<Vec<T>> {
     }
     let entries = entries as usize;
     let dictionary: Vec<T> = raw(entries, input)?;
-    let mut values = Vec::with_capacity(rows);
-    read_codes(rows, entries, input, |code| values.push(dictionary[code]))?;
+    let mut values = vec![T::default(); rows];
+    let mut slots = values.iter_mut();
+    read_codes(rows, entries, input, |code| {
+        if let Some(slot) = slots.next() {
+            *slot = dictionary[code];
+        }
+    })?;
     Ok(values)
 }
 

@@ -110,12 +110,15 @@ fn read_dictionary(rows: usize, input: &mut Input<'_>) -> Result<Spans> {
     let entries = entries as usize;
     input.charge(entries, 8)?;
     let dictionary = read_direct(entries, input)?;
-    let mut spans = Vec::with_capacity(rows);
+    let mut spans = vec![(0, 0); rows];
+    let mut slots = spans.iter_mut();
     let mut repeated = 0usize;
     read_codes(rows, entries, input, |code| {
         let (start, end) = dictionary[code];
         repeated += (end - start) as usize;
-        spans.push((start, end));
+        if let Some(slot) = slots.next() {
+            *slot = (start, end);
+        }
     })?;
     // Every repeat becomes a copy, so a long text with a million codes must be paid for in full.
     input.charge(1, repeated)?;

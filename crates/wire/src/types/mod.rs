@@ -31,6 +31,22 @@ impl<T> Values<T> {
         Self::Many(Vec::new())
     }
 
+    /// The same value so many times.
+    pub(crate) fn repeated(value: T, rows: usize) -> Self
+    where
+        T: Clone,
+    {
+        if rows == 1 { Self::One(value) } else { Self::Many(vec![value; rows]) }
+    }
+
+    #[inline]
+    pub(crate) fn slice(&self) -> &[T] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::Many(values) => values,
+        }
+    }
+
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Option<&T> {
         match self {

@@ -1,5 +1,7 @@
 //! Bools, characters, sizes, the unit and pointers.
 
+use std::ops::Range;
+
 use super::Values;
 use super::numbers::{NumberColumn, mismatch};
 use crate::column::{read_bools, write_bools, write_numbers};
@@ -39,8 +41,8 @@ pub struct BoolColumn(Values<bool>);
 impl<'de> Column<'de> for BoolColumn {
     type Item = bool;
 
-    fn absent(_: usize) -> Self {
-        Self(Values::none())
+    fn absent(rows: usize) -> Self {
+        Self(Values::repeated(false, rows))
     }
 
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
@@ -55,6 +57,11 @@ impl<'de> Column<'de> for BoolColumn {
 
     fn get(&self, row: usize, _: &'de str) -> bool {
         self.0.get(row).copied().unwrap_or_default()
+    }
+
+    #[inline]
+    fn values(&self, rows: Range<usize>, _: &'de str) -> impl ExactSizeIterator<Item = bool> {
+        self.0.slice()[rows].iter().copied()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use super::Values;
 use super::numbers::mismatch;
@@ -91,8 +92,8 @@ pub struct TextColumn<T> {
 impl<'de, T: From<&'de str>> Column<'de> for TextColumn<T> {
     type Item = T;
 
-    fn absent(_: usize) -> Self {
-        Self { spans: Values::none(), item: PhantomData }
+    fn absent(rows: usize) -> Self {
+        Self { spans: Values::repeated((0, 0), rows), item: PhantomData }
     }
 
     fn open(plan: Option<Plan<'_>>, rows: usize, input: &mut Input<'de>) -> Result<Self> {
@@ -107,10 +108,20 @@ impl<'de, T: From<&'de str>> Column<'de> for TextColumn<T> {
 
     #[inline]
     fn get(&self, row: usize, text: &'de str) -> T {
-        let (start, end) = self.spans.get(row).copied().unwrap_or_default();
-        let end = if end == TO_THE_END { text.len() } else { end as usize };
-        T::from(text.get(start as usize..end).unwrap_or_default())
+        T::from(part(text, self.spans.get(row).copied().unwrap_or_default()))
     }
+
+    #[inline]
+    fn values(&self, rows: Range<usize>, text: &'de str) -> impl ExactSizeIterator<Item = T> {
+        self.spans.slice()[rows].iter().map(move |span| T::from(part(text, *span)))
+    }
+}
+
+/// The text of a row.
+#[inline]
+fn part(text: &str, (start, end): (u32, u32)) -> &str {
+    let end = if end == TO_THE_END { text.len() } else { end as usize };
+    text.get(start as usize..end).unwrap_or_default()
 }
 
 /// Writes raw bytes: lengths, then all bytes.
