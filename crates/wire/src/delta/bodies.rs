@@ -12,6 +12,7 @@
 
 use super::fit::Fit;
 use super::frame::Layout;
+use super::neighbours::{Left, Neighbours};
 use super::orientation::{components, in_frame_of, unpack};
 use super::past::Past;
 use super::predict::{Guess, Predictor, magnitude};
@@ -49,7 +50,7 @@ pub struct Bodies {
     /// What the group did beyond the extrapolation, for each axis as a function of the place.
     field: [Fit<4>; 3],
     spin: Spin,
-    known: Vec<Known>,
+    known: Neighbours,
     /// How far off rotations have been in this frame, in sixteenths of an orientation step.
     doubt_turn: f64,
     expected: Expected,
@@ -73,11 +74,6 @@ const NOISE_TURN: f64 = 0.0003;
 const NOISE_TURN_RULES: f64 = 3.0;
 /// Every body that changed is looked at as a neighbour of every other, so a frame holds no more.
 const ENTITIES_MAX: usize = 4_096;
-/// Neighbours count up to this squared distance, in body sizes, with a weight that falls beyond half a size.
-const NEAR_LIMIT: f64 = 16.0;
-const NEAR_SOFT: f64 = 0.25;
-/// The weight of the assumption that nothing is left.
-const NEAR_PRIOR: f64 = 1.0;
 
 /// How a body moved at the baseline.
 #[derive(Debug, Clone, Copy, Default)]
@@ -91,15 +87,6 @@ struct Motion {
     grouped: bool,
     class_move: usize,
     class_turn: usize,
-}
-
-/// What a body that is already known was off by.
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    place: Vector,
-    left: Vector,
-    left_turn: Vector,
-    size: f64,
 }
 
 /// The rotation that the group made beyond the extrapolation.
@@ -134,15 +121,19 @@ impl Bodies {
             turns: start_turns(),
             field: start_field(),
             spin: Spin { turn: [0.0; 3], weight: 0.5 },
-            known: Vec::new(),
+            known: Neighbours::new(columns.size),
             doubt_turn: 0.0,
             expected: Expected::default(),
         }
     }
 
-    fn place(&self, row: &[i32]) -> Vector {
+    fn steps(&self, row: &[i32]) -> [i32; 3] {
         let at = self.columns.position;
-        [f64::from(row[at]), f64::from(row[at + 1]), f64::from(row[at + 2])]
+        [row[at], row[at + 1], row[at + 2]]
+    }
+
+    fn place(&self, row: &[i32]) -> Vector {
+        self.steps(row).map(f64::from)
     }
 
     fn orientation(&self, row: &[i32]) -> [f64; 4] {
@@ -262,45 +253,20 @@ impl Bodies {
             place = [0, 1, 2].map(|axis| place[axis] + self.field[axis].predict(&inputs));
             turn = sum(turn, self.spin.turn);
         }
-        let near = self.near(start);
-        let turn_near = sum(turn, near.left_turn);
+        let near = self.known.near(self.steps(base));
+        let turn_near = sum(turn, near.turn);
         self.expected = Expected {
             row: Some(row),
             place,
-            place_near: sum(place, near.left),
+            place_near: sum(place, near.place),
             turn,
             doubt: near.size * 8.0,
             orientation: turned(self.orientation(base), turn_near),
         };
     }
-
-    /// What bodies near a place, that are known already, were off by.
-    fn near(&self, place: Vector) -> Known {
-        let mut near = Known { place, left: [0.0; 3], left_turn: [0.0; 3], size: 0.0 };
-        let mut total = 0.0;
-        let unit = 1.0 / (self.columns.size * self.columns.size);
-        for known in &self.known {
-            let from = difference(known.place, place);
-            let distance = dot(from, from) * unit;
-            if distance < NEAR_LIMIT {
-                let weight = 1.0 / (NEAR_SOFT + distance * distance);
-                total += weight;
-                near.left = sum(near.left, scaled(known.left, weight));
-                near.left_turn = sum(near.left_turn, scaled(known.left_turn, weight));
-                near.size += weight * known.size;
-            }
-        }
-        let share = 1.0 / (total + NEAR_PRIOR);
-        near.left = scaled(near.left, share);
-        near.left_turn = scaled(near.left_turn, share);
-        near.size = if total > 0.0 { near.size / total } else { SIZE_UNKNOWN };
-        near
-    }
 }
 
-/// How far off a body is expected to be if none nearby is known, in steps.
-const SIZE_UNKNOWN: f64 = 4.0;
-/// The same for rotations at the start of a frame, in sixteenths of a step.
+/// How far off rotations are expected to be at the start of a frame, in sixteenths of a step.
 const DOUBT_TURN_START: f64 = 32.0;
 
 impl Predictor for Bodies {
@@ -387,7 +353,7 @@ impl Predictor for Bodies {
             self.doubt_turn += (sixteenths - self.doubt_turn) / 8.0;
         }
         let size = left[0].abs() + left[1].abs() + left[2].abs();
-        self.known.push(Known { place: start, left, left_turn, size });
+        self.known.add(self.steps(base), Left { place: left, turn: left_turn, size });
         self.expected.row = None;
     }
 

@@ -44,6 +44,7 @@ mod codec;
 mod fast;
 mod fit;
 mod frame;
+mod neighbours;
 mod orientation;
 mod past;
 mod predict;
