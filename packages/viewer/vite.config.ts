@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-// `vite dev` serves the page and passes the world's WebSocket on to a running server.
+// `vite dev` serves the page and passes the world's sessions and WebSockets on to a running server.
 const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
 
 export default defineConfig({
@@ -23,6 +23,12 @@ export default defineConfig({
       output: { manualChunks: (id) => (id.includes("node_modules/three") ? "three" : undefined) },
     },
   },
-  server: { proxy: { "/ws": { target: server, ws: true }, "/healthz": server } },
+  server: {
+    proxy: {
+      "/nowcast": { target: server, ws: true },
+      "/ws": { target: server, ws: true },
+      "/healthz": server,
+    },
+  },
   test: { include: ["test/*.test.ts"] },
 });

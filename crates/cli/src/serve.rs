@@ -98,6 +98,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let open = args.open;
     let config = config(args)?;
     tokio::runtime::Runtime::new().context("cannot start the runtime")?.block_on(async {
+        let stop = asked_to_stop();
         let server = Server::bind(config).await.map_err(with_flag)?;
         let address = web_address(&server.addresses());
         println!("Nowcast is at {address}");
@@ -107,7 +108,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         if open && let Err(error) = open::that_detached(&address) {
             eprintln!("cannot open a browser ({error}): open {address} yourself");
         }
-        server.run(asked_to_stop()).await;
+        server.run(stop).await;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -189,20 +190,25 @@ pub(crate) fn raise_open_files_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
-/// Completes at Ctrl-C or, on Unix, a termination signal.
-pub(crate) async fn asked_to_stop() {
+/// Completes at Ctrl-C or, on Unix, a termination signal: one that comes from the call on, not only once it is waited for.
+pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     #[cfg(unix)]
-    {
+    let signals = {
         use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+        signal(SignalKind::terminate()).and_then(|ended| Ok((ended, signal(SignalKind::interrupt())?)))
+    };
+    async move {
+        #[cfg(unix)]
+        if let Ok((mut terminated, mut interrupted)) = signals {
             tokio::select! {
-                _ = terminated.recv() => return,
-                _ = tokio::signal::ctrl_c() => return,
+                _ = terminated.recv() => {}
+                _ = interrupted.recv() => {}
             }
+            return;
         }
-    }
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Without signals there is no way to ask; the process is ended from outside.
-        std::future::pending::<()>().await;
+        if tokio::signal::ctrl_c().await.is_err() {
+            // Without signals there is no way to ask; the process is ended from outside.
+            std::future::pending::<()>().await;
+        }
     }
 }

@@ -50,7 +50,7 @@ impl Source {
         Ok(Seen { kind, lane: message.lane, key: message.key(), bytes: message.bytes, produced_at })
     }
 
-    /// What the channel is like, in a line or two.
+    /// What the channel is like, in a few lines.
     pub(super) fn head(&self, name: &str) -> Vec<String> {
         let status = self.channel.status();
         let carrier = status.carrier.map_or_else(|| "no carrier".to_owned(), |carrier| carrier.to_string());
@@ -64,14 +64,16 @@ impl Source {
         vec![
             format!("{name} over {carrier}, {phase}"),
             format!(
-                "rtt {}   loss {:.1} %   freshness p50 {} p99 {}   superseded {}   resent {}   resumed {}",
+                "rtt {}   loss {:.1} %   freshness p50 {} p99 {}",
                 time(status.rtt),
                 100.0 * status.loss,
                 time(status.freshness),
                 time(status.freshness_p99),
-                status.superseded,
-                status.resent,
-                status.resumed,
+            ),
+            // What this end did: a watcher sends little.
+            format!(
+                "superseded {}   resent {}   resumed {}",
+                status.superseded, status.resent, status.resumed
             ),
         ]
     }

@@ -60,7 +60,13 @@ pub(super) fn page(head: &[String], tally: &Tally, size: Size) -> String {
     lines.push(String::new());
     let events = tally.events.len().min((size.rows / 3).max(1));
     let rest = size.rows.saturating_sub(lines.len() + events + 4);
-    lines.push(format!("{:>20} {:>8} {:>10} {:>8}  VALUE", "KEY", "RATE", "AGE", "BYTES"));
+    if tally.keys.is_empty() && tally.event_count == 0 {
+        // A world, for instance, tells nobody anything who does not join it.
+        lines.push("Nothing has come yet. Some services wait to be spoken to first.".into());
+    }
+    if !tally.keys.is_empty() {
+        lines.push(format!("{:>20} {:>8} {:>10} {:>8}  VALUE", "KEY", "RATE", "AGE", "BYTES"));
+    }
     for ((lane, key), row) in tally.keys.iter().take(rest) {
         let key = if *lane == 0 { key.to_string() } else { format!("{lane}:{key}") };
         let age = row.produced_at.map_or_else(|| "–".to_owned(), |at| milliseconds(at.elapsed()));
