@@ -22,8 +22,8 @@
 //! by one atomic step. So nobody ever reads what is being written, both sides are wait-free, and a process may die between
 //! any two instructions without harm to the other.
 //!
-//! - An update of up to 104 bytes costs two cache lines and one atomic exchange, and no system call unless the reader sleeps; a put that
-//!   replaces makes none at all.
+//! - An update of up to 104 bytes costs two cache lines and one atomic exchange, and no system call unless the reader
+//!   sleeps; a put that replaces makes none at all.
 //! - A peer's death is known at once through the kernel ([`Refusal::PeerDied`]), and within [`DETECTION_MAX`] if wake-ups
 //!   are lost because something wrote garbage into the segment.
 //! - Everything read from shared memory is checked as if an enemy had written it; each value carries a checksum. What is
