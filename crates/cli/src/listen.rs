@@ -48,6 +48,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let listener = Listener::bind(config).await?;
         let mut service = listener.advertise(&args.name).await?;
         println!("{} listens on port {}. Ctrl-C ends it.", args.name, listener.port());
+        if !service.is_local() {
+            eprintln!("Another process has this name on this machine, so only the port leads here.");
+        }
         let mut number = 0_u64;
         let mut stop = pin!(asked_to_stop());
         loop {

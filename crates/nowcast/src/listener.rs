@@ -169,7 +169,7 @@ impl Listener {
         let advertisement = name_server.map(|server| Advertisement::start(server, name, self.port));
         let names = Arc::downgrade(&self.names);
         let name = name.to_owned();
-        Ok(Service { name, names, acceptor, accepted, advertisement, _neighbours: neighbours })
+        Ok(Service { name, names, acceptor, accepted, advertisement, neighbours })
     }
 }
 
@@ -208,7 +208,7 @@ pub struct Service {
     acceptor: Acceptor,
     accepted: Accepted,
     advertisement: Option<Advertisement>,
-    _neighbours: Option<Neighbours>,
+    neighbours: Option<Neighbours>,
 }
 
 impl Service {
@@ -224,6 +224,13 @@ impl Service {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether tasks of the same machine and user find the name without a port and come through shared memory: not if
+    /// another process has the name there.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.neighbours.is_some()
     }
 
     /// How it stands with the name at the machine's name server; `None` if none is to be told.

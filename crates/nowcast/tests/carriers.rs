@@ -81,6 +81,9 @@ async fn a_name_without_a_port_is_found_in_shared_memory() {
     let listener = Listener::bind(ListenConfig::loopback(0)).await.unwrap();
     let name = format!("neighbour-{}", std::process::id());
     let mut service = listener.advertise(&name).await.unwrap();
+    assert!(service.is_local());
+    let other = Listener::bind(ListenConfig::loopback(0)).await.unwrap();
+    assert!(!other.advertise(&name).await.unwrap().is_local(), "one name, one service on this machine");
     let url = format!("nowcast://localhost/{name}");
     let (ours, theirs) = within(10, async { tokio::join!(nowcast::connect(&url), service.accept()) }).await;
     let (ours, theirs) = (ours.unwrap(), theirs.unwrap());

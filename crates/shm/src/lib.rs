@@ -41,7 +41,7 @@
 //! | segments damaged in every byte, garbage written meanwhile, wrong owners, lengths, versions, greetings | `cargo test -p nowcast-shm --lib` |
 //! | no system call while both sides are awake: the kernel forbids them | `cargo test -p nowcast-shm --test channel` |
 //! | data races, with a nightly toolchain that has the sources of the standard library | `RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu -p nowcast-shm --test conformance` |
-//! | undefined behaviour of the queue in process, where Miri is installed (it knows no shared mappings) | `cargo +nightly miri test -p nowcast-queue --lib --test queue` |
+//! | undefined behaviour of the queue in process, where Miri is installed (it knows no shared mappings) | `cargo +nightly miri test -p nowcast-queue --lib --test queue -- --skip million` |
 //!
 //! **Systems.** Linux only for now: it uses memfd with seals, futex, pidfd and epoll. On macOS the same protocol would stand
 //! on an unlinked `shm_open` object, `__ulock` and kqueue, on Windows on a file mapping, `WaitOnAddress` (with an event
