@@ -6,6 +6,8 @@ use std::time::Duration;
 pub(crate) const ACK_DELAY_MAX: Duration = Duration::from_millis(5);
 /// The longest it waits for a packet of its own, in which the acknowledgement can ride.
 pub(crate) const HELD_ACK_DELAY_MAX: Duration = Duration::from_millis(75);
+/// How much longer than lately an acknowledgement may be held without being taken for lost.
+pub(crate) const ACK_DELAY_SLACK: Duration = Duration::from_millis(5);
 const GRANULARITY_MICROS: u64 = 1_000;
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Back-off never waits longer, so that a peer is found soon after an outage.
@@ -34,7 +36,6 @@ impl Rtt {
     pub fn sample(&mut self, sample: Duration, ack_delay: Duration) {
         let sample = sample.as_micros() as u64;
         let ack_delay = ack_delay.as_micros() as u64;
-        let held = held_micros(ack_delay);
         let Some(estimate) = &mut self.estimate else {
             let first = Estimate {
                 latest: sample,
@@ -42,14 +43,14 @@ impl Rtt {
                 smoothed: sample,
                 variation: sample / 2,
                 minimum: sample,
-                held,
+                held: longest_lately(0, ack_delay),
             };
             self.estimate = Some(first);
             return;
         };
         estimate.latest = sample;
         estimate.minimum = estimate.minimum.min(sample);
-        estimate.held = held.max(7 * estimate.held / 8);
+        estimate.held = longest_lately(estimate.held, ack_delay);
         let adjusted = match sample.checked_sub(ack_delay) {
             Some(without) if without >= estimate.minimum => without,
             _ => sample,
@@ -89,16 +90,15 @@ impl Rtt {
     pub(crate) fn probe_timeout(&self) -> Duration {
         self.estimate.map_or(INITIAL_TIMEOUT, |estimate| {
             let spread = (4 * estimate.variation).max(GRANULARITY_MICROS);
-            Duration::from_micros(estimate.smoothed + spread + estimate.held)
+            Duration::from_micros(estimate.smoothed + spread + estimate.held) + ACK_DELAY_SLACK
         })
     }
 }
 
-/// How long to wait for acknowledgements of a peer that held one for so long: one that waits for its own next packet may
-/// wait a little longer the next time.
-fn held_micros(ack_delay: u64) -> u64 {
+/// The longest delay of acknowledgements lately, in µs, after one of `delay`: both ends keep it alike.
+pub(crate) fn longest_lately(before: u64, delay: u64) -> u64 {
     let (usual, most) = (ACK_DELAY_MAX.as_micros() as u64, HELD_ACK_DELAY_MAX.as_micros() as u64);
-    if ack_delay <= usual + GRANULARITY_MICROS { usual } else { (ack_delay + usual).min(most) }
+    delay.max(7 * before / 8).clamp(usual, most)
 }
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(rtt.probe_timeout(), INITIAL_TIMEOUT);
         (0..50).for_each(|_| rtt.sample(millis(105), millis(5)));
         assert_eq!(rtt.minimum(), Some(millis(105)));
-        assert!(rtt.probe_timeout() < millis(115), "{:?}", rtt.probe_timeout());
+        assert!(rtt.probe_timeout() < millis(120), "{:?}", rtt.probe_timeout());
     }
 
     #[test]
@@ -132,7 +132,7 @@ mod tests {
         (0..50).for_each(|_| rtt.sample(millis(60), millis(40)));
         assert!(rtt.probe_timeout() > millis(60), "{:?}", rtt.probe_timeout());
         (0..50).for_each(|_| rtt.sample(millis(20), millis(0)));
-        assert!(rtt.probe_timeout() < millis(30), "{:?}", rtt.probe_timeout());
+        assert!(rtt.probe_timeout() < millis(35), "{:?}", rtt.probe_timeout());
         rtt.sample(millis(20), Duration::from_secs(1_000));
         assert!(rtt.probe_timeout() < millis(110), "{:?}", rtt.probe_timeout());
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::rtt::{ACK_DELAY_MAX, HELD_ACK_DELAY_MAX};
+use crate::rtt::{ACK_DELAY_MAX, ACK_DELAY_SLACK, HELD_ACK_DELAY_MAX, longest_lately};
 use crate::time::Time;
 
 /// Acknowledge after so many eliciting packets, and after so long.
@@ -16,6 +16,10 @@ const LITTLE_DELAY: Duration = Duration::from_millis(60);
 const TURN: Duration = Duration::from_millis(2);
 /// How much later than expected our next packet may leave.
 const SLACK: Duration = Duration::from_millis(5);
+/// An acknowledgement is held so much longer at most than those before it: the peer, which goes by the delays that it was
+/// told and allows for a little more, then never takes a held one for lost.
+const STEP: Duration = Duration::from_millis(4);
+const _: () = assert!(STEP.as_millis() < ACK_DELAY_SLACK.as_millis());
 
 /// What is to be acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +32,8 @@ pub(super) struct AckState {
     is_urgent: bool,
     due_at: Option<Time>,
     beat: Beat,
+    /// The longest delay lately told to the peer, in µs.
+    told: u64,
 }
 
 /// One packet that is to be acknowledged.
@@ -49,7 +55,12 @@ impl AckState {
         let company = match is_reliable {
             // On a stream nobody waits for the acknowledgement of little.
             true => Some(now + LITTLE_DELAY),
-            false => self.beat.next_at(now).filter(|_| packet.has_only_states),
+            // The delay that is told is that of the newest packet, so only one is held.
+            false if packet.has_only_states && self.eliciting == 1 => {
+                let limit = Duration::from_micros(self.told).max(ACK_DELAY_MAX) + STEP;
+                self.beat.next_at(now).map(|next| next.min(now + limit))
+            }
+            false => None,
         };
         let due = company.filter(|_| is_little).unwrap_or(now + delay);
         self.due_at = Some(self.due_at.map_or(due, |before| before.min(due)));
@@ -61,7 +72,8 @@ impl AckState {
             self.beat.departed(now);
         }
         if acks {
-            *self = Self { largest_at: self.largest_at, beat: self.beat, ..Self::default() };
+            let told = longest_lately(self.told, now.since(self.largest_at).as_micros() as u64);
+            *self = Self { largest_at: self.largest_at, beat: self.beat, told, ..Self::default() };
         }
     }
 
@@ -108,15 +120,27 @@ mod tests {
 
     fn sending_at(times: &[u64]) -> AckState {
         let mut acks = AckState::default();
-        times.iter().for_each(|&time| acks.departed(at(time), true, true));
+        times.iter().for_each(|&time| acks.departed(at(time), true, false));
         acks
     }
 
     #[test]
-    fn who_sends_regularly_waits_for_the_next_packet() {
-        let mut acks = sending_at(&[0, 50, 100]);
-        acks.arrived(at(120), &STATES, false);
-        assert_eq!(acks.due_at(at(120)), Some(at(155)));
+    fn who_sends_regularly_comes_to_wait_for_its_next_packet() {
+        let (mut acks, mut alone) = (sending_at(&[0, 50, 100]), 0);
+        for turn in 2..40 {
+            // 30 ms before the next packet of our own.
+            let arrives = turn * 50 + 20;
+            acks.arrived(at(arrives), &STATES, false);
+            acks.largest_at = at(arrives);
+            let due = acks.due_at(at(arrives)).unwrap();
+            let next = at(turn * 50 + 50);
+            if due < next {
+                alone += 1;
+                acks.departed(due, false, true);
+            }
+            acks.departed(next, true, acks.is_new);
+        }
+        assert!((3..10).contains(&alone), "{alone} acknowledgements left alone");
     }
 
     #[test]
@@ -129,16 +153,17 @@ mod tests {
     }
 
     #[test]
-    fn events_gaps_and_much_are_never_held() {
+    fn events_gaps_and_more_than_one_are_never_held() {
         let mut acks = sending_at(&[0, 50, 100]);
-        acks.arrived(at(101), &STATES, false);
-        acks.arrived(at(102), &Eliciting { has_only_states: false, ..STATES }, false);
-        assert_eq!(acks.due_at(at(102)), Some(at(107)));
+        acks.arrived(at(101), &Eliciting { has_only_states: false, ..STATES }, false);
+        assert_eq!(acks.due_at(at(101)), Some(at(106)));
         let mut acks = sending_at(&[0, 50, 100]);
         acks.arrived(at(101), &Eliciting { leaves_gap: true, ..STATES }, false);
         assert_eq!(acks.due_at(at(101)), Some(at(101)));
         let mut acks = sending_at(&[0, 50, 100]);
-        (0..3).for_each(|_| acks.arrived(at(101), &STATES, false));
-        assert_eq!(acks.due_at(at(101)), Some(at(106)));
+        acks.arrived(at(101), &STATES, false);
+        assert_eq!(acks.due_at(at(101)), Some(at(110)));
+        acks.arrived(at(102), &STATES, false);
+        assert_eq!(acks.due_at(at(102)), Some(at(107)));
     }
 }

@@ -4,6 +4,8 @@ const INITIAL_PROBE_TIMEOUT_US = 1_000_000;
 const ACK_DELAY_MAX_US = 5_000;
 /** The longest a peer that sends regularly holds an acknowledgement, for it to ride in its next packet. */
 const HELD_ACK_DELAY_MAX_US = 75_000;
+/** How much longer than lately an acknowledgement may be held without being taken for lost. */
+const ACK_DELAY_SLACK_US = 5_000;
 
 export class RoundTrip {
   latestUs: number | undefined;
@@ -15,7 +17,8 @@ export class RoundTrip {
 
   /** Takes a sample and the delay the peer says it added. */
   sample(sampleUs: number, ackDelayUs: number): void {
-    this.#heldUs = Math.max(heldUs(ackDelayUs), Math.floor((7 * this.#heldUs) / 8), ACK_DELAY_MAX_US);
+    const longestUs = Math.max(ackDelayUs, Math.floor((7 * this.#heldUs) / 8), ACK_DELAY_MAX_US);
+    this.#heldUs = Math.min(longestUs, HELD_ACK_DELAY_MAX_US);
     if (this.latestUs === undefined) {
       this.latestUs = this.minimumUs = this.smoothedUs = sampleUs;
       this.variationUs = Math.floor(sampleUs / 2);
@@ -36,12 +39,6 @@ export class RoundTrip {
   /** How long to wait for any acknowledgement (section 6.2.1). */
   get probeTimeoutUs(): number {
     if (this.latestUs === undefined) return INITIAL_PROBE_TIMEOUT_US;
-    return this.smoothedUs + Math.max(4 * this.variationUs, GRANULARITY_US) + this.#heldUs;
+    return this.smoothedUs + Math.max(4 * this.variationUs, GRANULARITY_US) + this.#heldUs + ACK_DELAY_SLACK_US;
   }
-}
-
-/** A peer that waits for its own next packet may wait a little longer the next time. */
-function heldUs(ackDelayUs: number): number {
-  if (ackDelayUs <= ACK_DELAY_MAX_US + GRANULARITY_US) return ACK_DELAY_MAX_US;
-  return Math.min(ackDelayUs + ACK_DELAY_MAX_US, HELD_ACK_DELAY_MAX_US);
 }
