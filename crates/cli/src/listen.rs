@@ -35,6 +35,11 @@ pub(crate) struct Args {
     /// Let everybody in without a token, other machines too
     #[arg(long)]
     anonymous: bool,
+
+    /// Announce the name by multicast DNS: others on the network find it as nowcast://local/NAME
+    #[cfg(feature = "mdns")]
+    #[arg(long)]
+    mdns: bool,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -44,6 +49,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let key = token::key(args.key_file.as_deref())?;
     config.entry = Policy { key, anonymous: args.anonymous, ..Policy::default() };
+    #[cfg(feature = "mdns")]
+    {
+        config.multicast = args.mdns;
+    }
     runtime()?.block_on(async {
         let listener = Listener::bind(config).await?;
         let mut service = listener.advertise(&args.name).await?;

@@ -194,6 +194,10 @@ impl Connector {
 
     /// Asks the name server of the host for the port, and follows it to another host if it names one.
     async fn find(&self, address: &mut Address) -> Result<u16, ConnectError> {
+        #[cfg(feature = "mdns")]
+        if address.is_segment() {
+            return find_by_multicast(address).await;
+        }
         let servers: Vec<_> = tokio::net::lookup_host((address.host.as_str(), self.name_server_port))
             .await
             .map_err(|error| ConnectError::Unreachable {
@@ -241,6 +245,21 @@ impl Connector {
             }
         }
     }
+}
+
+/// Listens for who announces the name on this network segment, and follows it there.
+#[cfg(feature = "mdns")]
+async fn find_by_multicast(address: &mut Address) -> Result<u16, ConnectError> {
+    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+    let broken = |cause: String| ConnectError::Broken { place: address.host.clone(), cause };
+    let found = names::multicast::find(&address.name, PATIENCE).await;
+    let Some(service) = found.map_err(|error| broken(error.to_string()))? else {
+        return Err(ConnectError::NoSuchName { name: address.name.clone(), host: address.host.clone() });
+    };
+    if let Some(host) = service.host {
+        address.host = host.to_string();
+    }
+    Ok(service.port)
 }
 
 /// Waits until the session has begun.

@@ -13,6 +13,8 @@ use crate::certificate::{CertificateConfig, CertificateHash, Certificates};
 use crate::channel::{Channel, Error};
 use crate::endpoint::{Asking, BindError, Directory, Discovery, QuicEndpoint, Refusal, Tcp, bind, is_name};
 use crate::entry::{self, Crowded, Door, Now, Place, Policy, Request};
+#[cfg(feature = "mdns")]
+use crate::names::multicast;
 use crate::names::{Advertisement, PORT};
 use crate::neighbours::Neighbours;
 
@@ -36,6 +38,9 @@ pub struct ListenConfig {
     pub name_server: Option<SocketAddr>,
     /// What sessions are made with, and how many there may be of each service.
     pub accept: AcceptConfig,
+    /// Whether names are also announced by multicast DNS, to everybody on the network segments of this machine.
+    #[cfg(feature = "mdns")]
+    pub multicast: bool,
 }
 
 impl ListenConfig {
@@ -63,6 +68,8 @@ impl ListenConfig {
             entry: Policy::default(),
             name_server: Some((Ipv4Addr::LOCALHOST, PORT).into()),
             accept: AcceptConfig::default(),
+            #[cfg(feature = "mdns")]
+            multicast: false,
         }
     }
 }
@@ -101,6 +108,10 @@ pub enum AdvertiseError {
     /// Another service of this endpoint has it.
     #[error("the name '{0}' is advertised already: end the other service, or take another name")]
     Taken(String),
+    /// It cannot be announced by multicast DNS.
+    #[error("{0}: do without announcing it")]
+    #[cfg(feature = "mdns")]
+    Multicast(String),
 }
 
 impl Listener {
@@ -159,6 +170,14 @@ impl Listener {
         if !is_name(name) {
             return Err(AdvertiseError::BadName(name.chars().take(100).collect()));
         }
+        #[cfg(feature = "mdns")]
+        let announcement = match self.names.config.multicast {
+            true => Some(
+                multicast::announce(name, self.port)
+                    .map_err(|error| AdvertiseError::Multicast(error.to_string()))?,
+            ),
+            false => None,
+        };
         let (acceptor, accepted) = Acceptor::new(self.names.config.accept.clone());
         match self.names.write().entry(name.to_owned()) {
             Slot::Occupied(_) => return Err(AdvertiseError::Taken(name.to_owned())),
@@ -169,7 +188,16 @@ impl Listener {
         let advertisement = name_server.map(|server| Advertisement::start(server, name, self.port));
         let names = Arc::downgrade(&self.names);
         let name = name.to_owned();
-        Ok(Service { name, names, acceptor, accepted, advertisement, neighbours })
+        Ok(Service {
+            name,
+            names,
+            acceptor,
+            accepted,
+            advertisement,
+            neighbours,
+            #[cfg(feature = "mdns")]
+            _announcement: announcement,
+        })
     }
 }
 
@@ -209,6 +237,8 @@ pub struct Service {
     accepted: Accepted,
     advertisement: Option<Advertisement>,
     neighbours: Option<Neighbours>,
+    #[cfg(feature = "mdns")]
+    _announcement: Option<multicast::Announcement>,
 }
 
 impl Service {

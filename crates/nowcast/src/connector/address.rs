@@ -48,6 +48,12 @@ impl Address {
         self.host == "localhost" || self.host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     }
 
+    /// Whether whoever is on this network segment is meant, found by multicast DNS.
+    #[cfg(feature = "mdns")]
+    pub(super) fn is_segment(&self) -> bool {
+        self.host == "local" || self.host.ends_with(".local")
+    }
+
     /// The host as it stands in other addresses.
     pub(super) fn host_in_url(&self) -> String {
         if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() }

@@ -12,6 +12,10 @@
 //! let services = multicast::browse(Duration::from_secs(2)).await?; // on another
 //! # drop((announced, services)); Ok(()) }
 //! ```
+//!
+//! A [`Listener`](crate::Listener) announces what it advertises if its configuration says so, and
+//! [`connect`](crate::connect) looks here for an address without a port whose host is `local` or ends in `.local`:
+//! `nowcast://local/tracker`.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -85,6 +89,23 @@ impl std::fmt::Debug for Announcement {
 /// # Errors
 /// When the system has no sockets for it.
 pub async fn browse(patience: Duration) -> Result<Vec<Service>, MulticastError> {
+    hear(patience, |_| false).await
+}
+
+/// Listens until a service of this name is heard, or for so long.
+///
+/// # Errors
+/// As [`browse`].
+pub async fn find(name: &str, patience: Duration) -> Result<Option<Service>, MulticastError> {
+    let is_it = |service: &Service| service.name == name;
+    Ok(hear(patience, is_it).await?.into_iter().find(is_it))
+}
+
+/// Listens until what was heard is enough, or for so long.
+async fn hear(
+    patience: Duration,
+    is_enough: impl Fn(&Service) -> bool,
+) -> Result<Vec<Service>, MulticastError> {
     let deadline = Instant::now() + patience;
     let daemon = ServiceDaemon::new()?;
     let events = daemon.browse(KIND)?;
@@ -93,7 +114,11 @@ pub async fn browse(patience: Duration) -> Result<Vec<Service>, MulticastError> 
         match event {
             ServiceEvent::ServiceResolved(resolved) if found.len() < SERVICES_MAX => {
                 if let Some(service) = service(&resolved) {
+                    let is_last = is_enough(&service);
                     found.insert(resolved.fullname.clone(), service);
+                    if is_last {
+                        break;
+                    }
                 }
             }
             ServiceEvent::ServiceRemoved(_, full_name) => drop(found.remove(&full_name)),
