@@ -9,14 +9,24 @@ use crate::{client, serve, step};
 /// How much.
 #[derive(clap::Args)]
 pub(crate) struct ConformanceArgs {
-    /// Random cases for each implementation
-    #[arg(long, default_value_t = 100_000)]
-    cases: u64,
+    /// Random cases for each implementation: 100,000 by default, 2,000 for carriers
+    #[arg(long)]
+    cases: Option<u64>,
+    /// Sessions on real sockets instead, with kills, stalls and changes of carrier: Rust, Node and Chromium, each on every
+    /// carrier it has
+    #[arg(long)]
+    carriers: bool,
 }
+
+const QUEUE_CASES: u64 = 100_000;
+const CARRIER_CASES: u64 = 2_000;
 
 /// The suite of all queues, on each of them.
 pub(crate) fn conformance(args: &ConformanceArgs) -> anyhow::Result<()> {
-    let cases = args.cases.to_string();
+    if args.carriers {
+        return carriers(args.cases.unwrap_or(CARRIER_CASES));
+    }
+    let cases = args.cases.unwrap_or(QUEUE_CASES).to_string();
     for package in ["nowcast-queue", "nowcast-shm"] {
         let line = [
             "cargo",
@@ -32,6 +42,59 @@ pub(crate) fn conformance(args: &ConformanceArgs) -> anyhow::Result<()> {
         step::run_with_env(&line, &[("NOWCAST_CASES", &cases)])?;
     }
     Ok(())
+}
+
+/// The laws end to end: Rust and Rust, Rust and Node, Rust and Chromium.
+fn carriers(cases: u64) -> anyhow::Result<()> {
+    let cases = cases.to_string();
+    step::run_with_env(
+        &["cargo", "test", "--release", "--package", "nowcast", "--test", "laws", "--", "--nocapture"],
+        &[("NOWCAST_CARRIER_CASES", &cases)],
+    )?;
+    client::build_sdk()?;
+    step::run(&["cargo", "build", "--package", "nowcast", "--example", "echo"])?;
+    let tests = ["packages/nowcast/test/channel/laws.test.ts", "packages/nowcast/test/channel/rust.test.ts"];
+    step::run_with_env(
+        &["npx", "vitest", "run", tests[0], tests[1], "--testTimeout=0"],
+        &[("NOWCAST_CARRIER_SCENARIOS", &cases)],
+    )?;
+    let config = "vitest.browser.config.ts";
+    let test = "packages/nowcast/test/browser/carriers.test.ts";
+    step::run_with_env(
+        &["npx", "vitest", "run", "--config", config, test, "--testTimeout=0"],
+        &[("NOWCAST_BROWSER_SCENARIOS", &cases)],
+    )
+}
+
+/// How long.
+#[derive(clap::Args)]
+pub(crate) struct StallArgs {
+    /// Seconds for which the reading process is stopped
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+}
+
+/// A reading process that is really stopped, on every carrier.
+pub(crate) fn stall(args: &StallArgs) -> anyhow::Result<()> {
+    let seconds = args.seconds.to_string();
+    let line = ["cargo", "test", "--release", "--package", "nowcast", "--test", "stopped", "--"];
+    let line = [&line[..], &["--nocapture", "--test-threads=1"]].concat();
+    step::run_with_env(&line, &[("NOWCAST_STOP_SECONDS", &seconds)])
+}
+
+/// How many.
+#[derive(clap::Args)]
+pub(crate) struct FloodArgs {
+    /// Attempts to connect
+    #[arg(long, default_value_t = 100_000)]
+    attempts: u64,
+}
+
+/// A flood of attempts to connect, beside a session that behaves.
+pub(crate) fn flood(args: &FloodArgs) -> anyhow::Result<()> {
+    let attempts = args.attempts.to_string();
+    let line = ["cargo", "test", "--release", "--package", "nowcast", "--test", "hostile", "flood", "--"];
+    step::run_with_env(&[&line[..], &["--nocapture"]].concat(), &[("NOWCAST_HOSTILE_ATTEMPTS", &attempts)])
 }
 
 /// How many.

@@ -42,8 +42,12 @@ enum Command {
     /// Build the release binary if needed and run it: `cargo xtask nowcast lab ipc`
     #[command(disable_help_flag = true)]
     Nowcast(serve::Args),
-    /// Long: run the conformance suite of the updatable queue in release, on every implementation
+    /// Long: run the conformance suite of the updatable queue in release, on every implementation or carrier
     Conformance(long::ConformanceArgs),
+    /// Long: stop a reading process for a while on every carrier, and show what it gets when it goes on
+    Stall(long::StallArgs),
+    /// Long: attempt to connect 100,000 times, beside a session that behaves
+    Flood(long::FloodArgs),
     /// Long: kill real processes at both ends of the queue in shared memory
     Kill(long::KillArgs),
     /// Long: run the models of the shared queue's atomic protocol in every interleaving
@@ -64,6 +68,8 @@ fn main() -> ExitCode {
         Command::Build => serve::build_everything(),
         Command::Nowcast(args) => serve::nowcast(&args),
         Command::Conformance(args) => long::conformance(&args),
+        Command::Stall(args) => long::stall(&args),
+        Command::Flood(args) => long::flood(&args),
         Command::Kill(args) => long::kill(&args),
         Command::Loom => long::loom(),
         Command::Fuzz(args) => long::fuzz(&args),

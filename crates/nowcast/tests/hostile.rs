@@ -120,21 +120,30 @@ async fn echo(mut service: Service, counters: tokio::sync::watch::Sender<AcceptC
     }
 }
 
+/// How often it was answered, and the longest that it waited.
+#[derive(Clone, Copy, Debug, Default)]
+struct Answers {
+    count: u64,
+    longest: Duration,
+}
+
 /// Asks and is answered, again and again.
 struct Friend {
     stop: tokio::sync::oneshot::Sender<()>,
-    talking: tokio::task::JoinHandle<(u64, Channel)>,
+    talking: tokio::task::JoinHandle<(Answers, Channel)>,
 }
 
 impl Friend {
     fn new(channel: Channel) -> Friend {
         let (stop, mut stopped) = tokio::sync::oneshot::channel();
         let talking = tokio::spawn(async move {
-            let mut answered = 0_u64;
+            let mut answered = Answers::default();
             while stopped.try_recv().is_err() {
-                let reply = channel.command(&answered.to_le_bytes(), Instant::now() + DEADLINE).await;
-                assert_eq!(reply.as_deref(), Ok(answered.to_le_bytes().as_slice()), "the friend noticed");
-                answered += 1;
+                let (asked, question) = (Instant::now(), answered.count.to_le_bytes());
+                let reply = channel.command(&question, asked + DEADLINE).await;
+                assert_eq!(reply.as_deref(), Ok(question.as_slice()), "the friend noticed");
+                answered.count += 1;
+                answered.longest = answered.longest.max(asked.elapsed());
                 sleep(Duration::from_millis(2)).await;
             }
             (answered, channel)
@@ -142,11 +151,12 @@ impl Friend {
         Friend { stop, talking }
     }
 
-    async fn end(self) {
+    async fn end(self) -> Answers {
         self.stop.send(()).unwrap();
         let (answered, channel) = self.talking.await.unwrap();
-        assert!(answered > 0);
+        assert!(answered.count > 0);
         assert_eq!(channel.status().phase, Phase::Open);
+        answered
     }
 }
 
@@ -397,7 +407,11 @@ async fn a_flood_of_attempts_leaves_no_trace() {
     assert!(grown < 64 * 1024 * 1024, "{attempts} attempts left {grown} bytes");
     scene.until("no carrier is left", |scene| scene.counters().carriers == 0).await;
     assert_eq!(scene.counters().sessions, 1, "the friend's");
-    scene.end().await;
+    let Answers { count, longest } = scene.friend.end().await;
+    println!(
+        "{attempts} attempts: memory grew by {} KiB; the friend was answered {count} times, after {longest:.1?} at most",
+        grown / 1_024
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

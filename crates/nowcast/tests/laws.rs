@@ -1,6 +1,6 @@
 //! The laws of the queue end to end, over real sockets, with carriers that are killed, lose and stall.
 //!
-//! `NOWCAST_CARRIER_CASES=2000 cargo test -p nowcast --release --test laws` is the long form.
+//! `cargo xtask conformance --carriers` is the long form.
 
 mod common;
 
@@ -36,6 +36,12 @@ async fn the_laws_hold_over_websocket() {
     many_lives(&[CarrierKind::WebSocket]).await;
 }
 
+/// In shared memory there is nothing to kill but the processes themselves, which `crates/shm/tests/death.rs` does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_laws_hold_in_shared_memory() {
+    many_lives(&[CarrierKind::SharedMemory]).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_laws_hold_while_sessions_change_their_carriers() {
     many_lives(&[CarrierKind::WebTransport, CarrierKind::WebSocket]).await;
@@ -55,6 +61,7 @@ async fn many_lives(carriers: &'static [CarrierKind]) {
         living.spawn(live(carriers, seed));
     }
     living.join_all().await;
+    println!("{} lives over {carriers:?} obeyed the laws", cases());
 }
 
 /// One life of one session, fixed by its seed up to the timing of the sockets.

@@ -5,11 +5,15 @@
 pub(crate) mod gate;
 
 use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use nowcast::{CarrierKind, Channel, Connector, ListenConfig, Listener, Service};
 
 use gate::Gate;
+
+/// Local names are the whole machine's.
+static HOUSES: AtomicU64 = AtomicU64::new(0);
 
 /// An endpoint and the gate before it.
 pub(crate) struct House {
@@ -30,13 +34,17 @@ impl House {
         change(&mut config);
         let listener = Listener::bind(config).await.expect("loopback has free ports");
         gate.lead_to(listener.port());
-        let service = listener.advertise("room").await.expect("the name is free");
+        let name = format!("room-{}-{}", std::process::id(), HOUSES.fetch_add(1, Ordering::Relaxed));
+        let service = listener.advertise(&name).await.expect("the name is free");
         House { gate, service, listener }
     }
 
-    /// The address through the gate.
-    pub(crate) fn url(&self) -> String {
-        format!("nowcast://127.0.0.1:{}/room", self.gate.port())
+    /// The address through the gate, or past it where tasks share memory.
+    pub(crate) fn url(&self, carriers: &[CarrierKind]) -> String {
+        if carriers == [CarrierKind::SharedMemory] {
+            return format!("nowcast://localhost/{}", self.service.name());
+        }
+        format!("nowcast://127.0.0.1:{}/{}", self.gate.port(), self.service.name())
     }
 
     /// The endpoint's own port.
@@ -46,7 +54,7 @@ impl House {
 
     /// A client over these carriers, and its channel's other end.
     pub(crate) async fn join(&mut self, carriers: &[CarrierKind]) -> (Channel, Channel) {
-        let url = self.url();
+        let url = self.url(carriers);
         let connector = Connector::new().carriers(carriers.iter().copied());
         let (ours, theirs) =
             within(20, async { tokio::join!(connector.connect(&url), self.service.accept()) }).await;
