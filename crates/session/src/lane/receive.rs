@@ -60,7 +60,8 @@ struct Interval {
 struct Known {
     stamp: u64,
     cost: u64,
-    held: Option<Arrived>,
+    /// Boxed, because it is rare and the table is read for every value.
+    held: Option<Box<Arrived>>,
 }
 
 /// A message in parts that is not complete.
@@ -182,11 +183,11 @@ impl ReceiveLane {
                 entry.sum = entry.sum.wrapping_sub(known.stamp).wrapping_add(state.stamp);
                 known.stamp = state.stamp;
                 known.cost += more;
-                (more, if is_open { None } else { known.held.replace(arrived) })
+                (more, if is_open { None } else { known.held.replace(Box::new(arrived)) })
             }
             None => {
                 entry.sum = entry.sum.wrapping_add(state.stamp);
-                let held = (!is_open).then_some(arrived);
+                let held = (!is_open).then(|| Box::new(arrived));
                 if !is_open {
                     entry.order.push(key.raw());
                 }
@@ -454,7 +455,7 @@ impl ReceiveLane {
             let key = Key::from_raw(key);
             let open = self.intervals.front_mut().expect("the interval was there");
             if let Some(arrived) = open.keys.get_mut(&key).and_then(|known| known.held.take()) {
-                self.release_state(key, arrived, taking);
+                self.release_state(key, *arrived, taking);
             }
         }
         let open = self.intervals.front_mut().expect("the interval was there");

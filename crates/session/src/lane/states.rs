@@ -19,8 +19,8 @@ pub(crate) struct SentState {
     pub(crate) cost: u64,
     payload: Option<Handle>,
     pub(crate) parts: Option<Box<Parts>>,
-    /// A newer value that waits because this one, in parts, is under way.
-    pub(crate) deferred: Option<Waiting>,
+    /// A newer value that waits because this one, in parts, is under way. It is rare, and a box keeps the usual slot small.
+    pub(crate) deferred: Option<Box<Waiting>>,
 }
 
 impl SentState {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::rtt::{ACK_DELAY_MAX, ACK_DELAY_SLACK, HELD_ACK_DELAY_MAX, longest_lately};
+use crate::rtt::{ACK_DELAY_MAX, HELD_ACK_DELAY_MAX, allowance, longest_lately};
 use crate::time::Time;
 
 /// Acknowledge after so many eliciting packets, and after so long.
@@ -16,10 +16,9 @@ const LITTLE_DELAY: Duration = Duration::from_millis(60);
 const TURN: Duration = Duration::from_millis(2);
 /// How much later than expected our next packet may leave.
 const SLACK: Duration = Duration::from_millis(5);
-/// An acknowledgement is held so much longer at most than those before it: the peer, which goes by the delays that it was
-/// told and allows for a little more, then never takes a held one for lost.
-const STEP: Duration = Duration::from_millis(4);
-const _: () = assert!(STEP.as_millis() < ACK_DELAY_SLACK.as_millis());
+/// An acknowledgement is held a twentieth less than the peer, which goes by the delays that it was told, allows for: so it
+/// never takes a held one for lost.
+const MARGIN: u32 = 20;
 
 /// What is to be acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,7 +56,8 @@ impl AckState {
             true => Some(now + LITTLE_DELAY),
             // The delay that is told is that of the newest packet, so only one is held.
             false if packet.has_only_states && self.eliciting == 1 => {
-                let limit = Duration::from_micros(self.told).max(ACK_DELAY_MAX) + STEP;
+                let allowed = allowance(self.told);
+                let limit = allowed - allowed / MARGIN;
                 self.beat.next_at(now).map(|next| next.min(now + limit))
             }
             false => None,
@@ -140,7 +140,7 @@ mod tests {
             }
             acks.departed(next, true, acks.is_new);
         }
-        assert!((3..10).contains(&alone), "{alone} acknowledgements left alone");
+        assert!((3..20).contains(&alone), "{alone} acknowledgements left alone");
     }
 
     #[test]
@@ -162,8 +162,8 @@ mod tests {
         assert_eq!(acks.due_at(at(101)), Some(at(101)));
         let mut acks = sending_at(&[0, 50, 100]);
         acks.arrived(at(101), &STATES, false);
-        assert_eq!(acks.due_at(at(101)), Some(at(110)));
+        assert_eq!(acks.due_at(at(101)), Some(at(101) + Duration::from_micros(5_700)));
         acks.arrived(at(102), &STATES, false);
-        assert_eq!(acks.due_at(at(102)), Some(at(107)));
+        assert_eq!(acks.due_at(at(102)), Some(at(101) + Duration::from_micros(5_700)));
     }
 }

@@ -4,15 +4,13 @@ const INITIAL_PROBE_TIMEOUT_US = 1_000_000;
 const ACK_DELAY_MAX_US = 5_000;
 /** The longest a peer that sends regularly holds an acknowledgement, for it to ride in its next packet. */
 const HELD_ACK_DELAY_MAX_US = 75_000;
-/** How much longer than lately an acknowledgement may be held without being taken for lost. */
-const ACK_DELAY_SLACK_US = 5_000;
 
 export class RoundTrip {
   latestUs: number | undefined;
   minimumUs = 0;
   smoothedUs = 0;
   variationUs = 0;
-  /** How long the peer holds acknowledgements now: the longest lately. */
+  /** How long the peer holds acknowledgements now: the longest lately. The next may be held a fifth longer. */
   #heldUs = ACK_DELAY_MAX_US;
 
   /** Takes a sample and the delay the peer says it added. */
@@ -39,6 +37,6 @@ export class RoundTrip {
   /** How long to wait for any acknowledgement (section 6.2.1). */
   get probeTimeoutUs(): number {
     if (this.latestUs === undefined) return INITIAL_PROBE_TIMEOUT_US;
-    return this.smoothedUs + Math.max(4 * this.variationUs, GRANULARITY_US) + this.#heldUs + ACK_DELAY_SLACK_US;
+    return this.smoothedUs + Math.max(4 * this.variationUs, GRANULARITY_US) + Math.floor((this.#heldUs * 6) / 5);
   }
 }

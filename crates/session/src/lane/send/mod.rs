@@ -316,7 +316,7 @@ impl SendLane {
         while index < self.deferred.len() {
             let slot = self.deferred[index];
             let state = self.states.get(slot);
-            let Some(waiting) = state.deferred else {
+            let Some(waiting) = state.deferred.as_deref().copied() else {
                 self.deferred.swap_remove(index);
                 continue;
             };
@@ -379,7 +379,7 @@ impl SendLane {
         });
         if let Some(slot) = under_way {
             let state = self.states.get_mut(slot);
-            match state.deferred.replace(*waiting) {
+            match state.deferred.replace(Box::new(*waiting)) {
                 Some(old) => {
                     filling.store.remove(old.payload);
                     filling.stats.superseded += 1;
@@ -398,7 +398,8 @@ impl SendLane {
         while let Some(&slot) = self.deferred.last() {
             let state = self.states.get(slot);
             let key = state.key;
-            if state.deferred.is_some_and(|waiting| !self.bind_state(key, &waiting, filling)) {
+            let waiting = state.deferred.as_deref().copied();
+            if waiting.is_some_and(|waiting| !self.bind_state(key, &waiting, filling)) {
                 return false;
             }
             self.deferred.pop();
