@@ -18,8 +18,8 @@ const STOPPED: Duration = Duration::from_secs(1);
 const READER: &str = "NOWCAST_STOPPED_READER";
 const CARRIERS: [CarrierKind; 3] =
     [CarrierKind::WebTransport, CarrierKind::WebSocket, CarrierKind::SharedMemory];
-/// Allocators and the kernel's page tables breathe; history of 2 s would be 40 times this.
-const GROWTH_MAX: u64 = 4 * 1_024 * 1_024;
+/// A sender remembers what it sent to a silent peer, at most 8,192 packets; the history of 10 s would be 40 MB.
+const GROWTH_MAX: u64 = 6 * 1_024 * 1_024;
 
 fn stop_time() -> Duration {
     let seconds = std::env::var("NOWCAST_STOP_SECONDS");
