@@ -1,7 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-/** Tests that start the built server and a real Chromium; run one file at a time, since both want the processor. */
+/**
+ * Tests that start the built server and a real Chromium; run one file at a time, since both want the processor. They wait
+ * for conditions: the limits here are for machines that do something else most of the time.
+ */
 export default defineConfig({
   resolve: {
     alias: {
@@ -12,7 +15,7 @@ export default defineConfig({
   test: {
     include: ["packages/*/test/browser/**/*.test.ts"],
     fileParallelism: false,
-    testTimeout: 180_000,
-    hookTimeout: 120_000,
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
   },
 });

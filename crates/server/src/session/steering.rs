@@ -27,7 +27,7 @@ impl Steering {
     /// Whether the client can be heard now. Returns the controls that hold from now on, if that changes them.
     pub(super) fn hear(&mut self, is_heard: bool) -> Option<Input> {
         let standing = Input { forward: 0.0, right: 0.0, jump: false, ..self.newest };
-        if is_heard == !self.is_halted || standing == self.newest {
+        if is_heard != self.is_halted || standing == self.newest {
             return None;
         }
         self.is_halted = !is_heard;

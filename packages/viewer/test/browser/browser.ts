@@ -47,7 +47,7 @@ export function launchBrowser(): Promise<Browser> {
 }
 
 /** Drawing by software in the tabs that are open already leaves a new one little time to load on a small machine. */
-const LOADING_MS_MAX = 110_000;
+const LOADING_MS_MAX = 300_000;
 
 export interface VisitorOptions {
   readonly name: string;
