@@ -181,7 +181,7 @@ impl Plan {
                 "† The relay was late even when everything was done again: do not trust these figures.",
             );
         }
-        report.section(round_trips(found));
+        report.section(round_trips(found, self.rtt));
         report.section(freshness(found));
         report.section(encodings(found));
         report
@@ -200,8 +200,46 @@ fn figure(value: Option<f64>) -> Cell {
     value.map_or(Cell::Missing, |value| Cell::number(value, 1))
 }
 
-fn round_trips(found: &Found) -> Section {
+/// How many trips waited until one that was lost was sent again: a round trip more than the quickest tenth took, on this
+/// carrier alone. The others went at the same times; what was late there too was held up by the machine.
+fn stalls(trips: &[Option<f64>], others: &[Option<f64>], rtt: Duration) -> usize {
+    let late = |trips: &[Option<f64>]| -> Vec<bool> {
+        let mut back: Vec<f64> = trips.iter().flatten().copied().collect();
+        back.sort_unstable_by(f64::total_cmp);
+        let usual = back.get(back.len() / 10).copied().unwrap_or(f64::INFINITY);
+        let limit = usual + rtt.as_secs_f64() * 1e3;
+        trips.iter().map(|trip| trip.is_none_or(|trip| trip > limit)).collect()
+    };
+    let others = late(others);
+    let near = |index: usize| others.get(index.saturating_sub(1)..(index + 2).min(others.len()));
+    let is_alone = |index: usize| near(index).is_none_or(|near| !near.contains(&true));
+    late(trips).iter().enumerate().filter(|&(index, is_late)| *is_late && is_alone(index)).count()
+}
+
+/// The promise about the two histograms, and whether it was kept.
+fn verdict(found: &Found, rtt: Duration) -> Option<String> {
+    let trips = |word: &str| match found.carriers.get(word) {
+        Some(Carrier::Measured { trips, .. }) => Some(trips),
+        _ => None,
+    };
+    let (datagrams, stream) = (trips("webtransport")?, trips("websocket")?);
+    let (few, many) = (stalls(datagrams, stream, rtt), stalls(stream, datagrams, rtt));
+    let (is_kept, which) = match (few, many) {
+        (0, 1..) => ("PASS", "WebSocket's histogram shows the stalls, WebTransport's does not"),
+        (0, 0) => ("FAIL", "neither histogram shows a stall; were so few packets lost? Take more samples"),
+        _ => ("FAIL", "WebTransport's histogram shows stalls"),
+    };
+    Some(format!(
+        "{is_kept}: {which}. Trips that took a round trip more than the quickest tenth, while the other carrier was in time: \
+         {many} over WebSocket, {few} over WebTransport."
+    ))
+}
+
+fn round_trips(found: &Found, rtt: Duration) -> Section {
     let mut section = Section::new("There and back");
+    if let Some(verdict) = verdict(found, rtt) {
+        section.text(verdict);
+    }
     let mut table = Table::new(vec![
         Column::text("over"),
         Column::number("on time", "%"),
@@ -279,4 +317,25 @@ fn encodings(found: &Found) -> Section {
     }
     section.table(table);
     section
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stall_is_a_late_trip_of_one_carrier_alone() {
+        let rtt = Duration::from_millis(50);
+        let quick = vec![Some(52.0); 40];
+        let mut stalled = quick.clone();
+        stalled[7] = Some(190.0);
+        stalled[9] = Some(80.0);
+        assert_eq!((stalls(&stalled, &quick, rtt), stalls(&quick, &stalled, rtt)), (1, 0));
+        let mut held_up = quick.clone();
+        held_up[8] = Some(150.0);
+        assert_eq!((stalls(&stalled, &held_up, rtt), stalls(&held_up, &stalled, rtt)), (0, 0));
+        let mut lost = quick.clone();
+        lost[20] = None;
+        assert_eq!(stalls(&lost, &quick, rtt), 1);
+    }
 }

@@ -28,6 +28,7 @@ pub(super) fn notes(plan: &Plan, rate_hz: u32, report: &mut Report) {
          starves the last keys. A program that writes to a plain socket waits while the socket is full, and puts nothing \
          meanwhile: its ticks are missed. † the relay was late even when the run was repeated.",
     );
+    report.note(crate::peers::note_on_tcp());
 }
 
 pub(super) fn section(case: &Case, peers: &[Peer], measured: &BTreeMap<usize, Measured>) -> Section {

@@ -6,6 +6,7 @@ use super::{Entry, Measured, ON_TIME, Plan, Setting};
 use crate::report::{Axis, Cell, Chart, Column, HistogramChart, Report, Samples, Section, Series, Table};
 
 pub(super) fn notes(plan: &Plan, report: &mut Report) {
+    report.note(crate::peers::note_on_tcp());
     report.note(format!(
         "64 bytes are sent without waiting, and echoed. On time: back within the round-trip time and {} ms. Runs \
          of each: {}, with seeds {}, {} and so on: medians, and the lowest and highest run in brackets. The loss is that of \

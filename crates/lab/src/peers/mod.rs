@@ -29,6 +29,16 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 /// The most bytes of states that peers which have datagrams put into one.
 const DATAGRAM_BYTES: usize = 1_150;
 
+/// What a reader must know of the congestion control of what runs over TCP.
+pub(crate) fn note_on_tcp() -> String {
+    let by_default = tcp::congestion_control_by_default().unwrap_or_else(|| "unknown".into());
+    let conflating = if tcp::has_bbr() { "bbr" } else { "cubic" };
+    format!(
+        "Congestion control of TCP: the system's default ({by_default}) where no other is named, so for WebSocket and for \
+         Nowcast over WebSocket; {conflating} for conflating TCP."
+    )
+}
+
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -17,6 +17,12 @@ pub(super) fn has_bbr() -> bool {
         .is_ok_and(|names| names.split_whitespace().any(|name| name == "bbr"))
 }
 
+/// What the system uses where a program names none.
+pub(super) fn congestion_control_by_default() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").ok()?;
+    Some(name.trim().to_owned())
+}
+
 /// Opens a stream without delay of small segments, under the congestion control that is named.
 pub(super) async fn stream(
     end: End,

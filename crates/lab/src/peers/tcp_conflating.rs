@@ -13,8 +13,8 @@ use tokio::time::{Instant, timeout_at};
 use super::frame::{self, Deframer};
 use super::{Connection, End, Message, PeerError, Work, tcp};
 
-/// How much the kernel may hold that it has not sent.
-const BACKLOG_BYTES: u32 = 4 * 1_024;
+/// How much the kernel may hold that it has not sent: more than one piece, so that its pipe does not run dry.
+const BACKLOG_BYTES: u32 = 2 * 1_024;
 /// How much is written at once; decided anew before each piece.
 const PIECE_BYTES: usize = 1_400;
 
