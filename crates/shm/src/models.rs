@@ -133,6 +133,28 @@ fn a_replaced_entry_keeps_its_place() {
     });
 }
 
+/// The newest value of a full ring is replaced while the oldest one is read: its slot is not free yet.
+#[test]
+fn a_full_ring_has_no_slot_to_prepare_a_value_in() {
+    loom::model(|| {
+        let (mut writer, mut reader, _) = lane(2);
+        writer.put(A, &[1; 8]).expect("room");
+        writer.put(B, &[2; 8]).expect("room");
+        let reading = thread::spawn(move || {
+            let seen: Vec<_> = (0..2).filter_map(|_| get(&mut reader)).collect();
+            (reader, seen)
+        });
+        let put = writer.put(B, &[3; 8]);
+        let (mut reader, seen) = reading.join().expect("no panic");
+        let seen = drain(&mut reader, seen);
+        match put {
+            Ok(Put::Replaced) => assert_eq!(seen, [(A, 1), (B, 3)]),
+            Ok(Put::Queued) => assert_eq!(seen, [(A, 1), (B, 2), (B, 3)]),
+            refused => assert_eq!((refused, seen), (Err(Refusal::Full), vec![(A, 1), (B, 2)])),
+        }
+    });
+}
+
 /// The reader sleeps on an empty queue while the writer puts: it is woken, or does not sleep. A lost wake-up would leave
 /// it parked for ever, which loom reports as a deadlock.
 #[test]
