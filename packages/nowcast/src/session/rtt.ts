@@ -37,6 +37,8 @@ export class RoundTrip {
   /** How long to wait for any acknowledgement (section 6.2.1). */
   get probeTimeoutUs(): number {
     if (this.latestUs === undefined) return INITIAL_PROBE_TIMEOUT_US;
-    return this.smoothedUs + Math.max(4 * this.variationUs, GRANULARITY_US) + Math.floor((this.#heldUs * 6) / 5);
+    return (
+      this.smoothedUs + Math.max(4 * this.variationUs, GRANULARITY_US) + Math.floor((this.#heldUs * 6) / 5)
+    );
   }
 }
