@@ -95,7 +95,7 @@ fn clippy() -> anyhow::Result<()> {
 }
 
 fn rust_tests() -> anyhow::Result<()> {
-    step::run(&["cargo", "test", "--workspace"])
+    step::run(&["cargo", "test", "--workspace", "--no-fail-fast"])
 }
 
 /// Rust at one end, the TypeScript just built at the other; without the variable these tests are left out.

@@ -5,6 +5,7 @@ mod common;
 use std::time::Duration;
 
 use common::{PATIENCE, TestServer};
+use nowcast_server::entry::Policy;
 use nowcast_server::{BindError, Config, Server};
 
 #[tokio::test]
@@ -53,7 +54,9 @@ async fn a_port_or_address_that_cannot_be_had_is_named_with_a_cure() {
     );
 
     // An address for documentation (RFC 5737): no machine has it.
-    let error = bind(Config { hosts: vec![[192, 0, 2, 1].into()], port: 0, ..Config::default() }).await;
+    let hosts = vec![[192, 0, 2, 1].into()];
+    let entry = Policy { anonymous: true, ..Policy::default() };
+    let error = bind(Config { hosts, port: 0, entry, ..Config::default() }).await;
     assert_eq!(error.to_string(), "192.0.2.1 is not an address of this machine: listen on one that is");
 
     let error = bind(Config { network_hz: 400, ..Config::default() }).await;
