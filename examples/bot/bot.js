@@ -33,7 +33,8 @@ await stackBlocks();
 
 async function stackBlocks() {
   await event("welcome");
-  await event("snapshot");
+  // A full world arrives bit by bit, and one's own avatar need not be in the first one.
+  await until(() => true, Number.POSITIVE_INFINITY);
   let stack = chooseSite();
   for (let placed = 0; placed < blocksWanted; ) {
     const block = chooseBlock(stack);
