@@ -36,6 +36,8 @@ try {
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
   }
+  if ((await page.locator("h1", { hasText: "web client is not built" }).count()) > 0)
+    throw new Error("this program was built without its web client: build it with `cargo xtask build`");
   await page.waitForSelector("body[data-result]", { timeout: expectedMs + SPARE_MS, state: "attached" });
   const result = JSON.parse(await page.evaluate(() => document.body.dataset.result ?? "null"));
   if (picture !== undefined) await page.screenshot({ path: picture, fullPage: true });
