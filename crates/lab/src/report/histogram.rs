@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::html::escape;
-use super::svg::{SERIES_MAX, Scale, WIDTH, axis_name, open, short};
+use super::svg::{SERIES_MAX, Scale, WIDTH, axis_name, label_room, open, short};
 use super::{Axis, Series};
 
 /// One histogram for every row; all share the horizontal axis. Heights are logarithmic, so that the one message in a
@@ -29,8 +29,8 @@ pub(super) fn render(out: &mut String, chart: &HistogramChart) {
     let marks = chart.mark.iter().map(|(value, _)| *value);
     let Some(scale) = Scale::close(values().chain(marks), chart.x.log) else { return };
     open(out, &chart.title, "heights are logarithmic: messages in each of 120 bins", &[]);
-    let longest = chart.rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
-    let (left, right) = ((longest as f64 * 6.4 + 12.0).min(380.0), WIDTH - 20.0);
+    let left = label_room(chart.rows.iter().map(|row| row.name.as_str()));
+    let right = WIDTH - 20.0;
     let bottom = (ROW_HEIGHT + ROW_GAP) * chart.rows.len() as f64 + 14.0;
     let _ = write!(
         out,

@@ -24,15 +24,20 @@ pub(super) fn render(out: &mut String, chart: &Chart) {
     }
 }
 
+/// How much is kept free for labels on the left: a letter is about 7 units wide in the 12-unit font.
+pub(super) fn label_room<'a>(labels: impl Iterator<Item = &'a str>) -> f64 {
+    let longest = labels.map(|label| label.chars().count()).max().unwrap_or(0);
+    (longest as f64 * 7.0 + 16.0).min(380.0)
+}
+
 fn bars(out: &mut String, chart: &BarChart) {
     let values = || chart.series.iter().flat_map(|series| series.values.iter().flatten().copied());
     let Some(scale) = Scale::over(values().chain((!chart.log).then_some(0.0)), chart.log) else { return };
     let names: Vec<&str> = chart.series.iter().map(|series| series.name.as_str()).collect();
     let unit = if chart.log { format!("{}, logarithmic", chart.unit) } else { chart.unit.clone() };
     open(out, &chart.title, &unit, &names);
-    // A label is about 7 units wide a letter in the 12-unit font; a value needs room behind its bar.
-    let longest = chart.labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
-    let left = (longest as f64 * 7.0 + 12.0).min(380.0);
+    let left = label_room(chart.labels.iter().map(String::as_str));
+    // A value needs room behind its bar.
     let right = WIDTH - 90.0;
     let group = BAR_HEIGHT * chart.series.len() as f64 + GROUP_GAP;
     let height = group * chart.labels.len() as f64 + 24.0;
