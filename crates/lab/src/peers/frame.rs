@@ -17,6 +17,7 @@ pub(super) fn push(out: &mut Vec<u8>, key: u16, bytes: &[u8]) {
 }
 
 /// An empty event: opens a stream, and is no message.
+#[cfg(any(test, feature = "peers"))]
 pub(super) const HELLO: [u8; HEADER_BYTES] = [0; HEADER_BYTES];
 
 /// Takes frames out of bytes that arrive in pieces.

@@ -27,6 +27,7 @@ use tokio::time::Instant;
 const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The most bytes of states that peers which have datagrams put into one.
+#[cfg(feature = "peers")]
 const DATAGRAM_BYTES: usize = 1_150;
 
 /// What a reader must know of the congestion control of what runs over TCP.
