@@ -79,11 +79,11 @@ impl Kind {
         matches!(self, Self::Raw(..))
     }
 
-    /// Bytes of a row, at most.
-    fn width(&self) -> usize {
+    /// Bytes of a row that are written as they stand.
+    fn raw_bytes(&self) -> usize {
         match self {
-            Self::Raw(number, count) | Self::Integers(number, count) => number.width() * count,
-            Self::Lengths => 4,
+            Self::Raw(number, count) => number.width() * count,
+            _ => 0,
         }
     }
 
@@ -116,25 +116,20 @@ fn writer(layout: &Layout<'_>, rows: &str) -> Vec<String> {
         }
         length = "all.length";
     }
-    let width: usize = kinds.iter().map(Kind::width).sum();
-    lines.push(format!("e.rows(count, {width}, {}, {length});", kinds.len()));
-    let surveyed: Vec<_> = kinds.iter().filter(|kind| !kind.is_raw()).collect();
-    if !surveyed.is_empty() {
-        let width: usize = surveyed.iter().map(|kind| kind.width()).sum();
-        lines.push(format!("e.stage(count * {width}, {});", surveyed.len()));
-    }
-    let stores_bytes = |kind: &Kind| matches!(kind, Kind::Raw(NumberType::U8, _));
-    if kinds.iter().any(|kind| kind.is_raw() && !stores_bytes(kind)) {
-        lines.push("const { view } = e;".to_owned());
-    }
-    if kinds.iter().any(stores_bytes) {
-        lines.push("const { bytes } = e;".to_owned());
-    }
+    let raw: usize = kinds.iter().map(Kind::raw_bytes).sum();
+    let integers: usize = kinds.iter().filter(|kind| !kind.is_raw()).map(Kind::values).sum();
+    lines.push(format!("e.rows(count, {raw}, {integers}, {}, {length});", kinds.len()));
+    lines.push("const { view } = e;".to_owned());
     for (at, kind) in kinds.iter().enumerate() {
         lines.push(match kind {
-            Kind::Raw(..) => format!("const at{at} = e.rawColumn(count * {});", kind.width()),
-            _ => format!("const c{at} = e.scratch({at}, {});", times("count", kind.values())),
+            Kind::Raw(..) => format!("const at{at} = e.rawColumn(count * {});", kind.raw_bytes()),
+            _ => format!("const at{at} = e.integerColumn({});", times("count", kind.values())),
         });
+    }
+    let checks: Vec<_> =
+        layout.leaves.iter().zip(&kinds).flat_map(|(leaf, kind)| checks(leaf, kind)).collect();
+    if !checks.is_empty() {
+        lines.push("let unusual = 0;".to_owned());
     }
     lines.push("for (let i = 0; i < count; i++) {".to_owned());
     lines.push("  const row = rows[i]!;".to_owned());
@@ -142,6 +137,14 @@ fn writer(layout: &Layout<'_>, rows: &str) -> Vec<String> {
         lines.extend(stores(leaf, kind).into_iter().map(|line| format!("  {line}")));
     }
     lines.push("}".to_owned());
+    if !checks.is_empty() {
+        // A call within the loop, even one that is never made, would let engines forget what they know of the view.
+        lines.push("if (unusual !== 0) {".to_owned());
+        lines.push("  for (const row of rows) {".to_owned());
+        lines.extend(checks.into_iter().map(|line| format!("    {line}")));
+        lines.push("  }".to_owned());
+        lines.push("}".to_owned());
+    }
     lines.extend(columns(&kinds));
     lines.push(if texts.is_empty() { "return true;".to_owned() } else { "return e.ascii7(all);".to_owned() });
     lines
@@ -150,67 +153,81 @@ fn writer(layout: &Layout<'_>, rows: &str) -> Vec<String> {
 /// Puts the columns into their order. Neighbours that are written as they stand go together.
 fn columns(kinds: &[Kind]) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut at = 0;
     for run in kinds.chunk_by(|a, b| a.is_raw() && b.is_raw()) {
         lines.push(match &run[0] {
             Kind::Raw(..) => {
-                let width: usize = run.iter().map(Kind::width).sum();
-                format!("e.settle(count * {width} + {});", run.len())
+                let bytes: usize = run.iter().map(Kind::raw_bytes).sum();
+                format!("e.settle(count * {bytes} + {});", run.len())
             }
             Kind::Integers(number, count) => {
                 let is_unsigned = matches!(number, NumberType::U16 | NumberType::U32);
-                format!("e.integers({at}, {}, {}, {is_unsigned});", times("count", *count), number.width())
+                format!("e.integers({}, {}, {is_unsigned});", times("count", *count), number.width())
             }
-            Kind::Lengths => format!("e.textLengths({at}, count);"),
+            Kind::Lengths => "e.textLengths(count);".to_owned(),
         });
-        at += run.len();
     }
     lines
 }
 
-/// The statements that put the values of one row into a column.
+/// The statements that put the values of one row into their columns.
 fn stores(leaf: &Leaf, kind: &Kind) -> Vec<String> {
     let column = leaf.at;
     let (number, count) = match kind {
         Kind::Raw(number, count) | Kind::Integers(number, count) => (*number, *count),
-        Kind::Lengths => return vec![format!("c{column}[i] = {}.length;", leaf.from)],
+        Kind::Lengths => {
+            return vec![format!("view.setInt32(at{column} + i * 4, {}.length, true);", leaf.from)];
+        }
     };
     let mut lines = Vec::new();
     if let LeafKind::Numbers(..) = leaf.kind {
         lines.push(format!("if ({}.length !== {count}) return false;", leaf.from));
     }
     for part in 0..count {
-        let from = if let LeafKind::Numbers(..) = leaf.kind {
-            format!("{}[{part}]!", leaf.from)
-        } else {
-            leaf.from.clone()
-        };
-        if let Kind::Raw(NumberType::F32 | NumberType::F64, _) = kind {
-            lines.push(super::fixed::store_number(number, &from, &place(leaf, number, count, part), ""));
+        let from = part_of(leaf, part);
+        let Some(usual) = usual(number) else {
+            let place = place(leaf, number.width(), count, part);
+            lines.push(super::fixed::store_number(number, &from, &place, ""));
             continue;
-        }
+        };
         let value = if count == 1 { format!("n{column}") } else { format!("n{column}_{part}") };
         lines.push(format!("const {value} = {from};"));
-        lines.push(check(number, &value, &super::quoted(&leaf.path)));
-        lines.push(match kind {
-            Kind::Integers(..) => format!("c{column}[{}] = {value};", index(count, part)),
-            _ => {
-                let place = place(leaf, number, count, part);
-                if number == NumberType::U8 {
-                    format!("bytes[{place}] = {value};")
-                } else {
-                    format!("view.setInt8({place}, {value});")
-                }
+        lines.push(format!("unusual |= ({}) === {value} ? 0 : 1;", usual.replace('n', &value)));
+        lines.push(match (kind, number) {
+            (Kind::Integers(..), _) => {
+                format!("view.setInt32({}, {value}, true);", place(leaf, 4, count, part))
             }
+            (_, NumberType::U8) => format!("view.setUint8({}, {value});", place(leaf, 1, count, part)),
+            _ => format!("view.setInt8({}, {value});", place(leaf, 1, count, part)),
         });
     }
     lines
 }
 
-/// Where a value of a raw column is, as an expression.
-fn place(leaf: &Leaf, number: NumberType, count: usize, part: usize) -> String {
-    let row = times("i", number.width() * count);
-    match part * number.width() {
+/// The statements that look closer at the integers of one row.
+fn checks(leaf: &Leaf, kind: &Kind) -> Vec<String> {
+    match kind {
+        Kind::Raw(number, count) | Kind::Integers(number, count) if usual(*number).is_some() => (0..*count)
+            .map(|part| {
+                let path = super::quoted(&leaf.path);
+                format!("{};", super::fixed::whole_number(*number, &part_of(leaf, part), &path))
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// One of the values of a leaf in a row, as an expression.
+fn part_of(leaf: &Leaf, part: usize) -> String {
+    match leaf.kind {
+        LeafKind::Numbers(..) => format!("{}[{part}]!", leaf.from),
+        _ => leaf.from.clone(),
+    }
+}
+
+/// Where a value of a column is, of `width` bytes each, as an expression.
+fn place(leaf: &Leaf, width: usize, count: usize, part: usize) -> String {
+    let row = times("i", width * count);
+    match part * width {
         0 => format!("at{} + {row}", leaf.at),
         offset => format!("at{} + {row} + {offset}", leaf.at),
     }
@@ -226,17 +243,17 @@ fn times(what: &str, factor: usize) -> String {
     if factor == 1 { what.to_owned() } else { format!("{what} * {factor}") }
 }
 
-/// A question that engines answer in two instructions for all usual values; for others the encoder looks closer.
-fn check(number: NumberType, value: &str, path: &str) -> String {
-    let usual = match number {
-        NumberType::U8 => format!("{value} & 0xff"),
-        NumberType::I8 => format!("({value} << 24) >> 24"),
-        NumberType::U16 => format!("{value} & 0xffff"),
-        NumberType::I16 => format!("({value} << 16) >> 16"),
-        NumberType::U32 => format!("{value} & 0x3fff_ffff"),
-        _ => format!("{value} | 0"),
-    };
-    format!("if (({usual}) !== {value}) {};", super::fixed::whole_number(number, value, path))
+/// What equals a number `n` for all usual integers of a type, which engines find in one instruction; none for floats.
+fn usual(number: NumberType) -> Option<&'static str> {
+    match number {
+        NumberType::U8 => Some("n & 0xff"),
+        NumberType::I8 => Some("(n << 24) >> 24"),
+        NumberType::U16 => Some("n & 0xffff"),
+        NumberType::I16 => Some("(n << 16) >> 16"),
+        NumberType::U32 => Some("n & 0x3fff_ffff"),
+        NumberType::I32 => Some("n | 0"),
+        NumberType::U64 | NumberType::I64 | NumberType::F32 | NumberType::F64 => None,
+    }
 }
 
 fn reader(layout: &Layout<'_>, root: &str, field: &str, cells: &str) -> Vec<String> {
@@ -254,11 +271,7 @@ fn reader(layout: &Layout<'_>, root: &str, field: &str, cells: &str) -> Vec<Stri
         });
     }
     lines.push("d.end();".to_owned());
-    let is_byte = |kind: &Kind| matches!(kind, Kind::Raw(NumberType::U8, _));
-    if kinds.iter().any(is_byte) {
-        lines.push("const { cells } = d;".to_owned());
-    }
-    if kinds.iter().any(|kind| kind.is_raw() && !is_byte(kind)) {
+    if kinds.iter().any(Kind::is_raw) {
         lines.push("const { view } = d;".to_owned());
     }
     lines.push(format!("const rows: {root}[{}] = new Array(count);", super::quoted(field)));
@@ -275,9 +288,9 @@ fn tag(number: NumberType) -> String {
 fn cell(leaf: &Leaf) -> String {
     let value = |part: usize| match Kind::of(leaf) {
         Some(Kind::Raw(number, count)) => {
-            let place = place(leaf, number, count, part);
+            let place = place(leaf, number.width(), count, part);
             match number {
-                NumberType::U8 => format!("cells[{place}]!"),
+                NumberType::U8 => format!("view.getUint8({place})"),
                 NumberType::I8 => format!("view.getInt8({place})"),
                 NumberType::F32 => format!("view.getFloat32({place}, true)"),
                 _ => format!("view.getFloat64({place}, true)"),

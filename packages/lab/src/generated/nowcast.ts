@@ -156,39 +156,45 @@ function writeBatch(e: MessageEncoder, v: Batch): boolean {
   for (const row of rows) all += row.text2;
   for (const row of rows) all += row.text3;
   for (const row of rows) all += row.text4;
-  e.rows(count, 40, 8, all.length);
-  e.stage(count * 24, 6);
+  e.rows(count, 16, 6, 8, all.length);
   const { view } = e;
-  const c0 = e.scratch(0, count);
-  const c1 = e.scratch(1, count);
-  const c2 = e.scratch(2, count);
-  const c3 = e.scratch(3, count);
-  const c4 = e.scratch(4, count);
+  const at0 = e.integerColumn(count);
+  const at1 = e.integerColumn(count);
+  const at2 = e.integerColumn(count);
+  const at3 = e.integerColumn(count);
+  const at4 = e.integerColumn(count);
   const at5 = e.rawColumn(count * 8);
-  const c6 = e.scratch(6, count);
+  const at6 = e.integerColumn(count);
   const at7 = e.rawColumn(count * 8);
+  let unusual = 0;
   for (let i = 0; i < count; i++) {
     const row = rows[i]!;
-    c0[i] = row.text.length;
-    c1[i] = row.text2.length;
-    c2[i] = row.text3.length;
-    c3[i] = row.text4.length;
+    view.setInt32(at0 + i * 4, row.text.length, true);
+    view.setInt32(at1 + i * 4, row.text2.length, true);
+    view.setInt32(at2 + i * 4, row.text3.length, true);
+    view.setInt32(at3 + i * 4, row.text4.length, true);
     const n4 = row.num;
-    if ((n4 & 0x3fff_ffff) !== n4) e.whole(n4, 0, 4294967295, "num");
-    c4[i] = n4;
+    unusual |= (n4 & 0x3fff_ffff) === n4 ? 0 : 1;
+    view.setInt32(at4 + i * 4, n4, true);
     view.setFloat64(at5 + i * 8, row.decimal, true);
     const n6 = row.num2;
-    if ((n6 | 0) !== n6) e.whole(n6, -2147483648, 2147483647, "num2");
-    c6[i] = n6;
+    unusual |= (n6 | 0) === n6 ? 0 : 1;
+    view.setInt32(at6 + i * 4, n6, true);
     view.setFloat64(at7 + i * 8, row.decimal2, true);
   }
-  e.textLengths(0, count);
-  e.textLengths(1, count);
-  e.textLengths(2, count);
-  e.textLengths(3, count);
-  e.integers(4, count, 4, true);
+  if (unusual !== 0) {
+    for (const row of rows) {
+      e.whole(row.num, 0, 4294967295, "num");
+      e.whole(row.num2, -2147483648, 2147483647, "num2");
+    }
+  }
+  e.textLengths(count);
+  e.textLengths(count);
+  e.textLengths(count);
+  e.textLengths(count);
+  e.integers(count, 4, true);
   e.settle(count * 8 + 1);
-  e.integers(6, count, 4, false);
+  e.integers(count, 4, false);
   e.settle(count * 8 + 1);
   return e.ascii7(all);
 }
@@ -262,36 +268,43 @@ function writeMoves(e: MessageEncoder, v: Moves): boolean {
   const rows = v.moves;
   const count = rows.length;
   if (count < 4) return false;
-  e.rows(count, 31, 7, 0);
-  e.stage(count * 4, 1);
+  e.rows(count, 27, 1, 7, 0);
   const { view } = e;
-  const { bytes } = e;
-  const c0 = e.scratch(0, count);
+  const at0 = e.integerColumn(count);
   const at1 = e.rawColumn(count * 8);
   const at2 = e.rawColumn(count * 8);
   const at3 = e.rawColumn(count * 8);
   const at4 = e.rawColumn(count * 1);
   const at5 = e.rawColumn(count * 1);
   const at6 = e.rawColumn(count * 1);
+  let unusual = 0;
   for (let i = 0; i < count; i++) {
     const row = rows[i]!;
     const n0 = row.id;
-    if ((n0 & 0x3fff_ffff) !== n0) e.whole(n0, 0, 4294967295, "id");
-    c0[i] = n0;
+    unusual |= (n0 & 0x3fff_ffff) === n0 ? 0 : 1;
+    view.setInt32(at0 + i * 4, n0, true);
     view.setFloat64(at1 + i * 8, row.positionX, true);
     view.setFloat64(at2 + i * 8, row.positionY, true);
     view.setFloat64(at3 + i * 8, row.positionZ, true);
     const n4 = row.eulerX;
-    if ((n4 & 0xff) !== n4) e.whole(n4, 0, 255, "eulerX");
-    bytes[at4 + i] = n4;
+    unusual |= (n4 & 0xff) === n4 ? 0 : 1;
+    view.setUint8(at4 + i, n4);
     const n5 = row.eulerY;
-    if ((n5 & 0xff) !== n5) e.whole(n5, 0, 255, "eulerY");
-    bytes[at5 + i] = n5;
+    unusual |= (n5 & 0xff) === n5 ? 0 : 1;
+    view.setUint8(at5 + i, n5);
     const n6 = row.eulerZ;
-    if ((n6 & 0xff) !== n6) e.whole(n6, 0, 255, "eulerZ");
-    bytes[at6 + i] = n6;
+    unusual |= (n6 & 0xff) === n6 ? 0 : 1;
+    view.setUint8(at6 + i, n6);
   }
-  e.integers(0, count, 4, true);
+  if (unusual !== 0) {
+    for (const row of rows) {
+      e.whole(row.id, 0, 4294967295, "id");
+      e.whole(row.eulerX, 0, 255, "eulerX");
+      e.whole(row.eulerY, 0, 255, "eulerY");
+      e.whole(row.eulerZ, 0, 255, "eulerZ");
+    }
+  }
+  e.integers(count, 4, true);
   e.settle(count * 27 + 6);
   return true;
 }
@@ -307,10 +320,9 @@ function readMoves(d: MessageDecoder): Moves | undefined {
   const at5 = d.place("u8", count);
   const at6 = d.place("u8", count);
   d.end();
-  const { cells } = d;
   const { view } = d;
   const rows: Moves["moves"] = new Array(count);
-  for (let i = 0; i < count; i++) rows[i] = { id: c0[i]!, positionX: view.getFloat64(at1 + i * 8, true), positionY: view.getFloat64(at2 + i * 8, true), positionZ: view.getFloat64(at3 + i * 8, true), eulerX: cells[at4 + i]!, eulerY: cells[at5 + i]!, eulerZ: cells[at6 + i]! };
+  for (let i = 0; i < count; i++) rows[i] = { id: c0[i]!, positionX: view.getFloat64(at1 + i * 8, true), positionY: view.getFloat64(at2 + i * 8, true), positionZ: view.getFloat64(at3 + i * 8, true), eulerX: view.getUint8(at4 + i), eulerY: view.getUint8(at5 + i), eulerZ: view.getUint8(at6 + i) };
   return { moves: rows };
 }
 

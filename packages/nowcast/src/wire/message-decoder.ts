@@ -4,24 +4,22 @@ import { CODING, readNumberColumn } from "./number-columns.js";
 import { KINDS, type NumberColumn } from "./numbers.js";
 import { readTextColumn, TEXT_DIRECT } from "./read-leaves.js";
 
-/** What a column of each type is read into. */
-interface Columns {
-  readonly u16: Uint16Array;
-  readonly u32: Uint32Array;
-  readonly i16: Int16Array;
-  readonly i32: Int32Array;
-}
+/** Columns of up to so many integers are read into arrays that are used again. */
+const KEPT_INTEGERS_MAX = 16 * 1024;
+/** So many bytes are kept for columns that are spilled. */
+const SPILL_BYTES_MAX = 256 * 1024;
 
-/** Columns of up to so many bytes are read into arrays that are used again. */
-const KEPT_BYTES_MAX = 64 * 1024;
-/** As much is kept for columns that are spilled. */
-const SPILL_BYTES_MAX = 4 * KEPT_BYTES_MAX;
+/** Integers of up to 32 bits. */
+type IntegerKind = "u16" | "u32" | "i16" | "i32";
 
-/** An array for a column of one kind, and its bytes. */
+/** A column of integers, of whatever width. */
+type IntegerColumn = { readonly [index: number]: number };
+
+/** An array for a column of one kind. */
 interface Kept extends IntegerTarget {
-  readonly kind: keyof Columns;
-  readonly values: Exclude<NumberColumn, unknown[]>;
-  readonly raw: Uint8Array;
+  readonly kind: IntegerKind;
+  /** The same numbers, as what they are: only for u32 that is another array. */
+  readonly column: Int32Array | Uint32Array;
 }
 
 /** Up to here a call with all units costs less than one into the engine's decoder, which is dearer in browsers. */
@@ -49,8 +47,8 @@ export class MessageDecoder {
   private readonly kept: Kept[] = [];
   private nextKept = 0;
   /** Where `place` finds columns: the body, or a copy of it with spilled columns behind. */
-  cells: Uint8Array = this.bytes;
   view = this.input.view;
+  private cells: Uint8Array = this.bytes;
   private spilled = 0;
   private spill = new Uint8Array(0);
   private spillView = this.view;
@@ -100,8 +98,8 @@ export class MessageDecoder {
   }
 
   /**
-   * A column of numbers that are mostly written as they stand: where its values lie in `cells` and `view`, which are asked for
-   * when all columns are open.
+   * A column of numbers that are mostly written as they stand: where its values lie in `view`, which is asked for when all
+   * columns are open.
    */
   place(kind: "u8" | "i8" | "f32" | "f64", count: number): number {
     const { input } = this;
@@ -129,34 +127,28 @@ export class MessageDecoder {
   }
 
   /** A column of integers, good until the next body is read. */
-  column<Kind extends keyof Columns>(kind: Kind, count: number): Columns[Kind] {
+  column(kind: IntegerKind, count: number): IntegerColumn {
     const { input, bytes } = this;
-    const length = count * KINDS[kind].width;
-    if (length <= KEPT_BYTES_MAX) {
-      const kept = this.keep(kind, length);
-      if (bytes[input.at] === CODING.raw) {
-        const at = input.advance(1 + length, "a column") + 1;
-        kept.raw.set(bytes.subarray(at, at + length));
-        return kept.values as unknown as Columns[Kind];
-      }
+    const kept = count <= KEPT_INTEGERS_MAX ? this.keep(kind, count) : undefined;
+    if (kept !== undefined) {
       const end = readIntegers(bytes, input.at, input.end, kept, count);
       if (end >= 0) {
         input.at = end;
-        return kept.values as unknown as Columns[Kind];
+        return kept.column;
       }
     }
-    return readNumberColumn(input, KINDS[kind], count) as unknown as Columns[Kind];
+    return readNumberColumn(input, KINDS[kind], count) as Exclude<NumberColumn, unknown[]>;
   }
 
   /** The array for the next column of a body; every column has its own. */
-  private keep(kind: keyof Columns, length: number): Kept {
+  private keep(kind: IntegerKind, count: number): Kept {
     const place = this.nextKept++;
     const known = this.kept[place];
-    if (known !== undefined && known.kind === kind && known.raw.length >= length) return known;
-    const { width, min, max, make } = KINDS[kind];
-    const values = make(Math.min(KEPT_BYTES_MAX, length * 2) / width) as Kept["values"];
-    const raw = new Uint8Array(values.buffer);
-    const kept = { kind, values, raw, min: Number(min), max: Number(max) };
+    if (known !== undefined && known.kind === kind && known.values.length >= count) return known;
+    const { width, min, max } = KINDS[kind];
+    const values = new Int32Array(Math.min(KEPT_INTEGERS_MAX, count * 2));
+    const column = kind === "u32" ? new Uint32Array(values.buffer) : values;
+    const kept = { kind, values, column, width, min: Number(min), max: Number(max) };
     this.kept[place] = kept;
     return kept;
   }

@@ -25,8 +25,11 @@ export class MessageEncoder {
   view = new DataView(this.bytes.buffer);
   /** Where the body ends. */
   at = 0;
-  /** Integers on their way into columns. */
-  private readonly columns: Int32Array[] = [];
+  /** The same bytes as integers of 32 bits. */
+  private words = new Int32Array(this.bytes.buffer);
+  /** Where columns of integers wait, and where the next one goes. */
+  private waitingIntegers = 0;
+  private stagedIntegers = 0;
   /** Where raw columns wait, and where the next one goes. */
   private waiting = 0;
   private staged = 0;
@@ -97,22 +100,22 @@ export class MessageEncoder {
   }
 
   /**
-   * Begins a body of one list: `count` rows of `width` bytes in so many columns, and `text` units of text behind them. Makes
-   * room for all of it, so that `bytes` and `view` stay what they are.
+   * Begins a body of one list: `count` rows with `raw` bytes that are written as they stand and so many `integers`, all in so many
+   * columns, and `text` units of text behind them. Makes room for all of it, so that `view` stays what it is.
+   *
+   * Because engines are quickest when a loop stores into one view, one loop over the rows puts everything there before
+   * anything is known of the integers: raw columns wait behind the room that columns of integers take at most, and the
+   * integers behind them.
    */
-  rows(count: number, width: number, columns: number, text: number): void {
-    this.room(COUNTS_BYTES + count * width + columns * COLUMN_HEAD_BYTES + text * 3);
-    this.at = writeVarint(this.bytes, writeVarint(this.bytes, 0, text), count);
-    this.stage(0, 0);
-  }
-
-  /**
-   * Lets raw columns wait behind the room that so many columns of integers, `length` bytes of them, take at most: so one loop
-   * over the rows fills all columns before anything is known of the integers.
-   */
-  stage(length: number, columns: number): void {
-    this.waiting = this.at + length + columns * COLUMN_HEAD_BYTES;
+  rows(count: number, raw: number, integers: number, columns: number, text: number): void {
+    const integerBytes = count * integers * 4;
+    const heads = COUNTS_BYTES + columns * COLUMN_HEAD_BYTES;
+    this.waiting = heads + integerBytes;
     this.staged = this.waiting;
+    this.waitingIntegers = Math.ceil((this.waiting + count * raw + columns) / 4) * 4;
+    this.stagedIntegers = this.waitingIntegers;
+    this.room(this.waitingIntegers + integerBytes + text * 3);
+    this.at = writeVarint(this.bytes, writeVarint(this.bytes, 0, text), count);
   }
 
   /** A column that is written as it stands, and waits; returns where its values go. */
@@ -131,24 +134,24 @@ export class MessageEncoder {
     this.at += length;
   }
 
-  /** Where the integers of a column are put before `integers` or `textLengths` writes them. */
-  scratch(column: number, count: number): Int32Array {
-    const known = this.columns[column];
-    if (known !== undefined && known.length >= count) return known;
-    const fresh = new Int32Array(count * 2);
-    this.columns[column] = fresh;
-    return fresh;
+  /** A column of so many integers, of 32 bits each while it waits; returns where they go. */
+  integerColumn(count: number): number {
+    const at = this.stagedIntegers;
+    this.stagedIntegers = at + count * 4;
+    return at;
   }
 
-  /** The integers of a column in `scratch`, of `width` bytes. */
-  integers(column: number, count: number, width: number, isUnsigned: boolean): void {
-    this.at = writeIntegers(this.bytes, this.at, this.columns[column]!, count, width, isUnsigned);
+  /** Writes the next waiting column of integers, of `width` bytes each where that is needed. */
+  integers(count: number, width: number, isUnsigned: boolean): void {
+    const from = this.waitingIntegers / 4;
+    this.waitingIntegers += count * 4;
+    this.at = writeIntegers(this.bytes, this.at, this.words, from, count, width, isUnsigned);
   }
 
-  /** A column of text whose lengths are in `scratch`. */
-  textLengths(column: number, count: number): void {
+  /** A column of text, whose lengths are the next waiting column. */
+  textLengths(count: number): void {
     this.bytes[this.at++] = CODING.raw;
-    this.integers(column, count, 4, true);
+    this.integers(count, 4, true);
   }
 
   /** A number that is whole and between two bounds. */
@@ -184,8 +187,9 @@ export class MessageEncoder {
   }
 
   private grow(length: number): void {
-    this.bytes = new Uint8Array(length * 2);
+    this.bytes = new Uint8Array(Math.ceil(length / 2) * 4);
     this.view = new DataView(this.bytes.buffer);
+    this.words = new Int32Array(this.bytes.buffer);
     this.heads = [];
     this.tails = [];
   }
