@@ -40,6 +40,11 @@ const TAKEN: u64 = 3;
 /// How many entries ahead both sides ask for cache lines that the other side has.
 const AHEAD: u64 = 16;
 
+/// How often a reader that has emptied the queue pauses before it looks again, if the writer is quicker than itself: in sum
+/// about as long as a cache line takes to the other core and back. It then gets fewer values, each as new as ever, and the
+/// writer, which is not interrupted as often, puts several times as many.
+const PAUSES: u32 = 32;
+
 /// The word of the cell at a position.
 #[inline]
 fn cell_word(kind: u64, position: u64, line: u32) -> u64 {
@@ -379,6 +384,9 @@ pub(crate) struct LaneReader<M> {
     head: u64,
     /// How many looks in a row have found an entry: after many of them more are likely to wait.
     run: u64,
+    /// Whether the value of the last entry was not beside its cell: most likely it had replaced another, so the writer is the
+    /// quicker of the two.
+    behind: bool,
 }
 
 impl<M: Memory> LaneReader<M> {
@@ -391,6 +399,7 @@ impl<M: Memory> LaneReader<M> {
             slots_mask: layout.slots_mask,
             head: 0,
             run: 0,
+            behind: false,
         }
     }
 
@@ -417,9 +426,18 @@ impl<M: Memory> LaneReader<M> {
         let mut word = self.memory.words()[cell].load(Ordering::Acquire); // pairs with APPEND and REPLACE
         if self.is_old(word) {
             self.run = 0;
-            return Ok(None);
+            if !std::mem::take(&mut self.behind) {
+                return Ok(None);
+            }
+            // Each look takes a cache line away from the writer.
+            (0..PAUSES).for_each(|_| std::hint::spin_loop());
+            word = self.memory.words()[cell].load(Ordering::Acquire); // as above
+            if self.is_old(word) {
+                return Ok(None);
+            }
         }
-        if line_of(word) != cell / LINE_WORDS {
+        self.behind = line_of(word) != cell / LINE_WORDS;
+        if self.behind {
             self.memory.will_read(line_of(word) * LINE_WORDS, 2);
         }
         if self.run > AHEAD {

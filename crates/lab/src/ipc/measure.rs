@@ -87,12 +87,20 @@ pub(super) fn latency(
     Ok(latencies.ns.into_iter().skip(warm_up).map(|ns| ns as f64).collect())
 }
 
-/// Messages a second: written, where only the newest counts, or else delivered. `None` if the two never ran together.
+/// How many messages a second.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rate {
+    pub(super) written: f64,
+    /// As many as were written, but for those that only the newest counts of.
+    pub(super) read: f64,
+}
+
+/// Messages a second while one side writes and the other reads as fast as they can. `None` if the two never ran together.
 ///
 /// The time is cut into slices of a millisecond, and the median of those slices counts in which the reader read as well
 /// and neither was taken off its core for somebody else's sake: on a shared machine that happens, and is not the
 /// carrier's doing. A process that sleeps in the carrier goes on its own account, and that counts.
-pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<f64>, LocalError> {
+pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<Rate>, LocalError> {
     const SLICE_NS: u64 = 1_000_000;
     const READ_LEAST: u64 = 32;
     let asleep = !can_spin(carrier);
@@ -100,9 +108,9 @@ pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<f64>, Local
     let pinned = Pinned::to(two_cores()[0]);
     let reader = companion.id().to_string();
     let received = || control.word(Word::Figure).load(Ordering::Relaxed);
-    let (mut number, mut rates) = (0, Samples::new());
+    let (mut number, mut written, mut read) = (0, Samples::new(), Samples::new());
     let end = now_ns() + TIME_MAX_NS;
-    while rates.len() < slices && now_ns() < end {
+    while written.len() < slices && now_ns() < end {
         let preempted = || [preemptions("thread-self"), preemptions(&reader)];
         let preempted_before = preempted();
         let (start, sent_before, received_before) = (now_ns(), number, received());
@@ -114,10 +122,10 @@ pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<f64>, Local
             }
             took = now_ns() - start;
         }
-        let read = received() - received_before;
-        if read >= READ_LEAST && preempted() == preempted_before {
-            let counted = if carrier.replaces() { number - sent_before } else { read };
-            rates.push(counted as f64 / (took as f64 / 1e9));
+        let taken = received() - received_before;
+        if taken >= READ_LEAST && preempted() == preempted_before {
+            written.push((number - sent_before) as f64 / (took as f64 / 1e9));
+            read.push(taken as f64 / (took as f64 / 1e9));
         }
     }
     // A stream's reader sleeps in the kernel, and its end wakes it; others may lose what is left when the writer goes.
@@ -130,7 +138,7 @@ pub(super) fn rate(carrier: Carrier, slices: usize) -> Result<Option<f64>, Local
         let cause = format!("{} of {number} messages arrived", drained.received);
         return Err(LocalError::Carrier { carrier: carrier.name(), cause });
     }
-    Ok((!rates.is_empty()).then(|| rates.quantile(0.5)))
+    Ok((!written.is_empty()).then(|| Rate { written: written.quantile(0.5), read: read.quantile(0.5) }))
 }
 
 /// How often the kernel took a thread off its core while it had work to do. Where it does not say so: never.

@@ -60,7 +60,8 @@ struct Measured {
     khz_p50: Samples,
     woken_p50: Samples,
     woken_p99: Samples,
-    per_second: Placed,
+    written: Placed,
+    read: Placed,
 }
 
 /// Measures everything.
@@ -107,7 +108,8 @@ impl Measured {
             khz_p50: none(),
             woken_p50: none(),
             woken_p99: none(),
-            per_second: Placed::default(),
+            written: Placed::default(),
+            read: Placed::default(),
         }
     }
 
@@ -134,7 +136,8 @@ impl Measured {
         if measure::has_rate(self.carrier) {
             let trip = place()?;
             if let Some(rate) = measure::rate(self.carrier, 200 / scale as usize)? {
-                self.per_second.push(trip, rate);
+                self.written.push(trip, rate.written);
+                self.read.push(trip, rate.read);
             }
         }
         Ok(())
