@@ -12,6 +12,8 @@ use tokio::process::{ChildStdout, Command as AsyncCommand};
 
 const KEYS: u64 = 1_000;
 const PERIOD: Duration = Duration::from_micros(16_667);
+/// So often the reader has had every key before it is stopped.
+const ROUNDS_BEFORE: u32 = 20;
 /// A reader that has not run for so long was stopped.
 const STOPPED: Duration = Duration::from_secs(1);
 /// Set for the process that reads: the address, and the carrier by its number.
@@ -150,7 +152,10 @@ async fn the_reader() {
     let kind = CARRIERS[carrier.parse::<usize>().expect("a number")];
     let channel = Connector::new().carriers([kind]).connect(url).await.unwrap();
     assert_eq!(channel.status().carrier, Some(kind));
-    read_all(&channel, 0).await;
+    // The stream is in full flow before it is stopped.
+    for _ in 0..ROUNDS_BEFORE {
+        read_all(&channel, now_micros()).await;
+    }
     println!("reader: current");
     let woken = wait_for_the_stop(&channel).await;
     let round_trip = channel.status().gauges.round_trip.unwrap_or_default();

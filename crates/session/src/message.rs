@@ -44,7 +44,7 @@ pub enum MessageKind {
 /// News about the session itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Packets can flow: the session began, or goes on over a new carrier.
+    /// Packets can flow: the session began, or goes on over a new carrier, or the silent one is heard again.
     Opened {
         /// Whether it goes on.
         resumed: bool,

@@ -197,6 +197,19 @@ impl Rate {
         *self = Self { bytes_per_second: kept.min(self.budget), budget: self.budget, ..Self::new(None) };
     }
 
+    /// The peer is back after an outage: as fast as before, but what was under way meanwhile says nothing.
+    pub(crate) fn go_on(&mut self) {
+        *self = Self {
+            bytes_per_second: self.bytes_per_second,
+            budget: self.budget,
+            is_starting: self.is_starting,
+            capacity: self.capacity,
+            peak: self.peak,
+            mean: self.mean,
+            ..Self::new(None)
+        };
+    }
+
     pub(crate) fn acknowledged(&mut self, now: Time, arrived: Arrived) {
         let delay = arrived.arrived.wrapping_sub(arrived.sent.as_micros() as i64);
         // The least delay is that of the smallest packets; a large one needs its time on a narrow link without any queue.

@@ -54,6 +54,8 @@ pub(crate) struct SentPackets {
     items_first: u64,
     in_flight: u64,
     in_flight_bytes: u64,
+    /// Bytes of packets below this number are no longer counted among those in flight.
+    counted_from: u64,
     largest_acked: Option<u64>,
     last_eliciting_at: Option<Time>,
 }
@@ -96,6 +98,12 @@ impl SentPackets {
 
     pub(crate) fn is_full(&self) -> bool {
         self.packets.len() >= TRACKED_MAX
+    }
+
+    /// What is in flight now no longer takes room; its packets are waited for all the same.
+    pub(crate) fn write_off_flight(&mut self) {
+        self.counted_from = self.next_number();
+        self.in_flight_bytes = 0;
     }
 
     /// An item of the packet that is being filled.
@@ -212,7 +220,9 @@ impl SentPackets {
         };
         if eliciting {
             self.in_flight -= 1;
-            self.in_flight_bytes -= u64::from(packet.bytes);
+            if number >= self.counted_from {
+                self.in_flight_bytes -= u64::from(packet.bytes);
+            }
         }
         let items = items_of(packet);
         Some(Settled { number, at: packet.at, bytes: packet.bytes, eliciting, items })

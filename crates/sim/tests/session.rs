@@ -175,6 +175,20 @@ fn a_silent_carrier_is_noticed_and_without_another_the_session_gives_up() {
 }
 
 #[test]
+fn a_carrier_given_up_for_its_silence_is_gone_on_with_when_it_is_heard_again() {
+    let mut pair = open_pair(delayed(25));
+    pair.link(End::Initiator).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..delayed(25) });
+    pair.with(End::Initiator, |session, now| session.put_event(now, 0, b"late", None)).unwrap();
+    run(&mut pair, Duration::from_secs(11));
+    assert!(pair.session(End::Acceptor).is_detached() && pair.session(End::Initiator).is_open());
+    pair.link(End::Initiator).reconfigure(delayed(25));
+    run(&mut pair, Duration::from_secs(3));
+    assert_eq!(received(&mut pair, End::Acceptor), [(MessageKind::Event, b"late".to_vec())]);
+    let expected = [Notice::Opened { resumed: false }, Notice::Detached, Notice::Opened { resumed: true }];
+    assert_eq!(notices(&mut pair, End::Acceptor), expected);
+}
+
+#[test]
 fn a_close_arrives_with_its_code_and_reason() {
     let mut pair = open_pair(delayed(25));
     pair.with(End::Acceptor, |session, now| session.close(now, CloseCode(77), "the game is over"));

@@ -123,6 +123,11 @@ impl Supervisor {
                 outcome = self.heard_or_over() => return outcome,
             };
             match found {
+                // A process that was stopped finds the new carrier ready and the old one not yet looked at.
+                Ok(carrier) if self.is_heard() == Some(true) => {
+                    retire(carrier, Ending::Done);
+                    return true;
+                }
                 Ok(carrier) => {
                     self.attach(carrier);
                     return true;
@@ -150,19 +155,23 @@ impl Supervisor {
     /// Waits until the old carrier is heard again (true) or the session is over (false).
     async fn heard_or_over(&self) -> bool {
         loop {
-            {
-                let Some(shared) = self.shared.upgrade() else { return false };
-                let core = shared.lock();
-                if core.closed().is_some() {
-                    return false;
-                }
-                let is_heard = silent_at(&core.session).is_none_or(|at| at > clock::now());
-                if is_heard && !core.session.is_detached() {
-                    return true;
-                }
+            match self.is_heard() {
+                None => return false,
+                Some(true) => return true,
+                Some(false) => sleep(RETRY_FIRST / 4).await,
             }
-            sleep(RETRY_FIRST / 4).await;
         }
+    }
+
+    /// Whether the old carrier is not silent; `None` when the session is over.
+    fn is_heard(&self) -> Option<bool> {
+        let shared = self.shared.upgrade()?;
+        let core = shared.lock();
+        if core.closed().is_some() {
+            return None;
+        }
+        let is_silent = silent_at(&core.session).is_some_and(|at| at <= clock::now());
+        Some(!is_silent && !core.session.is_detached())
     }
 
     fn attach(&self, carrier: Box<dyn Carrier>) {

@@ -48,20 +48,20 @@ impl Weigh for Arrived {
 #[derive(Debug, Default)]
 struct Interval {
     keys: KeyMap<Known>,
-    /// Keys of values that are held, in the order in which they first arrived.
-    order: Vec<u64>,
+    /// Values that are held with their keys, in the order in which these first arrived.
+    held: Vec<(Key, Arrived)>,
     sum: u64,
     cost: u64,
     event: Option<(EventHead, Arrived)>,
 }
 
-/// The greatest stamp of a key in an interval, and its value while the interval is not open yet.
+/// The greatest stamp of a key in an interval.
 #[derive(Debug)]
 struct Known {
     stamp: u64,
     cost: u64,
-    /// Boxed, because it is rare and the table is read for every value.
-    held: Option<Box<Arrived>>,
+    /// Where among the held values of the interval its own is, while that is not open yet.
+    held: u32,
 }
 
 /// A message in parts that is not complete.
@@ -183,13 +183,14 @@ impl ReceiveLane {
                 entry.sum = entry.sum.wrapping_sub(known.stamp).wrapping_add(state.stamp);
                 known.stamp = state.stamp;
                 known.cost += more;
-                (more, if is_open { None } else { known.held.replace(Box::new(arrived)) })
+                let held = entry.held.get_mut(known.held as usize).filter(|_| !is_open);
+                (more, held.map(|(_, held)| std::mem::replace(held, arrived)))
             }
             None => {
                 entry.sum = entry.sum.wrapping_add(state.stamp);
-                let held = (!is_open).then(|| Box::new(arrived));
+                let held = entry.held.len() as u32;
                 if !is_open {
-                    entry.order.push(key.raw());
+                    entry.held.push((key, arrived));
                 }
                 entry.keys.insert(key, Known { stamp: state.stamp, cost, held });
                 (cost, None)
@@ -450,17 +451,13 @@ impl ReceiveLane {
 
     fn release_held(&mut self, taking: &mut Taking<'_>) {
         let Some(open) = self.intervals.front_mut() else { return };
-        let order = std::mem::take(&mut open.order);
-        for &key in &order {
-            let key = Key::from_raw(key);
-            let open = self.intervals.front_mut().expect("the interval was there");
-            if let Some(arrived) = open.keys.get_mut(&key).and_then(|known| known.held.take()) {
-                self.release_state(key, *arrived, taking);
-            }
+        let mut held = std::mem::take(&mut open.held);
+        for (key, arrived) in held.drain(..) {
+            self.release_state(key, arrived, taking);
         }
-        let open = self.intervals.front_mut().expect("the interval was there");
-        open.order = order;
-        open.order.clear();
+        if let Some(open) = self.intervals.front_mut() {
+            open.held = held;
+        }
     }
 
     /// What is known of an interval that is open or to come.
@@ -499,7 +496,7 @@ impl ReceiveLane {
 impl Interval {
     fn clear(&mut self) {
         self.keys.clear();
-        self.order.clear();
+        self.held.clear();
         self.sum = 0;
         self.cost = 0;
         self.event = None;

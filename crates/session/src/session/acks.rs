@@ -14,8 +14,9 @@ const LITTLE_BYTES: usize = 1_000;
 const LITTLE_DELAY: Duration = Duration::from_millis(60);
 /// Packets closer together than this left in the same turn.
 const TURN: Duration = Duration::from_millis(2);
-/// How much later than expected our next packet may leave.
+/// How much later than expected our next packet may leave: under load timers are late.
 const SLACK: Duration = Duration::from_millis(5);
+const SLACK_SHARE: u32 = 2;
 /// An acknowledgement is held a twentieth less than the peer, which goes by the delays that it was told, allows for: so it
 /// never takes a held one for lost.
 const MARGIN: u32 = 20;
@@ -29,6 +30,8 @@ pub(super) struct AckState {
     /// Bytes of these packets.
     bytes: usize,
     is_urgent: bool,
+    /// All of it waits for company.
+    is_held: bool,
     due_at: Option<Time>,
     beat: Beat,
     /// The longest delay lately told to the peer, in µs.
@@ -39,6 +42,8 @@ pub(super) struct AckState {
 pub(super) struct Eliciting {
     pub(super) bytes: usize,
     pub(super) leaves_gap: bool,
+    /// Nothing had arrived for long.
+    pub(super) ends_quiet: bool,
     /// Whether it has nothing but states, which a later one replaces if it is lost.
     pub(super) has_only_states: bool,
 }
@@ -49,20 +54,22 @@ impl AckState {
         self.is_new = true;
         self.eliciting += 1;
         self.bytes += packet.bytes;
-        self.is_urgent |= self.eliciting >= packets || packet.leaves_gap && !is_reliable;
+        let has_gap = packet.leaves_gap && !is_reliable;
+        self.is_urgent |= self.eliciting >= packets || has_gap || packet.ends_quiet;
         let is_little = self.bytes <= LITTLE_BYTES;
         let company = match is_reliable {
             // On a stream nobody waits for the acknowledgement of little.
             true => Some(now + LITTLE_DELAY),
-            // The delay that is told is that of the newest packet, so only one is held.
-            false if packet.has_only_states && self.eliciting == 1 => {
+            false if packet.has_only_states && (self.eliciting == 1 || self.is_held) => {
                 let allowed = allowance(self.told);
                 let limit = allowed - allowed / MARGIN;
                 self.beat.next_at(now).map(|next| next.min(now + limit))
             }
             false => None,
         };
-        let due = company.filter(|_| is_little).unwrap_or(now + delay);
+        let company = company.filter(|_| is_little);
+        self.is_held = company.is_some();
+        let due = company.unwrap_or(now + delay);
         self.due_at = Some(self.due_at.map_or(due, |before| before.min(due)));
     }
 
@@ -102,9 +109,9 @@ impl Beat {
     /// When our next packet will have left, if that is soon and we are regular.
     fn next_at(&self, now: Time) -> Option<Time> {
         let wait = self.waits[0].max(self.waits[1]);
-        let next = self.last + wait + SLACK;
-        let is_soon = wait + SLACK <= HELD_ACK_DELAY_MAX && next >= now + ACK_DELAY_MAX;
-        (is_soon && self.waits[1] > Duration::ZERO).then_some(next)
+        let is_soon = wait + SLACK <= HELD_ACK_DELAY_MAX;
+        let next = self.last + wait + wait / SLACK_SHARE + SLACK;
+        (is_soon && self.waits[1] > Duration::ZERO).then_some(next.max(now + ACK_DELAY_MAX))
     }
 }
 
@@ -112,7 +119,8 @@ impl Beat {
 mod tests {
     use super::*;
 
-    const STATES: Eliciting = Eliciting { bytes: 400, leaves_gap: false, has_only_states: true };
+    const STATES: Eliciting =
+        Eliciting { bytes: 400, leaves_gap: false, ends_quiet: false, has_only_states: true };
 
     fn at(millis: u64) -> Time {
         Time::from_micros(3_600_000_000 + millis * 1_000)
@@ -153,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn events_gaps_and_more_than_one_are_never_held() {
+    fn events_and_gaps_are_never_held_and_what_follows_no_longer_than_the_first() {
         let mut acks = sending_at(&[0, 50, 100]);
         acks.arrived(at(101), &Eliciting { has_only_states: false, ..STATES }, false);
         assert_eq!(acks.due_at(at(101)), Some(at(106)));
@@ -165,5 +173,11 @@ mod tests {
         assert_eq!(acks.due_at(at(101)), Some(at(101) + Duration::from_micros(5_700)));
         acks.arrived(at(102), &STATES, false);
         assert_eq!(acks.due_at(at(102)), Some(at(101) + Duration::from_micros(5_700)));
+        acks.arrived(at(103), &STATES, false);
+        assert_eq!(
+            acks.due_at(at(103)),
+            Some(at(101) + Duration::from_micros(5_700)),
+            "more than 1,000 bytes"
+        );
     }
 }

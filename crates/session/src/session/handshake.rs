@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::outage::Outage;
 use super::{AckState, Proof, Session};
 use crate::config::{Carrier, Entropy};
 use crate::error::{CloseCode, Closed, ClosedBy};
@@ -35,6 +36,8 @@ pub(super) enum Phase {
     Open,
     Detached {
         since: Time,
+        /// The carrier fell silent while the session was open; it may still be heard again.
+        is_attached: bool,
     },
     /// CLOSE is sent, and again as answer to what still arrives.
     Closing {
@@ -86,17 +89,24 @@ impl Session {
 
     /// The carrier is known to be dead, before its silence shows it.
     pub fn detach(&mut self, now: Time) {
-        let is_attached =
-            !matches!(self.phase, Phase::Detached { .. } | Phase::Closing { .. } | Phase::Closed);
-        if !is_attached {
-            return;
+        match &mut self.phase {
+            Phase::Closing { .. } | Phase::Closed => return,
+            Phase::Detached { is_attached, .. } => {
+                *is_attached = false;
+                return;
+            }
+            _ => {}
         }
         if self.identity.is_none() {
             let reason = "the carrier died before the session began".to_owned();
             self.end(now, Closed { code: CloseCode::GAVE_UP, reason, by: ClosedBy::Silence });
             return;
         }
-        self.phase = Phase::Detached { since: now };
+        self.begin_detached(now, false);
+    }
+
+    pub(super) fn begin_detached(&mut self, now: Time, is_attached: bool) {
+        self.phase = Phase::Detached { since: now, is_attached };
         self.ack = AckState::default();
         self.is_probe_due = false;
         self.notices.push_back(Notice::Detached);
@@ -312,7 +322,7 @@ impl Session {
                 let closed = Closed { code: refuse.code, reason: refuse.text.clone(), by: ClosedBy::Us };
                 if self.identity.is_some() {
                     // A wrong token must not end the session that it does not belong to.
-                    self.phase = Phase::Detached { since: now };
+                    self.phase = Phase::Detached { since: now, is_attached: false };
                     self.notices.push_back(Notice::Detached);
                 } else {
                     self.end(now, closed);
@@ -340,6 +350,7 @@ impl Session {
     fn forget_path(&mut self) {
         self.rtt = Rtt::default();
         self.rate.restart(0.5);
+        self.outage = Outage::default();
         self.probes = 0;
         self.is_probe_due = false;
         self.waits_since = None;

@@ -16,7 +16,7 @@ impl Session {
     /// Takes a packet from the current carrier. Any bytes are allowed: what cannot be read or breaks a rule is counted,
     /// or closes the session with a named reason.
     pub fn handle_packet(&mut self, now: Time, bytes: &[u8]) {
-        if matches!(self.phase, Phase::Closed | Phase::Detached { .. }) {
+        if matches!(self.phase, Phase::Closed | Phase::Detached { is_attached: false, .. }) {
             self.stats.dropped.closed += 1;
             return;
         }
@@ -53,6 +53,7 @@ impl Session {
                 }
                 self.on_proof();
             }
+            Phase::Detached { is_attached: true, .. } => self.return_to_carrier(),
             Phase::Closing { due, left, .. } => {
                 *due = *left > 0;
                 self.stats.dropped.closed += 1;
@@ -133,12 +134,15 @@ impl Session {
 
     fn note_arrival(&mut self, now: Time, number: u64, data: &Data<'_>, length: usize) {
         let leaves_gap = self.received.insert(number);
+        let ends_quiet = self.was_quiet(now);
+        self.note_life(now);
         self.last_heard = now;
         if self.received.largest() == Some(number) {
             self.ack.largest_at = now;
         }
         if data.is_eliciting() {
-            let packet = Eliciting { bytes: length, leaves_gap, has_only_states: data.has_only_states() };
+            let packet =
+                Eliciting { bytes: length, leaves_gap, ends_quiet, has_only_states: data.has_only_states() };
             self.ack.arrived(now, &packet, self.carrier.is_reliable);
         }
     }
@@ -171,27 +175,32 @@ impl Session {
         if self.silence(now).is_some() {
             self.rate.restart(0.5);
         }
-        self.rtt.sample(now.since(newest.at), Duration::from_micros(delay_micros));
-        let arrived = left_peer.wrapping_sub(delay_micros as i64);
-        self.clock.sample(newest.at, arrived, left_peer, now);
-        let next_number = self.sent.next_number();
-        self.rate.acknowledged(
-            now,
-            Arrived {
-                number: newest.number,
-                next_number,
-                sent: newest.at,
-                arrived,
-                packet_bytes: newest.bytes,
-                bytes,
-                is_reliable: self.carrier.is_reliable,
-            },
-        );
+        if self.tells(&newest) {
+            self.learn_of_way(now, &newest, bytes, delay_micros, left_peer);
+        }
         self.sent.forget();
         self.detect_losses(now);
         self.probes = 0;
         self.probed_at = now;
         self.waits_since = (self.sent.in_flight() > 0).then_some(now);
+    }
+
+    /// What the newest of acknowledged packets, with `bytes` in all, tells about time and rate.
+    fn learn_of_way(&mut self, now: Time, newest: &Settled, bytes: u64, delay_micros: u64, left_peer: i64) {
+        self.note_told();
+        self.rtt.sample(now.since(newest.at), Duration::from_micros(delay_micros));
+        let arrived = left_peer.wrapping_sub(delay_micros as i64);
+        self.clock.sample(newest.at, arrived, left_peer, now);
+        let arrived = Arrived {
+            number: newest.number,
+            next_number: self.sent.next_number(),
+            sent: newest.at,
+            arrived,
+            packet_bytes: newest.bytes,
+            bytes,
+            is_reliable: self.carrier.is_reliable,
+        };
+        self.rate.acknowledged(now, arrived);
     }
 
     fn items_arrived(&mut self, settled: &Settled) {
@@ -224,7 +233,9 @@ impl Session {
         let delay = self.rtt.loss_delay();
         while let Some(settled) = self.sent.lose(now, delay) {
             self.stats.packets_lost += 1;
-            self.rate.lost(settled.bytes);
+            if self.tells(&settled) {
+                self.rate.lost(settled.bytes);
+            }
             self.items_lost(&settled);
             self.sent.forget();
         }

@@ -3,6 +3,7 @@
 mod acks;
 mod handshake;
 mod incoming;
+mod outage;
 mod outgoing;
 mod timers;
 
@@ -28,6 +29,7 @@ use crate::store::Store;
 use crate::time::Time;
 use acks::AckState;
 use handshake::Phase;
+use outage::Outage;
 
 /// One end of one conversation, independent of any carrier, clock or thread.
 ///
@@ -75,6 +77,7 @@ pub struct Session {
     proof: Option<Proof>,
     last_heard: Time,
     waits_since: Option<Time>,
+    outage: Outage,
     probes: u32,
     probed_at: Time,
     is_probe_due: bool,
@@ -176,6 +179,7 @@ impl Session {
             proof: None,
             last_heard: now,
             waits_since: None,
+            outage: Outage::default(),
             probes: 0,
             probed_at: now,
             is_probe_due: false,

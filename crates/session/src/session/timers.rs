@@ -25,7 +25,7 @@ impl Session {
             Phase::Answered { .. } if now.since(self.last_heard) >= self.config.handshake_timeout => {
                 self.unproven_timed_out(now);
             }
-            Phase::Detached { since } if now.since(*since) >= self.resume_timeout => {
+            Phase::Detached { since, .. } if now.since(*since) >= self.resume_timeout => {
                 let reason = "no new carrier within the resume time-out".to_owned();
                 self.end(now, Closed { code: CloseCode::GAVE_UP, reason, by: ClosedBy::Silence });
             }
@@ -45,7 +45,7 @@ impl Session {
 
     fn open_timeout(&mut self, now: Time) {
         if now.since(self.last_heard) >= self.idle_timeout {
-            self.detach(now);
+            self.begin_detached(now, true);
             return;
         }
         self.detect_losses(now);
@@ -151,7 +151,7 @@ impl Session {
             }
             Phase::Answered { answer_due: true, .. } | Phase::Refusing { .. } => Some(now),
             Phase::Answered { .. } => Some(self.last_heard + self.config.handshake_timeout),
-            Phase::Detached { since } => Some(*since + self.resume_timeout),
+            Phase::Detached { since, .. } => Some(*since + self.resume_timeout),
             Phase::Closing { due: true, .. } => Some(now),
             Phase::Closing { until, .. } => Some(*until),
             Phase::Listening | Phase::Closed => None,

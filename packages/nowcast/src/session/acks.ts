@@ -3,6 +3,9 @@ import { WIRE_UNIT_US } from "./clock.js";
 import { type Arrival, ReceivedNumbers } from "./packet/numbers.js";
 import type { Acknowledgement } from "./packet/packets.js";
 
+/** What arrives after so long is acknowledged at once. */
+const QUIET_US = 1_000_000;
+
 export class Acknowledger {
   readonly #received = new ReceivedNumbers();
   #isNew = false;
@@ -19,7 +22,13 @@ export class Acknowledger {
     return this.#received.judge(number);
   }
 
-  arrived(nowUs: number, number: number, isEliciting: boolean, isReliable: boolean): void {
+  arrived(
+    nowUs: number,
+    number: number,
+    isEliciting: boolean,
+    isReliable: boolean,
+    lastHeardUs: number,
+  ): void {
     const { leavesGap } = this.#received.add(number);
     if (this.#received.largest === number) this.#largestAtUs = nowUs;
     if (!isEliciting) return;
@@ -27,6 +36,8 @@ export class Acknowledger {
     this.#isNew = true;
     this.#eliciting += 1;
     this.#isUrgent ||= this.#eliciting >= packets || (leavesGap && !isReliable);
+    // The peer may have waited for it all that time.
+    this.#isUrgent ||= nowUs - lastHeardUs >= QUIET_US;
     this.#dueUs ??= nowUs + delayUs;
   }
 

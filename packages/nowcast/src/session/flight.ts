@@ -7,6 +7,9 @@ import { Silence } from "./silence.js";
 import type { SessionStats } from "./stats.js";
 
 const UNACKNOWLEDGED_SPAN_MAX = 16_384;
+/** A silence of at least this, and of so many probe time-outs, is an outage. */
+const OUTAGE_US_MIN = 1_000_000;
+const OUTAGE_PROBES = 3;
 /** Assumed before the first sample. */
 const ROUND_TRIP_US = 100_000;
 
@@ -28,6 +31,10 @@ export class Flight {
   #rtt = new RoundTrip();
   #rate: SendRate;
   #silence = new Silence();
+  /** Packets below this number were sent before an outage ended: how long they took says nothing of the way. */
+  #toldFrom = 0;
+  /** No later packet has told anything yet. */
+  #isUntold = false;
   #lastElicitingUs: number | undefined;
 
   constructor(stats: SessionStats, fates: Fates, bytesPerSecondMax: number, isReliable: boolean) {
@@ -69,6 +76,7 @@ export class Flight {
     this.#rtt = new RoundTrip();
     this.#rate = this.#rate.restarted(0.5);
     this.#silence = new Silence();
+    this.#isUntold = false;
     this.isProbeDue = false;
     for (const packet of this.#sent.takeAll()) this.#fates.lost(packet);
   }
@@ -91,6 +99,21 @@ export class Flight {
     this.#silence.packetLeft(nowUs);
   }
 
+  /**
+   * A packet arrives, before anything of it takes effect. After an outage the peer is sent what is newest at once: at the
+   * rate of before, without the back-off of the silence, and whatever is still under way.
+   */
+  heard(nowUs: number, lastHeardUs: number): void {
+    const outageUs = Math.max(OUTAGE_US_MIN, OUTAGE_PROBES * this.#rtt.probeTimeoutUs);
+    if (this.#silence.lastedUs(nowUs, lastHeardUs) < outageUs) return;
+    this.#silence.acknowledged(nowUs, this.#sent.inFlight);
+    this.#sent.writeOffFlight();
+    this.#rate = this.#rate.resumed();
+    // Where every answer takes so long, the way itself does, and the next one tells.
+    if (!this.#isUntold) this.#toldFrom = this.#sent.nextNumber;
+    this.#isUntold = true;
+  }
+
   /** A packet whose fate nobody asks for. */
   departedLast(nowUs: number, bytes: number): void {
     this.#sent.push(nowUs, bytes, false, []);
@@ -111,32 +134,47 @@ export class Flight {
     const newest = acknowledged[acknowledged.length - 1];
     if (newest?.number === ranges[0]![1]) {
       if (this.#silentShare(nowUs) !== undefined) this.#rate = this.#rate.restarted(0.5);
-      this.#rtt.sample(Math.floor(nowUs - newest.sentUs), delayUs);
-      const arrivedUs = leftPeerUs - delayUs;
-      clock.sample(newest.sentUs, arrivedUs, leftPeerUs, nowUs);
-      const bytes = acknowledged.reduce((sum, packet) => sum + packet.bytes, 0);
-      const { number, sentUs, bytes: packetBytes } = newest;
-      const { nextNumber } = this;
-      const isReliable = this.#isReliable;
-      this.#rate.acknowledged(nowUs, {
-        number,
-        nextNumber,
-        sentUs,
-        arrivedUs,
-        packetBytes,
-        bytes,
-        isReliable,
-      });
+      if (newest.number >= this.#toldFrom) {
+        const bytes = acknowledged.reduce((sum, packet) => sum + packet.bytes, 0);
+        this.#learn(nowUs, newest, bytes, delayUs, leftPeerUs, clock);
+      }
       this.#silence.acknowledged(nowUs, this.#sent.inFlight);
     }
     this.detectLosses(nowUs);
+  }
+
+  /** What the newest of acknowledged packets, with `bytes` in all, tells about time and rate. */
+  #learn(
+    nowUs: number,
+    newest: SentPacket,
+    bytes: number,
+    delayUs: number,
+    leftPeerUs: number,
+    clock: PeerClock,
+  ): void {
+    this.#isUntold = false;
+    this.#rtt.sample(Math.floor(nowUs - newest.sentUs), delayUs);
+    const arrivedUs = leftPeerUs - delayUs;
+    clock.sample(newest.sentUs, arrivedUs, leftPeerUs, nowUs);
+    const { number, sentUs, bytes: packetBytes } = newest;
+    const { nextNumber } = this;
+    const isReliable = this.#isReliable;
+    this.#rate.acknowledged(nowUs, {
+      number,
+      nextNumber,
+      sentUs,
+      arrivedUs,
+      packetBytes,
+      bytes,
+      isReliable,
+    });
   }
 
   detectLosses(nowUs: number): void {
     if (this.#isReliable) return;
     for (const packet of this.#sent.detectLost(nowUs, this.#rtt)) {
       this.#stats.packetsLost += 1;
-      this.#rate.lost(packet.bytes);
+      if (packet.number >= this.#toldFrom) this.#rate.lost(packet.bytes);
       this.#fates.lost(packet);
     }
   }

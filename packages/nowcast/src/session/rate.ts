@@ -68,7 +68,7 @@ export class SendRate {
   #rivalry: Rivalry | undefined;
   #ended: Ended | undefined;
   readonly #base = new BaseDelay();
-  readonly #peak = new Peak();
+  #peak = new Peak();
   #round: Round | undefined;
   #heldBack = false;
   /** What was delivered of late, bytes a second. */
@@ -84,6 +84,16 @@ export class SendRate {
   /** A rate that knows nothing of the path but how fast the last one was. */
   restarted(share: number): SendRate {
     return new SendRate(this.budget, this.bytesPerSecond * share);
+  }
+
+  /** After an outage: as fast as before, but what was under way meanwhile says nothing. */
+  resumed(): SendRate {
+    const next = this.restarted(1);
+    next.#isStarting = this.#isStarting;
+    next.#capacity = this.#capacity;
+    next.#peak = this.#peak;
+    next.#mean = this.#mean;
+    return next;
   }
 
   /** Bytes that may be in flight, given the least round trip and that of late. */

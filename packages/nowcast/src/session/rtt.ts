@@ -3,7 +3,7 @@ const GRANULARITY_US = 1_000;
 const INITIAL_PROBE_TIMEOUT_US = 1_000_000;
 const ACK_DELAY_MAX_US = 5_000;
 /** The longest a peer that sends regularly holds an acknowledgement, for it to ride in its next packet. */
-const HELD_ACK_DELAY_MAX_US = 75_000;
+const HELD_ACK_DELAY_MAX_US = 100_000;
 
 export class RoundTrip {
   latestUs: number | undefined;
@@ -15,7 +15,7 @@ export class RoundTrip {
 
   /** Takes a sample and the delay the peer says it added. */
   sample(sampleUs: number, ackDelayUs: number): void {
-    const longestUs = Math.max(ackDelayUs, Math.floor((7 * this.#heldUs) / 8), ACK_DELAY_MAX_US);
+    const longestUs = Math.max(ackDelayUs, Math.floor((31 * this.#heldUs) / 32), ACK_DELAY_MAX_US);
     this.#heldUs = Math.min(longestUs, HELD_ACK_DELAY_MAX_US);
     if (this.latestUs === undefined) {
       this.latestUs = this.minimumUs = this.smoothedUs = sampleUs;

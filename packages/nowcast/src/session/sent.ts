@@ -36,6 +36,8 @@ export class SentPackets {
   #next = 0;
   #inFlightBytes = 0;
   #inFlight = 0;
+  /** Packets below this number are no longer counted among the bytes in flight. */
+  #countedFrom = 0;
   largestAcknowledged = -1;
 
   get nextNumber(): number {
@@ -58,6 +60,12 @@ export class SentPackets {
     this.#outstanding.set(number, { number, sentUs, bytes, isEliciting, items });
     this.#inFlight += 1;
     this.#inFlightBytes += bytes;
+  }
+
+  /** What is in flight now no longer takes room; its packets are waited for all the same. */
+  writeOffFlight(): void {
+    this.#countedFrom = this.#next;
+    this.#inFlightBytes = 0;
   }
 
   /** Takes out the packets of these ranges, the largest last. */
@@ -109,6 +117,6 @@ export class SentPackets {
   #remove(packet: SentPacket): void {
     this.#outstanding.delete(packet.number);
     this.#inFlight -= 1;
-    this.#inFlightBytes -= packet.bytes;
+    if (packet.number >= this.#countedFrom) this.#inFlightBytes -= packet.bytes;
   }
 }

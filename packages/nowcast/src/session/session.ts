@@ -406,7 +406,8 @@ export class Session {
     }
     const ranges = packet.ack && unfoldAcknowledgement(packet.ack, this.#flight.nextNumber - 1);
     const isEliciting = packet.frames.some(({ type }) => type !== "padding" && type !== "close");
-    this.#acks.arrived(nowUs, number, isEliciting, this.#carrier.isReliable);
+    this.#acks.arrived(nowUs, number, isEliciting, this.#carrier.isReliable, this.#lastHeardUs);
+    this.#flight.heard(nowUs, this.#lastHeardUs);
     this.#lastHeardUs = nowUs;
     const leftPeerUs = this.clock.unfold(packet.time, nowUs);
     if (packet.ack && ranges) {

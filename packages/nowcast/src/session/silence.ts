@@ -21,6 +21,11 @@ export class Silence {
     this.#sinceUs = inFlight > 0 ? nowUs : undefined;
   }
 
+  /** For how long answers had been awaited when the peer was heard, if it was not heard since `lastHeardUs`. */
+  lastedUs(nowUs: number, lastHeardUs: number): number {
+    return this.#sinceUs === undefined ? 0 : nowUs - Math.max(this.#sinceUs, lastHeardUs);
+  }
+
   probed(nowUs: number): void {
     this.#probes += 1;
     this.#probedAtUs = nowUs;
