@@ -1,3 +1,4 @@
+import { copyOf } from "./copy-of.js";
 import { NowcastError, WireError } from "./errors.js";
 
 /**
@@ -105,7 +106,7 @@ export class MsgpackReader {
       case 0xc4:
       case 0xc5:
       case 0xc6:
-        return this.raw(this.length(head - 0xc4), "binary data").slice();
+        return copyOf(this.raw(this.length(head - 0xc4), "binary data"));
       case 0xc7:
       case 0xc8:
       case 0xc9:
@@ -203,7 +204,7 @@ export class MsgpackReader {
 
   private extension(length: number, at: number): MsgpackExtension | MsgpackTimestamp {
     const type = this.view.getInt8(this.advance(1, "an extension type"));
-    const data = this.raw(length, "an extension").slice();
+    const data = copyOf(this.raw(length, "an extension"));
     return type === -1 ? readTimestamp(data, at) : new MsgpackExtension(type, data);
   }
 

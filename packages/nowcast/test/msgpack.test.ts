@@ -117,6 +117,13 @@ describe("MessagePack", () => {
     );
   });
 
+  it("copies binary values, out of a Buffer of Node too, whose slices share its memory", () => {
+    const message = Buffer.from([0x92, 0xc4, 2, 1, 2, 0xd5, 7, 3, 4]);
+    const value = decodeMsgpack(message);
+    message.fill(0);
+    expect(value).toEqual([Uint8Array.of(1, 2), new MsgpackExtension(7, Uint8Array.of(3, 4))]);
+  });
+
   it("keeps a key called __proto__ as a key", () => {
     const value = JSON.parse('{"__proto__": {"admin": true}, "constructor": 1}');
     const decoded = decodeMsgpack(encodeMsgpack(value)) as Record<string, unknown>;

@@ -1,5 +1,7 @@
 /** One ordering domain of a channel: what is put on different lanes does not wait for each other. */
+
 import { clockUs, type Driver } from "../carrier/driver.js";
+import { copyOf } from "../copy-of.js";
 import { NowcastError } from "../errors.js";
 import type { PutOutcome } from "../queue/updatable-queue.js";
 import type { Commands } from "./commands.js";
@@ -35,7 +37,7 @@ export class Lane {
   state(key: number | bigint, value: Uint8Array): boolean {
     const { session } = this.#driver;
     if (session.isClosed) return false;
-    return this.#took(session.putState(clockUs(), this.number, key, value.slice()));
+    return this.#took(session.putState(clockUs(), this.number, key, copyOf(value)));
   }
 
   /**
@@ -46,14 +48,14 @@ export class Lane {
     const { session } = this.#driver;
     if (session.isClosed) return false;
     const lifetimeUs = lifetimeMs === undefined ? undefined : lifetimeMs * 1_000;
-    return this.#numbered(session.putEvent(clockUs(), this.number, value.slice(), lifetimeUs));
+    return this.#numbered(session.putEvent(clockUs(), this.number, copyOf(value), lifetimeUs));
   }
 
   /** Something that wants an answer, which this resolves to. Refused with a `NowcastError` when none comes in time. */
   async command(value: Uint8Array, { deadlineMs = DEADLINE_MS }: CommandOptions = {}): Promise<Uint8Array> {
     const { session } = this.#driver;
     if (session.isClosed) throw new NowcastError("network", "the channel is closed");
-    const id = this.#numbered(session.command(clockUs(), this.number, value.slice(), deadlineMs * 1_000));
+    const id = this.#numbered(session.command(clockUs(), this.number, copyOf(value), deadlineMs * 1_000));
     if (id === false) throw new NowcastError("misuse", `lane ${this.number} is full: wait for replies`);
     return this.#commands.reply(id);
   }
@@ -62,7 +64,7 @@ export class Lane {
   reply(command: CommandMessage, value: Uint8Array): boolean {
     const { session } = this.#driver;
     if (session.isClosed) return false;
-    return this.#numbered(session.reply(clockUs(), command.lane, command.id, value.slice())) !== false;
+    return this.#numbered(session.reply(clockUs(), command.lane, command.id, copyOf(value))) !== false;
   }
 
   #numbered(outcome: number | PutOutcome): number | false {

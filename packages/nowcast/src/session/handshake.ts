@@ -1,4 +1,5 @@
 /** How two peers begin, begin again on another carrier, and end (`spec/SESSION.md`, sections 4 and 12). */
+import { copyOf } from "../copy-of.js";
 import { Asking } from "./asking.js";
 import type { SessionConfig } from "./config.js";
 import type { Count } from "./count.js";
@@ -158,7 +159,7 @@ export class Handshake {
       this.#epoch = hello.resume.epoch;
     }
     this.peer = hello.limits;
-    const kept = { ...hello, nonce: hello.nonce.slice() };
+    const kept = { ...hello, nonce: copyOf(hello.nonce) };
     this.#phase = { name: "answered", hello: kept, proof: this.#entropy.slice(32, 40), isAnswerDue: true };
     return "heard";
   }
@@ -191,9 +192,9 @@ export class Handshake {
       if (!isSame || shrinks(this.peer, limits))
         throw PeerFault.violation("another session than the one to resume");
     }
-    this.ticket = { session: session.slice(), token: token.slice(), epoch };
+    this.ticket = { session: copyOf(session), token: copyOf(token), epoch };
     this.peer = limits;
-    this.proof = { proof: welcome.proof.slice(), wasSent: false };
+    this.proof = { proof: copyOf(welcome.proof), wasSent: false };
     this.#phase = { name: "open" };
     this.#tell({ type: "opened", resumed });
     return true;
@@ -309,7 +310,7 @@ export class Handshake {
 }
 
 function refusal(hello: Hello, code: number, text: string): Refuse {
-  return { type: "refuse", nonce: hello.nonce.slice(), code, versionMin: VERSION, versionMax: VERSION, text };
+  return { type: "refuse", nonce: copyOf(hello.nonce), code, versionMin: VERSION, versionMax: VERSION, text };
 }
 
 /** The packet that refuses a HELLO for which there is no session, on a carrier that is checked. */

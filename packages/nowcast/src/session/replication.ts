@@ -1,4 +1,5 @@
 /** States from elsewhere than the queue: bytes that belong to the packet they travel in (`spec/SESSION.md`, section 7). */
+import { copyOf } from "../copy-of.js";
 import type { PacketBuilder } from "./builder.js";
 import type { DataPacket } from "./packet/packets.js";
 import type { Item } from "./sent.js";
@@ -67,7 +68,7 @@ export class ReplicationLanes {
   }
 
   received(lane: number, packet: number, payload: Uint8Array): void {
-    this.#unread.push({ lane, packet, payload: payload.slice() });
+    this.#unread.push({ lane, packet, payload: copyOf(payload) });
   }
 
   take(): Replicated | undefined {

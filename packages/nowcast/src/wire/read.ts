@@ -1,3 +1,4 @@
+import { copyOf } from "../copy-of.js";
 import { Block, type BlockLayout, layoutOf, layoutOfFields } from "./block.js";
 import type { WireInput } from "./input.js";
 import { readLengths, readNumberColumn, readRaw } from "./number-columns.js";
@@ -85,7 +86,7 @@ class Planner {
         return readTexts;
       case "bytes":
         this.mustMatch(from, to, path);
-        return (input, block) => readChunks(input, block, (raw) => raw.slice());
+        return (input, block) => readChunks(input, block, copyOf);
       case "any":
         this.mustMatch(from, to, path);
         return (input, block) => readChunks(input, block, (raw, at) => readAny(input, raw, at));

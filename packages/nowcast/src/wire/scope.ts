@@ -1,3 +1,4 @@
+import { copyOf } from "../copy-of.js";
 import { WireError } from "../errors.js";
 import { decodeMsgpack, encodeMsgpack, type MsgpackValue } from "../msgpack.js";
 import { BodyReader } from "./body.js";
@@ -66,7 +67,7 @@ export class ScopeReader {
       input.fail("too many shapes", at);
     const shape = within(bytesAt, () => decodeShape(bytes));
     const wanted = this.wanted.get(rootName(shape) ?? "");
-    this.readers.set(id, { bytes: bytes.slice(), body: new BodyReader(shape, wanted) });
+    this.readers.set(id, { bytes: copyOf(bytes), body: new BodyReader(shape, wanted) });
   }
 }
 

@@ -1,3 +1,4 @@
+import { copyOf } from "../copy-of.js";
 import { NowcastError, WireError } from "../errors.js";
 import { decodeMsgpack } from "../msgpack.js";
 import { WireInput } from "./input.js";
@@ -160,7 +161,7 @@ function readDefault(input: WireInput): Field["default"] {
   const raw = input.raw(length, "a default");
   try {
     decodeMsgpack(raw);
-    return raw.slice();
+    return copyOf(raw);
   } catch (error) {
     if (error instanceof WireError) return input.fail(`a default: ${error.detail}`, at + error.offset);
     throw error;

@@ -1,4 +1,5 @@
 /** The receiving end of a lane: what of what arrived may be shown to the application, and when (section 8). */
+import { copyOf } from "../../copy-of.js";
 import { type QueueEntry, UpdatableQueue } from "../../queue/updatable-queue.js";
 import { addCounts, type Count, subtractCounts } from "../count.js";
 import { PeerFault } from "../fault.js";
@@ -98,7 +99,7 @@ export class ReceiveLane {
       if (!this.#isWanted(interval, key, stamp)) continue;
       this.#ledger.chargeState(interval, key, value.length);
       this.#checkWindow();
-      this.#keep(interval, stamp, state(key, value.slice(), ageMs, leftUs));
+      this.#keep(interval, stamp, state(key, copyOf(value), ageMs, leftUs));
       this.#noteAge(nowUs - leftUs + Number(ageMs) * 1_000);
     }
     this.#release(nowUs);
@@ -135,7 +136,7 @@ export class ReceiveLane {
     this.#ledger.chargeEvent(number, frame.payload.length);
     this.#checkWindow();
     this.#eventParts.delete(number);
-    this.#hold(number, frame, frame.payload.slice(), nowUs);
+    this.#hold(number, frame, copyOf(frame.payload), nowUs);
   }
 
   receiveEventPart(frame: EventPartFrame, nowUs: number): void {
