@@ -132,7 +132,8 @@ pub(crate) struct FuzzArgs {
     minutes: u64,
 }
 
-/// Coverage-guided fuzzing of everything that reads bytes from outside.
+/// Coverage-guided fuzzing of everything that reads bytes from outside. What it finds for the wire format is read by the
+/// decoders in TypeScript too: `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`.
 pub(crate) fn fuzz(args: &FuzzArgs) -> anyhow::Result<()> {
     let cure = "install it (`cargo install cargo-fuzz`) and a nightly toolchain (`rustup toolchain install nightly`)";
     step::run(&["cargo", "fuzz", "--version"]).with_context(|| format!("cargo-fuzz is missing: {cure}"))?;
