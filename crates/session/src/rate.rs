@@ -177,9 +177,19 @@ impl Rate {
         self.carrier_is_full = true;
     }
 
-    /// A packet leaves; `share` below 1 makes it count for more (see silence).
-    pub(crate) fn spend(&mut self, now: Time, bytes: usize, share: f64) {
-        let per_second = self.bytes_per_second * share;
+    /// A packet leaves.
+    pub(crate) fn spend(&mut self, now: Time, bytes: usize) {
+        self.spend_at(self.bytes_per_second, now, bytes);
+    }
+
+    /// A packet leaves for a peer that is silent, at a share of what was delivered to it until then.
+    pub(crate) fn spend_silently(&mut self, now: Time, bytes: usize, share: f64) {
+        let delivered = if self.mean > 0.0 { self.mean } else { self.bytes_per_second };
+        let per_second = share * delivered.clamp(BYTES_PER_SECOND_MIN, self.bytes_per_second);
+        self.spend_at(per_second, now, bytes);
+    }
+
+    fn spend_at(&mut self, per_second: f64, now: Time, bytes: usize) {
         let earliest = now - BURST;
         self.next_at = self.next_at.max(earliest) + Duration::from_secs_f64(bytes as f64 / per_second);
     }
@@ -191,7 +201,14 @@ impl Rate {
         }
     }
 
-    /// The path is another one, or was silent: what was learned about delay no longer holds.
+    /// The path was silent for a while: what was learned about delay no longer holds.
+    pub(crate) fn slow_down(&mut self) {
+        let mean = self.mean;
+        self.restart(0.5);
+        self.mean = mean;
+    }
+
+    /// The path is another one: what was learned about delay no longer holds.
     pub(crate) fn restart(&mut self, share: f64) {
         let kept = (self.bytes_per_second * share).max(BYTES_PER_SECOND_MIN);
         *self = Self { bytes_per_second: kept.min(self.budget), budget: self.budget, ..Self::new(None) };

@@ -173,7 +173,7 @@ impl Session {
             return;
         };
         if self.silence(now).is_some() {
-            self.rate.restart(0.5);
+            self.rate.slow_down();
         }
         if self.tells(&newest) {
             self.learn_of_way(now, &newest, bytes, delay_micros, left_peer);

@@ -78,6 +78,8 @@ pub struct Session {
     last_heard: Time,
     waits_since: Option<Time>,
     outage: Outage,
+    /// Sent since the silence began.
+    silent_bytes: u64,
     probes: u32,
     probed_at: Time,
     is_probe_due: bool,
@@ -180,6 +182,7 @@ impl Session {
             last_heard: now,
             waits_since: None,
             outage: Outage::default(),
+            silent_bytes: 0,
             probes: 0,
             probed_at: now,
             is_probe_due: false,

@@ -20,6 +20,8 @@ const QUIET_RUN_MAX: u32 = 64;
 const SPAN_MAX: u64 = 16_384;
 /// Larger events do not ride again.
 const REPEAT_BYTES_MAX: u32 = 256;
+/// A peer that was stopped reads all of a silence before the newest, so there is no more of it.
+const SILENT_BYTES_MAX: u64 = 512 * 1_024;
 /// A repetition and its frame fit into this.
 const REPEAT_ROOM: usize = REPEAT_BYTES_MAX as usize + 32;
 const REPEAT_FIRST: Duration = Duration::from_millis(2);
@@ -92,8 +94,16 @@ impl Session {
     }
 
     fn note_departure(&mut self, now: Time, bytes: usize, is_eliciting: bool, acks: bool) {
-        let share = self.silence(now).unwrap_or(1.0);
-        self.rate.spend(now, bytes, share);
+        match self.silence(now) {
+            Some(share) => {
+                self.rate.spend_silently(now, bytes, share);
+                self.silent_bytes += bytes as u64;
+            }
+            None => {
+                self.rate.spend(now, bytes);
+                self.silent_bytes = 0;
+            }
+        }
         self.ack.departed(now, is_eliciting, acks);
         if is_eliciting {
             self.quiet_run = 0;
@@ -143,9 +153,12 @@ impl Session {
         has_flight
     }
 
-    /// Whether the bytes in flight leave room for more; in a silence they no longer count.
+    /// Whether the bytes in flight leave room for more; in a silence only those sent since it began count.
     fn has_flight(&self, now: Time) -> bool {
-        self.silence(now).is_some() || self.sent.in_flight_bytes() < self.flight_bytes_max()
+        match self.silence(now) {
+            Some(_) => self.silent_bytes < SILENT_BYTES_MAX,
+            None => self.sent.in_flight_bytes() < self.flight_bytes_max(),
+        }
     }
 
     fn flight_bytes_max(&self) -> u64 {
@@ -175,7 +188,8 @@ impl Session {
             return Some(self.rate.next_at().max(now));
         }
         // When the silence begins, flight no longer counts.
-        self.waits_since.map(|since| since + 2 * self.rtt.probe_timeout())
+        let begins = self.waits_since.map(|since| since + 2 * self.rtt.probe_timeout());
+        begins.filter(|begins| *begins > now)
     }
 
     pub(super) fn proof_is_due(&self) -> bool {

@@ -10,6 +10,8 @@ const UNACKNOWLEDGED_SPAN_MAX = 16_384;
 /** A silence of at least this, and of so many probe time-outs, is an outage. */
 const OUTAGE_US_MIN = 1_000_000;
 const OUTAGE_PROBES = 3;
+/** A peer that was stopped reads all of a silence before the newest, so there is no more of it. */
+const SILENT_BYTES_MAX = 512 * 1_024;
 /** Assumed before the first sample. */
 const ROUND_TRIP_US = 100_000;
 
@@ -31,6 +33,8 @@ export class Flight {
   #rtt = new RoundTrip();
   #rate: SendRate;
   #silence = new Silence();
+  /** Sent since the silence began. */
+  #silentBytes = 0;
   /** Packets below this number were sent before an outage ended: how long they took says nothing of the way. */
   #toldFrom = 0;
   /** No later packet has told anything yet. */
@@ -88,7 +92,9 @@ export class Flight {
 
   departed(nowUs: number, bytes: number, isEliciting: boolean, items: readonly Item[]): void {
     this.#sent.push(nowUs, bytes, isEliciting, items);
-    this.#rate.spend(nowUs, bytes, this.#silentShare(nowUs) ?? 1);
+    const share = this.#silentShare(nowUs);
+    this.#silentBytes = share === undefined ? 0 : this.#silentBytes + bytes;
+    this.#rate.spend(nowUs, bytes, share);
     if (!isEliciting) {
       this.quietRun += 1;
       return;
@@ -133,7 +139,7 @@ export class Flight {
     }
     const newest = acknowledged[acknowledged.length - 1];
     if (newest?.number === ranges[0]![1]) {
-      if (this.#silentShare(nowUs) !== undefined) this.#rate = this.#rate.restarted(0.5);
+      if (this.#silentShare(nowUs) !== undefined) this.#rate = this.#rate.slowedDown();
       if (newest.number >= this.#toldFrom) {
         const bytes = acknowledged.reduce((sum, packet) => sum + packet.bytes, 0);
         this.#learn(nowUs, newest, bytes, delayUs, leftPeerUs, clock);
@@ -209,10 +215,13 @@ export class Flight {
       smoothedUs || ROUND_TRIP_US,
       this.#isReliable,
     );
-    const hasFlight = this.#silentShare(nowUs) !== undefined || this.#sent.inFlightBytes < flightBytesMax;
+    const isSilent = this.#silentShare(nowUs) !== undefined;
+    const hasFlight = isSilent
+      ? this.#silentBytes < SILENT_BYTES_MAX
+      : this.#sent.inFlightBytes < flightBytesMax;
     if (hasFlight) return Math.max(nowUs, this.#rate.nextAtUs);
     // When the silence begins, flight no longer counts.
-    return this.#silence.beginsAtUs(this.#rtt);
+    return isSilent ? undefined : this.#silence.beginsAtUs(this.#rtt);
   }
 
   /** Content is ready but must wait for its turn. */

@@ -86,6 +86,13 @@ export class SendRate {
     return new SendRate(this.budget, this.bytesPerSecond * share);
   }
 
+  /** A rate that knows nothing of the path any more, after a silence. */
+  slowedDown(): SendRate {
+    const next = this.restarted(0.5);
+    next.#mean = this.#mean;
+    return next;
+  }
+
   /** After an outage: as fast as before, but what was under way meanwhile says nothing. */
   resumed(): SendRate {
     const next = this.restarted(1);
@@ -122,10 +129,12 @@ export class SendRate {
     if (this.#round !== undefined) this.#round.lostBytes += bytes;
   }
 
-  /** A packet leaves; a `share` below 1 makes it count for more. */
-  spend(nowUs: number, bytes: number, share: number): void {
+  /** A packet leaves; for a peer that is silent at this share of what was delivered to it until then. */
+  spend(nowUs: number, bytes: number, silentShare: number | undefined): void {
+    const delivered = Math.max(LEAST, Math.min(this.#mean || this.bytesPerSecond, this.bytesPerSecond));
+    const perSecond = silentShare === undefined ? this.bytesPerSecond : silentShare * delivered;
     const from = Math.max(this.nextAtUs, nowUs - BURST_US);
-    this.nextAtUs = from + (bytes / (this.bytesPerSecond * share)) * 1e6;
+    this.nextAtUs = from + (bytes / perSecond) * 1e6;
   }
 
   acknowledged(nowUs: number, arrived: Arrived): void {
