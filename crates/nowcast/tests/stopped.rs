@@ -156,8 +156,10 @@ async fn the_reader() {
     for _ in 0..ROUNDS_BEFORE {
         read_all(&channel, now_micros()).await;
     }
+    // The stop may come before the next line is reached.
+    let looked = now_micros();
     println!("reader: current");
-    let woken = wait_for_the_stop(&channel).await;
+    let woken = wait_for_the_stop(&channel, looked).await;
     let round_trip = channel.status().gauges.round_trip.unwrap_or_default();
     let times = read_all(&channel, woken).await;
     let after = Duration::from_micros(now_micros() - woken);
@@ -167,9 +169,8 @@ async fn the_reader() {
     );
 }
 
-/// Reads until it has not run for a while; returns when it runs again.
-async fn wait_for_the_stop(channel: &Channel) -> u64 {
-    let mut looked = now_micros();
+/// Reads until it has not run for a while since `looked`; returns when it runs again.
+async fn wait_for_the_stop(channel: &Channel, mut looked: u64) -> u64 {
     loop {
         let _ = tokio::time::timeout(PERIOD, channel.receive()).await;
         let now = now_micros();
