@@ -13,6 +13,9 @@ const BYTES_PER_SECOND_MIN: f64 = 2_000.0;
 const BYTES_PER_SECOND_MAX: f64 = 4e9;
 /// A queue that never drains below this within a round is a standing one.
 const QUEUE_TARGET_MICROS: i64 = 4_000;
+const QUEUE_TARGET_MICROS_MAX: i64 = 20_000;
+/// From this share of the capacity found, the rate grows half as fast: what is too much becomes queue until it is noticed.
+const SURE_SHARE: f64 = 0.97;
 /// On a carrier that sends lost packets again, all that follow wait for them; that passes, a queue stays.
 const RECOVERY_MAX: Duration = Duration::from_millis(500);
 /// Rounds are at least this long, so that they hold enough samples.
@@ -258,7 +261,7 @@ impl Rate {
         let lost = round.lost as f64;
         let overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged as f64);
         let own = if round.was_full { CARRIER_BYTES / self.mean.max(BYTES_PER_SECOND_MIN) } else { 0.0 };
-        let has_queue = round.queue_min > QUEUE_TARGET_MICROS + (own * 1e6) as i64;
+        let has_queue = round.queue_min > self.queue_target() + (own * 1e6) as i64;
         let queue_since = has_queue.then(|| self.queue_since.unwrap_or(round.began));
         self.queue_since = queue_since;
         let recovers = is_reliable && queue_since.is_some_and(|since| now.since(since) < RECOVERY_MAX);
@@ -281,6 +284,13 @@ impl Rate {
             }
         }
         self.bytes_per_second = self.bytes_per_second.clamp(BYTES_PER_SECOND_MIN, self.budget);
+    }
+
+    /// How long a queue may always be there, µs: where a single packet takes longer than the usual target, one that waits for
+    /// the one before it sees no queue that stays.
+    fn queue_target(&self) -> i64 {
+        let packet = (PACKET_BYTES_MIN as f64 / self.bytes_per_second * 1e6) as i64;
+        packet.clamp(QUEUE_TARGET_MICROS, QUEUE_TARGET_MICROS_MAX)
     }
 
     /// Who has less to send than it may does not learn what the link takes: the queue is that of others, or the peer was
@@ -354,7 +364,8 @@ impl Rate {
     fn go_on_trying(&mut self, now: Time, rivalry: Rivalry, trial: Trial, round: &Round) -> Option<Rivalry> {
         let lasts = (2 * rivalry.lasts).min(RIVALRY_LONGEST);
         let rounds = trial.rounds + 1;
-        let empty = if round.has_queue() { 0 } else { trial.empty + 1 };
+        let has_queue = round.queue_min > self.queue_target();
+        let empty = if has_queue { 0 } else { trial.empty + 1 };
         if empty == TRIAL_EMPTY {
             self.falls = 0;
             self.capacity = None;
@@ -370,11 +381,11 @@ impl Rate {
     }
 
     fn grow(&mut self) {
-        let near = self
-            .capacity
-            .is_some_and(|capacity| (0.85 * capacity..1.15 * capacity).contains(&self.bytes_per_second));
+        let ratio = self.capacity.map_or(0.0, |capacity| self.bytes_per_second / capacity);
+        let near = (0.85..1.15).contains(&ratio);
         self.bytes_per_second *= match (self.is_starting, near) {
             (true, _) => 2.0,
+            (false, true) if ratio >= SURE_SHARE => 1.01,
             (false, true) => 1.02,
             (false, false) => 1.25,
         };
@@ -434,10 +445,6 @@ const TRIAL_ROUNDS: u32 = 5;
 const TRIAL_EMPTY: u32 = 3;
 
 impl Round {
-    fn has_queue(&self) -> bool {
-        self.queue_min > QUEUE_TARGET_MICROS
-    }
-
     fn begin(now: Time, arrived: Arrived) -> Self {
         Self {
             end: arrived.next_number,

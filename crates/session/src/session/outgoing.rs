@@ -29,6 +29,14 @@ const REPEAT_FIRST: Duration = Duration::from_millis(2);
 const REPEAT_LATER: [Duration; 3] =
     [Duration::from_millis(12), Duration::from_millis(30), Duration::from_millis(60)];
 
+/// Where packets are kept small because the link is slow, an event that leads leaves up to this long before its turn, and
+/// nearly alone: a whole packet, and the wait for its turn, would be most of what it is late by.
+const LEAD: Duration = Duration::from_millis(5);
+/// What such a packet holds: an event and what little else fits.
+const LEADING_BYTES: usize = REPEAT_BYTES_MAX as usize + 64;
+/// What it costs that the event did not ride in a larger packet: its headers on the link.
+const LEADING_COST: usize = 80;
+
 /// Why a packet leaves.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reasons {
@@ -39,6 +47,8 @@ struct Reasons {
     keep_alive: bool,
     repeat: bool,
     content: bool,
+    /// The content is an event that shall not wait.
+    leads: bool,
 }
 
 impl Reasons {
@@ -82,7 +92,12 @@ impl Session {
         let delay = now.since(self.ack.largest_at).as_micros() as u64 / WIRE_UNIT_MICROS;
         write_header(out, number, now.wire(), &self.received, acks.then_some(delay));
         let end = start + self.packet_bytes_max();
-        let content_end = start + self.rate.packet_bytes(self.carrier.is_reliable);
+        let content_end = if reasons.leads {
+            self.repeats.bucket.spend(LEADING_COST);
+            out.len() + LEADING_BYTES
+        } else {
+            start + self.rate.packet_bytes(self.carrier.is_reliable)
+        };
         let is_eliciting = self.write_frames(now, source, reasons, number, [content_end, end], out);
         if !is_eliciting && !reasons.ack {
             return false;
@@ -117,7 +132,8 @@ impl Session {
 
     fn reasons(&mut self, now: Time, source: &dyn Replication) -> Reasons {
         let wants = self.wants_content(now, source);
-        let may = wants && self.may_send(now);
+        let leads = wants && self.event_leads(now);
+        let may = wants && self.may_send(now, leads);
         Reasons {
             ack: self.ack.due_at(now).is_some_and(|due| due <= now),
             probe: self.is_probe_due,
@@ -126,6 +142,7 @@ impl Session {
             keep_alive: self.keep_alive_at() <= now,
             repeat: self.repeat_at(now).is_some_and(|at| at <= now),
             content: may,
+            leads: may && leads,
         }
     }
 
@@ -137,12 +154,38 @@ impl Session {
         queued || self.source_waits
     }
 
+    /// Whether what goes first now is a small event, and packets are small because the link is slow. Such packets are paid
+    /// for like repetitions, which need half of the bucket.
+    fn event_leads(&mut self, now: Time) -> bool {
+        let is_slow = self.rate.packet_bytes(false) < self.packet_bytes_max();
+        if self.carrier.is_reliable || !is_slow || self.repeat_tokens(now) < self.repeat_tokens_max() / 2.0 {
+            return false;
+        }
+        let lanes = usize::from(self.lanes());
+        let configs = self.config.lanes[..lanes].iter();
+        let mut first: Option<(u8, bool)> = None;
+        for (config, lane) in configs.zip(&mut self.outgoing) {
+            let Some(lane) = lane.as_mut() else { continue };
+            if !lane.has_more(now) {
+                continue;
+            }
+            let is_event = lane.event_leads(REPEAT_BYTES_MAX) && !config.has_source;
+            first = match first {
+                Some((class, is)) if class < config.class => Some((class, is)),
+                Some((class, is)) if class == config.class => Some((class, is && is_event)),
+                _ => Some((config.class, is_event)),
+            };
+        }
+        first.is_some_and(|(_, is_event)| is_event)
+    }
+
     /// Whether rate, flight and packet numbers allow new content now.
-    fn may_send(&mut self, now: Time) -> bool {
+    fn may_send(&mut self, now: Time, leads: bool) -> bool {
         if self.sent.is_full() || self.sent.unacknowledged_span() > SPAN_MAX {
             return false;
         }
-        if self.rate.next_at() > now {
+        let lead = if leads { LEAD } else { Duration::ZERO };
+        if self.rate.next_at() > now + lead {
             self.rate.hold_back();
             return false;
         }
@@ -185,7 +228,8 @@ impl Session {
             return None;
         }
         if self.has_flight(now) {
-            return Some(self.rate.next_at().max(now));
+            let lead = if self.event_leads(now) { LEAD } else { Duration::ZERO };
+            return Some((self.rate.next_at() - lead).max(now));
         }
         // When the silence begins, flight no longer counts.
         let begins = self.waits_since.map(|since| since + 2 * self.rtt.probe_timeout());

@@ -5,6 +5,10 @@
 import type { BoundEvent } from "./lane/message.js";
 
 export const REPEAT_BYTES_MAX = 256;
+/** The content of a packet in which an event leads: the event, and what little else fits. */
+export const LEADING_BYTES = REPEAT_BYTES_MAX + 64;
+/** What it costs that an event did not ride in a larger packet: its headers on the link. */
+const LEADING_COST = 80;
 /** The first repetition gets a packet of its own if it must; later ones only ride along. */
 const WAITS_US = [2_000, 12_000, 30_000, 60_000];
 const BUCKET_SECONDS = 0.5;
@@ -54,6 +58,16 @@ export class EarlyRecovery {
         if (this.#hasTokens(nowUs, kept)) this.#tokens -= repeat(first.lane, first.number);
       }
     }
+  }
+
+  /** Whether an event may lead: that leaves half of the budget to first repetitions. */
+  canLead(nowUs: number): boolean {
+    return this.#hasTokens(nowUs, (this.bytesPerSecond * BUCKET_SECONDS) / 2);
+  }
+
+  /** A packet leaves for an event alone. */
+  led(): void {
+    this.#tokens -= LEADING_COST;
   }
 
   forget(): void {

@@ -15,6 +15,9 @@ const SILENT_BYTES_MAX = 512 * 1_024;
 /** Assumed before the first sample. */
 const ROUND_TRIP_US = 100_000;
 
+/** An event that leads leaves up to this long before its turn. */
+const LEAD_US = 5_000;
+
 /** Who is told what became of a packet. */
 export interface Fates {
   arrived(packet: SentPacket): void;
@@ -206,8 +209,8 @@ export class Flight {
     return (this.#lastElicitingUs ?? lastHeardUs) + idleTimeoutUs / 3;
   }
 
-  /** When content that waits may leave; nothing if it waits for something to arrive. */
-  contentAtUs(nowUs: number): number | undefined {
+  /** When content that waits may leave, with an event that leads or not; nothing if it waits for something to arrive. */
+  contentAtUs(nowUs: number, leads: boolean): number | undefined {
     if (this.#sent.nextNumber - this.#sent.largestAcknowledged > UNACKNOWLEDGED_SPAN_MAX) return undefined;
     const { minimumUs, smoothedUs } = this.#rtt;
     const flightBytesMax = this.#rate.flightBytesMax(
@@ -219,7 +222,7 @@ export class Flight {
     const hasFlight = isSilent
       ? this.#silentBytes < SILENT_BYTES_MAX
       : this.#sent.inFlightBytes < flightBytesMax;
-    if (hasFlight) return Math.max(nowUs, this.#rate.nextAtUs);
+    if (hasFlight) return Math.max(nowUs, this.#rate.nextAtUs - (leads ? LEAD_US : 0));
     // When the silence begins, flight no longer counts.
     return isSilent ? undefined : this.#silence.beginsAtUs(this.#rtt);
   }

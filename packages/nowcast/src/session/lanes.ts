@@ -118,6 +118,18 @@ export class Lanes {
     return this.#outgoing.some((lane) => lane?.hasMore(peer));
   }
 
+  /** Whether what goes first in every lane of the first class that has anything is a small event. */
+  leadsWithEvent(peer: Limits): boolean {
+    let [first, leads] = [Number.POSITIVE_INFINITY, false];
+    for (const [lane, sendLane] of this.#outgoing.entries()) {
+      const laneClass = this.config.laneClasses[lane] ?? 0;
+      if (laneClass > first || !sendLane?.hasMore(peer)) continue;
+      leads = (laneClass < first || leads) && sendLane.leadsWithEvent(REPEAT_BYTES_MAX);
+      first = laneClass;
+    }
+    return leads;
+  }
+
   canRepeat(lane: number, number: number): boolean {
     return this.#outgoing[lane]?.canRepeat(number) ?? false;
   }

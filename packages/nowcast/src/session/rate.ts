@@ -6,6 +6,9 @@
 const INITIAL = 125_000;
 const LEAST = 2_000;
 const QUEUE_TARGET_US = 4_000;
+const QUEUE_TARGET_US_MAX = 20_000;
+/** From this share of the capacity found, the rate grows half as fast: what is too much becomes queue until it is noticed. */
+const SURE_SHARE = 0.97;
 /** On a carrier that sends lost packets again, all that follow wait for them; that passes, a queue stays. */
 const RECOVERY_US_MAX = 500_000;
 const ROUND_US_MIN = 25_000;
@@ -165,12 +168,13 @@ export class SendRate {
     this.#mean += Math.min(1, span / MEAN_SECONDS) * (delivered - this.#mean);
     const lost = round.lostBytes;
     const overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged);
-    this.#queueSinceUs = hasQueue(round) ? (this.#queueSinceUs ?? round.beganUs) : undefined;
+    const hasQueue = round.queueMinUs > this.#queueTargetUs;
+    this.#queueSinceUs = hasQueue ? (this.#queueSinceUs ?? round.beganUs) : undefined;
     const recovers =
       isReliable && this.#queueSinceUs !== undefined && nowUs - this.#queueSinceUs < RECOVERY_US_MAX;
     if (this.#rivalry !== undefined) this.#compete(nowUs, this.#rivalry, round, delivered, span);
     else if (overflows) this.#fall(nowUs, delivered, span, isReliable);
-    else if (hasQueue(round)) {
+    else if (hasQueue) {
       if (recovers) return;
       if (round.wasHeldBack) {
         this.#queueSinceUs = nowUs;
@@ -181,6 +185,15 @@ export class SendRate {
       if (round.wasHeldBack) this.#grow();
     }
     this.bytesPerSecond = this.#clamp(this.bytesPerSecond);
+  }
+
+  /**
+   * How long a queue may always be there: where a single packet takes longer than the usual target, one that waits for the
+   * one before it sees no queue that stays.
+   */
+  get #queueTargetUs(): number {
+    const packetUs = (PACKET_BYTES_MIN / this.bytesPerSecond) * 1e6;
+    return Math.min(QUEUE_TARGET_US_MAX, Math.max(QUEUE_TARGET_US, packetUs));
   }
 
   /**
@@ -238,7 +251,7 @@ export class SendRate {
   #endTrial(nowUs: number, rivalry: Rivalry, trial: Trial, round: Round): void {
     const lastsUs = Math.min(2 * rivalry.lastsUs, RIVALRY_LONGEST_US);
     trial.rounds += 1;
-    trial.empty = hasQueue(round) ? 0 : trial.empty + 1;
+    trial.empty = round.queueMinUs > this.#queueTargetUs ? 0 : trial.empty + 1;
     if (trial.empty === TRIAL_EMPTY) {
       this.#falls = 0;
       this.#capacity = undefined;
@@ -254,7 +267,8 @@ export class SendRate {
   #grow(): void {
     const ratio = this.#capacity === undefined ? 0 : this.bytesPerSecond / this.#capacity;
     const isNear = ratio >= 0.85 && ratio < 1.15;
-    this.bytesPerSecond *= this.#isStarting ? 2 : isNear ? 1.02 : 1.25;
+    const careful = ratio >= SURE_SHARE ? 1.01 : 1.02;
+    this.bytesPerSecond *= this.#isStarting ? 2 : isNear ? careful : 1.25;
   }
 
   #clamp(bytesPerSecond: number): number {
@@ -273,10 +287,6 @@ function beginRound(nowUs: number, { nextNumber, arrivedUs }: Arrived): Round {
     wasHeldBack: false,
     lostBytes: 0,
   };
-}
-
-function hasQueue(round: Round): boolean {
-  return round.queueMinUs > QUEUE_TARGET_US;
 }
 
 /** What is kept of the rate at a loss, as in CUBIC. */

@@ -16,7 +16,7 @@ import { PeerClock, toWireTime, WIRE_UNIT_US } from "./clock.js";
 import { type Carrier, DEFAULT_CONFIG, type SessionConfig } from "./config.js";
 import { toCount } from "./count.js";
 import { Deadlines } from "./deadlines.js";
-import { EarlyRecovery } from "./early-recovery.js";
+import { EarlyRecovery, LEADING_BYTES } from "./early-recovery.js";
 import { CloseCode, type Closed, PeerFault } from "./fault.js";
 import { Flight } from "./flight.js";
 import { type Gauges, readGauges } from "./gauges.js";
@@ -510,12 +510,19 @@ export class Session {
 
   #contentAtUs(nowUs: number): number | undefined {
     const hasMore = this.#lanes.hasMore(this.#peer) || this.#replication.hasMore;
-    return hasMore ? this.#flight.contentAtUs(nowUs) : undefined;
+    return hasMore ? this.#flight.contentAtUs(nowUs, this.#eventLeads(nowUs)) : undefined;
+  }
+
+  /** Whether a small event goes first, and packets are kept small because the link is slow. */
+  #eventLeads(nowUs: number): boolean {
+    if (this.#carrier.isReliable || this.#flight.packetBytes >= this.#packetBytesMax) return false;
+    return this.#lanes.leadsWithEvent(this.#peer) && this.#recovery.canLead(nowUs);
   }
 
   #writeData(nowUs: number): boolean {
     const isDue = (atUs: number | undefined): boolean => atUs !== undefined && atUs <= nowUs;
     const { proof } = this.#handshake;
+    const leads = this.#eventLeads(nowUs);
     const contentAtUs = this.#contentAtUs(nowUs);
     if (contentAtUs !== undefined && contentAtUs > nowUs) this.#flight.holdBack();
     const ack = isDue(this.#acks.dueUs(nowUs));
@@ -544,7 +551,10 @@ export class Session {
     if (window || content) this.#lanes.writeWindows(loading);
     if (!this.#carrier.isReliable) this.#lanes.ride(loading, this.#recovery);
     if (content || isProbe) {
-      builder.beginContent(this.#flight.packetBytes);
+      // A whole packet would be most of what such an event is late by.
+      const isAlone = content && leads;
+      builder.beginContent(isAlone ? this.#writer.length + LEADING_BYTES : this.#flight.packetBytes);
+      if (isAlone) this.#recovery.led();
       this.#lanes.fill(loading);
       this.#replication.fill(number, builder, items);
     }

@@ -233,6 +233,13 @@ impl SendLane {
         waits && !self.is_stuck && self.may_send(now)
     }
 
+    /// Whether what goes first is an event of at most so many bytes that has not been sent yet.
+    pub(crate) fn event_leads(&self, bytes_max: u32) -> bool {
+        let is_new = self.again.is_empty() && self.jobs.is_empty() && self.deferred.is_empty();
+        let leads = |(key, waiting): (Key, &Waiting)| key.is_event() && waiting.length <= bytes_max;
+        is_new && self.queue.peek().is_some_and(leads)
+    }
+
     /// When a bulk lane may send again.
     pub(crate) fn next_at(&mut self, now: Time) -> Option<Time> {
         let per_second = f64::from(self.config.bytes_per_second_max?);

@@ -104,6 +104,13 @@ export class SendLane {
     return this.#eventsToSend.size > 0 || this.#firstStateToSend() !== undefined || this.#canBind(limits);
   }
 
+  /** Whether what goes first is an event of at most so many bytes that has not been sent yet. */
+  leadsWithEvent(bytesMax: number): boolean {
+    if (this.#eventsToSend.size > 0 || this.#statesToSend.size > 0 || this.#slowKeys.size > 0) return false;
+    const next = this.#next();
+    return next?.kind === "event" && next.value.value.length <= bytesMax;
+  }
+
   /** Lost events, then archived and lost states, then the queue in order. */
   fill(filling: Filling, limits: Limits): void {
     for (const event of this.#inOrder()) if (!this.#sendEvent(event, filling)) return;
