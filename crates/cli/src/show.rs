@@ -20,6 +20,11 @@ pub(crate) struct Show {
 }
 
 impl Show {
+    /// Finds out whether the page can be written; before the measuring, not after it.
+    pub(crate) fn check(&self, usual: Option<&str>) -> anyhow::Result<()> {
+        self.html.as_deref().or(usual.map(Path::new)).map_or(Ok(()), check_writable)
+    }
+
     /// Prints the report, and writes the page with its charts: to the file that was asked for, or else to `usual`, if
     /// the instrument has a usual place.
     pub(crate) fn show(&self, report: &Report, usual: Option<&str>) -> anyhow::Result<ExitCode> {
@@ -33,4 +38,15 @@ impl Show {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Finds out whether a file can be written, and leaves it as it is.
+pub(crate) fn check_writable(file: &Path) -> anyhow::Result<()> {
+    let was_there = file.exists();
+    let open = std::fs::OpenOptions::new().append(true).create(true).open(file);
+    open.with_context(|| format!("cannot write {}", file.display()))?;
+    if !was_there {
+        std::fs::remove_file(file).with_context(|| format!("cannot take {} away", file.display()))?;
+    }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -12,6 +12,9 @@ use crate::link::{EmulatedLink, HostError, HostProcess, LinkConfig, Summary, los
 use crate::report::{Axis, Cell, Chart, Column, HistogramChart, Report, Section, Series, Table};
 
 const PORT: u16 = 7_777;
+/// What drives the browser; Node finds its packages from there.
+const FOLDER: &str = "packages/lab";
+const SCRIPT: &str = "browse.mjs";
 /// How often everything is done when the relay was late.
 const TRIES: u32 = 3;
 
@@ -42,8 +45,20 @@ pub enum BrowserError {
     /// No hosts.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// Nothing to open in a browser.
+    #[error("this program has no web client inside; `cargo xtask build` builds one that has")]
+    NoClient,
+    /// No browser.
+    #[error("{} is not there: install Chromium, or name another one with `nowcast lab browser --browser PROGRAM`", .0.display())]
+    NoBrowser(PathBuf),
+    /// No Node, or one that does not run.
+    #[error("node does not start: install Node 20 or newer")]
+    NoNode,
+    /// Node does not find what drives the browser.
+    #[error("the npm packages are not installed: `npm ci` in the checkout installs them")]
+    NoPackages,
     /// The checkout is not there.
-    #[error("{} is not there: run this in a checkout of Nowcast, with its npm packages installed", .0.display())]
+    #[error("{} is not there: run this at the top of a checkout of Nowcast", .0.display())]
     NoScript(PathBuf),
     /// A program did not start.
     #[error("cannot start {program}: {cause}")]
@@ -119,11 +134,41 @@ impl Plan {
         (self.interval * self.samples).as_secs_f64() + 20.0
     }
 
+    /// Whether all is there that it needs.
+    ///
+    /// # Errors
+    /// [`BrowserError`] for what is missing.
+    pub fn check(&self) -> Result<(), BrowserError> {
+        if !nowcast_server::has_web_client() {
+            return Err(BrowserError::NoClient);
+        }
+        let script = Path::new(FOLDER).join(SCRIPT);
+        if !script.is_file() {
+            return Err(BrowserError::NoScript(script));
+        }
+        if self.browser.is_absolute() && !self.browser.is_file() {
+            return Err(BrowserError::NoBrowser(self.browser.clone()));
+        }
+        let node = |script: &str| {
+            let mut node = Command::new("node");
+            node.current_dir(FOLDER).args(["--eval", script]).stdout(Stdio::null()).stderr(Stdio::null());
+            node.status().is_ok_and(|status| status.success())
+        };
+        if !node("") {
+            return Err(BrowserError::NoNode);
+        }
+        if !node("require.resolve('playwright-core')") {
+            return Err(BrowserError::NoPackages);
+        }
+        Ok(())
+    }
+
     /// Runs it; again if the relay was late.
     ///
     /// # Errors
     /// [`BrowserError`]
     pub fn run(&self) -> Result<Report, BrowserError> {
+        self.check()?;
         let mut tries = 1;
         loop {
             let (found, summary) = self.once()?;
@@ -135,10 +180,6 @@ impl Plan {
     }
 
     fn once(&self) -> Result<(Found, Summary), BrowserError> {
-        let script = Path::new("packages/lab/browse.mjs");
-        if !script.is_file() {
-            return Err(BrowserError::NoScript(script.to_owned()));
-        }
         let config =
             LinkConfig { delay: self.rtt / 2, loss: loss_each_way(self.loss), ..LinkConfig::default() };
         let link = EmulatedLink::new(&config, 2, self.seed)?;
@@ -154,7 +195,7 @@ impl Plan {
             self.samples,
             self.interval.as_millis()
         );
-        browse.arg(script).arg(page).arg(&self.browser).args(&self.picture);
+        browse.arg(Path::new(FOLDER).join(SCRIPT)).arg(page).arg(&self.browser).args(&self.picture);
         let mut browser = HostProcess::start(link.host(1), browse).map_err(failed("node"))?;
         let output = browser.output().ok_or(BrowserError::NoFigures)?;
         let mut line = String::new();

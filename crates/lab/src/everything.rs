@@ -1,20 +1,20 @@
 //! `lab report`: every instrument, one after the other, as one book.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::link::check;
 use crate::report::{Book, Report};
-use crate::trial::Progress;
+use crate::trial::{Progress, TrialError, locked};
 use crate::{browser, freshness, ipc, lag, latency};
 
-/// Expected seconds of the instruments that do not run over links.
+/// Expected seconds of what has no plan that knows.
 const CHECK_SECONDS: f64 = 16.0;
-const BROWSER_SECONDS: f64 = 55.0;
 const SIMULATED_SECONDS: f64 = 12.0;
 const LAG_SECONDS: f64 = 25.0;
 const IPC_SECONDS: f64 = 70.0;
+const IPC_SECONDS_QUICK: f64 = 70.0;
 const CODEC_SECONDS: f64 = 45.0;
+const CODEC_SECONDS_QUICK: f64 = 45.0;
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -70,19 +70,9 @@ impl Everything {
         Plans { latency, freshness, lag }
     }
 
-    /// Runs all that this system allows; what it does not is a note in the book.
+    /// Runs all that this system allows; what it does not is said at once, and is a note in the book.
     pub fn run(&self) -> Book {
         let plans = self.plans();
-        let over_links = [
-            (plans.latency.seconds(), plans.latency.at_once),
-            (plans.freshness.seconds(), plans.freshness.at_once),
-            (plans.lag.seconds(), plans.lag.at_once),
-        ];
-        let fixed =
-            CHECK_SECONDS + BROWSER_SECONDS + SIMULATED_SECONDS + LAG_SECONDS + IPC_SECONDS + CODEC_SECONDS;
-        let expected: f64 =
-            fixed + over_links.iter().map(|(seconds, at_once)| seconds / *at_once as f64).sum::<f64>();
-        eprintln!("about {} min", (expected / 60.0).ceil());
         let mut book = Book::new("What Nowcast measures", self.command.clone());
         book.notes.push(
             "Every figure is beside those of what people use today, measured in the same run. Links are emulated between \
@@ -90,41 +80,76 @@ impl Everything {
              elsewhere."
                 .into(),
         );
-        step("the link, held against itself");
-        keep(&mut book, "the link", self.link());
-        let bar = |(seconds, at_once): (f64, usize)| {
-            Mutex::new(Progress::new(seconds, Duration::from_secs_f64(seconds / at_once as f64)))
+        let browser = self.browser();
+        let seconds_of_browser = match browser.check() {
+            Ok(()) => browser.seconds(),
+            Err(error) => {
+                leave_out(&mut book, "the browser", &error.to_string());
+                0.0
+            }
         };
-        let run = |what: &str, weight, report: &dyn Fn(&Mutex<Progress>) -> Result<Report, String>| {
-            step(what);
-            let progress = bar(weight);
-            let report = report(&progress);
-            progress.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).finish();
+        let over_links = plans.latency.seconds() + plans.freshness.seconds() + plans.lag.seconds();
+        let on_this_machine =
+            SIMULATED_SECONDS + LAG_SECONDS + self.seconds_of_ipc() + self.seconds_of_codec();
+        let expected = CHECK_SECONDS + over_links + seconds_of_browser + on_this_machine;
+        eprintln!("about {} min", (expected / 60.0).ceil());
+        let progress = Progress::shown(expected);
+        // Those over links have parts of their own.
+        let alone = |what: &str, seconds: f64, report: &dyn Fn() -> Result<Report, String>| {
+            let part = locked(&progress).begin(what, seconds, seconds);
+            let report = report();
+            locked(&progress).end(part);
             report
         };
-        let text = |error: crate::trial::TrialError| error.to_string();
-        let report = run("latency", over_links[0], &|bar| plans.latency.run(bar).map_err(text));
-        keep(&mut book, "latency", report);
-        let report = run("freshness", over_links[1], &|bar| plans.freshness.run(bar).map_err(text));
-        keep(&mut book, "freshness", report);
-        let report = run("lag between hosts", over_links[2], &|bar| plans.lag.run(bar).map_err(text));
-        keep(&mut book, "lag between hosts", report);
-        step("in the browser");
-        keep(&mut book, "the browser", self.browser());
-        step("freshness in virtual time");
+        let mut keep = |what: &str, report: Result<Report, String>| match report {
+            Ok(report) => book.chapters.push(report),
+            Err(error) => {
+                locked(&progress).say(&left_out(what, &error));
+                book.notes.push(left_out(what, &error));
+            }
+        };
+        let text = |error: TrialError| error.to_string();
+        keep("the link", alone("the link, held against itself", CHECK_SECONDS, &|| self.link()));
+        keep("latency", plans.latency.run(&progress).map_err(text));
+        keep("freshness", plans.freshness.run(&progress).map_err(text));
+        keep("lag between hosts", plans.lag.run(&progress).map_err(text));
+        if seconds_of_browser > 0.0 {
+            let run = || browser.run().map_err(|error| error.to_string());
+            keep("the browser", alone("in the browser", seconds_of_browser, &run));
+        }
         let simulated =
             freshness::simulated::Simulated { seed: self.seed, duration: Duration::from_secs(20) };
-        keep(&mut book, "freshness in virtual time", Ok(simulated.run(|_, _| {})));
-        step("lag on this machine");
-        let plan = lag::Plan { runs: if self.quick { 1 } else { 4 }, peers: true, seed: self.seed };
-        keep(&mut book, "lag", lag::run(&plan, &mut |_| {}).map_err(|error| error.to_string()));
-        step("what lies between two processes");
-        let plan =
-            ipc::Plan { rounds: if self.quick { 1 } else { 5 }, quick: self.quick, through: Vec::new() };
-        keep(&mut book, "between processes", ipc::run(&plan, &mut |_| {}).map_err(|error| error.to_string()));
-        step("encodings");
-        keep(&mut book, "encodings", self.codec());
+        keep(
+            "freshness in virtual time",
+            alone("freshness in virtual time", SIMULATED_SECONDS, &|| Ok(simulated.run(|_, _| {}))),
+        );
+        keep("lag", alone("lag on this machine", LAG_SECONDS, &|| self.lag()));
+        keep(
+            "between processes",
+            alone("what lies between two processes", self.seconds_of_ipc(), &|| self.ipc()),
+        );
+        keep("encodings", alone("encodings", self.seconds_of_codec(), &|| self.codec()));
+        locked(&progress).finish();
         book
+    }
+
+    fn seconds_of_ipc(&self) -> f64 {
+        if self.quick { IPC_SECONDS_QUICK } else { IPC_SECONDS }
+    }
+
+    fn seconds_of_codec(&self) -> f64 {
+        if self.quick { CODEC_SECONDS_QUICK } else { CODEC_SECONDS }
+    }
+
+    fn lag(&self) -> Result<Report, String> {
+        let plan = lag::Plan { runs: if self.quick { 1 } else { 4 }, peers: true, seed: self.seed };
+        lag::run(&plan, &mut |_| {}).map_err(|error| error.to_string())
+    }
+
+    fn ipc(&self) -> Result<Report, String> {
+        let rounds = if self.quick { 1 } else { 5 };
+        let plan = ipc::Plan { rounds, quick: self.quick, through: Vec::new() };
+        ipc::run(&plan, &mut |_| {}).map_err(|error| error.to_string())
     }
 
     fn link(&self) -> Result<Report, String> {
@@ -135,8 +160,8 @@ impl Everything {
         Ok(report)
     }
 
-    fn browser(&self) -> Result<Report, String> {
-        let plan = browser::Plan {
+    fn browser(&self) -> browser::Plan {
+        browser::Plan {
             rtt: Duration::from_millis(50),
             loss: 0.01,
             samples: 250,
@@ -145,8 +170,7 @@ impl Everything {
             browser: "/usr/bin/chromium".into(),
             picture: None,
             command: format!("nowcast lab browser --seed {}", self.seed),
-        };
-        plan.run().map_err(|error| error.to_string())
+        }
     }
 
     #[cfg(feature = "peers")]
@@ -170,18 +194,12 @@ impl Everything {
     }
 }
 
-/// A heading above the bar of an instrument.
-fn step(what: &str) {
-    eprintln!("— {what}");
+/// One instrument that cannot run must not cost the others their pages.
+fn leave_out(book: &mut Book, what: &str, why: &str) {
+    eprintln!("{}", left_out(what, why));
+    book.notes.push(left_out(what, why));
 }
 
-/// One instrument that cannot run must not cost the others their pages.
-fn keep(book: &mut Book, what: &str, report: Result<Report, String>) {
-    match report {
-        Ok(report) => book.chapters.push(report),
-        Err(error) => {
-            eprintln!("{what}: {error}");
-            book.notes.push(format!("Left out: {what}: {error}"));
-        }
-    }
+fn left_out(what: &str, why: &str) -> String {
+    format!("Left out: {what}: {why}")
 }

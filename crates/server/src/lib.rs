@@ -52,3 +52,4 @@ pub use nowcast::{CertificateConfig, entry};
 /// The worlds that are hosted, and the replication that clients read.
 pub use nowcast_world as world;
 pub use server::{BindError, Handle, Server};
+pub use web::has_web_client;

@@ -22,6 +22,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
 /// What is shown when the program was built without its web client.
 const NOT_BUILT: &str = include_str!("not_built.html");
 
+/// Whether this program has the web client inside. Without it a server answers with a page that says how to build it.
+#[must_use]
+pub fn has_web_client() -> bool {
+    assets::load("index.html").is_some()
+}
+
 /// The client's pages and files.
 pub(crate) fn router() -> Router<Arc<Shared>> {
     Router::new()

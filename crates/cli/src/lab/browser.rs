@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use nowcast_lab::browser::Plan;
-use nowcast_lab::link::units;
 
 use super::links;
 use crate::show::Show;
@@ -17,16 +16,16 @@ use crate::show::Show;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Round-trip time of the link
-    #[arg(long, default_value = "50ms", value_parser = units::duration)]
+    #[arg(long, default_value = "50ms", value_parser = links::rtt)]
     rtt: Duration,
     /// Percentage of round trips that are lost
-    #[arg(long, default_value = "1", value_parser = units::share)]
+    #[arg(long, default_value = "1", value_parser = links::loss)]
     loss: f64,
     /// Messages over each carrier
     #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(10..=5_000))]
     samples: u32,
     /// Between two of them
-    #[arg(long, default_value = "100ms", value_parser = units::duration)]
+    #[arg(long, default_value = "100ms", value_parser = links::interval)]
     interval: Duration,
     /// Decides every packet's fate
     #[arg(long, default_value_t = 1)]
@@ -42,6 +41,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.show.check(Some("lab-browser.html"))?;
     links::begin()?;
     let plan = Plan {
         rtt: args.rtt,

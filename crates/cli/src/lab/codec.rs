@@ -42,6 +42,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         println!("{}", codec::cold_start(codec.parse()?, file.as_ref())?);
         return Ok(ExitCode::SUCCESS);
     }
+    args.show.check(None)?;
     let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
     let report = codec::run(&Options {
         only: args.only.clone(),

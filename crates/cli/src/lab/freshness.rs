@@ -7,8 +7,9 @@ use std::time::Duration;
 use nowcast_lab::freshness::Plan;
 use nowcast_lab::freshness::simulated::Simulated;
 use nowcast_lab::peers::Peer;
+use nowcast_lab::trial::Progress;
 
-use super::links::{self, peer};
+use super::links::{self, peers};
 use crate::show::Show;
 
 /// Measure how old values are when they are shown, and how long events take
@@ -24,17 +25,17 @@ pub(crate) struct Args {
     /// The (first) seed; it decides every packet's fate
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Seconds of each run
+    /// How many seconds each run is measured, after a warm-up
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(10..=3_600))]
     seconds: u64,
     /// Runs of everything, each with another seed
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     seeds: u32,
-    /// Measure only this (may be repeated)
-    #[arg(long, value_name = "PEER", value_parser = peer)]
+    /// Measure only these, and not all that this program has
+    #[arg(long, visible_alias = "peers", value_name = "PEER", value_delimiter = ',', value_parser = peers(&Plan::measured()))]
     through: Vec<Peer>,
-    /// Only this link (may be repeated)
-    #[arg(long = "link", value_name = "LINK", value_parser = clap::builder::PossibleValuesParser::new(Plan::LINKS))]
+    /// Measure only over these links: round trip in ms and loss in percent, or what is peculiar
+    #[arg(long = "link", value_name = "LINK", value_delimiter = ',', value_parser = clap::builder::PossibleValuesParser::new(Plan::LINKS))]
     links: Vec<String>,
     /// Runs at the same time, each over a link of its own
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=32))]
@@ -47,6 +48,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.simulated {
         return simulated(args);
     }
+    args.show.check(Some("lab-freshness.html"))?;
     links::begin()?;
     let plan = Plan {
         measured: Duration::from_secs(args.seconds),
@@ -57,7 +59,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         links: args.links.clone(),
         command: links::command(),
     };
-    let progress = links::progress(plan.seconds(), plan.at_once);
+    let progress = Progress::shown(plan.seconds());
     let report = plan.run(&progress);
     links::finish(&progress);
     args.show.show(&report?, Some("lab-freshness.html"))

@@ -40,6 +40,7 @@ fn carrier(word: &str) -> Result<Carrier, String> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.show.check(Some("lab-ipc.html"))?;
     let plan = Plan { rounds: usize::from(args.rounds), quick: args.quick, through: args.through.clone() };
     let report = ipc::run(&plan, &mut |step| eprintln!("{step}"))?;
     args.show.show(&report, Some("lab-ipc.html"))

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use nowcast_lab::latency::Plan;
-use nowcast_lab::link::units;
 use nowcast_lab::peers::Peer;
+use nowcast_lab::trial::Progress;
 
-use super::links::{self, peer};
+use super::links::{self, peers};
 use crate::show::Show;
 
 /// Measure how long small messages are under way when the link loses packets
@@ -26,16 +26,16 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Round-trip times
-    #[arg(long, value_delimiter = ',', default_value = "50ms,100ms", value_parser = units::duration)]
+    #[arg(long, value_delimiter = ',', default_value = "50ms,100ms", value_parser = links::rtt)]
     rtt: Vec<Duration>,
     /// Percentages of round trips that are lost
-    #[arg(long, value_delimiter = ',', default_value = "0.1,1,5", value_parser = units::share)]
+    #[arg(long, value_delimiter = ',', default_value = "0.1,1,5", value_parser = links::loss)]
     loss: Vec<f64>,
     /// Times between messages
-    #[arg(long, value_delimiter = ',', default_value = "100ms,20ms", value_parser = interval)]
+    #[arg(long, value_delimiter = ',', default_value = "100ms,20ms", value_parser = links::interval)]
     interval: Vec<Duration>,
-    /// Measure only this (may be repeated)
-    #[arg(long, value_name = "PEER", value_parser = peer)]
+    /// Measure only these, and not all that this program has
+    #[arg(long, visible_alias = "peers", value_name = "PEER", value_delimiter = ',', value_parser = peers(&Plan::measured()))]
     through: Vec<Peer>,
     /// Runs at the same time, each over a link of its own
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=32))]
@@ -45,6 +45,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.show.check(Some("lab-latency.html"))?;
     links::begin()?;
     let plan = Plan {
         rtts: args.rtt.clone(),
@@ -57,16 +58,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         peers: args.through.clone(),
         command: links::command(),
     };
-    let progress = links::progress(plan.seconds(), plan.at_once);
+    let progress = Progress::shown(plan.seconds());
     let report = plan.run(&progress);
     links::finish(&progress);
     args.show.show(&report?, Some("lab-latency.html"))
-}
-
-fn interval(text: &str) -> Result<Duration, String> {
-    let interval = units::duration(text)?;
-    if interval < Duration::from_millis(1) || interval > Duration::from_secs(10) {
-        return Err(format!("`{text}` is not between 1 ms and 10 s"));
-    }
-    Ok(interval)
 }

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "0", value_parser = units::share)]
     loss: f64,
     /// Lose packets in bursts of this mean length (Gilbert) instead of independently
-    #[arg(long, value_name = "PACKETS", value_parser = burst)]
+    #[arg(long, value_name = "PACKETS", value_parser = burst, requires = "loss")]
     burst: Option<f64>,
     /// Percentage of packets that are overtaken by later ones
     #[arg(long, default_value = "0", value_parser = units::share)]
@@ -37,11 +37,11 @@ pub(crate) struct Args {
     /// Percentage of packets that arrive twice
     #[arg(long, default_value = "0", value_parser = units::share)]
     duplicate: f64,
-    /// The narrowest hop: 10Mbit, 512kbit (default: never busy)
+    /// What the narrowest hop carries a second: 10Mbit, 512kbit (default: no hop is narrow)
     #[arg(long, value_parser = units::rate)]
     rate: Option<u64>,
-    /// The buffer in front of the narrowest hop: 64KB, 1MB
-    #[arg(long, default_value = "64KiB", value_parser = units::bytes)]
+    /// The buffer in front of that hop: 64KB, 1MB
+    #[arg(long, default_value = "64KiB", value_parser = units::bytes, requires = "rate")]
     queue: usize,
     /// When nothing gets through, as START+LENGTH: 10s+2s (may be repeated)
     #[arg(long, value_parser = units::outage)]

@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use nowcast_lab::link;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use nowcast_lab::link::{self, units};
 use nowcast_lab::peers::Peer;
 use nowcast_lab::trial::{Progress, end_on_interrupt};
 
@@ -19,22 +20,47 @@ pub(crate) fn command() -> String {
     format!("nowcast {}", std::env::args().skip(1).collect::<Vec<_>>().join(" "))
 }
 
-/// A bar for runs that take so many seconds one after the other.
-pub(crate) fn progress(seconds: f64, at_once: usize) -> Mutex<Progress> {
-    let mut progress = Progress::new(seconds, Duration::from_secs_f64(seconds / at_once as f64));
-    progress.show("beginning");
-    Mutex::new(progress)
+/// The longest round trip over which every peer opens a connection in its time.
+const RTT_MAX: Duration = Duration::from_secs(2);
+/// Where more is lost, some peers do not even open a connection.
+const LOSS_MAX: f64 = 0.3;
+const INTERVAL_MIN: Duration = Duration::from_millis(1);
+const INTERVAL_MAX: Duration = Duration::from_secs(10);
+
+/// A round-trip time over which peers can be measured.
+pub(crate) fn rtt(text: &str) -> Result<Duration, String> {
+    let rtt = units::duration(text)?;
+    let is_possible = rtt <= RTT_MAX;
+    is_possible.then_some(rtt).ok_or_else(|| format!("`{text}` is more than {} s", RTT_MAX.as_secs()))
 }
 
+/// A share of lost round trips at which peers can be measured.
+pub(crate) fn loss(text: &str) -> Result<f64, String> {
+    let loss = units::share(text)?;
+    let is_possible = loss <= LOSS_MAX;
+    is_possible.then_some(loss).ok_or_else(|| {
+        format!("`{text}` is more than {} %: not all peers open a connection", LOSS_MAX * 100.0)
+    })
+}
+
+/// A time between messages.
+pub(crate) fn interval(text: &str) -> Result<Duration, String> {
+    let interval = units::duration(text)?;
+    let is_possible = (INTERVAL_MIN..=INTERVAL_MAX).contains(&interval);
+    is_possible.then_some(interval).ok_or_else(|| {
+        format!("`{text}` is not between {} ms and {} s", INTERVAL_MIN.as_millis(), INTERVAL_MAX.as_secs())
+    })
+}
+
+/// Ends the line of the bar.
 pub(crate) fn finish(progress: &Mutex<Progress>) {
     progress.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).finish();
 }
 
-/// A peer's word.
-pub(crate) fn peer(word: &str) -> Result<Peer, String> {
-    Peer::from_word(word).filter(|peer| peer.is_available()).ok_or_else(|| {
-        let words: Vec<_> =
-            Peer::ALL.into_iter().filter(|peer| peer.is_available()).map(Peer::word).collect();
-        format!("this can be measured: {}", words.join(", "))
+/// Reads the words of those peers that an instrument measures, and names them all in the help.
+pub(crate) fn peers(measured: &[Peer]) -> impl TypedValueParser<Value = Peer> + use<> {
+    PossibleValuesParser::new(measured.iter().map(|peer| peer.word())).try_map(|word| {
+        let peer = Peer::from_word(&word).ok_or("nothing of that name can be measured")?;
+        peer.missing().map_or(Ok(peer), Err)
     })
 }

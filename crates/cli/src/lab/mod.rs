@@ -13,22 +13,31 @@ mod soak;
 
 use std::process::ExitCode;
 
+/// The order is that in which a newcomer may want them.
 #[derive(clap::Args)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct Args {
     #[command(subcommand)]
     instrument: Instrument,
 }
 
+const AFTER_HELP: &str = "\
+Begin with `nowcast lab report --quick`: all of it in less than ten minutes, as one page.
+
+Those over emulated links (report, latency, freshness, lag --where remote, browser, link) run real programs on real \
+kernels' network stacks; they need Linux, and root or unprivileged user namespaces. `freshness --simulated`, `soak`, \
+`lag`, `ipc` and `codec` need neither. Most write a page with charts beside the table: --html FILE says where.";
+
 #[derive(clap::Subcommand)]
 enum Instrument {
-    Ipc(ipc::Args),
-    Lag(lag::Args),
+    Report(report::Args),
     Latency(latency::Args),
+    Freshness(freshness::Args),
+    Lag(lag::Args),
+    Browser(browser::Args),
+    Ipc(ipc::Args),
     Codec(codec::Args),
     Link(link::Args),
-    Freshness(freshness::Args),
-    Browser(browser::Args),
-    Report(report::Args),
     Soak(soak::Args),
     /// The other process of an instrument; started by the instruments themselves
     #[command(hide = true)]

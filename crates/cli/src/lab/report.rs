@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use nowcast_lab::everything::Everything;
 
 use super::links;
+use crate::show::check_writable;
 
 /// Run every instrument and write one page with all tables and charts
 ///
@@ -25,12 +26,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let json = args.html.with_extension("json");
+    anyhow::ensure!(
+        json != args.html,
+        "--html is the page; its figures are written to {} beside it",
+        json.display()
+    );
+    check_writable(&args.html)?;
+    check_writable(&json)?;
     links::begin()?;
-    // Found out before the measuring, not after it.
-    std::fs::write(&args.html, "").with_context(|| format!("cannot write {}", args.html.display()))?;
     let everything = Everything { quick: args.quick, seed: args.seed, command: links::command() };
     let book = everything.run();
-    let json = args.html.with_extension("json");
     std::fs::write(&args.html, book.to_html())
         .with_context(|| format!("cannot write {}", args.html.display()))?;
     std::fs::write(&json, book.to_json()).with_context(|| format!("cannot write {}", json.display()))?;

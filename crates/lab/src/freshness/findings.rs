@@ -12,7 +12,7 @@ use crate::report::{
 /// Points of a curve.
 const POINTS: usize = 150;
 
-pub(super) fn notes(plan: &Plan, rate_hz: u32, report: &mut Report) {
+pub(super) fn notes(plan: &Plan, peers: &[Peer], rate_hz: u32, report: &mut Report) {
     report.note(format!(
         "{KEYS} keys of {STATE_BYTES} bytes at {rate_hz} Hz and 10 events of {EVENT_BYTES} bytes a second, one way; the reader \
          looks at what came about {rate_hz} times a second, its phase wandering. Age of state: at every look, for every key, \
@@ -28,7 +28,9 @@ pub(super) fn notes(plan: &Plan, rate_hz: u32, report: &mut Report) {
          starves the last keys. A program that writes to a plain socket waits while the socket is full, and puts nothing \
          meanwhile: its ticks are missed. † the relay was late even when the run was repeated.",
     );
-    report.note(crate::peers::note_on_tcp());
+    for note in crate::peers::notes_on(peers.iter().copied()) {
+        report.note(note);
+    }
 }
 
 pub(super) fn section(case: &Case, peers: &[Peer], measured: &BTreeMap<usize, Measured>) -> Section {

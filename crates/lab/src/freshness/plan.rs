@@ -130,16 +130,21 @@ impl Measured {
     }
 }
 
-/// Those that send state and events over one connection with an order of the events.
-fn peers(plan: &Plan) -> Vec<Peer> {
-    let sends_both = |peer: &Peer| !matches!(peer, Peer::QuicStream | Peer::QuicStreams);
-    let is_wanted = |peer: &Peer| plan.peers.is_empty() || plan.peers.contains(peer);
-    Peer::ALL.into_iter().filter(|peer| peer.is_available() && sends_both(peer) && is_wanted(peer)).collect()
-}
-
 impl Plan {
     /// The words of the links.
     pub const LINKS: [&str; 7] = ["clean", "50-1", "50-5", "100-1", "100-5", "narrow", "outage"];
+
+    /// The peers that can be measured: those that send state and events over one connection, with an order of the events.
+    #[must_use]
+    pub fn measured() -> Vec<Peer> {
+        let sends_both = |peer: &Peer| !matches!(peer, Peer::QuicStream | Peer::QuicStreams);
+        Peer::ALL.into_iter().filter(sends_both).collect()
+    }
+
+    fn peers(&self) -> Vec<Peer> {
+        let is_wanted = |peer: &Peer| self.peers.is_empty() || self.peers.contains(peer);
+        Self::measured().into_iter().filter(|peer| peer.is_available() && is_wanted(peer)).collect()
+    }
 
     fn cases(&self) -> Vec<Case> {
         let is_wanted =
@@ -151,7 +156,7 @@ impl Plan {
         let mut jobs = Vec::new();
         for (index, case) in self.cases().into_iter().enumerate() {
             for seed in 0..u64::from(self.seeds) {
-                for peer in peers(self) {
+                for peer in self.peers() {
                     let outage = case.link.outages.first().cloned();
                     let stream = Stream { measured: self.measured, outage };
                     jobs.push((
@@ -171,10 +176,10 @@ impl Plan {
         jobs
     }
 
-    /// Expected seconds of all runs together, one after the other.
+    /// Expected seconds of all runs.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        self.jobs().iter().map(|(_, _, job)| job.seconds()).sum()
+        trial::seconds_of(self.jobs().into_iter().map(|(_, _, job)| job), self.at_once)
     }
 
     /// Runs everything.
@@ -186,7 +191,7 @@ impl Plan {
         let plain: Vec<Job> = jobs.iter().map(|(_, _, job)| job.clone()).collect();
         let outcomes = trial::run_all(&plain, self.at_once, progress);
         let cases = self.cases();
-        let peers = peers(self);
+        let peers = self.peers();
         let mut measured: Vec<BTreeMap<usize, Measured>> = cases.iter().map(|_| BTreeMap::new()).collect();
         for ((case, peer, job), outcome) in jobs.iter().zip(outcomes) {
             let place = peers.iter().position(|other| other == peer).unwrap_or_default();
@@ -203,7 +208,7 @@ impl Plan {
             }
         }
         let mut report = Report::new("Freshness on real links", self.command.clone()).seed(self.seed);
-        findings::notes(self, RATE_HZ, &mut report);
+        findings::notes(self, &peers, RATE_HZ, &mut report);
         for (case, measured) in cases.iter().zip(&measured) {
             report.section(findings::section(case, &peers, measured));
         }

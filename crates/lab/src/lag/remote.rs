@@ -98,10 +98,10 @@ impl Plan {
         jobs
     }
 
-    /// Expected seconds of all runs together, one after the other.
+    /// Expected seconds of all runs.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        self.jobs().iter().map(|(_, _, job)| job.seconds()).sum()
+        trial::seconds_of(self.jobs().into_iter().map(|(_, _, job)| job), self.at_once)
     }
 
     /// Runs everything.

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 use super::{Entry, Measured, ON_TIME, Plan, Setting};
 use crate::report::{Axis, Cell, Chart, Column, HistogramChart, Report, Samples, Section, Series, Table};
 
-pub(super) fn notes(plan: &Plan, report: &mut Report) {
-    report.note(crate::peers::note_on_tcp());
+pub(super) fn notes(plan: &Plan, entries: &[Entry], report: &mut Report) {
+    for note in crate::peers::notes_on(entries.iter().map(|entry| entry.peer)) {
+        report.note(note);
+    }
     report.note(format!(
         "64 bytes are sent without waiting, and echoed. On time: back within the round-trip time and {} ms. Runs \
          of each: {}, with seeds {}, {} and so on: medians, and the lowest and highest run in brackets. The loss is that of \

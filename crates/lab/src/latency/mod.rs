@@ -84,6 +84,18 @@ impl Setting {
     }
 }
 
+/// Events of all of which they make sense, and state where a peer has it.
+fn verbs(peer: Peer) -> &'static [Verb] {
+    match peer {
+        // It is TCP here, where nothing waits long enough to be replaced.
+        Peer::TcpConflating => &[],
+        Peer::QuicDatagrams => &[Verb::State],
+        Peer::QuicDatagramsTuned => &[],
+        peer if peer.is_ours() => &[Verb::Event, Verb::State],
+        _ => &[Verb::Event],
+    }
+}
+
 /// What a peer is asked to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Entry {
@@ -92,21 +104,12 @@ struct Entry {
 }
 
 impl Entry {
-    /// Everything of which events make sense, and state where a peer has it.
     fn all(plan: &Plan) -> Vec<Entry> {
         let mut entries = Vec::new();
         let wanted =
             |peer: &Peer| peer.is_available() && (plan.peers.is_empty() || plan.peers.contains(peer));
         for peer in Peer::ALL.into_iter().filter(wanted) {
-            let verbs: &[Verb] = match peer {
-                // It is TCP here, where nothing waits long enough to be replaced.
-                Peer::TcpConflating => &[],
-                Peer::QuicDatagrams => &[Verb::State],
-                Peer::QuicDatagramsTuned => &[],
-                peer if peer.is_ours() => &[Verb::Event, Verb::State],
-                _ => &[Verb::Event],
-            };
-            entries.extend(verbs.iter().map(|&verb| Entry { peer, verb }));
+            entries.extend(verbs(peer).iter().map(|&verb| Entry { peer, verb }));
         }
         entries
     }
@@ -147,6 +150,12 @@ impl Measured {
 }
 
 impl Plan {
+    /// The peers that can be measured.
+    #[must_use]
+    pub fn measured() -> Vec<Peer> {
+        Peer::ALL.into_iter().filter(|&peer| !verbs(peer).is_empty()).collect()
+    }
+
     fn settings(&self) -> Vec<Setting> {
         let mut settings = Vec::new();
         for &interval in &self.intervals {
@@ -183,10 +192,10 @@ impl Plan {
         jobs
     }
 
-    /// Expected seconds of all runs together, one after the other.
+    /// Expected seconds of all runs.
     #[must_use]
     pub fn seconds(&self) -> f64 {
-        self.jobs().iter().map(|(_, _, job)| job.seconds()).sum()
+        trial::seconds_of(self.jobs().into_iter().map(|(_, _, job)| job), self.at_once)
     }
 
     /// Runs everything.
@@ -211,7 +220,7 @@ impl Plan {
             }
         }
         let mut report = Report::new("Latency under loss", self.command.clone()).seed(self.seed);
-        findings::notes(self, &mut report);
+        findings::notes(self, &entries, &mut report);
         for (setting, measured) in settings.iter().zip(measured) {
             report.section(findings::section(setting, &entries, measured));
         }

@@ -13,6 +13,8 @@ mod quic;
 mod tcp;
 mod tcp_conflating;
 mod websocket;
+#[cfg(feature = "zenoh")]
+mod zenoh;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -30,15 +32,27 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(15);
 #[cfg(feature = "peers")]
 const DATAGRAM_BYTES: usize = 1_150;
 
-/// What a reader must know of the congestion control of what runs over TCP.
-pub(crate) fn note_on_tcp() -> String {
+/// What a reader must know of how these are configured.
+pub(crate) fn notes_on(peers: impl IntoIterator<Item = Peer>) -> Vec<String> {
+    let mut notes = vec![note_on_tcp()];
+    if peers.into_iter().any(|peer| peer == Peer::Zenoh) {
+        notes.push(NOTE_ON_ZENOH.into());
+    }
+    notes
+}
+
+fn note_on_tcp() -> String {
     let by_default = tcp::congestion_control_by_default().unwrap_or_else(|| "unknown".into());
     let conflating = if tcp::has_bbr() { "bbr" } else { "cubic" };
     format!(
-        "Congestion control of TCP: the system's default ({by_default}) where no other is named, so for WebSocket and for \
-         Nowcast over WebSocket; {conflating} for conflating TCP."
+        "Congestion control of TCP: the system's default ({by_default}) where no other is named, so for WebSocket, Zenoh \
+         and Nowcast over WebSocket; {conflating} for conflating TCP."
     )
 }
+
+const NOTE_ON_ZENOH: &str = "Zenoh: two peers without a router, scouting or gossip, one session over two links (`tcp/…?rel=1` and \
+     `udp/…?rel=0`). Events: reliable, blocking, of the highest priority, not batched, over TCP. States: best effort, dropped where \
+     they would wait, a resource for each key, in batches of at most 1,400 bytes, over UDP.";
 
 /// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -66,11 +80,13 @@ pub enum Peer {
     QuicDatagramsTuned,
     /// `ENet`: events reliable and states unreliable, on a channel each.
     Enet,
+    /// Zenoh, with events over TCP and states over UDP.
+    Zenoh,
 }
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Peer; 11] = [
+    pub const ALL: [Peer; 12] = [
         Peer::OursWebTransport,
         Peer::OursWebSocket,
         Peer::TcpCubic,
@@ -82,6 +98,7 @@ impl Peer {
         Peer::QuicDatagrams,
         Peer::QuicDatagramsTuned,
         Peer::Enet,
+        Peer::Zenoh,
     ];
 
     /// Its name in tables.
@@ -99,13 +116,27 @@ impl Peer {
             Peer::QuicDatagrams => "QUIC datagrams, defaults",
             Peer::QuicDatagramsTuned => "QUIC datagrams, 16 KB, BBR",
             Peer::Enet => "ENet",
+            Peer::Zenoh => "Zenoh, TCP and UDP",
         }
     }
 
     /// Its name on a command line.
     #[must_use]
-    pub fn word(self) -> String {
-        serde_json::to_value(self).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+    pub fn word(self) -> &'static str {
+        match self {
+            Peer::OursWebTransport => "ours-web-transport",
+            Peer::OursWebSocket => "ours-web-socket",
+            Peer::TcpCubic => "tcp-cubic",
+            Peer::TcpBbr => "tcp-bbr",
+            Peer::TcpConflating => "tcp-conflating",
+            Peer::WebSocket => "web-socket",
+            Peer::QuicStream => "quic-stream",
+            Peer::QuicStreams => "quic-streams",
+            Peer::QuicDatagrams => "quic-datagrams",
+            Peer::QuicDatagramsTuned => "quic-datagrams-tuned",
+            Peer::Enet => "enet",
+            Peer::Zenoh => "zenoh",
+        }
     }
 
     /// The peer of that [`Peer::word`].
@@ -117,19 +148,31 @@ impl Peer {
     /// Whether this program was built with it, and this system has it.
     #[must_use]
     pub fn is_available(self) -> bool {
-        match self {
-            Peer::TcpBbr => tcp::has_bbr(),
+        self.missing().is_none()
+    }
+
+    /// What is missing to measure it, and how to get it, on one line.
+    #[must_use]
+    pub fn missing(self) -> Option<&'static str> {
+        let (is_there, cure) = match self {
+            Peer::TcpCubic | Peer::OursWebTransport | Peer::OursWebSocket => return None,
+            Peer::TcpConflating | Peer::WebSocket => return None,
+            Peer::TcpBbr => (tcp::has_bbr(), "the kernel has no BBR now; `modprobe tcp_bbr` loads it"),
             Peer::QuicStream
             | Peer::QuicStreams
             | Peer::QuicDatagrams
             | Peer::QuicDatagramsTuned
-            | Peer::Enet => cfg!(feature = "peers"),
-            Peer::OursWebTransport
-            | Peer::OursWebSocket
-            | Peer::TcpCubic
-            | Peer::TcpConflating
-            | Peer::WebSocket => true,
-        }
+            | Peer::Enet => (
+                cfg!(feature = "peers"),
+                "nowcast-lab was built without the feature `peers`, which nowcast-cli sets",
+            ),
+            Peer::Zenoh => (
+                cfg!(feature = "zenoh"),
+                "this program was built without Zenoh; `cargo run --release -p nowcast-cli --features zenoh -- lab …` \
+                 builds one that has it",
+            ),
+        };
+        (!is_there).then_some(cure)
     }
 
     /// Whether it is Nowcast.
@@ -268,12 +311,11 @@ async fn open_without_limit(
         }
         #[cfg(feature = "peers")]
         Peer::Enet => Box::new(enet::Enet::open(end, address, listening).await?),
-        #[cfg(not(feature = "peers"))]
-        _ => {
-            return Err(PeerError::Stack {
-                what: "open",
-                cause: "this program was built without the feature `peers`".into(),
-            });
+        #[cfg(feature = "zenoh")]
+        Peer::Zenoh => Box::new(zenoh::Zenoh::open(end, address, listening).await?),
+        #[cfg(not(all(feature = "peers", feature = "zenoh")))]
+        other => {
+            return Err(PeerError::Stack { what: "open", cause: other.missing().unwrap_or_default().into() });
         }
     })
 }

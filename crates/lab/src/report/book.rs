@@ -99,9 +99,10 @@ fn versions() -> Vec<(String, String)> {
         line.strip_prefix(name)?.strip_prefix(" = \"")?.strip_suffix('"').map(str::to_owned)
     };
     let mut package = None;
+    let is_measured = |name: &str| MEASURED.contains(&name) || (name == "zenoh" && cfg!(feature = "zenoh"));
     for line in LOCK.lines() {
         if let Some(name) = value(line, "name") {
-            package = MEASURED.contains(&name.as_str()).then_some(name);
+            package = is_measured(&name).then_some(name);
         } else if let (Some(version), Some(_)) = (value(line, "version"), &package) {
             versions.extend(package.take().map(|name| (name, version)));
         }

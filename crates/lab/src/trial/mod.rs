@@ -20,8 +20,9 @@ use serde::{Deserialize, Serialize};
 
 pub use child::main;
 pub use interrupt::end_on_interrupt;
-pub use pool::{Job, run_all};
+pub use pool::{Job, run_all, seconds_of};
 pub use progress::Progress;
+pub(crate) use progress::locked;
 
 use crate::link::{EmulatedLink, HostError, HostProcess, Lateness, LinkConfig, Summary};
 use crate::local::now_ns;

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use super::progress::locked;
 use super::{Outcome, Progress, Task, TrialError, run};
 use crate::link::LinkConfig;
 use crate::peers::Peer;
@@ -24,11 +25,22 @@ pub struct Job {
 }
 
 impl Job {
-    /// About how long it takes, with opening and stragglers.
+    /// About how long it takes, in seconds, with opening and stragglers.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.task.duration().as_secs_f64() + 1.5
     }
+}
+
+/// About how many seconds all jobs take, `at_once` of them at a time.
+#[must_use]
+pub fn seconds_of(jobs: impl Iterator<Item = Job>, at_once: usize) -> f64 {
+    let (mut sum, mut count) = (0.0, 0);
+    for job in jobs {
+        sum += job.seconds();
+        count += 1;
+    }
+    sum / at_once.clamp(1, count.max(1)) as f64
 }
 
 /// Runs all jobs, `at_once` of them at a time; the outcomes are in their order.
@@ -36,19 +48,20 @@ impl Job {
 /// A job without an outcome has an error in its place: that one peer fails must not cost the others their figures.
 pub fn run_all(jobs: &[Job], at_once: usize, progress: &Mutex<Progress>) -> Vec<Result<Outcome, TrialError>> {
     let next = AtomicUsize::new(0);
+    let at_once = at_once.clamp(1, jobs.len().max(1));
     let work = || {
         let mut outcomes = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(job) = jobs.get(index) else { return outcomes };
+            let part = locked(progress).begin(&job.name, job.seconds(), job.seconds() / at_once as f64);
             let outcome = run(&job.link, job.seed, job.peer, &job.task);
-            let mut progress = progress.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            progress.advance(job.seconds(), &job.name);
+            locked(progress).end(part);
             outcomes.push((index, outcome));
         }
     };
     let mut outcomes = thread::scope(|scope| {
-        let workers: Vec<_> = (0..at_once.clamp(1, jobs.len().max(1))).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (0..at_once).map(|_| scope.spawn(work)).collect();
         workers.into_iter().flat_map(|worker| worker.join().expect("no panic inside")).collect::<Vec<_>>()
     });
     outcomes.sort_by_key(|(index, _)| *index);
