@@ -40,6 +40,8 @@ enum Fate {
 pub(crate) struct SentPacket {
     pub(crate) at: Time,
     pub(crate) bytes: u32,
+    /// Nothing was in flight when it left.
+    follows_idleness: bool,
     fate: Fate,
     items_start: u64,
     items_count: u32,
@@ -67,6 +69,7 @@ pub(crate) struct Settled {
     pub(crate) at: Time,
     pub(crate) bytes: u32,
     pub(crate) eliciting: bool,
+    pub(crate) follows_idleness: bool,
     pub(crate) items: Range<u64>,
 }
 
@@ -118,6 +121,7 @@ impl SentPackets {
             .packets
             .back()
             .map_or(self.items_first, |last| last.items_start + u64::from(last.items_count));
+        let follows_idleness = self.in_flight == 0;
         if eliciting {
             self.in_flight += 1;
             self.in_flight_bytes += bytes as u64;
@@ -126,6 +130,7 @@ impl SentPackets {
         self.packets.push_back(SentPacket {
             at,
             bytes: bytes as u32,
+            follows_idleness,
             fate: if eliciting { Fate::InFlight } else { Fate::Quiet },
             items_start,
             items_count: (pushed - items_start) as u32,
@@ -224,8 +229,8 @@ impl SentPackets {
                 self.in_flight_bytes -= u64::from(packet.bytes);
             }
         }
-        let items = items_of(packet);
-        Some(Settled { number, at: packet.at, bytes: packet.bytes, eliciting, items })
+        let SentPacket { at, bytes, follows_idleness, .. } = *packet;
+        Some(Settled { number, at, bytes, eliciting, follows_idleness, items: items_of(packet) })
     }
 }
 

@@ -66,6 +66,37 @@ fn a_link_at_a_third_of_the_load_stays_nearly_empty_and_nearly_full() {
     assert!(measured(lossy).utilisation > 80.0, "loss is not taken for congestion");
 }
 
+/// A minute over a narrow link that also loses packets, for each of a few seeds.
+fn narrow_and_lossy(rate_bits: u64) -> impl Iterator<Item = Outcome> {
+    let link = LinkConfig {
+        delay: ms(25),
+        rate_bits: Some(rate_bits),
+        queue_bytes: 64 * 1_024,
+        loss: Loss::Random(0.01),
+        ..LinkConfig::default()
+    };
+    (1..=6).map(move |seed| measure(&Workload { link: link.clone(), seed, ..Workload::default() }))
+}
+
+/// The first packets after the handshake end an idle time; when one of them was lost, the rate fell to what had been
+/// delivered in that time, and took four seconds to come back.
+#[test]
+fn idle_time_is_not_taken_for_a_slow_link() {
+    for outcome in narrow_and_lossy(500_000) {
+        assert!(quantile(&outcome.ages, 1.0) < 1_000.0, "{}", quantile(&outcome.ages, 1.0));
+    }
+}
+
+/// Rounds that still held packets of before counted against the rate that had just fallen, so that the session took its own
+/// queue for that of others.
+#[test]
+fn its_own_queue_is_not_taken_for_that_of_others() {
+    for outcome in narrow_and_lossy(1_000_000) {
+        assert!(quantile(&outcome.link_queue, 0.99) < 60.0, "{}", quantile(&outcome.link_queue, 0.99));
+        assert!(outcome.utilisation > 90.0, "{}", outcome.utilisation);
+    }
+}
+
 #[test]
 fn without_the_laws_a_narrow_link_drowns_in_history() {
     let link = LinkConfig {

@@ -1,6 +1,6 @@
 /** What left and is on its way, and what that teaches about the path (`spec/SESSION.md`, sections 10 and 11). */
 import type { PeerClock } from "./clock.js";
-import { SendRate } from "./rate.js";
+import { SendRate } from "./rate/rate.js";
 import { RoundTrip } from "./rtt.js";
 import { type Item, type SentPacket, SentPackets } from "./sent.js";
 import { Silence } from "./silence.js";
@@ -143,30 +143,29 @@ export class Flight {
     const newest = acknowledged[acknowledged.length - 1];
     if (newest?.number === ranges[0]![1]) {
       if (this.#silentShare(nowUs) !== undefined) this.#rate = this.#rate.slowedDown();
-      if (newest.number >= this.#toldFrom) {
-        const bytes = acknowledged.reduce((sum, packet) => sum + packet.bytes, 0);
-        this.#learn(nowUs, newest, bytes, delayUs, leftPeerUs, clock);
-      }
+      if (newest.number >= this.#toldFrom) this.#learn(nowUs, acknowledged, delayUs, leftPeerUs, clock);
       this.#silence.acknowledged(nowUs, this.#sent.inFlight);
     }
     this.detectLosses(nowUs);
   }
 
-  /** What the newest of acknowledged packets, with `bytes` in all, tells about time and rate. */
+  /** What acknowledged packets, the newest of them last, tell about time and rate. */
   #learn(
     nowUs: number,
-    newest: SentPacket,
-    bytes: number,
+    acknowledged: readonly SentPacket[],
     delayUs: number,
     leftPeerUs: number,
     clock: PeerClock,
   ): void {
+    const newest = acknowledged[acknowledged.length - 1]!;
     this.#isUntold = false;
     this.#rtt.sample(Math.floor(nowUs - newest.sentUs), delayUs);
     const arrivedUs = leftPeerUs - delayUs;
     clock.sample(newest.sentUs, arrivedUs, leftPeerUs, nowUs);
     const { number, sentUs, bytes: packetBytes } = newest;
     const { nextNumber } = this;
+    const bytes = acknowledged.reduce((sum, packet) => sum + packet.bytes, 0);
+    const endsIdleness = acknowledged.some((packet) => packet.followsIdleness);
     const isReliable = this.#isReliable;
     this.#rate.acknowledged(nowUs, {
       number,
@@ -175,6 +174,7 @@ export class Flight {
       arrivedUs,
       packetBytes,
       bytes,
+      endsIdleness,
       isReliable,
     });
   }

@@ -25,6 +25,8 @@ export interface SentPacket {
   readonly sentUs: number;
   readonly bytes: number;
   readonly isEliciting: boolean;
+  /** Nothing was in flight when it left. */
+  readonly followsIdleness: boolean;
   readonly items: readonly Item[];
 }
 
@@ -57,7 +59,8 @@ export class SentPackets {
     const number = this.#next++;
     // Nobody waits for packets that only acknowledge.
     if (!isEliciting) return;
-    this.#outstanding.set(number, { number, sentUs, bytes, isEliciting, items });
+    const followsIdleness = this.#inFlight === 0;
+    this.#outstanding.set(number, { number, sentUs, bytes, isEliciting, followsIdleness, items });
     this.#inFlight += 1;
     this.#inFlightBytes += bytes;
   }

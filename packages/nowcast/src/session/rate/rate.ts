@@ -3,16 +3,32 @@
  * loss, so that a narrow link's buffer stays nearly empty and a noisy link is not taken for a narrow one. After LEDBAT
  * (RFC 6817) in what it measures, and CUBIC (RFC 9438) in how it probes.
  */
+import { BaseDelay, Peak } from "./history.js";
+import {
+  type Ended,
+  RIVALRY_FIRST_US,
+  RIVALRY_GROWTH_PER_SECOND,
+  RIVALRY_LONGEST_US,
+  RIVALRY_RESUMED_US,
+  RIVALRY_SHARE,
+  RIVALRY_STEP_BYTES,
+  Rivalry,
+  TRIAL_EMPTY,
+  TRIAL_ROUNDS,
+  type Trial,
+} from "./rivalry.js";
+import { type Arrived, Round } from "./round.js";
+
 const INITIAL = 125_000;
 const LEAST = 2_000;
 const QUEUE_TARGET_US = 4_000;
 const QUEUE_TARGET_US_MAX = 20_000;
-/** From this share of the capacity found, the rate grows half as fast: what is too much becomes queue until it is noticed. */
+/** From this share of the capacity found, the rate grows gently. */
+const NEAR_SHARE = 0.85;
+/** And from this, half as fast: what is too much becomes queue until it is noticed. */
 const SURE_SHARE = 0.97;
 /** On a carrier that sends lost packets again, all that follow wait for them; that passes, a queue stays. */
 const RECOVERY_US_MAX = 500_000;
-const ROUND_US_MIN = 25_000;
-const BASE_SPAN_US = 5_000_000;
 const BURST_US = 2_000;
 const FLIGHT_ALLOWANCE_US = 30_000;
 const FLIGHT_BYTES_MIN = 2 * 1_200;
@@ -32,31 +48,6 @@ const FALLS_MAX = 5 * FALL;
 /** More is lost of a round, in share and in bytes, only where a link without a buffer is full. */
 const NOISE_SHARE = 0.3;
 const NOISE_BYTES = 30_000;
-
-/** One newly acknowledged packet, the largest of its acknowledgement. */
-export interface Arrived {
-  readonly number: number;
-  readonly nextNumber: number;
-  readonly sentUs: number;
-  /** By the peer's clock. */
-  readonly arrivedUs: number;
-  readonly packetBytes: number;
-  /** All bytes newly acknowledged. */
-  readonly bytes: number;
-  /** The carrier loses nothing, so that loss tells nothing of the link. */
-  readonly isReliable: boolean;
-}
-
-interface Round {
-  readonly end: number;
-  readonly beganUs: number;
-  readonly arrivedUs: number;
-  acknowledged: number;
-  lastArrivedUs: number;
-  queueMinUs: number;
-  wasHeldBack: boolean;
-  lostBytes: number;
-}
 
 export class SendRate {
   bytesPerSecond: number;
@@ -143,26 +134,24 @@ export class SendRate {
   acknowledged(nowUs: number, arrived: Arrived): void {
     // A large packet needs its time on a narrow link without any queue.
     const passingUs = (arrived.packetBytes / Math.max(this.bytesPerSecond, this.#peak.highest)) * 1e6;
-    const spanUs = this.#rivalry === undefined ? BASE_SPAN_US : RIVALRY_BASE_SPAN_US;
-    const queueUs = this.#base.excess(nowUs, arrived.arrivedUs - arrived.sentUs, spanUs) - passingUs;
+    const delayUs = arrived.arrivedUs - arrived.sentUs;
+    const queueUs = this.#base.excess(nowUs, delayUs, this.#rivalry !== undefined) - passingUs;
     const round = this.#round;
     if (round === undefined) {
-      this.#round = beginRound(nowUs, arrived);
+      this.#round = new Round(nowUs, arrived);
       return;
     }
-    round.acknowledged += arrived.bytes;
-    round.lastArrivedUs = Math.max(round.lastArrivedUs, arrived.arrivedUs);
-    round.queueMinUs = Math.min(round.queueMinUs, queueUs);
+    round.note(arrived, queueUs);
     round.wasHeldBack ||= this.#heldBack;
     this.#heldBack = false;
-    if (arrived.number < round.end || nowUs - round.beganUs < ROUND_US_MIN) return;
-    this.#round = beginRound(nowUs, arrived);
-    this.#finish(nowUs, round, arrived.isReliable);
+    if (!round.isOver(nowUs, arrived)) return;
+    this.#round = new Round(nowUs, arrived);
+    this.#steer(nowUs, round, arrived.isReliable);
   }
 
-  #finish(nowUs: number, round: Round, isReliable: boolean): void {
-    const span = Math.max(1, round.lastArrivedUs - round.arrivedUs) / 1e6;
-    const delivered = round.acknowledged / span;
+  /** A round is over, and the next one has begun. */
+  #steer(nowUs: number, round: Round, isReliable: boolean): void {
+    const { span, delivered } = round;
     this.queueUs = Math.max(0, round.queueMinUs);
     this.#peak.note(nowUs, delivered);
     this.#mean += Math.min(1, span / MEAN_SECONDS) * (delivered - this.#mean);
@@ -172,13 +161,13 @@ export class SendRate {
     this.#queueSinceUs = hasQueue ? (this.#queueSinceUs ?? round.beganUs) : undefined;
     const recovers =
       isReliable && this.#queueSinceUs !== undefined && nowUs - this.#queueSinceUs < RECOVERY_US_MAX;
-    if (this.#rivalry !== undefined) this.#compete(nowUs, this.#rivalry, round, delivered, span);
-    else if (overflows) this.#fall(nowUs, delivered, span, isReliable);
+    if (this.#rivalry !== undefined) this.#compete(nowUs, this.#rivalry, round);
+    else if (overflows) this.#fall(nowUs, round, isReliable);
+    else if (recovers || round.followsFall) return;
     else if (hasQueue) {
-      if (recovers) return;
       if (round.wasHeldBack) {
         this.#queueSinceUs = nowUs;
-        this.#fall(nowUs, delivered, span, isReliable);
+        this.#fall(nowUs, round, isReliable);
       } else this.#yieldSomewhat();
     } else {
       this.#falls = Math.max(0, this.#falls - 1);
@@ -205,13 +194,20 @@ export class SendRate {
   }
 
   /** A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second. */
-  #fall(nowUs: number, delivered: number, span: number, isReliable: boolean): void {
+  #fall(nowUs: number, round: Round, isReliable: boolean): void {
+    const drain = this.queueUs / 1e6 / (0.1 + round.span);
+    const kept = Math.min(0.9, Math.max(0.5, 1 - drain));
+    if (this.#round !== undefined) this.#round.followsFall = true;
+    if (round.wasMostlyIdle) {
+      this.bytesPerSecond *= kept;
+      return;
+    }
+    const { delivered } = round;
     if (this.#falls === 0) this.#beforeFalls = delivered;
     this.#isStarting = false;
     this.#falls += FALL;
     this.#capacity = delivered;
-    const drain = this.queueUs / 1e6 / (0.1 + span);
-    this.bytesPerSecond = Math.min(this.bytesPerSecond, delivered * Math.min(0.9, Math.max(0.5, 1 - drain)));
+    this.bytesPerSecond = Math.min(this.bytesPerSecond, kept * delivered);
     if (this.#falls <= FALLS_MAX) return;
     // Whoever only yields to those who fill the queue gets nothing.
     if (isReliable) {
@@ -227,22 +223,22 @@ export class SendRate {
   }
 
   /** Others keep the queue full: the rate answers to loss, as theirs does, and falls on trial now and then. */
-  #compete(nowUs: number, rivalry: Rivalry, round: Round, delivered: number, span: number): void {
+  #compete(nowUs: number, rivalry: Rivalry, round: Round): void {
     if (rivalry.trial !== undefined) {
       this.#endTrial(nowUs, rivalry, rivalry.trial, round);
       return;
     }
     if (nowUs >= rivalry.untilUs) {
       rivalry.trial = { rate: this.bytesPerSecond, rounds: 0, empty: 0 };
-      this.bytesPerSecond = Math.min(this.bytesPerSecond, delivered) / 2;
+      this.bytesPerSecond = Math.min(this.bytesPerSecond, round.delivered) / 2;
       return;
     }
     // Losses of one overflow are told in two rounds; they count once.
     rivalry.hasFallen = round.lostBytes > 0 && !rivalry.hasFallen;
     if (rivalry.hasFallen) this.bytesPerSecond *= RIVALRY_SHARE;
     else if (round.wasHeldBack) {
-      const share = rivalry.isStarting ? 0.25 : RIVALRY_GROWTH_PER_SECOND * span;
-      this.bytesPerSecond += Math.max(share * this.bytesPerSecond, RIVALRY_STEP_BYTES / span);
+      const share = rivalry.isStarting ? 0.25 : RIVALRY_GROWTH_PER_SECOND * round.span;
+      this.bytesPerSecond += Math.max(share * this.bytesPerSecond, RIVALRY_STEP_BYTES / round.span);
     }
     rivalry.isStarting &&= round.lostBytes === 0;
   }
@@ -264,113 +260,21 @@ export class SendRate {
     }
   }
 
+  /** The pacer held packets back, and no queue came of it. */
   #grow(): void {
-    const ratio = this.#capacity === undefined ? 0 : this.bytesPerSecond / this.#capacity;
-    const isNear = ratio >= 0.85 && ratio < 1.15;
-    const careful = ratio >= SURE_SHARE ? 1.01 : 1.02;
-    this.bytesPerSecond *= this.#isStarting ? 2 : isNear ? careful : 1.25;
+    this.bytesPerSecond *= this.#isStarting ? 2 : this.#growth();
+  }
+
+  #growth(): number {
+    const ratio =
+      this.#capacity === undefined ? Number.POSITIVE_INFINITY : this.bytesPerSecond / this.#capacity;
+    // Not beyond what was found, in one step.
+    if (ratio < NEAR_SHARE) return Math.min(1.25, 0.9 / ratio);
+    if (ratio < SURE_SHARE) return 1.02;
+    return ratio < 1.15 ? 1.01 : 1.25;
   }
 
   #clamp(bytesPerSecond: number): number {
     return Math.min(Math.max(bytesPerSecond, LEAST), Math.max(this.budget, LEAST));
-  }
-}
-
-function beginRound(nowUs: number, { nextNumber, arrivedUs }: Arrived): Round {
-  return {
-    end: nextNumber,
-    beganUs: nowUs,
-    arrivedUs,
-    acknowledged: 0,
-    lastArrivedUs: arrivedUs,
-    queueMinUs: Number.POSITIVE_INFINITY,
-    wasHeldBack: false,
-    lostBytes: 0,
-  };
-}
-
-/** What is kept of the rate at a loss, as in CUBIC. */
-const RIVALRY_SHARE = 0.7;
-/** In each round the rate grows by so many bytes per round trip, as in Reno, or by a share in a second. */
-const RIVALRY_STEP_BYTES = 1_200;
-const RIVALRY_GROWTH_PER_SECOND = 0.05;
-/** The first trial comes so soon, later ones after twice the last time. */
-const RIVALRY_FIRST_US = 2_000_000;
-const RIVALRY_LONGEST_US = 16_000_000;
-/** While others keep the queue full, an empty one is rarer. */
-const RIVALRY_BASE_SPAN_US = 30_000_000;
-/** A rivalry that begins so soon after one that ended is the same. */
-const RIVALRY_RESUMED_US = 10_000_000;
-const TRIAL_ROUNDS = 5;
-/** Alone is who sees no queue for so many rounds of a trial: that of others comes and goes. */
-const TRIAL_EMPTY = 3;
-
-/** Others fill the queue of the narrowest hop. */
-class Rivalry {
-  readonly untilUs: number;
-  hasFallen = false;
-  /** The rate fell to see whether they are still there. */
-  trial: Trial | undefined;
-
-  constructor(
-    nowUs: number,
-    readonly lastsUs: number,
-    /** Nothing was lost yet: the rate grows as fast as on a link of its own. */
-    public isStarting: boolean,
-  ) {
-    this.untilUs = nowUs + lastsUs;
-  }
-}
-
-/** A rivalry that seemed to be over. */
-interface Ended {
-  readonly atUs: number;
-  readonly rate: number;
-  /** How long it would have gone on until the next trial. */
-  readonly lastsUs: number;
-}
-
-interface Trial {
-  /** What the rate was before. */
-  readonly rate: number;
-  rounds: number;
-  /** Rounds in a row without a queue. */
-  empty: number;
-}
-
-/** The least one-way delay of late; the offset of the clocks is in it, and cancels out in differences. */
-class BaseDelay {
-  #beganUs = Number.NEGATIVE_INFINITY;
-  #least = Number.POSITIVE_INFINITY;
-  #previous = Number.POSITIVE_INFINITY;
-
-  excess(nowUs: number, delayUs: number, spanUs: number): number {
-    if (nowUs - this.#beganUs >= spanUs) {
-      this.#previous = this.#least;
-      this.#least = delayUs;
-      this.#beganUs = nowUs;
-    }
-    this.#least = Math.min(this.#least, delayUs);
-    return delayUs - Math.min(this.#least, this.#previous);
-  }
-}
-
-/** The highest delivery rate of late: the link's is not lower. */
-class Peak {
-  #beganUs = Number.NEGATIVE_INFINITY;
-  #current = 0;
-  #previous = 0;
-
-  get highest(): number {
-    return Math.max(this.#current, this.#previous);
-  }
-
-  note(nowUs: number, delivered: number): void {
-    if (nowUs - this.#beganUs >= BASE_SPAN_US) {
-      this.#previous = this.#current;
-      this.#current = 0;
-      this.#beganUs = nowUs;
-    }
-    this.#current = Math.max(this.#current, delivered);
   }
 }

@@ -1,0 +1,204 @@
+//! How fast to send (`spec/SESSION.md`, section 11): by the queueing delay that the peer's arrival times reveal, not by
+//! loss, so that a narrow link's buffer stays nearly empty and a noisy link is not taken for a narrow one.
+//!
+//! The idea of steering by one-way delay is that of LEDBAT (RFC 6817); probing gently around the capacity found, and
+//! leaving quickly when it has grown, is that of CUBIC (RFC 9438).
+
+mod history;
+mod rivalry;
+mod round;
+mod steer;
+
+use std::time::Duration;
+
+use self::history::{BaseDelay, Peak};
+use self::rivalry::{Ended, Rivalry};
+pub(crate) use self::round::Arrived;
+use self::round::Round;
+use crate::time::Time;
+
+const INITIAL_BYTES_PER_SECOND: f64 = 125_000.0;
+const BYTES_PER_SECOND_MIN: f64 = 2_000.0;
+const BYTES_PER_SECOND_MAX: f64 = 4e9;
+const BURST: Duration = Duration::from_millis(2);
+const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
+const FLIGHT_BYTES_MIN: u64 = 2 * 1_200;
+/// Where all that follows a lost packet waits for it, that is so much longer under way.
+const FLIGHT_ROUND_TRIPS_RELIABLE: u32 = 3;
+/// A packet is no larger than what leaves in this time: what comes first in the next one waits so long.
+const PACKET_TIME: Duration = Duration::from_millis(5);
+/// But no smaller than this, because of what every packet costs on the link.
+const PACKET_BYTES_MIN: usize = 600;
+/// With what TLS and WebSocket add it fits into one segment of TCP: more segments for the same would be lost more often.
+const SEGMENT_BYTES: usize = 1_380;
+
+/// The sender's rate, and when the next packet may leave.
+#[derive(Clone, Debug)]
+pub(crate) struct Rate {
+    bytes_per_second: f64,
+    budget: f64,
+    is_starting: bool,
+    capacity: Option<f64>,
+    falls: u32,
+    /// Every round since then saw a queue.
+    queue_since: Option<Time>,
+    /// What was delivered before the rate fell.
+    before_falls: f64,
+    rivalry: Option<Rivalry>,
+    ended: Option<Ended>,
+    base: BaseDelay,
+    peak: Peak,
+    round: Option<Round>,
+    queue: Duration,
+    next_at: Time,
+    held_back: bool,
+    carrier_is_full: bool,
+    /// What was delivered of late, bytes a second.
+    mean: f64,
+}
+
+impl Rate {
+    pub(crate) fn new(budget: Option<u64>) -> Self {
+        let budget = budget.map_or(BYTES_PER_SECOND_MAX, |budget| (budget as f64).max(BYTES_PER_SECOND_MIN));
+        Self {
+            bytes_per_second: INITIAL_BYTES_PER_SECOND.min(budget),
+            budget,
+            is_starting: true,
+            capacity: None,
+            falls: 0,
+            queue_since: None,
+            before_falls: 0.0,
+            rivalry: None,
+            ended: None,
+            base: BaseDelay::default(),
+            peak: Peak::default(),
+            round: None,
+            queue: Duration::ZERO,
+            next_at: Time::default(),
+            held_back: false,
+            carrier_is_full: false,
+            mean: 0.0,
+        }
+    }
+
+    pub(crate) fn set_budget(&mut self, budget: Option<u64>) {
+        self.budget = budget.map_or(BYTES_PER_SECOND_MAX, |budget| (budget as f64).max(BYTES_PER_SECOND_MIN));
+        self.bytes_per_second = self.bytes_per_second.min(self.budget);
+    }
+
+    pub(crate) fn bytes_per_second(&self) -> u64 {
+        self.bytes_per_second as u64
+    }
+
+    /// The least queueing delay of the last round.
+    pub(crate) fn queue(&self) -> Duration {
+        self.queue
+    }
+
+    /// Bytes that may be in flight, given the least round trip and that of late.
+    pub(crate) fn flight_bytes_max(&self, least: Duration, smoothed: Duration, is_reliable: bool) -> u64 {
+        // A queue that others keep full is part of the way.
+        let round_trip = match (is_reliable, self.rivalry) {
+            (true, _) => FLIGHT_ROUND_TRIPS_RELIABLE * least,
+            (false, Some(_)) => smoothed.max(least),
+            (false, None) => least,
+        };
+        let bytes = self.bytes_per_second * (round_trip + FLIGHT_ALLOWANCE).as_secs_f64();
+        (bytes as u64).max(FLIGHT_BYTES_MIN)
+    }
+
+    /// How large a packet may become, if its first message does not need more.
+    pub(crate) fn packet_bytes(&self, is_reliable: bool) -> usize {
+        let bytes = |per_second: f64| (per_second * PACKET_TIME.as_secs_f64()) as usize;
+        if is_reliable {
+            // The rate may be far above what such a carrier really takes.
+            let segments = bytes(self.bytes_per_second.min(self.mean)) / SEGMENT_BYTES;
+            return segments.max(1) * SEGMENT_BYTES;
+        }
+        bytes(self.bytes_per_second).max(PACKET_BYTES_MIN)
+    }
+
+    /// When the next packet may leave.
+    pub(crate) fn next_at(&self) -> Time {
+        self.next_at
+    }
+
+    /// A packet is ready but must wait for its turn, or for room in flight, which the rate decides too.
+    pub(crate) fn hold_back(&mut self) {
+        self.held_back = true;
+    }
+
+    /// A packet is ready but the carrier takes none, because its way is full.
+    pub(crate) fn carrier_is_full(&mut self) {
+        self.carrier_is_full = true;
+    }
+
+    /// A packet leaves.
+    pub(crate) fn spend(&mut self, now: Time, bytes: usize) {
+        self.spend_at(self.bytes_per_second, now, bytes);
+    }
+
+    /// A packet leaves for a peer that is silent, at a share of what was delivered to it until then.
+    pub(crate) fn spend_silently(&mut self, now: Time, bytes: usize, share: f64) {
+        let delivered = if self.mean > 0.0 { self.mean } else { self.bytes_per_second };
+        let per_second = share * delivered.clamp(BYTES_PER_SECOND_MIN, self.bytes_per_second);
+        self.spend_at(per_second, now, bytes);
+    }
+
+    fn spend_at(&mut self, per_second: f64, now: Time, bytes: usize) {
+        let earliest = now - BURST;
+        self.next_at = self.next_at.max(earliest) + Duration::from_secs_f64(bytes as f64 / per_second);
+    }
+
+    /// A packet was lost. That says something only where others fill the queue, or if much is.
+    pub(crate) fn lost(&mut self, bytes: u32) {
+        if let Some(round) = &mut self.round {
+            round.lost += u64::from(bytes);
+        }
+    }
+
+    /// The path was silent for a while: what was learned about delay no longer holds.
+    pub(crate) fn slow_down(&mut self) {
+        let mean = self.mean;
+        self.restart(0.5);
+        self.mean = mean;
+    }
+
+    /// The path is another one: what was learned about delay no longer holds.
+    pub(crate) fn restart(&mut self, share: f64) {
+        let kept = (self.bytes_per_second * share).max(BYTES_PER_SECOND_MIN);
+        *self = Self { bytes_per_second: kept.min(self.budget), budget: self.budget, ..Self::new(None) };
+    }
+
+    /// The peer is back after an outage: as fast as before, but what was under way meanwhile says nothing.
+    pub(crate) fn go_on(&mut self) {
+        *self = Self {
+            bytes_per_second: self.bytes_per_second,
+            budget: self.budget,
+            is_starting: self.is_starting,
+            capacity: self.capacity,
+            peak: self.peak,
+            mean: self.mean,
+            ..Self::new(None)
+        };
+    }
+
+    pub(crate) fn acknowledged(&mut self, now: Time, arrived: Arrived) {
+        let delay = arrived.arrived.wrapping_sub(arrived.sent.as_micros() as i64);
+        // The least delay is that of the smallest packets; a large one needs its time on a narrow link without any queue.
+        let passing = f64::from(arrived.packet_bytes) / self.bytes_per_second.max(self.peak.highest()) * 1e6;
+        let queue = self.base.excess(now, delay, self.rivalry.is_some()).saturating_sub(passing as i64);
+        let Some(round) = &mut self.round else {
+            self.round = Some(Round::begin(now, arrived));
+            return;
+        };
+        round.note(arrived, queue);
+        round.was_held_back |= std::mem::take(&mut self.held_back);
+        round.was_full |= std::mem::take(&mut self.carrier_is_full);
+        if round.is_over(now, arrived) {
+            let round = *round;
+            self.round = Some(Round::begin(now, arrived));
+            self.steer(now, &round, arrived.is_reliable);
+        }
+    }
+}

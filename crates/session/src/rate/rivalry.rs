@@ -1,0 +1,117 @@
+//! Beside others who fill the queue of the narrowest hop and answer only to loss.
+
+use std::time::Duration;
+
+use super::Rate;
+use super::round::Round;
+use crate::time::Time;
+
+/// What is kept of the rate at a loss, as in CUBIC.
+const RIVALRY_SHARE: f64 = 0.7;
+/// In each round the rate grows by so many bytes per round trip, as in Reno.
+const RIVALRY_STEP_BYTES: f64 = 1_200.0;
+/// Or by this share in a second, if that is more, about as CUBIC's.
+const RIVALRY_GROWTH_PER_SECOND: f64 = 0.05;
+/// The first trial comes so soon, later ones after twice the last time.
+const RIVALRY_FIRST: Duration = Duration::from_secs(2);
+const RIVALRY_LONGEST: Duration = Duration::from_secs(16);
+/// A rivalry that begins so soon after one that ended is the same.
+const RIVALRY_RESUMED: Duration = Duration::from_secs(10);
+const TRIAL_ROUNDS: u32 = 5;
+/// Alone is who sees no queue for so many rounds of a trial: that of others comes and goes.
+const TRIAL_EMPTY: u32 = 3;
+
+/// Others fill the queue of the narrowest hop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rivalry {
+    until: Time,
+    lasts: Duration,
+    /// Nothing was lost yet: the rate grows as fast as on a link of its own.
+    is_starting: bool,
+    /// The last round ended with less.
+    has_fallen: bool,
+    /// The rate fell to see whether they are still there.
+    trial: Option<Trial>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Trial {
+    /// What the rate was before.
+    rate: f64,
+    rounds: u32,
+    /// Rounds in a row without a queue.
+    empty: u32,
+}
+
+/// A rivalry that seemed to be over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    at: Time,
+    rate: f64,
+    /// How long it would have gone on until the next trial.
+    lasts: Duration,
+}
+
+impl Rivalry {
+    fn begin(now: Time, lasts: Duration, is_starting: bool) -> Self {
+        Self { until: now + lasts, lasts, is_starting, has_fallen: false, trial: None }
+    }
+}
+
+impl Rate {
+    /// The queue stays though the rate fell again and again: others fill it.
+    pub(super) fn begin_rivalry(&mut self, now: Time) {
+        // A rivalry that ended just now had not ended: it goes on with what it had.
+        let ended = self.ended.filter(|ended| now.since(ended.at) < RIVALRY_RESUMED);
+        let before = ended.map_or(self.before_falls, |ended| ended.rate.max(self.before_falls));
+        self.bytes_per_second = self.bytes_per_second.max(RIVALRY_SHARE * before);
+        self.rivalry = Some(match ended {
+            Some(ended) => Rivalry::begin(now, ended.lasts, false),
+            None => Rivalry::begin(now, RIVALRY_FIRST, true),
+        });
+    }
+
+    /// Others keep the queue full: the rate now answers to loss, as theirs does. Now and then it falls on trial; if that
+    /// empties the queue, nobody else was left to fill it.
+    pub(super) fn compete(&mut self, now: Time, rivalry: Rivalry, round: &Round) -> Option<Rivalry> {
+        if let Some(trial) = rivalry.trial {
+            return self.go_on_trying(now, rivalry, trial, round);
+        }
+        if now >= rivalry.until {
+            let trial = Trial { rate: self.bytes_per_second, rounds: 0, empty: 0 };
+            self.bytes_per_second = self.bytes_per_second.min(round.delivered()) / 2.0;
+            return Some(Rivalry { trial: Some(trial), ..rivalry });
+        }
+        // Losses of one overflow are told in two rounds; they count once.
+        let falls = round.lost > 0 && !rivalry.has_fallen;
+        let span = round.span();
+        if falls {
+            self.bytes_per_second *= RIVALRY_SHARE;
+        } else if round.was_held_back {
+            let share = if rivalry.is_starting { 0.25 } else { RIVALRY_GROWTH_PER_SECOND * span };
+            self.bytes_per_second += (share * self.bytes_per_second).max(RIVALRY_STEP_BYTES / span);
+        }
+        let is_starting = rivalry.is_starting && round.lost == 0;
+        Some(Rivalry { has_fallen: falls, is_starting, ..rivalry })
+    }
+
+    /// A round of a trial is over: an empty queue ends the rivalry, too many rounds end the trial.
+    fn go_on_trying(&mut self, now: Time, rivalry: Rivalry, trial: Trial, round: &Round) -> Option<Rivalry> {
+        let lasts = (2 * rivalry.lasts).min(RIVALRY_LONGEST);
+        let rounds = trial.rounds + 1;
+        let has_queue = round.queue_min > self.queue_target();
+        let empty = if has_queue { 0 } else { trial.empty + 1 };
+        if empty == TRIAL_EMPTY {
+            self.falls = 0;
+            self.capacity = None;
+            self.bytes_per_second = 0.85 * trial.rate.min(self.peak.highest());
+            self.ended = Some(Ended { at: now, rate: trial.rate, lasts });
+            return None;
+        }
+        if rounds == TRIAL_ROUNDS {
+            self.bytes_per_second = trial.rate;
+            return Some(Rivalry::begin(now, lasts, rivalry.is_starting));
+        }
+        Some(Rivalry { trial: Some(Trial { rounds, empty, ..trial }), ..rivalry })
+    }
+}

@@ -1,0 +1,125 @@
+//! What a round that is over teaches: whether the link has a queue, what it delivers, and how fast to send now.
+
+use std::time::Duration;
+
+use super::round::Round;
+use super::{BYTES_PER_SECOND_MIN, INITIAL_BYTES_PER_SECOND, PACKET_BYTES_MIN, Rate};
+use crate::time::Time;
+
+/// A queue that never drains below this within a round is a standing one.
+const QUEUE_TARGET_MICROS: i64 = 4_000;
+const QUEUE_TARGET_MICROS_MAX: i64 = 20_000;
+/// From this share of the capacity found, the rate grows gently.
+const NEAR_SHARE: f64 = 0.85;
+/// And from this, half as fast: what is too much becomes queue until it is noticed.
+const SURE_SHARE: f64 = 0.97;
+/// On a carrier that sends lost packets again, all that follow wait for them; that passes, a queue stays.
+const RECOVERY_MAX: Duration = Duration::from_millis(500);
+/// More than this share of a round, and so many bytes, are lost only where a link without a buffer is full.
+const NOISE_SHARE: f64 = 0.3;
+const NOISE_BYTES: f64 = 30_000.0;
+/// A full carrier keeps no more than this itself; the time that takes is no queue of the link.
+const CARRIER_BYTES: f64 = 8_000.0;
+/// What it delivers is averaged over about this.
+const MEAN_SECONDS: f64 = 0.5;
+/// A queue that stays though the rate fell for so many rounds is somebody else's; of rounds that come now with a queue,
+/// now without, it takes more. One round with a queue counts as much as three without.
+const FALLS_MAX: u32 = 5 * FALL;
+const FALL: u32 = 3;
+
+impl Rate {
+    /// A round is over, and the next one has begun.
+    pub(super) fn steer(&mut self, now: Time, round: &Round, is_reliable: bool) {
+        let (span, delivered) = (round.span(), round.delivered());
+        self.queue = Duration::from_micros(round.queue_min.max(0) as u64);
+        self.peak.note(now, delivered);
+        self.mean += (span / MEAN_SECONDS).min(1.0) * (delivered - self.mean);
+        let lost = round.lost as f64;
+        let overflows = lost > NOISE_BYTES && lost > NOISE_SHARE * (lost + round.acknowledged as f64);
+        let own = if round.was_full { CARRIER_BYTES / self.mean.max(BYTES_PER_SECOND_MIN) } else { 0.0 };
+        let has_queue = round.queue_min > self.queue_target() + (own * 1e6) as i64;
+        let queue_since = has_queue.then(|| self.queue_since.unwrap_or(round.began));
+        self.queue_since = queue_since;
+        let recovers = is_reliable && queue_since.is_some_and(|since| now.since(since) < RECOVERY_MAX);
+        match self.rivalry.take() {
+            Some(rivalry) => self.rivalry = self.compete(now, rivalry, round),
+            None if overflows => self.fall(now, round, is_reliable),
+            // The carrier decides: a rate below its own would only keep it from finding out what the link takes.
+            None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
+            None if recovers || round.follows_fall => {}
+            None if has_queue && (round.was_held_back || round.was_full) => {
+                self.queue_since = Some(now);
+                self.fall(now, round, is_reliable);
+            }
+            None if has_queue => self.yield_somewhat(),
+            None => {
+                self.falls = self.falls.saturating_sub(1);
+                if round.was_held_back {
+                    self.grow();
+                }
+            }
+        }
+        self.bytes_per_second = self.bytes_per_second.clamp(BYTES_PER_SECOND_MIN, self.budget);
+    }
+
+    /// How long a queue may always be there, µs: where a single packet takes longer than the usual target, one that waits for
+    /// the one before it sees no queue that stays.
+    pub(super) fn queue_target(&self) -> i64 {
+        let packet = (PACKET_BYTES_MIN as f64 / self.bytes_per_second * 1e6) as i64;
+        packet.clamp(QUEUE_TARGET_MICROS, QUEUE_TARGET_MICROS_MAX)
+    }
+
+    /// Who has less to send than it may does not learn what the link takes: the queue is that of others, or the peer was
+    /// slow to look.
+    fn yield_somewhat(&mut self) {
+        let lowered = (0.9 * self.bytes_per_second).max(INITIAL_BYTES_PER_SECOND);
+        self.bytes_per_second = self.bytes_per_second.min(lowered);
+    }
+
+    /// A standing queue: its drain is the capacity; sending less empties it within about a tenth of a second.
+    fn fall(&mut self, now: Time, round: &Round, is_reliable: bool) {
+        let drain = self.queue.as_secs_f64() / (0.1 + round.span());
+        let kept = (1.0 - drain).clamp(0.5, 0.9);
+        if let Some(next) = &mut self.round {
+            next.follows_fall = true;
+        }
+        if round.was_mostly_idle() {
+            self.bytes_per_second *= kept;
+            return;
+        }
+        let delivered = round.delivered();
+        if self.falls == 0 {
+            self.before_falls = delivered;
+        }
+        self.is_starting = false;
+        self.falls += FALL;
+        self.capacity = Some(delivered);
+        self.bytes_per_second = self.bytes_per_second.min(kept * delivered);
+        if self.falls <= FALLS_MAX {
+            return;
+        }
+        // Whoever only yields to those who fill the queue gets nothing.
+        if is_reliable {
+            let floor = (self.before_falls / 2.0).min(delivered);
+            self.bytes_per_second = self.bytes_per_second.max(floor);
+        } else {
+            self.begin_rivalry(now);
+        }
+    }
+
+    /// The pacer held packets back, and no queue came of it.
+    fn grow(&mut self) {
+        if self.is_starting {
+            self.bytes_per_second *= 2.0;
+            return;
+        }
+        let ratio = self.capacity.map_or(f64::INFINITY, |capacity| self.bytes_per_second / capacity);
+        self.bytes_per_second *= match ratio {
+            // Not beyond what was found, in one step.
+            ..NEAR_SHARE => (0.9 / ratio).min(1.25),
+            ..SURE_SHARE => 1.02,
+            ..1.15 => 1.01,
+            _ => 1.25,
+        };
+    }
+}

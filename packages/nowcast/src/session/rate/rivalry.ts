@@ -1,0 +1,47 @@
+/** Beside others who fill the queue of the narrowest hop and answer only to loss. */
+/** What is kept of the rate at a loss, as in CUBIC. */
+export const RIVALRY_SHARE = 0.7;
+/** In each round the rate grows by so many bytes per round trip, as in Reno, or by a share in a second. */
+export const RIVALRY_STEP_BYTES = 1_200;
+export const RIVALRY_GROWTH_PER_SECOND = 0.05;
+/** The first trial comes so soon, later ones after twice the last time. */
+export const RIVALRY_FIRST_US = 2_000_000;
+export const RIVALRY_LONGEST_US = 16_000_000;
+/** A rivalry that begins so soon after one that ended is the same. */
+export const RIVALRY_RESUMED_US = 10_000_000;
+export const TRIAL_ROUNDS = 5;
+/** Alone is who sees no queue for so many rounds of a trial: that of others comes and goes. */
+export const TRIAL_EMPTY = 3;
+
+/** Others fill the queue of the narrowest hop. */
+export class Rivalry {
+  readonly untilUs: number;
+  hasFallen = false;
+  /** The rate fell to see whether they are still there. */
+  trial: Trial | undefined;
+
+  constructor(
+    nowUs: number,
+    readonly lastsUs: number,
+    /** Nothing was lost yet: the rate grows as fast as on a link of its own. */
+    public isStarting: boolean,
+  ) {
+    this.untilUs = nowUs + lastsUs;
+  }
+}
+
+/** A rivalry that seemed to be over. */
+export interface Ended {
+  readonly atUs: number;
+  readonly rate: number;
+  /** How long it would have gone on until the next trial. */
+  readonly lastsUs: number;
+}
+
+export interface Trial {
+  /** What the rate was before. */
+  readonly rate: number;
+  rounds: number;
+  /** Rounds in a row without a queue. */
+  empty: number;
+}
