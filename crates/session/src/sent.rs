@@ -40,8 +40,7 @@ enum Fate {
 pub(crate) struct SentPacket {
     pub(crate) at: Time,
     pub(crate) bytes: u32,
-    /// Nothing was in flight when it left.
-    follows_idleness: bool,
+    busy_period: u32,
     fate: Fate,
     items_start: u64,
     items_count: u32,
@@ -56,6 +55,7 @@ pub(crate) struct SentPackets {
     items_first: u64,
     in_flight: u64,
     in_flight_bytes: u64,
+    busy_period: u32,
     /// Bytes of packets below this number are no longer counted among those in flight.
     counted_from: u64,
     largest_acked: Option<u64>,
@@ -69,7 +69,8 @@ pub(crate) struct Settled {
     pub(crate) at: Time,
     pub(crate) bytes: u32,
     pub(crate) eliciting: bool,
-    pub(crate) follows_idleness: bool,
+    /// A count of the times that a packet left with nothing else in flight.
+    pub(crate) busy_period: u32,
     pub(crate) items: Range<u64>,
 }
 
@@ -121,8 +122,8 @@ impl SentPackets {
             .packets
             .back()
             .map_or(self.items_first, |last| last.items_start + u64::from(last.items_count));
-        let follows_idleness = self.in_flight == 0;
         if eliciting {
+            self.busy_period = self.busy_period.wrapping_add(u32::from(self.in_flight == 0));
             self.in_flight += 1;
             self.in_flight_bytes += bytes as u64;
             self.last_eliciting_at = Some(at);
@@ -130,7 +131,7 @@ impl SentPackets {
         self.packets.push_back(SentPacket {
             at,
             bytes: bytes as u32,
-            follows_idleness,
+            busy_period: self.busy_period,
             fate: if eliciting { Fate::InFlight } else { Fate::Quiet },
             items_start,
             items_count: (pushed - items_start) as u32,
@@ -229,8 +230,8 @@ impl SentPackets {
                 self.in_flight_bytes -= u64::from(packet.bytes);
             }
         }
-        let SentPacket { at, bytes, follows_idleness, .. } = *packet;
-        Some(Settled { number, at, bytes, eliciting, follows_idleness, items: items_of(packet) })
+        let SentPacket { at, bytes, busy_period, .. } = *packet;
+        Some(Settled { number, at, bytes, eliciting, busy_period, items: items_of(packet) })
     }
 }
 

@@ -16,6 +16,7 @@ pub(super) struct Round {
     arrived: [i64; 2],
     /// Of that time, µs: what passed while nothing was under way.
     idle: i64,
+    busy_period: u32,
     /// Bytes.
     pub(super) acknowledged: u64,
     pub(super) lost: u64,
@@ -40,8 +41,8 @@ pub(crate) struct Arrived {
     pub(crate) packet_bytes: u32,
     /// All bytes newly acknowledged.
     pub(crate) bytes: u64,
-    /// One of these packets left when nothing was in flight.
-    pub(crate) ends_idleness: bool,
+    /// Another one than that of the packet before it: nothing was in flight in between.
+    pub(crate) busy_period: u32,
     /// The carrier loses nothing, so that loss tells nothing of the link.
     pub(crate) is_reliable: bool,
 }
@@ -53,6 +54,7 @@ impl Round {
             began: now,
             arrived: [arrived.arrived; 2],
             idle: 0,
+            busy_period: arrived.busy_period,
             acknowledged: 0,
             lost: 0,
             queue_min: i64::MAX,
@@ -65,7 +67,8 @@ impl Round {
     /// Takes in what an acknowledgement tells, and the queueing delay that its packet saw, µs.
     pub(super) fn note(&mut self, arrived: Arrived, queue: i64) {
         let [_, last] = &mut self.arrived;
-        if arrived.ends_idleness {
+        if arrived.busy_period != self.busy_period {
+            self.busy_period = arrived.busy_period;
             self.idle += arrived.arrived.wrapping_sub(*last).max(0);
         }
         *last = arrived.arrived.max(*last);

@@ -12,14 +12,6 @@ use crate::sent::{Item, Settled};
 use crate::source::Fate;
 use crate::time::{Time, WIRE_UNIT_MICROS};
 
-/// What an acknowledgement settles.
-#[derive(Clone, Copy)]
-struct News {
-    bytes: u64,
-    /// One of the packets left when nothing was in flight.
-    ends_idleness: bool,
-}
-
 impl Session {
     /// Takes a packet from the current carrier. Any bytes are allowed: what cannot be read or breaks a rule is counted,
     /// or closes the session with a named reason.
@@ -158,7 +150,7 @@ impl Session {
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>, ranges: &Ranges, left_peer: i64) {
         let delay_micros = ack.delay.min(DELAY_MAX) * WIRE_UNIT_MICROS;
         let mut newest: Option<Settled> = None;
-        let (mut bytes, mut is_progress, mut ends_idleness) = (0, false, false);
+        let (mut bytes, mut is_progress) = (0, false);
         self.sent.note_largest(ranges[0].1);
         for &(low, high) in ranges.iter() {
             let (low, high) = self.sent.tracked(low, high);
@@ -166,7 +158,6 @@ impl Session {
                 let Some(settled) = self.sent.acknowledge(number) else { continue };
                 if settled.eliciting {
                     is_progress = true;
-                    ends_idleness |= settled.follows_idleness;
                     bytes += u64::from(settled.bytes);
                     self.stats.packets_acknowledged += 1;
                 }
@@ -185,8 +176,7 @@ impl Session {
             self.rate.slow_down();
         }
         if self.tells(&newest) {
-            let news = News { bytes, ends_idleness };
-            self.learn_of_way(now, &newest, news, delay_micros, left_peer);
+            self.learn_of_way(now, &newest, bytes, delay_micros, left_peer);
         }
         self.sent.forget();
         self.detect_losses(now);
@@ -195,8 +185,8 @@ impl Session {
         self.waits_since = (self.sent.in_flight() > 0).then_some(now);
     }
 
-    /// What the newest of acknowledged packets tells about time and rate.
-    fn learn_of_way(&mut self, now: Time, newest: &Settled, news: News, delay_micros: u64, left_peer: i64) {
+    /// What the newest of acknowledged packets, with `bytes` in all, tells about time and rate.
+    fn learn_of_way(&mut self, now: Time, newest: &Settled, bytes: u64, delay_micros: u64, left_peer: i64) {
         self.note_told();
         self.rtt.sample(now.since(newest.at), Duration::from_micros(delay_micros));
         let arrived = left_peer.wrapping_sub(delay_micros as i64);
@@ -207,8 +197,8 @@ impl Session {
             sent: newest.at,
             arrived,
             packet_bytes: newest.bytes,
-            bytes: news.bytes,
-            ends_idleness: news.ends_idleness,
+            bytes,
+            busy_period: newest.busy_period,
             is_reliable: self.carrier.is_reliable,
         };
         self.rate.acknowledged(now, arrived);

@@ -162,10 +162,9 @@ export class Flight {
     this.#rtt.sample(Math.floor(nowUs - newest.sentUs), delayUs);
     const arrivedUs = leftPeerUs - delayUs;
     clock.sample(newest.sentUs, arrivedUs, leftPeerUs, nowUs);
-    const { number, sentUs, bytes: packetBytes } = newest;
+    const { number, sentUs, busyPeriod, bytes: packetBytes } = newest;
     const { nextNumber } = this;
     const bytes = acknowledged.reduce((sum, packet) => sum + packet.bytes, 0);
-    const endsIdleness = acknowledged.some((packet) => packet.followsIdleness);
     const isReliable = this.#isReliable;
     this.#rate.acknowledged(nowUs, {
       number,
@@ -174,7 +173,7 @@ export class Flight {
       arrivedUs,
       packetBytes,
       bytes,
-      endsIdleness,
+      busyPeriod,
       isReliable,
     });
   }

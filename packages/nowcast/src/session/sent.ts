@@ -25,8 +25,8 @@ export interface SentPacket {
   readonly sentUs: number;
   readonly bytes: number;
   readonly isEliciting: boolean;
-  /** Nothing was in flight when it left. */
-  readonly followsIdleness: boolean;
+  /** A count of the times that a packet left with nothing else in flight. */
+  readonly busyPeriod: number;
   readonly items: readonly Item[];
 }
 
@@ -38,6 +38,7 @@ export class SentPackets {
   #next = 0;
   #inFlightBytes = 0;
   #inFlight = 0;
+  #busyPeriod = 0;
   /** Packets below this number are no longer counted among the bytes in flight. */
   #countedFrom = 0;
   largestAcknowledged = -1;
@@ -59,8 +60,9 @@ export class SentPackets {
     const number = this.#next++;
     // Nobody waits for packets that only acknowledge.
     if (!isEliciting) return;
-    const followsIdleness = this.#inFlight === 0;
-    this.#outstanding.set(number, { number, sentUs, bytes, isEliciting, followsIdleness, items });
+    if (this.#inFlight === 0) this.#busyPeriod += 1;
+    const busyPeriod = this.#busyPeriod;
+    this.#outstanding.set(number, { number, sentUs, bytes, isEliciting, busyPeriod, items });
     this.#inFlight += 1;
     this.#inFlightBytes += bytes;
   }

@@ -12,8 +12,8 @@ export interface Arrived {
   readonly packetBytes: number;
   /** All bytes newly acknowledged. */
   readonly bytes: number;
-  /** One of these packets left when nothing was in flight. */
-  readonly endsIdleness: boolean;
+  /** Another one than that of the packet before it: nothing was in flight in between. */
+  readonly busyPeriod: number;
   /** The carrier loses nothing, so that loss tells nothing of the link. */
   readonly isReliable: boolean;
 }
@@ -25,6 +25,7 @@ export class Round {
   #lastArrivedUs: number;
   /** Of the time in between: what passed while nothing was under way. */
   #idleUs = 0;
+  #busyPeriod: number;
   acknowledged = 0;
   lostBytes = 0;
   queueMinUs = Number.POSITIVE_INFINITY;
@@ -34,8 +35,9 @@ export class Round {
 
   constructor(
     readonly beganUs: number,
-    { nextNumber, arrivedUs }: Arrived,
+    { nextNumber, arrivedUs, busyPeriod }: Arrived,
   ) {
+    this.#busyPeriod = busyPeriod;
     this.#end = nextNumber;
     this.#firstArrivedUs = arrivedUs;
     this.#lastArrivedUs = arrivedUs;
@@ -43,7 +45,10 @@ export class Round {
 
   /** Takes in what an acknowledgement tells, and the queueing delay that its packet saw. */
   note(arrived: Arrived, queueUs: number): void {
-    if (arrived.endsIdleness) this.#idleUs += Math.max(0, arrived.arrivedUs - this.#lastArrivedUs);
+    if (arrived.busyPeriod !== this.#busyPeriod) {
+      this.#busyPeriod = arrived.busyPeriod;
+      this.#idleUs += Math.max(0, arrived.arrivedUs - this.#lastArrivedUs);
+    }
     this.#lastArrivedUs = Math.max(this.#lastArrivedUs, arrived.arrivedUs);
     this.acknowledged += arrived.bytes;
     this.queueMinUs = Math.min(this.queueMinUs, queueUs);
