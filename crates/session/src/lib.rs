@@ -45,7 +45,7 @@
 //! | `session/` | [`Session`]: the verbs, the handshake, what packets and timers do, how a packet is filled |
 //! | `lane/` | the two ends of a lane: what is bound to packets, what is released to the application |
 //! | `packet/` | bytes; no state |
-//! | `sent.rs`, `rtt.rs`, `rate.rs`, `clock.rs` | fates of packets, round-trip time, rate, the peer's clock |
+//! | `sent.rs`, `rtt.rs`, `rate/`, `clock.rs` | fates of packets, round-trip time, rate, the peer's clock |
 //! | `source.rs` | [`Replication`]: states from elsewhere than the queue |
 
 mod builder;
