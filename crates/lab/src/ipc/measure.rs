@@ -52,6 +52,9 @@ pub(crate) fn begin(carrier: Carrier, task: Task) -> Result<Begun, LocalError> {
 
 /// A measurement that was kept off its cores for so long ends with the samples it has.
 const TIME_MAX_NS: u64 = 1_500_000_000;
+/// Messages before those that count, close together: the first lap of a ring touches fresh pages.
+const WARM_UP: u64 = 2_048;
+const WARM_UP_PAUSE_NS: u64 = 1_000;
 
 /// One-way latency in nanoseconds of `count` messages, or of as many as there is time for. The next one leaves `pause_ns`
 /// after the one before was taken, so nothing ever queues.
@@ -63,9 +66,10 @@ pub(super) fn latency(
 ) -> Result<Samples, LocalError> {
     let (control, companion, mut outlet) = begin(carrier, Task::Latency { asleep })?;
     let pinned = Pinned::to(two_cores()[0]);
-    let end = now_ns() + TIME_MAX_NS;
-    for number in 1..=count {
+    let mut end = now_ns() + TIME_MAX_NS;
+    for number in 1..=WARM_UP + count {
         let mut message = Message::new(number, 0);
+        let pause_ns = if number > WARM_UP { pause_ns } else { pause_ns.min(WARM_UP_PAUSE_NS) };
         let until = now_ns() + pause_ns;
         while now_ns() < until {
             std::hint::spin_loop();
@@ -73,6 +77,9 @@ pub(super) fn latency(
         message.stamp(now_ns());
         outlet.send(&message)?;
         control.wait(Word::Taken, number, 10, "a message to be taken")?;
+        if number == WARM_UP {
+            end = now_ns() + TIME_MAX_NS;
+        }
         if now_ns() > end {
             break;
         }
@@ -82,9 +89,7 @@ pub(super) fn latency(
     drop(outlet);
     drop(pinned);
     let latencies: Latencies = companion.report()?;
-    // The first ones warm up caches and branch predictors.
-    let warm_up = latencies.ns.len() / 20;
-    Ok(latencies.ns.into_iter().skip(warm_up).map(|ns| ns as f64).collect())
+    Ok(latencies.ns.into_iter().skip(WARM_UP as usize).map(|ns| ns as f64).collect())
 }
 
 /// How many messages a second.
