@@ -14,12 +14,27 @@ fn the_kept_module_of_the_bench_is_what_the_generator_writes() {
     holds("packages/lab/src/generated/nowcast.schema", "../../../nowcast/src/index.js");
 }
 
-/// Compares the module beside a schema with what would be written now; `NOWCAST_UPDATE=1` writes it first.
+#[test]
+fn the_kept_module_of_the_world_session_is_what_the_generator_writes() {
+    let folder = "packages/nowcast/src/world-session";
+    is_kept(
+        &format!("{folder}/messages.schema"),
+        &format!("{folder}/generated/messages.ts"),
+        "../../wire/generated-support.js",
+    );
+}
+
+/// A module beside its schema.
 fn holds(schema: &str, import_from: &str) {
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(schema);
-    let types = schema::parse(&std::fs::read_to_string(&schema).unwrap()).unwrap();
+    is_kept(schema, &schema.replace(".schema", ".ts"), import_from);
+}
+
+/// Compares a module with what would be written now; `NOWCAST_UPDATE=1` writes it first.
+fn is_kept(schema: &str, module: &str, import_from: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let types = schema::parse(&std::fs::read_to_string(root.join(schema)).unwrap()).unwrap();
+    let kept = root.join(module);
     let module = typescript::generate(&types, import_from);
-    let kept = schema.with_extension("ts");
     if std::env::var_os("NOWCAST_UPDATE").is_some() {
         std::fs::write(&kept, &module).unwrap();
     }

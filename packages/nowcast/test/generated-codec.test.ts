@@ -89,6 +89,22 @@ describe("generated code", () => {
     }
   });
 
+  it("takes more memory for a long list, and leaves what is too long for it to the general reader", () => {
+    for (const count of [20_000, 40_000]) {
+      const members = Array.from({ length: count }, (_, i) => member(i % 30_000, 65_535, "Ada"));
+      const body = partyCodec.encode({ members });
+      expect(body.length).toBeGreaterThan(1024 * 1024);
+      const read = partyCodec.decode(body);
+      expect(read.members.length).toBe(count);
+      for (const i of [0, 1, count >> 1, count - 1]) expect(read.members[i]).toEqual(members[i]);
+      expect(Buffer.compare(partyCodec.encode(read), body)).toBe(0);
+      expect(smallCodec.decode(smallCodec.encode({ text: "after", num: 1 }))).toEqual({
+        text: "after",
+        num: 1,
+      });
+    }
+  });
+
   it("names place and field of a list that was cut or damaged", () => {
     const body = partyCodec.encode({ members: Array.from({ length: 9 }, (_, i) => member(i, 255, "Ada")) });
     for (let length = 0; length < body.length; length++) {

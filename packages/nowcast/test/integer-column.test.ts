@@ -1,9 +1,19 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { WireInput } from "../src/wire/input.js";
-import { readIntegers, writeIntegers } from "../src/wire/integer-column.js";
+import { integerReader } from "../src/wire/integer-reader.js";
+import { integerWriter } from "../src/wire/integer-writer.js";
+import { allocate } from "../src/wire/memory.js";
 import { readNumberColumn } from "../src/wire/number-columns.js";
 import { KINDS } from "../src/wire/numbers.js";
+
+/** Words that the head of a column takes. */
+const HEAD_WORDS = 3;
+
+const memory = allocate(1024);
+const write = integerWriter(memory);
+const target = new Int32Array(256);
+const read = integerReader(target);
 
 const UNSIGNED = { u16: true, u32: true, i16: false, i32: false } as const;
 
@@ -28,17 +38,22 @@ for (const [name, isUnsigned] of Object.entries(UNSIGNED)) {
     fc.assert(
       fc.property(integers(min, max), fc.nat({ max: 3 }), (values, from) => {
         const count = values.length;
-        const bytes = new Uint8Array(count * 4 + 16);
-        const words = Int32Array.from([...new Array<number>(from).fill(7), ...values]);
-        const end = writeIntegers(bytes, 0, words, from, count, kind.width, isUnsigned);
-        expect(end).toBeLessThanOrEqual(count * kind.width + 1);
-        const column = bytes.subarray(0, end);
+        const { bytes, words } = memory;
+        // They wait just behind the head, from where the column grows towards what is not read yet.
+        const start = HEAD_WORDS + from;
+        words.set(values, start);
+        const at = start * 4 - HEAD_WORDS * 4;
+        const end = write(at, start, count, kind.width, isUnsigned);
+        expect(end).toBeLessThanOrEqual(at + count * kind.width + 1);
+        const column = bytes.slice(at, end);
         expect(Array.from(readNumberColumn(new WireInput(column), kind, count))).toEqual(values);
 
-        const target = { values: new Int32Array(count), min, max, width: kind.width };
-        expect(readIntegers(column, 0, end, target, count)).toBe(end);
-        expect(target.values).toEqual(Int32Array.from(values));
-        for (let cut = 0; cut < end; cut++) expect(readIntegers(column, 0, cut, target, count)).toBe(-1);
+        const view = new DataView(column.buffer);
+        const bounds = { min, max, width: kind.width };
+        expect(read(view, 0, column.length, bounds, from, count)).toBe(column.length);
+        expect(target.subarray(from, from + count)).toEqual(Int32Array.from(values));
+        for (let cut = 0; cut < column.length; cut++)
+          expect(read(view, 0, cut, bounds, from, count)).toBe(-1);
       }),
       { numRuns: 1000 },
     );

@@ -116,18 +116,19 @@ impl<'s> Layout<'s> {
         let mut lines: Vec<_> =
             texts.iter().map(|leaf| format!("const {} = {};", text_name(leaf), leaf.from)).collect();
         if texts.is_empty() {
-            lines.push(format!("e.room({});", self.at));
+            lines.push(format!("if (!e.room({})) return false;", self.at));
         } else {
             let units: Vec<_> = texts.iter().map(|leaf| format!("{}.length", text_name(leaf))).collect();
             lines.push(format!("const units = {};", units.join(" + ")));
-            lines.push(format!("e.room({} + units * 3);", self.at));
+            lines.push(format!("if (!e.room({} + units * 3)) return false;", self.at));
         }
         let bit_bytes = self.bits.div_ceil(8);
+        let mut memory = Vec::new();
         if bit_bytes > 0 || texts.len() > 1 || self.leaves.iter().any(|leaf| uses_bytes(&leaf.kind)) {
-            lines.push("const { bytes } = e;".to_owned());
+            memory.push("bytes");
         }
         if self.leaves.iter().any(|leaf| uses_view(&leaf.kind)) {
-            lines.push("const { view } = e;".to_owned());
+            memory.push("view");
         }
         for byte in 0..bit_bytes {
             let bits = self.leaves.iter().filter_map(|leaf| match leaf.kind {
@@ -144,7 +145,7 @@ impl<'s> Layout<'s> {
         lines.extend(write_texts(&texts, self.at));
         lines.push("return true;".to_owned());
         let value = if self.leaves.is_empty() { "_v" } else { "v" };
-        function(&format!("write{root}(e: MessageEncoder, {value}: {root}): boolean"), &lines)
+        writer(root, &memory, value, &lines)
     }
 
     fn reader(&self, root: &str, literal: &str) -> String {
@@ -186,7 +187,7 @@ impl<'s> Layout<'s> {
             }
         }
         lines.push(format!("return {literal};"));
-        function(&format!("read{root}(d: MessageDecoder): {root} | undefined"), &lines)
+        reader(root, &[], &lines)
     }
 
     /// The value, from leaves in the order in which they were placed.
@@ -367,7 +368,23 @@ fn read_number(number: NumberType, at: usize) -> String {
     }
 }
 
-pub(super) fn function(signature: &str, lines: &[String]) -> String {
-    let body: String = lines.iter().map(|line| format!("  {line}\n")).collect();
-    format!("function {signature} {{\n{body}}}\n\n")
+/// The function that makes a writer. What it takes of the encoder are constants for the writer, of which engines make much.
+pub(super) fn writer(root: &str, memory: &[&str], value: &str, lines: &[String]) -> String {
+    let signature = format!("write{root}(e: MessageEncoder): (v: {root}) => boolean");
+    maker(&signature, "e.memory", memory, value, lines)
+}
+
+/// The function that makes a reader.
+pub(super) fn reader(root: &str, parts: &[&str], lines: &[String]) -> String {
+    let signature = format!("read{root}(d: MessageDecoder): () => {root} | undefined");
+    maker(&signature, "d", parts, "", lines)
+}
+
+fn maker(signature: &str, from: &str, parts: &[&str], parameter: &str, lines: &[String]) -> String {
+    let constants = match parts {
+        [] => String::new(),
+        parts => format!("  const {{ {} }} = {from};\n", parts.join(", ")),
+    };
+    let body: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+    format!("function {signature} {{\n{constants}  return ({parameter}) => {{\n{body}  }};\n}}\n\n")
 }

@@ -2,7 +2,7 @@
 //! loops over the rows, without a closure or an object for each value.
 
 use super::access;
-use super::fixed::{Layout, Leaf, LeafKind, function};
+use super::fixed::{self, Layout, Leaf, LeafKind};
 use crate::Shape;
 use crate::shape::{DefinitionKind, NumberType, Type};
 
@@ -20,15 +20,9 @@ pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
         leaf.at = column;
     }
     let rows = access("v", field);
-    body.push_str(&function(
-        &format!("write{root}(e: MessageEncoder, v: {root}): boolean"),
-        &writer(&layout, &rows),
-    ));
+    body.push_str(&writer(&layout, root, &rows));
     let cells = layout.literal_of(item, &mut layout.leaves.iter(), cell);
-    body.push_str(&function(
-        &format!("read{root}(d: MessageDecoder): {root} | undefined"),
-        &reader(&layout, root, field, &cells),
-    ));
+    body.push_str(&reader(&layout, root, field, &cells));
     true
 }
 
@@ -79,11 +73,11 @@ impl Kind {
         matches!(self, Self::Raw(..))
     }
 
-    /// Bytes of a row that are written as they stand.
-    fn raw_bytes(&self) -> usize {
+    /// Bytes of a value that waits: integers wait in 32 bits.
+    fn width(&self) -> usize {
         match self {
-            Self::Raw(number, count) => number.width() * count,
-            _ => 0,
+            Self::Raw(number, _) => number.width(),
+            Self::Integers(..) | Self::Lengths => 4,
         }
     }
 
@@ -94,13 +88,23 @@ impl Kind {
             Self::Lengths => 1,
         }
     }
+
+    /// The view of the encoder's memory in which its values wait.
+    fn memory(&self) -> &'static str {
+        match self {
+            Self::Raw(NumberType::F64, _) => "doubles",
+            Self::Raw(NumberType::F32, _) => "singles",
+            Self::Raw(..) => "bytes",
+            Self::Integers(..) | Self::Lengths => "words",
+        }
+    }
 }
 
 fn kinds(layout: &Layout<'_>) -> Vec<Kind> {
     layout.leaves.iter().filter_map(Kind::of).collect()
 }
 
-fn writer(layout: &Layout<'_>, rows: &str) -> Vec<String> {
+fn writer(layout: &Layout<'_>, root: &str, rows: &str) -> String {
     let texts = layout.text_leaves();
     let kinds = kinds(layout);
     let mut lines = vec![
@@ -116,20 +120,16 @@ fn writer(layout: &Layout<'_>, rows: &str) -> Vec<String> {
         }
         length = "all.length";
     }
-    let raw: usize = kinds.iter().map(Kind::raw_bytes).sum();
-    let integers: usize = kinds.iter().filter(|kind| !kind.is_raw()).map(Kind::values).sum();
-    lines.push(format!("e.rows(count, {raw}, {integers}, {}, {length});", kinds.len()));
-    lines.push("const { view } = e;".to_owned());
+    let row_bytes: usize = kinds.iter().map(|kind| kind.width() * kind.values()).sum();
+    lines.push(format!("if (!e.rows(count, {row_bytes}, {}, {length})) return false;", kinds.len()));
     for (at, kind) in kinds.iter().enumerate() {
-        lines.push(match kind {
-            Kind::Raw(..) => format!("const at{at} = e.rawColumn(count * {});", kind.raw_bytes()),
-            _ => format!("const at{at} = e.integerColumn({});", times("count", kind.values())),
-        });
+        let values = times("count", kind.values());
+        lines.push(format!("const at{at} = e.column({values}, {});", kind.width()));
     }
     let checks: Vec<_> =
         layout.leaves.iter().zip(&kinds).flat_map(|(leaf, kind)| checks(leaf, kind)).collect();
     if !checks.is_empty() {
-        lines.push("let unusual = 0;".to_owned());
+        lines.push("let isUsual = true;".to_owned());
     }
     lines.push("for (let i = 0; i < count; i++) {".to_owned());
     lines.push("  const row = rows[i]!;".to_owned());
@@ -138,45 +138,47 @@ fn writer(layout: &Layout<'_>, rows: &str) -> Vec<String> {
     }
     lines.push("}".to_owned());
     if !checks.is_empty() {
-        // A call within the loop, even one that is never made, would let engines forget what they know of the view.
-        lines.push("if (unusual !== 0) {".to_owned());
+        // A call within the loop, even one that is never made, would let engines forget what they know of it.
+        lines.push("if (!isUsual) {".to_owned());
         lines.push("  for (const row of rows) {".to_owned());
         lines.extend(checks.into_iter().map(|line| format!("    {line}")));
         lines.push("  }".to_owned());
         lines.push("}".to_owned());
     }
-    lines.extend(columns(&kinds));
+    lines.extend(kinds.iter().enumerate().map(|(at, kind)| settled(at, kind)));
     lines.push(if texts.is_empty() { "return true;".to_owned() } else { "return e.ascii7(all);".to_owned() });
-    lines
+    let views = ["bytes", "words", "singles", "doubles"];
+    let memory: Vec<_> =
+        views.into_iter().filter(|view| kinds.iter().any(|kind| kind.memory() == *view)).collect();
+    fixed::writer(root, &memory, "v", &lines)
 }
 
-/// Puts the columns into their order. Neighbours that are written as they stand go together.
-fn columns(kinds: &[Kind]) -> Vec<String> {
-    let mut lines = Vec::new();
-    for run in kinds.chunk_by(|a, b| a.is_raw() && b.is_raw()) {
-        lines.push(match &run[0] {
-            Kind::Raw(..) => {
-                let bytes: usize = run.iter().map(Kind::raw_bytes).sum();
-                format!("e.settle(count * {bytes} + {});", run.len())
-            }
-            Kind::Integers(number, count) => {
-                let is_unsigned = matches!(number, NumberType::U16 | NumberType::U32);
-                format!("e.integers({}, {}, {is_unsigned});", times("count", *count), number.width())
-            }
-            Kind::Lengths => "e.textLengths(count);".to_owned(),
-        });
+/// The statement that puts a column to its place.
+fn settled(at: usize, kind: &Kind) -> String {
+    let values = times("count", kind.values());
+    match kind {
+        Kind::Raw(number, count) => {
+            format!(
+                "e.raw({}, {});",
+                times(&format!("at{at}"), number.width()),
+                times("count", number.width() * count)
+            )
+        }
+        Kind::Integers(number, _) => {
+            let is_unsigned = matches!(number, NumberType::U16 | NumberType::U32);
+            format!("e.integers(at{at}, {values}, {}, {is_unsigned});", number.width())
+        }
+        Kind::Lengths => format!("e.textLengths(at{at}, count);"),
     }
-    lines
 }
 
 /// The statements that put the values of one row into their columns.
 fn stores(leaf: &Leaf, kind: &Kind) -> Vec<String> {
     let column = leaf.at;
+    let memory = kind.memory();
     let (number, count) = match kind {
         Kind::Raw(number, count) | Kind::Integers(number, count) => (*number, *count),
-        Kind::Lengths => {
-            return vec![format!("view.setInt32(at{column} + i * 4, {}.length, true);", leaf.from)];
-        }
+        Kind::Lengths => return vec![format!("{memory}[at{column} + i] = {}.length;", leaf.from)],
     };
     let mut lines = Vec::new();
     if let LeafKind::Numbers(..) = leaf.kind {
@@ -184,21 +186,15 @@ fn stores(leaf: &Leaf, kind: &Kind) -> Vec<String> {
     }
     for part in 0..count {
         let from = part_of(leaf, part);
+        let place = place(leaf, 1, count, part);
         let Some(usual) = usual(number) else {
-            let place = place(leaf, number.width(), count, part);
-            lines.push(super::fixed::store_number(number, &from, &place, ""));
+            lines.push(format!("{memory}[{place}] = {from};"));
             continue;
         };
         let value = if count == 1 { format!("n{column}") } else { format!("n{column}_{part}") };
         lines.push(format!("const {value} = {from};"));
-        lines.push(format!("unusual |= ({}) === {value} ? 0 : 1;", usual.replace('n', &value)));
-        lines.push(match (kind, number) {
-            (Kind::Integers(..), _) => {
-                format!("view.setInt32({}, {value}, true);", place(leaf, 4, count, part))
-            }
-            (_, NumberType::U8) => format!("view.setUint8({}, {value});", place(leaf, 1, count, part)),
-            _ => format!("view.setInt8({}, {value});", place(leaf, 1, count, part)),
-        });
+        lines.push(format!("if (({}) !== {value}) isUsual = false;", usual.replace('n', &value)));
+        lines.push(format!("{memory}[{place}] = {value};"));
     }
     lines
 }
@@ -233,12 +229,6 @@ fn place(leaf: &Leaf, width: usize, count: usize, part: usize) -> String {
     }
 }
 
-/// Which value of a column of integers, as an expression.
-fn index(count: usize, part: usize) -> String {
-    let row = times("i", count);
-    if part == 0 { row } else { format!("{row} + {part}") }
-}
-
 fn times(what: &str, factor: usize) -> String {
     if factor == 1 { what.to_owned() } else { format!("{what} * {factor}") }
 }
@@ -256,17 +246,19 @@ fn usual(number: NumberType) -> Option<&'static str> {
     }
 }
 
-fn reader(layout: &Layout<'_>, root: &str, field: &str, cells: &str) -> Vec<String> {
+fn reader(layout: &Layout<'_>, root: &str, field: &str, cells: &str) -> String {
     let kinds = kinds(layout);
+    let values: usize = kinds.iter().map(Kind::values).sum();
+    let integers: usize = kinds.iter().filter(|kind| !kind.is_raw()).map(Kind::values).sum();
     let mut lines = vec![
-        format!("const count = d.rows({});", kinds.iter().map(Kind::values).sum::<usize>()),
+        format!("const count = d.rows({values}, {integers});"),
         "if (count < 4) return undefined;".to_owned(),
     ];
     for (at, kind) in kinds.iter().enumerate() {
         let count = times("count", kind.values());
         lines.push(match kind {
             Kind::Raw(number, _) => format!("const at{at} = d.place(\"{}\", {count});", tag(*number)),
-            Kind::Integers(number, _) => format!("const c{at} = d.column(\"{}\", {count});", tag(*number)),
+            Kind::Integers(number, _) => format!("const at{at} = d.integers(\"{}\", {count});", tag(*number)),
             Kind::Lengths => format!("const c{at} = d.textColumn(count);"),
         });
     }
@@ -277,7 +269,8 @@ fn reader(layout: &Layout<'_>, root: &str, field: &str, cells: &str) -> Vec<Stri
     lines.push(format!("const rows: {root}[{}] = new Array(count);", super::quoted(field)));
     lines.push(format!("for (let i = 0; i < count; i++) rows[i] = {cells};"));
     lines.push(format!("return {{ {}: rows }};", super::key(field)));
-    lines
+    let has_integers = kinds.iter().any(|kind| matches!(kind, Kind::Integers(..)));
+    fixed::reader(root, if has_integers { &["words"] } else { &[] }, &lines)
 }
 
 fn tag(number: NumberType) -> String {
@@ -296,7 +289,11 @@ fn cell(leaf: &Leaf) -> String {
                 _ => format!("view.getFloat64({place}, true)"),
             }
         }
-        Some(Kind::Integers(_, count)) => format!("c{}[{}]!", leaf.at, index(count, part)),
+        Some(Kind::Integers(number, count)) => {
+            // What is read are 32 bits, of which the highest is a sign.
+            let sign = if number == NumberType::U32 { " >>> 0" } else { "" };
+            format!("words[{}]!{sign}", place(leaf, 1, count, part))
+        }
         _ => format!("c{}[i]!", leaf.at),
     };
     match leaf.kind {

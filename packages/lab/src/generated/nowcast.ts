@@ -6,25 +6,29 @@ export interface Small {
   num: number;
 }
 
-function writeSmall(e: MessageEncoder, v: Small): boolean {
-  const text0 = v.text;
-  const units = text0.length;
-  e.room(1 + units * 3);
-  const { bytes } = e;
-  bytes[0] = e.whole(v.num, 0, 255, "num");
-  let end = 1 + units;
-  if (!e.isShort(units) || e.ascii(text0, 1) > 127) end = e.utf8(text0, 1);
-  e.at = end;
-  return true;
+function writeSmall(e: MessageEncoder): (v: Small) => boolean {
+  const { bytes } = e.memory;
+  return (v) => {
+    const text0 = v.text;
+    const units = text0.length;
+    if (!e.room(1 + units * 3)) return false;
+    bytes[0] = e.whole(v.num, 0, 255, "num");
+    let end = 1 + units;
+    if (!e.isShort(units) || e.ascii(text0, 1) > 127) end = e.utf8(text0, 1);
+    e.at = end;
+    return true;
+  };
 }
 
-function readSmall(d: MessageDecoder): Small | undefined {
-  const { bytes } = d;
-  if (bytes.length < 1) return undefined;
-  if (!d.texts(1)) return undefined;
-  const text0 = d.rest();
-  if (text0 === undefined) return undefined;
-  return { text: text0, num: bytes[0]! };
+function readSmall(d: MessageDecoder): () => Small | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length < 1) return undefined;
+    if (!d.texts(1)) return undefined;
+    const text0 = d.rest();
+    if (text0 === undefined) return undefined;
+    return { text: text0, num: bytes[0]! };
+  };
 }
 
 export const smallCodec: Codec<Small> = defineCodec({
@@ -40,37 +44,40 @@ export interface Medium {
   decimal: number;
 }
 
-function writeMedium(e: MessageEncoder, v: Medium): boolean {
-  const text0 = v.text;
-  const text1 = v.text2;
-  const units = text0.length + text1.length;
-  e.room(7 + units * 3);
-  const { bytes } = e;
-  const { view } = e;
-  view.setUint16(1, e.whole(v.num, 0, 65535, "num"), true);
-  view.setFloat32(3, v.decimal, true);
-  let end = 7 + units;
-  let length0 = text0.length;
-  if (e.isShort(units) ? (e.ascii(text0, 7) | e.ascii(text1, 7 + length0)) > 127 : e.utf8(text0 + text1, 7) !== end) {
-    const end0 = e.utf8(text0, 7);
-    length0 = end0 - 7;
-    end = e.utf8(text1, end0);
-  }
-  if ((length0) > 127) return false;
-  bytes[0] = length0;
-  e.at = end;
-  return true;
+function writeMedium(e: MessageEncoder): (v: Medium) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    const text0 = v.text;
+    const text1 = v.text2;
+    const units = text0.length + text1.length;
+    if (!e.room(7 + units * 3)) return false;
+    view.setUint16(1, e.whole(v.num, 0, 65535, "num"), true);
+    view.setFloat32(3, v.decimal, true);
+    let end = 7 + units;
+    let length0 = text0.length;
+    if (e.isShort(units) ? (e.ascii(text0, 7) | e.ascii(text1, 7 + length0)) > 127 : e.utf8(text0 + text1, 7) !== end) {
+      const end0 = e.utf8(text0, 7);
+      length0 = end0 - 7;
+      end = e.utf8(text1, end0);
+    }
+    if ((length0) > 127) return false;
+    bytes[0] = length0;
+    e.at = end;
+    return true;
+  };
 }
 
-function readMedium(d: MessageDecoder): Medium | undefined {
-  const { bytes } = d;
-  if (bytes.length < 7) return undefined;
-  if ((bytes[0]!) > 127) return undefined;
-  if (!d.texts(7)) return undefined;
-  const text0 = d.text(bytes[0]!);
-  const text1 = d.rest();
-  if (text0 === undefined || text1 === undefined) return undefined;
-  return { text: text0, text2: text1, num: d.u16(1), decimal: d.f32(3) };
+function readMedium(d: MessageDecoder): () => Medium | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length < 7) return undefined;
+    if ((bytes[0]!) > 127) return undefined;
+    if (!d.texts(7)) return undefined;
+    const text0 = d.text(bytes[0]!);
+    const text1 = d.rest();
+    if (text0 === undefined || text1 === undefined) return undefined;
+    return { text: text0, text2: text1, num: d.u16(1), decimal: d.f32(3) };
+  };
 }
 
 export const mediumCodec: Codec<Medium> = defineCodec({
@@ -90,51 +97,54 @@ export interface Big {
   decimal2: number;
 }
 
-function writeBig(e: MessageEncoder, v: Big): boolean {
-  const text0 = v.text;
-  const text1 = v.text2;
-  const text2 = v.text3;
-  const text3 = v.text4;
-  const units = text0.length + text1.length + text2.length + text3.length;
-  e.room(27 + units * 3);
-  const { bytes } = e;
-  const { view } = e;
-  view.setUint32(3, e.whole(v.num, 0, 4294967295, "num"), true);
-  view.setFloat64(7, v.decimal, true);
-  view.setInt32(15, e.whole(v.num2, -2147483648, 2147483647, "num2"), true);
-  view.setFloat64(19, v.decimal2, true);
-  let end = 27 + units;
-  let length0 = text0.length;
-  let length1 = text1.length;
-  let length2 = text2.length;
-  if (e.isShort(units) ? (e.ascii(text0, 27) | e.ascii(text1, 27 + length0) | e.ascii(text2, 27 + length0 + length1) | e.ascii(text3, 27 + length0 + length1 + length2)) > 127 : e.utf8(text0 + text1 + text2 + text3, 27) !== end) {
-    const end0 = e.utf8(text0, 27);
-    length0 = end0 - 27;
-    const end1 = e.utf8(text1, end0);
-    length1 = end1 - end0;
-    const end2 = e.utf8(text2, end1);
-    length2 = end2 - end1;
-    end = e.utf8(text3, end2);
-  }
-  if ((length0 | length1 | length2) > 127) return false;
-  bytes[0] = length0;
-  bytes[1] = length1;
-  bytes[2] = length2;
-  e.at = end;
-  return true;
+function writeBig(e: MessageEncoder): (v: Big) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    const text0 = v.text;
+    const text1 = v.text2;
+    const text2 = v.text3;
+    const text3 = v.text4;
+    const units = text0.length + text1.length + text2.length + text3.length;
+    if (!e.room(27 + units * 3)) return false;
+    view.setUint32(3, e.whole(v.num, 0, 4294967295, "num"), true);
+    view.setFloat64(7, v.decimal, true);
+    view.setInt32(15, e.whole(v.num2, -2147483648, 2147483647, "num2"), true);
+    view.setFloat64(19, v.decimal2, true);
+    let end = 27 + units;
+    let length0 = text0.length;
+    let length1 = text1.length;
+    let length2 = text2.length;
+    if (e.isShort(units) ? (e.ascii(text0, 27) | e.ascii(text1, 27 + length0) | e.ascii(text2, 27 + length0 + length1) | e.ascii(text3, 27 + length0 + length1 + length2)) > 127 : e.utf8(text0 + text1 + text2 + text3, 27) !== end) {
+      const end0 = e.utf8(text0, 27);
+      length0 = end0 - 27;
+      const end1 = e.utf8(text1, end0);
+      length1 = end1 - end0;
+      const end2 = e.utf8(text2, end1);
+      length2 = end2 - end1;
+      end = e.utf8(text3, end2);
+    }
+    if ((length0 | length1 | length2) > 127) return false;
+    bytes[0] = length0;
+    bytes[1] = length1;
+    bytes[2] = length2;
+    e.at = end;
+    return true;
+  };
 }
 
-function readBig(d: MessageDecoder): Big | undefined {
-  const { bytes } = d;
-  if (bytes.length < 27) return undefined;
-  if ((bytes[0]! | bytes[1]! | bytes[2]!) > 127) return undefined;
-  if (!d.texts(27)) return undefined;
-  const text0 = d.text(bytes[0]!);
-  const text1 = d.text(bytes[1]!);
-  const text2 = d.text(bytes[2]!);
-  const text3 = d.rest();
-  if (text0 === undefined || text1 === undefined || text2 === undefined || text3 === undefined) return undefined;
-  return { text: text0, text2: text1, text3: text2, text4: text3, num: d.i32(3) >>> 0, decimal: d.f64(7), num2: d.i32(15), decimal2: d.f64(19) };
+function readBig(d: MessageDecoder): () => Big | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length < 27) return undefined;
+    if ((bytes[0]! | bytes[1]! | bytes[2]!) > 127) return undefined;
+    if (!d.texts(27)) return undefined;
+    const text0 = d.text(bytes[0]!);
+    const text1 = d.text(bytes[1]!);
+    const text2 = d.text(bytes[2]!);
+    const text3 = d.rest();
+    if (text0 === undefined || text1 === undefined || text2 === undefined || text3 === undefined) return undefined;
+    return { text: text0, text2: text1, text3: text2, text4: text3, num: d.i32(3) >>> 0, decimal: d.f64(7), num2: d.i32(15), decimal2: d.f64(19) };
+  };
 }
 
 export const bigCodec: Codec<Big> = defineCodec({
@@ -147,74 +157,79 @@ export interface Batch {
   messages: Array<Big>;
 }
 
-function writeBatch(e: MessageEncoder, v: Batch): boolean {
-  const rows = v.messages;
-  const count = rows.length;
-  if (count < 4) return false;
-  let all = "";
-  for (const row of rows) all += row.text;
-  for (const row of rows) all += row.text2;
-  for (const row of rows) all += row.text3;
-  for (const row of rows) all += row.text4;
-  e.rows(count, 16, 6, 8, all.length);
-  const { view } = e;
-  const at0 = e.integerColumn(count);
-  const at1 = e.integerColumn(count);
-  const at2 = e.integerColumn(count);
-  const at3 = e.integerColumn(count);
-  const at4 = e.integerColumn(count);
-  const at5 = e.rawColumn(count * 8);
-  const at6 = e.integerColumn(count);
-  const at7 = e.rawColumn(count * 8);
-  let unusual = 0;
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    view.setInt32(at0 + i * 4, row.text.length, true);
-    view.setInt32(at1 + i * 4, row.text2.length, true);
-    view.setInt32(at2 + i * 4, row.text3.length, true);
-    view.setInt32(at3 + i * 4, row.text4.length, true);
-    const n4 = row.num;
-    unusual |= (n4 & 0x3fff_ffff) === n4 ? 0 : 1;
-    view.setInt32(at4 + i * 4, n4, true);
-    view.setFloat64(at5 + i * 8, row.decimal, true);
-    const n6 = row.num2;
-    unusual |= (n6 | 0) === n6 ? 0 : 1;
-    view.setInt32(at6 + i * 4, n6, true);
-    view.setFloat64(at7 + i * 8, row.decimal2, true);
-  }
-  if (unusual !== 0) {
-    for (const row of rows) {
-      e.whole(row.num, 0, 4294967295, "num");
-      e.whole(row.num2, -2147483648, 2147483647, "num2");
+function writeBatch(e: MessageEncoder): (v: Batch) => boolean {
+  const { words, doubles } = e.memory;
+  return (v) => {
+    const rows = v.messages;
+    const count = rows.length;
+    if (count < 4) return false;
+    let all = "";
+    for (const row of rows) all += row.text;
+    for (const row of rows) all += row.text2;
+    for (const row of rows) all += row.text3;
+    for (const row of rows) all += row.text4;
+    if (!e.rows(count, 40, 8, all.length)) return false;
+    const at0 = e.column(count, 4);
+    const at1 = e.column(count, 4);
+    const at2 = e.column(count, 4);
+    const at3 = e.column(count, 4);
+    const at4 = e.column(count, 4);
+    const at5 = e.column(count, 8);
+    const at6 = e.column(count, 4);
+    const at7 = e.column(count, 8);
+    let isUsual = true;
+    for (let i = 0; i < count; i++) {
+      const row = rows[i]!;
+      words[at0 + i] = row.text.length;
+      words[at1 + i] = row.text2.length;
+      words[at2 + i] = row.text3.length;
+      words[at3 + i] = row.text4.length;
+      const n4 = row.num;
+      if ((n4 & 0x3fff_ffff) !== n4) isUsual = false;
+      words[at4 + i] = n4;
+      doubles[at5 + i] = row.decimal;
+      const n6 = row.num2;
+      if ((n6 | 0) !== n6) isUsual = false;
+      words[at6 + i] = n6;
+      doubles[at7 + i] = row.decimal2;
     }
-  }
-  e.textLengths(count);
-  e.textLengths(count);
-  e.textLengths(count);
-  e.textLengths(count);
-  e.integers(count, 4, true);
-  e.settle(count * 8 + 1);
-  e.integers(count, 4, false);
-  e.settle(count * 8 + 1);
-  return e.ascii7(all);
+    if (!isUsual) {
+      for (const row of rows) {
+        e.whole(row.num, 0, 4294967295, "num");
+        e.whole(row.num2, -2147483648, 2147483647, "num2");
+      }
+    }
+    e.textLengths(at0, count);
+    e.textLengths(at1, count);
+    e.textLengths(at2, count);
+    e.textLengths(at3, count);
+    e.integers(at4, count, 4, true);
+    e.raw(at5 * 8, count * 8);
+    e.integers(at6, count, 4, false);
+    e.raw(at7 * 8, count * 8);
+    return e.ascii7(all);
+  };
 }
 
-function readBatch(d: MessageDecoder): Batch | undefined {
-  const count = d.rows(8);
-  if (count < 4) return undefined;
-  const c0 = d.textColumn(count);
-  const c1 = d.textColumn(count);
-  const c2 = d.textColumn(count);
-  const c3 = d.textColumn(count);
-  const c4 = d.column("u32", count);
-  const at5 = d.place("f64", count);
-  const c6 = d.column("i32", count);
-  const at7 = d.place("f64", count);
-  d.end();
-  const { view } = d;
-  const rows: Batch["messages"] = new Array(count);
-  for (let i = 0; i < count; i++) rows[i] = { text: c0[i]!, text2: c1[i]!, text3: c2[i]!, text4: c3[i]!, num: c4[i]!, decimal: view.getFloat64(at5 + i * 8, true), num2: c6[i]!, decimal2: view.getFloat64(at7 + i * 8, true) };
-  return { messages: rows };
+function readBatch(d: MessageDecoder): () => Batch | undefined {
+  const { words } = d;
+  return () => {
+    const count = d.rows(8, 6);
+    if (count < 4) return undefined;
+    const c0 = d.textColumn(count);
+    const c1 = d.textColumn(count);
+    const c2 = d.textColumn(count);
+    const c3 = d.textColumn(count);
+    const at4 = d.integers("u32", count);
+    const at5 = d.place("f64", count);
+    const at6 = d.integers("i32", count);
+    const at7 = d.place("f64", count);
+    d.end();
+    const { view } = d;
+    const rows: Batch["messages"] = new Array(count);
+    for (let i = 0; i < count; i++) rows[i] = { text: c0[i]!, text2: c1[i]!, text3: c2[i]!, text4: c3[i]!, num: words[at4 + i]! >>> 0, decimal: view.getFloat64(at5 + i * 8, true), num2: words[at6 + i]!, decimal2: view.getFloat64(at7 + i * 8, true) };
+    return { messages: rows };
+  };
 }
 
 export const batchCodec: Codec<Batch> = defineCodec({
@@ -233,25 +248,28 @@ export interface Move {
   eulerZ: number;
 }
 
-function writeMove(e: MessageEncoder, v: Move): boolean {
-  e.room(31);
-  const { bytes } = e;
-  const { view } = e;
-  view.setUint32(0, e.whole(v.id, 0, 4294967295, "id"), true);
-  view.setFloat64(4, v.positionX, true);
-  view.setFloat64(12, v.positionY, true);
-  view.setFloat64(20, v.positionZ, true);
-  bytes[28] = e.whole(v.eulerX, 0, 255, "eulerX");
-  bytes[29] = e.whole(v.eulerY, 0, 255, "eulerY");
-  bytes[30] = e.whole(v.eulerZ, 0, 255, "eulerZ");
-  e.at = 31;
-  return true;
+function writeMove(e: MessageEncoder): (v: Move) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    if (!e.room(31)) return false;
+    view.setUint32(0, e.whole(v.id, 0, 4294967295, "id"), true);
+    view.setFloat64(4, v.positionX, true);
+    view.setFloat64(12, v.positionY, true);
+    view.setFloat64(20, v.positionZ, true);
+    bytes[28] = e.whole(v.eulerX, 0, 255, "eulerX");
+    bytes[29] = e.whole(v.eulerY, 0, 255, "eulerY");
+    bytes[30] = e.whole(v.eulerZ, 0, 255, "eulerZ");
+    e.at = 31;
+    return true;
+  };
 }
 
-function readMove(d: MessageDecoder): Move | undefined {
-  const { bytes } = d;
-  if (bytes.length !== 31) return undefined;
-  return { id: d.i32(0) >>> 0, positionX: d.f64(4), positionY: d.f64(12), positionZ: d.f64(20), eulerX: bytes[28]!, eulerY: bytes[29]!, eulerZ: bytes[30]! };
+function readMove(d: MessageDecoder): () => Move | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length !== 31) return undefined;
+    return { id: d.i32(0) >>> 0, positionX: d.f64(4), positionY: d.f64(12), positionZ: d.f64(20), eulerX: bytes[28]!, eulerY: bytes[29]!, eulerZ: bytes[30]! };
+  };
 }
 
 export const moveCodec: Codec<Move> = defineCodec({
@@ -264,66 +282,76 @@ export interface Moves {
   moves: Array<Move>;
 }
 
-function writeMoves(e: MessageEncoder, v: Moves): boolean {
-  const rows = v.moves;
-  const count = rows.length;
-  if (count < 4) return false;
-  e.rows(count, 27, 1, 7, 0);
-  const { view } = e;
-  const at0 = e.integerColumn(count);
-  const at1 = e.rawColumn(count * 8);
-  const at2 = e.rawColumn(count * 8);
-  const at3 = e.rawColumn(count * 8);
-  const at4 = e.rawColumn(count * 1);
-  const at5 = e.rawColumn(count * 1);
-  const at6 = e.rawColumn(count * 1);
-  let unusual = 0;
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    const n0 = row.id;
-    unusual |= (n0 & 0x3fff_ffff) === n0 ? 0 : 1;
-    view.setInt32(at0 + i * 4, n0, true);
-    view.setFloat64(at1 + i * 8, row.positionX, true);
-    view.setFloat64(at2 + i * 8, row.positionY, true);
-    view.setFloat64(at3 + i * 8, row.positionZ, true);
-    const n4 = row.eulerX;
-    unusual |= (n4 & 0xff) === n4 ? 0 : 1;
-    view.setUint8(at4 + i, n4);
-    const n5 = row.eulerY;
-    unusual |= (n5 & 0xff) === n5 ? 0 : 1;
-    view.setUint8(at5 + i, n5);
-    const n6 = row.eulerZ;
-    unusual |= (n6 & 0xff) === n6 ? 0 : 1;
-    view.setUint8(at6 + i, n6);
-  }
-  if (unusual !== 0) {
-    for (const row of rows) {
-      e.whole(row.id, 0, 4294967295, "id");
-      e.whole(row.eulerX, 0, 255, "eulerX");
-      e.whole(row.eulerY, 0, 255, "eulerY");
-      e.whole(row.eulerZ, 0, 255, "eulerZ");
+function writeMoves(e: MessageEncoder): (v: Moves) => boolean {
+  const { bytes, words, doubles } = e.memory;
+  return (v) => {
+    const rows = v.moves;
+    const count = rows.length;
+    if (count < 4) return false;
+    if (!e.rows(count, 31, 7, 0)) return false;
+    const at0 = e.column(count, 4);
+    const at1 = e.column(count, 8);
+    const at2 = e.column(count, 8);
+    const at3 = e.column(count, 8);
+    const at4 = e.column(count, 1);
+    const at5 = e.column(count, 1);
+    const at6 = e.column(count, 1);
+    let isUsual = true;
+    for (let i = 0; i < count; i++) {
+      const row = rows[i]!;
+      const n0 = row.id;
+      if ((n0 & 0x3fff_ffff) !== n0) isUsual = false;
+      words[at0 + i] = n0;
+      doubles[at1 + i] = row.positionX;
+      doubles[at2 + i] = row.positionY;
+      doubles[at3 + i] = row.positionZ;
+      const n4 = row.eulerX;
+      if ((n4 & 0xff) !== n4) isUsual = false;
+      bytes[at4 + i] = n4;
+      const n5 = row.eulerY;
+      if ((n5 & 0xff) !== n5) isUsual = false;
+      bytes[at5 + i] = n5;
+      const n6 = row.eulerZ;
+      if ((n6 & 0xff) !== n6) isUsual = false;
+      bytes[at6 + i] = n6;
     }
-  }
-  e.integers(count, 4, true);
-  e.settle(count * 27 + 6);
-  return true;
+    if (!isUsual) {
+      for (const row of rows) {
+        e.whole(row.id, 0, 4294967295, "id");
+        e.whole(row.eulerX, 0, 255, "eulerX");
+        e.whole(row.eulerY, 0, 255, "eulerY");
+        e.whole(row.eulerZ, 0, 255, "eulerZ");
+      }
+    }
+    e.integers(at0, count, 4, true);
+    e.raw(at1 * 8, count * 8);
+    e.raw(at2 * 8, count * 8);
+    e.raw(at3 * 8, count * 8);
+    e.raw(at4, count);
+    e.raw(at5, count);
+    e.raw(at6, count);
+    return true;
+  };
 }
 
-function readMoves(d: MessageDecoder): Moves | undefined {
-  const count = d.rows(7);
-  if (count < 4) return undefined;
-  const c0 = d.column("u32", count);
-  const at1 = d.place("f64", count);
-  const at2 = d.place("f64", count);
-  const at3 = d.place("f64", count);
-  const at4 = d.place("u8", count);
-  const at5 = d.place("u8", count);
-  const at6 = d.place("u8", count);
-  d.end();
-  const { view } = d;
-  const rows: Moves["moves"] = new Array(count);
-  for (let i = 0; i < count; i++) rows[i] = { id: c0[i]!, positionX: view.getFloat64(at1 + i * 8, true), positionY: view.getFloat64(at2 + i * 8, true), positionZ: view.getFloat64(at3 + i * 8, true), eulerX: view.getUint8(at4 + i), eulerY: view.getUint8(at5 + i), eulerZ: view.getUint8(at6 + i) };
-  return { moves: rows };
+function readMoves(d: MessageDecoder): () => Moves | undefined {
+  const { words } = d;
+  return () => {
+    const count = d.rows(7, 1);
+    if (count < 4) return undefined;
+    const at0 = d.integers("u32", count);
+    const at1 = d.place("f64", count);
+    const at2 = d.place("f64", count);
+    const at3 = d.place("f64", count);
+    const at4 = d.place("u8", count);
+    const at5 = d.place("u8", count);
+    const at6 = d.place("u8", count);
+    d.end();
+    const { view } = d;
+    const rows: Moves["moves"] = new Array(count);
+    for (let i = 0; i < count; i++) rows[i] = { id: words[at0 + i]! >>> 0, positionX: view.getFloat64(at1 + i * 8, true), positionY: view.getFloat64(at2 + i * 8, true), positionZ: view.getFloat64(at3 + i * 8, true), eulerX: view.getUint8(at4 + i), eulerY: view.getUint8(at5 + i), eulerZ: view.getUint8(at6 + i) };
+    return { moves: rows };
+  };
 }
 
 export const movesCodec: Codec<Moves> = defineCodec({

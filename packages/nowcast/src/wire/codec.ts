@@ -11,10 +11,13 @@ import { BodyWriter } from "./write.js";
 export interface CodecParts<T> {
   /** The bytes of the shape, in hexadecimal. */
   readonly shape: string;
-  /** Writes a body; false when the value wants a layout that this code does not know, such as a long text. */
-  readonly write?: (encoder: MessageEncoder, value: T) => boolean;
-  /** Reads a body; `undefined` when it has such a layout, or is invalid. */
-  readonly read?: (decoder: MessageDecoder) => T | undefined;
+  /**
+   * Makes a function that writes a body into the encoder's memory; false when the value wants a layout that this code does not
+   * know, such as a long text, or the encoder has taken other memory.
+   */
+  readonly write?: (encoder: MessageEncoder) => (value: T) => boolean;
+  /** Makes a function that reads the decoder's body; `undefined` when it has such a layout, or is invalid. */
+  readonly read?: (decoder: MessageDecoder) => () => T | undefined;
 }
 
 /** Bodies of one type, there and back. */
@@ -40,7 +43,10 @@ const encoder = new MessageEncoder();
 const decoder = new MessageDecoder();
 
 /** Joins generated code with the general reader and writer, which take over where it stops. */
-export function defineCodec<T>({ shape: hex, write, read }: CodecParts<T>): Codec<T> {
+export function defineCodec<T>(parts: CodecParts<T>): Codec<T> {
+  const { shape: hex } = parts;
+  const write = parts.write && writing(parts.write);
+  const read = parts.read?.(decoder);
   const shapeBytes = fromHex(hex);
   const shape = decodeShape(shapeBytes);
   let writer: BodyWriter | undefined;
@@ -50,12 +56,12 @@ export function defineCodec<T>({ shape: hex, write, read }: CodecParts<T>): Code
     shapeBytes,
     hash: shapeHash(shapeBytes),
     encode(value) {
-      if (write?.(encoder, value)) return encoder.copy();
+      if (write?.(value)) return encoder.copy();
       writer ??= new BodyWriter(shape);
       return writer.write(value as WireValue);
     },
     encodeShared(value) {
-      if (write?.(encoder, value)) return encoder.shared();
+      if (write?.(value)) return encoder.shared();
       writer ??= new BodyWriter(shape);
       return writer.write(value as WireValue);
     },
@@ -75,10 +81,23 @@ export function defineCodec<T>({ shape: hex, write, read }: CodecParts<T>): Code
   };
 }
 
+/** Generated code for the memory that the encoder has, which may be another one whenever a body needed more. */
+function writing<T>(bind: (encoder: MessageEncoder) => (value: T) => boolean): (value: T) => boolean {
+  let { memory } = encoder;
+  let bound = bind(encoder);
+  return function write(value): boolean {
+    if (memory !== encoder.memory) {
+      memory = encoder.memory;
+      bound = bind(encoder);
+    }
+    return bound(value) || (memory !== encoder.memory && write(value));
+  };
+}
+
 /** What generated code gives up at, the general reader reads again: its errors name the field. */
-function attempt<T>(read: (decoder: MessageDecoder) => T | undefined): T | undefined {
+function attempt<T>(read: () => T | undefined): T | undefined {
   try {
-    return read(decoder);
+    return read();
   } catch (error) {
     if (error instanceof WireError) return undefined;
     throw error;

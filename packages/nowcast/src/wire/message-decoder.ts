@@ -1,26 +1,23 @@
 import { narrow, WireInput } from "./input.js";
-import { type IntegerTarget, readIntegers } from "./integer-column.js";
+import { type IntegerBounds, integerReader } from "./integer-reader.js";
 import { CODING, readNumberColumn } from "./number-columns.js";
 import { KINDS, type NumberColumn } from "./numbers.js";
 import { readTextColumn, TEXT_DIRECT } from "./read-leaves.js";
 
-/** Columns of up to so many integers are read into arrays that are used again. */
-const KEPT_INTEGERS_MAX = 16 * 1024;
+/** Lists of up to so many integers are read by generated code. What is never touched takes no memory from the machine. */
+const INTEGERS_MAX = 256 * 1024;
 /** So many bytes are kept for columns that are spilled. */
 const SPILL_BYTES_MAX = 256 * 1024;
 
 /** Integers of up to 32 bits. */
 type IntegerKind = "u16" | "u32" | "i16" | "i32";
 
-/** A column of integers, of whatever width. */
-type IntegerColumn = { readonly [index: number]: number };
-
-/** An array for a column of one kind. */
-interface Kept extends IntegerTarget {
-  readonly kind: IntegerKind;
-  /** The same numbers, as what they are: only for u32 that is another array. */
-  readonly column: Int32Array | Uint32Array;
-}
+const INTEGER_BOUNDS: Readonly<Record<IntegerKind, IntegerBounds>> = {
+  u16: { min: 0, max: 0xffff, width: 2 },
+  u32: { min: 0, max: 0xffff_ffff, width: 4 },
+  i16: { min: -0x8000, max: 0x7fff, width: 2 },
+  i32: { min: -0x8000_0000, max: 0x7fff_ffff, width: 4 },
+};
 
 /** Up to here a call with all units costs less than one into the engine's decoder, which is dearer in browsers. */
 const UNITS_MAX = "process" in globalThis ? 28 : 56;
@@ -44,8 +41,10 @@ export class MessageDecoder {
   private asciiStart = 0;
   /** The columns of a list. */
   private input = new WireInput(this.bytes);
-  private readonly kept: Kept[] = [];
-  private nextKept = 0;
+  /** All columns of integers of a list, one behind the other; u32 from 2^31 on are negative. */
+  readonly words = new Int32Array(INTEGERS_MAX);
+  private readonly readIntegers = integerReader(this.words);
+  private nextWord = 0;
   /** Where `place` finds columns: the body, or a copy of it with spilled columns behind. */
   view = this.input.view;
   private cells: Uint8Array = this.bytes;
@@ -82,19 +81,19 @@ export class MessageDecoder {
     return this.text(this.bytes.length - this.textAt);
   }
 
-  /** Opens a body of one list with so many columns; returns the number of its rows. */
-  rows(columns: number): number {
+  /** Opens a body of one list with so many values in a row, and integers among them; returns the number of its rows, 0 for too many. */
+  rows(values: number, integers: number): number {
     const input = new WireInput(this.bytes);
     this.input = input;
-    this.nextKept = 0;
+    this.nextWord = 0;
     this.cells = this.bytes;
     this.view = input.view;
     if (this.spill.length > SPILL_BYTES_MAX) this.spill = new Uint8Array(0);
     input.openText();
     const count = input.count("the length of a list");
     // As the general reader accounts for the root, for the list and for its rows.
-    input.charge(72 + count * columns * 8);
-    return count;
+    input.charge(72 + count * values * 8);
+    return count * integers > INTEGERS_MAX ? 0 : count;
   }
 
   /**
@@ -126,41 +125,26 @@ export class MessageDecoder {
     return start;
   }
 
-  /** A column of integers, good until the next body is read. */
-  column(kind: IntegerKind, count: number): IntegerColumn {
-    const { input, bytes } = this;
-    const kept = count <= KEPT_INTEGERS_MAX ? this.keep(kind, count) : undefined;
-    if (kept !== undefined) {
-      const end = readIntegers(bytes, input.at, input.end, kept, count);
-      if (end >= 0) {
-        input.at = end;
-        return kept.column;
-      }
-    }
-    return readNumberColumn(input, KINDS[kind], count) as Exclude<NumberColumn, unknown[]>;
-  }
-
-  /** The array for the next column of a body; every column has its own. */
-  private keep(kind: IntegerKind, count: number): Kept {
-    const place = this.nextKept++;
-    const known = this.kept[place];
-    if (known !== undefined && known.kind === kind && known.values.length >= count) return known;
-    const { width, min, max } = KINDS[kind];
-    const values = new Int32Array(Math.min(KEPT_INTEGERS_MAX, count * 2));
-    const column = kind === "u32" ? new Uint32Array(values.buffer) : values;
-    const kept = { kind, values, column, width, min: Number(min), max: Number(max) };
-    this.kept[place] = kept;
-    return kept;
+  /** A column of integers: from where on they stand in `words`, until the next body is read. */
+  integers(kind: IntegerKind, count: number): number {
+    const { input } = this;
+    const at = this.nextWord;
+    this.nextWord = at + count;
+    const end = this.readIntegers(input.view, input.at, input.end, INTEGER_BOUNDS[kind], at, count);
+    if (end >= 0) input.at = end;
+    else this.words.set(readNumberColumn(input, KINDS[kind], count) as ArrayLike<number>, at);
+    return at;
   }
 
   textColumn(count: number): string[] {
     const { input } = this;
     if (this.bytes[input.at] !== TEXT_DIRECT) return readTextColumn(input, count);
     input.advance(1, "the coding of a text column");
-    const lengths = this.column("u32", count);
+    const at = this.integers("u32", count);
+    const { words } = this;
     const texts = new Array<string>(count);
     for (let i = 0; i < count; i++) {
-      const length = lengths[i]!;
+      const length = words[at + i]! >>> 0;
       input.charge(length);
       texts[i] = input.text(length);
     }

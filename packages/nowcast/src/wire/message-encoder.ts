@@ -1,8 +1,10 @@
 import { NowcastError } from "../errors.js";
-import { writeIntegers, writeVarint } from "./integer-column.js";
+import { integerWriter, writeVarint } from "./integer-writer.js";
+import { allocate } from "./memory.js";
 import { CODING } from "./number-columns.js";
 
-const SCRATCH_BYTES = 64 * 1024;
+/** Room for the bodies of most programs for good: code that is bound to other memory later is compiled to slower loops. */
+const MEMORY_BYTES = 1024 * 1024;
 /** Earlier bodies are cut from chunks of this size. */
 const CHUNK_BYTES = 64 * 1024;
 /** Bodies longer than a good part of a chunk get memory of their own. */
@@ -11,28 +13,25 @@ const CUT_BYTES_MAX = CHUNK_BYTES / 8;
 const KEPT_VIEWS = 1024;
 /** The most that a column takes besides its raw values. */
 const COLUMN_HEAD_BYTES = 12;
+/** What it takes at most to align a column. */
+const ALIGNMENT_BYTES = 8;
 /** The most that the two counts in front of a list take. */
 const COUNTS_BYTES = 16;
 /** Up to here a loop over the units costs less than a call into the engine's encoder, which is dearer in browsers. */
 const LOOP_UNITS_MAX = "process" in globalThis ? 24 : 224;
 
 /**
- * What generated code writes with. A body begins at the first byte of a buffer that is used again for the next one, so that
- * offsets are constants and the views that the engine's encoder wants can be kept.
+ * What generated code writes with. A body begins at the first byte of memory that is used again for the next one, so that
+ * offsets are constants and the views that the engine's encoder wants can be kept. Code is bound to that memory, and must be
+ * bound again when it was exchanged for more.
  */
 export class MessageEncoder {
-  bytes: Uint8Array<ArrayBuffer> = new Uint8Array(SCRATCH_BYTES);
-  view = new DataView(this.bytes.buffer);
+  memory = allocate(MEMORY_BYTES);
   /** Where the body ends. */
   at = 0;
-  /** The same bytes as integers of 32 bits. */
-  private words = new Int32Array(this.bytes.buffer);
-  /** Where columns of integers wait, and where the next one goes. */
-  private waitingIntegers = 0;
-  private stagedIntegers = 0;
-  /** Where raw columns wait, and where the next one goes. */
+  private writeIntegers = integerWriter(this.memory);
+  /** Where the next column of a list waits. */
   private waiting = 0;
-  private staged = 0;
   private chunk = new Uint8Array(CHUNK_BYTES);
   private chunkAt = 0;
   /** Views of the first bytes, by length, and of what follows, by offset. */
@@ -44,7 +43,7 @@ export class MessageEncoder {
     const { at } = this;
     const head = at < KEPT_VIEWS ? this.heads[at] : undefined;
     if (head !== undefined) return head;
-    const fresh = this.bytes.subarray(0, at);
+    const fresh = this.memory.bytes.subarray(0, at);
     if (at < KEPT_VIEWS) this.heads[at] = fresh;
     return fresh;
   }
@@ -52,7 +51,7 @@ export class MessageEncoder {
   /** A copy of the body. Short ones share chunks that are never written again: memory of its own for each would cost more. */
   copy(): Uint8Array<ArrayBuffer> {
     const { at } = this;
-    if (at > CUT_BYTES_MAX) return this.bytes.slice(0, at);
+    if (at > CUT_BYTES_MAX) return this.memory.bytes.slice(0, at);
     if (this.chunkAt + at > CHUNK_BYTES) {
       this.chunk = new Uint8Array(CHUNK_BYTES);
       this.chunkAt = 0;
@@ -63,9 +62,14 @@ export class MessageEncoder {
     return this.chunk.subarray(start, start + at);
   }
 
-  /** Makes room for a body of so many bytes. */
-  room(length: number): void {
-    if (length > this.bytes.length) this.grow(length);
+  /** Makes room for a body of so many bytes; false when the memory is another one now. */
+  room(length: number): boolean {
+    if (length <= this.memory.bytes.length) return true;
+    this.memory = allocate(length * 2);
+    this.writeIntegers = integerWriter(this.memory);
+    this.heads = [];
+    this.tails = [];
+    return false;
   }
 
   /** Whether text of so many units is better written by a loop. */
@@ -75,7 +79,7 @@ export class MessageEncoder {
 
   /** Writes ASCII, for which there is room; returns all units or'ed together, so more than 127 for anything else. */
   ascii(text: string, at: number): number {
-    const { bytes } = this;
+    const { bytes } = this.memory;
     const { length } = text;
     let all = 0;
     for (let i = 0; i < length; i++) {
@@ -100,58 +104,46 @@ export class MessageEncoder {
   }
 
   /**
-   * Begins a body of one list: `count` rows with `raw` bytes that are written as they stand and so many `integers`, all in so many
-   * columns, and `text` units of text behind them. Makes room for all of it, so that `view` stays what it is.
+   * Begins a body of one list: `count` rows of `rowBytes` each while they wait, in so many columns, and `text` units of text
+   * behind them. Makes room for all of it; false when the memory is another one now.
    *
-   * Because engines are quickest when a loop stores into one view, one loop over the rows puts everything there before
-   * anything is known of the integers: raw columns wait behind the room that columns of integers take at most, and the
-   * integers behind them.
+   * One loop over the rows puts their values into aligned columns, where they wait behind the room that the heads of columns
+   * take at most. From there they are put to their place in their order, each never past where it waited.
    */
-  rows(count: number, raw: number, integers: number, columns: number, text: number): void {
-    const integerBytes = count * integers * 4;
+  rows(count: number, rowBytes: number, columns: number, text: number): boolean {
     const heads = COUNTS_BYTES + columns * COLUMN_HEAD_BYTES;
-    this.waiting = heads + integerBytes;
-    this.staged = this.waiting;
-    this.waitingIntegers = Math.ceil((this.waiting + count * raw + columns) / 4) * 4;
-    this.stagedIntegers = this.waitingIntegers;
-    this.room(this.waitingIntegers + integerBytes + text * 3);
-    this.at = writeVarint(this.bytes, writeVarint(this.bytes, 0, text), count);
+    if (!this.room(heads + columns * ALIGNMENT_BYTES + count * rowBytes + text * 3)) return false;
+    const { bytes } = this.memory;
+    this.waiting = heads;
+    this.at = writeVarint(bytes, writeVarint(bytes, 0, text), count);
+    return true;
   }
 
-  /** A column that is written as it stands, and waits; returns where its values go. */
-  rawColumn(length: number): number {
-    const at = this.staged + 1;
-    this.bytes[at - 1] = CODING.raw;
-    this.staged = at + length;
+  /** A column of so many values of `width` bytes, which waits; returns where in the view of that width. */
+  column(count: number, width: number): number {
+    const at = Math.ceil(this.waiting / width);
+    this.waiting = (at + count) * width;
     return at;
   }
 
-  /** Puts the next `length` bytes of waiting columns to their place. */
-  settle(length: number): void {
-    const from = this.waiting;
-    this.waiting = from + length;
-    if (from !== this.at) this.bytes.copyWithin(this.at, from, this.waiting);
-    this.at += length;
+  /** Puts a column that waits at a byte to its place, as it stands. */
+  raw(from: number, length: number): void {
+    const { at } = this;
+    const { bytes } = this.memory;
+    bytes[at] = CODING.raw;
+    bytes.copyWithin(at + 1, from, from + length);
+    this.at = at + 1 + length;
   }
 
-  /** A column of so many integers, of 32 bits each while it waits; returns where they go. */
-  integerColumn(count: number): number {
-    const at = this.stagedIntegers;
-    this.stagedIntegers = at + count * 4;
-    return at;
+  /** Puts a column of integers that waits at a word to its place, of `width` bytes each where that is needed. */
+  integers(from: number, count: number, width: number, isUnsigned: boolean): void {
+    this.at = this.writeIntegers(this.at, from, count, width, isUnsigned);
   }
 
-  /** Writes the next waiting column of integers, of `width` bytes each where that is needed. */
-  integers(count: number, width: number, isUnsigned: boolean): void {
-    const from = this.waitingIntegers / 4;
-    this.waitingIntegers += count * 4;
-    this.at = writeIntegers(this.bytes, this.at, this.words, from, count, width, isUnsigned);
-  }
-
-  /** A column of text, whose lengths are the next waiting column. */
-  textLengths(count: number): void {
-    this.bytes[this.at++] = CODING.raw;
-    this.integers(count, 4, true);
+  /** A column of text whose lengths wait at a word. */
+  textLengths(from: number, count: number): void {
+    this.memory.bytes[this.at++] = CODING.raw;
+    this.integers(from, count, 4, true);
   }
 
   /** A number that is whole and between two bounds. */
@@ -164,13 +156,13 @@ export class MessageEncoder {
   u64(at: number, value: number | bigint, field: string): void {
     const big = toBigInt(value, field);
     if (BigInt.asUintN(64, big) !== big) misfit(value, field);
-    this.view.setBigUint64(at, big, true);
+    this.memory.view.setBigUint64(at, big, true);
   }
 
   i64(at: number, value: number | bigint, field: string): void {
     const big = toBigInt(value, field);
     if (BigInt.asIntN(64, big) !== big) misfit(value, field);
-    this.view.setBigInt64(at, big, true);
+    this.memory.view.setBigInt64(at, big, true);
   }
 
   /** The index of a variant's name. */
@@ -181,17 +173,9 @@ export class MessageEncoder {
   }
 
   private tail(at: number): Uint8Array<ArrayBuffer> {
-    const fresh = this.bytes.subarray(at);
+    const fresh = this.memory.bytes.subarray(at);
     if (at < KEPT_VIEWS) this.tails[at] = fresh;
     return fresh;
-  }
-
-  private grow(length: number): void {
-    this.bytes = new Uint8Array(Math.ceil(length / 2) * 4);
-    this.view = new DataView(this.bytes.buffer);
-    this.words = new Int32Array(this.bytes.buffer);
-    this.heads = [];
-    this.tails = [];
   }
 }
 

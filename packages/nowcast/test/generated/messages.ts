@@ -6,25 +6,29 @@ export interface Small {
   num: number;
 }
 
-function writeSmall(e: MessageEncoder, v: Small): boolean {
-  const text0 = v.text;
-  const units = text0.length;
-  e.room(1 + units * 3);
-  const { bytes } = e;
-  bytes[0] = e.whole(v.num, 0, 255, "num");
-  let end = 1 + units;
-  if (!e.isShort(units) || e.ascii(text0, 1) > 127) end = e.utf8(text0, 1);
-  e.at = end;
-  return true;
+function writeSmall(e: MessageEncoder): (v: Small) => boolean {
+  const { bytes } = e.memory;
+  return (v) => {
+    const text0 = v.text;
+    const units = text0.length;
+    if (!e.room(1 + units * 3)) return false;
+    bytes[0] = e.whole(v.num, 0, 255, "num");
+    let end = 1 + units;
+    if (!e.isShort(units) || e.ascii(text0, 1) > 127) end = e.utf8(text0, 1);
+    e.at = end;
+    return true;
+  };
 }
 
-function readSmall(d: MessageDecoder): Small | undefined {
-  const { bytes } = d;
-  if (bytes.length < 1) return undefined;
-  if (!d.texts(1)) return undefined;
-  const text0 = d.rest();
-  if (text0 === undefined) return undefined;
-  return { text: text0, num: bytes[0]! };
+function readSmall(d: MessageDecoder): () => Small | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length < 1) return undefined;
+    if (!d.texts(1)) return undefined;
+    const text0 = d.rest();
+    if (text0 === undefined) return undefined;
+    return { text: text0, num: bytes[0]! };
+  };
 }
 
 export const smallCodec: Codec<Small> = defineCodec({
@@ -40,37 +44,40 @@ export interface Medium {
   decimal: number;
 }
 
-function writeMedium(e: MessageEncoder, v: Medium): boolean {
-  const text0 = v.text;
-  const text1 = v.text2;
-  const units = text0.length + text1.length;
-  e.room(7 + units * 3);
-  const { bytes } = e;
-  const { view } = e;
-  view.setUint16(1, e.whole(v.num, 0, 65535, "num"), true);
-  view.setFloat32(3, v.decimal, true);
-  let end = 7 + units;
-  let length0 = text0.length;
-  if (e.isShort(units) ? (e.ascii(text0, 7) | e.ascii(text1, 7 + length0)) > 127 : e.utf8(text0 + text1, 7) !== end) {
-    const end0 = e.utf8(text0, 7);
-    length0 = end0 - 7;
-    end = e.utf8(text1, end0);
-  }
-  if ((length0) > 127) return false;
-  bytes[0] = length0;
-  e.at = end;
-  return true;
+function writeMedium(e: MessageEncoder): (v: Medium) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    const text0 = v.text;
+    const text1 = v.text2;
+    const units = text0.length + text1.length;
+    if (!e.room(7 + units * 3)) return false;
+    view.setUint16(1, e.whole(v.num, 0, 65535, "num"), true);
+    view.setFloat32(3, v.decimal, true);
+    let end = 7 + units;
+    let length0 = text0.length;
+    if (e.isShort(units) ? (e.ascii(text0, 7) | e.ascii(text1, 7 + length0)) > 127 : e.utf8(text0 + text1, 7) !== end) {
+      const end0 = e.utf8(text0, 7);
+      length0 = end0 - 7;
+      end = e.utf8(text1, end0);
+    }
+    if ((length0) > 127) return false;
+    bytes[0] = length0;
+    e.at = end;
+    return true;
+  };
 }
 
-function readMedium(d: MessageDecoder): Medium | undefined {
-  const { bytes } = d;
-  if (bytes.length < 7) return undefined;
-  if ((bytes[0]!) > 127) return undefined;
-  if (!d.texts(7)) return undefined;
-  const text0 = d.text(bytes[0]!);
-  const text1 = d.rest();
-  if (text0 === undefined || text1 === undefined) return undefined;
-  return { text: text0, text2: text1, num: d.u16(1), decimal: d.f32(3) };
+function readMedium(d: MessageDecoder): () => Medium | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length < 7) return undefined;
+    if ((bytes[0]!) > 127) return undefined;
+    if (!d.texts(7)) return undefined;
+    const text0 = d.text(bytes[0]!);
+    const text1 = d.rest();
+    if (text0 === undefined || text1 === undefined) return undefined;
+    return { text: text0, text2: text1, num: d.u16(1), decimal: d.f32(3) };
+  };
 }
 
 export const mediumCodec: Codec<Medium> = defineCodec({
@@ -90,51 +97,54 @@ export interface Big {
   decimal2: number;
 }
 
-function writeBig(e: MessageEncoder, v: Big): boolean {
-  const text0 = v.text;
-  const text1 = v.text2;
-  const text2 = v.text3;
-  const text3 = v.text4;
-  const units = text0.length + text1.length + text2.length + text3.length;
-  e.room(27 + units * 3);
-  const { bytes } = e;
-  const { view } = e;
-  view.setInt32(3, e.whole(v.num, -2147483648, 2147483647, "num"), true);
-  view.setFloat64(7, v.decimal, true);
-  view.setInt32(15, e.whole(v.num2, -2147483648, 2147483647, "num2"), true);
-  view.setFloat64(19, v.decimal2, true);
-  let end = 27 + units;
-  let length0 = text0.length;
-  let length1 = text1.length;
-  let length2 = text2.length;
-  if (e.isShort(units) ? (e.ascii(text0, 27) | e.ascii(text1, 27 + length0) | e.ascii(text2, 27 + length0 + length1) | e.ascii(text3, 27 + length0 + length1 + length2)) > 127 : e.utf8(text0 + text1 + text2 + text3, 27) !== end) {
-    const end0 = e.utf8(text0, 27);
-    length0 = end0 - 27;
-    const end1 = e.utf8(text1, end0);
-    length1 = end1 - end0;
-    const end2 = e.utf8(text2, end1);
-    length2 = end2 - end1;
-    end = e.utf8(text3, end2);
-  }
-  if ((length0 | length1 | length2) > 127) return false;
-  bytes[0] = length0;
-  bytes[1] = length1;
-  bytes[2] = length2;
-  e.at = end;
-  return true;
+function writeBig(e: MessageEncoder): (v: Big) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    const text0 = v.text;
+    const text1 = v.text2;
+    const text2 = v.text3;
+    const text3 = v.text4;
+    const units = text0.length + text1.length + text2.length + text3.length;
+    if (!e.room(27 + units * 3)) return false;
+    view.setInt32(3, e.whole(v.num, -2147483648, 2147483647, "num"), true);
+    view.setFloat64(7, v.decimal, true);
+    view.setInt32(15, e.whole(v.num2, -2147483648, 2147483647, "num2"), true);
+    view.setFloat64(19, v.decimal2, true);
+    let end = 27 + units;
+    let length0 = text0.length;
+    let length1 = text1.length;
+    let length2 = text2.length;
+    if (e.isShort(units) ? (e.ascii(text0, 27) | e.ascii(text1, 27 + length0) | e.ascii(text2, 27 + length0 + length1) | e.ascii(text3, 27 + length0 + length1 + length2)) > 127 : e.utf8(text0 + text1 + text2 + text3, 27) !== end) {
+      const end0 = e.utf8(text0, 27);
+      length0 = end0 - 27;
+      const end1 = e.utf8(text1, end0);
+      length1 = end1 - end0;
+      const end2 = e.utf8(text2, end1);
+      length2 = end2 - end1;
+      end = e.utf8(text3, end2);
+    }
+    if ((length0 | length1 | length2) > 127) return false;
+    bytes[0] = length0;
+    bytes[1] = length1;
+    bytes[2] = length2;
+    e.at = end;
+    return true;
+  };
 }
 
-function readBig(d: MessageDecoder): Big | undefined {
-  const { bytes } = d;
-  if (bytes.length < 27) return undefined;
-  if ((bytes[0]! | bytes[1]! | bytes[2]!) > 127) return undefined;
-  if (!d.texts(27)) return undefined;
-  const text0 = d.text(bytes[0]!);
-  const text1 = d.text(bytes[1]!);
-  const text2 = d.text(bytes[2]!);
-  const text3 = d.rest();
-  if (text0 === undefined || text1 === undefined || text2 === undefined || text3 === undefined) return undefined;
-  return { text: text0, text2: text1, text3: text2, text4: text3, num: d.i32(3), decimal: d.f64(7), num2: d.i32(15), decimal2: d.f64(19) };
+function readBig(d: MessageDecoder): () => Big | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length < 27) return undefined;
+    if ((bytes[0]! | bytes[1]! | bytes[2]!) > 127) return undefined;
+    if (!d.texts(27)) return undefined;
+    const text0 = d.text(bytes[0]!);
+    const text1 = d.text(bytes[1]!);
+    const text2 = d.text(bytes[2]!);
+    const text3 = d.rest();
+    if (text0 === undefined || text1 === undefined || text2 === undefined || text3 === undefined) return undefined;
+    return { text: text0, text2: text1, text3: text2, text4: text3, num: d.i32(3), decimal: d.f64(7), num2: d.i32(15), decimal2: d.f64(19) };
+  };
 }
 
 export const bigCodec: Codec<Big> = defineCodec({
@@ -148,20 +158,24 @@ export type Tool =
   | "Hammer"
   | "Rope";
 
-function writeTool(e: MessageEncoder, v: Tool): boolean {
-  e.room(1);
-  const { bytes } = e;
-  bytes[0] = e.variant(["Hand", "Hammer", "Rope"], v, "");
-  e.at = 1;
-  return true;
+function writeTool(e: MessageEncoder): (v: Tool) => boolean {
+  const { bytes } = e.memory;
+  return (v) => {
+    if (!e.room(1)) return false;
+    bytes[0] = e.variant(["Hand", "Hammer", "Rope"], v, "");
+    e.at = 1;
+    return true;
+  };
 }
 
-function readTool(d: MessageDecoder): Tool | undefined {
-  const { bytes } = d;
-  if (bytes.length !== 1) return undefined;
-  const name0 = (["Hand", "Hammer", "Rope"] as const)[bytes[0]!];
-  if (name0 === undefined) return undefined;
-  return name0;
+function readTool(d: MessageDecoder): () => Tool | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length !== 1) return undefined;
+    const name0 = (["Hand", "Hammer", "Rope"] as const)[bytes[0]!];
+    if (name0 === undefined) return undefined;
+    return name0;
+  };
 }
 
 export const toolCodec: Codec<Tool> = defineCodec({
@@ -176,20 +190,24 @@ export interface Vec3 {
   z: number;
 }
 
-function writeVec3(e: MessageEncoder, v: Vec3): boolean {
-  e.room(12);
-  const { view } = e;
-  view.setFloat32(0, v.x, true);
-  view.setFloat32(4, v.y, true);
-  view.setFloat32(8, v.z, true);
-  e.at = 12;
-  return true;
+function writeVec3(e: MessageEncoder): (v: Vec3) => boolean {
+  const { view } = e.memory;
+  return (v) => {
+    if (!e.room(12)) return false;
+    view.setFloat32(0, v.x, true);
+    view.setFloat32(4, v.y, true);
+    view.setFloat32(8, v.z, true);
+    e.at = 12;
+    return true;
+  };
 }
 
-function readVec3(d: MessageDecoder): Vec3 | undefined {
-  const { bytes } = d;
-  if (bytes.length !== 12) return undefined;
-  return { x: d.f32(0), y: d.f32(4), z: d.f32(8) };
+function readVec3(d: MessageDecoder): () => Vec3 | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length !== 12) return undefined;
+    return { x: d.f32(0), y: d.f32(4), z: d.f32(8) };
+  };
 }
 
 export const vec3Codec: Codec<Vec3> = defineCodec({
@@ -215,53 +233,56 @@ export interface Everything {
   offset: number;
 }
 
-function writeEverything(e: MessageEncoder, v: Everything): boolean {
-  const text0 = v.first;
-  const text1 = v.last;
-  const units = text0.length + text1.length;
-  e.room(44 + units * 3);
-  const { bytes } = e;
-  const { view } = e;
-  bytes[0] = (v.alive ? 1 : 0) | (v.seen ? 2 : 0);
-  view.setFloat32(1, v.at.x, true);
-  view.setFloat32(5, v.at.y, true);
-  view.setFloat32(9, v.at.z, true);
-  bytes[13] = e.variant(["Hand", "Hammer", "Rope"], v.tool, "tool");
-  bytes[14] = e.whole(v.pair[0], 0, 255, "pair.0");
-  view.setInt8(15, e.whole(v.pair[1], -128, 127, "pair.1"));
-  view.setUint16(17, e.whole(v.__proto__, 0, 65535, "__proto__"), true);
-  e.u64(19, v.big, "big");
-  e.i64(27, v.deep, "deep");
-  bytes[35] = e.whole(v.euler[0], 0, 255, "euler");
-  bytes[36] = e.whole(v.euler[1], 0, 255, "euler");
-  bytes[37] = e.whole(v.euler[2], 0, 255, "euler");
-  view.setUint32(38, e.whole(v.count, 0, 4294967295, "count"), true);
-  view.setInt16(42, e.whole(v.offset, -32768, 32767, "offset"), true);
-  let end = 44 + units;
-  let length0 = text0.length;
-  if (e.isShort(units) ? (e.ascii(text0, 44) | e.ascii(text1, 44 + length0)) > 127 : e.utf8(text0 + text1, 44) !== end) {
-    const end0 = e.utf8(text0, 44);
-    length0 = end0 - 44;
-    end = e.utf8(text1, end0);
-  }
-  if ((length0) > 127) return false;
-  bytes[16] = length0;
-  e.at = end;
-  return true;
+function writeEverything(e: MessageEncoder): (v: Everything) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    const text0 = v.first;
+    const text1 = v.last;
+    const units = text0.length + text1.length;
+    if (!e.room(44 + units * 3)) return false;
+    bytes[0] = (v.alive ? 1 : 0) | (v.seen ? 2 : 0);
+    view.setFloat32(1, v.at.x, true);
+    view.setFloat32(5, v.at.y, true);
+    view.setFloat32(9, v.at.z, true);
+    bytes[13] = e.variant(["Hand", "Hammer", "Rope"], v.tool, "tool");
+    bytes[14] = e.whole(v.pair[0], 0, 255, "pair.0");
+    view.setInt8(15, e.whole(v.pair[1], -128, 127, "pair.1"));
+    view.setUint16(17, e.whole(v.__proto__, 0, 65535, "__proto__"), true);
+    e.u64(19, v.big, "big");
+    e.i64(27, v.deep, "deep");
+    bytes[35] = e.whole(v.euler[0], 0, 255, "euler");
+    bytes[36] = e.whole(v.euler[1], 0, 255, "euler");
+    bytes[37] = e.whole(v.euler[2], 0, 255, "euler");
+    view.setUint32(38, e.whole(v.count, 0, 4294967295, "count"), true);
+    view.setInt16(42, e.whole(v.offset, -32768, 32767, "offset"), true);
+    let end = 44 + units;
+    let length0 = text0.length;
+    if (e.isShort(units) ? (e.ascii(text0, 44) | e.ascii(text1, 44 + length0)) > 127 : e.utf8(text0 + text1, 44) !== end) {
+      const end0 = e.utf8(text0, 44);
+      length0 = end0 - 44;
+      end = e.utf8(text1, end0);
+    }
+    if ((length0) > 127) return false;
+    bytes[16] = length0;
+    e.at = end;
+    return true;
+  };
 }
 
-function readEverything(d: MessageDecoder): Everything | undefined {
-  const { bytes } = d;
-  if (bytes.length < 44) return undefined;
-  if (bytes[0]! >> 2 !== 0) return undefined;
-  if ((bytes[16]!) > 127) return undefined;
-  if (!d.texts(44)) return undefined;
-  const text0 = d.text(bytes[16]!);
-  const text1 = d.rest();
-  if (text0 === undefined || text1 === undefined) return undefined;
-  const name13 = (["Hand", "Hammer", "Rope"] as const)[bytes[13]!];
-  if (name13 === undefined) return undefined;
-  return { at: { x: d.f32(1), y: d.f32(5), z: d.f32(9) }, tool: name13, alive: (bytes[0]! & 1) !== 0, pair: [bytes[14]!, (bytes[15]! << 24) >> 24], first: text0, ["__proto__"]: d.u16(17), seen: (bytes[0]! & 2) !== 0, last: text1, big: d.u64(19), deep: d.i64(27), euler: [bytes[35]!, bytes[36]!, bytes[37]!], nothing: null, count: d.i32(38) >>> 0, offset: (d.u16(42) << 16) >> 16 };
+function readEverything(d: MessageDecoder): () => Everything | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length < 44) return undefined;
+    if (bytes[0]! >> 2 !== 0) return undefined;
+    if ((bytes[16]!) > 127) return undefined;
+    if (!d.texts(44)) return undefined;
+    const text0 = d.text(bytes[16]!);
+    const text1 = d.rest();
+    if (text0 === undefined || text1 === undefined) return undefined;
+    const name13 = (["Hand", "Hammer", "Rope"] as const)[bytes[13]!];
+    if (name13 === undefined) return undefined;
+    return { at: { x: d.f32(1), y: d.f32(5), z: d.f32(9) }, tool: name13, alive: (bytes[0]! & 1) !== 0, pair: [bytes[14]!, (bytes[15]! << 24) >> 24], first: text0, ["__proto__"]: d.u16(17), seen: (bytes[0]! & 2) !== 0, last: text1, big: d.u64(19), deep: d.i64(27), euler: [bytes[35]!, bytes[36]!, bytes[37]!], nothing: null, count: d.i32(38) >>> 0, offset: (d.u16(42) << 16) >> 16 };
+  };
 }
 
 export const everythingCodec: Codec<Everything> = defineCodec({
@@ -275,19 +296,23 @@ export interface Numbers {
   x: number;
 }
 
-function writeNumbers(e: MessageEncoder, v: Numbers): boolean {
-  e.room(12);
-  const { view } = e;
-  view.setUint32(0, e.whole(v.id, 0, 4294967295, "id"), true);
-  view.setFloat64(4, v.x, true);
-  e.at = 12;
-  return true;
+function writeNumbers(e: MessageEncoder): (v: Numbers) => boolean {
+  const { view } = e.memory;
+  return (v) => {
+    if (!e.room(12)) return false;
+    view.setUint32(0, e.whole(v.id, 0, 4294967295, "id"), true);
+    view.setFloat64(4, v.x, true);
+    e.at = 12;
+    return true;
+  };
 }
 
-function readNumbers(d: MessageDecoder): Numbers | undefined {
-  const { bytes } = d;
-  if (bytes.length !== 12) return undefined;
-  return { id: d.i32(0) >>> 0, x: d.f64(4) };
+function readNumbers(d: MessageDecoder): () => Numbers | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length !== 12) return undefined;
+    return { id: d.i32(0) >>> 0, x: d.f64(4) };
+  };
 }
 
 export const numbersCodec: Codec<Numbers> = defineCodec({
@@ -319,124 +344,134 @@ export interface Party {
   members: Array<Member>;
 }
 
-function writeParty(e: MessageEncoder, v: Party): boolean {
-  const rows = v.members;
-  const count = rows.length;
-  if (count < 4) return false;
-  let all = "";
-  for (const row of rows) all += row.name;
-  for (const row of rows) all += row.title;
-  e.rows(count, 41, 7, 14, all.length);
-  const { view } = e;
-  const at0 = e.integerColumn(count);
-  const at1 = e.integerColumn(count);
-  const at2 = e.rawColumn(count * 4);
-  const at3 = e.rawColumn(count * 4);
-  const at4 = e.rawColumn(count * 4);
-  const at5 = e.rawColumn(count * 8);
-  const at6 = e.rawColumn(count * 1);
-  const at7 = e.integerColumn(count);
-  const at8 = e.integerColumn(count);
-  const at9 = e.rawColumn(count * 1);
-  const at10 = e.integerColumn(count);
-  const at11 = e.rawColumn(count * 3);
-  const at12 = e.rawColumn(count * 16);
-  const at13 = e.integerColumn(count * 2);
-  let unusual = 0;
-  for (let i = 0; i < count; i++) {
-    const row = rows[i]!;
-    const n0 = row.id;
-    unusual |= (n0 & 0x3fff_ffff) === n0 ? 0 : 1;
-    view.setInt32(at0 + i * 4, n0, true);
-    view.setInt32(at1 + i * 4, row.name.length, true);
-    view.setFloat32(at2 + i * 4, row.at.x, true);
-    view.setFloat32(at3 + i * 4, row.at.y, true);
-    view.setFloat32(at4 + i * 4, row.at.z, true);
-    view.setFloat64(at5 + i * 8, row.x, true);
-    const n6 = row.level;
-    unusual |= (n6 & 0xff) === n6 ? 0 : 1;
-    view.setUint8(at6 + i, n6);
-    const n7 = row.team;
-    unusual |= (n7 & 0xffff) === n7 ? 0 : 1;
-    view.setInt32(at7 + i * 4, n7, true);
-    const n8 = row.score;
-    unusual |= (n8 | 0) === n8 ? 0 : 1;
-    view.setInt32(at8 + i * 4, n8, true);
-    const n9 = row.mood;
-    unusual |= ((n9 << 24) >> 24) === n9 ? 0 : 1;
-    view.setInt8(at9 + i, n9);
-    view.setInt32(at10 + i * 4, row.title.length, true);
-    if (row.tint.length !== 3) return false;
-    const n11_0 = row.tint[0]!;
-    unusual |= (n11_0 & 0xff) === n11_0 ? 0 : 1;
-    view.setUint8(at11 + i * 3, n11_0);
-    const n11_1 = row.tint[1]!;
-    unusual |= (n11_1 & 0xff) === n11_1 ? 0 : 1;
-    view.setUint8(at11 + i * 3 + 1, n11_1);
-    const n11_2 = row.tint[2]!;
-    unusual |= (n11_2 & 0xff) === n11_2 ? 0 : 1;
-    view.setUint8(at11 + i * 3 + 2, n11_2);
-    if (row.turn.length !== 4) return false;
-    view.setFloat32(at12 + i * 16, row.turn[0]!, true);
-    view.setFloat32(at12 + i * 16 + 4, row.turn[1]!, true);
-    view.setFloat32(at12 + i * 16 + 8, row.turn[2]!, true);
-    view.setFloat32(at12 + i * 16 + 12, row.turn[3]!, true);
-    if (row.cell.length !== 2) return false;
-    const n13_0 = row.cell[0]!;
-    unusual |= ((n13_0 << 16) >> 16) === n13_0 ? 0 : 1;
-    view.setInt32(at13 + i * 8, n13_0, true);
-    const n13_1 = row.cell[1]!;
-    unusual |= ((n13_1 << 16) >> 16) === n13_1 ? 0 : 1;
-    view.setInt32(at13 + i * 8 + 4, n13_1, true);
-  }
-  if (unusual !== 0) {
-    for (const row of rows) {
-      e.whole(row.id, 0, 4294967295, "id");
-      e.whole(row.level, 0, 255, "level");
-      e.whole(row.team, 0, 65535, "team");
-      e.whole(row.score, -2147483648, 2147483647, "score");
-      e.whole(row.mood, -128, 127, "mood");
-      e.whole(row.tint[0]!, 0, 255, "tint");
-      e.whole(row.tint[1]!, 0, 255, "tint");
-      e.whole(row.tint[2]!, 0, 255, "tint");
-      e.whole(row.cell[0]!, -32768, 32767, "cell");
-      e.whole(row.cell[1]!, -32768, 32767, "cell");
+function writeParty(e: MessageEncoder): (v: Party) => boolean {
+  const { bytes, words, singles, doubles } = e.memory;
+  return (v) => {
+    const rows = v.members;
+    const count = rows.length;
+    if (count < 4) return false;
+    let all = "";
+    for (const row of rows) all += row.name;
+    for (const row of rows) all += row.title;
+    if (!e.rows(count, 69, 14, all.length)) return false;
+    const at0 = e.column(count, 4);
+    const at1 = e.column(count, 4);
+    const at2 = e.column(count, 4);
+    const at3 = e.column(count, 4);
+    const at4 = e.column(count, 4);
+    const at5 = e.column(count, 8);
+    const at6 = e.column(count, 1);
+    const at7 = e.column(count, 4);
+    const at8 = e.column(count, 4);
+    const at9 = e.column(count, 1);
+    const at10 = e.column(count, 4);
+    const at11 = e.column(count * 3, 1);
+    const at12 = e.column(count * 4, 4);
+    const at13 = e.column(count * 2, 4);
+    let isUsual = true;
+    for (let i = 0; i < count; i++) {
+      const row = rows[i]!;
+      const n0 = row.id;
+      if ((n0 & 0x3fff_ffff) !== n0) isUsual = false;
+      words[at0 + i] = n0;
+      words[at1 + i] = row.name.length;
+      singles[at2 + i] = row.at.x;
+      singles[at3 + i] = row.at.y;
+      singles[at4 + i] = row.at.z;
+      doubles[at5 + i] = row.x;
+      const n6 = row.level;
+      if ((n6 & 0xff) !== n6) isUsual = false;
+      bytes[at6 + i] = n6;
+      const n7 = row.team;
+      if ((n7 & 0xffff) !== n7) isUsual = false;
+      words[at7 + i] = n7;
+      const n8 = row.score;
+      if ((n8 | 0) !== n8) isUsual = false;
+      words[at8 + i] = n8;
+      const n9 = row.mood;
+      if (((n9 << 24) >> 24) !== n9) isUsual = false;
+      bytes[at9 + i] = n9;
+      words[at10 + i] = row.title.length;
+      if (row.tint.length !== 3) return false;
+      const n11_0 = row.tint[0]!;
+      if ((n11_0 & 0xff) !== n11_0) isUsual = false;
+      bytes[at11 + i * 3] = n11_0;
+      const n11_1 = row.tint[1]!;
+      if ((n11_1 & 0xff) !== n11_1) isUsual = false;
+      bytes[at11 + i * 3 + 1] = n11_1;
+      const n11_2 = row.tint[2]!;
+      if ((n11_2 & 0xff) !== n11_2) isUsual = false;
+      bytes[at11 + i * 3 + 2] = n11_2;
+      if (row.turn.length !== 4) return false;
+      singles[at12 + i * 4] = row.turn[0]!;
+      singles[at12 + i * 4 + 1] = row.turn[1]!;
+      singles[at12 + i * 4 + 2] = row.turn[2]!;
+      singles[at12 + i * 4 + 3] = row.turn[3]!;
+      if (row.cell.length !== 2) return false;
+      const n13_0 = row.cell[0]!;
+      if (((n13_0 << 16) >> 16) !== n13_0) isUsual = false;
+      words[at13 + i * 2] = n13_0;
+      const n13_1 = row.cell[1]!;
+      if (((n13_1 << 16) >> 16) !== n13_1) isUsual = false;
+      words[at13 + i * 2 + 1] = n13_1;
     }
-  }
-  e.integers(count, 4, true);
-  e.textLengths(count);
-  e.settle(count * 21 + 5);
-  e.integers(count, 2, true);
-  e.integers(count, 4, false);
-  e.settle(count * 1 + 1);
-  e.textLengths(count);
-  e.settle(count * 19 + 2);
-  e.integers(count * 2, 2, false);
-  return e.ascii7(all);
+    if (!isUsual) {
+      for (const row of rows) {
+        e.whole(row.id, 0, 4294967295, "id");
+        e.whole(row.level, 0, 255, "level");
+        e.whole(row.team, 0, 65535, "team");
+        e.whole(row.score, -2147483648, 2147483647, "score");
+        e.whole(row.mood, -128, 127, "mood");
+        e.whole(row.tint[0]!, 0, 255, "tint");
+        e.whole(row.tint[1]!, 0, 255, "tint");
+        e.whole(row.tint[2]!, 0, 255, "tint");
+        e.whole(row.cell[0]!, -32768, 32767, "cell");
+        e.whole(row.cell[1]!, -32768, 32767, "cell");
+      }
+    }
+    e.integers(at0, count, 4, true);
+    e.textLengths(at1, count);
+    e.raw(at2 * 4, count * 4);
+    e.raw(at3 * 4, count * 4);
+    e.raw(at4 * 4, count * 4);
+    e.raw(at5 * 8, count * 8);
+    e.raw(at6, count);
+    e.integers(at7, count, 2, true);
+    e.integers(at8, count, 4, false);
+    e.raw(at9, count);
+    e.textLengths(at10, count);
+    e.raw(at11, count * 3);
+    e.raw(at12 * 4, count * 16);
+    e.integers(at13, count * 2, 2, false);
+    return e.ascii7(all);
+  };
 }
 
-function readParty(d: MessageDecoder): Party | undefined {
-  const count = d.rows(20);
-  if (count < 4) return undefined;
-  const c0 = d.column("u32", count);
-  const c1 = d.textColumn(count);
-  const at2 = d.place("f32", count);
-  const at3 = d.place("f32", count);
-  const at4 = d.place("f32", count);
-  const at5 = d.place("f64", count);
-  const at6 = d.place("u8", count);
-  const c7 = d.column("u16", count);
-  const c8 = d.column("i32", count);
-  const at9 = d.place("i8", count);
-  const c10 = d.textColumn(count);
-  const at11 = d.place("u8", count * 3);
-  const at12 = d.place("f32", count * 4);
-  const c13 = d.column("i16", count * 2);
-  d.end();
-  const { view } = d;
-  const rows: Party["members"] = new Array(count);
-  for (let i = 0; i < count; i++) rows[i] = { id: c0[i]!, name: c1[i]!, at: { x: view.getFloat32(at2 + i * 4, true), y: view.getFloat32(at3 + i * 4, true), z: view.getFloat32(at4 + i * 4, true) }, x: view.getFloat64(at5 + i * 8, true), level: view.getUint8(at6 + i), team: c7[i]!, score: c8[i]!, mood: view.getInt8(at9 + i), title: c10[i]!, tint: [view.getUint8(at11 + i * 3), view.getUint8(at11 + i * 3 + 1), view.getUint8(at11 + i * 3 + 2)], turn: [view.getFloat32(at12 + i * 16, true), view.getFloat32(at12 + i * 16 + 4, true), view.getFloat32(at12 + i * 16 + 8, true), view.getFloat32(at12 + i * 16 + 12, true)], cell: [c13[i * 2]!, c13[i * 2 + 1]!] };
-  return { members: rows };
+function readParty(d: MessageDecoder): () => Party | undefined {
+  const { words } = d;
+  return () => {
+    const count = d.rows(20, 7);
+    if (count < 4) return undefined;
+    const at0 = d.integers("u32", count);
+    const c1 = d.textColumn(count);
+    const at2 = d.place("f32", count);
+    const at3 = d.place("f32", count);
+    const at4 = d.place("f32", count);
+    const at5 = d.place("f64", count);
+    const at6 = d.place("u8", count);
+    const at7 = d.integers("u16", count);
+    const at8 = d.integers("i32", count);
+    const at9 = d.place("i8", count);
+    const c10 = d.textColumn(count);
+    const at11 = d.place("u8", count * 3);
+    const at12 = d.place("f32", count * 4);
+    const at13 = d.integers("i16", count * 2);
+    d.end();
+    const { view } = d;
+    const rows: Party["members"] = new Array(count);
+    for (let i = 0; i < count; i++) rows[i] = { id: words[at0 + i]! >>> 0, name: c1[i]!, at: { x: view.getFloat32(at2 + i * 4, true), y: view.getFloat32(at3 + i * 4, true), z: view.getFloat32(at4 + i * 4, true) }, x: view.getFloat64(at5 + i * 8, true), level: view.getUint8(at6 + i), team: words[at7 + i]!, score: words[at8 + i]!, mood: view.getInt8(at9 + i), title: c10[i]!, tint: [view.getUint8(at11 + i * 3), view.getUint8(at11 + i * 3 + 1), view.getUint8(at11 + i * 3 + 2)], turn: [view.getFloat32(at12 + i * 16, true), view.getFloat32(at12 + i * 16 + 4, true), view.getFloat32(at12 + i * 16 + 8, true), view.getFloat32(at12 + i * 16 + 12, true)], cell: [words[at13 + i * 2]!, words[at13 + i * 2 + 1]!] };
+    return { members: rows };
+  };
 }
 
 export const partyCodec: Codec<Party> = defineCodec({
@@ -451,25 +486,28 @@ export interface Move {
   euler: [number, number, number];
 }
 
-function writeMove(e: MessageEncoder, v: Move): boolean {
-  e.room(31);
-  const { bytes } = e;
-  const { view } = e;
-  view.setUint32(0, e.whole(v.id, 0, 4294967295, "id"), true);
-  view.setFloat64(4, v.position[0], true);
-  view.setFloat64(12, v.position[1], true);
-  view.setFloat64(20, v.position[2], true);
-  bytes[28] = e.whole(v.euler[0], 0, 255, "euler.0");
-  bytes[29] = e.whole(v.euler[1], 0, 255, "euler.1");
-  bytes[30] = e.whole(v.euler[2], 0, 255, "euler.2");
-  e.at = 31;
-  return true;
+function writeMove(e: MessageEncoder): (v: Move) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    if (!e.room(31)) return false;
+    view.setUint32(0, e.whole(v.id, 0, 4294967295, "id"), true);
+    view.setFloat64(4, v.position[0], true);
+    view.setFloat64(12, v.position[1], true);
+    view.setFloat64(20, v.position[2], true);
+    bytes[28] = e.whole(v.euler[0], 0, 255, "euler.0");
+    bytes[29] = e.whole(v.euler[1], 0, 255, "euler.1");
+    bytes[30] = e.whole(v.euler[2], 0, 255, "euler.2");
+    e.at = 31;
+    return true;
+  };
 }
 
-function readMove(d: MessageDecoder): Move | undefined {
-  const { bytes } = d;
-  if (bytes.length !== 31) return undefined;
-  return { id: d.i32(0) >>> 0, position: [d.f64(4), d.f64(12), d.f64(20)], euler: [bytes[28]!, bytes[29]!, bytes[30]!] };
+function readMove(d: MessageDecoder): () => Move | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length !== 31) return undefined;
+    return { id: d.i32(0) >>> 0, position: [d.f64(4), d.f64(12), d.f64(20)], euler: [bytes[28]!, bytes[29]!, bytes[30]!] };
+  };
 }
 
 export const moveCodec: Codec<Move> = defineCodec({

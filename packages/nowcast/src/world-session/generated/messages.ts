@@ -21,23 +21,26 @@ export interface Controls {
   jump: boolean;
 }
 
-function writeControls(e: MessageEncoder, v: Controls): boolean {
-  e.room(13);
-  const { bytes } = e;
-  const { view } = e;
-  bytes[0] = (v.run ? 1 : 0) | (v.jump ? 2 : 0);
-  view.setFloat32(1, v.forward, true);
-  view.setFloat32(5, v.right, true);
-  view.setFloat32(9, v.yaw, true);
-  e.at = 13;
-  return true;
+function writeControls(e: MessageEncoder): (v: Controls) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    if (!e.room(13)) return false;
+    bytes[0] = (v.run ? 1 : 0) | (v.jump ? 2 : 0);
+    view.setFloat32(1, v.forward, true);
+    view.setFloat32(5, v.right, true);
+    view.setFloat32(9, v.yaw, true);
+    e.at = 13;
+    return true;
+  };
 }
 
-function readControls(d: MessageDecoder): Controls | undefined {
-  const { bytes } = d;
-  if (bytes.length !== 13) return undefined;
-  if (bytes[0]! >> 2 !== 0) return undefined;
-  return { forward: d.f32(1), right: d.f32(5), yaw: d.f32(9), run: (bytes[0]! & 1) !== 0, jump: (bytes[0]! & 2) !== 0 };
+function readControls(d: MessageDecoder): () => Controls | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length !== 13) return undefined;
+    if (bytes[0]! >> 2 !== 0) return undefined;
+    return { forward: d.f32(1), right: d.f32(5), yaw: d.f32(9), run: (bytes[0]! & 1) !== 0, jump: (bytes[0]! & 2) !== 0 };
+  };
 }
 
 export const controlsCodec: Codec<Controls> = defineCodec({
@@ -50,23 +53,27 @@ export interface Line {
   text: string;
 }
 
-function writeLine(e: MessageEncoder, v: Line): boolean {
-  const text0 = v.text;
-  const units = text0.length;
-  e.room(0 + units * 3);
-  let end = 0 + units;
-  if (!e.isShort(units) || e.ascii(text0, 0) > 127) end = e.utf8(text0, 0);
-  e.at = end;
-  return true;
+function writeLine(e: MessageEncoder): (v: Line) => boolean {
+  return (v) => {
+    const text0 = v.text;
+    const units = text0.length;
+    if (!e.room(0 + units * 3)) return false;
+    let end = 0 + units;
+    if (!e.isShort(units) || e.ascii(text0, 0) > 127) end = e.utf8(text0, 0);
+    e.at = end;
+    return true;
+  };
 }
 
-function readLine(d: MessageDecoder): Line | undefined {
-  const { bytes } = d;
-  if (bytes.length < 0) return undefined;
-  if (!d.texts(0)) return undefined;
-  const text0 = d.rest();
-  if (text0 === undefined) return undefined;
-  return { text: text0 };
+function readLine(d: MessageDecoder): () => Line | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length < 0) return undefined;
+    if (!d.texts(0)) return undefined;
+    const text0 = d.rest();
+    if (text0 === undefined) return undefined;
+    return { text: text0 };
+  };
 }
 
 export const lineCodec: Codec<Line> = defineCodec({
@@ -89,20 +96,24 @@ export type Kind =
   | "Block"
   | "Avatar";
 
-function writeKind(e: MessageEncoder, v: Kind): boolean {
-  e.room(1);
-  const { bytes } = e;
-  bytes[0] = e.variant(["Static", "Block", "Avatar"], v, "");
-  e.at = 1;
-  return true;
+function writeKind(e: MessageEncoder): (v: Kind) => boolean {
+  const { bytes } = e.memory;
+  return (v) => {
+    if (!e.room(1)) return false;
+    bytes[0] = e.variant(["Static", "Block", "Avatar"], v, "");
+    e.at = 1;
+    return true;
+  };
 }
 
-function readKind(d: MessageDecoder): Kind | undefined {
-  const { bytes } = d;
-  if (bytes.length !== 1) return undefined;
-  const name0 = (["Static", "Block", "Avatar"] as const)[bytes[0]!];
-  if (name0 === undefined) return undefined;
-  return name0;
+function readKind(d: MessageDecoder): () => Kind | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length !== 1) return undefined;
+    const name0 = (["Static", "Block", "Avatar"] as const)[bytes[0]!];
+    if (name0 === undefined) return undefined;
+    return name0;
+  };
 }
 
 export const kindCodec: Codec<Kind> = defineCodec({
@@ -139,36 +150,39 @@ export interface Said {
   text: string;
 }
 
-function writeSaid(e: MessageEncoder, v: Said): boolean {
-  const text0 = v.name;
-  const text1 = v.text;
-  const units = text0.length + text1.length;
-  e.room(5 + units * 3);
-  const { bytes } = e;
-  const { view } = e;
-  view.setUint32(0, e.whole(v.from, 0, 4294967295, "from"), true);
-  let end = 5 + units;
-  let length0 = text0.length;
-  if (e.isShort(units) ? (e.ascii(text0, 5) | e.ascii(text1, 5 + length0)) > 127 : e.utf8(text0 + text1, 5) !== end) {
-    const end0 = e.utf8(text0, 5);
-    length0 = end0 - 5;
-    end = e.utf8(text1, end0);
-  }
-  if ((length0) > 127) return false;
-  bytes[4] = length0;
-  e.at = end;
-  return true;
+function writeSaid(e: MessageEncoder): (v: Said) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    const text0 = v.name;
+    const text1 = v.text;
+    const units = text0.length + text1.length;
+    if (!e.room(5 + units * 3)) return false;
+    view.setUint32(0, e.whole(v.from, 0, 4294967295, "from"), true);
+    let end = 5 + units;
+    let length0 = text0.length;
+    if (e.isShort(units) ? (e.ascii(text0, 5) | e.ascii(text1, 5 + length0)) > 127 : e.utf8(text0 + text1, 5) !== end) {
+      const end0 = e.utf8(text0, 5);
+      length0 = end0 - 5;
+      end = e.utf8(text1, end0);
+    }
+    if ((length0) > 127) return false;
+    bytes[4] = length0;
+    e.at = end;
+    return true;
+  };
 }
 
-function readSaid(d: MessageDecoder): Said | undefined {
-  const { bytes } = d;
-  if (bytes.length < 5) return undefined;
-  if ((bytes[4]!) > 127) return undefined;
-  if (!d.texts(5)) return undefined;
-  const text0 = d.text(bytes[4]!);
-  const text1 = d.rest();
-  if (text0 === undefined || text1 === undefined) return undefined;
-  return { from: d.i32(0) >>> 0, name: text0, text: text1 };
+function readSaid(d: MessageDecoder): () => Said | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length < 5) return undefined;
+    if ((bytes[4]!) > 127) return undefined;
+    if (!d.texts(5)) return undefined;
+    const text0 = d.text(bytes[4]!);
+    const text1 = d.rest();
+    if (text0 === undefined || text1 === undefined) return undefined;
+    return { from: d.i32(0) >>> 0, name: text0, text: text1 };
+  };
 }
 
 export const saidCodec: Codec<Said> = defineCodec({

@@ -1,0 +1,182 @@
+import type { Memory } from "./memory.js";
+import { CODING } from "./number-columns.js";
+
+/** Widths that integers of 32 bits are packed to, by index; wider than the last they go as they stand. */
+const BITS = [0, 1, 2, 4, 8, 16, 24] as const;
+/** What a coding's head takes at most: its byte, and two zigzags of five. */
+const HEAD_BYTES = 11;
+const TWO_32 = 2 ** 32;
+
+/**
+ * Writes `count` integers of at most 32 bits, at least four, that stand from `from` on in the memory's words as a column at `at`:
+ * as raw, packed or delta, whichever is smallest; returns where it ends. One look at each value decides. There must be room for
+ * the raw column and its head, and the head must end before the integers begin. Unsigned values from 2^31 on are negative
+ * words.
+ */
+export type IntegerWriter = (
+  at: number,
+  from: number,
+  count: number,
+  width: number,
+  isUnsigned: boolean,
+) => number;
+
+/** A writer of columns within one piece of memory. */
+export function integerWriter(memory: Memory): IntegerWriter {
+  const { bytes, words } = memory;
+
+  return (at, from, count, width, isUnsigned) => {
+    const end = from + count;
+    const first = words[from]!;
+    const last = words[end - 1]!;
+    let minStep = (words[from + 1]! - first) | 0;
+    let stepSpan = 0;
+    let before = first;
+    for (let i = from + 1; i < end; i++) {
+      const value = words[i]!;
+      // In 32 bits, where steps between numbers far apart wrap: that is looked at below.
+      const above = (value - before - minStep) | 0;
+      // As unsigned numbers, what is below the least step is beyond the greatest too: one question in place of two.
+      if (above >>> 0 > stepSpan >>> 0) {
+        if (above >= 0) {
+          stepSpan = above;
+        } else {
+          minStep = (minStep + above) | 0;
+          stepSpan -= above;
+          if (stepSpan >= 2 ** 31) break;
+        }
+      }
+      before = value;
+    }
+    const maxStep = minStep + stepSpan;
+    let min = first;
+    let max = last;
+    // Ids mostly rise, and then their ends are the bounds. So few and small steps cannot have gone round.
+    const isRising = minStep >= 0 && last >= first && maxStep * count < 2 ** 31;
+    if (!isRising) {
+      max = min;
+      for (let i = from + 1; i < end; i++) {
+        const value = words[i]!;
+        min = value < min ? value : min;
+        max = value > max ? value : max;
+      }
+    }
+    // All of the upper half are only shifted; those of both halves are too far apart to be worth packing.
+    const shift = isUnsigned && max < 0 ? TWO_32 : 0;
+    const isSplit = (isUnsigned && min < 0 && max >= 0) || max - min >= 2 ** 31;
+    const packed = isSplit ? -1 : widthIndex(max - min);
+    const delta = isSplit || maxStep >= 2 ** 31 ? -1 : widthIndex(stepSpan);
+    const raw = count * width;
+    const packedCost = packed < 0 ? raw : packedLength(count, packed) + HEAD_BYTES / 2;
+    const deltaCost = delta < 0 ? raw : packedLength(count - 1, delta) + HEAD_BYTES;
+    if (deltaCost < raw && deltaCost < packedCost) {
+      bytes[at] = CODING.delta + delta;
+      const to = writeZigzag(bytes, writeZigzag(bytes, at + 1, first + shift), minStep);
+      if (BITS[delta] === 4) return packRising(to, from + 1, end, minStep);
+      return pack(to, from + 1, end, BITS[delta]!, true, minStep);
+    }
+    if (packedCost < raw) {
+      bytes[at] = CODING.packed + packed;
+      return pack(writeZigzag(bytes, at + 1, min + shift), from, end, BITS[packed]!, false, min);
+    }
+    bytes[at] = CODING.raw;
+    return pack(at + 1, from, end, width * 8, false, 0);
+  };
+
+  /** As `pack` does in 4 bits, what ids that rise with gaps mostly take: steps above the least one. */
+  function packRising(at: number, from: number, end: number, minStep: number): number {
+    let before = words[from - 1]!;
+    let to = at;
+    let i = from;
+    for (; i + 4 <= end; i += 4) {
+      const a = words[i]!;
+      const b = words[i + 1]!;
+      const c = words[i + 2]!;
+      const d = words[i + 3]!;
+      bytes[to] = (a - before - minStep) | ((b - a - minStep) << 4);
+      bytes[to + 1] = (c - b - minStep) | ((d - c - minStep) << 4);
+      before = d;
+      to += 2;
+    }
+    return pack(to, i, end, 4, true, minStep);
+  }
+
+  /**
+   * `packed` of section 5.1 for what the words from `from` to `end`, or the steps that lead to them, are above `base`; of 32 bits
+   * it is the raw column.
+   */
+  function pack(at: number, from: number, end: number, bits: number, isDelta: boolean, base: number): number {
+    if (bits === 0) return at;
+    // What is taken off every value besides the base: the one before it, or nothing.
+    const kept = isDelta ? -1 : 0;
+    let before = isDelta ? words[from - 1]! : 0;
+    let to = at;
+    let i = from;
+    if (bits === 2 || bits === 4) {
+      for (; i + 4 <= end; i += 4) {
+        const a = words[i]!;
+        const b = words[i + 1]!;
+        const c = words[i + 2]!;
+        const d = words[i + 3]!;
+        const four =
+          (a - before - base) |
+          ((b - (a & kept) - base) << bits) |
+          ((c - (b & kept) - base) << (2 * bits)) |
+          ((d - (c & kept) - base) << (3 * bits));
+        before = d & kept;
+        bytes[to++] = four;
+        if (bits === 4) bytes[to++] = four >>> 8;
+      }
+    }
+    if (bits < 8) {
+      while (i < end) {
+        let byte = 0;
+        for (let bit = 0; bit < 8 && i < end; bit += bits, i++) {
+          const value = words[i]!;
+          byte |= (value - before - base) << bit;
+          before = value & kept;
+        }
+        bytes[to++] = byte;
+      }
+      return to;
+    }
+    for (; i < end; i++) {
+      const value = words[i]!;
+      const number = (value - before - base) | 0;
+      before = value & kept;
+      bytes[to++] = number;
+      if (bits > 8) bytes[to++] = number >>> 8;
+      if (bits > 16) bytes[to++] = number >>> 16;
+      if (bits > 24) bytes[to++] = number >>> 24;
+    }
+    return to;
+  }
+}
+
+/** The index of the width that holds a number of at most 32 bits; −1 where that saves too little. */
+function widthIndex(span: number): number {
+  if (span >= 2 ** 24) return -1;
+  const bits = 32 - Math.clz32(span);
+  return bits <= 2 ? bits : bits <= 4 ? 3 : bits <= 8 ? 4 : bits <= 16 ? 5 : 6;
+}
+
+function packedLength(count: number, index: number): number {
+  return Math.ceil((count * BITS[index]!) / 8);
+}
+
+/** A zigzag of an integer of at most 33 bits. */
+function writeZigzag(bytes: Uint8Array, at: number, value: number): number {
+  return writeVarint(bytes, at, value < 0 ? -2 * value - 1 : 2 * value);
+}
+
+/** LEB128 of a safe integer; returns where it ends. */
+export function writeVarint(bytes: Uint8Array, at: number, value: number): number {
+  let rest = value;
+  let to = at;
+  while (rest >= 0x80) {
+    bytes[to++] = (rest % 128) | 0x80;
+    rest = Math.floor(rest / 128);
+  }
+  bytes[to++] = rest;
+  return to;
+}
