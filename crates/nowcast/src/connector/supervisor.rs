@@ -20,6 +20,10 @@ const SILENCE_MIN: Duration = Duration::from_millis(250);
 const SILENCE_MAX: Duration = Duration::from_millis(400);
 /// Where nothing was asked for so long, and nothing came, a question finds out whether datagrams still pass.
 const QUIET: Duration = Duration::from_millis(400);
+/// Who looks at the time so much later than it wanted has not looked at what arrived either.
+const LATE: Duration = Duration::from_millis(20);
+/// It judges nothing by the clock before it has looked again, so often at most.
+const LATE_LOOKS_MAX: u32 = 10;
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(2);
 const COME_BACK_FIRST: Duration = Duration::from_secs(2);
@@ -78,6 +82,7 @@ impl Supervisor {
             core.watch()
         };
         let mut received = None;
+        let (mut late, mut late_looks) = (Duration::ZERO, 0);
         loop {
             let until = {
                 let Some(shared) = self.shared.upgrade() else { return Trouble::Over };
@@ -90,9 +95,12 @@ impl Supervisor {
                     return Trouble::Fallen { was };
                 }
                 let silent_at = silent_at(&core.session);
-                if silent_at.is_some_and(|at| at <= clock::now()) {
+                let is_silent = silent_at.is_some_and(|at| at <= clock::now());
+                let looks_again = is_silent && late > LATE && late_looks < LATE_LOOKS_MAX;
+                if is_silent && !looks_again {
                     return Trouble::Fallen { was };
                 }
+                late_looks = if looks_again { late_looks + 1 } else { 0 };
                 let wants_back = was == Some(CarrierKind::WebSocket) && self.may(CarrierKind::WebTransport);
                 if wants_back && core.session.is_open() && Instant::now() >= come_back_at {
                     return Trouble::ComeBack;
@@ -104,11 +112,15 @@ impl Supervisor {
                     core.session.ping();
                     core.wake_driver();
                 }
-                let next = silent_at.map_or(Instant::now() + QUIET, |at| clock::instant(at).into());
+                let next = match silent_at {
+                    Some(_) if looks_again => Instant::now() + LATE,
+                    Some(at) => clock::instant(at).into(),
+                    None => Instant::now() + QUIET,
+                };
                 if wants_back { next.min(come_back_at.max(Instant::now() + RETRY_FIRST)) } else { next }
             };
             tokio::select! {
-                () = sleep_until(until) => {}
+                () = sleep_until(until) => late = until.elapsed(),
                 changed = changes.changed() => if changed.is_err() { return Trouble::Over },
             }
         }
