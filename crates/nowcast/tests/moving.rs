@@ -87,7 +87,7 @@ async fn a_session_falls_back_to_websocket_when_udp_is_dropped_and_comes_back() 
     })
     .await;
     assert_eq!(ours.status().phase, Phase::Open);
-    assert_eq!(theirs.status().resumed, 2);
+    until("the other end has resumed twice", || theirs.status().resumed == 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
