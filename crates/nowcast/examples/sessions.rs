@@ -1,8 +1,10 @@
 //! What the session costs: many sessions in one process, beside the same traffic over the bare carriers.
 //!
 //! ```text
-//! cargo run --release -p nowcast --example sessions -- [SESSIONS] [SECONDS] [ROUNDS]
+//! cargo run --release -p nowcast --example sessions -- [SESSIONS] [SECONDS] [ROUNDS] [PROGRAM]
 //! ```
+//!
+//! PROGRAM, for a profiler: only `quinn`, `webtransport`, `tungstenite` or `websocket`.
 //!
 //! Both ends of every session are in this process and send 20 packets a second, each with 10 states of 40 bytes. Printed is
 //! the CPU time of the whole process for each such packet, and how it compares with the same bytes over quinn's datagrams
@@ -16,6 +18,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use nowcast::{AcceptLimits, CarrierKind, Channel, Connector, ListenConfig, Listener};
+use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep};
@@ -97,16 +100,18 @@ impl Program {
         let mut ratios: Vec<f64> =
             self.micros.iter().zip(&bare.micros).map(|(ours, bare)| ours / bare).collect();
         ratios.sort_by(f64::total_cmp);
-        let percent = (ratios[ratios.len() / 2] - 1.0) * 100.0;
-        println!("{} beside {}: {percent:+.0} %", self.name, bare.name);
+        let Some(median) = ratios.get(ratios.len() / 2) else { return };
+        println!("{} beside {}: {:+.0} %", self.name, bare.name, (median - 1.0) * 100.0);
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>());
-    let mut next = |otherwise| arguments.next().unwrap_or(Ok(otherwise));
+    let mut arguments = std::env::args().skip(1);
+    let mut next = |otherwise| arguments.next().map_or(Ok(otherwise), |text| text.parse::<u64>());
     let (count, seconds, rounds) = (next(1_000)? as usize, next(10)?, next(3)?);
+    let only = arguments.next();
+    let runs = |program: &str| only.as_deref().is_none_or(|only| only == program);
     println!(
         "{count} sessions, both ends here, {STATES} states of {STATE_BYTES} bytes 20 times a second, {seconds} s"
     );
@@ -115,16 +120,24 @@ async fn main() -> Result<(), Failure> {
     let mut tungstenite = Program::new("bare tungstenite messages");
     let mut websocket = Program::new("sessions over WebSocket");
     for _ in 0..rounds {
-        let tally = Arc::default();
-        quinn.measure(&tally, bare_quinn(count, &tally).await?, seconds).await?;
-        let tally = Arc::default();
-        let traffic = sessions(CarrierKind::WebTransport, count, &tally).await?;
-        webtransport.measure(&tally, traffic, seconds).await?;
-        let tally = Arc::default();
-        tungstenite.measure(&tally, bare_tungstenite(count, &tally).await?, seconds).await?;
-        let tally = Arc::default();
-        let traffic = sessions(CarrierKind::WebSocket, count, &tally).await?;
-        websocket.measure(&tally, traffic, seconds).await?;
+        if runs("quinn") {
+            let tally = Arc::default();
+            quinn.measure(&tally, bare_quinn(count, &tally).await?, seconds).await?;
+        }
+        if runs("webtransport") {
+            let tally = Arc::default();
+            let traffic = sessions(CarrierKind::WebTransport, count, &tally).await?;
+            webtransport.measure(&tally, traffic, seconds).await?;
+        }
+        if runs("tungstenite") {
+            let tally = Arc::default();
+            tungstenite.measure(&tally, bare_tungstenite(count, &tally).await?, seconds).await?;
+        }
+        if runs("websocket") {
+            let tally = Arc::default();
+            let traffic = sessions(CarrierKind::WebSocket, count, &tally).await?;
+            websocket.measure(&tally, traffic, seconds).await?;
+        }
     }
     webtransport.print_beside(&quinn);
     websocket.print_beside(&tungstenite);
@@ -231,13 +244,12 @@ async fn bare_quinn(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure
     let mut roots = rustls::RootCertStore::empty();
     roots.add(made.cert.der().clone())?;
     let client = quinn::ClientConfig::with_root_certificates(Arc::new(roots))?;
-    let loopback = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let house = quinn::Endpoint::server(server, loopback)?;
+    let house = quinn_endpoint(Some(server))?;
     let address = house.local_addr()?;
     let mut connections = Vec::new();
     for _ in 0..count {
         // A socket for each client, as sessions have.
-        let endpoint = quinn::Endpoint::client(loopback)?;
+        let endpoint = quinn_endpoint(None)?;
         let near = endpoint.connect_with(client.clone(), address, "localhost")?;
         let near = async { near.await.map_err(Failure::from) };
         let far =
@@ -270,6 +282,17 @@ async fn bare_quinn(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure
         std::future::pending().await
     });
     Ok(traffic)
+}
+
+/// An endpoint with as much room for bursts as those of sessions: what the system drops costs nothing, and is no traffic.
+fn quinn_endpoint(server: Option<quinn::ServerConfig>) -> Result<quinn::Endpoint, Failure> {
+    const BUFFER_BYTES: usize = 4 * 1_024 * 1_024;
+    let socket = Socket::new(Domain::IPV4, Type::DGRAM, None)?;
+    socket.set_recv_buffer_size(BUFFER_BYTES)?;
+    socket.set_send_buffer_size(BUFFER_BYTES)?;
+    socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+    let (config, runtime) = (quinn::EndpointConfig::default(), Arc::new(quinn::TokioRuntime));
+    Ok(quinn::Endpoint::new(config, server, socket.into(), runtime)?)
 }
 
 async fn bare_tungstenite(count: usize, tally: &Arc<Tally>) -> Result<Traffic, Failure> {
