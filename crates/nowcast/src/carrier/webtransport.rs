@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream::{Stream, unfold};
-use quinn::{ConnectionError, SendDatagramError, TransportConfig, VarInt};
+use quinn::{AckFrequencyConfig, ConnectionError, SendDatagramError, TransportConfig, VarInt};
 use web_transport_quinn::Session;
 
 use super::congestion::AsideFactory;
@@ -25,6 +25,8 @@ const UDP_PAYLOAD_BYTES: u16 = 1_252;
 const RECEIVE_BUFFER_BYTES: usize = 256 * 1_024;
 /// The session notices a silent peer long before; this frees what it forgot.
 const IDLE_TIMEOUT_MS: u32 = 30_000;
+/// QUIC's own acknowledgements say nothing that the session waits for, and each is a packet: no more than one for so many.
+const PACKETS_PER_ACK: u32 = 10;
 /// HTTP/3 needs three, browsers open a few more for practice.
 const STREAMS_MAX: u32 = 16;
 /// Nothing but HTTP/3's own words comes on streams.
@@ -142,8 +144,11 @@ fn lost(error: &ConnectionError) -> Ended {
 
 /// How QUIC behaves below sessions.
 pub(crate) fn transport_config() -> Arc<TransportConfig> {
+    let mut acks = AckFrequencyConfig::default();
+    acks.ack_eliciting_threshold(VarInt::from_u32(PACKETS_PER_ACK - 1));
     let mut config = TransportConfig::default();
     config
+        .ack_frequency_config(Some(acks))
         .congestion_controller_factory(Arc::new(AsideFactory))
         .datagram_send_buffer_size(DATAGRAM_BYTES_MAX + BOOKKEEPING_BYTES)
         .datagram_receive_buffer_size(Some(RECEIVE_BUFFER_BYTES))
