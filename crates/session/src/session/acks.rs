@@ -109,8 +109,9 @@ impl Beat {
     /// When our next packet will have left, if that is soon and we are regular.
     fn next_at(&self, now: Time) -> Option<Time> {
         let wait = self.waits[0].max(self.waits[1]);
-        let is_soon = wait + SLACK <= HELD_ACK_DELAY_MAX;
-        let next = self.last + wait + wait / SLACK_SHARE + SLACK;
+        let latest = now + HELD_ACK_DELAY_MAX;
+        let is_soon = self.last + wait + SLACK <= latest;
+        let next = (self.last + wait + wait / SLACK_SHARE + SLACK).min(latest);
         (is_soon && self.waits[1] > Duration::ZERO).then_some(next.max(now + ACK_DELAY_MAX))
     }
 }
@@ -158,6 +159,18 @@ mod tests {
             acks.arrived(at(200), &STATES, false);
             assert_eq!(acks.due_at(at(200)), Some(at(205)), "{times:?}");
         }
+    }
+
+    #[test]
+    fn a_sender_that_was_late_once_still_waits_for_its_next_packet() {
+        let mut acks = sending_at(&[0, 50, 100, 200]);
+        for arrives in [210, 250] {
+            acks.arrived(at(arrives), &STATES, false);
+            acks.largest_at = at(arrives);
+        }
+        assert!(acks.is_held);
+        let next = acks.beat.next_at(at(250)).unwrap();
+        assert_eq!(next, at(350), "never longer than the longest an acknowledgement may be held");
     }
 
     #[test]
