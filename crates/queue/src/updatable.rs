@@ -24,7 +24,8 @@ use std::sync::Arc;
 pub struct UpdatableQueue<V> {
     bounds: Bounds,
     entries: VecDeque<(Key, V)>,
-    /// The place of the newest entry of each waiting key; places count entries from the first ever.
+    /// The place of the newest entry of each key that waits, and of some that do not any more: their places lie before
+    /// `first`. Places count entries from the first ever.
     places: KeyMap<u64>,
     /// The place of `entries[0]`.
     first: u64,
@@ -79,7 +80,7 @@ impl<V: Weigh> UpdatableQueue<V> {
             self.barrier = place + 1;
         } else {
             match self.places.entry(key) {
-                Entry::Occupied(known) if *known.get() >= self.barrier => {
+                Entry::Occupied(known) if *known.get() >= self.barrier.max(self.first) => {
                     let index = (known.get() - self.first) as usize;
                     return self.replace(index, value);
                 }
@@ -102,14 +103,17 @@ impl<V: Weigh> UpdatableQueue<V> {
     /// Delivers the oldest entry.
     pub fn pop(&mut self) -> Option<(Key, V)> {
         let (key, value) = self.entries.pop_front()?;
-        if let Entry::Occupied(known) = self.places.entry(key)
-            && *known.get() == self.first
-        {
-            known.remove();
-        }
         self.first += 1;
         self.bytes -= value.bytes();
         self.counters.delivered += 1;
+        if self.entries.is_empty() {
+            // The next entries go where the last ones were, which is still near.
+            self.entries.clear();
+        }
+        if self.places.len() > 2 * self.entries.len() + STALE_MAX {
+            let first = self.first;
+            self.places.retain(|_, place| *place >= first);
+        }
         Some((key, value))
     }
 
@@ -157,7 +161,7 @@ impl<V: Weigh> UpdatableQueue<V> {
     /// Where the entry stands that a put with this key replaces.
     fn replaceable(&self, key: Key) -> Option<usize> {
         let place = *self.places.get(&key)?;
-        (place >= self.barrier).then(|| (place - self.first) as usize)
+        (place >= self.barrier.max(self.first)).then(|| (place - self.first) as usize)
     }
 
     fn replace(&mut self, index: usize, value: V) -> Result<Option<V>, Refused<V>> {
@@ -175,6 +179,10 @@ impl<V: Weigh> UpdatableQueue<V> {
         Err(Refused { refusal, value })
     }
 }
+
+/// Places of keys that no longer wait are forgotten together, when there are so many: a key that soon waits again costs
+/// less.
+const STALE_MAX: usize = 64;
 
 /// How much a queue may hold. Chosen by the task that puts, like the paper's `outSize`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,10 @@ pub struct Histogram {
 }
 
 const BUCKETS: usize = 64;
-const FIRST_MICROS: f64 = 250.0;
-const PER_DOUBLING: f64 = 4.0;
+const FIRST_MICROS: u64 = 250;
+const PER_DOUBLING: usize = 4;
+/// 2^(1/4), 2^(2/4) and 2^(3/4), in 65,536ths.
+const QUARTERS: [u64; PER_DOUBLING - 1] = [77_936, 92_682, 110_218];
 
 impl Default for Histogram {
     fn default() -> Self {
@@ -22,8 +24,7 @@ impl Default for Histogram {
 impl Histogram {
     /// Counts one.
     pub fn record(&mut self, duration: Duration) {
-        let ratio = duration.as_micros() as f64 / FIRST_MICROS;
-        let bucket = if ratio <= 1.0 { 0 } else { (ratio.log2() * PER_DOUBLING).ceil() as usize };
+        let bucket = bucket_of(duration.as_micros() as u64);
         let count = &mut self.counts[bucket.min(BUCKETS - 1)];
         *count = count.saturating_add(1);
         self.total += 1;
@@ -42,9 +43,23 @@ impl Histogram {
             below += u64::from(count);
             below >= rank
         })?;
-        let micros = FIRST_MICROS * 2f64.powf(bucket as f64 / PER_DOUBLING);
+        let micros = FIRST_MICROS as f64 * 2f64.powf(bucket as f64 / PER_DOUBLING as f64);
         Some(Duration::from_micros(micros as u64))
     }
+}
+
+/// The number of quarter doublings from the first bucket to `micros`, rounded up.
+fn bucket_of(micros: u64) -> usize {
+    const LONGEST: u64 = 1 << 40;
+    let micros = micros.min(LONGEST);
+    if micros <= FIRST_MICROS {
+        return 0;
+    }
+    // The doublings below `micros`, and how many quarters of the next one.
+    let doublings = ((micros - 1) / FIRST_MICROS).ilog2();
+    let begin = FIRST_MICROS << doublings;
+    let quarters = QUARTERS.iter().filter(|&&quarter| micros << 16 > begin * quarter).count();
+    doublings as usize * PER_DOUBLING + quarters + 1
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The receiving end of a lane: releases messages in an order that obeys the laws, whatever order packets arrive in.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use nowcast_queue::{Bounds, Key, KeyMap, UpdatableQueue, Weigh};
@@ -143,12 +144,7 @@ impl ReceiveLane {
         taking: &mut Taking<'_>,
     ) -> Result<(), Broken> {
         check_length(value.len() as u64, taking.limits)?;
-        if self.is_stale(interval, state.key, state.stamp, taking.limits)? {
-            taking.stats.dropped.stale_states += 1;
-            return Ok(());
-        }
-        let payload = taking.store.insert(value);
-        self.whole_state(interval, state, payload, value.len(), taking)
+        self.whole_state(interval, state, value.len(), |store| store.insert(value), taking)
     }
 
     fn is_stale(&mut self, interval: u64, key: u64, stamp: u64, limits: &Limits) -> Result<bool, Broken> {
@@ -160,24 +156,35 @@ impl ReceiveLane {
         Ok(known.is_some_and(|known| known.stamp >= stamp))
     }
 
+    /// A value of `length` bytes, which `payload` puts into the store if it is not stale.
     fn whole_state(
         &mut self,
         interval: u64,
         state: StateHead,
-        payload: Handle,
         length: usize,
+        payload: impl FnOnce(&mut Store) -> Handle,
         taking: &mut Taking<'_>,
     ) -> Result<(), Broken> {
-        let at = taking.left - Duration::from_millis(state.age_ms.min(AGE_MS_MAX));
-        taking.stats.freshness.record(taking.now.since(at));
-        let what = What::State { key: state.key };
-        let arrived = Arrived { payload, length: length as u32, what, at };
+        if interval < self.next {
+            taking.stats.dropped.stale_states += 1;
+            return Ok(());
+        }
         let key = self.mixed(state.key);
         let is_open = interval == self.next;
         let entry = self.interval(interval, taking.limits)?;
+        let known = entry.keys.entry(key);
+        if matches!(&known, Entry::Occupied(known) if known.get().stamp >= state.stamp) {
+            taking.stats.dropped.stale_states += 1;
+            return Ok(());
+        }
+        let at = taking.left - Duration::from_millis(state.age_ms.min(AGE_MS_MAX));
+        taking.stats.freshness.record(taking.now.since(at));
+        let what = What::State { key: state.key };
+        let arrived = Arrived { payload: payload(taking.store), length: length as u32, what, at };
         let cost = length as u64 + MESSAGE_COST;
-        let (more, replaced) = match entry.keys.get_mut(&key) {
-            Some(known) => {
+        let (more, replaced) = match known {
+            Entry::Occupied(mut known) => {
+                let known = known.get_mut();
                 let more = cost.saturating_sub(known.cost);
                 // A peer may choose stamps whose sum wraps; it harms nobody but its own messages.
                 entry.sum = entry.sum.wrapping_sub(known.stamp).wrapping_add(state.stamp);
@@ -186,13 +193,13 @@ impl ReceiveLane {
                 let held = entry.held.get_mut(known.held as usize).filter(|_| !is_open);
                 (more, held.map(|(_, held)| std::mem::replace(held, arrived)))
             }
-            None => {
+            Entry::Vacant(place) => {
                 entry.sum = entry.sum.wrapping_add(state.stamp);
                 let held = entry.held.len() as u32;
                 if !is_open {
                     entry.held.push((key, arrived));
                 }
-                entry.keys.insert(key, Known { stamp: state.stamp, cost, held });
+                place.insert(Known { stamp: state.stamp, cost, held });
                 (cost, None)
             }
         };
@@ -292,7 +299,7 @@ impl ReceiveLane {
         }
         let of = Of::State { interval, key: state.key, stamp: state.stamp };
         match self.assemble(of, None, part, taking)? {
-            Some(payload) => self.whole_state(interval, state, payload, part.total as usize, taking),
+            Some(payload) => self.whole_state(interval, state, part.total as usize, |_| payload, taking),
             None => Ok(()),
         }
     }

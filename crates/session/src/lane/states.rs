@@ -120,17 +120,6 @@ impl SentStates {
         self.cost += self.cost_of(newest, value.length as usize, interval);
         self.sum += stamp;
         let cost = u64::from(value.length) + MESSAGE_COST;
-        let state = SentState {
-            key,
-            interval,
-            stamp,
-            at: value.at,
-            length: value.length,
-            cost,
-            payload: Some(value.payload),
-            parts: None,
-            deferred: None,
-        };
         if let Some(slot) = newest {
             self.get_mut(slot).deferred = None;
         }
@@ -139,20 +128,34 @@ impl SentStates {
         let Some(slot) = reusable else {
             self.keys_in_interval += 1;
             self.unacknowledged += 1;
-            let slot = self.insert(state);
+            let slot = self.insert(SentState {
+                key,
+                interval,
+                stamp,
+                at: value.at,
+                length: value.length,
+                cost,
+                payload: Some(value.payload),
+                parts: None,
+                deferred: None,
+            });
             self.newest.insert(Key::from_raw(key), slot);
             return (slot, false);
         };
-        let old = self.get_mut(slot);
-        let superseded = old.payload.take();
-        let old = std::mem::replace(old, state);
-        if old.interval == interval {
-            self.sum -= old.stamp;
-            let state = self.get_mut(slot);
-            state.cost = state.cost.max(old.cost);
+        let state = &mut self.slots[slot as usize];
+        let superseded = state.payload.replace(value.payload);
+        if state.interval == interval {
+            self.sum -= state.stamp;
+            state.cost = state.cost.max(cost);
         } else {
             self.keys_in_interval += 1;
+            state.interval = interval;
+            state.cost = cost;
         }
+        state.stamp = stamp;
+        state.at = value.at;
+        state.length = value.length;
+        state.parts = None;
         match superseded {
             Some(payload) => store.remove(payload),
             None => self.unacknowledged += 1,

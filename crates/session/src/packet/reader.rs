@@ -31,6 +31,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `length` bytes.
+    #[inline]
     pub fn take(&mut self, length: usize, field: &'static str) -> Result<&'a [u8], Malformed> {
         let bytes = self.rest().get(..length).ok_or_else(|| self.malformed(field))?;
         self.offset += length;
@@ -67,7 +68,19 @@ impl<'a> Reader<'a> {
     }
 
     /// A varint in its shortest form.
+    #[inline]
     pub fn varint(&mut self, field: &'static str) -> Result<u64, Malformed> {
+        match self.bytes.get(self.offset) {
+            // Nearly all are this short.
+            Some(&byte) if byte < 0x80 => {
+                self.offset += 1;
+                Ok(byte.into())
+            }
+            _ => self.long_varint(field),
+        }
+    }
+
+    fn long_varint(&mut self, field: &'static str) -> Result<u64, Malformed> {
         let mut value = 0u64;
         for (index, &byte) in self.rest().iter().take(10).enumerate() {
             let group = u64::from(byte & 0x7F);
@@ -96,6 +109,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A varint length and that many bytes.
+    #[inline]
     pub fn bytes(&mut self, field: &'static str) -> Result<&'a [u8], Malformed> {
         let before = *self;
         let length = self.varint(field)?;
@@ -117,6 +131,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Appends `value` as a varint.
+#[inline]
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);

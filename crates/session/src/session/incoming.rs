@@ -298,6 +298,8 @@ impl Session {
             _ => {}
         }
         let Some(lane) = frame.lane() else { return Ok(()) };
+        self.readable |= 1 << lane;
+        self.lanes_heard = self.lanes_heard.max(lane + 1);
         let seed = self.entropy.seed() ^ u64::from(lane);
         let taking = &mut Taking {
             store: &mut self.store,

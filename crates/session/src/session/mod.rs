@@ -64,6 +64,8 @@ pub struct Session {
     outgoing: Vec<Option<Box<SendLane>>>,
     incoming: Vec<Option<Box<ReceiveLane>>>,
     next_to_read: u8,
+    /// A bit for each incoming lane that may have something to read.
+    readable: u16,
     turn_floor: u64,
     store: Store,
     stats: Stats,
@@ -87,6 +89,9 @@ pub struct Session {
     source_waits: bool,
     largest_put: usize,
     highest_lane: u8,
+    /// The lanes below this one may have brought something.
+    lanes_heard: u8,
+    has_sources: bool,
 }
 
 /// The initiator's proof, until one packet that carries it is acknowledged.
@@ -147,6 +152,7 @@ impl Session {
 
     fn new(now: Time, config: Config, carrier: Carrier, entropy: Entropy, is_initiator: bool) -> Self {
         let lanes = config.lanes.len().min(LANES_MAX.into());
+        let has_sources = config.lanes.iter().any(|lane| lane.has_source);
         debug_assert_eq!(config.limits.check(), Ok(()), "limits are within the bounds of the specification");
         Self {
             peer: config.limits,
@@ -168,6 +174,7 @@ impl Session {
             rtt: Rtt::default(),
             clock: Clock::new(),
             next_to_read: 0,
+            readable: 0,
             turn_floor: 0,
             store: Store::default(),
             stats: Stats::default(),
@@ -190,6 +197,8 @@ impl Session {
             source_waits: false,
             largest_put: 0,
             highest_lane: 0,
+            lanes_heard: 0,
+            has_sources,
         }
     }
 
@@ -289,20 +298,27 @@ impl Session {
         self.peer.lanes_max.min(self.outgoing.len() as u8)
     }
 
+    /// How many lanes may have something to send: all, if sources feed some, or those that were put on.
+    fn lanes_in_use(&self) -> usize {
+        let used = if self.has_sources { LANES_MAX } else { self.highest_lane + 1 };
+        self.lanes().min(used).into()
+    }
+
     /// The next message by the laws of the queue, its payload in `into`; lanes take turns.
     pub fn poll_message(&mut self, now: Time, into: &mut Vec<u8>) -> Option<Message> {
-        let lanes = self.incoming.len() as u8;
-        for step in 0..lanes {
-            let lane = (self.next_to_read + step) % lanes;
+        while self.readable != 0 {
+            let ahead = self.readable.rotate_right(self.next_to_read.into()).trailing_zeros() as u8;
+            let lane = (self.next_to_read + ahead) % LANES_MAX;
             while let Some(arrived) = self.poll_lane(now, lane) {
                 into.clear();
                 into.extend_from_slice(self.store.get(arrived.payload));
                 self.store.remove(arrived.payload);
                 let Some(kind) = self.message_kind(lane, arrived.what) else { continue };
-                self.next_to_read = (lane + 1) % lanes;
+                self.next_to_read = (lane + 1) % LANES_MAX;
                 self.stats.messages_received += 1;
                 return Some(Message { lane, kind, produced_at: arrived.at });
             }
+            self.readable &= !(1 << lane);
         }
         None
     }

@@ -147,10 +147,11 @@ impl Session {
     }
 
     fn wants_content(&mut self, now: Time, source: &dyn Replication) -> bool {
-        let lanes = usize::from(self.lanes());
+        let lanes = self.lanes_in_use();
         let queued = self.outgoing[..lanes].iter_mut().flatten().any(|lane| lane.has_more(now));
-        let with_source = self.config.lanes[..lanes].iter().zip(0u8..).filter(|(lane, _)| lane.has_source);
-        self.source_waits = with_source.into_iter().any(|(_, lane)| source.has_more(lane));
+        let mut with_source =
+            self.config.lanes[..lanes].iter().zip(0u8..).filter(|(lane, _)| lane.has_source);
+        self.source_waits = self.has_sources && with_source.any(|(_, lane)| source.has_more(lane));
         queued || self.source_waits
     }
 
@@ -161,7 +162,7 @@ impl Session {
         if self.carrier.is_reliable || !is_slow || self.repeat_tokens(now) < self.repeat_tokens_max() / 2.0 {
             return false;
         }
-        let lanes = usize::from(self.lanes());
+        let lanes = self.lanes_in_use();
         let configs = self.config.lanes[..lanes].iter();
         let mut first: Option<(u8, bool)> = None;
         for (config, lane) in configs.zip(&mut self.outgoing) {
@@ -221,7 +222,7 @@ impl Session {
 
     /// When content that waits may leave; `None` if none waits, or if it waits for something to arrive.
     pub(super) fn content_at(&mut self, now: Time) -> Option<Time> {
-        let lanes = usize::from(self.lanes());
+        let lanes = self.lanes_in_use();
         let queued = self.outgoing[..lanes].iter_mut().flatten().any(|lane| lane.has_more(now));
         let is_stopped = self.sent.is_full() || self.sent.unacknowledged_span() > SPAN_MAX;
         if !(queued || self.source_waits) || is_stopped {
@@ -282,7 +283,8 @@ impl Session {
     }
 
     fn write_windows(&mut self, builder: &mut Builder<'_>) {
-        for (lane, number) in self.incoming.iter_mut().zip(0u8..) {
+        let heard = usize::from(self.lanes_heard);
+        for (lane, number) in self.incoming[..heard].iter_mut().zip(0u8..) {
             let Some(lane) = lane else { continue };
             let Some(consumed) = lane.window() else { continue };
             builder.frame(|out| write::window(out, number, consumed));
@@ -301,7 +303,7 @@ impl Session {
     ) {
         let mut order = [(0u8, 0u64, 0u8); 16];
         let mut count = 0;
-        let lanes = usize::from(self.lanes());
+        let lanes = self.lanes_in_use();
         for (index, config) in self.config.lanes[..lanes].iter().enumerate() {
             let lane = &mut self.outgoing[index];
             let queued = lane.as_mut().is_some_and(|lane| lane.has_more(now));

@@ -165,7 +165,8 @@ impl Session {
         let loss = self.sent.loss_at(self.rtt.loss_delay()).filter(|_| !self.carrier.is_reliable);
         let must = (self.is_probe_due || self.proof_is_due()).then_some(now);
         let content = self.content_at(now);
-        let bulk = self.outgoing.iter_mut().flatten().filter_map(|lane| lane.next_at(now)).min();
+        let lanes = self.lanes_in_use();
+        let bulk = self.outgoing[..lanes].iter_mut().flatten().filter_map(|lane| lane.next_at(now)).min();
         earliest([
             ack,
             loss,
@@ -182,7 +183,7 @@ impl Session {
 
     /// When the peer is to be told what the application has consumed. A time that has passed means now.
     pub fn report_at(&self) -> Option<Time> {
-        let lanes = self.incoming.iter().flatten();
+        let lanes = self.incoming[..self.lanes_heard.into()].iter().flatten();
         lanes.filter_map(|lane| lane.window_due(&self.config.limits)).min()
     }
 

@@ -330,7 +330,9 @@ impl SendLane {
             let key = state.key;
             if !state.is_acknowledged() {
                 index += 1;
-            } else if !self.jobs.is_empty() || !self.bind_state(key, &waiting, filling) {
+            } else if !self.jobs.is_empty()
+                || !self.bind_state(key, self.states.newest(key), &waiting, filling)
+            {
                 return;
             } else {
                 self.deferred.swap_remove(index);
@@ -379,7 +381,8 @@ impl SendLane {
     }
 
     fn take_state(&mut self, key: u64, waiting: &Waiting, filling: &mut Filling<'_, '_>) -> bool {
-        let under_way = self.states.newest(key).filter(|&slot| {
+        let newest = self.states.newest(key);
+        let under_way = newest.filter(|&slot| {
             let state = self.states.get(slot);
             let is_under_way = state.parts.is_some() && !state.is_acknowledged();
             state.deferred.is_some() || is_under_way && state.interval == self.interval()
@@ -393,7 +396,7 @@ impl SendLane {
                 }
                 None => self.deferred.push(slot),
             }
-        } else if !self.bind_state(key, waiting, filling) {
+        } else if !self.bind_state(key, newest, waiting, filling) {
             return false;
         }
         self.queue.pop();
@@ -406,7 +409,8 @@ impl SendLane {
             let state = self.states.get(slot);
             let key = state.key;
             let waiting = state.deferred.as_deref().copied();
-            if waiting.is_some_and(|waiting| !self.bind_state(key, &waiting, filling)) {
+            let newest = self.states.newest(key);
+            if waiting.is_some_and(|waiting| !self.bind_state(key, newest, &waiting, filling)) {
                 return false;
             }
             self.deferred.pop();
@@ -419,10 +423,15 @@ impl SendLane {
         self.events_first + self.events.len() as u64
     }
 
-    /// Binds a value; `false` if there is no room or no credit.
-    fn bind_state(&mut self, key: u64, waiting: &Waiting, filling: &mut Filling<'_, '_>) -> bool {
+    /// Binds a value of a key whose newest bound one is in slot `newest`; `false` if there is no room or no credit.
+    fn bind_state(
+        &mut self,
+        key: u64,
+        mut newest: Option<u32>,
+        waiting: &Waiting,
+        filling: &mut Filling<'_, '_>,
+    ) -> bool {
         let length = waiting.length as usize;
-        let mut newest = self.states.newest(key);
         let mut more = self.states.cost_of(newest, length, self.interval());
         let window = u64::from(filling.limits.window_bytes);
         let crowded = more > 0 && self.states.cost > 0 && self.states.cost + more > window / 2;
