@@ -8,7 +8,7 @@ mod text;
 mod write;
 
 pub(crate) use number::{Number, U24};
-pub(crate) use pack::{pack, packed_len, unpack, width_for};
+pub(crate) use pack::{pack, pack_steps, packed_len, sum_steps, unpack, width_for};
 pub(crate) use read::{read_bools, read_cells, read_lengths, read_numbers};
 pub(crate) use text::{read_plain as read_plain_text, read_texts, write_texts};
 pub(crate) use write::{write_bools, write_lengths, write_number_rows, write_numbers};

@@ -1,5 +1,7 @@
 //! Unsigned numbers at a fixed small width.
 
+use super::Number;
+
 /// Bits of each width index.
 const BITS: [usize; 9] = [0, 1, 2, 4, 8, 16, 24, 32, 48];
 
@@ -50,6 +52,55 @@ fn put<const N: usize>(tail: &mut [u8], values: impl Iterator<Item = u64>) {
     }
 }
 
+/// Appends what the steps between neighbours are above `step`: differences that fit the width.
+pub(crate) fn pack_steps<T: Number>(values: &[T], step: i64, width: u8, out: &mut Vec<u8>) {
+    let numbers = values.len().saturating_sub(1);
+    let start = out.len();
+    match BITS[usize::from(width)] {
+        bits @ (1 | 2 | 4 | 8) => {
+            out.resize(start + (numbers * bits).div_ceil(8), 0);
+            let tail = &mut out[start..];
+            match bits {
+                1 => put_steps::<8, T>(tail, values, step),
+                2 => put_steps::<4, T>(tail, values, step),
+                4 => put_steps::<2, T>(tail, values, step),
+                _ => put_steps::<1, T>(tail, values, step),
+            }
+        }
+        _ => {
+            let above = |pair: &[T]| (exact(&pair[1]) - exact(&pair[0]) - step) as u64;
+            pack(values.windows(2).map(above), width, out);
+        }
+    }
+}
+
+/// So many steps in a byte, from two slices side by side: engines of vectors like that.
+#[inline]
+fn put_steps<const PER_BYTE: usize, T: Number>(tail: &mut [u8], values: &[T], step: i64) {
+    // The few bits that are kept are the same in 32 bits, whatever the whole difference is.
+    let above = |before: &T, after: &T| {
+        (exact(after) as u32).wrapping_sub(exact(before) as u32).wrapping_sub(step as u32) as u8
+    };
+    let shift = 8 / PER_BYTE;
+    let (befores, last_befores) = values[..values.len() - 1].as_chunks::<PER_BYTE>();
+    let (afters, last_afters) = values[1..].as_chunks::<PER_BYTE>();
+    for ((byte, before), after) in tail.iter_mut().zip(befores).zip(afters) {
+        for at in 0..PER_BYTE {
+            *byte |= above(&before[at], &after[at]) << (shift * at);
+        }
+    }
+    if let Some(byte) = tail.get_mut(befores.len()) {
+        for (at, (before, after)) in last_befores.iter().zip(last_afters).enumerate() {
+            *byte |= above(before, after) << (shift * at);
+        }
+    }
+}
+
+#[inline]
+fn exact<T: Number>(value: &T) -> i64 {
+    value.exact().unwrap_or_default()
+}
+
 /// Calls `each` with every number in order. `data` has `packed_len` bytes. Returns false when unused bits are set.
 #[inline]
 pub(crate) fn unpack(data: &[u8], count: usize, width: u8, mut each: impl FnMut(u64)) -> bool {
@@ -74,6 +125,48 @@ pub(crate) fn unpack(data: &[u8], count: usize, width: u8, mut each: impl FnMut(
             .for_each(|&[a, b, c, d, e, f]| each(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]))),
     }
     true
+}
+
+/// Fills `values` with sums, each by `step` and a number of the width greater than the one before, the first greater than `sum`.
+/// Nothing is looked at: all must be in range. Returns false when unused bits are set, and `None` for widths beyond a byte.
+pub(crate) fn sum_steps<T: Number>(
+    data: &[u8],
+    width: u8,
+    sum: i64,
+    step: i64,
+    values: &mut [T],
+) -> Option<bool> {
+    match BITS[usize::from(width)] {
+        1 => Some(sum_bits::<8, T>(data, sum, step, values)),
+        2 => Some(sum_bits::<4, T>(data, sum, step, values)),
+        4 => Some(sum_bits::<2, T>(data, sum, step, values)),
+        8 => Some(sum_bits::<1, T>(data, sum, step, values)),
+        _ => None,
+    }
+}
+
+#[inline]
+fn sum_bits<const PER_BYTE: usize, T: Number>(
+    data: &[u8],
+    mut sum: i64,
+    step: i64,
+    values: &mut [T],
+) -> bool {
+    let bits = 8 / PER_BYTE;
+    let mask = u8::MAX >> (8 - bits);
+    let mut fill = |slots: &mut [T], byte: u8| {
+        for (at, slot) in slots.iter_mut().enumerate() {
+            sum += step + i64::from((byte >> (bits * at)) & mask);
+            *slot = T::from_exact(sum);
+        }
+    };
+    let (whole, rest) = values.as_chunks_mut::<PER_BYTE>();
+    for (slots, byte) in whole.iter_mut().zip(data) {
+        fill(slots, *byte);
+    }
+    let Some(byte) = data.get(whole.len()) else { return true };
+    fill(rest, *byte);
+    byte >> (bits * rest.len()) == 0
 }
 
 #[inline]
@@ -115,6 +208,30 @@ mod tests {
                 assert_eq!(values, back, "width index {width}");
             }
         }
+    }
+
+    #[test]
+    fn steps_are_packed_as_the_numbers_that_they_are() {
+        for (width, bits) in BITS.iter().enumerate() {
+            let max = (u64::MAX >> (64 - (*bits).max(1)).min(63)) as i64 * i64::from(*bits > 0);
+            for count in [2usize, 3, 8, 9, 10, 33] {
+                let above: Vec<u64> = (1..count as i64).map(|i| (i * 7 % (max + 1)) as u64).collect();
+                let mut values = vec![-1000i64];
+                values.extend(above.iter().scan(-1000i64, |sum, above| {
+                    *sum += 3 + *above as i64;
+                    Some(*sum)
+                }));
+                let (mut packed, mut steps) = (Vec::new(), Vec::new());
+                pack(above.iter().copied(), width as u8, &mut packed);
+                pack_steps(&values, 3, width as u8, &mut steps);
+                assert_eq!(packed, steps, "width index {width}");
+                let mut back = vec![0i64; count - 1];
+                if let Some(clean) = sum_steps(&steps, width as u8, -1000, 3, &mut back) {
+                    assert!(clean && back == values[1..], "width index {width}");
+                }
+            }
+        }
+        assert_eq!(sum_steps(&[0b1000_0000], 1, 0, 0, &mut [0u8; 3]), Some(false));
     }
 
     #[test]

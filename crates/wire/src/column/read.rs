@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Number, coding, packed_len, short, unpack, width_for};
+use super::{Number, coding, packed_len, short, sum_steps, unpack, width_for};
 use crate::error::{ErrorKind, Result};
 use crate::input::Input;
 use crate::limits::{DICTIONARY_MAX, PLAIN_ROWS_MAX};
@@ -155,6 +155,14 @@ fn delta<T: Number>(rows: usize, width: u8, range: (i64, i64), input: &mut Input
     check::<T>(step.saturating_abs(), (0, 2 * crate::limits::EXACT_MAX), input)?;
     let bytes = take_packed(rows - 1, width, input)?;
     let mut values = vec![T::from_exact(first); rows];
+    // No value can be beyond this, and where that is in range none needs to be looked at.
+    let farthest = first.saturating_add((rows as i64 - 1).saturating_mul(step.saturating_add(0xff)));
+    if step >= 0
+        && farthest <= range.1
+        && let Some(clean) = sum_steps(bytes, width, first, step, &mut values[1..])
+    {
+        return if clean { Ok(values) } else { Err(input.error(ErrorKind::PaddingBits)) };
+    }
     let mut slots = values[1..].iter_mut();
     let mut value = first;
     let (mut least, mut greatest) = (first, first);
