@@ -6,6 +6,9 @@ use std::time::Duration;
 pub(crate) const ACK_DELAY_MAX: Duration = Duration::from_millis(5);
 /// The longest it waits for a packet of its own, in which the acknowledgement can ride.
 pub(crate) const HELD_ACK_DELAY_MAX: Duration = Duration::from_millis(100);
+/// What both ends take for the longest delay of acknowledgements lately until they know better: it falls soon, and who sends
+/// regularly need not work its way up to the distance of its packets with acknowledgements that leave alone.
+pub(crate) const ACK_DELAY_FIRST_MICROS: u64 = 50_000;
 const GRANULARITY_MICROS: u64 = 1_000;
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Back-off never waits longer, so that a peer is found soon after an outage.
@@ -41,7 +44,7 @@ impl Rtt {
                 smoothed: sample,
                 variation: sample / 2,
                 minimum: sample,
-                held: longest_lately(0, ack_delay),
+                held: longest_lately(ACK_DELAY_FIRST_MICROS, ack_delay),
             };
             self.estimate = Some(first);
             return;

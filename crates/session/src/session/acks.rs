@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::rtt::{ACK_DELAY_MAX, HELD_ACK_DELAY_MAX, allowance, longest_lately};
+use crate::rtt::{ACK_DELAY_FIRST_MICROS, ACK_DELAY_MAX, HELD_ACK_DELAY_MAX, allowance, longest_lately};
 use crate::time::Time;
 
 /// Acknowledge after so many eliciting packets, and after so long.
@@ -22,7 +22,7 @@ const SLACK_SHARE: u32 = 2;
 const MARGIN: u32 = 20;
 
 /// What is to be acknowledged.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct AckState {
     pub(super) largest_at: Time,
     pub(super) is_new: bool,
@@ -36,6 +36,22 @@ pub(super) struct AckState {
     beat: Beat,
     /// The longest delay lately told to the peer, in µs.
     told: u64,
+}
+
+impl Default for AckState {
+    fn default() -> Self {
+        Self {
+            largest_at: Time::default(),
+            is_new: false,
+            eliciting: 0,
+            bytes: 0,
+            is_urgent: false,
+            is_held: false,
+            due_at: None,
+            beat: Beat::default(),
+            told: ACK_DELAY_FIRST_MICROS,
+        }
+    }
 }
 
 /// One packet that is to be acknowledged.
@@ -135,21 +151,23 @@ mod tests {
 
     #[test]
     fn who_sends_regularly_comes_to_wait_for_its_next_packet() {
-        let (mut acks, mut alone) = (sending_at(&[0, 50, 100]), 0);
-        for turn in 2..40 {
-            // 30 ms before the next packet of our own.
-            let arrives = turn * 50 + 20;
-            acks.arrived(at(arrives), &STATES, false);
-            acks.largest_at = at(arrives);
-            let due = acks.due_at(at(arrives)).unwrap();
-            let next = at(turn * 50 + 50);
-            if due < next {
-                alone += 1;
-                acks.departed(due, false, true);
+        // What is longer than the delay that is taken for granted at first is come to step by step.
+        for (period, before_next, expected) in [(50, 30, 0..1), (90, 75, 1..6)] {
+            let (mut acks, mut alone) = (sending_at(&[0, period, 2 * period]), 0);
+            for turn in 3..40 {
+                let next = turn * period;
+                let arrives = next - before_next;
+                acks.arrived(at(arrives), &STATES, false);
+                acks.largest_at = at(arrives);
+                let due = acks.due_at(at(arrives)).unwrap();
+                if due < at(next) {
+                    alone += 1;
+                    acks.departed(due, false, true);
+                }
+                acks.departed(at(next), true, acks.is_new);
             }
-            acks.departed(next, true, acks.is_new);
+            assert!(expected.contains(&alone), "{alone} acknowledgements left alone every {period} ms");
         }
-        assert!((3..20).contains(&alone), "{alone} acknowledgements left alone");
     }
 
     #[test]
@@ -183,14 +201,10 @@ mod tests {
         assert_eq!(acks.due_at(at(101)), Some(at(101)));
         let mut acks = sending_at(&[0, 50, 100]);
         acks.arrived(at(101), &STATES, false);
-        assert_eq!(acks.due_at(at(101)), Some(at(101) + Duration::from_micros(5_700)));
+        assert_eq!(acks.due_at(at(101)), Some(at(158)));
         acks.arrived(at(102), &STATES, false);
-        assert_eq!(acks.due_at(at(102)), Some(at(101) + Duration::from_micros(5_700)));
+        assert_eq!(acks.due_at(at(102)), Some(at(158)));
         acks.arrived(at(103), &STATES, false);
-        assert_eq!(
-            acks.due_at(at(103)),
-            Some(at(101) + Duration::from_micros(5_700)),
-            "more than 1,000 bytes"
-        );
+        assert_eq!(acks.due_at(at(103)), Some(at(108)), "more than 1,000 bytes");
     }
 }

@@ -4,6 +4,8 @@ const INITIAL_PROBE_TIMEOUT_US = 1_000_000;
 const ACK_DELAY_MAX_US = 5_000;
 /** The longest a peer that sends regularly holds an acknowledgement, for it to ride in its next packet. */
 const HELD_ACK_DELAY_MAX_US = 100_000;
+/** What is taken for the longest delay lately until it is known; it falls soon. */
+const ACK_DELAY_FIRST_US = 50_000;
 
 export class RoundTrip {
   latestUs: number | undefined;
@@ -11,7 +13,7 @@ export class RoundTrip {
   smoothedUs = 0;
   variationUs = 0;
   /** How long the peer holds acknowledgements now: the longest lately. The next may be held a fifth longer. */
-  #heldUs = ACK_DELAY_MAX_US;
+  #heldUs = ACK_DELAY_FIRST_US;
 
   /** Takes a sample and the delay the peer says it added. */
   sample(sampleUs: number, ackDelayUs: number): void {
