@@ -65,6 +65,11 @@ pub(super) struct Eliciting {
 }
 
 impl AckState {
+    /// Nothing of what arrived is acknowledged any more, but the peer still goes by what it was told.
+    pub(super) fn forget(&mut self) {
+        *self = Self { told: self.told, ..Self::default() };
+    }
+
     pub(super) fn arrived(&mut self, now: Time, packet: &Eliciting, is_reliable: bool) {
         let (packets, delay) = if is_reliable { STREAM_ACK } else { DATAGRAM_ACK };
         self.is_new = true;

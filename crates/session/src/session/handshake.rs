@@ -107,7 +107,7 @@ impl Session {
 
     pub(super) fn begin_detached(&mut self, now: Time, is_attached: bool) {
         self.phase = Phase::Detached { since: now, is_attached };
-        self.ack = AckState::default();
+        self.ack.forget();
         self.is_probe_due = false;
         self.notices.push_back(Notice::Detached);
     }
