@@ -1,9 +1,14 @@
 import type { Codec, Findings, Row, Suite, Task } from "./types.js";
 
-/** One sample lasts about this long: browsers round their clocks, and on a busy machine a longer one is interrupted. */
-const SAMPLE_MS = 2;
+/**
+ * One sample lasts about this long. A codec that makes a thousand objects has the engine collect them every one to two
+ * milliseconds: in shorter samples the median tells whether there happened to be a collection in one, not what they cost.
+ */
+const SAMPLE_MS = 8;
 /** Samples of this kind for each that was asked for. */
-const SAMPLES_FACTOR = 4;
+const SAMPLES_FACTOR = 2;
+/** Engines compile what they have seen often, so each work is done for so long before. */
+const WARM_UP_MS = 100;
 const PER_MS = { ns: 1e6, µs: 1e3, ms: 1 } as const;
 
 /** Checks every codec of a suite, then times them in turns. */
@@ -63,11 +68,10 @@ function hex(bytes: Uint8Array): string {
 export const sink: { last: unknown } = { last: undefined };
 
 function repeatsFor(work: () => unknown): number {
-  // Engines compile what they have seen often, so warming up takes several samples' time.
   let count = 0;
   const start = performance.now();
   let elapsed = 0;
-  while (elapsed < SAMPLE_MS * 50) {
+  while (elapsed < WARM_UP_MS) {
     sink.last = work();
     count++;
     elapsed = performance.now() - start;
