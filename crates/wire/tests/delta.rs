@@ -185,6 +185,10 @@ fn bytes_for_another_past_are_refused_and_those_of_another_mode_read() {
         Err(DeltaError::Baselines { needed: 2, given: 0 }),
         "the receiver does not have what the sender built on"
     );
+    for header in [0b0101, 0b1100, 0b1_1101] {
+        let bytes = [&[header], &packets[2][1..]].concat();
+        assert_eq!(codec.decode(1_002, &bytes, &[]), Err(DeltaError::Header { header }), "another version");
+    }
     let mut fast = Codec::new(layout(), Mode::Fast, Linear::default());
     assert_eq!(fast.decode(1_000, &packets[0], &[]).unwrap().frame(), &frames[0]);
     assert!(codec.decode(1_000, &[], &[]).is_err());
@@ -241,7 +245,7 @@ proptest! {
                 let sent = codec.encode(frame, &past.iter().rev().collect::<Vec<_>>(), &mut Vec::new()).unwrap();
                 past.push(sent);
             }
-            let header = u8::from(mode == Mode::Small) | (depth as u8) << 1;
+            let header = if mode == Mode::Small { 0b1001 } else { 0 } | (depth as u8) << 1;
             let bytes = [&[header], bytes.as_slice()].concat();
             if let Ok(baseline) = codec.decode(9_999, &bytes, &past.iter().rev().collect::<Vec<_>>()) {
                 prop_assert!(baseline.frame().len() <= 500);

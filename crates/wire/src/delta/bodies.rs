@@ -43,12 +43,15 @@ pub struct Bodies {
     columns: BodyColumns,
     /// How many ticks lie between the baseline and the frame.
     ahead: f64,
+    /// Of the rows that move, in their order.
     motions: Vec<Motion>,
+    /// How many of those rows are behind the row in question.
+    passed: usize,
     group: Rigid,
     moves: [Fit<MOVE>; CLASSES],
     turns: [Fit<TURN>; CLASSES],
     /// What the group did beyond the extrapolation, for each axis as a function of the place.
-    field: [Fit<4>; 3],
+    field: Fit<4, 3>,
     spin: Spin,
     known: Neighbours,
     /// How far off rotations have been in this frame, in sixteenths of an orientation step.
@@ -78,6 +81,7 @@ const ENTITIES_MAX: usize = 4_096;
 /// How a body moved at the baseline.
 #[derive(Debug, Clone, Copy, Default)]
 struct Motion {
+    row: usize,
     moving: bool,
     /// Over the last two baselines, and over all of them.
     velocity: Vector,
@@ -100,6 +104,13 @@ struct Spin {
 #[derive(Debug, Clone, Copy, Default)]
 struct Expected {
     row: Option<usize>,
+    /// How it moved, and how it lay at the baseline.
+    motion: Motion,
+    orientation_start: [f64; 4],
+    /// What was known for each axis, and about the place in the group.
+    move_inputs: [[f64; MOVE]; 3],
+    turn_inputs: [[f64; TURN]; 3],
+    field_inputs: [f64; 4],
     /// Before and after the neighbours' correction.
     place: Vector,
     place_near: Vector,
@@ -107,6 +118,8 @@ struct Expected {
     /// In sixteenths of a step.
     doubt: f64,
     orientation: [f64; 4],
+    /// The guesses of the components, once it is known which one is left out.
+    components: [Guess; 3],
 }
 
 impl Bodies {
@@ -116,6 +129,7 @@ impl Bodies {
             columns,
             ahead: 0.0,
             motions: Vec::new(),
+            passed: 0,
             group: Rigid::default(),
             moves: start_moves(),
             turns: start_turns(),
@@ -127,29 +141,21 @@ impl Bodies {
         }
     }
 
-    fn steps(&self, row: &[i32]) -> [i32; 3] {
-        let at = self.columns.position;
-        [row[at], row[at + 1], row[at + 2]]
-    }
-
     fn place(&self, row: &[i32]) -> Vector {
-        self.steps(row).map(f64::from)
+        let at = self.columns.position;
+        [row[at], row[at + 1], row[at + 2]].map(f64::from)
     }
 
     fn orientation(&self, row: &[i32]) -> [f64; 4] {
         unpack(row, self.columns.orientation, self.columns.orientation_bits)
     }
 
-    fn motion(&self, past: &Past<'_>, row: usize) -> Motion {
-        if !past.changed(row) {
-            return Motion::default();
-        }
-        let (Some(now), Some(before)) = (past.row(0, row), past.row(1, row)) else {
-            return Motion::default();
-        };
+    /// How a row moved, if it did.
+    fn motion(&self, past: &Past<'_>, row: usize) -> Option<Motion> {
+        let (now, before) = (past.row(0, row)?, past.row(1, row)?);
         let oldest = past.row(2, row).unwrap_or(before);
         if now == before && before == oldest {
-            return Motion::default();
+            return None;
         }
         let short = ticks(past, 0, 1);
         let long = if past.depth() > 2 { ticks(past, 0, 2) } else { short };
@@ -163,7 +169,8 @@ impl Bodies {
         let fall = scaled(self.columns.gravity, (long - short) / 2.0);
         let disturbed = difference(difference(velocity, velocity_long), fall);
         let disturbed_turn = scaled(difference(turning, turning_long), self.steps_per_radian());
-        Motion {
+        Some(Motion {
+            row,
             moving: true,
             velocity,
             velocity_long,
@@ -172,7 +179,7 @@ impl Bodies {
             grouped: false,
             class_move: class(dot(disturbed, disturbed)),
             class_turn: class(dot(disturbed_turn, disturbed_turn)),
-        }
+        })
     }
 
     fn steps_per_radian(&self) -> f64 {
@@ -182,29 +189,29 @@ impl Bodies {
 
     /// Finds the group that moves together, and who belongs to it.
     fn find_group(&mut self, past: &Past<'_>) {
-        let touches = |row: &[i32]| self.columns.touching.is_none_or(|column| row[column] != 0);
-        let candidates: Vec<usize> = (0..past.rows())
-            .filter(|&row| self.motions[row].moving && past.row(0, row).is_some_and(touches))
-            .collect();
-        let bodies: Vec<(Vector, Vector)> = candidates
-            .iter()
-            .filter_map(|&row| Some((self.place(past.row(0, row)?), self.motions[row].velocity_long)))
-            .collect();
+        let touching = self.columns.touching;
+        let touches = |row: &[i32]| touching.is_none_or(|column| row[column] != 0);
+        let place = |motion: &Motion| Some(self.place(past.row(0, motion.row).filter(|row| touches(row))?));
+        let bodies: Vec<(Vector, Vector)> =
+            self.motions.iter().filter_map(|motion| Some((place(motion)?, motion.velocity_long))).collect();
         let Some(group) = Rigid::of(&bodies) else { return };
-        self.group = group;
-        for (&row, &(place, velocity)) in candidates.iter().zip(&bodies) {
+        let mut bodies = bodies.into_iter();
+        for motion in &mut self.motions {
+            if !past.row(0, motion.row).is_some_and(touches) {
+                continue;
+            }
+            let Some((place, velocity)) = bodies.next() else { break };
             let off = difference(velocity, group.velocity_at(place));
             if dot(off, off) < GROUP_LIMIT {
-                let motion = &mut self.motions[row];
                 motion.grouped = true;
                 motion.class_move += CLASS_GROUP;
                 motion.class_turn += CLASS_GROUP;
             }
         }
+        self.group = group;
     }
 
-    fn move_inputs(&self, row: usize, place: Vector) -> [[f64; MOVE]; 3] {
-        let motion = &self.motions[row];
+    fn move_inputs(&self, motion: &Motion, place: Vector) -> [[f64; MOVE]; 3] {
         if !motion.moving {
             return [[0.0; MOVE]; 3];
         }
@@ -224,8 +231,7 @@ impl Bodies {
         })
     }
 
-    fn turn_inputs(&self, row: usize) -> [[f64; TURN]; 3] {
-        let motion = &self.motions[row];
+    fn turn_inputs(&self, motion: &Motion) -> [[f64; TURN]; 3] {
         let n = self.ahead;
         let group = if motion.grouped { self.group.turning } else { motion.turning };
         [0, 1, 2].map(|axis| {
@@ -241,28 +247,47 @@ impl Bodies {
 
     /// Works out a row: its own motion, the group's, the neighbours'.
     fn expect(&mut self, row: usize, base: &[i32]) {
-        let start = self.place(base);
-        let motion = self.motions[row];
-        let inputs = self.move_inputs(row, start);
-        let mut place =
-            [0, 1, 2].map(|axis| start[axis] + self.moves[motion.class_move].predict(&inputs[axis]));
-        let inputs = self.turn_inputs(row);
-        let mut turn = [0, 1, 2].map(|axis| self.turns[motion.class_turn].predict(&inputs[axis]));
+        while self.motions.get(self.passed).is_some_and(|motion| motion.row < row) {
+            self.passed += 1;
+        }
+        let motion = self.motions.get(self.passed).filter(|motion| motion.row == row);
+        let motion = motion.copied().unwrap_or_default();
+        let (start, orientation_start) = (self.place(base), self.orientation(base));
+        let move_inputs = self.move_inputs(&motion, start);
+        let turn_inputs = self.turn_inputs(&motion);
+        let field_inputs = self.field_inputs(start);
+        let moves = &self.moves[motion.class_move];
+        let mut place = [0, 1, 2].map(|axis| start[axis] + moves.predict(&move_inputs[axis])[0]);
+        let turns = &self.turns[motion.class_turn];
+        let mut turn = turn_inputs.map(|inputs| turns.predict(&inputs)[0]);
         if motion.grouped {
-            let inputs = self.field_inputs(start);
-            place = [0, 1, 2].map(|axis| place[axis] + self.field[axis].predict(&inputs));
+            place = sum(place, self.field.predict(&field_inputs));
             turn = sum(turn, self.spin.turn);
         }
-        let near = self.known.near(self.steps(base));
-        let turn_near = sum(turn, near.turn);
+        let near = self.known.near(start);
         self.expected = Expected {
             row: Some(row),
+            motion,
+            orientation_start,
+            move_inputs,
+            turn_inputs,
+            field_inputs,
             place,
             place_near: sum(place, near.place),
             turn,
             doubt: near.size * 8.0,
-            orientation: turned(self.orientation(base), turn_near),
+            orientation: turned(orientation_start, sum(turn, near.turn)),
+            components: [Guess::default(); 3],
         };
+    }
+
+    /// The components of the row in question, if `largest` is the one left out.
+    fn guess_components(&mut self, base: &[i32], largest: i32) {
+        let BodyColumns { orientation, orientation_bits: bits, .. } = self.columns;
+        let values = components(self.expected.orientation, bits, (largest & 3) as usize);
+        let from = in_frame_of(base, orientation, bits, largest);
+        let doubt = self.doubt_turn;
+        self.expected.components = [0, 1, 2].map(|at| rounded(values[at], doubt, from[at]));
     }
 }
 
@@ -287,8 +312,9 @@ impl Predictor for Bodies {
             rest = fit.restore(rest);
         }
         self.motions.clear();
-        for row in 0..past.rows() {
-            self.motions.push(self.motion(past, row));
+        self.passed = 0;
+        for row in (0..past.rows()).filter(|&row| past.changed(row)) {
+            self.motions.extend(self.motion(past, row));
         }
         self.group = Rigid::default();
         self.find_group(past);
@@ -299,7 +325,7 @@ impl Predictor for Bodies {
         if self.expected.row != Some(row) {
             self.expect(row, base);
         }
-        let BodyColumns { position, orientation, orientation_bits: bits, .. } = self.columns;
+        let BodyColumns { position, orientation, .. } = self.columns;
         if (position..position + 3).contains(&column) {
             return rounded(self.expected.place_near[column - position], self.expected.doubt, base[column]);
         }
@@ -307,10 +333,11 @@ impl Predictor for Bodies {
             return largest(self.expected.orientation);
         }
         if (orientation..orientation + 4).contains(&column) {
-            let left_out = known[orientation];
             let at = column - orientation - 1;
-            let value = components(self.expected.orientation, bits, (left_out & 3) as usize)[at];
-            return rounded(value, self.doubt_turn, in_frame_of(base, orientation, bits, left_out)[at]);
+            if at == 0 {
+                self.guess_components(base, known[orientation]);
+            }
+            return self.expected.components[at];
         }
         Guess { value: base[column], ..Guess::default() }
     }
@@ -320,27 +347,21 @@ impl Predictor for Bodies {
         if self.expected.row != Some(row) {
             self.expect(row, base);
         }
-        let start = self.place(base);
-        let motion = self.motions[row];
-        let left = difference(self.place(values), self.expected.place);
+        let Expected { motion, move_inputs, turn_inputs, .. } = self.expected;
+        let (place, orientation) = (self.place(values), self.orientation(values));
+        let left = difference(place, self.expected.place);
         // A body that is far off was hit by something; it says little about the others.
         let noise = NOISE_MOVE + dot(left, left);
-        let moved = rotation(self.orientation(base), self.orientation(values));
+        let moved = rotation(self.expected.orientation_start, orientation);
         let left_turn = difference(moved, self.expected.turn);
         let noise_turn = NOISE_TURN + dot(left_turn, left_turn);
-        let inputs = self.field_inputs(start);
-        let move_inputs = self.move_inputs(row, start);
-        let turn_inputs = self.turn_inputs(row);
+        if motion.grouped {
+            self.field.learn(&self.expected.field_inputs, left, noise);
+        }
         for axis in 0..3 {
-            if motion.grouped {
-                self.field[axis].learn(&inputs, left[axis], noise);
-            }
-            self.moves[motion.class_move].learn(&move_inputs[axis], left[axis], noise);
-            self.turns[motion.class_turn].learn(
-                &turn_inputs[axis],
-                left_turn[axis],
-                noise_turn * NOISE_TURN_RULES,
-            );
+            self.moves[motion.class_move].learn(&move_inputs[axis], [left[axis]], noise);
+            let noise = noise_turn * NOISE_TURN_RULES;
+            self.turns[motion.class_turn].learn(&turn_inputs[axis], [left_turn[axis]], noise);
         }
         if motion.grouped {
             let weight = NOISE_TURN / noise_turn;
@@ -353,7 +374,7 @@ impl Predictor for Bodies {
             self.doubt_turn += (sixteenths - self.doubt_turn) / 8.0;
         }
         let size = left[0].abs() + left[1].abs() + left[2].abs();
-        self.known.add(self.steps(base), Left { place: left, turn: left_turn, size });
+        self.known.add(self.place(base), Left { place: left, turn: left_turn, size });
         self.expected.row = None;
     }
 
@@ -384,8 +405,8 @@ fn start_turns() -> [Fit<TURN>; CLASSES] {
     [Fit::new([1.0, 0.3, 0.5], [0.01, 0.1, 0.1]); CLASSES]
 }
 
-fn start_field() -> [Fit<4>; 3] {
-    [Fit::new([0.0; 4], [1_000.0; 4]); 3]
+fn start_field() -> Fit<4, 3> {
+    Fit::new([0.0; 4], [1_000.0; 4])
 }
 
 fn ticks(past: &Past<'_>, from: usize, to: usize) -> f64 {

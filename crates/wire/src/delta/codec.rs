@@ -25,9 +25,10 @@ pub struct Codec<P = Linear> {
     predictor: P,
 }
 
-const HEADER_SMALL: u8 = 1;
+/// The small mode of this version; that of version 1 was without bit 3.
+const HEADER_SMALL: u8 = 0b1001;
 const HEADER_DEPTH_SHIFT: u32 = 1;
-const HEADER_MAX: u8 = header(Mode::Small, Past::DEPTH);
+const HEADER_DEPTH: u8 = 0b110;
 
 const fn header(mode: Mode, depth: usize) -> u8 {
     let small = if matches!(mode, Mode::Small) { HEADER_SMALL } else { 0 };
@@ -81,14 +82,15 @@ impl<P: Predictor> Codec<P> {
                 let mut fast = Fast { bits: BitWriter::new(out), means: &mut means };
                 let coded = self.frame(&mut fast, frame.tick(), past, Some(frame))?;
                 fast.bits.finish();
-                self.baseline(frame.clone(), coded.1, Learnt::Fast(means))
+                self.baseline(frame.tick(), coded, Learnt::Fast(means))
             }
             Mode::Small => {
                 let mut models = self.models(past);
-                let mut small = Small { coder: Encoder::new(out), models: &mut models };
+                let layout = self.layout.clone();
+                let mut small = Small::new(Encoder::new(out), &mut models, &layout);
                 let coded = self.frame(&mut small, frame.tick(), past, Some(frame))?;
                 small.coder.finish();
-                self.baseline(frame.clone(), coded.1, Learnt::Small(models))
+                self.baseline(frame.tick(), coded, Learnt::Small(models))
             }
         }
     }
@@ -101,15 +103,16 @@ impl<P: Predictor> Codec<P> {
     pub fn decode(&mut self, tick: u32, bytes: &[u8], past: &[&Baseline]) -> Result<Baseline, DeltaError> {
         let past = &past[..past.len().min(Past::DEPTH)];
         let (&header, body) = bytes.split_first().ok_or(EntropyError::Truncated)?;
-        if header > HEADER_MAX {
-            return Err(DeltaError::Header { header });
-        }
-        let needed = usize::from(header >> HEADER_DEPTH_SHIFT);
+        let mode = match header & !HEADER_DEPTH {
+            0 => Mode::Fast,
+            HEADER_SMALL => Mode::Small,
+            _ => return Err(DeltaError::Header { header }),
+        };
+        let needed = usize::from((header & HEADER_DEPTH) >> HEADER_DEPTH_SHIFT);
         if needed != past.len() {
             return Err(DeltaError::Baselines { needed, given: past.len() });
         }
-        let mode = if header & HEADER_SMALL == 0 { Mode::Fast } else { Mode::Small };
-        let ((ids, mut walked), learnt) = match mode {
+        let (coded, learnt) = match mode {
             Mode::Fast => {
                 let mut means = self.means(past);
                 let mut fast = Fast { bits: BitReader::new(body), means: &mut means };
@@ -119,14 +122,14 @@ impl<P: Predictor> Codec<P> {
             }
             Mode::Small => {
                 let mut models = self.models(past);
-                let mut small = Small { coder: Decoder::new(body), models: &mut models };
+                let layout = self.layout.clone();
+                let mut small = Small::new(Decoder::new(body), &mut models, &layout);
                 let coded = self.frame(&mut small, tick, past, None)?;
                 small.coder.finish()?;
                 (coded, Learnt::Small(models))
             }
         };
-        let frame = Frame::from_parts(tick, ids, std::mem::take(&mut walked.values));
-        self.baseline(frame, walked, learnt)
+        self.baseline(tick, coded, learnt)
     }
 
     /// As [`Codec::encode`], for ends that keep frames and nothing else: the bytes depend on the frames alone.
@@ -184,9 +187,14 @@ impl<P: Predictor> Codec<P> {
         Ok((ids, walked))
     }
 
-    fn baseline(&self, frame: Frame, walked: Walked, learnt: Learnt) -> Result<Baseline, DeltaError> {
+    fn baseline(
+        &self,
+        tick: u32,
+        (ids, walked): (Vec<u32>, Walked),
+        learnt: Learnt,
+    ) -> Result<Baseline, DeltaError> {
         Ok(Baseline {
-            frame,
+            frame: Frame::from_parts(tick, ids, walked.values),
             changes: walked.changes,
             errors: walked.errors,
             learnt,

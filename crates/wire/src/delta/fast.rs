@@ -55,14 +55,8 @@ impl<B: Bits> Symbols for Fast<'_, B> {
         Ok(mask)
     }
 
-    fn value(
-        &mut self,
-        residual: i32,
-        column: usize,
-        kind: Column,
-        scene: &Scene,
-    ) -> Result<i32, EntropyError> {
-        match kind {
+    fn value(&mut self, residual: i32, column: usize, scene: &Scene) -> Result<i32, EntropyError> {
+        match scene.kind {
             Column::Flag => Ok(self.bits.bits(residual as u32, 1)? as i32),
             Column::Largest { .. } => {
                 let other = self.bits.rice(residual as u32, 0)?;

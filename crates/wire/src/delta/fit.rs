@@ -3,10 +3,10 @@
 // Matrices are read best by their indices, as in the formulas.
 #![allow(clippy::needless_range_loop)]
 
-/// A linear function of `N` inputs that follows the cases it is shown.
+/// `M` linear functions of the same `N` inputs that follow the cases they are shown.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fit<const N: usize> {
-    weights: [f64; N],
+pub(super) struct Fit<const N: usize, const M: usize = 1> {
+    weights: [[f64; N]; M],
     /// The covariance of the weights, in units of the noise.
     spread: [[f64; N]; N],
 }
@@ -16,9 +16,9 @@ const DRIFT: f64 = 1e-6;
 /// A covariance beyond this has lost its meaning; the fit starts again.
 const SPREAD_MAX: f64 = 1e4;
 
-impl<const N: usize> Fit<N> {
+impl<const N: usize, const M: usize> Fit<N, M> {
     /// How many numbers [`Fit::store`] adds.
-    pub(super) const STORED: usize = N + N * N;
+    pub(super) const STORED: usize = M * N + N * N;
 
     /// Starts at `weights`, each believed within the given variance.
     pub(super) fn new(weights: [f64; N], variances: [f64; N]) -> Self {
@@ -26,19 +26,21 @@ impl<const N: usize> Fit<N> {
         for at in 0..N {
             spread[at][at] = variances[at];
         }
-        Self { weights, spread }
+        Self { weights: [weights; M], spread }
     }
 
-    pub(super) fn predict(&self, inputs: &[f64; N]) -> f64 {
-        let mut sum = 0.0;
-        for at in 0..N {
-            sum += self.weights[at] * inputs[at];
-        }
-        sum
+    pub(super) fn predict(&self, inputs: &[f64; N]) -> [f64; M] {
+        self.weights.map(|weights| {
+            let mut sum = 0.0;
+            for at in 0..N {
+                sum += weights[at] * inputs[at];
+            }
+            sum
+        })
     }
 
-    /// Learns that a prediction was `error` too small, where errors have the variance `noise`.
-    pub(super) fn learn(&mut self, inputs: &[f64; N], error: f64, noise: f64) {
+    /// Learns that predictions were so much too small, where errors have the variance `noise`.
+    pub(super) fn learn(&mut self, inputs: &[f64; N], errors: [f64; M], noise: f64) {
         let mut gain = [0.0; N];
         let mut total = noise;
         for at in 0..N {
@@ -55,7 +57,9 @@ impl<const N: usize> Fit<N> {
         }
         for at in 0..N {
             let share = gain[at] / total;
-            self.weights[at] += share * error;
+            for (weights, error) in self.weights.iter_mut().zip(errors) {
+                weights[at] += share * error;
+            }
             for other in 0..N {
                 self.spread[at][other] -= share * gain[other];
             }
@@ -63,19 +67,22 @@ impl<const N: usize> Fit<N> {
     }
 
     pub(super) fn store(&self, memory: &mut Vec<f64>) {
-        memory.extend(self.weights);
+        memory.extend(self.weights.iter().flatten());
         memory.extend(self.spread.iter().flatten());
     }
 
     /// Takes back what [`Fit::store`] added, unless it has gone astray, and returns the rest.
     pub(super) fn restore<'a>(&mut self, memory: &'a [f64]) -> &'a [f64] {
         let Some((mine, rest)) = memory.split_at_checked(Self::STORED) else { return &[] };
-        let sound =
-            (0..N).all(|at| mine[at].abs() < 1e3 && (0.0..SPREAD_MAX).contains(&mine[N + at * N + at]));
+        let (weights, spread) = mine.split_at(M * N);
+        let sound = weights.iter().all(|weight| weight.abs() < 1e3)
+            && (0..N).all(|at| (0.0..SPREAD_MAX).contains(&spread[at * N + at]));
         if sound {
-            self.weights.copy_from_slice(&mine[..N]);
+            for at in 0..M {
+                self.weights[at].copy_from_slice(&weights[at * N..][..N]);
+            }
             for at in 0..N {
-                self.spread[at].copy_from_slice(&mine[N + at * N..][..N]);
+                self.spread[at].copy_from_slice(&spread[at * N..][..N]);
                 self.spread[at][at] += DRIFT;
             }
         }

@@ -101,7 +101,7 @@ pub enum DeltaError {
         reason: &'static str,
     },
     /// The bytes start with a header of another version or with reserved bits.
-    #[error("incompatible: unknown header {header:#04x}")]
+    #[error("incompatible: header {header:#04x} is not of this version of the format")]
     Header {
         /// The first byte.
         header: u8,

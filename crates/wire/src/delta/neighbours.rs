@@ -1,6 +1,6 @@
 //! What the bodies that are already known in a frame were off by, and what that says about those near them.
 
-use super::rigid::{Vector, difference, dot, scaled, sum};
+use super::rigid::{Vector, difference, dot, scaled};
 
 /// Neighbours count up to this squared distance, in body sizes, with a weight that falls beyond half a size.
 const NEAR_LIMIT: f64 = 16.0;
@@ -10,7 +10,7 @@ const NEAR_PRIOR: f64 = 1.0;
 /// How far off a body is expected to be if none nearby is known, in steps.
 const SIZE_UNKNOWN: f64 = 4.0;
 /// So many bodies are looked at at once.
-const LANES: usize = 32;
+const LANES: usize = 8;
 
 /// What a body was off by.
 #[derive(Debug, Clone, Copy)]
@@ -22,21 +22,30 @@ pub(super) struct Left {
     pub(super) size: f64,
 }
 
+impl Left {
+    /// In one piece, with a last part of which the weighted sum is the sum of the weights.
+    fn parts(&self) -> Parts {
+        let Self { place, turn, size } = *self;
+        [place[0], place[1], place[2], turn[0], turn[1], turn[2], size, 1.0]
+    }
+}
+
+type Parts = [f64; 8];
+
 /// The bodies that are known, in the order in which they became so, which is the order of all sums.
 #[derive(Debug, Clone)]
 pub(super) struct Neighbours {
+    /// One over the square of a body's size.
     unit: f64,
-    /// Nobody counts as near who is further away along one axis, in steps.
-    reach: Reach,
-    places: [Vec<i32>; 3],
-    left: Vec<Left>,
+    /// Along each axis.
+    places: [Vec<f64>; 3],
+    left: Vec<Parts>,
 }
 
 impl Neighbours {
     /// For bodies of a size in steps.
     pub(super) fn new(size: f64) -> Self {
-        let reach = Reach::of(NEAR_LIMIT.sqrt() * size.abs());
-        Self { unit: 1.0 / (size * size), reach, places: [const { Vec::new() }; 3], left: Vec::new() }
+        Self { unit: 1.0 / (size * size), places: [const { Vec::new() }; 3], left: Vec::new() }
     }
 
     pub(super) fn clear(&mut self) {
@@ -44,101 +53,58 @@ impl Neighbours {
         self.left.clear();
     }
 
-    pub(super) fn add(&mut self, place: [i32; 3], left: Left) {
+    pub(super) fn add(&mut self, place: Vector, left: Left) {
         for (all, part) in self.places.iter_mut().zip(place) {
             all.push(part);
         }
-        self.left.push(left);
+        self.left.push(left.parts());
     }
 
-    /// The means around a place. Most bodies are found to be too far away by whole numbers, many at a time.
-    pub(super) fn near(&self, place: [i32; 3]) -> Left {
-        let mut means = Means::default();
-        let [(x, x_rest), (y, y_rest), (z, _)] = self.places.each_ref().map(|all| all.as_chunks::<LANES>());
-        for (block, ((x, y), z)) in x.iter().zip(y).zip(z).enumerate() {
-            let mut close = [0u8; LANES];
+    /// The means around a place. Weights are worked out without a branch, many at a time, and most are nothing.
+    pub(super) fn near(&self, place: Vector) -> Left {
+        let mut sums: Parts = [0.0; 8];
+        let [(x, x_rest), (y, y_rest), (z, z_rest)] =
+            self.places.each_ref().map(|all| all.as_chunks::<LANES>());
+        let (blocks, rest) = self.left.as_chunks::<LANES>();
+        for (((x, y), z), left) in x.iter().zip(y).zip(z).zip(blocks) {
+            let mut weights = [0.0; LANES];
             for at in 0..LANES {
-                close[at] = u8::from(self.reach.holds(x[at], place[0]))
-                    & u8::from(self.reach.holds(y[at], place[1]))
-                    & u8::from(self.reach.holds(z[at], place[2]));
+                weights[at] = self.weight([x[at], y[at], z[at]], place);
             }
-            for (word, eight) in close.as_chunks::<8>().0.iter().enumerate() {
-                let mut bits = u64::from_le_bytes(*eight);
-                while bits != 0 {
-                    self.weigh(
-                        block * LANES + word * 8 + bits.trailing_zeros() as usize / 8,
-                        place,
-                        &mut means,
-                    );
-                    bits &= bits - 1;
-                }
+            for (&weight, left) in weights.iter().zip(left) {
+                add(&mut sums, left, weight);
             }
         }
-        debug_assert_eq!(x_rest.len(), y_rest.len());
-        for at in self.left.len() - x_rest.len()..self.left.len() {
-            self.weigh(at, place, &mut means);
+        for (((&x, &y), &z), left) in x_rest.iter().zip(y_rest).zip(z_rest).zip(rest) {
+            add(&mut sums, left, self.weight([x, y, z], place));
         }
-        means.finish()
+        mean(sums)
     }
 
+    /// What a body at a place counts; nothing if it is too far away.
     #[inline]
-    fn weigh(&self, at: usize, place: [i32; 3], means: &mut Means) {
-        let known = self.places.each_ref().map(|all| f64::from(all[at]));
-        let from = difference(known, place.map(f64::from));
+    fn weight(&self, known: Vector, place: Vector) -> f64 {
+        let from = difference(known, place);
         let distance = dot(from, from) * self.unit;
-        if distance < NEAR_LIMIT {
-            means.add(1.0 / (NEAR_SOFT + distance * distance), &self.left[at]);
+        let weight = 1.0 / (NEAR_SOFT + distance * distance);
+        if distance < NEAR_LIMIT { weight } else { 0.0 }
+    }
+}
+
+#[inline]
+fn add(sums: &mut Parts, left: &Parts, weight: f64) {
+    if weight != 0.0 {
+        for (sum, part) in sums.iter_mut().zip(left) {
+            *sum += part * weight;
         }
     }
 }
 
-/// A distance along one axis, so that one comparison of unsigned numbers tells who is within it.
-#[derive(Debug, Clone, Copy)]
-struct Reach {
-    back: i32,
-    width: u32,
-}
-
-impl Reach {
-    fn of(steps: f64) -> Self {
-        // Rounded up generously; where differences could wrap, everybody is looked at closely.
-        if steps < f64::from(1 << 29) {
-            let back = steps.ceil() as i32 + 1;
-            Self { back, width: 2 * back.unsigned_abs() }
-        } else {
-            Self { back: 0, width: u32::MAX }
-        }
-    }
-
-    #[inline]
-    fn holds(self, known: i32, place: i32) -> bool {
-        known.wrapping_sub(place).wrapping_add(self.back) as u32 <= self.width
-    }
-}
-
-#[derive(Default)]
-struct Means {
-    total: f64,
-    place: Vector,
-    turn: Vector,
-    size: f64,
-}
-
-impl Means {
-    #[inline]
-    fn add(&mut self, weight: f64, left: &Left) {
-        self.total += weight;
-        self.place = sum(self.place, scaled(left.place, weight));
-        self.turn = sum(self.turn, scaled(left.turn, weight));
-        self.size += weight * left.size;
-    }
-
-    fn finish(self) -> Left {
-        let share = 1.0 / (self.total + NEAR_PRIOR);
-        Left {
-            place: scaled(self.place, share),
-            turn: scaled(self.turn, share),
-            size: if self.total > 0.0 { self.size / self.total } else { SIZE_UNKNOWN },
-        }
+fn mean([x, y, z, turn_x, turn_y, turn_z, size, total]: Parts) -> Left {
+    let share = 1.0 / (total + NEAR_PRIOR);
+    Left {
+        place: scaled([x, y, z], share),
+        turn: scaled([turn_x, turn_y, turn_z], share),
+        size: if total > 0.0 { size / total } else { SIZE_UNKNOWN },
     }
 }

@@ -68,7 +68,18 @@ impl<'a> Past<'a> {
     /// Whether the frame's `row` had changed in the newest baseline.
     #[inline]
     pub fn changed(&self, row: usize) -> bool {
-        self.place(0, row).is_some_and(|place| self.baselines[0].changes[place] & 1 == 1)
+        self.changes(row) & 1 == 1
+    }
+
+    /// What [`Baseline`] remembers of whether the frame's `row` changed; 0 if it was not there.
+    #[inline]
+    pub(super) fn changes(&self, row: usize) -> u8 {
+        self.place(0, row).map_or(0, |place| self.baselines[0].changes[place])
+    }
+
+    /// Whether the frame has the rows of the newest baseline, in their places.
+    pub(super) fn same_ids(&self) -> bool {
+        !self.baselines.is_empty() && self.places[0].is_empty()
     }
 
     pub(super) fn newest(&self) -> Option<&'a Baseline> {

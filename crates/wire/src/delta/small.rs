@@ -1,57 +1,126 @@
-//! The small mode: every decision through adaptive contexts and an arithmetic coder.
+//! The small mode: every decision by what was learnt in its context, and an arithmetic coder.
 
 use crate::entropy::EntropyError;
 use crate::entropy::arith::Coder;
-use crate::entropy::model::{Flags, Numbers, Switches, VOICES};
+use crate::entropy::expect::{Expectation, Inputs, level, log};
+use crate::entropy::model::{CLASSES, Node, Numbers};
 
 use super::frame::{Column, Layout};
 use super::predict::magnitude;
-use super::walk::{Scene, Symbols};
+use super::walk::{Scene, Symbols, sixteenths};
 
 /// Everything the small mode has learnt.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Models {
     /// Whether rows change that have not changed for long, and others.
-    still: Switches,
-    rows: Flags,
-    flags: Flags,
-    numbers: Numbers,
-    groups: Vec<usize>,
+    still: [Node; 32],
+    moving: [Node; SIZES * 4],
+    /// For every column: whether a flag or a largest component is as guessed, and if not, which it is.
+    choices: Vec<[Node; 2 * CHOICES]>,
+    /// For every column, how large its residuals will be.
+    expectations: Vec<Expectation>,
+    /// For every group of columns.
+    numbers: Vec<Numbers>,
 }
 
-/// Numbers are never expected to be wider than this.
-const WIDTH_EXPECTED_MAX: u32 = 15;
 /// How many magnitudes contexts tell apart.
 const SIZES: usize = 24;
-/// How many contexts a flag or a choice of the largest component has: 32 situations, two decisions.
-const FLAG_CONTEXTS: usize = 64;
+/// How many contexts a choice has.
+const CHOICES: usize = 32;
 
 impl Models {
     pub(super) fn new(layout: &Layout) -> Self {
-        let columns = layout.width();
         let groups = layout.groups().last().map_or(0, |last| last + 1);
         Self {
-            still: Switches::new(32),
-            rows: Flags::new([32, SIZES * 4, 128, SIZES * 2], 1),
-            flags: Flags::new([columns * FLAG_CONTEXTS; VOICES], columns),
-            numbers: Numbers::new(
-                [groups * SIZES, groups * SIZES * 3, groups * SIZES, groups * SIZES],
-                groups,
-            ),
-            groups: layout.groups().to_vec(),
+            still: [Node::default(); 32],
+            moving: [Node::default(); SIZES * 4],
+            choices: vec![[Node::default(); 2 * CHOICES]; layout.width()],
+            expectations: vec![Expectation::default(); layout.width()],
+            numbers: vec![Numbers::default(); groups],
         }
     }
-}
-
-fn size(magnitude: u8) -> usize {
-    usize::from(magnitude).min(SIZES - 1)
 }
 
 /// The small mode over either direction of an arithmetic coder.
 pub(super) struct Small<'a, C> {
     pub(super) coder: C,
-    pub(super) models: &'a mut Models,
+    models: &'a mut Models,
+    groups: &'a [usize],
+    /// How far off the last three numbers were, as levels, newest first.
+    recent: [f64; 3],
 }
+
+impl<'a, C: Coder> Small<'a, C> {
+    pub(super) fn new(coder: C, models: &'a mut Models, layout: &'a Layout) -> Self {
+        models.expectations.iter_mut().for_each(Expectation::check);
+        Self { coder, models, groups: layout.groups(), recent: [level(0); 3] }
+    }
+
+    /// A flag's residual is whether it is not as guessed; the largest component's is how far along the other three it is.
+    fn choice(&mut self, residual: i32, column: usize, scene: &Scene) -> Result<i32, EntropyError> {
+        let nodes = &mut self.models.choices[column];
+        let flag = scene.kind == Column::Flag;
+        let context = if flag {
+            (usize::from(scene.changed & 7) << 2) | (scene.guess.value & 3) as usize
+        } else {
+            usize::from(scene.guess.doubt) % CHOICES
+        };
+        let other = nodes[2 * context].code(&mut self.coder, residual != 0)?;
+        if !other || flag {
+            return Ok(i32::from(other));
+        }
+        if !nodes[2 * context + 1].code(&mut self.coder, residual > 1)? {
+            return Ok(1);
+        }
+        Ok(2 + self.coder.raw(u32::from(residual > 2), 1)? as i32)
+    }
+
+    fn number(&mut self, residual: i32, column: usize, scene: &Scene) -> Result<i32, EntropyError> {
+        let guess = scene.guess;
+        let [newest, second, third] = self.recent;
+        let inputs: Inputs = [
+            1.0,
+            level(u32::from(scene.error)),
+            level(scene.row_error),
+            LEVELS_OF_DOUBT[usize::from(guess.doubt) % LEVELS_OF_DOUBT.len()],
+            level(guess.moved.unsigned_abs().min(1 << 20) * 4),
+            newest,
+            second,
+            third,
+        ];
+        let expectation = &mut self.models.expectations[column];
+        let expected = expectation.expect(&inputs);
+        // Signs are told as further away from where the value was (positive) or back towards it.
+        let sign = if guess.moved > 0 { -1 } else { 1 };
+        let told = self.models.numbers[self.groups[column]].code(
+            &mut self.coder,
+            residual.wrapping_mul(sign),
+            class(expected),
+            i32::from(guess.lean) * sign,
+        )?;
+        let found = log(sixteenths(told));
+        expectation.learn(&inputs, found - expected);
+        self.recent = [found - 6.0, newest, second];
+        Ok(told.wrapping_mul(sign))
+    }
+}
+
+/// The half octave of a logarithm; the first if it is not a number.
+#[inline]
+fn class(expected: f64) -> usize {
+    if expected > 0.0 { (2.0 * expected + 0.5).min((CLASSES - 1) as f64) as usize } else { 0 }
+}
+
+/// The least size of each magnitude, as a level.
+const LEVELS_OF_DOUBT: [f64; 32] = {
+    let mut levels = [0.0; 32];
+    let mut at = 0;
+    while at < 32 {
+        levels[at] = level(if at < 4 { at as u32 } else { (2 + (at as u32 & 1)) << (at / 2 - 1) });
+        at += 1;
+    }
+    levels
+};
 
 impl<C: Coder> Symbols for Small<'_, C> {
     const MASKS: bool = false;
@@ -61,20 +130,13 @@ impl<C: Coder> Symbols for Small<'_, C> {
     }
 
     fn row_changed(&mut self, changed: bool, scene: &Scene) -> Result<bool, EntropyError> {
-        if scene.changed == 0 {
-            let context = (near_of(scene) << 2) | usize::from(scene.flags & 3);
-            return self.models.still.code(&mut self.coder, changed, context);
-        }
-        let own = usize::from(scene.changed & 7);
-        let near = near_of(scene);
         let flags = usize::from(scene.flags & 3);
-        let contexts = [
-            (own << 2) | flags,
-            (size(magnitude(scene.speed)) << 2) | flags,
-            (near << 4) | ((own & 1) << 3) | usize::from((scene.changed >> 3) & 7),
-            (size(scene.row_doubt) << 1) | (own & 1),
-        ];
-        self.models.rows.code(&mut self.coder, changed, contexts, 0)
+        let node = if scene.changed == 0 {
+            &mut self.models.still[((scene.near_changed & 7) << 2) | flags]
+        } else {
+            &mut self.models.moving[(usize::from(magnitude(scene.speed)).min(SIZES - 1) << 2) | flags]
+        };
+        node.code(&mut self.coder, changed)
     }
 
     fn mask(&mut self, _: u64, _: u64) -> Result<u64, EntropyError> {
@@ -82,71 +144,11 @@ impl<C: Coder> Symbols for Small<'_, C> {
         Ok(u64::MAX)
     }
 
-    fn value(
-        &mut self,
-        residual: i32,
-        column: usize,
-        kind: Column,
-        scene: &Scene,
-    ) -> Result<i32, EntropyError> {
-        match kind {
-            Column::Flag | Column::Largest { .. } => self.choice(residual, column, kind, scene),
+    #[inline]
+    fn value(&mut self, residual: i32, column: usize, scene: &Scene) -> Result<i32, EntropyError> {
+        match scene.kind {
+            Column::Flag | Column::Largest { .. } => self.choice(residual, column, scene),
             _ => self.number(residual, column, scene),
         }
-    }
-}
-
-/// Whether the three rows before changed.
-fn near_of(scene: &Scene) -> usize {
-    scene.near_changed & 7
-}
-
-impl<C: Coder> Small<'_, C> {
-    /// A flag's residual is whether it is not as guessed; the largest component's is how far along the other three it is.
-    fn choice(
-        &mut self,
-        residual: i32,
-        column: usize,
-        kind: Column,
-        scene: &Scene,
-    ) -> Result<i32, EntropyError> {
-        let guess = scene.guess;
-        let at = |situation: usize| column * FLAG_CONTEXTS + 2 * situation;
-        let contexts = [
-            at((usize::from(scene.changed & 7) << 2) | (guess.value & 3) as usize),
-            at(usize::from(guess.doubt)),
-            at(size(magnitude(u32::from(scene.error)))),
-            at(size(magnitude(scene.speed))),
-        ];
-        let models = &mut self.models.flags;
-        let other = models.code(&mut self.coder, residual != 0, contexts, column)?;
-        if !other || kind == Column::Flag {
-            return Ok(i32::from(other));
-        }
-        if !models.code(&mut self.coder, residual > 1, contexts.map(|context| context + 1), column)? {
-            return Ok(1);
-        }
-        Ok(2 + self.coder.raw(u32::from(residual > 2), 1)? as i32)
-    }
-
-    fn number(&mut self, residual: i32, column: usize, scene: &Scene) -> Result<i32, EntropyError> {
-        let guess = scene.guess;
-        let group = self.models.groups[column];
-        let at = |size: usize| group * SIZES + size;
-        // Signs are told as further away from where the value was (positive) or back towards it.
-        let sign = if guess.moved > 0 { -1 } else { 1 };
-        let lean = i32::from(guess.lean) * sign;
-        let contexts = [
-            at(size(magnitude(u32::from(scene.error)))),
-            at(size(magnitude(scene.row_error))) * 3 + (lean + 1) as usize,
-            at(size(guess.doubt)),
-            at(size(magnitude(guess.moved.unsigned_abs().min(1 << 20) * 4))),
-        ];
-        // Three parts what this value was off by lately, one part what this row is off by, in whole steps.
-        let expected = (u32::from(scene.error) * 3 + scene.row_error) / 64;
-        let width = (32 - expected.leading_zeros()).min(WIDTH_EXPECTED_MAX);
-        let told = residual.wrapping_mul(sign);
-        let told = self.models.numbers.code(&mut self.coder, told, contexts, group, width)?;
-        Ok(told.wrapping_mul(sign))
     }
 }

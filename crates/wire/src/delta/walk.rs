@@ -4,7 +4,7 @@ use crate::entropy::EntropyError;
 
 use super::frame::{Column, Frame, Layout};
 use super::past::Past;
-use super::predict::{Guess, Predictor, magnitude};
+use super::predict::{Guess, Predictor};
 use super::{DeltaError, Limits};
 
 /// A mode in one direction: each call takes what to write, or ignores it and reads, and returns what was written or read.
@@ -15,13 +15,7 @@ pub(super) trait Symbols {
     const MASKS: bool;
     /// Says in which columns of a row that changed a guess may have failed. `quiet` are those where none failed lately.
     fn mask(&mut self, missed: u64, quiet: u64) -> Result<u64, EntropyError>;
-    fn value(
-        &mut self,
-        residual: i32,
-        column: usize,
-        kind: Column,
-        scene: &Scene,
-    ) -> Result<i32, EntropyError>;
+    fn value(&mut self, residual: i32, column: usize, scene: &Scene) -> Result<i32, EntropyError>;
 }
 
 /// What is known before a symbol is coded, for modes to choose contexts by.
@@ -34,9 +28,9 @@ pub(super) struct Scene {
     pub(super) flags: u8,
     /// The most that a column of the row moved between the last two baselines.
     pub(super) speed: u32,
-    /// How far off the row's guesses have lately been, as a magnitude.
-    pub(super) row_doubt: u8,
-    /// The same for the column in question, in sixteenths of a step.
+    /// What the column in question means.
+    pub(super) kind: Column,
+    /// How far off its guesses have lately been, in sixteenths of a step.
     pub(super) error: u16,
     /// How far off the guesses of this row have been so far, or those of the row before, in sixteenths of a step.
     pub(super) row_error: u32,
@@ -58,31 +52,47 @@ pub(super) fn rows<S: Symbols, P: Predictor>(
     past: &Past<'_>,
     truth: Option<&[i32]>,
 ) -> Result<Walked, DeltaError> {
-    let width = layout.width();
-    let count = past.rows();
-    let mut walk = Walk {
-        symbols,
-        predictor,
-        columns: layout.columns(),
-        past,
-        out: Walked {
-            values: Vec::with_capacity(count * width),
-            changes: Vec::with_capacity(count),
-            errors: Vec::with_capacity(count * width),
-        },
-        near_changed: 0,
-        last_error: 0,
-    };
-    for row in 0..count {
-        walk.row(row, truth.map(|values| &values[row * width..][..width]))?;
+    let columns = layout.columns();
+    let mut flag_columns = columns.iter().enumerate().filter(|(_, column)| **column == Column::Flag);
+    let flag_columns = [0; 2].map(|_| flag_columns.next().map(|(at, _)| at));
+    let out = start(past, columns.len());
+    let mut walk =
+        Walk { symbols, predictor, columns, flag_columns, past, out, near_changed: 0, last_error: 0 };
+    for row in 0..past.rows() {
+        walk.row(row, truth.map(|values| &values[row * columns.len()..][..columns.len()]))?;
     }
     Ok(walk.out)
+}
+
+/// Every row as it was in the newest baseline, since most stay so.
+fn start(past: &Past<'_>, width: usize) -> Walked {
+    let rows = past.rows();
+    let changes = Vec::with_capacity(rows);
+    let Some(newest) = past.newest() else {
+        return Walked { values: vec![0; rows * width], changes, errors: vec![FRESH_ERROR; rows * width] };
+    };
+    if past.same_ids() {
+        return Walked { values: newest.frame().values().to_vec(), changes, errors: newest.errors.clone() };
+    }
+    let (mut values, mut errors) = (Vec::with_capacity(rows * width), Vec::with_capacity(rows * width));
+    for row in 0..rows {
+        if let Some(place) = past.place(0, row) {
+            values.extend_from_slice(newest.frame().row(place, width));
+            errors.extend_from_slice(&newest.errors[place * width..][..width]);
+        } else {
+            values.resize(values.len() + width, 0);
+            errors.resize(errors.len() + width, FRESH_ERROR);
+        }
+    }
+    Walked { values, changes, errors }
 }
 
 struct Walk<'a, S, P> {
     symbols: &'a mut S,
     predictor: &'a mut P,
     columns: &'a [Column],
+    /// The first two flags.
+    flag_columns: [Option<usize>; 2],
     past: &'a Past<'a>,
     out: Walked,
     near_changed: usize,
@@ -94,89 +104,76 @@ const FRESH_ERROR: u16 = 1 << 12;
 
 impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
     fn row(&mut self, row: usize, truth: Option<&[i32]>) -> Result<(), DeltaError> {
-        let width = self.columns.len();
-        let kept = self.past.newest().zip(self.past.place(0, row));
-        let kept =
-            kept.map(|(newest, place)| (newest.changes[place], &newest.errors[place * width..][..width]));
         let base = self.past.row(0, row);
-        let (changes, errors) = kept.unzip();
-        let changed = changes.unwrap_or(1);
         let mut scene = Scene {
-            changed,
+            changed: 1,
             near_changed: self.near_changed,
-            flags: base.map_or(0, |base| flags(self.columns, base)),
+            flags: 0,
             speed: 0,
-            row_doubt: 0,
+            kind: Column::Number,
             error: 0,
             row_error: self.last_error,
             guess: Guess::default(),
         };
-        // Most rows rest, and for those nothing is worked out that needs no saying.
-        if let (Some(base), Some(errors), true) = (base, errors, changed != 0) {
-            scene.speed = self.past.row(1, row).map_or(0, |before| speed(self.columns, base, before));
-            scene.row_doubt = magnitude(errors.iter().map(|&error| u32::from(error)).sum());
-        }
         // A row that was not there before has always changed.
-        let changed = match base {
-            None => true,
-            Some(base) => self.symbols.row_changed(truth.is_some_and(|truth| truth != base), &scene)?,
-        };
+        let mut changed = true;
+        if let Some(base) = base {
+            scene.changed = self.past.changes(row);
+            scene.flags = self.flags(base);
+            // Most rows rest, and for those nothing is worked out that needs no saying.
+            if scene.changed != 0 {
+                scene.speed = self.past.row(1, row).map_or(0, |before| speed(self.columns, base, before));
+            }
+            changed = self.symbols.row_changed(truth.is_some_and(|truth| truth != base), &scene)?;
+        }
         self.out.changes.push((scene.changed << 1) | u8::from(changed));
         self.near_changed = (self.near_changed << 1) | usize::from(changed);
-        match (base, errors) {
-            (Some(base), Some(errors)) if !changed => {
-                self.out.values.extend_from_slice(base);
-                self.out.errors.extend_from_slice(errors);
-                Ok(())
-            }
-            _ => self.changed_row(row, errors, truth, &mut scene),
-        }
+        if changed { self.changed_row(row, base.is_some(), truth, &mut scene) } else { Ok(()) }
     }
 
     fn changed_row(
         &mut self,
         row: usize,
-        errors: Option<&[u16]>,
+        known: bool,
         truth: Option<&[i32]>,
         scene: &mut Scene,
     ) -> Result<(), DeltaError> {
-        let at = self.out.values.len();
-        let mask = self.mask(row, errors, truth)?;
+        let width = self.columns.len();
+        let at = row * width;
+        let mask = self.mask(row, known, truth)?;
         let mut row_error = None;
-        for column in 0..self.columns.len() {
-            let kind = self.columns[column];
-            scene.guess = self.guess(row, column, truth);
-            scene.error = errors.map_or(FRESH_ERROR, |errors| errors[column]);
-            let mut rest = truth.map_or(0, |truth| residual(kind, truth[column], scene.guess.value));
+        for column in 0..width {
+            scene.kind = self.columns[column];
+            scene.guess = self.guess(row, column, known, truth);
+            scene.error = self.out.errors[at + column];
+            let mut rest = truth.map_or(0, |truth| residual(scene.kind, truth[column], scene.guess.value));
             if (mask >> column) & 1 == 1 {
-                rest = self.symbols.value(rest, column, kind, scene)?;
+                rest = self.symbols.value(rest, column, scene)?;
             }
-            let value = restore(kind, rest, scene.guess.value);
-            if !kind.holds(value) {
+            let value = match truth {
+                Some(truth) => truth[column],
+                None => restore(scene.kind, rest, scene.guess.value),
+            };
+            if truth.is_none() && !scene.kind.holds(value) {
                 return Err(EntropyError::Range.into());
             }
-            self.out.values.push(value);
+            self.out.values[at + column] = value;
             let size = sixteenths(rest);
-            self.out.errors.push(((u32::from(scene.error) + size) / 2) as u16);
-            if !matches!(kind, Column::Flag | Column::Largest { .. }) {
+            self.out.errors[at + column] = ((u32::from(scene.error) + size) / 2) as u16;
+            if !matches!(scene.kind, Column::Flag | Column::Largest { .. }) {
                 scene.row_error = row_error.map_or(size, |before| u32::midpoint(before, size));
                 row_error = Some(scene.row_error);
             }
         }
         self.last_error = scene.row_error;
-        if errors.is_some() {
-            self.predictor.learn(self.past, row, &self.out.values[at..]);
+        if known {
+            self.predictor.learn(self.past, row, &self.out.values[at..at + width]);
         }
         Ok(())
     }
 
     /// Columns whose guess was right lately are not mentioned one by one as long as all of them still are.
-    fn mask(
-        &mut self,
-        row: usize,
-        errors: Option<&[u16]>,
-        truth: Option<&[i32]>,
-    ) -> Result<u64, EntropyError> {
+    fn mask(&mut self, row: usize, known: bool, truth: Option<&[i32]>) -> Result<u64, EntropyError> {
         if !S::MASKS {
             return Ok(u64::MAX);
         }
@@ -184,32 +181,40 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
         if let Some(truth) = truth {
             // A reader makes these guesses one by one, as it comes to know the columns before them.
             for column in 0..self.columns.len() {
-                let guess = self.guess(row, column, Some(truth));
+                let guess = self.guess(row, column, known, Some(truth));
                 let rest = residual(self.columns[column], truth[column], guess.value);
                 missed |= u64::from(rest != 0) << column;
             }
         }
-        let quiet = errors.unwrap_or(&[]).iter().enumerate();
+        let errors = &self.out.errors[row * self.columns.len()..][..self.columns.len()];
+        let quiet = errors.iter().enumerate();
         let quiet = quiet.fold(0, |all, (column, &error)| all | (u64::from(error == 0) << column));
         self.symbols.mask(missed, quiet)
     }
 
     /// The guess for a column, given those before it: the truth where it is known, or else what was read.
-    fn guess(&mut self, row: usize, column: usize, truth: Option<&[i32]>) -> Guess {
+    #[inline]
+    fn guess(&mut self, row: usize, column: usize, known: bool, truth: Option<&[i32]>) -> Guess {
         let start = row * self.columns.len();
-        if self.past.place(0, row).is_some() {
-            let known = truth.unwrap_or(&self.out.values[start..]);
-            return self.predictor.guess(self.past, row, column, &known[..column]);
+        if known {
+            let before = truth.unwrap_or(&self.out.values[start..]);
+            return self.predictor.guess(self.past, row, column, &before[..column]);
         }
         // The row before is the best that is known of a row that was not there.
         let before = start.checked_sub(self.columns.len());
         let value = before.map_or(0, |before| self.out.values[before + column]);
         Guess { value, lean: 0, doubt: 31, moved: 0 }
     }
+
+    fn flags(&self, row: &[i32]) -> u8 {
+        let flag = |at: usize| self.flag_columns[at].map_or(0, |column| row[column] as u8);
+        flag(0) | flag(1) << 1
+    }
 }
 
 /// The size of a residual in sixteenths of a step; larger ones are all alike.
-fn sixteenths(rest: i32) -> u32 {
+#[inline]
+pub(super) fn sixteenths(rest: i32) -> u32 {
     rest.unsigned_abs().min(4_000) * 16
 }
 
@@ -228,11 +233,6 @@ fn restore(kind: Column, residual: i32, guess: i32) -> i32 {
         Column::Largest { .. } => guess.wrapping_add(residual) & 3,
         _ => kind.sum(guess, residual),
     }
-}
-
-fn flags(columns: &[Column], row: &[i32]) -> u8 {
-    let flags = columns.iter().zip(row).filter(|(column, _)| **column == Column::Flag);
-    flags.take(2).enumerate().fold(0, |all, (at, (_, &value))| all | (value as u8) << at)
 }
 
 fn speed(columns: &[Column], base: &[i32], before: &[i32]) -> u32 {

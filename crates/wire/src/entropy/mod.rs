@@ -4,16 +4,18 @@
 //!
 //! - [`rice`] writes whole bits. A parameter per number follows the sizes seen before. It costs a few nanoseconds a
 //!   number and stays within a tenth of the entropy for the bell-shaped residuals that predictions leave.
-//! - [`arith`] writes fractions of a bit. Probabilities come from [`model`], where several adaptive contexts vote.
+//! - [`arith`] writes fractions of a bit. Probabilities come from [`model`], which learns them for each decision; how large a
+//!   number will be is foretold by [`expect`].
 //!
 //! Both directions run through the same code: a [`Coder`](arith::Coder) that encodes returns the bit it was given, one that decodes
 //! returns the bit it read. A model cannot drift apart between the two ends, because there is only one description of
-//! it. Everything is 32-bit integer arithmetic, so that JavaScript reaches the same bits.
+//! it. Everything is 32-bit integer arithmetic, or `f64` with operations that IEEE 754 defines exactly, so that JavaScript
+//! reaches the same bits.
 //!
-//! Sources: Rice 1979 for the codes; Rissanen and Langdon 1979 for arithmetic coding; Mahoney 2005 ("Adaptive weighing of
-//! context models") for mixing in the logistic domain.
+//! Sources: Rice 1979 for the codes; Rissanen and Langdon 1979 for arithmetic coding; Plackett 1950 for least squares.
 
 pub mod arith;
+pub mod expect;
 pub mod model;
 pub mod rice;
 

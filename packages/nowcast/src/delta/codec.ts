@@ -36,9 +36,10 @@ export interface DeltaPacket {
   readonly baseline: DeltaBaseline;
 }
 
-const HEADER_SMALL = 1;
+/** The small mode of this version; that of version 1 was without bit 3. */
+const HEADER_SMALL = 0b1001;
 const HEADER_DEPTH_SHIFT = 1;
-const HEADER_MAX = 7;
+const HEADER_DEPTH = 0b11;
 const ENTITIES_MAX = 65_536;
 const NO_IDS = new Uint32Array(0);
 const NO_MEMORY = new Float64Array(0);
@@ -105,11 +106,13 @@ export class DeltaCodec {
     const known = this.#known(past);
     const header = bytes[0];
     if (header === undefined) throw new WireError("the message ends too early", 0, "header");
-    if (header > HEADER_MAX) throw new WireError(`unknown header ${header}`, 0, "header");
-    const depth = header >> HEADER_DEPTH_SHIFT;
+    const depth = (header >> HEADER_DEPTH_SHIFT) & HEADER_DEPTH;
+    const mode = header - (depth << HEADER_DEPTH_SHIFT);
+    if (mode !== 0 && mode !== HEADER_SMALL)
+      throw new WireError(`header ${header} is not of this version of the format`, 0, "header");
     if (depth !== known.length)
       throw new WireError(`coded against ${depth} baselines, not ${known.length}`, 0, "header");
-    if ((header & HEADER_SMALL) !== 0) {
+    if (mode === HEADER_SMALL) {
       const coder = new RangeDecoder(bytes, 1);
       const models = smallModels(this.layout, known);
       return this.#read(new SmallSymbols(coder, models, this.layout.width), models, tick, known, coder);

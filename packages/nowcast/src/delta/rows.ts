@@ -2,14 +2,13 @@ import { WireError } from "../errors.js";
 import { type Column, type DeltaLayout, difference, holds, sum } from "./layout.js";
 import type { DeltaPast } from "./past.js";
 import type { DeltaGuess, DeltaPredictor } from "./predict.js";
-import { limitedStep, magnitude } from "./scale.js";
+import { limitedStep, sixteenths } from "./scale.js";
 import { newSituation } from "./situation.js";
 import type { Symbols } from "./symbols.js";
 
 /** The error of a value of which nothing is known yet: 256 steps. */
 const ERROR_START = 4096;
 const DOUBT_START = 31;
-const RESIDUAL_MAX = 4000;
 
 /** Walks over the rows of a frame and codes them, in either direction (`spec/DELTA.md`, section 6). */
 export class RowWalk {
@@ -85,22 +84,13 @@ export class RowWalk {
     situation.changed = base < 0 ? 1 : this.past.baselines[0]!.changes[this.past.place(0, row)]!;
     situation.flags = 0;
     situation.speed = 0;
-    situation.doubtRow = 0;
     if (base < 0) return;
     const now = this.past.values(0);
     for (let bit = 0; bit < this.#flags.length; bit++)
       situation.flags |= now[base + this.#flags[bit]!]! << bit;
     if (situation.changed === 0) return;
-    situation.doubtRow = this.#doubt(base);
     const earlier = this.past.start(1, row);
     if (earlier >= 0) situation.speed = this.#speed(now, base, this.past.values(1), earlier);
-  }
-
-  #doubt(base: number): number {
-    const { errors } = this.past.baselines[0]!;
-    let total = 0;
-    for (let column = 0; column < this.#columns.length; column++) total += errors[base + column]!;
-    return magnitude(total);
   }
 
   #speed(now: Int32Array, base: number, then: Int32Array, earlier: number): number {
@@ -160,7 +150,7 @@ export class RowWalk {
       situation.error = this.errors[at + column]!;
       const off = this.#quiet[column] === 1 ? 0 : this.#codeResidual(column);
       if (this.truth === undefined) this.values[at + column] = this.#apply(column, off);
-      const size = 16 * Math.min(Math.abs(off), RESIDUAL_MAX);
+      const size = sixteenths(off);
       this.errors[at + column] = (situation.error + size) >> 1;
       if (kind === "flag" || kind === "largest") continue;
       situation.rowError = isFirst ? size : (situation.rowError + size) >> 1;

@@ -27,3 +27,10 @@ export function limitedStep(n: number): number {
   const size = n < 0 ? -n : n;
   return size < STEP_MAX ? size : STEP_MAX;
 }
+
+const RESIDUAL_MAX = 4000;
+
+/** The size of a residual in sixteenths of a step; larger ones are all alike. */
+export function sixteenths(residual: number): number {
+  return 16 * Math.min(Math.abs(residual), RESIDUAL_MAX);
+}

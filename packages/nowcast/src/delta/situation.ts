@@ -8,8 +8,6 @@ export interface Situation {
   flags: number;
   /** The largest step that the row last made in any column. */
   speed: number;
-  /** How far off the row's guesses have been. */
-  doubtRow: number;
   /** The column's error, in sixteenths of a step. */
   error: number;
   /** How far off guesses have been in this row, or else in the last one that changed. */
@@ -17,5 +15,5 @@ export interface Situation {
 }
 
 export function newSituation(): Situation {
-  return { changed: 0, near: 0, flags: 0, speed: 0, doubtRow: 0, error: 0, rowError: 0 };
+  return { changed: 0, near: 0, flags: 0, speed: 0, error: 0, rowError: 0 };
 }

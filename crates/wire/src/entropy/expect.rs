@@ -1,0 +1,119 @@
+//! How large a number will be, from what is known around it: least squares, one case at a time.
+//!
+//! Sizes are compared on a logarithmic scale. One such expectation stands for the votes of many contexts: it is worked out once for a
+//! number, not once for a bit. Reals are used with nothing but `+ - *` and `/`, in a fixed order, so all machines agree.
+
+/// How many things an expectation is made of; the first is 1.
+pub const INPUTS: usize = 8;
+
+/// What is known, centred: see [`level`].
+pub type Inputs = [f64; INPUTS];
+
+/// A logarithm to the base of two in straight pieces, of a size in sixteenths.
+///
+/// Half a step is added, so that small sizes are much alike. `size` is below 2^31.
+#[inline]
+pub const fn log(size: u32) -> f64 {
+    let size = size + 8;
+    let octave = 31 - size.leading_zeros();
+    octave as f64 - 1.0 + size as f64 * power_of_half(octave)
+}
+
+/// A size as an input of an expectation.
+#[inline]
+pub const fn level(size: u32) -> f64 {
+    log(size) - 6.0
+}
+
+/// 2^-`octaves`.
+const fn power_of_half(octaves: u32) -> f64 {
+    f64::from_bits((1_023 - octaves as u64) << 52)
+}
+
+/// A linear function of the inputs that follows the cases it is shown (recursive least squares, Plackett 1950).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expectation {
+    weights: Inputs,
+    /// The covariance of the weights, in units of the noise.
+    spread: [Inputs; INPUTS],
+}
+
+const WEIGHTS_START: Inputs = [6.0, 0.25, 0.25, 0.0, 0.25, 0.25, 0.0, 0.0];
+const SPREAD_START: f64 = 0.2;
+/// An expectation that was right to the octave is left as it is: to learn is most of its cost.
+const SURPRISE: f64 = 1.0;
+/// How much a weight may change from one case to the next, as a variance.
+const DRIFT: f64 = 5e-6;
+/// Beyond these, an expectation has lost its meaning.
+const WEIGHT_MAX: f64 = 1e3;
+const SPREAD_MAX: f64 = 1e4;
+const TOTAL_MAX: f64 = 1e30;
+
+impl Default for Expectation {
+    fn default() -> Self {
+        let mut spread = [[0.0; INPUTS]; INPUTS];
+        for (at, row) in spread.iter_mut().enumerate() {
+            row[at] = SPREAD_START;
+        }
+        Self { weights: WEIGHTS_START, spread }
+    }
+}
+
+impl Expectation {
+    /// Starts anew if rounding has led astray.
+    pub fn check(&mut self) {
+        let sound = (0..INPUTS).all(|at| {
+            self.weights[at].abs() < WEIGHT_MAX && (0.0..SPREAD_MAX).contains(&self.spread[at][at])
+        });
+        if !sound {
+            *self = Self::default();
+        }
+    }
+
+    /// The expected logarithm.
+    #[inline]
+    pub fn expect(&self, inputs: &Inputs) -> f64 {
+        product(&self.weights, inputs)
+    }
+
+    /// Learns that the logarithm was larger than expected by `error`, if that is worth its while.
+    #[inline]
+    pub fn learn(&mut self, inputs: &Inputs, error: f64) {
+        if error.abs() > SURPRISE {
+            self.correct(inputs, error);
+        }
+    }
+
+    fn correct(&mut self, inputs: &Inputs, error: f64) {
+        let mut gain = [0.0; INPUTS];
+        for (row, input) in self.spread.iter().zip(inputs) {
+            for (gain, spread) in gain.iter_mut().zip(row) {
+                *gain += spread * input;
+            }
+        }
+        let total = 1.0 + product(&gain, inputs);
+        // Rounding can cost the covariance its sign; then there is nothing to be learnt from it.
+        if !(1.0..TOTAL_MAX).contains(&total) {
+            return;
+        }
+        let unit = 1.0 / total;
+        for at in 0..INPUTS {
+            let share = gain[at] * unit;
+            self.weights[at] += share * error;
+            for (spread, gain) in self.spread[at].iter_mut().zip(&gain) {
+                *spread -= share * gain;
+            }
+            self.spread[at][at] += DRIFT;
+        }
+    }
+}
+
+/// The sum of products, by halves, as machines add that do so at once.
+#[inline]
+fn product(a: &Inputs, b: &Inputs) -> f64 {
+    let mut four = [0.0; INPUTS / 2];
+    for at in 0..INPUTS / 2 {
+        four[at] = a[at] * b[at] + a[at + 4] * b[at + 4];
+    }
+    (four[0] + four[2]) + (four[1] + four[3])
+}
