@@ -86,10 +86,8 @@ export class Driver {
       if (packet === undefined) break;
       carrier.send(packet);
     }
-    if (this.session.isOver || this.session.isDetached) {
-      const isOver = this.session.isOver;
-      this.#drop(1000, isOver ? "the session is over" : "nothing was heard for too long");
-    }
+    // A carrier that is only silent is kept until another takes its place: it may be heard again.
+    if (!this.session.isAttached) this.#drop(1000, "the session left it");
     this.#schedule(nowUs);
     this.#handlers?.changed();
   }

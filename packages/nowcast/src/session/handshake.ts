@@ -29,7 +29,8 @@ export type Phase =
   | { readonly name: "answered"; hello: Hello; readonly proof: Uint8Array; isAnswerDue: boolean }
   | { readonly name: "refusing"; readonly refuse: Refuse }
   | { readonly name: "open" }
-  | { readonly name: "detached"; readonly sinceUs: number }
+  /** Attached: the carrier fell silent while the session was open, and may still be heard again. */
+  | { readonly name: "detached"; readonly sinceUs: number; readonly isAttached: boolean }
   | {
       readonly name: "closing";
       readonly closed: Closed;
@@ -76,6 +77,11 @@ export class Handshake {
     return this.#phase.name === "open";
   }
 
+  /** Whether packets of the carrier are taken, even if it was silent for too long. */
+  get isAttached(): boolean {
+    return this.#phase.name === "detached" ? this.#phase.isAttached : this.#phase.name !== "closed";
+  }
+
   get isClosed(): boolean {
     return this.#phase.name === "closing" || this.#phase.name === "closed";
   }
@@ -108,13 +114,26 @@ export class Handshake {
 
   /** The carrier is gone. */
   detach(nowUs: number): void {
-    if (this.isClosed || this.#phase.name === "detached") return;
+    if (this.isClosed) return;
+    if (this.#phase.name === "detached") {
+      this.#phase = { ...this.#phase, isAttached: false };
+      return;
+    }
     if (this.ticket === undefined) {
       const reason = "the carrier ended before the handshake";
       this.end(nowUs, { code: CloseCode.gaveUp, reason, by: "silence" });
       return;
     }
-    this.#phase = { name: "detached", sinceUs: nowUs };
+    this.#beginDetached(nowUs, false);
+  }
+
+  /** The carrier of an open session is regarded as dead by its silence alone. */
+  fellSilent(nowUs: number): void {
+    this.#beginDetached(nowUs, true);
+  }
+
+  #beginDetached(nowUs: number, isAttached: boolean): void {
+    this.#phase = { name: "detached", sinceUs: nowUs, isAttached };
     this.#tell({ type: "detached" });
   }
 
@@ -223,6 +242,11 @@ export class Handshake {
         this.#tell({ type: "opened", resumed: this.#epoch !== 0 });
       }
     }
+    if (phase.name === "detached" && phase.isAttached) {
+      // The silent carrier is heard again, before another took its place.
+      this.#phase = { name: "open" };
+      this.#tell({ type: "opened", resumed: true });
+    }
     return this.isOpen;
   }
 
@@ -293,8 +317,7 @@ export class Handshake {
     writePacket(writer, phase.refuse);
     if (this.ticket) {
       // A wrong token must not end the session that it does not belong to.
-      this.#phase = { name: "detached", sinceUs: nowUs };
-      this.#tell({ type: "detached" });
+      this.#beginDetached(nowUs, false);
     } else this.end(nowUs, { code: phase.refuse.code, reason: phase.refuse.text, by: "us" });
     return true;
   }

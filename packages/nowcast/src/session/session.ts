@@ -122,6 +122,11 @@ export class Session {
     return this.#handshake.phase.name === "detached";
   }
 
+  /** Whether it takes packets of its carrier, even if that was silent for too long. */
+  get isAttached(): boolean {
+    return this.#handshake.isAttached;
+  }
+
   /** Whether everything that was put is known to have arrived. */
   get isSettled(): boolean {
     return this.#lanes.isSettled;
@@ -258,7 +263,7 @@ export class Session {
   /** Takes a packet from the current carrier. Any bytes are allowed. */
   handlePacket(nowUs: number, bytes: Uint8Array): void {
     const { dropped } = this.stats;
-    if (this.isOver || this.isDetached) {
+    if (!this.isAttached) {
       dropped.closed += 1;
       return;
     }
@@ -457,7 +462,8 @@ export class Session {
 
   #openTimeout(nowUs: number): void {
     if (nowUs - this.#lastHeardUs >= this.#handshake.idleTimeoutUs) {
-      this.detach(nowUs);
+      this.#handshake.fellSilent(nowUs);
+      this.#flight.isProbeDue = false;
       return;
     }
     this.#flight.detectLosses(nowUs);

@@ -47,6 +47,8 @@ export class Pair {
   #underWay: UnderWay[] = [];
   #wakesAtUs: [number, number] = [0, 0];
   #order = 0;
+  #stopped: number | undefined;
+  #unread: Uint8Array[] = [];
 
   constructor(
     readonly random: () => number,
@@ -85,6 +87,21 @@ export class Pair {
     this.touch(1);
   }
 
+  /** The end stands still until it {@link goOn goes on}, as a stopped process does: what arrives waits for it. */
+  stop(end: number): void {
+    this.#stopped = end;
+    this.#wakesAtUs[end] = Number.POSITIVE_INFINITY;
+  }
+
+  /** The stopped end first sees how late it is, and then what arrived. */
+  goOn(): void {
+    const end = this.#stopped!;
+    this.#stopped = undefined;
+    this.ends[end]!.handleTimeout(this.clock(end));
+    for (const packet of this.#unread.splice(0)) this.ends[end]!.handlePacket(this.clock(end), packet);
+    this.touch(end);
+  }
+
   runUntil(untilUs: number): void {
     for (;;) {
       const due = this.#underWay[0]?.dueUs ?? Number.POSITIVE_INFINITY;
@@ -100,6 +117,10 @@ export class Pair {
   #deliver(): void {
     while (this.#underWay[0] && this.#underWay[0].dueUs <= this.nowUs) {
       const { to, packet } = this.#underWay.shift()!;
+      if (to === this.#stopped) {
+        this.#unread.push(packet);
+        continue;
+      }
       this.ends[to]!.handlePacket(this.clock(to), packet);
       this.touch(to);
     }
