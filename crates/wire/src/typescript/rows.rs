@@ -21,8 +21,8 @@ pub(super) fn generate(shape: &Shape, root: &str, body: &mut String) -> bool {
     }
     let rows = access("v", field);
     body.push_str(&writer(&layout, root, &rows));
-    let cells = layout.literal_of(item, &mut layout.leaves.iter(), cell);
-    body.push_str(&reader(&layout, root, field, &cells));
+    let literal = layout.literal_of(item, &mut layout.leaves.iter(), named);
+    body.push_str(&reader(&layout, root, field, &literal));
     true
 }
 
@@ -191,7 +191,7 @@ fn stores(leaf: &Leaf, kind: &Kind) -> Vec<String> {
             lines.push(format!("{memory}[{place}] = {from};"));
             continue;
         };
-        let value = if count == 1 { format!("n{column}") } else { format!("n{column}_{part}") };
+        let value = value(leaf, part);
         lines.push(format!("const {value} = {from};"));
         lines.push(format!("if (({}) !== {value}) isUsual = false;", usual.replace('n', &value)));
         lines.push(format!("{memory}[{place}] = {value};"));
@@ -246,7 +246,7 @@ fn usual(number: NumberType) -> Option<&'static str> {
     }
 }
 
-fn reader(layout: &Layout<'_>, root: &str, field: &str, cells: &str) -> String {
+fn reader(layout: &Layout<'_>, root: &str, field: &str, literal: &str) -> String {
     let kinds = kinds(layout);
     let values: usize = kinds.iter().map(Kind::values).sum();
     let integers: usize = kinds.iter().filter(|kind| !kind.is_raw()).map(Kind::values).sum();
@@ -267,7 +267,15 @@ fn reader(layout: &Layout<'_>, root: &str, field: &str, cells: &str) -> String {
         lines.push("const { view } = d;".to_owned());
     }
     lines.push(format!("const rows: {root}[{}] = new Array(count);", super::quoted(field)));
-    lines.push(format!("for (let i = 0; i < count; i++) rows[i] = {cells};"));
+    // Engines make the objects of a row in one piece of memory when nothing is read in between.
+    lines.push("for (let i = 0; i < count; i++) {".to_owned());
+    for leaf in &layout.leaves {
+        lines.extend(
+            (0..parts(leaf)).map(|part| format!("  const {} = {};", value(leaf, part), cell(leaf, part))),
+        );
+    }
+    lines.push(format!("  rows[i] = {literal};"));
+    lines.push("}".to_owned());
     lines.push(format!("return {{ {}: rows }};", super::key(field)));
     let has_integers = kinds.iter().any(|kind| matches!(kind, Kind::Integers(..)));
     fixed::reader(root, if has_integers { &["words"] } else { &[] }, &lines)
@@ -277,9 +285,29 @@ fn tag(number: NumberType) -> String {
     format!("{number:?}").to_lowercase()
 }
 
-/// The value of a leaf in row `i`, as an expression.
-fn cell(leaf: &Leaf) -> String {
-    let value = |part: usize| match Kind::of(leaf) {
+/// Values of a leaf in a row.
+fn parts(leaf: &Leaf) -> usize {
+    Kind::of(leaf).map_or(0, |kind| kind.values())
+}
+
+/// What one of the values of a leaf in a row is called.
+fn value(leaf: &Leaf, part: usize) -> String {
+    if parts(leaf) == 1 { format!("n{}", leaf.at) } else { format!("n{}_{part}", leaf.at) }
+}
+
+/// The value of a leaf, of values that have names.
+fn named(leaf: &Leaf) -> String {
+    match leaf.kind {
+        LeafKind::Numbers(..) => {
+            format!("[{}]", (0..parts(leaf)).map(|part| value(leaf, part)).collect::<Vec<_>>().join(", "))
+        }
+        _ => value(leaf, 0),
+    }
+}
+
+/// One of the values of a leaf in row `i`, as an expression.
+fn cell(leaf: &Leaf, part: usize) -> String {
+    match Kind::of(leaf) {
         Some(Kind::Raw(number, count)) => {
             let place = place(leaf, number.width(), count, part);
             match number {
@@ -295,11 +323,5 @@ fn cell(leaf: &Leaf) -> String {
             format!("words[{}]!{sign}", place(leaf, 1, count, part))
         }
         _ => format!("c{}[i]!", leaf.at),
-    };
-    match leaf.kind {
-        LeafKind::Numbers(_, count) => {
-            format!("[{}]", (0..count as usize).map(value).collect::<Vec<_>>().join(", "))
-        }
-        _ => value(0),
     }
 }

@@ -227,7 +227,17 @@ function readBatch(d: MessageDecoder): () => Batch | undefined {
     d.end();
     const { view } = d;
     const rows: Batch["messages"] = new Array(count);
-    for (let i = 0; i < count; i++) rows[i] = { text: c0[i]!, text2: c1[i]!, text3: c2[i]!, text4: c3[i]!, num: words[at4 + i]! >>> 0, decimal: view.getFloat64(at5 + i * 8, true), num2: words[at6 + i]!, decimal2: view.getFloat64(at7 + i * 8, true) };
+    for (let i = 0; i < count; i++) {
+      const n0 = c0[i]!;
+      const n1 = c1[i]!;
+      const n2 = c2[i]!;
+      const n3 = c3[i]!;
+      const n4 = words[at4 + i]! >>> 0;
+      const n5 = view.getFloat64(at5 + i * 8, true);
+      const n6 = words[at6 + i]!;
+      const n7 = view.getFloat64(at7 + i * 8, true);
+      rows[i] = { text: n0, text2: n1, text3: n2, text4: n3, num: n4, decimal: n5, num2: n6, decimal2: n7 };
+    }
     return { messages: rows };
   };
 }
@@ -349,7 +359,16 @@ function readMoves(d: MessageDecoder): () => Moves | undefined {
     d.end();
     const { view } = d;
     const rows: Moves["moves"] = new Array(count);
-    for (let i = 0; i < count; i++) rows[i] = { id: words[at0 + i]! >>> 0, positionX: view.getFloat64(at1 + i * 8, true), positionY: view.getFloat64(at2 + i * 8, true), positionZ: view.getFloat64(at3 + i * 8, true), eulerX: view.getUint8(at4 + i), eulerY: view.getUint8(at5 + i), eulerZ: view.getUint8(at6 + i) };
+    for (let i = 0; i < count; i++) {
+      const n0 = words[at0 + i]! >>> 0;
+      const n1 = view.getFloat64(at1 + i * 8, true);
+      const n2 = view.getFloat64(at2 + i * 8, true);
+      const n3 = view.getFloat64(at3 + i * 8, true);
+      const n4 = view.getUint8(at4 + i);
+      const n5 = view.getUint8(at5 + i);
+      const n6 = view.getUint8(at6 + i);
+      rows[i] = { id: n0, positionX: n1, positionY: n2, positionZ: n3, eulerX: n4, eulerY: n5, eulerZ: n6 };
+    }
     return { moves: rows };
   };
 }

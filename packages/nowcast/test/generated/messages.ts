@@ -469,7 +469,29 @@ function readParty(d: MessageDecoder): () => Party | undefined {
     d.end();
     const { view } = d;
     const rows: Party["members"] = new Array(count);
-    for (let i = 0; i < count; i++) rows[i] = { id: words[at0 + i]! >>> 0, name: c1[i]!, at: { x: view.getFloat32(at2 + i * 4, true), y: view.getFloat32(at3 + i * 4, true), z: view.getFloat32(at4 + i * 4, true) }, x: view.getFloat64(at5 + i * 8, true), level: view.getUint8(at6 + i), team: words[at7 + i]!, score: words[at8 + i]!, mood: view.getInt8(at9 + i), title: c10[i]!, tint: [view.getUint8(at11 + i * 3), view.getUint8(at11 + i * 3 + 1), view.getUint8(at11 + i * 3 + 2)], turn: [view.getFloat32(at12 + i * 16, true), view.getFloat32(at12 + i * 16 + 4, true), view.getFloat32(at12 + i * 16 + 8, true), view.getFloat32(at12 + i * 16 + 12, true)], cell: [words[at13 + i * 2]!, words[at13 + i * 2 + 1]!] };
+    for (let i = 0; i < count; i++) {
+      const n0 = words[at0 + i]! >>> 0;
+      const n1 = c1[i]!;
+      const n2 = view.getFloat32(at2 + i * 4, true);
+      const n3 = view.getFloat32(at3 + i * 4, true);
+      const n4 = view.getFloat32(at4 + i * 4, true);
+      const n5 = view.getFloat64(at5 + i * 8, true);
+      const n6 = view.getUint8(at6 + i);
+      const n7 = words[at7 + i]!;
+      const n8 = words[at8 + i]!;
+      const n9 = view.getInt8(at9 + i);
+      const n10 = c10[i]!;
+      const n11_0 = view.getUint8(at11 + i * 3);
+      const n11_1 = view.getUint8(at11 + i * 3 + 1);
+      const n11_2 = view.getUint8(at11 + i * 3 + 2);
+      const n12_0 = view.getFloat32(at12 + i * 16, true);
+      const n12_1 = view.getFloat32(at12 + i * 16 + 4, true);
+      const n12_2 = view.getFloat32(at12 + i * 16 + 8, true);
+      const n12_3 = view.getFloat32(at12 + i * 16 + 12, true);
+      const n13_0 = words[at13 + i * 2]!;
+      const n13_1 = words[at13 + i * 2 + 1]!;
+      rows[i] = { id: n0, name: n1, at: { x: n2, y: n3, z: n4 }, x: n5, level: n6, team: n7, score: n8, mood: n9, title: n10, tint: [n11_0, n11_1, n11_2], turn: [n12_0, n12_1, n12_2, n12_3], cell: [n13_0, n13_1] };
+    }
     return { members: rows };
   };
 }
