@@ -83,6 +83,8 @@ const ENTITIES_MAX: usize = 4_096;
 struct Motion {
     row: usize,
     moving: bool,
+    /// How it lay.
+    orientation: [f64; 4],
     /// Over the last two baselines, and over all of them.
     velocity: Vector,
     velocity_long: Vector,
@@ -172,6 +174,7 @@ impl Bodies {
         Some(Motion {
             row,
             moving: true,
+            orientation: q0,
             velocity,
             velocity_long,
             turning,
@@ -217,7 +220,7 @@ impl Bodies {
         }
         let n = self.ahead;
         let group = if motion.grouped { self.group.velocity_at(place) } else { motion.velocity };
-        [0, 1, 2].map(|axis| {
+        let axis = |axis: usize| {
             let velocity = motion.velocity[axis];
             let fall = n * n / 2.0 * self.columns.gravity[axis];
             let depth = self.columns.size / 2.0 - (place[axis] + n * velocity + fall);
@@ -228,7 +231,8 @@ impl Bodies {
                 fall,
                 if axis == self.columns.up && depth > 0.0 { depth } else { 0.0 },
             ]
-        })
+        };
+        [axis(0), axis(1), axis(2)]
     }
 
     fn turn_inputs(&self, motion: &Motion) -> [[f64; TURN]; 3] {
@@ -252,7 +256,8 @@ impl Bodies {
         }
         let motion = self.motions.get(self.passed).filter(|motion| motion.row == row);
         let motion = motion.copied().unwrap_or_default();
-        let (start, orientation_start) = (self.place(base), self.orientation(base));
+        let start = self.place(base);
+        let orientation_start = if motion.moving { motion.orientation } else { self.orientation(base) };
         let move_inputs = self.move_inputs(&motion, start);
         let turn_inputs = self.turn_inputs(&motion);
         let field_inputs = self.field_inputs(start);

@@ -219,6 +219,7 @@ impl Frame {
         self.ids.is_empty()
     }
 
+    #[inline]
     pub(super) fn row(&self, row: usize, width: usize) -> &[i32] {
         &self.values[row * width..][..width]
     }

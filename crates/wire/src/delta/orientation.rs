@@ -10,16 +10,15 @@ pub(super) const OTHERS: [[usize; 3]; 4] = [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0,
 pub(super) fn unpack(row: &[i32], first: usize, bits: u32) -> [f64; 4] {
     let top = f64::from((1 << bits) - 1);
     let largest = (row[first] & 3) as usize;
-    let mut out = [0.0; 4];
-    let mut squares = 0.0;
-    for (at, &index) in OTHERS[largest].iter().enumerate() {
-        let value = 2.0 * f64::from(row[first + 1 + at]) - top;
-        out[index] = value;
-        squares += value * value;
+    let [a, b, c] = [1, 2, 3].map(|at| 2.0 * f64::from(row[first + at]) - top);
+    let rest = 2.0 * top * top - (a * a + b * b + c * c);
+    let left_out = if rest > 0.0 { rest.sqrt() } else { 0.0 };
+    match largest {
+        0 => [left_out, a, b, c],
+        1 => [a, left_out, b, c],
+        2 => [a, b, left_out, c],
+        _ => [a, b, c, left_out],
     }
-    let rest = 2.0 * top * top - squares;
-    out[largest] = if rest > 0.0 { rest.sqrt() } else { 0.0 };
-    out
 }
 
 /// The three stored components of a quaternion in the units of [`unpack`] if `largest` is the one left out, unrounded.

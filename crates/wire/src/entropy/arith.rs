@@ -39,6 +39,12 @@ fn split(low: u32, high: u32, set: u32) -> u32 {
     low + ((u64::from(high - low) * u64::from(set)) >> 16) as u32
 }
 
+/// The part of an interval that a bit stands for; both ends are chosen without a branch, since bits are hard to foretell.
+#[inline]
+fn half(low: u32, high: u32, middle: u32, bit: bool) -> (u32, u32) {
+    (if bit { low } else { middle + 1 }, if bit { middle } else { high })
+}
+
 /// Writes bits to the end of a buffer.
 #[derive(Debug)]
 pub struct Encoder<'a> {
@@ -65,11 +71,7 @@ impl Coder for Encoder<'_> {
     fn bit(&mut self, bit: bool, set: u32) -> Result<bool, EntropyError> {
         debug_assert!(set > 0 && set < ONE, "a probability is never 0 or 1");
         let middle = split(self.low, self.high, set);
-        if bit {
-            self.high = middle;
-        } else {
-            self.low = middle + 1;
-        }
+        (self.low, self.high) = half(self.low, self.high, middle, bit);
         while (self.low ^ self.high) >> 24 == 0 {
             self.out.push((self.high >> 24) as u8);
             self.low <<= 8;
@@ -126,11 +128,7 @@ impl Coder for Decoder<'_> {
     fn bit(&mut self, _: bool, set: u32) -> Result<bool, EntropyError> {
         let middle = split(self.low, self.high, set);
         let bit = self.code <= middle;
-        if bit {
-            self.high = middle;
-        } else {
-            self.low = middle + 1;
-        }
+        (self.low, self.high) = half(self.low, self.high, middle, bit);
         while (self.low ^ self.high) >> 24 == 0 {
             // An encoder leaves out at most the four zero bytes that are read ahead.
             if self.taken >= self.bytes.len() + 4 {
