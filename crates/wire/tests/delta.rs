@@ -173,6 +173,14 @@ fn misuse_is_named() {
     for (ids, values) in [(vec![2, 1], vec![0, 0]), (vec![1], vec![2]), (vec![1], vec![])] {
         assert!(matches!(Frame::from_rows(0, &layout, ids, values), Err(DeltaError::Frame { .. })));
     }
+    let mut wrong = Frame::new(1);
+    wrong.push(1, &[2]);
+    for mode in MODES {
+        let mut out = vec![7];
+        let mut codec = Codec::new(layout.clone(), mode, Linear::default());
+        assert!(matches!(codec.encode(&wrong, &[], &mut out), Err(DeltaError::Frame { .. })));
+        assert_eq!(out, [7], "nothing is left of a frame that was refused");
+    }
 }
 
 #[test]

@@ -238,10 +238,11 @@ impl Bodies {
     fn turn_inputs(&self, motion: &Motion) -> [[f64; TURN]; 3] {
         let n = self.ahead;
         let group = if motion.grouped { self.group.turning } else { motion.turning };
-        [0, 1, 2].map(|axis| {
+        let axis = |axis: usize| {
             let turning = motion.turning[axis];
             [n * turning, n * (motion.turning_long[axis] - turning), n * (group[axis] - turning)]
-        })
+        };
+        [axis(0), axis(1), axis(2)]
     }
 
     fn field_inputs(&self, place: Vector) -> [f64; 4] {
@@ -262,9 +263,12 @@ impl Bodies {
         let turn_inputs = self.turn_inputs(&motion);
         let field_inputs = self.field_inputs(start);
         let moves = &self.moves[motion.class_move];
-        let mut place = [0, 1, 2].map(|axis| start[axis] + moves.predict(&move_inputs[axis])[0]);
         let turns = &self.turns[motion.class_turn];
-        let mut turn = turn_inputs.map(|inputs| turns.predict(&inputs)[0]);
+        let [mut place, mut turn] = [[0.0; 3]; 2];
+        for axis in 0..3 {
+            place[axis] = start[axis] + moves.predict(&move_inputs[axis])[0];
+            turn[axis] = turns.predict(&turn_inputs[axis])[0];
+        }
         if motion.grouped {
             place = sum(place, self.field.predict(&field_inputs));
             turn = sum(turn, self.spin.turn);
@@ -292,7 +296,9 @@ impl Bodies {
         let values = components(self.expected.orientation, bits, (largest & 3) as usize);
         let from = in_frame_of(base, orientation, bits, largest);
         let doubt = self.doubt_turn;
-        self.expected.components = [0, 1, 2].map(|at| rounded(values[at], doubt, from[at]));
+        for at in 0..3 {
+            self.expected.components[at] = rounded(values[at], doubt, from[at]);
+        }
     }
 }
 

@@ -73,8 +73,21 @@ impl<P: Predictor> Codec<P> {
         past: &[&Baseline],
         out: &mut Vec<u8>,
     ) -> Result<Baseline, DeltaError> {
-        frame.check(&self.layout)?;
-        let past = &past[..past.len().min(Past::DEPTH)];
+        frame.check_rows(&self.layout)?;
+        let start = out.len();
+        let written = self.write(frame, &past[..past.len().min(Past::DEPTH)], out);
+        if written.is_err() {
+            out.truncate(start);
+        }
+        written
+    }
+
+    fn write(
+        &mut self,
+        frame: &Frame,
+        past: &[&Baseline],
+        out: &mut Vec<u8>,
+    ) -> Result<Baseline, DeltaError> {
         out.push(header(self.mode, past.len()));
         match self.mode {
             Mode::Fast => {
@@ -86,8 +99,7 @@ impl<P: Predictor> Codec<P> {
             }
             Mode::Small => {
                 let mut models = self.models(past);
-                let layout = self.layout.clone();
-                let mut small = Small::new(Encoder::new(out), &mut models, &layout);
+                let mut small = Small::new(Encoder::new(out), &mut models);
                 let coded = self.frame(&mut small, frame.tick(), past, Some(frame))?;
                 small.coder.finish();
                 self.baseline(frame.tick(), coded, Learnt::Small(models))
@@ -122,8 +134,7 @@ impl<P: Predictor> Codec<P> {
             }
             Mode::Small => {
                 let mut models = self.models(past);
-                let layout = self.layout.clone();
-                let mut small = Small::new(Decoder::new(body), &mut models, &layout);
+                let mut small = Small::new(Decoder::new(body), &mut models);
                 let coded = self.frame(&mut small, tick, past, None)?;
                 small.coder.finish()?;
                 (coded, Learnt::Small(models))

@@ -29,14 +29,15 @@ impl<const N: usize, const M: usize> Fit<N, M> {
         Self { weights: [weights; M], spread }
     }
 
+    #[inline]
     pub(super) fn predict(&self, inputs: &[f64; N]) -> [f64; M] {
-        self.weights.map(|weights| {
-            let mut sum = 0.0;
+        let mut sums = [0.0; M];
+        for (sum, weights) in sums.iter_mut().zip(&self.weights) {
             for at in 0..N {
-                sum += weights[at] * inputs[at];
+                *sum += weights[at] * inputs[at];
             }
-            sum
-        })
+        }
+        sums
     }
 
     /// Learns that predictions were so much too small, where errors have the variance `noise`.

@@ -97,6 +97,15 @@ impl Layout {
         self.columns.len()
     }
 
+    /// Whether a row holds what its columns can.
+    pub(super) fn check(&self, row: &[i32]) -> Result<(), DeltaError> {
+        if row.iter().zip(&self.columns).all(|(&value, column)| column.holds(value)) {
+            Ok(())
+        } else {
+            Err(DeltaError::Frame { reason: "a value is out of its column's range" })
+        }
+    }
+
     pub(super) fn columns(&self) -> &[Column] {
         &self.columns
     }
@@ -226,18 +235,17 @@ impl Frame {
 
     /// Whether the frame is one that a codec of this layout may be given.
     pub(super) fn check(&self, layout: &Layout) -> Result<(), DeltaError> {
+        self.check_rows(layout)?;
+        self.values.chunks_exact(layout.width()).try_for_each(|row| layout.check(row))
+    }
+
+    /// As [`Frame::check`], but for what the rows hold.
+    pub(super) fn check_rows(&self, layout: &Layout) -> Result<(), DeltaError> {
         if self.values.len() != self.ids.len() * layout.width() {
             return Err(DeltaError::Frame { reason: "rows and ids do not match in number" });
         }
         if !self.ids.is_sorted_by(|before, after| before < after) {
             return Err(DeltaError::Frame { reason: "ids do not rise" });
-        }
-        let tops: Vec<u32> = layout.columns().iter().map(|column| column.top()).collect();
-        for row in self.values.chunks_exact(layout.width()) {
-            // All of a row is looked at, which is faster than to stop at the first that is wrong.
-            if row.iter().zip(&tops).fold(false, |wrong, (&value, &top)| wrong | (value as u32 > top)) {
-                return Err(DeltaError::Frame { reason: "a value is out of its column's range" });
-            }
         }
         Ok(())
     }

@@ -10,7 +10,8 @@ pub(super) const OTHERS: [[usize; 3]; 4] = [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0,
 pub(super) fn unpack(row: &[i32], first: usize, bits: u32) -> [f64; 4] {
     let top = f64::from((1 << bits) - 1);
     let largest = (row[first] & 3) as usize;
-    let [a, b, c] = [1, 2, 3].map(|at| 2.0 * f64::from(row[first + at]) - top);
+    let part = |at: usize| 2.0 * f64::from(row[first + at]) - top;
+    let (a, b, c) = (part(1), part(2), part(3));
     let rest = 2.0 * top * top - (a * a + b * b + c * c);
     let left_out = if rest > 0.0 { rest.sqrt() } else { 0.0 };
     match largest {
@@ -26,7 +27,9 @@ pub(super) fn components(quaternion: [f64; 4], bits: u32, largest: usize) -> [f6
     let top = f64::from((1 << bits) - 1);
     // A quaternion and its negative are the same orientation; the one left out is positive.
     let sign = if quaternion[largest] < 0.0 { -1.0 } else { 1.0 };
-    OTHERS[largest].map(|index| (sign * quaternion[index] + top) / 2.0)
+    let [a, b, c] = OTHERS[largest];
+    let part = |index: usize| (sign * quaternion[index] + top) / 2.0;
+    [part(a), part(b), part(c)]
 }
 
 /// The stored components of a row's orientation as they would be if `largest` were left out, rounded.

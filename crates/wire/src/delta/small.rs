@@ -45,15 +45,14 @@ impl Models {
 pub(super) struct Small<'a, C> {
     pub(super) coder: C,
     models: &'a mut Models,
-    groups: &'a [usize],
     /// How far off the last three numbers were, as levels, newest first.
     recent: [f64; 3],
 }
 
 impl<'a, C: Coder> Small<'a, C> {
-    pub(super) fn new(coder: C, models: &'a mut Models, layout: &'a Layout) -> Self {
+    pub(super) fn new(coder: C, models: &'a mut Models) -> Self {
         models.expectations.iter_mut().for_each(Expectation::check);
-        Self { coder, models, groups: layout.groups(), recent: [level(0); 3] }
+        Self { coder, models, recent: [level(0); 3] }
     }
 
     /// A flag's residual is whether it is not as guessed; the largest component's is how far along the other three it is.
@@ -92,7 +91,7 @@ impl<'a, C: Coder> Small<'a, C> {
         let expected = expectation.expect(&inputs);
         // Signs are told as further away from where the value was (positive) or back towards it.
         let sign = if guess.moved > 0 { -1 } else { 1 };
-        let told = self.models.numbers[self.groups[column]].code(
+        let told = self.models.numbers[scene.group].code(
             &mut self.coder,
             residual.wrapping_mul(sign),
             class(expected),

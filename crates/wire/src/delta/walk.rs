@@ -30,6 +30,8 @@ pub(super) struct Scene {
     pub(super) speed: u32,
     /// What the column in question means.
     pub(super) kind: Column,
+    /// The group of that column.
+    pub(super) group: usize,
     /// How far off its guesses have lately been, in sixteenths of a step.
     pub(super) error: u16,
     /// How far off the guesses of this row have been so far, or those of the row before, in sixteenths of a step.
@@ -57,7 +59,7 @@ pub(super) fn rows<S: Symbols, P: Predictor>(
     let flag_columns = [0; 2].map(|_| flag_columns.next().map(|(at, _)| at));
     let out = start(past, columns.len());
     let mut walk =
-        Walk { symbols, predictor, columns, flag_columns, past, out, near_changed: 0, last_error: 0 };
+        Walk { symbols, predictor, layout, columns, flag_columns, past, out, near_changed: 0, last_error: 0 };
     for row in 0..past.rows() {
         walk.row(row, truth.map(|values| &values[row * columns.len()..][..columns.len()]))?;
     }
@@ -90,6 +92,7 @@ fn start(past: &Past<'_>, width: usize) -> Walked {
 struct Walk<'a, S, P> {
     symbols: &'a mut S,
     predictor: &'a mut P,
+    layout: &'a Layout,
     columns: &'a [Column],
     /// The first two flags.
     flag_columns: [Option<usize>; 2],
@@ -111,6 +114,7 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
             flags: 0,
             speed: 0,
             kind: Column::Number,
+            group: 0,
             error: 0,
             row_error: self.last_error,
             guess: Guess::default(),
@@ -138,12 +142,15 @@ impl<S: Symbols, P: Predictor> Walk<'_, S, P> {
         truth: Option<&[i32]>,
         scene: &mut Scene,
     ) -> Result<(), DeltaError> {
+        // Rows that are as they were need no check.
+        truth.map_or(Ok(()), |truth| self.layout.check(truth))?;
         let width = self.columns.len();
         let at = row * width;
         let mask = self.mask(row, known, truth)?;
         let mut row_error = None;
         for column in 0..width {
             scene.kind = self.columns[column];
+            scene.group = self.layout.groups()[column];
             scene.guess = self.guess(row, column, known, truth);
             scene.error = self.out.errors[at + column];
             let mut rest = truth.map_or(0, |truth| residual(scene.kind, truth[column], scene.guess.value));
