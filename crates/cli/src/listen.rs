@@ -1,8 +1,10 @@
 //! `nowcast listen`
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
 use std::process::ExitCode;
 
+use anyhow::bail;
 use nowcast::entry::Policy;
 use nowcast::{Channel, ListenConfig, Listener, Message, MessageKind};
 
@@ -24,7 +26,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 0)]
     port: u16,
 
-    /// Address or name to listen on [default: loopback in both families]
+    /// Address or name to listen on [default: loopback in both families; with --mdns 0.0.0.0]
     #[arg(long)]
     host: Option<String>,
 
@@ -37,13 +39,21 @@ pub(crate) struct Args {
     anonymous: bool,
 
     /// Announce the name by multicast DNS: others on the network find it as nowcast://local/NAME
-    #[cfg(feature = "mdns")]
-    #[arg(long)]
+    #[arg(long, hide = !HAS_MULTICAST)]
     mdns: bool,
 }
 
+const HAS_MULTICAST: bool = cfg!(feature = "mdns");
+
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.mdns && !HAS_MULTICAST {
+        bail!(
+            "this program was built without multicast DNS: build it with `cargo build --release -p nowcast-cli \
+             --features mdns`, or let a name server know the names (`nowcast names serve`)"
+        );
+    }
     let mut config = match &args.host {
+        None if args.mdns => ListenConfig::on([Ipv4Addr::UNSPECIFIED.into()], args.port),
         None => ListenConfig::loopback(args.port),
         Some(host) => ListenConfig::on(resolve("--host ", host)?, args.port),
     };
@@ -53,10 +63,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     {
         config.multicast = args.mdns;
     }
+    if args.mdns && config.hosts.iter().all(IpAddr::is_loopback) {
+        eprintln!("Others will hear of the name, but only this machine can reach it: leave out --host.");
+    }
     runtime()?.block_on(async {
         let listener = Listener::bind(config).await?;
         let mut service = listener.advertise(&args.name).await?;
         println!("{} listens on port {}. Ctrl-C ends it.", args.name, listener.port());
+        if args.mdns {
+            println!("On this network: nowcast ping --trust-announced nowcast://local/{}", args.name);
+        }
         if !service.is_local() {
             eprintln!("Another process has this name on this machine, so only the port leads here.");
         }

@@ -4,6 +4,9 @@ use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Trust};
 
+/// Whether names on the network are found by multicast DNS.
+const HAS_MULTICAST: bool = cfg!(feature = "mdns");
+
 /// Which service, and how to reach it
 #[derive(clap::Args)]
 pub(crate) struct Reach {
@@ -59,12 +62,28 @@ impl Reach {
         let url = url(&self.service)?;
         match connector.connect(&url).await {
             Ok(channel) => Ok(channel),
+            Err(error @ ConnectError::NoSuchName { .. }) if is_on_segment(&url) && HAS_MULTICAST => {
+                Err(error).context("nobody on this network announces it: `nowcast listen NAME --mdns` does")
+            }
             Err(error @ ConnectError::NoSuchName { .. }) => {
                 Err(error).context("`nowcast names` lists the names that are known here")
             }
+            Err(ConnectError::Broken { place, cause }) if cause.contains("certificate") && !self.trust_announced => {
+                bail!("the certificate of {place} is not believed ({cause}): one for development is with --trust-announced")
+            }
+            Err(error) if !HAS_MULTICAST && is_on_segment(&url) => Err(error).context(
+                "such hosts are found by multicast DNS, and this program was built without: build it with `cargo build \
+                 --release -p nowcast-cli --features mdns`",
+            ),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Whether the address has no port and a host that multicast DNS finds.
+fn is_on_segment(url: &str) -> bool {
+    let host = url.split('/').nth(2).unwrap_or_default();
+    host == "local" || host.ends_with(".local")
 }
 
 /// The address of a service as people write it.

@@ -173,7 +173,7 @@ impl Listener {
         #[cfg(feature = "mdns")]
         let announcement = match self.names.config.multicast {
             true => Some(
-                multicast::announce(name, self.port)
+                multicast::announce(name, self.port, &self.names.config.hosts)
                     .map_err(|error| AdvertiseError::Multicast(error.to_string()))?,
             ),
             false => None,

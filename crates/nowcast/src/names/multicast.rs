@@ -8,7 +8,8 @@
 //! use std::time::Duration;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let announced = multicast::announce("tracker", 7777)?; // on one machine, for as long as the value lives
+//! # let hosts = [[0, 0, 0, 0].into()];
+//! let announced = multicast::announce("tracker", 7777, &hosts)?; // on one machine, for as long as the value lives
 //! let services = multicast::browse(Duration::from_secs(2)).await?; // on another
 //! # drop((announced, services)); Ok(()) }
 //! ```
@@ -21,7 +22,7 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use mdns_sd::{ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo};
+use mdns_sd::{IfKind, ResolvedService, ServiceDaemon, ServiceEvent, ServiceInfo};
 use tokio::time::{Instant, timeout_at};
 
 use super::{Service, is_name};
@@ -53,15 +54,21 @@ pub struct Announcement {
     full_name: String,
 }
 
-/// Announces a service of this machine, whose endpoint has this port, on every network segment it is on.
+/// Announces a service of this machine, whose endpoint has this port of `hosts`, on every network segment it is on. Addresses
+/// of a family in which nothing listens are not announced.
 ///
 /// # Errors
 /// When the name is none, or the system has no sockets for it.
-pub fn announce(name: &str, port: u16) -> Result<Announcement, MulticastError> {
+pub fn announce(name: &str, port: u16, hosts: &[IpAddr]) -> Result<Announcement, MulticastError> {
     if !is_name(name) || name.len() > LABEL_BYTES_MAX {
         return Err(MulticastError::BadName(name.chars().take(100).collect()));
     }
     let daemon = ServiceDaemon::new()?;
+    if hosts.iter().all(IpAddr::is_ipv4) {
+        daemon.disable_interface(IfKind::IPv6)?;
+    } else if hosts.iter().all(|host| host.is_ipv6() && !host.is_unspecified()) {
+        daemon.disable_interface(IfKind::IPv4)?;
+    }
     let host = format!("{name}.local.");
     let no_properties: &[(&str, &str)] = &[];
     let service = ServiceInfo::new(KIND, name, &host, "", port, no_properties)?.enable_addr_auto();
