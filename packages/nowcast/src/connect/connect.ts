@@ -46,15 +46,29 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
     throw new NowcastError("peer-incompatible", "the endpoint offers no carrier that this platform has");
   }
   for (;;) {
-    const carrier = await openFirst(kinds, endpoint.open, signal);
+    const carrier = await openFirst(kinds, endpoint.open, signal).catch((error) =>
+      endpoint.explain(error, signal),
+    );
     kinds = kinds.filter((kind) => kind !== carrier.kind);
     const driver = new Driver(
       Session.connect(clockUs(), PROPERTIES[carrier.kind], randomEntropy(), forAnyCarrier(options.session)),
     );
     const closed = await begin(driver, carrier, kinds.length > 0, signal);
     if (closed === undefined) return rove(driver, endpoint.toResume());
-    if (kinds.length === 0 || closed.by !== "silence") throw closedError(closed);
+    if (kinds.length === 0 || closed.by !== "silence") throw refusedError(closed) ?? closedError(closed);
   }
+}
+
+/** A session that was refused at once, in the words that an endpoint has for it (`spec/CARRIERS.md`, section 2). */
+function refusedError({ code, reason }: Closed): NowcastError | undefined {
+  const [word, cure] =
+    code === CloseCode.busy
+      ? ["full", "come again later"]
+      : code === CloseCode.unauthorised
+        ? ["unauthorised", "ask for a new token"]
+        : [];
+  if (word === undefined) return undefined;
+  return new NowcastError("refused", `the endpoint refuses: ${word}; ${reason || word}; ${cure}`, word);
 }
 
 /** Waits until the session is open; otherwise says how it ended. */
@@ -132,6 +146,16 @@ class Endpoint implements Offers {
 
   async ask(signal: AbortSignal): Promise<void> {
     this.#discovery = await discover(this.#address, this.#query, signal);
+  }
+
+  /** Platforms tell next to nothing of a carrier that did not open; an endpoint that refuses by now says why. */
+  async explain(error: unknown, signal: AbortSignal): Promise<never> {
+    try {
+      await this.ask(signal);
+    } catch (answer) {
+      if (answer instanceof NowcastError && answer.fault === "refused") throw answer;
+    }
+    throw error;
   }
 
   async refresh(signal: AbortSignal): Promise<void> {

@@ -51,6 +51,26 @@ describe("an answer", () => {
     return connect(`nowcast://127.0.0.1:${(server.address() as AddressInfo).port}/tracker`);
   }
 
+  it("is asked for again when a carrier does not open, because platforms do not say why", async () => {
+    const offered = { nowcast: 1, name: "tracker", websocket: true };
+    const full = { error: "full", cause: "all seats are taken", cure: "enter another room" };
+    let isFull = false;
+    server = createServer((_, response) => {
+      response.writeHead(isFull ? 503 : 200).end(JSON.stringify(isFull ? full : offered));
+    });
+    server.on("upgrade", (_, socket) => {
+      isFull = true;
+      socket.end("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    await expect(connect(`nowcast://127.0.0.1:${port}/tracker`)).rejects.toMatchObject({
+      fault: "refused",
+      refusal: "full",
+      message: "the endpoint refuses (HTTP 503): full; all seats are taken; enter another room",
+    });
+  });
+
   const offer = (webtransport: unknown) =>
     JSON.stringify({ nowcast: 1, name: "tracker", websocket: false, webtransport });
 

@@ -4,14 +4,26 @@ export interface CloseReason {
   cure: string;
 }
 
-/** Of the SDK's words about a refusal, the cause alone. */
-const WHY = /unauthorised; ([^;]+)/;
+/** Of the SDK's words about a refusal: the endpoint's word for it, the cause and the cure. */
+const REFUSAL = /: ([a-z_]+); ([^;]+); ([^;]+)$/;
+/** The server answers, and lets nobody in: a room that is full or closes, or too many of one address. */
+const REFUSALS: ReadonlySet<number> = new Set([69, 70, 4403]);
+
+/** Whether the server refuses for now, so that what a person can do is worth showing while the page tries again. */
+export function isRefusal(code: number): boolean {
+  return REFUSALS.has(code);
+}
+
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+}
 
 /**
  * Explains the codes of sessions (below 1,000: spec/SESSION.md section 12, spec/WORLD.md section 7), the close codes of the
  * plain protocol (spec/PLAIN.md, section 5) and those of WebSocket itself.
  */
 export function explainClose(code: number, reason: string): CloseReason {
+  const [, word, why = reason || "no reason given", remedy] = REFUSAL.exec(reason) ?? [];
   switch (code) {
     case 0:
     case 1000:
@@ -41,12 +53,12 @@ export function explainClose(code: number, reason: string): CloseReason {
     case 70:
     case 4403:
       return {
-        cause: `The server does not let you in now: ${reason || "no reason given"}.`,
-        cure: "Try again in a moment, or enter another room.",
+        cause: `${word === "full" || code === 70 ? "There is no place for you now" : "The server does not let you in now"}: ${why}.`,
+        cure: sentence(remedy ?? "try again in a moment, or enter another room"),
       };
     case 9:
       return {
-        cause: `This world lets in who has a token: ${WHY.exec(reason)?.[1] ?? (reason || "this one is not good")}.`,
+        cause: `This world lets in who has a token: ${reason === "" ? "this one is not good" : why}.`,
         cure: "Ask whoever runs it for a link with a new token: it ends in ?token=…",
       };
     case 1009:

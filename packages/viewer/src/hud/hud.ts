@@ -1,6 +1,6 @@
 import { copyText, element } from "../dom.js";
 import type { Status } from "../net.js";
-import { explainClose } from "./close-reason.js";
+import { explainClose, isRefusal } from "./close-reason.js";
 
 const GOOD_NEWS_MS = 2500;
 const NOTICE_MS = 8000;
@@ -76,7 +76,8 @@ export class Hud {
     if (retryInMs !== undefined) {
       // A close frame names its cause; a connection that just broke off has none worth telling.
       const broken = this.wasOpen && code === 1006;
-      this.setBanner(broken ? "Connection lost: reconnecting…" : `${cause} Trying again…`, false);
+      const what = isRefusal(code) ? `${cause} ${cure}` : cause;
+      this.setBanner(broken ? "Connection lost: reconnecting…" : `${what} Trying again…`, false);
       this.banner.title = `${cause} ${cure}`;
       return;
     }

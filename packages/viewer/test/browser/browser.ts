@@ -74,16 +74,28 @@ export class Visitor {
     page.on("websocket", (socket) => this.sockets.push(socket.url()));
     page.on("pageerror", (error) => this.errors.push(String(error)));
     page.on("console", (message) => {
-      // A lost connection is reported by the browser itself; losing one is what some tests are about.
-      const expected = /WebSocket connection to|net::ERR_|Failed to establish a connection/.test(
-        message.text(),
-      );
+      // A lost or refused connection is reported by the browser itself; that is what some tests are about.
+      const expected =
+        /WebSocket connection to|net::ERR_|Failed to establish a connection|a status of 503/.test(
+          message.text(),
+        );
       if (message.type() === "error" && !expected) this.errors.push(message.text());
     });
   }
 
   /** Opens the page in a profile of its own and waits until it is in the world and hears of it. */
   static async enter(
+    browser: Browser,
+    server: Pick<ServerProcess, "url">,
+    options: VisitorOptions,
+  ): Promise<Visitor> {
+    const visitor = await Visitor.knock(browser, server, options);
+    await visitor.isIn();
+    return visitor;
+  }
+
+  /** Opens the page in a profile of its own, whether or not it is let in. */
+  static async knock(
     browser: Browser,
     server: Pick<ServerProcess, "url">,
     options: VisitorOptions,
@@ -96,7 +108,6 @@ export class Visitor {
     if (options.carrier !== undefined) query.set("carrier", options.carrier);
     if (options.token !== undefined) query.set("token", options.token);
     await visitor.page.goto(`${server.url}/r/${options.room}?${query}`);
-    await visitor.isIn();
     return visitor;
   }
 

@@ -1,4 +1,4 @@
-import { ENCODINGS } from "nowcast";
+import { ENCODINGS, joinWorld } from "nowcast";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
@@ -73,6 +73,26 @@ describe("the settings", () => {
     await walks(visitor);
     expect(visitor.errors).toEqual([]);
     await visitor.leave();
+  });
+});
+
+describe.each(["webtransport", "websocket"] as const)("a room that is full, over %s", (carrier) => {
+  it("says why and what helps, and lets in who waits when a seat is free", async () => {
+    const small = await ServerProcess.start(0, ["--players-max", "1"]);
+    const inside = joinWorld(`${small.url}/r/small`, { name: "Ada" });
+    await waitFor("the seat to be taken", () => inside.status === "open");
+    const outside = await Visitor.knock(browser, small, { name: "Bob", room: "small", carrier });
+    const banner = outside.page.locator("#banner");
+    const said = await waitFor("the reason", async () => {
+      const text = (await banner.isVisible()) ? await banner.textContent() : null;
+      return text !== null && /full/.test(text) ? text : undefined;
+    });
+    expect(said).toMatch(/room 'small' is full.*Try again later, or enter another room\. Trying again…$/);
+    inside.close();
+    await outside.isIn();
+    expect(outside.errors).toEqual([]);
+    await outside.leave();
+    await small.stop();
   });
 });
 
