@@ -13,6 +13,7 @@ import {
   numbersCodec,
   partyCodec,
   smallCodec,
+  spotsCodec,
 } from "./generated/messages.js";
 
 const EVERYTHING: Everything = {
@@ -89,7 +90,22 @@ describe("generated code", () => {
     }
   });
 
-  it("takes more memory for a long list, and leaves what is too long for it to the general reader", () => {
+  it("reads columns of integers that end with the body", () => {
+    const reader = new BodyReader(spotsCodec.shape);
+    for (const step of [0, 1, 2, 9, 100, 9_000, -1, -7]) {
+      for (const count of [4, 5, 8, 33]) {
+        const spots = Array.from({ length: count }, (_, i) => ({
+          x: i / 2,
+          cell: (1000 + i * step + (i % 3)) & 0xffff,
+        }));
+        const body = spotsCodec.encode({ spots });
+        expect(reader.read(body)).toEqual({ spots });
+        expect(spotsCodec.decode(body)).toEqual({ spots });
+      }
+    }
+  });
+
+  it("takes more memory for a long list", () => {
     for (const count of [20_000, 40_000]) {
       const members = Array.from({ length: count }, (_, i) => member(i % 30_000, 65_535, "Ada"));
       const body = partyCodec.encode({ members });

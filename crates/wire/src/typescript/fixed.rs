@@ -187,7 +187,7 @@ impl<'s> Layout<'s> {
             }
         }
         lines.push(format!("return {literal};"));
-        reader(root, &[], &lines)
+        reader(root, &lines)
     }
 
     /// The value, from leaves in the order in which they were placed.
@@ -375,9 +375,9 @@ pub(super) fn writer(root: &str, memory: &[&str], value: &str, lines: &[String])
 }
 
 /// The function that makes a reader.
-pub(super) fn reader(root: &str, parts: &[&str], lines: &[String]) -> String {
+pub(super) fn reader(root: &str, lines: &[String]) -> String {
     let signature = format!("read{root}(d: MessageDecoder): () => {root} | undefined");
-    maker(&signature, "d", parts, "", lines)
+    maker(&signature, "d", &[], "", lines)
 }
 
 fn maker(signature: &str, from: &str, parts: &[&str], parameter: &str, lines: &[String]) -> String {

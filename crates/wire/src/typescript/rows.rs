@@ -69,10 +69,6 @@ impl Kind {
         }
     }
 
-    fn is_raw(&self) -> bool {
-        matches!(self, Self::Raw(..))
-    }
-
     /// Bytes of a value that waits: integers wait in 32 bits.
     fn width(&self) -> usize {
         match self {
@@ -248,37 +244,38 @@ fn usual(number: NumberType) -> Option<&'static str> {
 
 fn reader(layout: &Layout<'_>, root: &str, field: &str, literal: &str) -> String {
     let kinds = kinds(layout);
-    let values: usize = kinds.iter().map(Kind::values).sum();
-    let integers: usize = kinds.iter().filter(|kind| !kind.is_raw()).map(Kind::values).sum();
     let mut lines = vec![
-        format!("const count = d.rows({values}, {integers});"),
+        format!("const count = d.rows({});", kinds.iter().map(Kind::values).sum::<usize>()),
         "if (count < 4) return undefined;".to_owned(),
     ];
     for (at, kind) in kinds.iter().enumerate() {
         let count = times("count", kind.values());
         lines.push(match kind {
             Kind::Raw(number, _) => format!("const at{at} = d.place(\"{}\", {count});", tag(*number)),
-            Kind::Integers(number, _) => format!("const at{at} = d.integers(\"{}\", {count});", tag(*number)),
+            Kind::Integers(number, _) => format!("const c{at} = d.integers(\"{}\", {count});", tag(*number)),
             Kind::Lengths => format!("const c{at} = d.textColumn(count);"),
         });
     }
     lines.push("d.end();".to_owned());
-    if kinds.iter().any(Kind::is_raw) {
+    if kinds.iter().any(|kind| !matches!(kind, Kind::Lengths)) {
         lines.push("const { view } = d;".to_owned());
+    }
+    for (at, _) in kinds.iter().enumerate().filter(|(_, kind)| matches!(kind, Kind::Integers(..))) {
+        let parts = ["bits", "mask", "step", "kept"];
+        let parts = parts.map(|part| format!("{part}: {part}{at}")).join(", ");
+        lines.push(format!("const {{ {parts} }} = c{at};"));
+        lines.push(format!("let {{ bit: bit{at}, before: last{at} }} = c{at};"));
     }
     lines.push(format!("const rows: {root}[{}] = new Array(count);", super::quoted(field)));
     // Engines make the objects of a row in one piece of memory when nothing is read in between.
     lines.push("for (let i = 0; i < count; i++) {".to_owned());
     for leaf in &layout.leaves {
-        lines.extend(
-            (0..parts(leaf)).map(|part| format!("  const {} = {};", value(leaf, part), cell(leaf, part))),
-        );
+        lines.extend((0..parts(leaf)).flat_map(|part| cell(leaf, part)).map(|line| format!("  {line}")));
     }
     lines.push(format!("  rows[i] = {literal};"));
     lines.push("}".to_owned());
     lines.push(format!("return {{ {}: rows }};", super::key(field)));
-    let has_integers = kinds.iter().any(|kind| matches!(kind, Kind::Integers(..)));
-    fixed::reader(root, if has_integers { &["words"] } else { &[] }, &lines)
+    fixed::reader(root, &lines)
 }
 
 fn tag(number: NumberType) -> String {
@@ -305,23 +302,36 @@ fn named(leaf: &Leaf) -> String {
     }
 }
 
-/// One of the values of a leaf in row `i`, as an expression.
-fn cell(leaf: &Leaf, part: usize) -> String {
+/// The statements that read one of the values of a leaf in row `i`.
+fn cell(leaf: &Leaf, part: usize) -> Vec<String> {
+    let (value, column) = (value(leaf, part), leaf.at);
     match Kind::of(leaf) {
         Some(Kind::Raw(number, count)) => {
             let place = place(leaf, number.width(), count, part);
-            match number {
-                NumberType::U8 => format!("view.getUint8({place})"),
-                NumberType::I8 => format!("view.getInt8({place})"),
-                NumberType::F32 => format!("view.getFloat32({place}, true)"),
-                _ => format!("view.getFloat64({place}, true)"),
-            }
+            vec![match number {
+                NumberType::U8 => format!("const {value} = view.getUint8({place});"),
+                NumberType::I8 => format!("const {value} = view.getInt8({place});"),
+                NumberType::F32 => format!("const {value} = view.getFloat32({place}, true);"),
+                _ => format!("const {value} = view.getFloat64({place}, true);"),
+            }]
         }
-        Some(Kind::Integers(number, count)) => {
-            // What is read are 32 bits, of which the highest is a sign.
-            let sign = if number == NumberType::U32 { " >>> 0" } else { "" };
-            format!("words[{}]!{sign}", place(leaf, 1, count, part))
+        // As `nextInteger` of the SDK has it.
+        Some(Kind::Integers(number, _)) => {
+            let last = format!("last{column}");
+            let read = format!("view.getInt32(bit{column} >> 3, true) >> (bit{column} & 7)");
+            let sum = format!("({last} & kept{column}) + step{column} + (({read}) & mask{column})");
+            let typed = match number {
+                NumberType::U16 => format!("{last} & 0xffff"),
+                NumberType::I16 => format!("({last} << 16) >> 16"),
+                NumberType::U32 => format!("{last} >>> 0"),
+                _ => last.clone(),
+            };
+            vec![
+                format!("{last} = ({sum}) | 0;"),
+                format!("bit{column} = (bit{column} + bits{column}) | 0;"),
+                format!("const {value} = {typed};"),
+            ]
         }
-        _ => format!("c{}[i]!", leaf.at),
+        _ => vec![format!("const {value} = c{column}[i]!;")],
     }
 }

@@ -212,29 +212,36 @@ function writeBatch(e: MessageEncoder): (v: Batch) => boolean {
 }
 
 function readBatch(d: MessageDecoder): () => Batch | undefined {
-  const { words } = d;
   return () => {
-    const count = d.rows(8, 6);
+    const count = d.rows(8);
     if (count < 4) return undefined;
     const c0 = d.textColumn(count);
     const c1 = d.textColumn(count);
     const c2 = d.textColumn(count);
     const c3 = d.textColumn(count);
-    const at4 = d.integers("u32", count);
+    const c4 = d.integers("u32", count);
     const at5 = d.place("f64", count);
-    const at6 = d.integers("i32", count);
+    const c6 = d.integers("i32", count);
     const at7 = d.place("f64", count);
     d.end();
     const { view } = d;
+    const { bits: bits4, mask: mask4, step: step4, kept: kept4 } = c4;
+    let { bit: bit4, before: last4 } = c4;
+    const { bits: bits6, mask: mask6, step: step6, kept: kept6 } = c6;
+    let { bit: bit6, before: last6 } = c6;
     const rows: Batch["messages"] = new Array(count);
     for (let i = 0; i < count; i++) {
       const n0 = c0[i]!;
       const n1 = c1[i]!;
       const n2 = c2[i]!;
       const n3 = c3[i]!;
-      const n4 = words[at4 + i]! >>> 0;
+      last4 = ((last4 & kept4) + step4 + ((view.getInt32(bit4 >> 3, true) >> (bit4 & 7)) & mask4)) | 0;
+      bit4 = (bit4 + bits4) | 0;
+      const n4 = last4 >>> 0;
       const n5 = view.getFloat64(at5 + i * 8, true);
-      const n6 = words[at6 + i]!;
+      last6 = ((last6 & kept6) + step6 + ((view.getInt32(bit6 >> 3, true) >> (bit6 & 7)) & mask6)) | 0;
+      bit6 = (bit6 + bits6) | 0;
+      const n6 = last6;
       const n7 = view.getFloat64(at7 + i * 8, true);
       rows[i] = { text: n0, text2: n1, text3: n2, text4: n3, num: n4, decimal: n5, num2: n6, decimal2: n7 };
     }
@@ -345,11 +352,10 @@ function writeMoves(e: MessageEncoder): (v: Moves) => boolean {
 }
 
 function readMoves(d: MessageDecoder): () => Moves | undefined {
-  const { words } = d;
   return () => {
-    const count = d.rows(7, 1);
+    const count = d.rows(7);
     if (count < 4) return undefined;
-    const at0 = d.integers("u32", count);
+    const c0 = d.integers("u32", count);
     const at1 = d.place("f64", count);
     const at2 = d.place("f64", count);
     const at3 = d.place("f64", count);
@@ -358,9 +364,13 @@ function readMoves(d: MessageDecoder): () => Moves | undefined {
     const at6 = d.place("u8", count);
     d.end();
     const { view } = d;
+    const { bits: bits0, mask: mask0, step: step0, kept: kept0 } = c0;
+    let { bit: bit0, before: last0 } = c0;
     const rows: Moves["moves"] = new Array(count);
     for (let i = 0; i < count; i++) {
-      const n0 = words[at0 + i]! >>> 0;
+      last0 = ((last0 & kept0) + step0 + ((view.getInt32(bit0 >> 3, true) >> (bit0 & 7)) & mask0)) | 0;
+      bit0 = (bit0 + bits0) | 0;
+      const n0 = last0 >>> 0;
       const n1 = view.getFloat64(at1 + i * 8, true);
       const n2 = view.getFloat64(at2 + i * 8, true);
       const n3 = view.getFloat64(at3 + i * 8, true);

@@ -1,11 +1,17 @@
 import { narrow, WireInput } from "./input.js";
-import { type IntegerBounds, integerReader } from "./integer-reader.js";
+import {
+  type IntegerBounds,
+  type IntegerColumn,
+  nextInteger,
+  openIntegers,
+  rawIntegers,
+} from "./integer-reader.js";
 import { CODING, readNumberColumn } from "./number-columns.js";
 import { KINDS, type NumberColumn } from "./numbers.js";
 import { readTextColumn, TEXT_DIRECT } from "./read-leaves.js";
 
-/** Lists of up to so many integers are read by generated code. What is never touched takes no memory from the machine. */
-const INTEGERS_MAX = 256 * 1024;
+/** Longer bodies are left to the general reader: with what is spilled of shorter ones, bits are counted in 32 bits. */
+const BYTES_MAX = 2 ** 27;
 /** So many bytes are kept for columns that are spilled. */
 const SPILL_BYTES_MAX = 256 * 1024;
 
@@ -41,10 +47,6 @@ export class MessageDecoder {
   private asciiStart = 0;
   /** The columns of a list. */
   private input = new WireInput(this.bytes);
-  /** All columns of integers of a list, one behind the other; u32 from 2^31 on are negative. */
-  readonly words = new Int32Array(INTEGERS_MAX);
-  private readonly readIntegers = integerReader(this.words);
-  private nextWord = 0;
   /** Where `place` finds columns: the body, or a copy of it with spilled columns behind. */
   view = this.input.view;
   private cells: Uint8Array = this.bytes;
@@ -81,11 +83,11 @@ export class MessageDecoder {
     return this.text(this.bytes.length - this.textAt);
   }
 
-  /** Opens a body of one list with so many values in a row, and integers among them; returns the number of its rows, 0 for too many. */
-  rows(values: number, integers: number): number {
+  /** Opens a body of one list with so many values in a row; returns the number of its rows, 0 where the body is too long. */
+  rows(values: number): number {
+    if (this.bytes.length > BYTES_MAX) return 0;
     const input = new WireInput(this.bytes);
     this.input = input;
-    this.nextWord = 0;
     this.cells = this.bytes;
     this.view = input.view;
     if (this.spill.length > SPILL_BYTES_MAX) this.spill = new Uint8Array(0);
@@ -93,7 +95,7 @@ export class MessageDecoder {
     const count = input.count("the length of a list");
     // As the general reader accounts for the root, for the list and for its rows.
     input.charge(72 + count * values * 8);
-    return count * integers > INTEGERS_MAX ? 0 : count;
+    return count;
   }
 
   /**
@@ -125,28 +127,36 @@ export class MessageDecoder {
     return start;
   }
 
-  /** A column of integers: from where on they stand in `words`, until the next body is read. */
-  integers(kind: IntegerKind, count: number): number {
+  /** A column of integers, which lie in `view` too. */
+  integers(kind: IntegerKind, count: number): IntegerColumn {
     const { input } = this;
-    const at = this.nextWord;
-    this.nextWord = at + count;
-    const end = this.readIntegers(input.view, input.at, input.end, INTEGER_BOUNDS[kind], at, count);
-    if (end >= 0) input.at = end;
-    else this.words.set(readNumberColumn(input, KINDS[kind], count) as ArrayLike<number>, at);
-    return at;
+    const bounds = INTEGER_BOUNDS[kind];
+    let column = openIntegers(this.view, input.at, input.end, bounds, count);
+    if (column === undefined && this.cells === this.bytes) {
+      // Mostly the last column, behind which four bytes cannot be read: in a longer copy of the body they can.
+      this.put(new Int32Array(1));
+      column = openIntegers(this.view, input.at, input.end, bounds, count);
+    }
+    if (column !== undefined) {
+      input.at = column.end;
+      return column;
+    }
+    const values = readNumberColumn(input, KINDS[kind], count) as ArrayLike<number>;
+    return rawIntegers(this.put(Int32Array.from(values)), count, 4);
   }
 
   textColumn(count: number): string[] {
     const { input } = this;
     if (this.bytes[input.at] !== TEXT_DIRECT) return readTextColumn(input, count);
     input.advance(1, "the coding of a text column");
-    const at = this.integers("u32", count);
-    const { words } = this;
+    const lengths = this.integers("u32", count);
+    const { view } = this;
     const texts = new Array<string>(count);
+    let length = lengths.before;
     for (let i = 0; i < count; i++) {
-      const length = words[at + i]! >>> 0;
-      input.charge(length);
-      texts[i] = input.text(length);
+      length = nextInteger(view, lengths, length, i);
+      input.charge(length >>> 0);
+      texts[i] = input.text(length >>> 0);
     }
     return texts;
   }

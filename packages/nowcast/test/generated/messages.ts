@@ -448,37 +448,50 @@ function writeParty(e: MessageEncoder): (v: Party) => boolean {
 }
 
 function readParty(d: MessageDecoder): () => Party | undefined {
-  const { words } = d;
   return () => {
-    const count = d.rows(20, 7);
+    const count = d.rows(20);
     if (count < 4) return undefined;
-    const at0 = d.integers("u32", count);
+    const c0 = d.integers("u32", count);
     const c1 = d.textColumn(count);
     const at2 = d.place("f32", count);
     const at3 = d.place("f32", count);
     const at4 = d.place("f32", count);
     const at5 = d.place("f64", count);
     const at6 = d.place("u8", count);
-    const at7 = d.integers("u16", count);
-    const at8 = d.integers("i32", count);
+    const c7 = d.integers("u16", count);
+    const c8 = d.integers("i32", count);
     const at9 = d.place("i8", count);
     const c10 = d.textColumn(count);
     const at11 = d.place("u8", count * 3);
     const at12 = d.place("f32", count * 4);
-    const at13 = d.integers("i16", count * 2);
+    const c13 = d.integers("i16", count * 2);
     d.end();
     const { view } = d;
+    const { bits: bits0, mask: mask0, step: step0, kept: kept0 } = c0;
+    let { bit: bit0, before: last0 } = c0;
+    const { bits: bits7, mask: mask7, step: step7, kept: kept7 } = c7;
+    let { bit: bit7, before: last7 } = c7;
+    const { bits: bits8, mask: mask8, step: step8, kept: kept8 } = c8;
+    let { bit: bit8, before: last8 } = c8;
+    const { bits: bits13, mask: mask13, step: step13, kept: kept13 } = c13;
+    let { bit: bit13, before: last13 } = c13;
     const rows: Party["members"] = new Array(count);
     for (let i = 0; i < count; i++) {
-      const n0 = words[at0 + i]! >>> 0;
+      last0 = ((last0 & kept0) + step0 + ((view.getInt32(bit0 >> 3, true) >> (bit0 & 7)) & mask0)) | 0;
+      bit0 = (bit0 + bits0) | 0;
+      const n0 = last0 >>> 0;
       const n1 = c1[i]!;
       const n2 = view.getFloat32(at2 + i * 4, true);
       const n3 = view.getFloat32(at3 + i * 4, true);
       const n4 = view.getFloat32(at4 + i * 4, true);
       const n5 = view.getFloat64(at5 + i * 8, true);
       const n6 = view.getUint8(at6 + i);
-      const n7 = words[at7 + i]!;
-      const n8 = words[at8 + i]!;
+      last7 = ((last7 & kept7) + step7 + ((view.getInt32(bit7 >> 3, true) >> (bit7 & 7)) & mask7)) | 0;
+      bit7 = (bit7 + bits7) | 0;
+      const n7 = last7 & 0xffff;
+      last8 = ((last8 & kept8) + step8 + ((view.getInt32(bit8 >> 3, true) >> (bit8 & 7)) & mask8)) | 0;
+      bit8 = (bit8 + bits8) | 0;
+      const n8 = last8;
       const n9 = view.getInt8(at9 + i);
       const n10 = c10[i]!;
       const n11_0 = view.getUint8(at11 + i * 3);
@@ -488,8 +501,12 @@ function readParty(d: MessageDecoder): () => Party | undefined {
       const n12_1 = view.getFloat32(at12 + i * 16 + 4, true);
       const n12_2 = view.getFloat32(at12 + i * 16 + 8, true);
       const n12_3 = view.getFloat32(at12 + i * 16 + 12, true);
-      const n13_0 = words[at13 + i * 2]!;
-      const n13_1 = words[at13 + i * 2 + 1]!;
+      last13 = ((last13 & kept13) + step13 + ((view.getInt32(bit13 >> 3, true) >> (bit13 & 7)) & mask13)) | 0;
+      bit13 = (bit13 + bits13) | 0;
+      const n13_0 = (last13 << 16) >> 16;
+      last13 = ((last13 & kept13) + step13 + ((view.getInt32(bit13 >> 3, true) >> (bit13 & 7)) & mask13)) | 0;
+      bit13 = (bit13 + bits13) | 0;
+      const n13_1 = (last13 << 16) >> 16;
       rows[i] = { id: n0, name: n1, at: { x: n2, y: n3, z: n4 }, x: n5, level: n6, team: n7, score: n8, mood: n9, title: n10, tint: [n11_0, n11_1, n11_2], turn: [n12_0, n12_1, n12_2, n12_3], cell: [n13_0, n13_1] };
     }
     return { members: rows };
@@ -500,6 +517,96 @@ export const partyCodec: Codec<Party> = defineCodec({
   shape: "1c00033005506172747901076d656d62657273191c010030064d656d6265720c0269640400046e616d650e000261741c020001780b00056c6576656c0200047465616d03000573636f72650800046d6f6f640600057469746c650e000474696e741a030200047475726e1a040a000463656c6c1a0207003004566563330301780a0001790a00017a0a00",
   write: writeParty,
   read: readParty,
+});
+
+export interface Spot {
+  x: number;
+  cell: number;
+}
+
+function writeSpot(e: MessageEncoder): (v: Spot) => boolean {
+  const { view } = e.memory;
+  return (v) => {
+    if (!e.room(6)) return false;
+    view.setFloat32(0, v.x, true);
+    view.setUint16(4, e.whole(v.cell, 0, 65535, "cell"), true);
+    e.at = 6;
+    return true;
+  };
+}
+
+function readSpot(d: MessageDecoder): () => Spot | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length !== 6) return undefined;
+    return { x: d.f32(0), cell: d.u16(4) };
+  };
+}
+
+export const spotCodec: Codec<Spot> = defineCodec({
+  shape: "1c0001300453706f740201780a000463656c6c0300",
+  write: writeSpot,
+  read: readSpot,
+});
+
+export interface Spots {
+  spots: Array<Spot>;
+}
+
+function writeSpots(e: MessageEncoder): (v: Spots) => boolean {
+  const { words, singles } = e.memory;
+  return (v) => {
+    const rows = v.spots;
+    const count = rows.length;
+    if (count < 4) return false;
+    if (!e.rows(count, 8, 2, 0)) return false;
+    const at0 = e.column(count, 4);
+    const at1 = e.column(count, 4);
+    let isUsual = true;
+    for (let i = 0; i < count; i++) {
+      const row = rows[i]!;
+      singles[at0 + i] = row.x;
+      const n1 = row.cell;
+      if ((n1 & 0xffff) !== n1) isUsual = false;
+      words[at1 + i] = n1;
+    }
+    if (!isUsual) {
+      for (const row of rows) {
+        e.whole(row.cell, 0, 65535, "cell");
+      }
+    }
+    e.raw(at0 * 4, count * 4);
+    e.integers(at1, count, 2, true);
+    return true;
+  };
+}
+
+function readSpots(d: MessageDecoder): () => Spots | undefined {
+  return () => {
+    const count = d.rows(2);
+    if (count < 4) return undefined;
+    const at0 = d.place("f32", count);
+    const c1 = d.integers("u16", count);
+    d.end();
+    const { view } = d;
+    const { bits: bits1, mask: mask1, step: step1, kept: kept1 } = c1;
+    let { bit: bit1, before: last1 } = c1;
+    const rows: Spots["spots"] = new Array(count);
+    for (let i = 0; i < count; i++) {
+      const n0 = view.getFloat32(at0 + i * 4, true);
+      last1 = ((last1 & kept1) + step1 + ((view.getInt32(bit1 >> 3, true) >> (bit1 & 7)) & mask1)) | 0;
+      bit1 = (bit1 + bits1) | 0;
+      const n1 = last1 & 0xffff;
+      rows[i] = { x: n0, cell: n1 };
+    }
+    return { spots: rows };
+  };
+}
+
+export const spotsCodec: Codec<Spots> = defineCodec({
+  shape: "1c0002300553706f7473010573706f7473191c0100300453706f740201780a000463656c6c0300",
+  write: writeSpots,
+  read: readSpots,
 });
 
 export interface Move {
