@@ -128,6 +128,26 @@ fn frames_arrive_exactly_whatever_is_lost_on_the_way() {
     }
 }
 
+/// A frame without rows was taken for one with the rows of its baseline.
+#[test]
+fn when_all_have_gone_the_frame_is_empty_and_others_may_follow() {
+    for mode in MODES {
+        let [mut writer, mut reader] = [(); 2].map(|()| linear(mode));
+        let full = world(3, 5, 1).remove(0);
+        let (mut bytes, mut again) = (Vec::new(), Vec::new());
+        let known = writer.encode(&full, &[], &mut bytes).unwrap();
+        let known_there = reader.decode(full.tick(), &bytes, &[]).unwrap();
+        let empty = Frame::new(full.tick() + 1);
+        bytes.clear();
+        let gone = writer.encode(&empty, &[&known], &mut bytes).unwrap();
+        let gone_there = reader.decode(empty.tick(), &bytes, &[&known_there]).unwrap();
+        assert_eq!((gone.frame(), gone_there.frame()), (&empty, &empty));
+        let back = writer.encode(&full, &[&gone, &known], &mut again).unwrap();
+        let back_there = reader.decode(full.tick(), &again, &[&gone_there, &known_there]).unwrap();
+        assert_eq!((back.frame(), back_there.frame()), (&full, &full));
+    }
+}
+
 #[test]
 fn a_world_at_rest_costs_next_to_nothing() {
     let still = world(3, 200, 1).remove(0);

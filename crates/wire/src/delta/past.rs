@@ -79,7 +79,8 @@ impl<'a> Past<'a> {
 
     /// Whether the frame has the rows of the newest baseline, in their places.
     pub(super) fn same_ids(&self) -> bool {
-        !self.baselines.is_empty() && self.places[0].is_empty()
+        // Of a frame without rows, no places are known either.
+        self.newest().is_some_and(|newest| self.places[0].is_empty() && newest.frame().len() == self.rows)
     }
 
     pub(super) fn newest(&self) -> Option<&'a Baseline> {
