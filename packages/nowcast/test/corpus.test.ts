@@ -81,7 +81,8 @@ function save(data: Uint8Array): void {
     file.push(...record, ...new Uint8Array(Uint32Array.of(crc32(record)).buffer));
     at += record.length;
   }
-  readSave(Uint8Array.from(file));
+  // Bytes may also claim to be compressed with Zstandard, whose decoder is the application's.
+  readSave(Uint8Array.from(file), undefined, { zstd: (frame) => frame });
 }
 
 /** What is decoded becomes a baseline of what follows, as in a conversation with a peer that lies. */
