@@ -52,7 +52,7 @@ pub(crate) fn begin(carrier: Carrier, task: Task) -> Result<Begun, LocalError> {
 
 /// A measurement that was kept off its cores for so long ends with the samples it has.
 const TIME_MAX_NS: u64 = 1_500_000_000;
-/// Messages before those that count, close together: the first lap of a ring touches fresh pages.
+/// Messages before those that count, close together: the first laps of slots touch fresh pages (blocks have longer ones).
 const WARM_UP: u64 = 2_048;
 const WARM_UP_PAUSE_NS: u64 = 1_000;
 
