@@ -18,10 +18,13 @@ pub const REORDER_HOLD: Duration = Duration::from_millis(5);
 /// What one direction of a link does to packets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkConfig {
-    /// The time a packet travels, one way.
+    /// The least time that a packet travels, one way.
     pub delay: Duration,
-    /// Up to this much is added to the delay, evenly distributed; packets keep their order.
-    pub jitter: Duration,
+    /// What is added to the delay of single packets.
+    pub jitter: Jitter,
+    /// Whether a packet with less jitter overtakes those before it. Otherwise packets keep their order, and wait for the ones
+    /// before them.
+    pub overtakes: bool,
     /// Which packets are lost.
     pub loss: Loss,
     /// The share of packets, 0 to 1, that are held back by [`REORDER_HOLD`] and overtaken.
@@ -43,7 +46,8 @@ impl Default for LinkConfig {
     fn default() -> Self {
         Self {
             delay: Duration::ZERO,
-            jitter: Duration::ZERO,
+            jitter: Jitter::None,
+            overtakes: false,
             loss: Loss::None,
             reorder: 0.0,
             duplicate: 0.0,
@@ -53,6 +57,69 @@ impl Default for LinkConfig {
             outages: Vec::new(),
         }
     }
+}
+
+/// How the delay varies from packet to packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Jitter {
+    /// Not at all.
+    None,
+    /// Evenly distributed, from nothing up to this.
+    Uniform(Duration),
+    /// Normally distributed with this standard deviation, around [`NORMAL_JITTER_MEAN`] times as much: no packet is faster than
+    /// the delay of the link.
+    Normal(Duration),
+    /// Nothing for most packets, as on Wi-Fi and mobile links; every now and then a packet takes evenly distributed
+    /// [`SPIKE_MIN`] to [`SPIKE_MAX`] more.
+    Spikes {
+        /// How many of 10,000 packets take longer.
+        per_10_000: u16,
+    },
+}
+
+/// The mean of normal jitter, in standard deviations.
+pub const NORMAL_JITTER_MEAN: f64 = 3.5;
+/// The least that a spike adds.
+pub const SPIKE_MIN: Duration = Duration::from_millis(20);
+/// The most that a spike adds.
+pub const SPIKE_MAX: Duration = Duration::from_millis(60);
+
+impl Jitter {
+    /// Evenly distributed, from nothing up to this.
+    pub fn up_to(most: Duration) -> Self {
+        if most.is_zero() { Self::None } else { Self::Uniform(most) }
+    }
+
+    /// What a packet takes longer that drew `share`, evenly distributed in 0..1.
+    fn of(self, share: f64) -> Duration {
+        match self {
+            Self::None => Duration::ZERO,
+            Self::Uniform(most) => most.mul_f64(share),
+            Self::Normal(deviation) => deviation.mul_f64(NORMAL_JITTER_MEAN + normal(share)),
+            Self::Spikes { per_10_000 } => {
+                let share_of_spikes = f64::from(per_10_000) / 10_000.0;
+                if share >= share_of_spikes {
+                    return Duration::ZERO;
+                }
+                SPIKE_MIN + (SPIKE_MAX - SPIKE_MIN).mul_f64(share / share_of_spikes)
+            }
+        }
+    }
+}
+
+/// Nearly normally distributed with a deviation of 1, at most 3.47 from 0: the sum of four even numbers (Irwin and Hall), which
+/// are the digits of one, because every packet draws one number for its jitter, whatever its kind.
+fn normal(share: f64) -> f64 {
+    const DIGIT: f64 = 8_192.0;
+    let mut rest = share;
+    let mut sum = 0.0;
+    for _ in 0..4 {
+        rest *= DIGIT;
+        let digit = rest.floor();
+        sum += (digit + 0.5) / DIGIT;
+        rest -= digit;
+    }
+    (sum - 2.0) * 3f64.sqrt()
 }
 
 /// Which packets are lost.
@@ -183,11 +250,11 @@ impl Link {
                 usize::try_from(fate.position % (packet.len() as u64 * 8)).expect("below the packet's bits");
             packet[bit / 8] ^= 1 << (bit % 8);
         }
-        let mut arrival = past_hop + self.config.delay + self.config.jitter.mul_f64(fate.jitter);
+        let mut arrival = past_hop + self.config.delay + self.config.jitter.of(fate.jitter);
         if fate.reordered {
             self.counters.reordered += 1;
             arrival += REORDER_HOLD;
-        } else {
+        } else if !self.config.overtakes {
             arrival = arrival.max(self.last_arrival);
             self.last_arrival = arrival;
         }
@@ -348,7 +415,8 @@ mod tests {
     #[test]
     fn the_same_seed_loses_the_same_packets_whatever_else_the_link_does() {
         let lossy = LinkConfig { loss: Loss::Random(0.1), ..LinkConfig::default() };
-        let lossy_and_jittery = LinkConfig { jitter: 20 * MS, duplicate: 0.0, ..lossy.clone() };
+        let lossy_and_jittery =
+            LinkConfig { jitter: Jitter::Uniform(20 * MS), duplicate: 0.0, ..lossy.clone() };
         let numbers =
             |config| arrivals(config, 7, 1000, MS).0.into_iter().map(|(n, _)| n).collect::<Vec<_>>();
         assert_eq!(numbers(lossy), numbers(lossy_and_jittery));
@@ -368,10 +436,32 @@ mod tests {
     #[test]
     fn jitter_keeps_the_order_and_reordering_breaks_it() {
         let ordered = |seen: &[(u32, Duration)]| seen.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        let jittery = LinkConfig { jitter: 10 * MS, ..LinkConfig::default() };
-        assert!(ordered(&arrivals(jittery, 3, 1000, MS).0));
+        let jittery = LinkConfig { jitter: Jitter::Uniform(10 * MS), ..LinkConfig::default() };
+        assert!(ordered(&arrivals(jittery.clone(), 3, 1000, MS).0));
+        assert!(!ordered(&arrivals(LinkConfig { overtakes: true, ..jittery }, 3, 1000, MS).0));
         let (seen, counters) = arrivals(LinkConfig { reorder: 0.1, ..LinkConfig::default() }, 3, 1000, MS);
         assert!(!ordered(&seen) && counters.reordered > 50);
+    }
+
+    /// The jitter of 100,000 packets, sorted, in ms.
+    fn jitters(jitter: Jitter) -> Vec<f64> {
+        let config = LinkConfig { jitter, overtakes: true, ..LinkConfig::default() };
+        let (seen, _) = arrivals(config, 17, 100_000, MS);
+        let mut late: Vec<f64> = seen.iter().map(|(n, at)| (*at - MS * *n).as_secs_f64() * 1e3).collect();
+        late.sort_unstable_by(f64::total_cmp);
+        late
+    }
+
+    #[test]
+    fn jitter_is_distributed_as_it_says() {
+        let near = |found: f64, expected: f64| (found - expected).abs() < 0.15;
+        let uniform = jitters(Jitter::Uniform(10 * MS));
+        assert!(near(uniform[10_000], 1.0) && near(uniform[50_000], 5.0) && near(uniform[99_999], 10.0));
+        let normal = jitters(Jitter::Normal(2 * MS));
+        assert!(normal[0] >= 0.0 && near(normal[50_000], 7.0));
+        assert!(near(normal[15_866], 5.0) && near(normal[84_134], 9.0), "one deviation to each side");
+        let spikes = jitters(Jitter::Spikes { per_10_000: 100 });
+        assert!(spikes[98_500] == 0.0 && (20.0..60.0).contains(&spikes[99_200]));
     }
 
     #[test]

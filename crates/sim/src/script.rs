@@ -6,7 +6,7 @@ use std::time::Duration;
 use nowcast_queue::conformance::Random;
 use nowcast_session::Carrier;
 
-use crate::link::{LinkConfig, Loss};
+use crate::link::{Jitter, LinkConfig, Loss};
 use crate::pair::End;
 
 /// One thing that happens.
@@ -195,7 +195,8 @@ fn random_link(random: &mut Random) -> LinkConfig {
     let some = |random: &mut Random| random.percent(30);
     LinkConfig {
         delay: Duration::from_micros(random.below(120_000)),
-        jitter: Duration::from_micros(if some(random) { random.below(30_000) } else { 0 }),
+        jitter: Jitter::up_to(Duration::from_micros(if some(random) { random.below(30_000) } else { 0 })),
+        overtakes: false,
         loss,
         reorder: if some(random) { percent(random, 20) } else { 0.0 },
         duplicate: if some(random) { percent(random, 20) } else { 0.0 },

@@ -7,7 +7,7 @@ use nowcast_session::{
     Carrier, CloseCode, ClosedBy, Config, Entropy, Limits, MessageKind, NoReplication, Notice, Replication,
     Session, Time,
 };
-use nowcast_sim::link::{LinkConfig, Loss};
+use nowcast_sim::link::{Jitter, LinkConfig, Loss};
 use nowcast_sim::pair::{End, Pair};
 
 const MS: Duration = Duration::from_millis(1);
@@ -221,7 +221,7 @@ fn nothing_is_sent_twice_over_a_reliable_carrier() {
 
 #[test]
 fn the_age_of_what_is_shown_is_known_though_clocks_differ() {
-    let mut pair = open_pair(LinkConfig { jitter: 3 * MS, ..delayed(40) });
+    let mut pair = open_pair(LinkConfig { jitter: Jitter::Uniform(3 * MS), ..delayed(40) });
     let mut worst = 0.0f64;
     for _ in 0..100 {
         let produced = pair.now();

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use nowcast_session::{Carrier, Config, LaneConfig, MessageKind, Replication};
-use nowcast_sim::link::{LinkConfig, Loss};
+use nowcast_sim::link::{Jitter, LinkConfig, Loss};
 use nowcast_sim::pair::{End, Pair};
 use nowcast_world::replication::{History, Replica, Row, Viewer};
 use nowcast_world::{Action, EntityId, Input, Pose, World};
@@ -129,7 +129,7 @@ proptest! {
         };
         let link = LinkConfig {
             delay: Duration::from_millis(delay_ms),
-            jitter: Duration::from_millis(delay_ms / 4),
+            jitter: Jitter::up_to(Duration::from_millis(delay_ms / 4)),
             loss,
             reorder,
             duplicate: if is_reliable { 0.0 } else { 0.05 },

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use nowcast_lab::link::{self, EmulatedLink, LinkConfig, Loss, units};
+use nowcast_lab::link::{self, EmulatedLink, Jitter, LinkConfig, Loss, units};
 use nowcast_lab::report::Report;
 
 /// Run programs on emulated hosts, joined by a link that delays, loses and breaks as you say
@@ -22,9 +22,13 @@ pub(crate) struct Args {
     /// How long a packet travels, one way: 25ms, 1.5s
     #[arg(long, default_value = "0ms", value_parser = units::duration)]
     delay: Duration,
-    /// Up to this much more, evenly distributed; packets keep their order
-    #[arg(long, default_value = "0ms", value_parser = units::duration)]
-    jitter: Duration,
+    /// How much more single packets take: up to this (10ms), this standard deviation (normal:3ms, on top of 3.5 times as
+    /// much), or for this percentage of packets 20 to 60 ms, as on Wi-Fi and mobile links (spikes:0.5)
+    #[arg(long, default_value = "0ms", value_parser = units::jitter)]
+    jitter: Jitter,
+    /// Let packets with less jitter overtake others; without, they keep their order
+    #[arg(long)]
+    overtake: bool,
     /// Percentage of packets lost
     #[arg(long, default_value = "0", value_parser = units::share)]
     loss: f64,
@@ -92,6 +96,7 @@ fn config(args: &Args) -> LinkConfig {
     LinkConfig {
         delay: args.delay,
         jitter: args.jitter,
+        overtakes: args.overtake,
         loss,
         reorder: args.reorder,
         duplicate: args.duplicate,

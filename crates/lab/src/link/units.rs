@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use super::Jitter;
+
 /// The longest time any setting may name.
 const DURATION_MAX_S: f64 = 86_400.0;
 
@@ -17,6 +19,21 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         return Err(format!("`{text}` is not between 0 and one day"));
     }
     Ok(Duration::from_secs_f64(seconds))
+}
+
+/// Jitter: `10ms` (up to this, evenly distributed), `normal:3ms` (this standard deviation), `spikes:0.5` (this percentage of
+/// packets takes much longer).
+///
+/// # Errors
+/// One line that says what is expected.
+pub fn jitter(text: &str) -> Result<Jitter, String> {
+    if let Some(deviation) = text.strip_prefix("normal:") {
+        return duration(deviation).map(Jitter::Normal);
+    }
+    if let Some(percent) = text.strip_prefix("spikes:") {
+        return share(percent).map(|share| Jitter::Spikes { per_10_000: (share * 1e4).round() as u16 });
+    }
+    duration(text).map(Jitter::up_to)
 }
 
 /// A share of packets in percent, with or without the sign; the result is 0 to 1.
@@ -89,6 +106,9 @@ mod tests {
         assert_eq!(duration("25").unwrap(), Duration::from_millis(25));
         assert_eq!(duration("1.5s").unwrap(), Duration::from_millis(1500));
         assert_eq!(share("0.5%").unwrap(), 0.005);
+        assert_eq!(jitter("10ms").unwrap(), Jitter::Uniform(Duration::from_millis(10)));
+        assert_eq!(jitter("normal:3ms").unwrap(), Jitter::Normal(Duration::from_millis(3)));
+        assert_eq!(jitter("spikes:0.5").unwrap(), Jitter::Spikes { per_10_000: 50 });
         assert_eq!(rate("10mbit").unwrap(), 10_000_000);
         assert_eq!(bytes("64KiB").unwrap(), 65_536);
         assert_eq!(outage("10s+2s").unwrap(), Duration::from_secs(10)..Duration::from_secs(12));
