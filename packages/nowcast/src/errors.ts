@@ -42,3 +42,11 @@ export class WireError extends NowcastError {
     this.path = path;
   }
 }
+
+/** What a value is, in the words of an error: `a string`, `a Float32Array`, `null`. */
+export function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  const name = Object.prototype.toString.call(value).slice(8, -1);
+  const word = typeof value === "object" ? name : typeof value;
+  return `${/^[AEIOUaeiou]/.test(word) ? "an" : "a"} ${word}`;
+}

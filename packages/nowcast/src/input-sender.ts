@@ -1,4 +1,4 @@
-import { NowcastError } from "./errors.js";
+import { kindOf, NowcastError } from "./errors.js";
 import type { Input } from "./world-types.js";
 
 const SENDS_PER_SECOND_MAX = 30;
@@ -73,12 +73,15 @@ export class InputSender {
 }
 
 function checked(input: Input): Input {
+  if (typeof input !== "object" || input === null) {
+    throw new NowcastError("misuse", `input takes what the controls say, not ${kindOf(input)}`);
+  }
   return {
     forward: unit(input.forward, "forward"),
     right: unit(input.right, "right"),
     yaw: finite(input.yaw, "yaw"),
-    run: input.run,
-    jump: input.jump,
+    run: flag(input.run, "run"),
+    jump: flag(input.jump, "jump"),
   };
 }
 
@@ -87,9 +90,14 @@ function unit(value: number, name: string): number {
 }
 
 function finite(value: number, name: string): number {
-  if (!Number.isFinite(value))
-    throw new NowcastError("misuse", `input.${name} is ${value}, not a finite number`);
-  return value;
+  if (Number.isFinite(value)) return value;
+  const what = typeof value === "number" ? String(value) : kindOf(value);
+  throw new NowcastError("misuse", `input.${name} is ${what}, not a finite number`);
+}
+
+function flag(value: boolean, name: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw new NowcastError("misuse", `input.${name} is ${kindOf(value)}, not true or false`);
 }
 
 function same(a: Input, b: Input): boolean {

@@ -58,8 +58,8 @@ export interface Input {
 }
 
 /**
- * `connecting` until the first welcome, `open` from a welcome on, `reconnecting` from the loss of a connection to the
- * next welcome, `closed` for good.
+ * `connecting` until the first welcome, `open` from a welcome on, `reconnecting` from the loss of a connection until the
+ * next welcome (or until the same session goes on, which needs none), `closed` for good. The same for both protocols.
  */
 export type WorldStatus = "connecting" | "open" | "reconnecting" | "closed";
 
@@ -97,7 +97,7 @@ export interface WorldStats {
   readonly unknownMessages: number;
   /** Poses and facts about entities that were never spawned. */
   readonly unknownEntities: number;
-  /** Actions and chat lines that could not be sent because there was no connection. */
+  /** Actions and chat lines that were not sent, because there was no connection or the world was closed. */
   readonly unsentActions: number;
   /** Of a session; the plain protocol knows none of it. */
   readonly link?: WorldLink | undefined;
@@ -155,11 +155,11 @@ export interface JoinOptions {
    * packed records over a WebSocket (`spec/PLAIN.md`). By default the address decides: `ws:` and `wss:` are plain.
    */
   readonly protocol?: Protocol | undefined;
-  /** The avatar's name, at most 24 characters; the server picks `guest-ID` when there is none. */
+  /** The avatar's name, shortened to 24 characters; the server picks `guest-ID` when there is none. */
   readonly name?: string | undefined;
   /** How movement travels over the plain protocol. `custom16` by default: the smallest. */
   readonly encoding?: Encoding | undefined;
-  /** Snapshots a second, 5 to 60; the server's own rate by default. */
+  /** Snapshots a second, 5 to 60, rounded to a whole number; the server's own rate by default. */
   readonly networkHz?: number | undefined;
   /** Whether to connect again after a loss, with a growing and jittered pause of 250 ms to 5 s. True by default. */
   readonly reconnect?: boolean | undefined;
@@ -186,17 +186,20 @@ export interface World {
   input(input: Input): void;
   /** Takes a block, or the nearest one within reach in front. Without a connection it is dropped and counted. */
   grab(block?: EntityId): void;
-  /** Lets go: `power` 0 puts down, 1 throws hard; `pitch` in radians above the horizon. Dropped without connection. */
+  /** Lets go: `power` 0 puts down, 1 throws hard; `pitch` in radians above the horizon. Dropped and counted without a connection. */
   throw(power: number, pitch: number): void;
-  /** Without a connection, up to 16 lines wait for the next one; more are dropped and counted. */
+  /** Servers shorten a line to 300 characters. Without a connection up to 16 lines wait for the next one; more are dropped and counted. */
   chat(text: string): void;
   /** Also remembered for later connections. */
   rename(name: string): void;
-  /** Asks for another snapshot rate, 5 to 60; also remembered for later connections. */
+  /** Asks for another snapshot rate, 5 to 60, rounded to a whole number; also remembered for later connections. */
   setRate(hz: number): void;
 
-  /** Calls `listener` at every such event until the returned function is called. */
+  /**
+   * Calls `listener` at every such event until the returned function is called or the world is closed. A listener that is
+   * added inside a callback hears from the next event on.
+   */
   on<K extends keyof WorldEvents>(type: K, listener: (event: WorldEvents[K]) => void): () => void;
-  /** Leaves for good. */
+  /** Leaves for good: after the status `closed` no event follows. */
   close(): void;
 }

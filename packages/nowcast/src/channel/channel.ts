@@ -6,6 +6,7 @@ import { NowcastError } from "../errors.js";
 import { CloseCode, type Closed } from "../session/fault.js";
 import type { Notice } from "../session/notice.js";
 import type { ReplicationSource } from "../session/replication.js";
+import { checkCommand } from "./arguments.js";
 import { Commands } from "./commands.js";
 import { Inbox } from "./inbox.js";
 import { type CommandOptions, type EventOptions, Lane } from "./lane.js";
@@ -73,7 +74,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
 
   /** Answers a command, whatever lane it came on. */
   reply(command: CommandMessage, value: Uint8Array): boolean {
-    return this.lane(command.lane).reply(command, value);
+    return this.lane(checkCommand(command).lane).reply(command, value);
   }
 
   /** A lane of its own order: 0 to 7 by default. What is put on other lanes does not wait for it. */
@@ -140,8 +141,12 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return readStatus(this.#driver, { resumed: this.#resumed, closed: this.#closed });
   }
 
-  /** Waits until all that was put has arrived at the peer; refused if the channel closes before. */
+  /** Waits until all that was put has arrived at the peer; refused if the channel closes, or closed, before. */
   drained(): Promise<void> {
+    if (this.#closed !== undefined) {
+      const isSettled = this.#driver.session.isSettled;
+      return isSettled ? Promise.resolve() : Promise.reject(closedError(this.#closed));
+    }
     return new Promise((resolve, reject) => {
       this.#drained.push({ resolve, reject });
       this.#driver.wake();

@@ -8,9 +8,15 @@ interface Waiting {
 
 export class Commands {
   readonly #waiting = new Map<number, Waiting>();
+  #closed: NowcastError | undefined;
 
   get isEmpty(): boolean {
     return this.#waiting.size === 0;
+  }
+
+  /** Why no command gets an answer any more. */
+  get closed(): NowcastError {
+    return this.#closed ?? new NowcastError("network", "the channel is closed");
   }
 
   reply(id: number): Promise<Uint8Array> {
@@ -26,6 +32,7 @@ export class Commands {
   }
 
   ended(error: NowcastError): void {
+    this.#closed = error;
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
   }

@@ -4,6 +4,7 @@ import { clockUs, type Driver } from "../carrier/driver.js";
 import { copyOf } from "../copy-of.js";
 import { NowcastError } from "../errors.js";
 import type { PutOutcome } from "../queue/updatable-queue.js";
+import { checkCommand, checkDuration, checkKey, checkLane, checkValue } from "./arguments.js";
 import type { Commands } from "./commands.js";
 import type { CommandMessage } from "./message.js";
 
@@ -25,7 +26,7 @@ export class Lane {
   readonly #commands: Commands;
 
   constructor(number: number, driver: Driver, commands: Commands) {
-    this.number = number;
+    this.number = checkLane(number);
     this.#driver = driver;
     this.#commands = commands;
   }
@@ -35,9 +36,10 @@ export class Lane {
    * lane holds as many keys as it may or the channel is closed.
    */
   state(key: number | bigint, value: Uint8Array): boolean {
+    const [count, bytes] = [checkKey(key), checkValue(value, "state")];
     const { session } = this.#driver;
     if (session.isClosed) return false;
-    return this.#took(session.putState(clockUs(), this.number, key, copyOf(value)));
+    return this.#took(session.putState(clockUs(), this.number, count, copyOf(bytes)));
   }
 
   /**
@@ -45,26 +47,30 @@ export class Lane {
    * would name, or false if it was not taken, because the lane is full or the channel closed.
    */
   event(value: Uint8Array, { lifetimeMs }: EventOptions = {}): number | false {
+    const bytes = checkValue(value, "event");
+    const lifetimeUs = lifetimeMs === undefined ? undefined : checkDuration(lifetimeMs, "lifetimeMs") * 1_000;
     const { session } = this.#driver;
     if (session.isClosed) return false;
-    const lifetimeUs = lifetimeMs === undefined ? undefined : lifetimeMs * 1_000;
-    return this.#numbered(session.putEvent(clockUs(), this.number, copyOf(value), lifetimeUs));
+    return this.#numbered(session.putEvent(clockUs(), this.number, copyOf(bytes), lifetimeUs));
   }
 
   /** Something that wants an answer, which this resolves to. Refused with a `NowcastError` when none comes in time. */
   async command(value: Uint8Array, { deadlineMs = DEADLINE_MS }: CommandOptions = {}): Promise<Uint8Array> {
+    const bytes = checkValue(value, "command");
+    const deadlineUs = checkDuration(deadlineMs, "deadlineMs") * 1_000;
     const { session } = this.#driver;
-    if (session.isClosed) throw new NowcastError("network", "the channel is closed");
-    const id = this.#numbered(session.command(clockUs(), this.number, copyOf(value), deadlineMs * 1_000));
+    if (session.isClosed) throw this.#commands.closed;
+    const id = this.#numbered(session.command(clockUs(), this.number, copyOf(bytes), deadlineUs));
     if (id === false) throw new NowcastError("misuse", `lane ${this.number} is full: wait for replies`);
     return this.#commands.reply(id);
   }
 
   /** Answers a command. False if it was not taken, because the lane is full or the channel closed. */
   reply(command: CommandMessage, value: Uint8Array): boolean {
+    const [{ lane, id }, bytes] = [checkCommand(command), checkValue(value, "reply")];
     const { session } = this.#driver;
     if (session.isClosed) return false;
-    return this.#numbered(session.reply(clockUs(), command.lane, command.id, copyOf(value))) !== false;
+    return this.#numbered(session.reply(clockUs(), lane, id, copyOf(bytes))) !== false;
   }
 
   #numbered(outcome: number | PutOutcome): number | false {

@@ -8,6 +8,7 @@ import { Channel, closedError } from "../channel/channel.js";
 import { NowcastError } from "../errors.js";
 import { CloseCode, type Closed } from "../session/fault.js";
 import { Session, type SessionConfig } from "../session/index.js";
+import { checkLimits, DEFAULT_LIMITS } from "../session/limits.js";
 import type { WebSocketConstructor } from "../world-types.js";
 import { type Address, addressUrl, readAddress } from "./address.js";
 import { type Discovery, discover } from "./discovery.js";
@@ -38,6 +39,13 @@ export interface ConnectOptions {
  */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<Channel> {
   const endpoint = new Endpoint(readAddress(url), options);
+  checkLimits({ ...DEFAULT_LIMITS, ...forAnyCarrier(options.session).limits });
+  for (const kind of options.carriers ?? []) {
+    if (!(kind in PROPERTIES)) {
+      const known = Object.keys(PROPERTIES).join(" nor ");
+      throw new NowcastError("misuse", `the carrier "${String(kind)}" is neither ${known}`);
+    }
+  }
   const signal = options.signal ?? new AbortController().signal;
   signal.throwIfAborted();
   await endpoint.ask(signal);

@@ -2,9 +2,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
+import { forAnyCarrier } from "../carrier/carrier.js";
 import { isName } from "../connect/address.js";
 import { NowcastError } from "../errors.js";
 import type { SessionConfig } from "../session/index.js";
+import { checkLimits, DEFAULT_LIMITS } from "../session/limits.js";
 import { Acceptor, type AcceptorStats } from "./acceptor.js";
 import { Door, type Knock, type Policy } from "./door.js";
 import { Refusal } from "./refusal.js";
@@ -17,6 +19,7 @@ const HEAD_MS_MAX = 5_000;
 const BACKLOG_MAX = 128;
 /** Of a server of our own, whatever they are for; more than there may be carriers. */
 const CONNECTIONS_MAX = 4_096;
+const PORT_MAX = 65_535;
 const SESSIONS_MAX = 1_024;
 const SESSIONS_PER_ADDRESS_MAX = 64;
 
@@ -40,12 +43,20 @@ export interface ListenOptions extends Policy {
 /** Opens an endpoint. */
 export async function listen(options: ListenOptions = {}): Promise<Listener> {
   const { port = 7777, host = "127.0.0.1", server = hardenedServer() } = options;
+  if (!Number.isInteger(port) || port < 0 || port > PORT_MAX) {
+    throw new NowcastError("misuse", `port is ${String(port)}, not a whole number from 0 to ${PORT_MAX}`);
+  }
+  checkLimits({ ...DEFAULT_LIMITS, ...forAnyCarrier(options.session).limits });
   const listener = new Listener(server, options, host);
   if (server.listening) return listener;
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
+    const fail = ({ message }: Error): void => {
+      const cure = "choose another address or port; port 0 lets the system choose";
+      reject(new NowcastError("misuse", `cannot listen on ${host}, port ${port} (${message}): ${cure}`));
+    };
+    server.once("error", fail);
     server.listen(port, host, () => {
-      server.off("error", reject);
+      server.off("error", fail);
       resolve();
     });
   });

@@ -1,5 +1,6 @@
 /** Tokens: who may enter what, until when (JSON Web Tokens, RFC 7519; `spec/CARRIERS.md`, section 7). */
 import { createHmac, type KeyObject, timingSafeEqual, verify } from "node:crypto";
+import { NowcastError } from "../errors.js";
 import { Refusal } from "./refusal.js";
 
 const TOKEN_BYTES_MAX = 2_048;
@@ -29,7 +30,8 @@ export function checkKey(key: TokenKey): void {
       ? key.secret.length >= SECRET_BYTES_MIN
       : key.key.asymmetricKeyType === "ed25519" && key.key.type === "public";
   if (!isGood) {
-    throw new RangeError(
+    throw new NowcastError(
+      "misuse",
       `a key for tokens is a secret of ${SECRET_BYTES_MIN} bytes, or an Ed25519 public key`,
     );
   }

@@ -1,4 +1,11 @@
-import { bounded } from "../bounded.js";
+import {
+  bounded,
+  boundedHz,
+  boundedId,
+  boundedText,
+  LINE_CHARACTERS_MAX,
+  NAME_CHARACTERS_MAX,
+} from "../bounded.js";
 import { Connection } from "../connection.js";
 import { Emitter } from "../emitter.js";
 import { EntityTable } from "../entity-table.js";
@@ -57,9 +64,10 @@ export class PlainWorld implements World {
     if (!ENCODINGS.includes(this.encoding)) {
       throw new NowcastError("misuse", `encoding "${this.encoding}" is none of ${ENCODINGS.join(", ")}`);
     }
-    this.token = options.token;
-    this.name = options.name;
-    this.networkHz = options.networkHz;
+    const { token, name, networkHz } = options;
+    this.token = token;
+    this.name = name === undefined ? undefined : boundedText(name, NAME_CHARACTERS_MAX, "name");
+    this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
     this.decoder = new PlainDecoder(this.encoding);
     const base = worldUrl(url);
     this.connection = new Connection(
@@ -99,7 +107,7 @@ export class PlainWorld implements World {
   }
 
   grab(block?: EntityId): void {
-    this.act(block === undefined ? { type: "grab" } : { type: "grab", block });
+    this.act(block === undefined ? { type: "grab" } : { type: "grab", block: boundedId(block, "block") });
   }
 
   throw(power: number, pitch: number): void {
@@ -110,19 +118,20 @@ export class PlainWorld implements World {
     });
   }
 
-  chat(text: string): void {
+  chat(line: string): void {
+    const text = boundedText(line, LINE_CHARACTERS_MAX, "text");
     if (this.send({ type: "chat", text })) return;
     if (this.status === "closed" || this.waitingChat.length >= WAITING_CHAT_LINES_MAX) this.unsentActions++;
     else this.waitingChat.push(text);
   }
 
   rename(name: string): void {
-    this.name = name;
-    this.send({ type: "name", name });
+    this.name = boundedText(name, NAME_CHARACTERS_MAX, "name");
+    this.send({ type: "name", name: this.name });
   }
 
   setRate(hz: number): void {
-    this.networkHz = bounded(hz, 5, 60, "rate");
+    this.networkHz = boundedHz(hz, "rate");
     this.send({ type: "rate", hz: this.networkHz });
   }
 
@@ -132,8 +141,15 @@ export class PlainWorld implements World {
 
   close(): void {
     if (this.status === "closed") return;
-    this.inputs.stop();
     this.connection.close();
+    this.ended();
+    this.emitter.end();
+  }
+
+  /** Nothing will be sent any more: what waits is given up. */
+  private ended(): void {
+    this.inputs.stop();
+    this.unsentActions += this.waitingChat.splice(0).length;
     this.changeStatus("closed");
   }
 
@@ -232,14 +248,15 @@ export class PlainWorld implements World {
 
   private lost(code: number, reason: string, retryInMs: number | undefined): void {
     this.pingMs = undefined;
-    if (retryInMs === undefined) this.inputs.stop();
-    if (retryInMs === undefined) this.changeStatus("closed");
+    if (retryInMs === undefined) this.ended();
     else if (this.welcomes > 0) this.changeStatus("reconnecting");
     this.emitter.emit("error", { code, reason, retryInMs });
+    if (retryInMs === undefined) this.emitter.end();
   }
 
   private changeStatus(status: WorldStatus): void {
-    if (this.status === status) return;
+    // A listener may leave in the middle of a welcome; that is for good.
+    if (this.status === status || this.status === "closed") return;
     this.status = status;
     this.emitter.emit("status", { status });
   }

@@ -1,3 +1,5 @@
+import { NowcastError } from "../errors.js";
+
 /**
  * Unsigned 64-bit numbers: a `number` where that is exact, a `bigint` above 2^53 − 1. One value has one form, so counts
  * may be compared with `===` and used as keys of a `Map`.
@@ -11,7 +13,7 @@ export function toCount(value: number | bigint): Count {
   if (
     typeof value === "number" ? !Number.isSafeInteger(value) || value < 0 : value < 0n || value > COUNT_MAX
   ) {
-    throw new RangeError(`${value} is not between 0 and 2^64 - 1`);
+    throw new NowcastError("misuse", `${value} is not between 0 and 2^64 - 1`);
   }
   return typeof value === "bigint" && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value;
 }

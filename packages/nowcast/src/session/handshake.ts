@@ -1,5 +1,6 @@
 /** How two peers begin, begin again on another carrier, and end (`spec/SESSION.md`, sections 4 and 12). */
 import { copyOf } from "../copy-of.js";
+import { NowcastError } from "../errors.js";
 import { Asking } from "./asking.js";
 import type { SessionConfig } from "./config.js";
 import type { Count } from "./count.js";
@@ -97,7 +98,7 @@ export class Handshake {
   /** A new carrier: an initiator asks to resume on it, an acceptor waits for HELLO. */
   attach(nowUs: number, entropy: Uint8Array, role: Role): void {
     if (this.isClosed || this.ticket === undefined)
-      throw new Error("only a session that was open can be resumed");
+      throw new NowcastError("misuse", "only a session that was open can be resumed");
     this.#entropy = checkEntropy(entropy);
     this.proof = undefined;
     if (role === "acceptor") {
@@ -345,7 +346,8 @@ export function refusalPacket(hello: Hello, code: number, text: string): Uint8Ar
 }
 
 function checkEntropy(entropy: Uint8Array): Uint8Array {
-  if (entropy.length !== ENTROPY_BYTES) throw new RangeError(`a session needs ${ENTROPY_BYTES} random bytes`);
+  if (entropy.length !== ENTROPY_BYTES)
+    throw new NowcastError("misuse", `a session needs ${ENTROPY_BYTES} random bytes`);
   return entropy;
 }
 

@@ -6,7 +6,7 @@ import { PeerFault } from "./fault.js";
 import type { BoundEvent } from "./lane/message.js";
 import { type ReceivedEvent, type ReceivedState, ReceiveLane } from "./lane/receive.js";
 import { type Filling, SendLane } from "./lane/send.js";
-import { type Limits, PART_BYTES } from "./limits.js";
+import { checkLane, type Limits, PART_BYTES } from "./limits.js";
 import type { Item } from "./sent.js";
 import type { SessionStats } from "./stats.js";
 import { earliest } from "./time.js";
@@ -42,7 +42,7 @@ export class Lanes {
 
   /** The lane to put into, if the peer accepts so many. */
   sending(lane: number, peer: Limits): SendLane {
-    if (!(lane >= 0 && lane < peer.lanesMax)) throw new RangeError(`the peer has no lane ${lane}`);
+    checkLane(lane, peer);
     let sendLane = this.#outgoing[lane];
     if (sendLane === undefined) {
       const { entriesMax, bytesMax } = this.config;

@@ -1,4 +1,5 @@
 /** What a peer accepts (`spec/SESSION.md`, section 9). */
+import { NowcastError } from "../errors.js";
 import { MalformedPacket, type PacketReader } from "./packet/reader.js";
 import type { PacketWriter } from "./packet/writer.js";
 
@@ -26,16 +27,19 @@ export const LANES_MAX = 16;
 export const MESSAGE_COST = 64;
 export const PART_BYTES = 1_024;
 export const PACKET_BYTES_MIN = 1_200;
+const WINDOW_BYTES_MIN = 16_384;
+const MESSAGE_BYTES_MIN = 1_024;
+const IDLE_TIMEOUT_MS_MIN = 100;
 
 /** Reads limits, and refuses those outside the bounds of the specification. */
 export function readLimits(reader: PacketReader): Limits {
   const most = Number.MAX_SAFE_INTEGER;
   const limits = {
     lanesMax: reader.small("lanes_max", LANES_MAX, 1),
-    windowBytes: reader.small("window_bytes", most, 16_384),
-    messageBytesMax: reader.small("message_bytes_max", most, 1_024),
+    windowBytes: reader.small("window_bytes", most, WINDOW_BYTES_MIN),
+    messageBytesMax: reader.small("message_bytes_max", most, MESSAGE_BYTES_MIN),
     packetBytesMax: reader.small("packet_bytes_max", most, PACKET_BYTES_MIN),
-    idleTimeoutMs: reader.small("idle_timeout_ms", most, 100),
+    idleTimeoutMs: reader.small("idle_timeout_ms", most, IDLE_TIMEOUT_MS_MIN),
     resumeTimeoutMs: reader.small("resume_timeout_ms", most),
   };
   if (limits.messageBytesMax > limits.windowBytes / 4) throw new MalformedPacket("message_bytes_max");
@@ -54,15 +58,26 @@ export function writeLimits(writer: PacketWriter, limits: Limits): void {
 /** Refuses limits that the specification does not allow: a mistake of the program, not of a peer. */
 export function checkLimits(limits: Limits): void {
   const { lanesMax, windowBytes, messageBytesMax, packetBytesMax, idleTimeoutMs, resumeTimeoutMs } = limits;
-  const isAllowed =
-    lanesMax >= 1 &&
-    lanesMax <= LANES_MAX &&
-    windowBytes >= 16_384 &&
-    messageBytesMax >= 1_024 &&
-    messageBytesMax <= windowBytes / 4 &&
-    packetBytesMax >= PACKET_BYTES_MIN &&
-    idleTimeoutMs >= 100 &&
-    resumeTimeoutMs >= 0 &&
-    Object.values(limits).every(Number.isSafeInteger);
-  if (!isAllowed) throw new RangeError("session limits are outside the bounds of spec/SESSION.md, section 9");
+  const most = Number.MAX_SAFE_INTEGER;
+  checkLimit("lanesMax", lanesMax, 1, LANES_MAX);
+  checkLimit("windowBytes", windowBytes, WINDOW_BYTES_MIN, most);
+  checkLimit("messageBytesMax", messageBytesMax, MESSAGE_BYTES_MIN, windowBytes / 4);
+  checkLimit("packetBytesMax", packetBytesMax, PACKET_BYTES_MIN, most);
+  checkLimit("idleTimeoutMs", idleTimeoutMs, IDLE_TIMEOUT_MS_MIN, most);
+  checkLimit("resumeTimeoutMs", resumeTimeoutMs, 0, most);
+}
+
+function checkLimit(name: keyof Limits, value: number, min: number, max: number): void {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return;
+  const bounds = `${min} to ${Math.floor(max)} (spec/SESSION.md, section 9)`;
+  throw new NowcastError(
+    "misuse",
+    `the session's limit ${name} is ${value}, not a whole number from ${bounds}`,
+  );
+}
+
+/** Refuses a lane that the peer does not have: a mistake of the program, which is told at the call. */
+export function checkLane(lane: number, { lanesMax }: Limits): void {
+  if (Number.isInteger(lane) && lane >= 0 && lane < lanesMax) return;
+  throw new NowcastError("misuse", `the peer has no lane ${lane}: it has 0 to ${lanesMax - 1}`);
 }

@@ -1,5 +1,6 @@
 /** States from elsewhere than the queue: bytes that belong to the packet they travel in (`spec/SESSION.md`, section 7). */
 import { copyOf } from "../copy-of.js";
+import { NowcastError } from "../errors.js";
 import type { PacketBuilder } from "./builder.js";
 import type { DataPacket } from "./packet/packets.js";
 import type { Item } from "./sent.js";
@@ -85,6 +86,7 @@ function fillFrom(source: ReplicationSource, packet: number, frameBytes: number)
   if (room <= 0 || !source.hasMore) return undefined;
   const payload = source.fill(packet, room);
   if (payload === undefined || payload.length === 0) return undefined;
-  if (payload.length > room) throw new RangeError("a replication source must keep to the room it was given");
+  if (payload.length > room)
+    throw new NowcastError("misuse", "a replication source must keep to the room it was given");
   return payload;
 }

@@ -9,6 +9,7 @@
  * nothing and send what it returned, `receive` and `pollNotice` until they return nothing, and come back with
  * `handleTimeout` at the time that `pollTimeout` names. Times are microseconds of any clock that never runs backwards.
  */
+import { NowcastError } from "../errors.js";
 import type { PutOutcome } from "../queue/updatable-queue.js";
 import { Acknowledger } from "./acks.js";
 import { PacketBuilder } from "./builder.js";
@@ -23,7 +24,7 @@ import { type Gauges, readGauges } from "./gauges.js";
 import { Handshake, type Role } from "./handshake.js";
 import type { ReceivedEvent, ReceivedState } from "./lane/receive.js";
 import { Lanes, type Loading } from "./lanes.js";
-import { checkLimits, type Limits } from "./limits.js";
+import { checkLane, checkLimits, type Limits } from "./limits.js";
 import type { Notice } from "./notice.js";
 import { crc32c } from "./packet/crc32c.js";
 import { EventKind, type Frame } from "./packet/frames.js";
@@ -184,7 +185,7 @@ export class Session {
   /** The newest value of a key; replaces one that has not left. */
   putState(nowUs: number, lane: number, key: number | bigint, value: Uint8Array): PutOutcome {
     const count = toCount(key);
-    if (count === 0) throw new RangeError("key 0 stands for events; states have keys from 1 on");
+    if (count === 0) throw new NowcastError("misuse", "key 0 stands for events; states have keys from 1 on");
     if (value.length > this.#peer.messageBytesMax) return "too large";
     return this.#lanes.sending(lane, this.#peer).putState(count, { value, producedAtUs: nowUs });
   }
@@ -206,7 +207,7 @@ export class Session {
 
   /** Lets a source fill what room the packets have, besides the queue of the lane; without a source, no more. */
   replicate(lane: number, source: ReplicationSource | undefined): void {
-    if (!(lane >= 0 && lane < this.#peer.lanesMax)) throw new RangeError(`the peer has no lane ${lane}`);
+    checkLane(lane, this.#peer);
     this.#replication.set(lane, source);
   }
 

@@ -22,7 +22,7 @@ export const REFUSED = 4403;
 
 const NOBODY_ANSWERS = { fault: "network", refusal: undefined } as const;
 
-/** Chat and events go before movement; both ends name the lanes alike (`spec/WORLD.md`, section 2). */
+/** From asking the endpoint to an open session. */
 const HANDSHAKE_MS_MAX = 15_000;
 
 export interface SessionLinkHandlers {
@@ -33,6 +33,10 @@ export interface SessionLinkHandlers {
   message(message: ChannelMessage): void;
   /** `retryInMs` is `undefined` when there will be no other attempt. */
   lost(code: number, reason: string, retryInMs: number | undefined): void;
+}
+
+function noSession(): NowcastError {
+  return new NowcastError("network", `no session began within ${HANDSHAKE_MS_MAX / 1_000} s`);
 }
 
 /** One session after another to the same world. */
@@ -76,9 +80,11 @@ export class SessionLink {
 
   async #connect(): Promise<void> {
     const { token, carriers, WebSocket } = this.#options;
+    const limit = new AbortController();
+    const timer = setTimeout(() => limit.abort(noSession()), HANDSHAKE_MS_MAX);
     let channel: Channel;
     try {
-      const signal = AbortSignal.any([this.#end.signal, AbortSignal.timeout(HANDSHAKE_MS_MAX)]);
+      const signal = AbortSignal.any([this.#end.signal, limit.signal]);
       channel = await connect(this.#url, { token, carriers, WebSocket, signal });
     } catch (error) {
       if (this.#end.signal.aborted) return;
@@ -90,6 +96,8 @@ export class SessionLink {
       const code = isUnauthorised ? CloseCode.unauthorised : REFUSED;
       this.#retry(fault === "refused" ? code : CLOSED_ABNORMALLY, reason, isFinal);
       return;
+    } finally {
+      clearTimeout(timer);
     }
     if (this.#end.signal.aborted) return channel.close();
     this.channel = channel;

@@ -1,4 +1,11 @@
-import { bounded } from "../bounded.js";
+import {
+  bounded,
+  boundedHz,
+  boundedId,
+  boundedText,
+  LINE_CHARACTERS_MAX,
+  NAME_CHARACTERS_MAX,
+} from "../bounded.js";
 import type { Channel } from "../channel/channel.js";
 import type { ChannelMessage } from "../channel/message.js";
 import { Emitter } from "../emitter.js";
@@ -68,8 +75,9 @@ export class SessionWorld implements World {
   private forgottenAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(url: string | URL, options: JoinOptions) {
-    this.name = options.name ?? "";
-    this.networkHz = options.networkHz ?? 0;
+    const { name = "", networkHz } = options;
+    this.name = boundedText(name, NAME_CHARACTERS_MAX, "name");
+    this.networkHz = networkHz === undefined ? 0 : boundedHz(networkHz, "networkHz");
     this.link = new SessionLink(sessionUrl(url), options, {
       opened: (channel) => this.opened(channel),
       interrupted: (isInterrupted) => this.interrupted(isInterrupted),
@@ -107,27 +115,27 @@ export class SessionWorld implements World {
   }
 
   grab(block?: EntityId): void {
-    this.act({ Grab: { block: block ?? null } });
+    this.act({ Grab: { block: block === undefined ? null : boundedId(block, "block") } });
   }
 
   throw(power: number, pitch: number): void {
     this.act({ Throw: { power: bounded(power, 0, 1, "power"), pitch: bounded(pitch, -1.5, 1.5, "pitch") } });
   }
 
-  chat(text: string): void {
-    const { channel } = this.link;
-    if (this.isWelcome && channel?.lane(CHAT_LANE).event(lineCodec.encode({ text })) !== false) return;
+  chat(line: string): void {
+    const text = boundedText(line, LINE_CHARACTERS_MAX, "text");
+    if (this.say(text)) return;
     if (this.status === "closed" || this.waitingChat.length >= WAITING_CHAT_LINES_MAX) this.unsentActions++;
     else this.waitingChat.push(text);
   }
 
   rename(name: string): void {
-    this.name = name;
-    this.tell({ Rename: { name } });
+    this.name = boundedText(name, NAME_CHARACTERS_MAX, "name");
+    this.tell({ Rename: { name: this.name } });
   }
 
   setRate(hz: number): void {
-    this.networkHz = Math.round(bounded(hz, 5, 60, "rate"));
+    this.networkHz = boundedHz(hz, "rate");
     this.tell({ Rate: { network_hz: this.networkHz } });
   }
 
@@ -137,8 +145,16 @@ export class SessionWorld implements World {
 
   close(): void {
     if (this.status === "closed") return;
-    this.inputs.stop();
     this.link.close();
+    this.ended();
+    this.emitter.end();
+  }
+
+  /** Nothing will be sent any more: what waits is given up. */
+  private ended(): void {
+    this.isWelcome = false;
+    this.inputs.stop();
+    this.unsentActions += this.waitingChat.splice(0).length;
     this.changeStatus("closed");
   }
 
@@ -159,6 +175,13 @@ export class SessionWorld implements World {
     const { channel } = this.link;
     if (!this.isWelcome || channel === undefined) return false;
     return channel.lane(WORLD_LANE).event(toWorldCodec.encode(message)) !== false;
+  }
+
+  /** False when there is no welcome yet, or no more room for what waits. */
+  private say(text: string): boolean {
+    const { channel } = this.link;
+    if (!this.isWelcome || channel === undefined) return false;
+    return channel.lane(CHAT_LANE).event(lineCodec.encode({ text })) !== false;
   }
 
   private sendInput({ forward, right, yaw, run, jump }: Input): boolean {
@@ -247,17 +270,15 @@ export class SessionWorld implements World {
 
   private lost(code: number, reason: string, retryInMs: number | undefined): void {
     this.isWelcome = false;
-    if (retryInMs === undefined) {
-      this.inputs.stop();
-      this.changeStatus("closed");
-    } else if (this.welcomes > 0) {
-      this.changeStatus("reconnecting");
-    }
+    if (retryInMs === undefined) this.ended();
+    else if (this.welcomes > 0) this.changeStatus("reconnecting");
     this.emitter.emit("error", { code, reason, retryInMs });
+    if (retryInMs === undefined) this.emitter.end();
   }
 
   private changeStatus(status: WorldStatus): void {
-    if (this.status === status) return;
+    // A listener may leave in the middle of a welcome; that is for good.
+    if (this.status === status || this.status === "closed") return;
     this.status = status;
     this.emitter.emit("status", { status });
   }

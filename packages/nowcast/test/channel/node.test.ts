@@ -64,6 +64,26 @@ it("ends iteration when the peer closes, after everything that had arrived", asy
   await expect(theirs.command(bytes("anybody?"))).rejects.toThrow("closed");
 });
 
+it("says of a channel that is closed why it is, to all who ask later", async () => {
+  const [ours, theirs] = await pair();
+  ours.event(bytes("arrives"));
+  await ours.drained();
+  theirs.close(70, "enough");
+  await waitFor("the close", () => ours.status.phase === "closed");
+  // All that was put had arrived.
+  await ours.drained();
+  await expect(ours.command(bytes("anybody?"))).rejects.toThrow("code (70), enough");
+  expect(await ours.receive()).toBeUndefined();
+
+  // What was put in the same moment as the close has not.
+  theirs.on("message", () => {});
+  const [near] = await pair();
+  near.event(bytes("does not arrive"));
+  near.close();
+  await expect(near.drained()).rejects.toThrow("the channel is closed");
+  await expect(near.drained()).rejects.toMatchObject({ name: "NowcastError" });
+});
+
 it("gives up a command that is not answered, and reports an event that expired", async () => {
   const [ours] = await pair();
   await expect(ours.command(bytes("why?"), { deadlineMs: 100 })).rejects.toThrow("no reply");

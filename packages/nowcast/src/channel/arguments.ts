@@ -1,0 +1,62 @@
+/** What the verbs of a channel accept; anything else is a misuse that is told at the call. */
+import { kindOf, NowcastError } from "../errors.js";
+import type { Count } from "../session/count.js";
+
+const KEY_MAX = 2n ** 64n - 1n;
+/** Of `setTimeout`, which takes longer waits for none: some 24 days. */
+const DURATION_MS_MAX = 2 ** 31 - 1;
+
+/** Bytes of the caller. Any other view would be converted element by element, and text or an object to nothing at all. */
+export function checkValue(value: unknown, verb: "state" | "event" | "command" | "reply"): Uint8Array {
+  // By the name and not by the class, so that arrays of another realm (a frame, a test's environment) are accepted too.
+  if (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]") {
+    return value as Uint8Array;
+  }
+  throw new NowcastError("misuse", `${verb} takes a Uint8Array, not ${kindOf(value)}: ${cureFor(value)}`);
+}
+
+function cureFor(value: unknown): string {
+  if (typeof value === "string") return "encode text by new TextEncoder().encode(text)";
+  if (ArrayBuffer.isView(value)) {
+    return "view its bytes by new Uint8Array(value.buffer, value.byteOffset, value.byteLength)";
+  }
+  if (value instanceof ArrayBuffer) return "view its bytes by new Uint8Array(value)";
+  return "encode it by a codec, or by new TextEncoder().encode(JSON.stringify(value))";
+}
+
+/** The key of a state: 1 to 2^64 − 1. */
+export function checkKey(key: unknown): Count {
+  const isKey =
+    typeof key === "bigint" ? key > 0n && key <= KEY_MAX : Number.isSafeInteger(key) && (key as number) > 0;
+  if (isKey) return key as Count;
+  const what = typeof key === "number" || typeof key === "bigint" ? String(key) : kindOf(key);
+  throw new NowcastError(
+    "misuse",
+    `a state's key is a whole number from 1 to 2^53 - 1, or a bigint up to 2^64 - 1, not ${what}`,
+  );
+}
+
+/** The number of a lane; how many the peer has is checked when something is put. */
+export function checkLane(lane: unknown): number {
+  if (Number.isInteger(lane) && (lane as number) >= 0) return lane as number;
+  throw new NowcastError("misuse", `a lane is a whole number from 0 on, not ${String(lane)}`);
+}
+
+/** A time span in milliseconds. */
+export function checkDuration(durationMs: unknown, name: string): number {
+  if (typeof durationMs === "number" && durationMs >= 0 && durationMs <= DURATION_MS_MAX) return durationMs;
+  const what = typeof durationMs === "number" ? String(durationMs) : kindOf(durationMs);
+  throw new NowcastError("misuse", `${name} is 0 to ${DURATION_MS_MAX} milliseconds, not ${what}`);
+}
+
+/** A command that came in. */
+export function checkCommand(command: unknown): { readonly lane: number; readonly id: number } {
+  const { type, lane, id } = (command ?? {}) as Record<string, unknown>;
+  if (type === "command" && Number.isInteger(lane) && Number.isInteger(id)) {
+    return { lane: lane as number, id: id as number };
+  }
+  throw new NowcastError(
+    "misuse",
+    'reply answers a message of the type "command", which is its first argument',
+  );
+}

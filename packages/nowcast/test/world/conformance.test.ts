@@ -1,0 +1,378 @@
+/**
+ * One suite for every kind of world: the same scenarios against a real server, joined by the plain protocol and on a
+ * session. What a page or a bot is told must not depend on how its messages travel.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import {
+  type EntityId,
+  type JoinOptions,
+  joinWorld,
+  NowcastError,
+  type World,
+  type WorldEvents,
+} from "../../src/index.js";
+import { SeveringProxy } from "../channel/severing.js";
+import { ServerProcess } from "../server-process.js";
+import { waitFor } from "../wait-for.js";
+
+interface Kind {
+  readonly name: string;
+  readonly options: JoinOptions;
+  url(port: number, room: string): string;
+}
+
+const SESSION: Kind = {
+  name: "session",
+  options: { protocol: "session" },
+  url: (port, room) => `nowcast://127.0.0.1:${port}/${room}`,
+};
+
+function plain(encoding: NonNullable<JoinOptions["encoding"]>): Kind {
+  return {
+    name: `plain, ${encoding}`,
+    options: { protocol: "plain", encoding },
+    url: (port, room) => `ws://127.0.0.1:${port}/ws/${room}`,
+  };
+}
+
+const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+/** `spec/PLAIN.md`, section 6. */
+const LINE_CHARACTERS = 300;
+const NAME_CHARACTERS = 24;
+
+let server: ServerProcess;
+const cleanups: (() => unknown)[] = [];
+beforeAll(async () => {
+  server = await ServerProcess.start();
+});
+afterAll(() => server?.stop());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+let rooms = 0;
+
+describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a world ($name)", (kind) => {
+  function join(options: JoinOptions = {}, at: { room?: string; port?: number } = {}): World {
+    const { room = `conform-${rooms}`, port = server.port } = at;
+    const world = joinWorld(kind.url(port, room), { ...kind.options, ...options });
+    cleanups.push(() => world.close());
+    return world;
+  }
+
+  async function joined(
+    options: JoinOptions = {},
+    at: { room?: string; port?: number } = {},
+  ): Promise<World> {
+    const world = join(options, at);
+    await waitFor("the avatar", () => world.entities.has(world.avatarId!));
+    return world;
+  }
+
+  function collect<K extends keyof WorldEvents>(world: World, type: K): WorldEvents[K][] {
+    const events: WorldEvents[K][] = [];
+    world.on(type, (event) => events.push(event));
+    return events;
+  }
+
+  const statusesOf = (events: readonly WorldEvents["status"][]) => events.map(({ status }) => status);
+  const meOf = (world: World) => world.entities.get(world.avatarId!)!;
+
+  beforeAll(() => void rooms++);
+
+  describe("joining", () => {
+    it("goes from connecting to open with one welcome, and puts the avatar into the world", async () => {
+      const world = join({ name: "Ada", networkHz: 20 });
+      expect([world.status, world.avatarId]).toEqual(["connecting", undefined]);
+      const [statuses, welcomes] = [collect(world, "status"), collect(world, "welcome")];
+      await waitFor("the avatar", () => world.entities.has(world.avatarId!));
+      expect(statusesOf(statuses)).toEqual(["open"]);
+      expect(welcomes).toMatchObject([{ avatarId: world.avatarId, stepHz: 60, networkHz: 20 }]);
+      expect(meOf(world)).toMatchObject({ kind: "avatar", name: "Ada" });
+      expect(world.stats).toMatchObject({ reconnects: 0, unknownMessages: 0, unsentActions: 0 });
+      await waitFor("a ping", () => world.stats.pingMs !== undefined);
+    });
+
+    it.each([
+      [22.5, 23],
+      [1, 5],
+      [1e9, 60],
+    ])("asks for %f snapshots a second and gets the nearest that there is", async (networkHz, whole) => {
+      const world = join({ networkHz });
+      const welcomes = collect(world, "welcome");
+      await waitFor("the welcome", () => world.status === "open");
+      expect(welcomes).toMatchObject([{ networkHz: whole }]);
+    });
+
+    it("refuses options that make no sense at the call", () => {
+      for (const options of [
+        { networkHz: Number.NaN },
+        { networkHz: "fast" },
+        { name: 5 },
+        { name: null },
+        { protocol: "pigeon" },
+      ]) {
+        expect(
+          misuse(() => join(options as never)),
+          JSON.stringify(options),
+        ).toBeTruthy();
+      }
+      expect(misuse(() => joinWorld("ftp://localhost/plaza", kind.options))).toContain("names no room");
+    });
+
+    it("brings names into the form that servers show", async () => {
+      const world = await joined({ name: `${"n".repeat(3_000)}` });
+      expect(meOf(world).name).toBe("n".repeat(NAME_CHARACTERS));
+      const other = await joined({ name: "half \ud83d" });
+      expect(meOf(other).name).toBe("half \ufffd");
+    });
+  });
+
+  describe("talking", () => {
+    it("carries lines both ways, in order, with the speaker's name", async () => {
+      const [ada, ben] = [await joined({ name: "Ada" }), await joined({ name: "Ben" })];
+      const heard = collect(ben, "chat");
+      ada.chat("one");
+      ada.chat("<b>two</b>");
+      await waitFor("both lines", () => heard.length === 2);
+      expect(heard.map(({ from, name, text }) => [from, name, text])).toEqual([
+        [ada.avatarId, "Ada", "one"],
+        [ada.avatarId, "Ada", "<b>two</b>"],
+      ]);
+    });
+
+    it("lets lines wait for the welcome", async () => {
+      const ada = join({ name: "Ada" });
+      const heard = collect(ada, "chat");
+      ada.chat("said early");
+      await waitFor("the line", () => heard.length === 1);
+      expect(heard[0]!.text).toBe("said early");
+      expect(ada.stats.unsentActions).toBe(0);
+    });
+
+    it("stays open after a line that is far too long or no good text", async () => {
+      const ada = await joined({ name: "Ada" });
+      const heard = collect(ada, "chat");
+      ada.chat("\u{1f600}".repeat(20_000));
+      ada.chat("half \ud83d");
+      await waitFor("both lines", () => heard.length === 2);
+      expect(heard.map(({ text }) => text)).toEqual(["\u{1f600}".repeat(LINE_CHARACTERS), "half \ufffd"]);
+      expect(misuse(() => ada.chat(5 as never))).toBe("text is a number, not a string");
+      expect(ada.status).toBe("open");
+    });
+
+    it("tells everybody of a new name", async () => {
+      const [ada, ben] = [await joined({ name: "Ada" }), await joined({ name: "Ben" })];
+      await waitFor("Ben in Ada's world", () => ada.entities.has(ben.avatarId!));
+      const renames = collect(ada, "rename");
+      ben.rename("Benjamin");
+      await waitFor("the name", () => renames.some(({ name }) => name === "Benjamin"));
+      expect(ada.entities.get(ben.avatarId!)!.name).toBe("Benjamin");
+      await waitFor("one's own name", () => meOf(ben).name === "Benjamin");
+      expect(misuse(() => ben.rename(undefined as never))).toBe("name is undefined, not a string");
+    });
+  });
+
+  describe("acting", () => {
+    it("shows others where one walks", async () => {
+      const [ada, ben] = [await joined(), await joined()];
+      await waitFor("Ben in Ada's world", () => ada.entities.has(ben.avatarId!));
+      const seen = ada.entities.get(ben.avatarId!)!;
+      const [x, , z] = [...seen.position];
+      ben.input({ ...STILL, forward: 1, run: true });
+      await waitFor("steps", () => Math.hypot(seen.position[0] - x!, seen.position[2] - z!) > 0.5);
+    });
+
+    it("changes the rate of snapshots, and says which one is in force", async () => {
+      const world = await joined({ networkHz: 10 });
+      const rates = collect(world, "rate");
+      world.setRate(44.6);
+      await waitFor("the rate", () => rates.at(-1)?.networkHz === 45);
+      expect(misuse(() => world.setRate(Number.NaN))).toBe("rate is NaN, not a finite number");
+    });
+
+    it("refuses what is no input, block or power, and stays open", async () => {
+      const world = await joined();
+      expect(misuse(() => world.input(undefined as never))).toMatch(/^input takes what the controls say/);
+      expect(misuse(() => world.input({ ...STILL, yaw: Number.NaN }))).toMatch(/^input.yaw is NaN/);
+      expect(misuse(() => world.input({ ...STILL, jump: 1 } as never))).toMatch(/^input.jump is a number/);
+      expect(misuse(() => world.grab(1.5 as EntityId))).toMatch(/^block is 1.5, not the id/);
+      expect(misuse(() => world.grab("7" as never))).toMatch(/^block is a string, not the id/);
+      expect(misuse(() => world.throw(Number.NaN, 0))).toMatch(/^power is NaN/);
+      const heard = collect(world, "chat");
+      world.chat("still here");
+      await waitFor("the line", () => heard.length === 1);
+    });
+
+    it("counts actions without a welcome, and lines beyond those that may wait", () => {
+      const world = join({ reconnect: false }, { port: 9 });
+      world.grab();
+      world.throw(1, 0);
+      for (let line = 0; line < 20; line++) world.chat(`line ${line}`);
+      expect(world.stats.unsentActions).toBe(2 + 4);
+    });
+  });
+
+  describe("listening", () => {
+    it("ends although a listener subscribes anew in its callback, and goes on after one that throws", async () => {
+      const world = await joined();
+      vi.spyOn(console, "error").mockImplementation(() => {});
+      let calls = 0;
+      const listen = (): void => {
+        const off = world.on("chat", () => {
+          calls++;
+          off();
+          listen();
+          throw new Error("broken");
+        });
+      };
+      listen();
+      const heard = collect(world, "chat");
+      world.chat("one");
+      world.chat("two");
+      await waitFor("both lines", () => heard.length === 2);
+      expect(calls).toBe(2);
+    });
+  });
+
+  describe("leaving", () => {
+    it("is final, is seen by others, and everything later is counted", async () => {
+      const [ada, ben] = [await joined(), await joined()];
+      await waitFor("Ben in Ada's world", () => ada.entities.has(ben.avatarId!));
+      const gone = collect(ada, "despawn");
+      const told: string[] = [];
+      for (const type of ["status", "chat", "snapshot", "despawn", "error", "welcome"] as const) {
+        ben.on(type, (event) => told.push("status" in event ? event.status : type));
+      }
+      ben.close();
+      const before = told.length;
+      expect([ben.status, told.at(-1)]).toEqual(["closed", "closed"]);
+      ben.close();
+      ben.chat("too late");
+      ben.grab();
+      ben.throw(0, 0);
+      ben.input({ ...STILL, forward: 1 });
+      ben.rename("Too Late");
+      ben.setRate(60);
+      expect(ben.stats.unsentActions).toBe(3);
+      const left = () => gone.some(({ entities }) => entities.some(({ id }) => id === ben.avatarId));
+      await waitFor("Ben to be gone", left);
+      expect(told.length).toBe(before);
+    });
+
+    it("counts the lines that waited when one left before the welcome", () => {
+      const world = join();
+      world.chat("one");
+      world.chat("two");
+      world.close();
+      expect([world.status, world.stats.unsentActions]).toEqual(["closed", 2]);
+    });
+
+    it("may happen inside the first event, and nothing follows", async () => {
+      const world = join();
+      const [statuses, welcomes] = [collect(world, "status"), collect(world, "welcome")];
+      world.on("status", ({ status }) => status === "open" && world.close());
+      await waitFor("the end", () => world.status === "closed");
+      expect(statusesOf(statuses)).toEqual(["open", "closed"]);
+      expect(welcomes).toEqual([]);
+    });
+  });
+
+  describe("losing the connection", () => {
+    it("says that nobody answers, and goes on trying until it is told not to", async () => {
+      const world = join({}, { port: 9 });
+      const [statuses, errors] = [collect(world, "status"), collect(world, "error")];
+      await waitFor("the second attempt", () => errors.length >= 2);
+      expect(world.status).toBe("connecting");
+      for (const { code, reason, retryInMs } of errors) {
+        expect([code, typeof reason, typeof retryInMs]).toEqual([1006, "string", "number"]);
+      }
+      world.close();
+      expect(statusesOf(statuses)).toEqual(["closed"]);
+    });
+
+    it("ends at the first loss if it was asked to", async () => {
+      const world = join({ reconnect: false }, { port: 9 });
+      world.chat("never said");
+      const [statuses, errors] = [collect(world, "status"), collect(world, "error")];
+      await waitFor("the end", () => errors.length > 0);
+      expect(world.status).toBe("closed");
+      expect(errors).toMatchObject([{ code: 1006, retryInMs: undefined }]);
+      expect(statusesOf(statuses)).toEqual(["closed"]);
+      expect(world.stats.unsentActions).toBe(1);
+    });
+
+    it("survives a connection that is cut: open again, and a line said meanwhile is heard once", async () => {
+      const proxy = await SeveringProxy.before(server.port);
+      cleanups.push(() => proxy.close());
+      const ada = await joined({ name: "Ada" }, { port: proxy.port });
+      const ben = await joined({ name: "Ben" });
+      const [statuses, heard] = [collect(ada, "status"), collect(ben, "chat")];
+      ada.input({ ...STILL, forward: 1 });
+      // A session may be back within milliseconds.
+      ada.on("status", ({ status }) => status === "reconnecting" && ada.chat("said meanwhile"));
+      proxy.sever();
+      await waitFor("the loss and the way back", () => statuses.length === 2 && ada.status === "open");
+      ada.chat("said after");
+      await waitFor("both lines", () => heard.length >= 2);
+      expect(heard.map(({ name, text }) => [name, text])).toEqual([
+        ["Ada", "said meanwhile"],
+        ["Ada", "said after"],
+      ]);
+      expect(statusesOf(statuses)).toEqual(["reconnecting", "open"]);
+      // A plain client has another seat, a session goes on: either way this is counted once.
+      const { reconnects, link } = ada.stats;
+      expect(reconnects + (link?.resumed ?? 0)).toBe(1);
+      await waitFor("the avatar", () => ada.entities.has(ada.avatarId!));
+      const [x, , z] = [...meOf(ada).position];
+      await waitFor("the controls of before", () => {
+        const { position } = meOf(ada);
+        return Math.hypot(position[0] - x!, position[2] - z!) > 0.5;
+      });
+    });
+
+    it("comes back to a server that was started again, with the name and the rate of now", async () => {
+      const first = await ServerProcess.start();
+      const { port } = first;
+      cleanups.push(() => first.stop());
+      const world = await joined({ name: "Ada" }, { port });
+      const [statuses, errors] = [collect(world, "status"), collect(world, "error")];
+      const [welcomes, gone, heard] = [
+        collect(world, "welcome"),
+        collect(world, "despawn"),
+        collect(world, "chat"),
+      ];
+      world.rename("Ada L.");
+      world.setRate(30);
+      await waitFor("the name", () => meOf(world).name === "Ada L.");
+      const before = world.entities.size;
+      await first.stop();
+      await waitFor("the loss", () => errors.length > 0);
+      expect([world.status, typeof errors[0]!.retryInMs]).toEqual(["reconnecting", "number"]);
+      world.chat("said meanwhile");
+      world.grab();
+      const second = await ServerProcess.start(port);
+      cleanups.push(() => second.stop());
+      await waitFor("the avatar", () => world.status === "open" && world.entities.has(world.avatarId!));
+      await waitFor("the line", () => heard.length === 1);
+      expect(statusesOf(statuses)).toEqual(["reconnecting", "open"]);
+      expect(welcomes).toMatchObject([{ networkHz: 30 }]);
+      expect(meOf(world).name).toBe("Ada L.");
+      // All that was known of the first world was taken back before anything of the second was told.
+      expect(gone[0]!.entities.length).toBe(before);
+      expect(world.stats).toMatchObject({ reconnects: 1, unsentActions: 1 });
+    });
+  });
+});
+
+function misuse(act: () => unknown): string {
+  try {
+    act();
+  } catch (error) {
+    expect(error).toBeInstanceOf(NowcastError);
+    expect(error).toMatchObject({ fault: "misuse" });
+    return (error as Error).message;
+  }
+  throw new Error("nothing was refused");
+}
