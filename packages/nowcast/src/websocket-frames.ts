@@ -6,6 +6,9 @@ export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, 
 const FIN_BIT = 0x80;
 const MASK_BIT = 0x80;
 const CONTROL_BYTES_MAX = 125;
+/** How many fragments a message may have: some, and more where each holds so much on average. */
+const FRAGMENTS_MIN = 16;
+const FRAGMENT_BYTES = 256;
 
 /** Breaches of RFC 6455, with the close code that tells the peer. */
 export class FrameError extends NowcastError {
@@ -40,10 +43,14 @@ export class FrameParser {
   private head: FrameHead | undefined;
   private fragments: Uint8Array<ArrayBuffer>[] = [];
   private fragmentBytes = 0;
+  /** Fragments of the message so far; empty ones cost no memory, but time, and may never end. */
+  private fragmentCount = 0;
+  private readonly fragmentsMax: number;
   private fragmentOpcode: number | undefined;
 
   constructor(messageBytesMax: number, peer: "client" | "server") {
     this.messageBytesMax = messageBytesMax;
+    this.fragmentsMax = FRAGMENTS_MIN + Math.floor(messageBytesMax / FRAGMENT_BYTES);
     this.peer = peer;
   }
 
@@ -79,17 +86,21 @@ export class FrameParser {
       throw new FrameError(1002, "a new message inside a fragmented one");
     }
     const first = this.fragmentOpcode ?? opcode;
-    if (fin && this.fragments.length === 0) {
-      this.fragmentOpcode = undefined;
+    if (fin && this.fragmentCount === 0) {
       return { opcode: first, payload };
     }
     this.fragmentOpcode = first;
-    this.fragments.push(payload);
+    this.fragmentCount += 1;
+    if (this.fragmentCount > this.fragmentsMax) {
+      throw new FrameError(1002, `a message of more than ${this.fragmentsMax} fragments`);
+    }
+    if (payload.length > 0) this.fragments.push(payload);
     this.fragmentBytes += payload.length;
     if (!fin) return undefined;
     const whole = joined(this.fragments, this.fragmentBytes);
     this.fragments = [];
     this.fragmentBytes = 0;
+    this.fragmentCount = 0;
     this.fragmentOpcode = undefined;
     return { opcode: first, payload: whole };
   }

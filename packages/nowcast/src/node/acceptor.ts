@@ -30,17 +30,20 @@ export interface AcceptorStats {
   resumed: number;
   /** Carriers that said no HELLO, or something else. */
   withoutHello: number;
+  /** Carriers that were closed before they said HELLO, because another came in and all places were taken. */
+  gaveWay: number;
   /** HELLOs that were refused, by the code of the session. */
   readonly refused: Record<number, number>;
 }
 
 export class Acceptor {
-  readonly stats: AcceptorStats = { begun: 0, resumed: 0, withoutHello: 0, refused: {} };
+  readonly stats: AcceptorStats = { begun: 0, resumed: 0, withoutHello: 0, gaveWay: 0, refused: {} };
   readonly #door: Door;
   readonly #limits: AcceptorLimits;
   /** By the hexadecimal text of their ids. */
   readonly #sessions = new Map<string, { readonly driver: Driver; readonly address: string }>();
-  readonly #waiting = new Set<OpenCarrier>();
+  /** Carriers that have said nothing, with who opened them; the oldest first. */
+  readonly #waiting = new Map<OpenCarrier, Pass>();
 
   constructor(door: Door, limits: AcceptorLimits) {
     this.#door = door;
@@ -54,8 +57,10 @@ export class Acceptor {
   /** Takes a carrier that was let in for a service; `free` is called when the carrier is gone. */
   accept(carrier: OpenCarrier, service: Service, pass: Pass, free: () => void): void {
     const watched = new Watched(carrier, free);
-    this.#waiting.add(watched);
-    const timer = setTimeout(() => this.#dismiss(watched, "no HELLO came"), HELLO_MS_MAX);
+    this.#waiting.set(watched, pass);
+    const timer = setTimeout(() => {
+      if (this.#waiting.has(watched)) this.#dismiss(watched, "no HELLO came");
+    }, HELLO_MS_MAX);
     const done = (): void => {
       clearTimeout(timer);
       this.#waiting.delete(watched);
@@ -71,6 +76,22 @@ export class Acceptor {
         this.stats.withoutHello += 1;
       },
     });
+  }
+
+  /**
+   * Frees the place of the oldest carrier that has said nothing: of an address, or of any. Those that were let in to
+   * resume, without a token, give way first, and to their like alone: until the HELLO nobody knows whether they may.
+   */
+  giveWay(newcomer: Pass, address: string | undefined): boolean {
+    const isThere = ({ knock }: Pass) => address === undefined || knock.address === address;
+    const waiting = [...this.#waiting].filter(([, pass]) => isThere(pass));
+    const unproven = waiting.find(([, pass]) => isUnproven(pass));
+    const [carrier] = unproven ?? (isUnproven(newcomer) ? undefined : waiting[0]) ?? [];
+    if (carrier === undefined) return false;
+    this.#waiting.delete(carrier);
+    this.stats.gaveWay += 1;
+    carrier.close(1002, "no HELLO came, and others wait");
+    return true;
   }
 
   #dismiss(carrier: OpenCarrier, reason: string): void {
@@ -161,7 +182,7 @@ export class Acceptor {
 
   /** Closes everything with `going_away`. */
   close(): void {
-    for (const carrier of this.#waiting) carrier.close(1001, "the endpoint goes away");
+    for (const carrier of this.#waiting.keys()) carrier.close(1001, "the endpoint goes away");
     this.#waiting.clear();
     for (const { driver } of [...this.#sessions.values()]) {
       driver.close(CloseCode.goingAway, "the endpoint goes away", 1001);
@@ -205,6 +226,10 @@ class Watched implements OpenCarrier {
     this.#free();
     this.#carrier.close(code, reason);
   }
+}
+
+function isUnproven({ knock, claims }: Pass): boolean {
+  return knock.isResuming && claims === undefined;
 }
 
 function readHello(bytes: Uint8Array): Hello | undefined {

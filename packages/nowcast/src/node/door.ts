@@ -1,17 +1,19 @@
 /** Judges who may enter an endpoint, before a byte of a session is read. */
 import { isLoopbackHost } from "../connect/address.js";
 import { NowcastError } from "../errors.js";
+import { isAscii, isKnownHost, isOwnPage, NamedOrigins, type Page, quoted } from "./page.js";
 import { Refusal } from "./refusal.js";
 import { type Claims, checkKey, readToken, type TokenKey, unauthorised } from "./token.js";
-
-const ORIGIN_CHARACTERS_MAX = 100;
 
 export interface Policy {
   /** With a key a token is needed; without one there are none. */
   readonly tokenKey?: TokenKey | undefined;
   /** Lets in who shows no token. Without it and without a key, an endpoint listens on loopback only. */
   readonly anonymous?: boolean | undefined;
-  /** The origins whose pages may join (`https://example.org`). By default those of every origin; programs have none. */
+  /**
+   * The origins whose pages may join, such as `https://example.org`; programs have none. Where none is named, an endpoint on
+   * loopback that lets in who shows no token lets in its own pages alone, and any other every page.
+   */
   readonly origins?: readonly string[] | undefined;
   /** Allows sessions from other machines without TLS; for whoever has encryption in front of it. */
   readonly plainHttp?: boolean | undefined;
@@ -27,7 +29,12 @@ export interface Policy {
 export interface Knock {
   readonly name: string;
   readonly address: string;
-  readonly origin: string | undefined;
+  /** The page that asks, if one does, and the host that it asks. */
+  readonly page: Page;
+  /** The port on which it came in. */
+  readonly port: number | undefined;
+  /** Whether it opens a carrier, or only asks. */
+  readonly opensCarrier: boolean;
   readonly token: string | undefined;
   readonly isResuming: boolean;
   readonly isEncrypted: boolean;
@@ -43,6 +50,9 @@ export class Door {
   /** Refusals by their word. */
   readonly refused: Record<string, number> = {};
   readonly #policy: Policy;
+  readonly #named: NamedOrigins;
+  /** Every program of this machine may enter, and nobody else: then its web pages are judged. */
+  readonly #isOpenToItsMachine: boolean;
   readonly #carriers = new Map<string, number>();
   /** Ids of tokens for one entry that were used, and when they expire. */
   readonly #used = new Map<string, number>();
@@ -51,31 +61,39 @@ export class Door {
   constructor(policy: Policy, host: string) {
     this.#policy = policy;
     if (policy.tokenKey !== undefined) checkKey(policy.tokenKey);
-    if (
-      !isLoopbackHost(host) &&
-      host !== "::1" &&
-      policy.tokenKey === undefined &&
-      policy.anonymous !== true
-    ) {
+    this.#named = new NamedOrigins(policy.origins ?? []);
+    const isLoopback = isLoopbackHost(host) || isLoopbackAddress(host);
+    const needsToken = policy.tokenKey !== undefined && policy.anonymous !== true;
+    this.#isOpenToItsMachine = isLoopback && !needsToken;
+    if (!isLoopback && policy.tokenKey === undefined && policy.anonymous !== true) {
       const what = `${host} can be reached by other machines`;
       throw new NowcastError("misuse", `${what}: give a tokenKey, or allow anonymous entry explicitly`);
     }
   }
 
-  /** Whether pages of this origin may ask and join. */
-  allowsOrigin(origin: string | undefined): boolean {
-    const { origins = [] } = this.#policy;
-    if (origin === undefined || origins.length === 0) return true;
-    return origins.some((allowed) => allowed.replace(/\/$/, "") === origin);
+  /** Why the page that asks may not, if one asks: `spec/CARRIERS.md`, section 7. */
+  judgePage({ page: { host, origin }, port, opensCarrier }: Knock): Refusal | undefined {
+    // What opens a carrier and has no origin is no browser. A browser leaves it out where it takes the page for ours.
+    const isOfPage = origin !== undefined || !opensCarrier;
+    if (this.#isOpenToItsMachine && isOfPage && host !== undefined && !isKnownHost(host, this.#named)) {
+      const cure = "call it localhost, or ask its operator to allow an origin with this host";
+      return new Refusal("wrong_host", `this endpoint is not called "${quoted(host)}"`, cure);
+    }
+    if (origin === undefined || this.#allows(origin, host, port)) return undefined;
+    const cure = "open the endpoint's own page, or ask its operator to allow this origin";
+    return new Refusal("wrong_origin", `pages of "${quoted(origin)}" may not join`, cure);
+  }
+
+  #allows(origin: string, host: string | undefined, port: number | undefined): boolean {
+    if (!isAscii(origin)) return false;
+    if (this.#named.has(origin)) return true;
+    return this.#isOpenToItsMachine ? isOwnPage(origin, host, port) : this.#named.isEmpty;
   }
 
   /** Judges a request to open a carrier; throws a {@link Refusal}. */
   check(knock: Knock): Pass {
-    if (!this.allowsOrigin(knock.origin)) {
-      const origin = (knock.origin ?? "").slice(0, ORIGIN_CHARACTERS_MAX);
-      const cure = "open the endpoint's own page, or ask its operator to allow this origin";
-      throw new Refusal("wrong_origin", `pages of "${origin}" may not join`, cure);
-    }
+    const refusal = this.judgePage(knock);
+    if (refusal !== undefined) throw refusal;
     if (!knock.isEncrypted && this.#policy.plainHttp !== true && !isLoopbackAddress(knock.address)) {
       const cause = "sessions from other machines are encrypted here, and this connection is not";
       throw new Refusal("not_encrypted", cause, "use TLS, or ask the operator to allow plain HTTP");
@@ -116,18 +134,21 @@ export class Door {
     this.#used.set(claims.jti, claims.exp);
   }
 
-  /** Takes a place for a carrier; the returned function frees it. Throws a {@link Refusal}. */
-  take(address: string): () => void {
+  /**
+   * Takes a place for a carrier; the returned function frees it. Where all are taken, `giveWay` is asked to free one of this
+   * address, or of any. Throws a {@link Refusal}.
+   */
+  take(address: string, giveWay: (address: string | undefined) => boolean): () => void {
     const { carriersPerAddressMax = 64, carriersMax = 2_048 } = this.#policy;
-    const open = this.#carriers.get(address) ?? 0;
-    if (open >= carriersPerAddressMax) {
-      const cause = `${open} carriers are open from this address`;
+    const open = () => this.#carriers.get(address) ?? 0;
+    if (open() >= carriersPerAddressMax && !giveWay(address)) {
+      const cause = `${open()} carriers are open from this address`;
       throw new Refusal("too_many", cause, "close other connections of this address");
     }
-    if (this.#total >= carriersMax) {
+    if (this.#total >= carriersMax && !giveWay(undefined)) {
       throw new Refusal("full", "the endpoint takes no more carriers", "come again later");
     }
-    this.#carriers.set(address, open + 1);
+    this.#carriers.set(address, open() + 1);
     this.#total += 1;
     let isTaken = true;
     return () => {

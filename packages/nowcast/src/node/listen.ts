@@ -9,8 +9,9 @@ import type { SessionConfig } from "../session/index.js";
 import { checkLimits, DEFAULT_LIMITS } from "../session/limits.js";
 import { Acceptor, type AcceptorStats } from "./acceptor.js";
 import { Door, type Knock, type Policy } from "./door.js";
+import { readAuthority } from "./page.js";
 import { Refusal } from "./refusal.js";
-import { acceptUpgrade } from "./server-websocket.js";
+import { acceptUpgrade, UPGRADE_REQUIRED, WEBSOCKET_VERSION } from "./server-websocket.js";
 import { Service } from "./service.js";
 
 const PATH = /^\/nowcast\/([^/]*)$/;
@@ -47,7 +48,7 @@ export async function listen(options: ListenOptions = {}): Promise<Listener> {
     throw new NowcastError("misuse", `port is ${String(port)}, not a whole number from 0 to ${PORT_MAX}`);
   }
   checkLimits({ ...DEFAULT_LIMITS, ...forAnyCarrier(options.session).limits });
-  const listener = new Listener(server, options, host);
+  const listener = new Listener(server, options, server.listening ? hostOf(server) : host);
   if (server.listening) return listener;
   await new Promise<void>((resolve, reject) => {
     const fail = ({ message }: Error): void => {
@@ -61,6 +62,14 @@ export async function listen(options: ListenOptions = {}): Promise<Listener> {
     });
   });
   return listener;
+}
+
+/** Where a server listens that others have started. A local socket is whoever's it is, so it is not taken for this machine. */
+function hostOf(server: Server): string {
+  const address = server.address();
+  return typeof address === "string" || address === null
+    ? `the server at ${String(address)}`
+    : address.address;
 }
 
 /** One that closes on who says its request slowly or at length, and on too many at once. */
@@ -152,18 +161,19 @@ export class Listener {
 
   /** Section 2: what is here, for who may join. */
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    const knock = knockOf(request);
     const headers: Record<string, string> = {
       "content-type": "application/json",
       "cache-control": "no-store",
     };
-    if (knock.origin !== undefined && this.#door.allowsOrigin(knock.origin)) {
-      headers["access-control-allow-origin"] = knock.origin;
-      headers["vary"] = "Origin";
-    }
     // Nobody sends a body here; who does is not read.
     if (request.method !== "GET") headers["connection"] = "close";
     try {
+      const knock = knockOf(request, false);
+      const { origin } = knock.page;
+      if (origin !== undefined && this.#door.judgePage(knock) === undefined) {
+        headers["access-control-allow-origin"] = origin;
+        headers["vary"] = "Origin";
+      }
       this.#check(request, knock);
       response.writeHead(200, headers);
       response.end(JSON.stringify({ nowcast: 1, name: knock.name, websocket: true }));
@@ -189,11 +199,11 @@ export class Listener {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => {});
-    const knock = knockOf(request);
     let free: (() => void) | undefined;
     try {
+      const knock = knockOf(request, true);
       const { service, pass } = this.#check(request, knock);
-      free = this.#door.take(knock.address);
+      free = this.#door.take(knock.address, (address) => this.#acceptor.giveWay(pass, address));
       const carrier = acceptUpgrade(request, socket, head);
       request.socket.setNoDelay(true);
       request.socket.setTimeout(0);
@@ -206,22 +216,43 @@ export class Listener {
   }
 }
 
-function nameIn({ url = "" }: IncomingMessage): string | undefined {
-  const path = url.split("?", 1)[0]!;
-  return PATH.exec(path)?.[1];
+/** Host and path of what is asked for, in absolute form (RFC 9112, section 3.2.2) or as usual. */
+function targetOf({ url = "" }: IncomingMessage): {
+  readonly host: string | undefined;
+  readonly path: string;
+} {
+  const [, host, path = url] = /^https?:\/\/([^/?#]*)(.*)$/i.exec(url) ?? [];
+  return { host, path };
 }
 
-function knockOf(request: IncomingMessage): Knock {
-  const { url = "", socket, headers } = request;
-  const query = new URLSearchParams(url.split("?")[1] ?? "");
+function nameIn(request: IncomingMessage): string | undefined {
+  return PATH.exec(targetOf(request).path.split("?", 1)[0]!)?.[1];
+}
+
+function knockOf(request: IncomingMessage, opensCarrier: boolean): Knock {
+  const { socket, headers } = request;
+  const { host = headers.host, path } = targetOf(request);
+  checkHost(request, host);
+  const query = new URLSearchParams(path.split("?")[1] ?? "");
   return {
     name: nameIn(request) ?? "",
     address: socket.remoteAddress ?? "",
-    origin: headers.origin,
+    page: { host, origin: headers.origin },
+    port: socket.localPort,
+    opensCarrier,
     token: query.get("token") ?? undefined,
     isResuming: query.get("resume") === "1",
     isEncrypted: "encrypted" in socket && socket.encrypted === true,
   };
+}
+
+/** RFC 9112, section 3.2: HTTP/1.1 has one Host. Node keeps the first of several, and asks for none in an upgrade. */
+function checkHost({ httpVersion, rawHeaders }: IncomingMessage, host: string | undefined): void {
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === "host").length;
+  const isGood = hosts === 1 || (hosts === 0 && httpVersion === "1.0");
+  if (isGood && (host === undefined || readAuthority(host) !== undefined)) return;
+  const what = hosts === 1 ? "a Host that is none" : `${hosts === 0 ? "no" : "more than one"} Host`;
+  throw new Refusal("bad_request", `the request has ${what}`, "name the host that is asked, once");
 }
 
 function refuse(socket: Duplex, refusal: Refusal): void {
@@ -230,7 +261,10 @@ function refuse(socket: Duplex, refusal: Refusal): void {
     `HTTP/1.1 ${refusal.status} Refused`,
     "Content-Type: application/json",
     `Content-Length: ${Buffer.byteLength(body)}`,
-    "Connection: close",
+    // RFC 6455, section 4.4: who asks for another version, or something else, is told what there is.
+    ...(refusal.status === UPGRADE_REQUIRED
+      ? ["Connection: close, Upgrade", "Upgrade: websocket", `Sec-WebSocket-Version: ${WEBSOCKET_VERSION}`]
+      : ["Connection: close"]),
     "\r\n",
   ];
   socket.end(head.join("\r\n") + body);

@@ -3,6 +3,7 @@
 export type RefusalWord =
   | "unauthorised"
   | "wrong_origin"
+  | "wrong_host"
   | "not_encrypted"
   | "no_such_name"
   | "too_many"
@@ -12,6 +13,7 @@ export type RefusalWord =
 const STATUS: Record<RefusalWord, number> = {
   unauthorised: 401,
   wrong_origin: 403,
+  wrong_host: 403,
   not_encrypted: 403,
   no_such_name: 404,
   too_many: 429,
@@ -20,14 +22,15 @@ const STATUS: Record<RefusalWord, number> = {
 };
 
 export class Refusal {
+  readonly status: number;
+
   constructor(
     readonly error: RefusalWord,
     readonly cause: string,
     readonly cure: string,
-  ) {}
-
-  get status(): number {
-    return STATUS[this.error];
+    status = STATUS[error],
+  ) {
+    this.status = status;
   }
 
   toJson(): string {

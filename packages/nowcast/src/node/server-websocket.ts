@@ -17,6 +17,10 @@ import { Refusal } from "./refusal.js";
 
 const PACKET_BYTES_MAX = PROPERTIES.websocket.packetBytesMax;
 const CLOSE_MS_MAX = 2_000;
+export const WEBSOCKET_VERSION = "13";
+export const UPGRADE_REQUIRED = 426;
+/** 16 bytes in base64, whose last character has four bits that must be 0. */
+const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/;
 /** Answers to pings that a peer does not read are not heaped up. */
 const UNSENT_BYTES_MAX = 4 * PACKET_BYTES_MAX;
 
@@ -25,15 +29,20 @@ export function acceptUpgrade(request: IncomingMessage, socket: Duplex, head: Ui
   const { headers } = request;
   const key = headers["sec-websocket-key"] ?? "";
   const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
-  const isWebSocket =
-    request.method === "GET" &&
+  const cure = "see section 4 of spec/CARRIERS.md";
+  const isOurs =
     request.httpVersion === "1.1" &&
     headers.upgrade?.toLowerCase() === "websocket" &&
-    headers["sec-websocket-version"] === "13" &&
-    /^[A-Za-z0-9+/]{22}==$/.test(key);
-  if (!isWebSocket || !offered.includes(SUBPROTOCOL)) {
-    const cause = `this is no request for a WebSocket with the subprotocol ${SUBPROTOCOL}`;
-    throw new Refusal("bad_request", cause, "see section 4 of spec/CARRIERS.md");
+    headers["sec-websocket-version"] === WEBSOCKET_VERSION;
+  if (!isOurs) {
+    const cause = `this is no request for a WebSocket of version ${WEBSOCKET_VERSION}`;
+    throw new Refusal("bad_request", cause, cure, UPGRADE_REQUIRED);
+  }
+  if (request.method !== "GET" || !KEY.test(key)) {
+    throw new Refusal("bad_request", "Sec-WebSocket-Key is not 16 bytes in base64", cure);
+  }
+  if (!offered.includes(SUBPROTOCOL)) {
+    throw new Refusal("bad_request", `the subprotocol ${SUBPROTOCOL} is not asked for`, cure);
   }
   const answer = [
     "HTTP/1.1 101 Switching Protocols",

@@ -2,6 +2,7 @@
 import { createHmac, type KeyObject, timingSafeEqual, verify } from "node:crypto";
 import { NowcastError } from "../errors.js";
 import { Refusal } from "./refusal.js";
+import { knownToOthers } from "./secret.js";
 
 const TOKEN_BYTES_MAX = 2_048;
 const NAME_CHARACTERS_MAX = 64;
@@ -9,10 +10,12 @@ const ROLE_CHARACTERS_MAX = 32;
 const ID_BYTES_MAX = 64;
 /** How far the clocks of who makes tokens and who reads them may differ. */
 const SKEW_S = 5;
-const SECRET_BYTES_MIN = 16;
+/** As long as the hash (RFC 7518, section 3.2). */
+const SECRET_BYTES_MIN = 32;
 
 /** The endpoint's choice, never the token's: a shared secret for HS256, or an Ed25519 public key for EdDSA. */
 export type TokenKey =
+  /** 32 random bytes or more, or the bytes of one word of text (`openssl rand -base64 32`) without the end of the line. */
   | { readonly algorithm: "HS256"; readonly secret: Uint8Array }
   | { readonly algorithm: "EdDSA"; readonly key: KeyObject };
 
@@ -24,16 +27,26 @@ export interface Claims {
   readonly jti: string | undefined;
 }
 
+/** Refuses what is no key, and secrets that others know: with a public key for a secret everybody could sign. */
 export function checkKey(key: TokenKey): void {
-  const isGood =
-    key.algorithm === "HS256"
-      ? key.secret.length >= SECRET_BYTES_MIN
-      : key.key.asymmetricKeyType === "ed25519" && key.key.type === "public";
-  if (!isGood) {
+  if (key.algorithm === "EdDSA") {
+    if (key.key.asymmetricKeyType === "ed25519" && key.key.type === "public") return;
     throw new NowcastError(
       "misuse",
-      `a key for tokens is a secret of ${SECRET_BYTES_MIN} bytes, or an Ed25519 public key`,
+      "the key for EdDSA is no Ed25519 public key: see crypto.createPublicKey",
     );
+  }
+  if (key.algorithm !== "HS256") {
+    throw new NowcastError("misuse", "the algorithm of a key for tokens is HS256 or EdDSA");
+  }
+  const { secret } = key;
+  if (!ArrayBuffer.isView(secret) || secret.length < SECRET_BYTES_MIN) {
+    throw new NowcastError("misuse", `a secret for tokens has ${SECRET_BYTES_MIN} bytes or more`);
+  }
+  const known = knownToOthers(secret);
+  if (known !== undefined) {
+    const cure = "give one word of `openssl rand -base64 32`, or a public key to the algorithm EdDSA";
+    throw new NowcastError("misuse", `${known} is no secret for tokens: ${cure}`);
   }
 }
 
@@ -44,7 +57,12 @@ export function readToken(token: string, key: TokenKey, room: string, nowS: numb
   if (head === undefined || body === undefined || signature === undefined || more.length > 0) {
     throw unauthorised("the token is no JSON Web Token");
   }
-  if (readJson(head)["alg"] !== key.algorithm) {
+  const { alg, crit } = readJson(head);
+  // RFC 7515, section 4.1.11: who does not know an extension that must be understood refuses the whole.
+  if (crit !== undefined) {
+    throw unauthorised("the token's header demands an extension (crit) that this endpoint does not know");
+  }
+  if (alg !== key.algorithm) {
     throw unauthorised("the token is not signed by the algorithm of this endpoint's key");
   }
   if (!isSigned(`${head}.${body}`, Buffer.from(signature, "base64url"), key)) {
@@ -80,11 +98,13 @@ function checkClaims(claims: Record<string, unknown>, room: string, nowS: number
   if (only !== undefined && only !== room) throw unauthorised("the token is for another name than this one");
   const sub = text(claims, "sub", NAME_CHARACTERS_MAX);
   if (sub === "") throw claim("sub");
+  const jti = text(claims, "jti", ID_BYTES_MAX);
+  if (jti !== undefined && Buffer.byteLength(jti) > ID_BYTES_MAX) throw claim("jti");
   return {
     exp,
     sub,
     role: text(claims, "role", ROLE_CHARACTERS_MAX),
-    jti: text(claims, "jti", ID_BYTES_MAX),
+    jti,
   };
 }
 
@@ -98,7 +118,8 @@ function seconds(claims: Record<string, unknown>, name: string): number | undefi
 function text(claims: Record<string, unknown>, name: string, charactersMax: number): string | undefined {
   const value = claims[name];
   if (value === undefined) return undefined;
-  if (typeof value !== "string" || [...value].length > charactersMax) throw claim(name);
+  const isText = typeof value === "string" && [...value].length <= charactersMax;
+  if (!isText || /\p{Cc}/u.test(value)) throw claim(name);
   return value;
 }
 

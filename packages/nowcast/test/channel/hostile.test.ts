@@ -72,6 +72,36 @@ describe("before a session", () => {
       "POST /nowcast/tracker HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
       /bad_request/,
     ],
+    ["no Host", `${UPGRADE.replace("Host: localhost\r\n", "")}\r\n\r\n`, /^HTTP\/1\.1 400.*no Host/s],
+    ["two Hosts", `${UPGRADE}\r\nHost: evil.example\r\n\r\n`, /^HTTP\/1\.1 400.*more than one Host/s],
+    ["a Host that is none", `${UPGRADE.replace("localhost", "a b")}\r\n\r\n`, /^HTTP\/1\.1 400/],
+    [
+      "a question with two Hosts",
+      "GET /nowcast/tracker HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+      /^HTTP\/1\.1 400.*more than one Host/s,
+    ],
+    [
+      "a question without a Host",
+      "GET /nowcast/tracker HTTP/1.1\r\nConnection: close\r\n\r\n",
+      /^HTTP\/1\.1 400/,
+    ],
+    ["a WebSocket key of 15 bytes", `${UPGRADE.replace("AA==", "A===")}\r\n\r\n`, /Sec-WebSocket-Key is not/],
+    [
+      "a WebSocket key beyond 16 bytes",
+      `${UPGRADE.replace("AA==", "AB==")}\r\n\r\n`,
+      /Sec-WebSocket-Key is not/,
+    ],
+    ["two WebSocket keys", `${UPGRADE}\r\nSec-WebSocket-Key: x\r\n\r\n`, /Sec-WebSocket-Key is not/],
+    [
+      "another version of WebSocket",
+      `${UPGRADE.replace("Version: 13", "Version: 8")}\r\n\r\n`,
+      /^HTTP\/1\.1 426.*\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n/s,
+    ],
+    [
+      "an upgrade to something else",
+      `${UPGRADE.replace("Upgrade: websocket", "Upgrade: h2c")}\r\n\r\n`,
+      /^HTTP\/1\.1 426/,
+    ],
     ["no WebSocket key", `${UPGRADE.replace(/Sec-WebSocket-Key.*\r\n/, "")}\r\n\r\n`, /bad_request/],
     ["another subprotocol", `${UPGRADE.replace("nowcast.1", "chat")}\r\n\r\n`, /bad_request/],
     ["an unknown name", `${UPGRADE.replace("tracker", "nobody")}\r\n\r\n`, /no_such_name/],
@@ -107,24 +137,66 @@ describe("before a session", () => {
     expect(listener.stats.withoutHello).toBe(withoutHello + 1);
   });
 
-  it("bounds what one address may hold open", async () => {
+  /** Opens a WebSocket that says nothing; resolves to how it ended, or to why it was refused. */
+  function silent(port: number, query = ""): { readonly socket: WebSocket; readonly end: Promise<string> } {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/nowcast/tracker${query}`, "nowcast.1");
+    const end = new Promise<string>((resolve) => {
+      socket.on("error", (error) => resolve(error.message));
+      socket.on("close", (_, reason) => resolve(reason.toString()));
+    });
+    return { socket, end };
+  }
+
+  it("lets the oldest that says nothing give way to those who come after it", async () => {
     const few = await listen({ port: 0, carriersPerAddressMax: 3 });
     few.advertise("tracker");
-    const sockets: WebSocket[] = [];
-    const refused: unknown[] = [];
+    const silents = [];
     for (let n = 0; n < 10; n++) {
-      const socket = new WebSocket(`ws://127.0.0.1:${few.port}/nowcast/tracker`, "nowcast.1");
-      socket.on("error", (error) => refused.push(error.message));
-      sockets.push(socket);
+      const one = silent(few.port);
+      silents.push(one);
+      await waitFor("the upgrade", () => one.socket.readyState === WebSocket.OPEN);
     }
-    await waitFor("seven refusals", () => refused.length === 7);
-    expect(refused[0]).toContain("429");
-    expect(few.stats.refusals).toEqual({ too_many: 7 });
-    // What is closed makes room.
-    for (const socket of sockets) socket.terminate();
+    const ends = await Promise.all(silents.slice(0, 7).map(({ end }) => end));
+    expect(new Set(ends)).toEqual(new Set(["no HELLO came, and others wait"]));
+    expect(silents.slice(7).map(({ socket }) => socket.readyState)).toEqual(Array(3).fill(WebSocket.OPEN));
+    expect(few.stats).toMatchObject({ gaveWay: 7, refusals: {} });
+    // Who behaves gets in although strangers hold all places.
+    const channel = await connect(`nowcast://127.0.0.1:${few.port}/tracker`);
+    await channel.command(Uint8Array.of(1), { deadlineMs: 10 }).catch(() => {});
+    expect(channel.status.phase).toBe("open");
+    await few.close();
+  });
+
+  it("bounds what one address may hold open, once it has sessions on all", async () => {
+    const few = await listen({ port: 0, carriersPerAddressMax: 3 });
+    few.advertise("tracker");
     const url = `nowcast://127.0.0.1:${few.port}/tracker`;
-    const channel = await waitFor("room", () => connect(url).catch(() => undefined));
-    channel.close();
+    const channels = [await connect(url), await connect(url), await connect(url)];
+    expect(await silent(few.port).end).toContain("429");
+    expect(few.stats).toMatchObject({ gaveWay: 0, refusals: { too_many: 1 } });
+    // What is closed makes room.
+    channels[0]!.close();
+    await waitFor("room", () => connect(url).catch(() => undefined));
+    await few.close();
+  });
+
+  it("does not let strangers without a token lock out those who have one", async () => {
+    const secret = new TextEncoder().encode("one-word-that-nobody-else-knows.");
+    const few = await listen({ port: 0, carriersPerAddressMax: 8, tokenKey: { algorithm: "HS256", secret } });
+    few.advertise("tracker");
+    const strangers = [];
+    for (let n = 0; n < 100; n++) strangers.push(silent(few.port, "?resume=1"));
+    const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+    const text = `${part({ alg: "HS256" })}.${part({ exp: Date.now() / 1_000 + 60 })}`;
+    const token = `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
+    const url = `nowcast://127.0.0.1:${few.port}/tracker`;
+    const channels = [];
+    for (let n = 0; n < 8; n++) channels.push(await connect(url, { token }));
+    expect(channels.map(({ status }) => status.phase)).toEqual(Array(8).fill("open"));
+    expect(few.stats.refusals).toEqual({});
+    // All places are taken by sessions now: who has shown nothing is refused.
+    expect(await silent(few.port, "?resume=1").end).toContain("429");
+    for (const { socket } of strangers) socket.terminate();
     await few.close();
   });
 });
@@ -140,6 +212,32 @@ describe("on a carrier", () => {
     ["a message beyond the limit", noise(20_000), 1009],
   ])("closes on %s", async (_, message, code) => {
     expect((await closedAfter((socket) => socket.send(message))).code).toBe(code);
+  });
+
+  it("closes on a message of endless empty fragments", async () => {
+    const answer = await raw(
+      Buffer.concat([
+        Buffer.from(`${UPGRADE}\r\n\r\n`),
+        // A message that begins, and continues with nothing, masked with zeros.
+        Buffer.from([0x02, 0x80, 0, 0, 0, 0]),
+        ...Array.from({ length: 10_000 }, () => Buffer.from([0x00, 0x80, 0, 0, 0, 0])),
+      ]),
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 101/);
+    const reason = "a message of more than 80 fragments";
+    const close = [0x88, reason.length + 2, 1_002 >> 8, 1_002 & 0xff];
+    expect(answer.endsWith(String.fromCharCode(...close) + reason)).toBe(true);
+  });
+
+  it("takes a packet in some fragments, empty ones among them", async () => {
+    const few = await listen({ port: 0 });
+    few.advertise("tracker");
+    const socket = new WebSocket(`ws://127.0.0.1:${few.port}/nowcast/tracker`, "nowcast.1");
+    const closed = new Promise<string>((resolve) => socket.on("close", (_, reason) => resolve(`${reason}`)));
+    await waitFor("the upgrade", () => socket.readyState === WebSocket.OPEN);
+    for (let n = 0; n < 30; n++) socket.send(new Uint8Array(n % 3), { fin: n === 29 });
+    expect(await closed).toBe("the first packet is no HELLO");
+    await few.close();
   });
 
   it("refuses to resume what it does not know, and keeps no session for it", async () => {
@@ -175,7 +273,7 @@ describe("on a carrier", () => {
 });
 
 describe("with tokens", () => {
-  const secret = new TextEncoder().encode("32 bytes that nobody else knows.");
+  const secret = new TextEncoder().encode("one-word-that-nobody-else-knows.");
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const soon = () => Math.floor(Date.now() / 1_000) + 60;
 

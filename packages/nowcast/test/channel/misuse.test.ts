@@ -101,5 +101,5 @@ it("refuses options that make no sense before it asks anybody", async () => {
     /cannot listen on 127.0.0.1.*port 0 lets/,
   );
   const tokenKey = { algorithm: "HS256", secret: new Uint8Array(3) } as const;
-  expect(await misuseLater(listen({ port: 0, tokenKey }))).toMatch(/a key for tokens/);
+  expect(await misuseLater(listen({ port: 0, tokenKey }))).toMatch(/a secret for tokens has 32/);
 });

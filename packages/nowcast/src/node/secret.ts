@@ -1,0 +1,51 @@
+/** What must not be taken as a secret, because others know it. */
+
+/** How public keys begin that tools write on one line: OpenSSH's kinds, and age. */
+const PUBLIC_BEGINNINGS = ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNhL", "AAAAGnNrLX", "age1"] as const;
+const SSH_LINE = /^(ssh-|ecdsa-sha2-|sk-[^ ]*@openssh\.com)/;
+/** The tag of a sequence, with which every key in DER begins (X.690, section 8.9). */
+const DER_SEQUENCE = 0x30;
+/** What such a sequence begins with: another one that names the algorithm, or a number. */
+const DER_INNER: ReadonlySet<number | undefined> = new Set([DER_SEQUENCE, 0x02]);
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+const BASE64URL = /^[A-Za-z0-9_-]+={0,2}$/;
+
+/** What a would-be secret is, if it is something that is made to be shown, or that nobody has to guess. */
+export function knownToOthers(secret: Uint8Array): string | undefined {
+  if (secret.every((byte) => byte === secret[0])) return "one byte over and over";
+  if (isDer(secret)) return "a key in DER";
+  // Without its zeros, what is in UTF-16 looks as it does in ASCII.
+  if (Buffer.from(secret).toString("latin1").replaceAll("\0", "").includes("-----BEGIN"))
+    return "a key in PEM";
+  const text = readableText(secret);
+  return text === undefined ? undefined : knownText(text);
+}
+
+function knownText(text: string): string | undefined {
+  const word = text.replace(/^\ufeff/, "").trim();
+  if (/^[{[]/.test(word)) return "a key in JSON";
+  if (SSH_LINE.test(word)) return "a public key of OpenSSH";
+  if (PUBLIC_BEGINNINGS.some((beginning) => word.startsWith(beginning))) return "a public key";
+  if (BASE64.test(word) && isDer(Buffer.from(word, "base64"))) return "a key in DER";
+  if (BASE64URL.test(word) && isDer(Buffer.from(word, "base64url"))) return "a key in DER";
+  return /\s/.test(text) ? "a text with white space in it" : undefined;
+}
+
+/** Text that a person could read. Random bytes are none: they are no UTF-8, or hold control characters. */
+function readableText(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return /[^\P{Cc}\t\n\r]/u.test(text) ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether these bytes are one sequence of DER, to their last byte, as keys have it. Of random secrets one in millions is. */
+function isDer(bytes: Uint8Array): boolean {
+  const [tag, first = 0xff, high = 0, low = 0] = bytes;
+  const sizeBytes = first < 0x80 ? 1 : first - 0x7f;
+  const length = [first, high, (high << 8) | low][sizeBytes - 1];
+  const inner = bytes[1 + sizeBytes];
+  return tag === DER_SEQUENCE && length === bytes.length - 1 - sizeBytes && DER_INNER.has(inner);
+}
