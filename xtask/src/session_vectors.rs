@@ -365,14 +365,12 @@ impl Lane {
             }
             if *kind < 3 {
                 self.shown.push(json!({ "event": number(next), "kind": kind, "payload": payload }));
-            } else {
-                self.shown.push(Value::Null);
             }
             self.next += 1;
         }
     }
 
-    /// Unconsumed values are replaced in place, back to the last event.
+    /// Unconsumed values are replaced in place, back to the last event that is shown.
     fn show_state(&mut self, key: u64, value: String) {
         let since = self.shown.iter().rposition(|shown| shown["value"].is_null()).map_or(0, |at| at + 1);
         let state = json!({ "key": number(key), "value": value });
@@ -420,7 +418,7 @@ fn release(script: &Value) -> anyhow::Result<()> {
     let mut lane = Lane::default();
     for step in list(&script["steps"])? {
         let Some(bytes) = step.get("frame") else {
-            let shown: Vec<Value> = lane.shown.drain(..).filter(|shown| !shown.is_null()).collect();
+            let shown = std::mem::take(&mut lane.shown);
             ensure!(json!(shown) == step["consume"], "shown {shown:?}");
             continue;
         };

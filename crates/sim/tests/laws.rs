@@ -11,6 +11,16 @@ fn two_hundred_lives_obey_the_laws() {
     }
 }
 
+/// Seeds that once broke a law; `found.rs` has what was wrong as scripts that do not depend on timing.
+#[test]
+fn the_lives_that_found_something_obey_the_laws() {
+    for seed in [901_722_267, 950_143_023, 1_200_969_383] {
+        if let Err(failure) = scenario::check(seed) {
+            panic!("{failure}");
+        }
+    }
+}
+
 #[test]
 fn the_same_seed_lives_the_same_life() {
     for seed in [3, 14, 159] {

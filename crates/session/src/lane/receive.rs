@@ -107,6 +107,9 @@ pub(crate) struct ReceiveLane {
     cost: u64,
     /// Costs of released intervals with their events, from `consumed` on.
     costs: VecDeque<u64>,
+    /// Released events that are not shown, each as the count of inbox entries ever made before it. Such an event is no entry
+    /// of the inbox, where it would keep the newer values behind it from replacing those before it.
+    hidden: VecDeque<u64>,
     consumed: u64,
     reported: u64,
     unreported_cost: u64,
@@ -127,6 +130,7 @@ impl ReceiveLane {
             assembly_cost: 0,
             cost: 0,
             costs: VecDeque::new(),
+            hidden: VecDeque::new(),
             consumed: 0,
             reported: 0,
             unreported_cost: 0,
@@ -373,18 +377,24 @@ impl ReceiveLane {
     }
 
     /// The next message for the application; the caller removes its payload from the store.
-    pub(crate) fn poll(&mut self, now: Time, store: &mut Store) -> Option<Arrived> {
+    pub(crate) fn poll(&mut self, now: Time) -> Option<Arrived> {
         if let Some(arrived) = self.replication.pop_front() {
             return Some(arrived);
         }
-        loop {
-            let (_, arrived) = self.inbox.pop()?;
-            let What::Event { kind, .. } = arrived.what else { return Some(arrived) };
+        let (key, arrived) = self.inbox.pop()?;
+        if key.is_event() {
             self.consume_event(now);
-            if !matches!(kind, EventKind::Barrier | EventKind::Expired) {
-                return Some(arrived);
-            }
-            store.remove(arrived.payload);
+        }
+        self.consume_hidden(now);
+        Some(arrived)
+    }
+
+    /// An event that is not shown is consumed as soon as all that was released before it is.
+    fn consume_hidden(&mut self, now: Time) {
+        let taken = self.inbox.counters().delivered;
+        while self.hidden.front().is_some_and(|&before| before <= taken) {
+            self.hidden.pop_front();
+            self.consume_event(now);
         }
     }
 
@@ -443,15 +453,21 @@ impl ReceiveLane {
             if open.sum != head.before {
                 return;
             }
-            let put = self.inbox.put(Key::EVENT, arrived);
-            debug_assert!(put.is_ok(), "the window bounds the inbox");
             self.costs.push_back(open.cost);
+            if matches!(head.kind, EventKind::Barrier | EventKind::Expired) {
+                taking.store.remove(arrived.payload);
+                self.hidden.push_back(self.inbox.counters().queued);
+            } else {
+                let put = self.inbox.put(Key::EVENT, arrived);
+                debug_assert!(put.is_ok(), "the window bounds the inbox");
+            }
             self.next += 1;
             if let Some(mut done) = self.intervals.pop_front() {
                 done.clear();
                 self.spare.push(done);
                 self.spare.truncate(SPARE_MAX);
             }
+            self.consume_hidden(taking.now);
             self.release_held(taking);
         }
     }

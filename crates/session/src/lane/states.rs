@@ -19,6 +19,8 @@ pub(crate) struct SentState {
     pub(crate) cost: u64,
     payload: Option<Handle>,
     pub(crate) parts: Option<Box<Parts>>,
+    /// It was lost, and is not sent again because a newer value of its key waits for the same interval.
+    pub(crate) gave_way: bool,
     /// A newer value that waits because this one, in parts, is under way. It is rare, and a box keeps the usual slot small.
     pub(crate) deferred: Option<Box<Waiting>>,
 }
@@ -137,6 +139,7 @@ impl SentStates {
                 cost,
                 payload: Some(value.payload),
                 parts: None,
+                gave_way: false,
                 deferred: None,
             });
             self.newest.insert(Key::from_raw(key), slot);
@@ -156,6 +159,7 @@ impl SentStates {
         state.at = value.at;
         state.length = value.length;
         state.parts = None;
+        state.gave_way = false;
         match superseded {
             Some(payload) => store.remove(payload),
             None => self.unacknowledged += 1,

@@ -125,6 +125,22 @@ fn scripts() -> Vec<Script> {
             .states(1, &[(1, 2, "b")])
             .states(1, &[(1, 3, "c")])
             .consume(),
+        Script::new("a barrier stands in the way of no value that replaces another")
+            .states(0, &[(1, 1, "a"), (2, 2, "kept")])
+            .kind(0, EventKind::Barrier, 3, "")
+            .states(1, &[(1, 3, "b"), (3, 4, "new")])
+            .consume()
+            .event(1, 7, "event")
+            .consume(),
+        Script::new("nor does an expired event, but the events around it do")
+            .states(0, &[(1, 1, "a")])
+            .event(0, 1, "event")
+            .states(1, &[(1, 2, "b")])
+            .kind(1, EventKind::Expired, 2, "")
+            .states(2, &[(1, 3, "c")])
+            .event(2, 3, "later")
+            .states(3, &[(1, 4, "d")])
+            .consume(),
         Script::new("commands and replies are events")
             .kind(0, EventKind::Command, 0, "?")
             .kind(1, EventKind::Reply(7), 0, "!")
@@ -190,7 +206,7 @@ fn run(script: &Script) -> Value {
             }
             Step::Consume => {
                 let mut released = Vec::new();
-                while let Some(arrived) = lane.poll(now, &mut store) {
+                while let Some(arrived) = lane.poll(now) {
                     released.push(shown(&arrived, &store));
                     store.remove(arrived.payload);
                 }

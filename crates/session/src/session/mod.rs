@@ -324,7 +324,7 @@ impl Session {
     }
 
     fn poll_lane(&mut self, now: Time, lane: u8) -> Option<crate::lane::receive::Arrived> {
-        self.incoming[usize::from(lane)].as_mut()?.poll(now, &mut self.store)
+        self.incoming[usize::from(lane)].as_mut()?.poll(now)
     }
 
     /// `None` for the reply to a command that nobody waits for.

@@ -2,7 +2,7 @@
 
 use nowcast_queue::Key;
 
-use super::{Filling, Job, Large, Parts, SendLane, part_of};
+use super::{Again, Filling, Job, Large, Parts, SendLane, part_of};
 use crate::packet::{StateHead, varint_length, write};
 use crate::sent::Item;
 
@@ -28,6 +28,18 @@ impl SendLane {
             .is_some_and(|event| !event.is_acknowledged && !event.is_lost)
     }
 
+    /// A barrier closes the open interval although newer values wait: what gave way to them is the last of its interval
+    /// after all, and the peer cannot go on without it.
+    pub(super) fn recall_what_gave_way(&mut self) {
+        let interval = self.interval();
+        let recalled = self.states.wanted().filter(|(_, state)| state.gave_way && state.interval == interval);
+        self.again.extend(recalled.map(|(slot, state)| Again::State {
+            slot,
+            stamp: state.stamp,
+            part: None,
+        }));
+    }
+
     pub(super) fn write_state_again(
         &mut self,
         slot: u32,
@@ -42,7 +54,7 @@ impl SendLane {
         let state = self.states.get_mut(slot);
         let is_open = state.interval == interval && self.events_waiting == 0;
         if part.is_none() && is_open && self.queue.newest(Key::from_raw(state.key)).is_some() {
-            filling.stats.superseded += 1;
+            state.gave_way = true;
             return true;
         }
         if part.is_none() && state.length as usize > filling.whole_max {

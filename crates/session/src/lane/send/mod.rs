@@ -324,7 +324,7 @@ impl SendLane {
             let slot = self.deferred[index];
             let state = self.states.get(slot);
             let Some(waiting) = state.deferred.as_deref().copied() else {
-                self.deferred.swap_remove(index);
+                self.deferred.remove(index);
                 continue;
             };
             let key = state.key;
@@ -335,7 +335,7 @@ impl SendLane {
             {
                 return;
             } else {
-                self.deferred.swap_remove(index);
+                self.deferred.remove(index);
             }
         }
     }
@@ -405,7 +405,7 @@ impl SendLane {
 
     /// Before an interval closes, its last values are bound, even where a large one is still under way.
     fn bind_all_deferred(&mut self, filling: &mut Filling<'_, '_>) -> bool {
-        while let Some(&slot) = self.deferred.last() {
+        while let Some(&slot) = self.deferred.first() {
             let state = self.states.get(slot);
             let key = state.key;
             let waiting = state.deferred.as_deref().copied();
@@ -413,7 +413,7 @@ impl SendLane {
             if waiting.is_some_and(|waiting| !self.bind_state(key, newest, &waiting, filling)) {
                 return false;
             }
-            self.deferred.pop();
+            self.deferred.remove(0);
         }
         true
     }
@@ -490,6 +490,9 @@ impl SendLane {
             || !is_large && event_length(head, length as usize) > filling.builder.room()
         {
             return false;
+        }
+        if waiting.is_none() {
+            self.recall_what_gave_way();
         }
         self.events.push_back(SentEvent {
             kind,

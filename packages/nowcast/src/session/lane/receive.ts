@@ -1,6 +1,6 @@
 /** The receiving end of a lane: what of what arrived may be shown to the application, and when (section 8). */
 import { copyOf } from "../../copy-of.js";
-import { type QueueEntry, UpdatableQueue } from "../../queue/updatable-queue.js";
+import { UpdatableQueue } from "../../queue/updatable-queue.js";
 import { addCounts, type Count, subtractCounts } from "../count.js";
 import { PeerFault } from "../fault.js";
 import { type Limits, MESSAGE_COST } from "../limits.js";
@@ -66,6 +66,13 @@ export class ReceiveLane {
   >();
   readonly #shown: UpdatableQueue<Shown>;
   readonly #ledger = new Ledger();
+  /**
+   * Released events that are not shown, each as the count of entries ever shown before it. Such an event is no entry of
+   * {@link #shown}, where it would keep the newer values behind it from replacing those before it.
+   */
+  readonly #hidden: number[] = [];
+  /** Entries that the application has taken. */
+  #taken = 0;
   /** Events that the application has taken, and those that a WINDOW reported. */
   #consumed = 0;
   #reported = 0;
@@ -158,12 +165,12 @@ export class ReceiveLane {
 
   /** The next message for the application. */
   take(nowUs: number): Shown | undefined {
-    this.#skipHidden(nowUs);
     const entry = this.#shown.pop();
-    if (entry?.kind === "event") this.#consume(nowUs);
-    // What is hidden behind the last message counts as consumed with it.
-    this.#skipHidden(nowUs);
-    return entry?.value;
+    if (entry === undefined) return undefined;
+    this.#taken += 1;
+    if (entry.kind === "event") this.#consume(nowUs);
+    this.#consumeHidden(nowUs);
+    return entry.value;
   }
 
   /** The next message, if it is the reply to a command. */
@@ -272,7 +279,8 @@ export class ReceiveLane {
     for (;;) {
       const event = this.#events.get(this.#next);
       if (event === undefined || event.before !== (this.#intervals.get(this.#next)?.sum ?? 0)) break;
-      this.#shown.putEvent(event);
+      if (isHidden(event)) this.#hidden.push(this.#taken + this.#shown.entries);
+      else this.#shown.putEvent(event);
       this.#events.delete(this.#next);
       this.#intervals.delete(this.#next);
       this.#stateParts.delete(this.#next);
@@ -281,13 +289,13 @@ export class ReceiveLane {
       for (const value of opened?.held.values() ?? []) this.#shown.putState(value.key, value);
       opened?.held.clear();
     }
-    // A barrier at the front is taken by no call of the application, and must not hold up the window.
-    this.#skipHidden(nowUs);
+    this.#consumeHidden(nowUs);
   }
 
-  #skipHidden(nowUs: number): void {
-    while (isHidden(this.#shown.peek())) {
-      this.#shown.pop();
+  /** An event that is not shown is consumed as soon as all that was released before it is. */
+  #consumeHidden(nowUs: number): void {
+    while (this.#hidden.length > 0 && this.#hidden[0]! <= this.#taken) {
+      this.#hidden.shift();
       this.#consume(nowUs);
     }
   }
@@ -304,9 +312,8 @@ export class ReceiveLane {
   }
 }
 
-function isHidden(entry: QueueEntry<Shown> | undefined): boolean {
-  if (entry?.kind !== "event" || entry.value.type !== "event") return false;
-  return entry.value.kind === EventKind.barrier || entry.value.kind === EventKind.expired;
+function isHidden({ kind }: ReceivedEvent): boolean {
+  return kind === EventKind.barrier || kind === EventKind.expired;
 }
 
 function state(key: Count, value: Uint8Array, ageMs: Count, leftUs: number): ReceivedState {

@@ -265,6 +265,7 @@ export class SendLane {
     const number = this.#number;
     const before = this.#intervals.get(number)?.sum ?? 0;
     this.#ledger.chargeEvent(number, value.length);
+    if (kind === EventKind.barrier) this.#recallWhatGaveWay(number);
     const onChange = (changed: BoundEvent) => this.#eventChanged(changed);
     const event = new BoundEvent(id, number, kind, before, answers, value, filling.wholeBytesMax, onChange);
     this.#events.set(number, event);
@@ -276,6 +277,16 @@ export class SendLane {
     const wasSent = this.#sendEvent(event, filling);
     filling.onBound(event);
     return wasSent;
+  }
+
+  /**
+   * A barrier closes the open interval although newer values wait: what gave way to them is the last of its interval after
+   * all, and the peer cannot go on without it.
+   */
+  #recallWhatGaveWay(number: number): void {
+    for (const state of this.#intervals.get(number)?.last.values() ?? []) {
+      if (state.wantsSending) this.#statesToSend.add(state);
+    }
   }
 
   #sendState(state: BoundState, filling: Filling): boolean {

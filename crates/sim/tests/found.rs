@@ -1,0 +1,50 @@
+//! What random lives found, as the shortest scripts that show it whatever the timing of the links.
+
+use std::time::Duration;
+
+use nowcast_session::Carrier;
+use nowcast_sim::link::LinkConfig;
+use nowcast_sim::pair::End;
+use nowcast_sim::scenario::{self, Cast};
+use nowcast_sim::script::{Operation, Script};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn live(operations: Vec<(Duration, Operation)>) {
+    for carrier in [Carrier::BARE_DATAGRAMS, Carrier::STREAM] {
+        let link = LinkConfig { delay: 25 * MS, ..LinkConfig::default() };
+        let script = Script { seed: 1, carrier, link, operations: operations.clone() };
+        if let Err(broken) = scenario::run(&script, Cast::Rust) {
+            panic!("{broken}\n{script}");
+        }
+    }
+}
+
+fn put(after_ms: u32, key: u64, bytes: usize) -> (Duration, Operation) {
+    (after_ms * MS, Operation::Put { end: End::Initiator, lane: 1, key, bytes })
+}
+
+/// Seeds 901722267 and 1200969383: half a window of large values made a barrier, and a stalled reader got one value of a key
+/// from each side of it (law 7).
+#[test]
+fn a_stalled_reader_gets_one_value_of_a_key_whatever_barriers_were_made() {
+    let stall = (500 * MS, Operation::Stall { end: End::Acceptor, millis: 3_000 });
+    let large = (1..=5).map(|key| put(0, key, 7_000));
+    live(
+        [stall]
+            .into_iter()
+            .chain(large)
+            .chain([put(1_000, 1, 80), put(0, 2, 80), put(1_000, 9, 80)])
+            .collect(),
+    );
+}
+
+/// Seed 950143023: a small value was lost with its carrier and gave way to a large one, for which a barrier closed the
+/// interval; nobody sent the small one again, and the peer waited for it.
+#[test]
+fn a_lost_value_whose_successor_needs_a_barrier_is_sent_again() {
+    let large = (2..=4).map(|key| put(200, key, 8_000));
+    let kill = Operation::Kill { told: [true, true], millis: 100, to_stream: false };
+    let rest = [put(500, 1, 90), (MS, kill), put(1, 1, 9_000)];
+    live(large.chain(rest).collect());
+}
