@@ -1,4 +1,5 @@
 import { kindOf, NowcastError } from "./errors.js";
+import type { WaitOptions } from "./waiting.js";
 
 interface Entry<Event> {
   readonly listener: (event: Event) => void;
@@ -15,7 +16,11 @@ export class Emitter<Events extends object> {
   /** Lists are replaced, never changed, so that an event goes through the list with which it began. */
   readonly #listeners = new Map<keyof Events, readonly Entry<never>[]>();
 
-  on<K extends keyof Events>(type: K, listener: (event: Events[K]) => void): () => void {
+  on<K extends keyof Events>(
+    type: K,
+    listener: (event: Events[K]) => void,
+    { signal }: WaitOptions = {},
+  ): () => void {
     if (typeof listener !== "function") {
       throw new NowcastError(
         "misuse",
@@ -25,12 +30,16 @@ export class Emitter<Events extends object> {
     // An entry of its own for each call, so that the same function may listen twice and each can be taken off by itself.
     const entry: Entry<Events[K]> = { listener, isOn: true };
     this.#listeners.set(type, [...(this.#listeners.get(type) ?? []), entry as Entry<never>]);
-    return () => {
+    const off = (): void => {
       if (!entry.isOn) return;
       entry.isOn = false;
+      signal?.removeEventListener("abort", off);
       const left = (this.#listeners.get(type) ?? []).filter((other) => other !== entry);
       this.#listeners.set(type, left);
     };
+    signal?.addEventListener("abort", off);
+    if (signal?.aborted) off();
+    return off;
   }
 
   emit<K extends keyof Events>(type: K, event: Events[K]): void {

@@ -32,6 +32,7 @@ export {
 export { type Bounds, type PutOutcome, type QueueEntry, UpdatableQueue } from "./queue/updatable-queue.js";
 export { angleBetween, eulerToQuaternion, type NumberArray } from "./rotation.js";
 export * from "./session/index.js";
+export type { WaitOptions } from "./waiting.js";
 export { BodyReader, type ReadOptions } from "./wire/body.js";
 export { type Codec, type CodecParts, defineCodec } from "./wire/codec.js";
 export type { MessageDecoder } from "./wire/message-decoder.js";

@@ -1,4 +1,6 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 import type { CarrierKind } from "./carrier/carrier.js";
+import type { WaitOptions } from "./waiting.js";
 
 declare const entityIdBrand: unique symbol;
 
@@ -196,10 +198,18 @@ export interface World {
   setRate(hz: number): void;
 
   /**
-   * Calls `listener` at every such event until the returned function is called or the world is closed. A listener that is
+   * Calls `listener` at every such event until the returned function is called, `signal` says so, or the world is closed. A listener that is
    * added inside a callback hears from the next event on.
    */
-  on<K extends keyof WorldEvents>(type: K, listener: (event: WorldEvents[K]) => void): () => void;
+  on<K extends keyof WorldEvents>(
+    type: K,
+    listener: (event: WorldEvents[K]) => void,
+    options?: WaitOptions,
+  ): () => void;
+  /** The next event of this type; refused when the world is closed before, or `signal` gives up. */
+  once<K extends keyof WorldEvents>(type: K, options?: WaitOptions): Promise<WorldEvents[K]>;
+  /** At the end of `using`: leaves. */
+  [Symbol.dispose](): void;
   /** Leaves for good: after the status `closed` no event follows. */
   close(): void;
 }

@@ -6,12 +6,16 @@ import { NowcastError } from "../errors.js";
 import { CloseCode, type Closed } from "../session/fault.js";
 import type { Notice } from "../session/notice.js";
 import type { ReplicationSource } from "../session/replication.js";
+import { ASYNC_DISPOSE, Waiting, type WaitOptions } from "../waiting.js";
 import { checkCommand } from "./arguments.js";
 import { Commands } from "./commands.js";
 import { Inbox } from "./inbox.js";
 import { type CommandOptions, type EventOptions, Lane } from "./lane.js";
 import type { ChannelMessage, CommandMessage } from "./message.js";
 import { type ChannelPhase, type ChannelStatus, readStatus } from "./status.js";
+
+/** Codes of CLOSE from here on are the application's own (`spec/SESSION.md`, section 12). */
+const APPLICATION_CODE_MIN = 64;
 
 export interface ChannelEvents {
   /** As long as anybody listens to this, messages go there as they come. */
@@ -47,7 +51,11 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   #resumed = 0;
   #closed: Closed | undefined;
   #told: readonly [ChannelPhase, CarrierKind | undefined];
-  #drained: { resolve(): void; reject(error: unknown): void }[] = [];
+  /** What they wait for: a message, an event, the arrival of all that was put. */
+  readonly #receivers = new Waiting();
+  readonly #listeners = new Waiting();
+  readonly #drains = new Waiting();
+  readonly #drained = new Set<() => void>();
 
   /** Made by `connect` and `listen`. */
   constructor(driver: Driver, entry: Entry = {}) {
@@ -99,11 +107,12 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 
   /** The next message; `undefined` when the channel is closed and everything was received. */
-  receive(): Promise<ChannelMessage | undefined> {
-    return new Promise((resolve) => {
+  receive({ signal }: WaitOptions = {}): Promise<ChannelMessage | undefined> {
+    return this.#receivers.wait(signal, (resolve) => {
       const message = this.tryReceive();
-      if (message !== undefined || this.#closed !== undefined) resolve(message);
-      else this.#inbox.wait(resolve);
+      if (message === undefined && this.#closed === undefined) return this.#inbox.wait(resolve);
+      resolve(message);
+      return () => {};
     });
   }
 
@@ -115,25 +124,43 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return message;
   }
 
-  /** All messages, until the channel closes. */
+  /**
+   * All messages, until one of both sides closes the channel in good order. Throws when the channel died: nobody answered
+   * until the resume time-out, the peer went away, or one of both broke the protocol.
+   */
   async *[Symbol.asyncIterator](): AsyncGenerator<ChannelMessage, void> {
     for (let next = await this.receive(); next !== undefined; next = await this.receive()) yield next;
+    if (this.#closed !== undefined && !isGoodEnd(this.#closed)) throw closedError(this.#closed);
   }
 
-  /** Listens; the returned function stops that. */
-  on<K extends keyof ChannelEvents>(type: K, listener: (event: ChannelEvents[K]) => void): () => void {
+  /** Listens until the returned function is called or `signal` says so. */
+  on<K extends keyof ChannelEvents>(
+    type: K,
+    listener: (event: ChannelEvents[K]) => void,
+    options: WaitOptions = {},
+  ): () => void {
+    if (type !== "message") return this.#emitter.on(type, listener, options);
     const off = this.#emitter.on(type, listener);
-    if (type !== "message") return off;
     this.#messageListeners += 1;
     this.#inbox.listener ??= (message) => this.#emitter.emit("message", message);
     this.#driver.wake();
+    const { signal } = options;
     let isListening = true;
-    return () => {
+    const stop = (): void => {
       off();
+      signal?.removeEventListener("abort", stop);
       if (isListening) this.#messageListeners -= 1;
       isListening = false;
       if (this.#messageListeners === 0) this.#inbox.listener = undefined;
     };
+    signal?.addEventListener("abort", stop);
+    if (signal?.aborted) stop();
+    return stop;
+  }
+
+  /** The next event of this type; refused when the channel is closed before, or `signal` gives up. */
+  once<K extends keyof ChannelEvents>(type: K, { signal }: WaitOptions = {}): Promise<ChannelEvents[K]> {
+    return this.#listeners.wait(signal, (resolve) => this.on(type, resolve));
   }
 
   /** How the channel is now. Cheap to ask a few times a second. */
@@ -142,15 +169,20 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 
   /** Waits until all that was put has arrived at the peer; refused if the channel closes, or closed, before. */
-  drained(): Promise<void> {
-    if (this.#closed !== undefined) {
-      const isSettled = this.#driver.session.isSettled;
-      return isSettled ? Promise.resolve() : Promise.reject(closedError(this.#closed));
-    }
-    return new Promise((resolve, reject) => {
-      this.#drained.push({ resolve, reject });
+  async drained({ signal }: WaitOptions = {}): Promise<void> {
+    signal?.throwIfAborted();
+    if (this.#closed !== undefined && this.#driver.session.isSettled) return;
+    await this.#drains.wait<void>(signal, (resolve) => {
+      this.#drained.add(resolve);
       this.#driver.wake();
+      return () => this.#drained.delete(resolve);
     });
+  }
+
+  /** At the end of `await using`: waits until all that was put has arrived, or cannot any more, and closes. */
+  async [ASYNC_DISPOSE](): Promise<void> {
+    await this.drained().catch(() => {});
+    this.close();
   }
 
   /**
@@ -167,9 +199,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     this.#inbox.deliver();
     if (!this.#inbox.isWanted && !this.#commands.isEmpty) session.receiveReplies(performance.now() * 1_000);
     for (let notice = session.pollNotice(); notice; notice = session.pollNotice()) this.#notice(notice);
-    if (this.#drained.length > 0 && session.isSettled) {
-      for (const { resolve } of this.#drained.splice(0)) resolve();
-    }
+    if (this.#drained.size > 0 && session.isSettled) for (const resolve of [...this.#drained]) resolve();
     this.#tellStatus();
   }
 
@@ -193,7 +223,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     this.#closed = closed;
     const error = closedError(closed);
     this.#commands.ended(error);
-    for (const { reject } of this.#drained.splice(0)) reject(error);
+    this.#drains.end(error);
     this.#inbox.end();
   }
 
@@ -203,7 +233,13 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     if (this.#told[0] === phase && this.#told[1] === carrierKind) return;
     this.#told = [phase, carrierKind];
     this.#emitter.emit("status", this.status);
+    if (this.#closed !== undefined) this.#listeners.end(closedError(this.#closed));
   }
+}
+
+/** Whether somebody ended the channel on purpose: `done`, or a code of the application's own. */
+function isGoodEnd({ code, by }: Closed): boolean {
+  return by !== "silence" && (code === CloseCode.done || code >= APPLICATION_CODE_MIN);
 }
 
 /** The end of a channel as an error for those who wait for something. */

@@ -1,13 +1,15 @@
 /** Commands that wait for their replies. */
 import { NowcastError } from "../errors.js";
+import { Waiting } from "../waiting.js";
 
-interface Waiting {
+interface Asked {
   resolve(value: Uint8Array): void;
   reject(error: unknown): void;
 }
 
 export class Commands {
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<number, Asked>();
+  readonly #waits = new Waiting();
   #closed: NowcastError | undefined;
 
   get isEmpty(): boolean {
@@ -19,8 +21,12 @@ export class Commands {
     return this.#closed ?? new NowcastError("network", "the channel is closed");
   }
 
-  reply(id: number): Promise<Uint8Array> {
-    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
+  /** Waits for the reply. Who gives up hears nothing of it when it comes all the same. */
+  reply(id: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
+    return this.#waits.wait(signal, (resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      return () => this.#waiting.delete(id);
+    });
   }
 
   answered(id: number, value: Uint8Array): void {
@@ -33,11 +39,10 @@ export class Commands {
 
   ended(error: NowcastError): void {
     this.#closed = error;
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
+    this.#waits.end(error);
   }
 
-  #take(id: number): Waiting | undefined {
+  #take(id: number): Asked | undefined {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     return waiting;

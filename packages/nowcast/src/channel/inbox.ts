@@ -40,8 +40,13 @@ export class Inbox {
       : { type: "event", lane, value };
   }
 
-  wait(receiver: Receiver): void {
+  /** Waits in turn; the returned function leaves the queue. */
+  wait(receiver: Receiver): () => void {
     this.#waiting.push(receiver);
+    return () => {
+      const at = this.#waiting.indexOf(receiver);
+      if (at >= 0) this.#waiting.splice(at, 1);
+    };
   }
 
   /** Hands out what there is to those who wait. */

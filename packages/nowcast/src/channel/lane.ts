@@ -4,6 +4,7 @@ import { clockUs, type Driver } from "../carrier/driver.js";
 import { copyOf } from "../copy-of.js";
 import { NowcastError } from "../errors.js";
 import type { PutOutcome } from "../queue/updatable-queue.js";
+import type { WaitOptions } from "../waiting.js";
 import { checkCommand, checkDuration, checkKey, checkLane, checkValue } from "./arguments.js";
 import type { Commands } from "./commands.js";
 import type { CommandMessage } from "./message.js";
@@ -15,7 +16,7 @@ export interface EventOptions {
   readonly lifetimeMs?: number | undefined;
 }
 
-export interface CommandOptions {
+export interface CommandOptions extends WaitOptions {
   /** How long to wait for the reply; 5,000 by default. */
   readonly deadlineMs?: number | undefined;
 }
@@ -55,14 +56,18 @@ export class Lane {
   }
 
   /** Something that wants an answer, which this resolves to. Refused with a `NowcastError` when none comes in time. */
-  async command(value: Uint8Array, { deadlineMs = DEADLINE_MS }: CommandOptions = {}): Promise<Uint8Array> {
+  async command(
+    value: Uint8Array,
+    { deadlineMs = DEADLINE_MS, signal }: CommandOptions = {},
+  ): Promise<Uint8Array> {
+    signal?.throwIfAborted();
     const bytes = checkValue(value, "command");
     const deadlineUs = checkDuration(deadlineMs, "deadlineMs") * 1_000;
     const { session } = this.#driver;
     if (session.isClosed) throw this.#commands.closed;
     const id = this.#numbered(session.command(clockUs(), this.number, copyOf(bytes), deadlineUs));
     if (id === false) throw new NowcastError("misuse", `lane ${this.number} is full: wait for replies`);
-    return this.#commands.reply(id);
+    return this.#commands.reply(id, signal);
   }
 
   /** Answers a command. False if it was not taken, because the lane is full or the channel closed. */

@@ -7,6 +7,7 @@ import { isName } from "../connect/address.js";
 import { NowcastError } from "../errors.js";
 import type { SessionConfig } from "../session/index.js";
 import { checkLimits, DEFAULT_LIMITS } from "../session/limits.js";
+import { ASYNC_DISPOSE } from "../waiting.js";
 import { Acceptor, type AcceptorStats } from "./acceptor.js";
 import { Door, type Knock, type Policy } from "./door.js";
 import { readAuthority } from "./page.js";
@@ -135,6 +136,11 @@ export class Listener {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
     await closed;
+  }
+
+  /** At the end of `await using`: closes. */
+  [ASYNC_DISPOSE](): Promise<void> {
+    return this.close();
   }
 
   /** Puts this endpoint before whatever else the server does; the returned function undoes that. */

@@ -1,10 +1,12 @@
 /** A name at an endpoint, and the channels that come in. */
 import type { Channel } from "../channel/channel.js";
+import { DISPOSE, Waiting, type WaitOptions } from "../waiting.js";
 
 export class Service implements AsyncIterable<Channel> {
   readonly name: string;
   readonly #channels: Channel[] = [];
   readonly #waiting: ((channel: Channel | undefined) => void)[] = [];
+  readonly #waits = new Waiting();
   readonly #backlogMax: number;
   readonly #withdraw: () => void;
   #isClosed = false;
@@ -22,10 +24,16 @@ export class Service implements AsyncIterable<Channel> {
   }
 
   /** The next channel that comes in; `undefined` when the service is closed. */
-  accept(): Promise<Channel | undefined> {
-    const channel = this.#channels.shift();
-    if (channel !== undefined || this.#isClosed) return Promise.resolve(channel);
-    return new Promise((resolve) => this.#waiting.push(resolve));
+  accept({ signal }: WaitOptions = {}): Promise<Channel | undefined> {
+    return this.#waits.wait(signal, (resolve) => {
+      const channel = this.#channels.shift();
+      if (channel !== undefined || this.#isClosed) resolve(channel);
+      else this.#waiting.push(resolve);
+      return () => {
+        const at = this.#waiting.indexOf(resolve);
+        if (at >= 0) this.#waiting.splice(at, 1);
+      };
+    });
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Channel, void> {
@@ -38,6 +46,11 @@ export class Service implements AsyncIterable<Channel> {
     this.#isClosed = true;
     this.#withdraw();
     for (const resolve of this.#waiting.splice(0)) resolve(undefined);
+  }
+
+  /** At the end of `using`: takes the name away. */
+  [DISPOSE](): void {
+    this.close();
   }
 
   /** Called by the acceptor with a channel that is open. */

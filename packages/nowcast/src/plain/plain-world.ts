@@ -14,6 +14,7 @@ import { InputSender } from "../input-sender.js";
 import { utf8LengthWellFormed } from "../msgpack.js";
 import { RateMeter } from "../rate-meter.js";
 import { SnapshotClock } from "../snapshot-clock.js";
+import { DISPOSE, Waiting, type WaitOptions } from "../waiting.js";
 import {
   ENCODINGS,
   type Encoding,
@@ -43,6 +44,7 @@ export class PlainWorld implements World {
   private readonly encoding: Encoding;
   private readonly connection: Connection;
   private readonly emitter = new Emitter<WorldEvents>();
+  private readonly waiting = new Waiting();
   private readonly table = new EntityTable();
   private readonly inputs: InputSender;
   private readonly meter = new RateMeter();
@@ -135,8 +137,20 @@ export class PlainWorld implements World {
     this.send({ type: "rate", hz: this.networkHz });
   }
 
-  on<K extends keyof WorldEvents>(type: K, listener: (event: WorldEvents[K]) => void): () => void {
-    return this.emitter.on(type, listener);
+  on<K extends keyof WorldEvents>(
+    type: K,
+    listener: (event: WorldEvents[K]) => void,
+    options?: WaitOptions,
+  ): () => void {
+    return this.emitter.on(type, listener, options);
+  }
+
+  once<K extends keyof WorldEvents>(type: K, { signal }: WaitOptions = {}): Promise<WorldEvents[K]> {
+    return this.waiting.wait(signal, (resolve) => this.emitter.on(type, resolve));
+  }
+
+  [DISPOSE](): void {
+    this.close();
   }
 
   close(): void {
@@ -144,6 +158,7 @@ export class PlainWorld implements World {
     this.connection.close();
     this.ended();
     this.emitter.end();
+    this.waiting.end(new NowcastError("misuse", "the world was closed"));
   }
 
   /** Nothing will be sent any more: what waits is given up. */
@@ -251,7 +266,9 @@ export class PlainWorld implements World {
     if (retryInMs === undefined) this.ended();
     else if (this.welcomes > 0) this.changeStatus("reconnecting");
     this.emitter.emit("error", { code, reason, retryInMs });
-    if (retryInMs === undefined) this.emitter.end();
+    if (retryInMs !== undefined) return;
+    this.emitter.end();
+    this.waiting.end(new NowcastError("network", `the world is closed (${code}): ${reason}`));
   }
 
   private changeStatus(status: WorldStatus): void {

@@ -14,6 +14,7 @@ import { NowcastError } from "../errors.js";
 import { InputSender } from "../input-sender.js";
 import { RateMeter } from "../rate-meter.js";
 import { SnapshotClock } from "../snapshot-clock.js";
+import { DISPOSE, Waiting, type WaitOptions } from "../waiting.js";
 import type {
   Entity,
   EntityId,
@@ -59,6 +60,7 @@ export class SessionWorld implements World {
 
   private readonly link: SessionLink;
   private readonly emitter = new Emitter<WorldEvents>();
+  private readonly waiting = new Waiting();
   private readonly table = new EntityTable();
   private readonly things = new Things(this.table, this.emitter);
   private readonly inputs: InputSender;
@@ -139,8 +141,20 @@ export class SessionWorld implements World {
     this.tell({ Rate: { network_hz: this.networkHz } });
   }
 
-  on<K extends keyof WorldEvents>(type: K, listener: (event: WorldEvents[K]) => void): () => void {
-    return this.emitter.on(type, listener);
+  on<K extends keyof WorldEvents>(
+    type: K,
+    listener: (event: WorldEvents[K]) => void,
+    options?: WaitOptions,
+  ): () => void {
+    return this.emitter.on(type, listener, options);
+  }
+
+  once<K extends keyof WorldEvents>(type: K, { signal }: WaitOptions = {}): Promise<WorldEvents[K]> {
+    return this.waiting.wait(signal, (resolve) => this.emitter.on(type, resolve));
+  }
+
+  [DISPOSE](): void {
+    this.close();
   }
 
   close(): void {
@@ -148,6 +162,7 @@ export class SessionWorld implements World {
     this.link.close();
     this.ended();
     this.emitter.end();
+    this.waiting.end(new NowcastError("misuse", "the world was closed"));
   }
 
   /** Nothing will be sent any more: what waits is given up. */
@@ -273,7 +288,9 @@ export class SessionWorld implements World {
     if (retryInMs === undefined) this.ended();
     else if (this.welcomes > 0) this.changeStatus("reconnecting");
     this.emitter.emit("error", { code, reason, retryInMs });
-    if (retryInMs === undefined) this.emitter.end();
+    if (retryInMs !== undefined) return;
+    this.emitter.end();
+    this.waiting.end(new NowcastError("network", `the world is closed (${code}): ${reason}`));
   }
 
   private changeStatus(status: WorldStatus): void {

@@ -269,6 +269,21 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect([world.status, world.stats.unsentActions]).toEqual(["closed", 2]);
     });
 
+    it("refuses all who wait for an event, as does a signal", async () => {
+      const world = join();
+      const { avatarId } = await world.once("welcome");
+      expect(avatarId).toBe(world.avatarId);
+      const given = world.once("chat", { signal: AbortSignal.timeout(1) });
+      await expect(given).rejects.toMatchObject({ name: "TimeoutError" });
+      const [chat, status] = [world.once("chat"), world.once("status")];
+      world.close();
+      expect(await status).toEqual({ status: "closed" });
+      await expect(chat).rejects.toThrow("the world was closed");
+      await expect(world.once("chat")).rejects.toBeInstanceOf(NowcastError);
+      const lost = join({ reconnect: false }, { port: 9 });
+      await expect(lost.once("welcome")).rejects.toMatchObject({ fault: "network" });
+    });
+
     it("may happen inside the first event, and nothing follows", async () => {
       const world = join();
       const [statuses, welcomes] = [collect(world, "status"), collect(world, "welcome")];

@@ -1,0 +1,57 @@
+/// <reference lib="esnext.disposable" preserve="true" />
+/** Promises of what may never happen: an `AbortSignal` refuses one of them, the end of what they wait for all. */
+
+export interface WaitOptions {
+  /** Gives up the waiting: the promise is refused with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Begins to wait; what it returns stops that. It may answer at once. */
+export type Begin<T> = (resolve: (value: T) => void, reject: (reason: unknown) => void) => () => void;
+
+export class Waiting {
+  readonly #rejects = new Set<(reason: unknown) => void>();
+  #ended: { readonly reason: unknown } | undefined;
+
+  /** Waits until `begin` answers, `signal` gives up, or nobody can wait any more. */
+  wait<T>(signal: AbortSignal | undefined, begin: Begin<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      if (this.#ended !== undefined) throw this.#ended.reason;
+      let isOver = false;
+      let stop = (): void => {};
+      const end = (): void => {
+        isOver = true;
+        stop();
+        this.#rejects.delete(refuse);
+        signal?.removeEventListener("abort", abort);
+      };
+      const refuse = (reason: unknown): void => {
+        end();
+        reject(reason);
+      };
+      const abort = (): void => refuse(signal?.reason);
+      this.#rejects.add(refuse);
+      signal?.addEventListener("abort", abort);
+      stop = begin((value) => {
+        end();
+        resolve(value);
+      }, refuse);
+      // It was answered before there was anything to stop.
+      if (isOver) stop();
+    });
+  }
+
+  /** Refuses all who wait, now and from now on. */
+  end(reason: unknown): void {
+    this.#ended ??= { reason };
+    for (const refuse of [...this.#rejects]) refuse(reason);
+  }
+}
+
+/** The symbols of `using` and `await using`, for platforms that do not know them yet (Node before 20.5, Safari). */
+const known: { readonly dispose?: symbol; readonly asyncDispose?: symbol } = Symbol;
+const dispose = known.dispose ?? Symbol.for("Symbol.dispose");
+const asyncDispose = known.asyncDispose ?? Symbol.for("Symbol.asyncDispose");
+export const DISPOSE: typeof Symbol.dispose = dispose as typeof Symbol.dispose;
+export const ASYNC_DISPOSE: typeof Symbol.asyncDispose = asyncDispose as typeof Symbol.asyncDispose;
