@@ -81,10 +81,12 @@ impl Rtt {
         self.estimate.map(|estimate| Duration::from_micros(estimate.minimum))
     }
 
-    /// A packet this old is lost once a later one is acknowledged.
-    pub(crate) fn loss_delay(&self) -> Duration {
+    /// A packet this old is lost once a later one is acknowledged. Where packets overtake each other on the path, and some took
+    /// as long as `overtaken`, it may also be twice a round trip old.
+    pub(crate) fn loss_delay(&self, overtaken: Duration) -> Duration {
         let longest = self.estimate.map_or(0, |estimate| estimate.smoothed.max(estimate.latest));
-        Duration::from_micros((longest * 9 / 8).max(GRANULARITY_MICROS))
+        let overtaken = (overtaken.as_micros() as u64 * 9 / 8).min(2 * longest);
+        Duration::from_micros((longest * 9 / 8).max(overtaken).max(GRANULARITY_MICROS))
     }
 
     /// After this time without an acknowledgement a probe is due, before back-off.

@@ -6,8 +6,12 @@ use std::time::Duration;
 
 use crate::time::Time;
 
-/// A packet this many numbers below an acknowledged one is lost.
+/// A packet this many numbers below an acknowledged one is lost, unless packets overtake each other on the path.
 const REORDERING_MAX: u64 = 3;
+/// So many packets are remembered that were taken for lost last.
+const MISSED_MAX: usize = 16;
+/// The path lets packets overtake until so many more were lost and none of them came after all.
+const OVERTAKING_LOSSES: u32 = 64;
 /// Packets tracked at once; beyond that the oldest is taken for lost.
 const TRACKED_MAX: usize = 8_192;
 
@@ -59,7 +63,21 @@ pub(crate) struct SentPackets {
     /// Bytes of packets below this number are no longer counted among those in flight.
     counted_from: u64,
     largest_acked: Option<u64>,
+    /// Those taken for lost last; they may come after all.
+    missed: VecDeque<Missed>,
+    /// How long the slowest of those took that came after all.
+    overtaken: Duration,
+    /// How many more losses it takes until the path no longer counts as one that lets packets overtake.
+    overtaking: u32,
     last_eliciting_at: Option<Time>,
+}
+
+/// A packet that was taken for lost.
+#[derive(Clone, Copy, Debug)]
+struct Missed {
+    number: u64,
+    bytes: u32,
+    at: Time,
 }
 
 /// What became settled.
@@ -154,6 +172,34 @@ impl SentPackets {
         self.settle(number)
     }
 
+    /// Bytes of packets in these ranges that had been taken for lost: they were only overtaken by later ones. From then on
+    /// the age of a packet tells its loss, as in RACK (RFC 8985), and not how many later ones were acknowledged.
+    pub(crate) fn find_missed(&mut self, now: Time, ranges: &[(u64, u64)]) -> u64 {
+        let Self { missed, overtaken, overtaking, .. } = self;
+        let mut found = 0;
+        missed.retain(|packet| {
+            if !ranges.iter().any(|(low, high)| (*low..=*high).contains(&packet.number)) {
+                return true;
+            }
+            found += u64::from(packet.bytes);
+            *overtaken = (*overtaken).max(now.since(packet.at));
+            *overtaking = OVERTAKING_LOSSES;
+            false
+        });
+        found
+    }
+
+    /// The path is another one: what was missed on the last one never comes, or says nothing of this one.
+    pub(crate) fn forget_path(&mut self) {
+        self.missed.clear();
+        (self.overtaking, self.overtaken) = (0, Duration::ZERO);
+    }
+
+    /// How long packets took that others overtook; nothing if none did lately.
+    pub(crate) fn overtaken(&self) -> Duration {
+        self.overtaken
+    }
+
     /// The next packet that is lost by now, if any: call until `None`.
     pub(crate) fn lose(&mut self, now: Time, delay: Duration) -> Option<Settled> {
         let largest = self.largest_acked?;
@@ -162,12 +208,23 @@ impl SentPackets {
             if packet.fate != Fate::InFlight {
                 continue;
             }
-            if largest - number >= REORDERING_MAX || now >= packet.at + delay {
+            let is_far_below = self.overtaking == 0 && largest - number >= REORDERING_MAX;
+            if is_far_below || now >= packet.at + delay {
+                self.miss(Missed { number, bytes: packet.bytes, at: packet.at });
                 return self.settle(number);
             }
             return None;
         }
         None
+    }
+
+    fn miss(&mut self, packet: Missed) {
+        self.overtaking = self.overtaking.saturating_sub(1);
+        if self.overtaking == 0 {
+            self.overtaken = Duration::ZERO;
+        }
+        self.missed.truncate(MISSED_MAX - 1);
+        self.missed.push_front(packet);
     }
 
     /// When [`Self::lose`] will find the next one.
@@ -237,4 +294,59 @@ impl SentPackets {
 
 fn items_of(packet: &SentPacket) -> Range<u64> {
     packet.items_start..packet.items_start + u64::from(packet.items_count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DELAY: Duration = Duration::from_millis(60);
+
+    fn at(millis: u64) -> Time {
+        Time::from_micros(millis * 1_000)
+    }
+
+    /// Ten packets of 100 bytes, a millisecond apart, of which those from 4 on have arrived.
+    fn sent() -> SentPackets {
+        let mut sent = SentPackets::default();
+        (0..10).for_each(|number| sent.push(at(number), 100, true));
+        acknowledge(&mut sent, 4, 9);
+        sent
+    }
+
+    fn acknowledge(sent: &mut SentPackets, low: u64, high: u64) {
+        sent.note_largest(high);
+        for number in low..=high {
+            sent.acknowledge(number);
+        }
+    }
+
+    #[test]
+    fn a_packet_taken_for_lost_that_arrives_ends_the_counting_of_later_ones() {
+        let mut sent = sent();
+        assert_eq!(std::iter::from_fn(|| sent.lose(at(30), DELAY)).count(), 4, "0 to 3 are far below 9");
+        assert_eq!(sent.find_missed(at(40), &[(2, 9)]), 200, "2 and 3 were only overtaken");
+        assert_eq!(sent.find_missed(at(40), &[(2, 9)]), 0);
+        assert_eq!(sent.overtaken(), Duration::from_millis(38));
+        (10..20).for_each(|number| sent.push(at(20 + number), 100, true));
+        acknowledge(&mut sent, 14, 19);
+        assert!(sent.lose(at(50), DELAY).is_none(), "the packets from 10 to 13 may still come");
+        assert_eq!(sent.loss_at(DELAY), Some(at(90)));
+        assert_eq!(sent.lose(at(90), DELAY).map(|lost| lost.number), Some(10));
+    }
+
+    #[test]
+    fn a_path_that_only_loses_is_judged_by_later_packets_again() {
+        let mut sent = sent();
+        while sent.lose(at(30), DELAY).is_some() {}
+        sent.find_missed(at(40), &[(3, 9)]);
+        for turn in 1..=u64::from(OVERTAKING_LOSSES) {
+            assert!(sent.overtaken() > Duration::ZERO);
+            let number = sent.next_number();
+            (0..2).for_each(|_| sent.push(at(100 * turn), 100, true));
+            acknowledge(&mut sent, number + 1, number + 1);
+            assert_eq!(sent.lose(at(100 * turn + 60), DELAY).map(|lost| lost.number), Some(number));
+        }
+        assert_eq!(sent.overtaken(), Duration::ZERO);
+    }
 }

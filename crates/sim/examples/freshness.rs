@@ -16,7 +16,7 @@ fn show(name: &str, o: &Outcome) {
     };
     let worst = o.age_p99_by_key.iter().copied().fold(0.0f32, f32::max);
     println!(
-        "{name:18} age {} worst key p99 {worst:.1} | event {} ({}/{}) | overhead {:.1} | util {:.1} queue p95 {:.1} max {:.1} | lost {}/{} | outage {:?} {:?} {}",
+        "{name:18} age {} worst key p99 {worst:.1} | event {} ({}/{}) | overhead {:.1} | util {:.1} queue p95 {:.1} max {:.1} | lost {}/{}, taken for lost {}, resent {} | outage {:?} {:?} {}",
         q(&o.ages),
         q(&o.event_latencies),
         o.event_latencies.len(),
@@ -27,6 +27,8 @@ fn show(name: &str, o: &Outcome) {
         quantile(&o.link_queue, 1.0),
         o.packets_lost,
         o.packets_sent,
+        o.packets_taken_for_lost,
+        o.resent,
         o.current_after_outage,
         o.events_after_outage,
         o.shown_of_outage_max

@@ -90,6 +90,10 @@ pub struct Outcome {
     pub link_queue: Vec<f32>,
     /// Packets lost or dropped by the link.
     pub packets_lost: u64,
+    /// Packets that the session took for lost.
+    pub packets_taken_for_lost: u64,
+    /// Values and events that it sent again for that.
+    pub resent: u64,
     /// Packets that entered the link.
     pub packets_sent: u64,
     /// For each outage: when every key showed a value produced after its end, in ms since its end.
@@ -306,6 +310,8 @@ impl<'a> Run<'a> {
         let stats = self.pair.session(End::Initiator).stats();
         let mut outcome = self.outcome;
         outcome.superseded = stats.superseded;
+        outcome.packets_taken_for_lost = stats.packets_lost;
+        outcome.resent = stats.states_resent + stats.events_resent;
         let values = (stats.states_sent + stats.states_resent) as f64;
         let events = (stats.events_sent + stats.events_repeated + stats.events_resent) as f64;
         let payload = stats.payload_bytes_sent as f64

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use nowcast_sim::freshness::{Outcome, Queueing, Workload, measure, quantile};
-use nowcast_sim::link::{LinkConfig, Loss};
+use nowcast_sim::link::{Jitter, LinkConfig, Loss};
 
 const INTERVAL_MS: f32 = 16.667;
 
@@ -97,6 +97,60 @@ fn its_own_queue_is_not_taken_for_that_of_others() {
         assert!(quantile(&outcome.link_queue, 0.99) < 60.0, "{}", quantile(&outcome.link_queue, 0.99));
         assert!(outcome.utilisation > 90.0, "{}", outcome.utilisation);
     }
+}
+
+/// 20 s over a link that delays packets by one to the other of these times, evenly distributed.
+fn jittery([least, most]: [u64; 2], overtakes: bool, loss: Loss, rate_bits: Option<u64>) -> Outcome {
+    let jitter = Jitter::Uniform(ms(most - least));
+    let link = LinkConfig { delay: ms(least), jitter, overtakes, loss, rate_bits, ..LinkConfig::default() };
+    measure(&Workload { link, duration: Duration::from_secs(20), ..Workload::default() })
+}
+
+#[test]
+fn jitter_is_not_taken_for_a_queue() {
+    let each_way = Loss::Random(0.005);
+    for (delays, loss) in [([20, 30], Loss::None), ([15, 35], Loss::None), ([20, 60], each_way)] {
+        for overtakes in [false, true] {
+            let outcome = jittery(delays, overtakes, loss, None);
+            let (age, event) = (quantile(&outcome.ages, 0.99), quantile(&outcome.event_latencies, 0.99));
+            let slowest = delays[1] as f32;
+            let figures = format!("{delays:?} ms, overtaking {overtakes}: age {age} ms, events {event} ms");
+            eprintln!("{figures}");
+            assert!(age <= slowest + INTERVAL_MS && event <= slowest + 1.0, "{figures}");
+        }
+    }
+}
+
+#[test]
+fn normal_jitter_and_spikes_cost_no_more_than_they_last() {
+    for (jitter, slowest) in
+        [(Jitter::Normal(ms(3)), 25.0 + 21.0), (Jitter::Spikes { per_10_000: 50 }, 25.0 + 60.0)]
+    {
+        for overtakes in [false, true] {
+            let link = LinkConfig { delay: ms(25), jitter, overtakes, ..LinkConfig::default() };
+            let outcome =
+                measure(&Workload { link, duration: Duration::from_secs(20), ..Workload::default() });
+            let age = quantile(&outcome.ages, 0.99);
+            assert!(age <= slowest + INTERVAL_MS, "{jitter:?}, overtaking {overtakes}: {age} ms");
+        }
+    }
+}
+
+#[test]
+fn a_queue_is_seen_though_the_link_jitters() {
+    for overtakes in [false, true] {
+        let outcome = jittery([20, 30], overtakes, Loss::None, Some(1_000_000));
+        assert!(quantile(&outcome.link_queue, 0.95) < 40.0, "{}", quantile(&outcome.link_queue, 0.95));
+        assert!(outcome.utilisation > 85.0, "{}", outcome.utilisation);
+    }
+}
+
+#[test]
+fn overtaken_packets_are_not_taken_for_lost_nor_sent_again() {
+    let outcome = jittery([15, 35], true, Loss::None, None);
+    let (missed, resent) = (outcome.packets_taken_for_lost, outcome.resent);
+    assert!(missed * 200 < outcome.packets_sent, "{missed} of {}", outcome.packets_sent);
+    assert!(resent < 20, "{resent} values and events");
 }
 
 #[test]

@@ -8,6 +8,11 @@ use crate::time::Time;
 const BASE_SPAN: Duration = Duration::from_secs(5);
 /// While others keep the queue full, an empty one is rarer.
 const BASE_SPAN_RIVALRY: Duration = Duration::from_secs(30);
+/// The noise is the mean of about so many samples; while there are fewer, of at least so many.
+const NOISE_SAMPLES: u32 = 32;
+const NOISE_SAMPLES_MIN: u32 = 8;
+/// A sample counts for at most this more than twice the mean.
+const NOISE_STEP_MICROS: f64 = 500.0;
 
 /// The least one-way delay of late; it contains the offset of the clocks, which cancels out in differences.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,5 +58,32 @@ impl Peak {
 
     pub(super) fn highest(&self) -> f64 {
         self.current.max(self.previous)
+    }
+}
+
+/// How much the one-way delay varies from sample to sample, whatever is sent. A queue grows and drains steadily, while jitter comes
+/// and goes; so a sample is how far a delay lies from the middle of the delays before and after it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Noise {
+    last: [Option<i64>; 2],
+    samples: u32,
+    mean: f64,
+}
+
+impl Noise {
+    pub(super) fn note(&mut self, delay: i64) {
+        let [last, before] = self.last;
+        self.last = [Some(delay), last];
+        let (Some(last), Some(before)) = (last, before) else { return };
+        let bend = (delay as f64 - 2.0 * last as f64 + before as f64).abs() / 2.0;
+        // A single delay that stands out is that of an event that left alone, or of a packet after a pause.
+        let bend = bend.min(2.0 * self.mean + NOISE_STEP_MICROS);
+        self.samples = (self.samples + 1).min(NOISE_SAMPLES);
+        self.mean += (bend - self.mean) / f64::from(self.samples.max(NOISE_SAMPLES_MIN));
+    }
+
+    /// In µs.
+    pub(super) fn mean(&self) -> f64 {
+        self.mean
     }
 }

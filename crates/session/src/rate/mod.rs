@@ -11,7 +11,7 @@ mod steer;
 
 use std::time::Duration;
 
-use self::history::{BaseDelay, Peak};
+use self::history::{BaseDelay, Noise, Peak};
 use self::rivalry::{Ended, Rivalry};
 pub(crate) use self::round::Arrived;
 use self::round::Round;
@@ -22,6 +22,8 @@ const BYTES_PER_SECOND_MIN: f64 = 2_000.0;
 const BYTES_PER_SECOND_MAX: f64 = 4e9;
 const BURST: Duration = Duration::from_millis(2);
 const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
+/// With jitter, packets and their acknowledgements take longer than the least round trip by some of this.
+const FLIGHT_NOISES: f64 = 4.0;
 const FLIGHT_BYTES_MIN: u64 = 2 * 1_200;
 /// Where all that follows a lost packet waits for it, that is so much longer under way.
 const FLIGHT_ROUND_TRIPS_RELIABLE: u32 = 3;
@@ -48,6 +50,7 @@ pub(crate) struct Rate {
     ended: Option<Ended>,
     base: BaseDelay,
     peak: Peak,
+    noise: Noise,
     round: Option<Round>,
     queue: Duration,
     next_at: Time,
@@ -72,6 +75,7 @@ impl Rate {
             ended: None,
             base: BaseDelay::default(),
             peak: Peak::default(),
+            noise: Noise::default(),
             round: None,
             queue: Duration::ZERO,
             next_at: Time::default(),
@@ -103,7 +107,8 @@ impl Rate {
             (false, Some(_)) => smoothed.max(least),
             (false, None) => least,
         };
-        let bytes = self.bytes_per_second * (round_trip + FLIGHT_ALLOWANCE).as_secs_f64();
+        let jitter = FLIGHT_NOISES * self.noise.mean() / 1e6;
+        let bytes = self.bytes_per_second * ((round_trip + FLIGHT_ALLOWANCE).as_secs_f64() + jitter);
         (bytes as u64).max(FLIGHT_BYTES_MIN)
     }
 
@@ -157,11 +162,18 @@ impl Rate {
         }
     }
 
+    /// Packets that had been taken for lost were only overtaken.
+    pub(crate) fn found(&mut self, bytes: u64) {
+        if let Some(round) = &mut self.round {
+            round.lost = round.lost.saturating_sub(bytes);
+        }
+    }
+
     /// The path was silent for a while: what was learned about delay no longer holds.
     pub(crate) fn slow_down(&mut self) {
-        let mean = self.mean;
+        let (mean, noise) = (self.mean, self.noise);
         self.restart(0.5);
-        self.mean = mean;
+        (self.mean, self.noise) = (mean, noise);
     }
 
     /// The path is another one: what was learned about delay no longer holds.
@@ -178,6 +190,7 @@ impl Rate {
             is_starting: self.is_starting,
             capacity: self.capacity,
             peak: self.peak,
+            noise: self.noise,
             mean: self.mean,
             ..Self::new(None)
         };
@@ -188,6 +201,10 @@ impl Rate {
         // The least delay is that of the smallest packets; a large one needs its time on a narrow link without any queue.
         let passing = f64::from(arrived.packet_bytes) / self.bytes_per_second.max(self.peak.highest()) * 1e6;
         let queue = self.base.excess(now, delay, self.rivalry.is_some()).saturating_sub(passing as i64);
+        // What a reliable carrier sends again comes late, which is not the path's jitter.
+        if !arrived.is_reliable {
+            self.noise.note(queue);
+        }
         let Some(round) = &mut self.round else {
             self.round = Some(Round::begin(now, arrived));
             return;

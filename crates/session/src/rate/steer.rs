@@ -9,6 +9,9 @@ use crate::time::Time;
 /// A queue that never drains below this within a round is a standing one.
 const QUEUE_TARGET_MICROS: i64 = 4_000;
 const QUEUE_TARGET_MICROS_MAX: i64 = 20_000;
+/// The least delay of a round may be so many times the noise without any queue: where packets keep their order, each waits for
+/// the slowest before it.
+const QUEUE_NOISES: f64 = 3.0;
 /// From this share of the capacity found, the rate grows gently.
 const NEAR_SHARE: f64 = 0.85;
 /// And from this, half as fast: what is too much becomes queue until it is noticed.
@@ -63,10 +66,10 @@ impl Rate {
     }
 
     /// How long a queue may always be there, µs: where a single packet takes longer than the usual target, one that waits for
-    /// the one before it sees no queue that stays.
+    /// the one before it sees no queue that stays. The more the path jitters, the longer.
     pub(super) fn queue_target(&self) -> i64 {
         let packet = (PACKET_BYTES_MIN as f64 / self.bytes_per_second * 1e6) as i64;
-        packet.clamp(QUEUE_TARGET_MICROS, QUEUE_TARGET_MICROS_MAX)
+        packet.clamp(QUEUE_TARGET_MICROS, QUEUE_TARGET_MICROS_MAX) + (QUEUE_NOISES * self.noise.mean()) as i64
     }
 
     /// Who has less to send than it may does not learn what the link takes: the queue is that of others, or the peer was

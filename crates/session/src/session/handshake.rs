@@ -350,6 +350,7 @@ impl Session {
     fn forget_path(&mut self) {
         self.rtt = Rtt::default();
         self.rate.restart(0.5);
+        self.sent.forget_path();
         self.outage = Outage::default();
         self.probes = 0;
         self.is_probe_due = false;

@@ -152,6 +152,7 @@ impl Session {
         let mut newest: Option<Settled> = None;
         let (mut bytes, mut is_progress) = (0, false);
         self.sent.note_largest(ranges[0].1);
+        self.rate.found(self.sent.find_missed(now, ranges));
         for &(low, high) in ranges.iter() {
             let (low, high) = self.sent.tracked(low, high);
             for number in (low..high).rev() {
@@ -231,7 +232,7 @@ impl Session {
         if self.carrier.is_reliable {
             return;
         }
-        let delay = self.rtt.loss_delay();
+        let delay = self.loss_delay();
         while let Some(settled) = self.sent.lose(now, delay) {
             self.stats.packets_lost += 1;
             if self.tells(&settled) {
@@ -243,6 +244,11 @@ impl Session {
         if self.sent.in_flight() == 0 {
             self.waits_since = None;
         }
+    }
+
+    /// How old a packet must be to be lost, once a later one is acknowledged.
+    pub(super) fn loss_delay(&self) -> Duration {
+        self.rtt.loss_delay(self.sent.overtaken())
     }
 
     /// The carrier is gone, and with it all that was under way.

@@ -162,7 +162,7 @@ impl Session {
 
     fn open_wakes_at(&mut self, now: Time) -> Option<Time> {
         let ack = self.ack.due_at(now);
-        let loss = self.sent.loss_at(self.rtt.loss_delay()).filter(|_| !self.carrier.is_reliable);
+        let loss = self.sent.loss_at(self.loss_delay()).filter(|_| !self.carrier.is_reliable);
         let must = (self.is_probe_due || self.proof_is_due()).then_some(now);
         let content = self.content_at(now);
         let lanes = self.lanes_in_use();

@@ -136,6 +136,7 @@ export class Flight {
     clock: PeerClock,
   ): void {
     const acknowledged = this.#sent.acknowledge(ranges);
+    this.#rate.found(this.#sent.findMissed(nowUs, ranges));
     for (const packet of acknowledged) {
       this.#stats.packetsAcknowledged += 1;
       this.#fates.arrived(packet);

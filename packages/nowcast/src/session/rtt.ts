@@ -31,9 +31,14 @@ export class RoundTrip {
     this.smoothedUs = Math.floor((7 * this.smoothedUs + adjusted) / 8);
   }
 
-  /** How much later than a packet another must have been acknowledged for it to count as lost (section 6.1.2). */
-  get lossDelayUs(): number {
-    return Math.max(GRANULARITY_US, Math.floor((9 * Math.max(this.smoothedUs, this.latestUs ?? 0)) / 8));
+  /**
+   * How much later than a packet another must have been acknowledged for it to count as lost (section 6.1.2). Where packets
+   * overtake each other on the path, and some took as long as `overtakenUs`, it may also be twice a round trip old.
+   */
+  lossDelayUs(overtakenUs: number): number {
+    const longestUs = Math.max(this.smoothedUs, this.latestUs ?? 0);
+    const waitUs = Math.min(Math.floor((9 * overtakenUs) / 8), 2 * longestUs);
+    return Math.max(GRANULARITY_US, Math.floor((9 * longestUs) / 8), waitUs);
   }
 
   /** How long to wait for any acknowledgement (section 6.2.1). */

@@ -30,7 +30,12 @@ export interface SentPacket {
   readonly items: readonly Item[];
 }
 
+/** A packet so many numbers below an acknowledged one is lost, unless packets overtake each other on the path. */
 const REORDERING_THRESHOLD = 3;
+/** So many packets are remembered that were taken for lost last. */
+const MISSED_MAX = 16;
+/** The path lets packets overtake until so many more were lost and none of them came after all. */
+const OVERTAKING_LOSSES = 64;
 
 export class SentPackets {
   /** In the order of their numbers. */
@@ -41,6 +46,12 @@ export class SentPackets {
   #busyPeriod = 0;
   /** Packets below this number are no longer counted among the bytes in flight. */
   #countedFrom = 0;
+  /** Those taken for lost last, the latest at the end; they may come after all. */
+  #missed: SentPacket[] = [];
+  /** How many more losses it takes until the path no longer counts as one that lets packets overtake. */
+  #overtaking = 0;
+  /** How long the slowest of those took that came after all. */
+  #overtakenUs = 0;
   largestAcknowledged = -1;
 
   get nextNumber(): number {
@@ -91,17 +102,43 @@ export class SentPackets {
     const lost: SentPacket[] = [];
     for (const packet of this.#outstanding.values()) {
       if (packet.number >= this.largestAcknowledged) break;
-      const isFarBelow = packet.number + REORDERING_THRESHOLD <= this.largestAcknowledged;
-      if (isFarBelow || packet.sentUs + rtt.lossDelayUs <= nowUs) lost.push(packet);
+      const isFarBelow =
+        this.#overtaking === 0 && packet.number + REORDERING_THRESHOLD <= this.largestAcknowledged;
+      if (isFarBelow || packet.sentUs + rtt.lossDelayUs(this.#overtakenUs) <= nowUs) lost.push(packet);
     }
-    for (const packet of lost) this.#remove(packet);
+    for (const packet of lost) {
+      this.#remove(packet);
+      this.#overtaking = Math.max(0, this.#overtaking - 1);
+      this.#missed.push(packet);
+    }
+    if (this.#overtaking === 0) this.#overtakenUs = 0;
+    this.#missed.splice(0, this.#missed.length - MISSED_MAX);
     return lost;
+  }
+
+  /**
+   * Bytes of packets in these ranges that had been taken for lost: they were only overtaken by later ones. From then on the
+   * age of a packet tells its loss, as in RACK (RFC 8985), and not how many later ones were acknowledged.
+   */
+  findMissed(nowUs: number, ranges: readonly (readonly [number, number])[]): number {
+    let bytes = 0;
+    const isMissed = ({ number }: SentPacket) =>
+      !ranges.some(([low, high]) => number >= low && number <= high);
+    for (const packet of this.#missed) {
+      if (isMissed(packet)) continue;
+      bytes += packet.bytes;
+      this.#overtaking = OVERTAKING_LOSSES;
+      this.#overtakenUs = Math.max(this.#overtakenUs, nowUs - packet.sentUs);
+    }
+    if (bytes > 0) this.#missed = this.#missed.filter(isMissed);
+    return bytes;
   }
 
   /** When the next packet will count as lost if nothing arrives. */
   lossAtUs(rtt: RoundTrip): number | undefined {
     for (const packet of this.#outstanding.values()) {
-      return packet.number < this.largestAcknowledged ? packet.sentUs + rtt.lossDelayUs : undefined;
+      const isOvertaken = packet.number < this.largestAcknowledged;
+      return isOvertaken ? packet.sentUs + rtt.lossDelayUs(this.#overtakenUs) : undefined;
     }
     return undefined;
   }
@@ -116,6 +153,10 @@ export class SentPackets {
   takeAll(): SentPacket[] {
     const all = [...this.#outstanding.values()];
     for (const packet of all) this.#remove(packet);
+    // The path is another one: what was missed on the last one never comes, or says nothing of this one.
+    this.#missed = [];
+    this.#overtaking = 0;
+    this.#overtakenUs = 0;
     return all;
   }
 

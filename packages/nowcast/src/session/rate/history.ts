@@ -4,6 +4,12 @@ const BASE_SPAN_US = 5_000_000;
 /** While others keep the queue full, an empty one is rarer. */
 const RIVALRY_BASE_SPAN_US = 30_000_000;
 
+/** The noise is the mean of about so many samples; while there are fewer, of at least so many. */
+const NOISE_SAMPLES = 32;
+const NOISE_SAMPLES_MIN = 8;
+/** A sample counts for at most this more than twice the mean. */
+const NOISE_STEP_US = 500;
+
 /** The least one-way delay of late; the offset of the clocks is in it, and cancels out in differences. */
 export class BaseDelay {
   #beganUs = Number.NEGATIVE_INFINITY;
@@ -39,5 +45,28 @@ export class Peak {
       this.#beganUs = nowUs;
     }
     this.#current = Math.max(this.#current, delivered);
+  }
+}
+
+/**
+ * How much the one-way delay varies from sample to sample, whatever is sent. A queue grows and drains steadily, while jitter
+ * comes and goes; so a sample is how far a delay lies from the middle of the delays before and after it.
+ */
+export class Noise {
+  #last: number | undefined;
+  #before: number | undefined;
+  #samples = 0;
+  meanUs = 0;
+
+  note(delayUs: number): void {
+    const [last, before] = [this.#last, this.#before];
+    this.#before = last;
+    this.#last = delayUs;
+    if (last === undefined || before === undefined) return;
+    const bendUs = Math.abs(delayUs - 2 * last + before) / 2;
+    this.#samples = Math.min(NOISE_SAMPLES, this.#samples + 1);
+    // A single delay that stands out is that of an event that left alone, or of a packet after a pause.
+    const countedUs = Math.min(bendUs, 2 * this.meanUs + NOISE_STEP_US);
+    this.meanUs += (countedUs - this.meanUs) / Math.max(this.#samples, NOISE_SAMPLES_MIN);
   }
 }

@@ -3,7 +3,7 @@
  * loss, so that a narrow link's buffer stays nearly empty and a noisy link is not taken for a narrow one. After LEDBAT
  * (RFC 6817) in what it measures, and CUBIC (RFC 9438) in how it probes.
  */
-import { BaseDelay, Peak } from "./history.js";
+import { BaseDelay, Noise, Peak } from "./history.js";
 import {
   type Ended,
   RIVALRY_FIRST_US,
@@ -23,6 +23,11 @@ const INITIAL = 125_000;
 const LEAST = 2_000;
 const QUEUE_TARGET_US = 4_000;
 const QUEUE_TARGET_US_MAX = 20_000;
+/**
+ * The least delay of a round may be so many times the noise without any queue: where packets keep their order, each waits for
+ * the slowest before it.
+ */
+const QUEUE_NOISES = 3;
 /** From this share of the capacity found, the rate grows gently. */
 const NEAR_SHARE = 0.85;
 /** And from this, half as fast: what is too much becomes queue until it is noticed. */
@@ -31,6 +36,8 @@ const SURE_SHARE = 0.97;
 const RECOVERY_US_MAX = 500_000;
 const BURST_US = 2_000;
 const FLIGHT_ALLOWANCE_US = 30_000;
+/** With jitter, packets and their acknowledgements take longer than the least round trip by some of this. */
+const FLIGHT_NOISES = 4;
 const FLIGHT_BYTES_MIN = 2 * 1_200;
 /** Where all that follows a lost packet waits for it, that is so much longer under way. */
 const FLIGHT_ROUND_TRIPS_RELIABLE = 3;
@@ -63,6 +70,7 @@ export class SendRate {
   #ended: Ended | undefined;
   readonly #base = new BaseDelay();
   #peak = new Peak();
+  #noise = new Noise();
   #round: Round | undefined;
   #heldBack = false;
   /** What was delivered of late, bytes a second. */
@@ -84,6 +92,7 @@ export class SendRate {
   slowedDown(): SendRate {
     const next = this.restarted(0.5);
     next.#mean = this.#mean;
+    next.#noise = this.#noise;
     return next;
   }
 
@@ -93,6 +102,7 @@ export class SendRate {
     next.#isStarting = this.#isStarting;
     next.#capacity = this.#capacity;
     next.#peak = this.#peak;
+    next.#noise = this.#noise;
     next.#mean = this.#mean;
     return next;
   }
@@ -102,7 +112,8 @@ export class SendRate {
     // A queue that others keep full is part of the way.
     const withRivals = this.#rivalry === undefined ? leastUs : Math.max(leastUs, smoothedUs);
     const roundTripUs = isReliable ? FLIGHT_ROUND_TRIPS_RELIABLE * leastUs : withRivals;
-    return Math.max(FLIGHT_BYTES_MIN, (this.bytesPerSecond * (roundTripUs + FLIGHT_ALLOWANCE_US)) / 1e6);
+    const allowanceUs = FLIGHT_ALLOWANCE_US + FLIGHT_NOISES * this.#noise.meanUs;
+    return Math.max(FLIGHT_BYTES_MIN, (this.bytesPerSecond * (roundTripUs + allowanceUs)) / 1e6);
   }
 
   /** How large a packet may become, if its first message does not need more. */
@@ -123,6 +134,11 @@ export class SendRate {
     if (this.#round !== undefined) this.#round.lostBytes += bytes;
   }
 
+  /** Packets that had been taken for lost were only overtaken. */
+  found(bytes: number): void {
+    if (this.#round !== undefined) this.#round.lostBytes = Math.max(0, this.#round.lostBytes - bytes);
+  }
+
   /** A packet leaves; for a peer that is silent at this share of what was delivered to it until then. */
   spend(nowUs: number, bytes: number, silentShare: number | undefined): void {
     const delivered = Math.max(LEAST, Math.min(this.#mean || this.bytesPerSecond, this.bytesPerSecond));
@@ -136,6 +152,8 @@ export class SendRate {
     const passingUs = (arrived.packetBytes / Math.max(this.bytesPerSecond, this.#peak.highest)) * 1e6;
     const delayUs = arrived.arrivedUs - arrived.sentUs;
     const queueUs = this.#base.excess(nowUs, delayUs, this.#rivalry !== undefined) - passingUs;
+    // What a reliable carrier sends again comes late, which is not the path's jitter.
+    if (!arrived.isReliable) this.#noise.note(queueUs);
     const round = this.#round;
     if (round === undefined) {
       this.#round = new Round(nowUs, arrived);
@@ -178,11 +196,12 @@ export class SendRate {
 
   /**
    * How long a queue may always be there: where a single packet takes longer than the usual target, one that waits for the
-   * one before it sees no queue that stays.
+   * one before it sees no queue that stays. The more the path jitters, the longer.
    */
   get #queueTargetUs(): number {
     const packetUs = (PACKET_BYTES_MIN / this.bytesPerSecond) * 1e6;
-    return Math.min(QUEUE_TARGET_US_MAX, Math.max(QUEUE_TARGET_US, packetUs));
+    const targetUs = Math.min(QUEUE_TARGET_US_MAX, Math.max(QUEUE_TARGET_US, packetUs));
+    return targetUs + QUEUE_NOISES * this.#noise.meanUs;
   }
 
   /**
