@@ -1,0 +1,17 @@
+//! `spec/DELTA.md` is enough to write a reader: one in Python, which runs the code that stands on the page, reads the vectors.
+
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn a_reader_written_from_the_page_alone_reads_every_delta() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let spec = here.join("../../spec");
+    let mut reader = Command::new("python3");
+    reader.arg(here.join("tests/second_reader.py")).arg(spec.join("DELTA.md"));
+    reader.arg(spec.join("vectors/delta")).arg(spec.join("vectors/delta/bodies-steps.json"));
+    let Ok(output) = reader.output() else {
+        return eprintln!("left out: python3 is not installed");
+    };
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
