@@ -1,4 +1,6 @@
+import { asNowcastError, NowcastError } from "./errors.js";
 import { loadWebSocket } from "./load-websocket.js";
+import { CLOSED_ABNORMALLY, worldEnd } from "./world-end.js";
 import type { WebSocketConstructor, WebSocketLike } from "./world-types.js";
 
 const BACK_OFF_MS_MIN = 250;
@@ -6,9 +8,6 @@ const BACK_OFF_MS_MAX = 5000;
 /** A server sends something at every snapshot, even when nothing moves: this much silence is a dead connection. */
 const SILENCE_MS_MAX = 10_000;
 const WATCH_INTERVAL_MS = 1000;
-
-/** The close code for "the connection broke without a close frame", which no frame may carry. */
-export const CLOSED_ABNORMALLY = 1006;
 
 /** After these, the same client would be turned away again: malformed, out of bounds, too large. */
 const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([4000, 4001, 1009]);
@@ -18,7 +17,7 @@ export interface ConnectionHandlers {
   /** About once a second while connected. */
   tick(): void;
   /** `retryInMs` is `undefined` when there will be no other attempt. */
-  lost(code: number, reason: string, retryInMs: number | undefined): void;
+  lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
 export interface ConnectionOptions {
@@ -62,12 +61,12 @@ export class Connection {
     this.attempts = 0;
   }
 
-  /** Gives up the present socket as if it had been lost; `final` ends all attempts. */
-  abandon(code: number, reason: string, final: boolean): void {
+  /** Gives up the present socket as if it had been lost, and closes it with `code`; `final` ends all attempts. */
+  abandon(code: number, error: NowcastError, final: boolean): void {
     const socket = this.socket;
     if (socket === undefined) return;
-    this.lost(socket, code, reason, final);
-    closeQuietly(socket, code >= 4000 ? code : 1000, reason);
+    this.lost(socket, error, final);
+    closeQuietly(socket, code, error.message);
   }
 
   close(): void {
@@ -87,7 +86,7 @@ export class Connection {
       socket = new WebSocket(this.options.url());
     } catch (error) {
       // An address that no WebSocket accepts stays wrong: trying again would not help.
-      this.finish(CLOSED_ABNORMALLY, error instanceof Error ? error.message : String(error));
+      this.finish(asNowcastError(error));
       return;
     }
     this.socket = socket;
@@ -100,9 +99,11 @@ export class Connection {
     socket.addEventListener("message", (event) => {
       if (this.socket === socket) this.received(event.data);
     });
-    socket.addEventListener("close", (event) =>
-      this.lost(socket, event.code, event.reason, FINAL_CLOSE_CODES.has(event.code)),
-    );
+    socket.addEventListener("close", ({ code, reason }) => {
+      const wasOpen = this.isOpen && this.socket === socket;
+      const error = code === CLOSED_ABNORMALLY && !wasOpen ? didNotOpen(reason) : worldEnd(code, reason);
+      this.lost(socket, error, FINAL_CLOSE_CODES.has(code));
+    });
     // A close event follows every error event and says more; Node's `ws` throws when nobody listens.
     socket.addEventListener("error", () => {});
   }
@@ -115,32 +116,37 @@ export class Connection {
 
   private watch(): void {
     if (performance.now() - this.heardAtMs > SILENCE_MS_MAX) {
-      this.abandon(CLOSED_ABNORMALLY, `nothing heard for ${SILENCE_MS_MAX / 1000} s`, false);
+      this.abandon(1000, worldEnd(CLOSED_ABNORMALLY, `nothing heard for ${SILENCE_MS_MAX / 1000} s`), false);
     } else if (this.isOpen) {
       this.handlers.tick();
     }
   }
 
-  private lost(socket: WebSocketLike, code: number, reason: string, final: boolean): void {
+  private lost(socket: WebSocketLike, error: NowcastError, final: boolean): void {
     if (this.socket !== socket) return;
     this.socket = undefined;
     this.isOpen = false;
     this.stopTimers();
-    if (final || !this.options.reconnect) return this.finish(code, reason);
+    if (final || !this.options.reconnect) return this.finish(error);
     const retryInMs = backOffMs(this.attempts++, Math.random());
     this.retryTimer = setTimeout(() => void this.connect(), retryInMs);
-    this.handlers.lost(code, reason, retryInMs);
+    this.handlers.lost(error, retryInMs);
   }
 
-  private finish(code: number, reason: string): void {
+  private finish(error: NowcastError): void {
     this.isClosed = true;
-    this.handlers.lost(code, reason, undefined);
+    this.handlers.lost(error, undefined);
   }
 
   private stopTimers(): void {
     clearTimeout(this.retryTimer);
     clearInterval(this.watchTimer);
   }
+}
+
+function didNotOpen(reason: string): NowcastError {
+  const cause = reason === "" ? "the WebSocket did not open" : reason;
+  return new NowcastError("network", cause, { closeCode: CLOSED_ABNORMALLY });
 }
 
 /** Doubles from 250 ms to 5 s; `random` from 0 to 1 takes up to half off, so that clients don't return in step. */

@@ -37,7 +37,9 @@ export class EntityTable {
 
   spawn(spawned: readonly SpawnedEntity[], tick: number): Entity[] {
     if (this.entities.size + spawned.length > ENTITIES_MAX) {
-      throw new NowcastError("peer-misbehaved", `a world of more than ${ENTITIES_MAX} entities`);
+      throw new NowcastError("peer-misbehaved", `a world of more than ${ENTITIES_MAX} entities`, {
+        code: "limit_exceeded",
+      });
     }
     return spawned.map((entity) => {
       const live = new LiveEntity(entity, tick);

@@ -11,18 +11,95 @@ export type Fault =
   /** The calling program passed something that makes no sense. */
   | "misuse";
 
-/** Every error that this SDK makes. The message says what and where; `fault` says whose it is. */
+/**
+ * What went wrong, for programs: switch on it, never on words, which are for people and may change. New codes may come
+ * with new releases; {@link Fault} tells what to do about those that a program does not know.
+ */
+export const ERROR_CODES = [
+  // Misuse.
+  "invalid_argument",
+  "lane_full",
+  "closed_here",
+  // Network: nobody answers, no answer in time, and nobody answers any more.
+  "unreachable",
+  "timed_out",
+  "lost",
+  // A peer that breaks a rule of a format or protocol, a bound, or an order.
+  "malformed",
+  "out_of_bounds",
+  "limit_exceeded",
+  "violation",
+  // Releases that do not belong together.
+  "version",
+  "no_carrier",
+  // The other side says no before a session begins: the words of `spec/CARRIERS.md`, section 2, or another one.
+  "unauthorised",
+  "wrong_origin",
+  "wrong_host",
+  "not_encrypted",
+  "no_such_name",
+  "too_many",
+  "full",
+  "bad_request",
+  "refused",
+  // The other side ends what was open: in good order, for reasons of its own, or of a world's.
+  "done",
+  "going_away",
+  "room_closed",
+  "too_many_messages",
+  "too_slow",
+  "idle",
+  "closed",
+] as const;
+
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** What holds for a fault where nothing better is known. */
+const USUAL: Record<Fault, { readonly code: ErrorCode; readonly cure: string }> = {
+  "peer-misbehaved": {
+    code: "malformed",
+    cure: "use releases of both sides that belong together; if they do, report it",
+  },
+  "peer-incompatible": { code: "version", cure: "use releases of both sides that belong together" },
+  refused: { code: "refused", cure: "ask who runs the other side" },
+  network: { code: "unreachable", cure: "check that the other side runs and that the network is up" },
+  misuse: { code: "invalid_argument", cure: "pass what the documentation of the call names" },
+};
+
+export interface ErrorDetails {
+  readonly code?: ErrorCode | undefined;
+  readonly cure?: string | undefined;
+  /** The whole sentence; by default the cause, and the cure if one is given. */
+  readonly message?: string | undefined;
+  readonly closeCode?: number | undefined;
+}
+
+/** Every error that this SDK makes: who is at fault, what went wrong for programs, and cause and cure for people. */
 export class NowcastError extends Error {
   readonly fault: Fault;
-  /** The word of an endpoint that refuses, such as `unauthorised` or `full` (`spec/CARRIERS.md`, section 2). */
-  readonly refusal: string | undefined;
+  readonly code: ErrorCode;
+  /** What went wrong and where: the other side's own words if it said some. Show it as text, never as markup. */
+  override readonly cause: string;
+  /** What would help. */
+  readonly cure: string;
+  /** The number of the close frame or CLOSE that ended what was open, if there was one. */
+  readonly closeCode: number | undefined;
 
-  constructor(fault: Fault, message: string, refusal?: string) {
-    super(message);
+  constructor(fault: Fault, cause: string, details: ErrorDetails = {}) {
+    super(details.message ?? (details.cure === undefined ? cause : `${cause}: ${details.cure}`));
     this.name = "NowcastError";
     this.fault = fault;
-    this.refusal = refusal;
+    this.code = details.code ?? USUAL[fault].code;
+    this.cause = cause;
+    this.cure = details.cure ?? USUAL[fault].cure;
+    this.closeCode = details.closeCode;
   }
+}
+
+/** An error as it is if it is ours, or as that of the network: platforms tell next to nothing of what did not open. */
+export function asNowcastError(error: unknown): NowcastError {
+  if (error instanceof NowcastError) return error;
+  return new NowcastError("network", error instanceof Error ? error.message : String(error));
 }
 
 /** Bytes that are not what they should be: where reading stopped, and in which field. */

@@ -13,7 +13,14 @@ export type {
 export type { ChannelPhase, ChannelStatus } from "./channel/status.js";
 export { type ConnectOptions, connect } from "./connect/connect.js";
 export * from "./delta/index.js";
-export { type Fault, NowcastError, WireError } from "./errors.js";
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorDetails,
+  type Fault,
+  NowcastError,
+  WireError,
+} from "./errors.js";
 export {
   createInterpolator,
   type InterpolationSource,

@@ -12,10 +12,10 @@ const FRAGMENT_BYTES = 256;
 
 /** Breaches of RFC 6455, with the close code that tells the peer. */
 export class FrameError extends NowcastError {
-  readonly closeCode: number;
+  override readonly closeCode: number;
 
   constructor(closeCode: number, message: string) {
-    super("peer-misbehaved", message);
+    super("peer-misbehaved", message, { code: "violation" });
     this.name = "FrameError";
     this.closeCode = closeCode;
   }

@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import type { CarrierKind } from "./carrier/carrier.js";
+import type { NowcastError } from "./errors.js";
 import type { WaitOptions } from "./waiting.js";
 
 declare const entityIdBrand: unique symbol;
@@ -128,10 +129,11 @@ export interface WorldEvents {
   rate: { readonly networkHz: number };
   notice: { readonly text: string };
   /**
-   * A connection was lost or could not be made. `code` is that of a session (below 1,000, `spec/WORLD.md` section 7) or
-   * the WebSocket close code (1006: no close frame arrived), `reason` the server's or the SDK's words. `retryInMs` is `undefined` when the world closes for good.
+   * A connection was lost or could not be made. `error.code` says why, the same for both protocols, and `error.closeCode` is
+   * the number that the server gave (below 1,000 of a session, else of a WebSocket). `retryInMs` is `undefined` when the
+   * world closes for good.
    */
-  error: { readonly code: number; readonly reason: string; readonly retryInMs: number | undefined };
+  error: { readonly error: NowcastError; readonly retryInMs: number | undefined };
 }
 
 /** The part of the WHATWG WebSocket that the SDK needs; the browser's, Node's and that of `ws` all fit. */

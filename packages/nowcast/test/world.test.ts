@@ -58,8 +58,9 @@ describe("joining", () => {
     const world = joinWorld("ws://127.0.0.1:9/ws/test", { reconnect: false });
     const errors = collect(world, "error");
     await waitFor("the end", () => world.status === "closed");
-    expect(errors).toEqual([
-      { code: 1006, reason: expect.stringContaining("ECONNREFUSED"), retryInMs: undefined },
+    const cause = expect.stringContaining("ECONNREFUSED");
+    expect(errors).toMatchObject([
+      { error: { fault: "network", code: "unreachable", cause }, retryInMs: undefined },
     ]);
   });
 });
@@ -128,7 +129,8 @@ describe("what the server says", () => {
     const world = join(server);
     const errors = collect(world, "error");
     await waitFor("the second connection", () => world.stats.reconnects === 1);
-    expect(errors).toMatchObject([{ code: 4000, reason: expect.stringMatching(/^malformed: /) }]);
+    const cause = expect.stringMatching(/^malformed: /);
+    expect(errors).toMatchObject([{ error: { fault: "peer-misbehaved", code: "malformed", cause } }]);
   });
 
   it("does not try again when the server speaks another version", async () => {
@@ -136,7 +138,12 @@ describe("what the server says", () => {
     const world = join(server);
     const errors = collect(world, "error");
     await waitFor("the end", () => world.status === "closed");
-    expect(errors).toMatchObject([{ reason: expect.stringContaining("version 2"), retryInMs: undefined }]);
+    const error = {
+      fault: "peer-incompatible",
+      code: "version",
+      cause: expect.stringContaining("version 2"),
+    };
+    expect(errors).toMatchObject([{ error, retryInMs: undefined }]);
   });
 });
 
@@ -154,7 +161,9 @@ describe("packed movement", () => {
     const world = join(server, { encoding: "custom16", reconnect: false });
     const errors = collect(world, "error");
     await waitFor("the end", () => world.status === "closed");
-    expect(errors).toMatchObject([{ code: 4000, reason: expect.stringContaining("malformed: ") }]);
+    expect(errors).toMatchObject([
+      { error: { code: "malformed", cause: expect.stringContaining("malformed: ") } },
+    ]);
   });
 });
 
@@ -249,7 +258,8 @@ describe("losing the connection", () => {
     await waitFor("the welcome", () => world.status === "open");
     server.clients[0]!.close(4001, "out of bounds: yaw");
     await waitFor("the end", () => world.status === "closed");
-    expect(errors).toEqual([{ code: 4001, reason: "out of bounds: yaw", retryInMs: undefined }]);
+    const error = { code: "out_of_bounds", closeCode: 4001, cause: "out of bounds: yaw" };
+    expect(errors).toMatchObject([{ error, retryInMs: undefined }]);
   });
 
   it("waits longer after every failure, up to five seconds, and never in step with others", () => {

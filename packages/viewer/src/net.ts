@@ -7,6 +7,7 @@ import {
   type EntityId,
   type Interpolator,
   joinWorld,
+  type NowcastError,
   type World,
 } from "nowcast";
 import { Euler, Quaternion } from "three";
@@ -73,7 +74,7 @@ export interface NetListener {
   /** The world's movement up to a moment has arrived. */
   snapshotArrived(receivedAtMs: number): void;
   /** A connection ended; `retryInMs` is undefined when none will follow. */
-  lost(code: number, reason: string, retryInMs: number | undefined): void;
+  lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
 /** How a page comes in, by its address. */
@@ -207,7 +208,7 @@ export class Net {
       world.on("chat", (event) => listener.chatted(event.from, event.name, event.text)),
       world.on("snapshot", (event) => listener.snapshotArrived(event.receivedAtMs)),
       world.on("notice", (event) => listener.noticed(event.text)),
-      world.on("error", (event) => listener.lost(event.code, event.reason, event.retryInMs)),
+      world.on("error", (event) => listener.lost(event.error, event.retryInMs)),
     );
   }
 }

@@ -133,7 +133,7 @@ export class Viewer {
         chatted: (from, speaker, text) => this.chatted(from, speaker, text),
         noticed: (text) => this.hud.say(text),
         snapshotArrived: (atMs) => this.snapshotArrived(atMs),
-        lost: (code, reason, retryInMs) => this.hud.lost(code, reason, retryInMs),
+        lost: (error, retryInMs) => this.hud.lost(error, retryInMs),
       },
     );
     this.hud.setStatus(this.net.status);

@@ -1,6 +1,7 @@
+import { ERROR_CODES, NowcastError } from "nowcast";
 import { expect, it } from "vitest";
 import { power, throwPitch } from "../src/hands.js";
-import { explainClose } from "../src/hud/close-reason.js";
+import { explainClose, isRefusal } from "../src/hud/close-reason.js";
 import { readAddress, readRoom, worldAddress } from "../src/page-address.js";
 import { automaticQuality, ResolutionGovernor } from "../src/scene/quality.js";
 import { DEFAULTS, loadSettings, parseHz, saveSettings } from "../src/settings.js";
@@ -51,19 +52,24 @@ it("remembers settings, and replaces damaged ones by defaults", () => {
   expect(loadSettings({ getItem: () => '{"transport":"smoke","lookSpeed":99}' })).toEqual(DEFAULTS);
 });
 
-it("names cause and cure for every close code of the protocols", () => {
-  const ofSessions = [0, 1, 2, 3, 4, 5, 8, 9, 10, 64, 65, 66, 67, 68, 69, 70, 4403];
-  for (const code of [...ofSessions, 1000, 1001, 1006, 1009, 4000, 4001, 4008, 4009, 4010, 4999]) {
-    const { cause, cure } = explainClose(code, "");
-    expect(cause.length, String(code)).toBeGreaterThan(10);
-    expect(cure.length, String(code)).toBeGreaterThan(10);
+it("names cause and cure for every code of the SDK's errors", () => {
+  for (const code of ERROR_CODES) {
+    const { cause, cure } = explainClose(new NowcastError("network", "said so", { code }));
+    expect(cause, code).toMatch(/^[A-Z].{10,}\.$/);
+    expect(cure, code).toMatch(/^[A-Z].{10,}[.…]$/);
   }
 });
 
+it("shows what helps while it tries again only where the server answers and lets nobody in", () => {
+  const refusals = ERROR_CODES.filter((code) => isRefusal(new NowcastError("refused", "no", { code })));
+  expect(refusals).toEqual(expect.arrayContaining(["full", "room_closed", "not_encrypted", "wrong_origin"]));
+  expect(refusals).not.toContain("going_away");
+  expect(isRefusal(new NowcastError("network", "nobody answers"))).toBe(false);
+});
+
 it("tells in the door's own words why a token does not let in", () => {
-  const words =
-    "the endpoint refuses (HTTP 401): unauthorised; the token has expired; ask for a new one, and keep the clock right";
-  expect(explainClose(9, words).cause).toContain("the token has expired.");
+  const error = new NowcastError("refused", "the token has expired", { code: "unauthorised" });
+  expect(explainClose(error).cause).toContain("the token has expired.");
 });
 
 it("draws plainly on a software renderer", () => {

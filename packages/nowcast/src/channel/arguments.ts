@@ -12,7 +12,9 @@ export function checkValue(value: unknown, verb: "state" | "event" | "command" |
   if (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]") {
     return value as Uint8Array;
   }
-  throw new NowcastError("misuse", `${verb} takes a Uint8Array, not ${kindOf(value)}: ${cureFor(value)}`);
+  throw new NowcastError("misuse", `${verb} takes a Uint8Array, not ${kindOf(value)}`, {
+    cure: cureFor(value),
+  });
 }
 
 function cureFor(value: unknown): string {

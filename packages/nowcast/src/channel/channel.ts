@@ -2,7 +2,7 @@
 import type { CarrierKind } from "../carrier/carrier.js";
 import type { Driver } from "../carrier/driver.js";
 import { Emitter } from "../emitter.js";
-import { NowcastError } from "../errors.js";
+import { type ErrorCode, NowcastError } from "../errors.js";
 import { CloseCode, type Closed } from "../session/fault.js";
 import type { Notice } from "../session/notice.js";
 import type { ReplicationSource } from "../session/replication.js";
@@ -237,6 +237,22 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   }
 }
 
+/** What is put into a channel, or asked of it, after the program closed it. */
+const HERE = "open another one";
+const END_CODES: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
+  [CloseCode.done, "done"],
+  [CloseCode.malformed, "malformed"],
+  [CloseCode.limitExceeded, "limit_exceeded"],
+  [CloseCode.violation, "violation"],
+  [CloseCode.gaveUp, "lost"],
+  [CloseCode.version, "version"],
+  [CloseCode.unknownSession, "lost"],
+  [CloseCode.wrongToken, "lost"],
+  [CloseCode.busy, "full"],
+  [CloseCode.unauthorised, "unauthorised"],
+  [CloseCode.goingAway, "going_away"],
+]);
+
 /** Whether somebody ended the channel on purpose: `done`, or a code of the application's own. */
 function isGoodEnd({ code, by }: Closed): boolean {
   return by !== "silence" && (code === CloseCode.done || code >= APPLICATION_CODE_MIN);
@@ -246,9 +262,11 @@ function isGoodEnd({ code, by }: Closed): boolean {
 export function closedError({ code, reason, by }: Closed): NowcastError {
   const name = Object.entries(CloseCode).find(([, known]) => known === code)?.[0] ?? "code";
   const words = `the channel is closed: ${name} (${code})${reason === "" ? "" : `, ${reason}`}`;
-  if (by === "silence") return new NowcastError("network", words);
+  const details = { code: END_CODES.get(code) ?? "closed", closeCode: code } as const;
+  if (by === "silence") return new NowcastError("network", words, { ...details, code: "lost" });
   if (by === "us" && code >= CloseCode.malformed && code <= CloseCode.violation) {
-    return new NowcastError("peer-misbehaved", words);
+    return new NowcastError("peer-misbehaved", words, details);
   }
-  return new NowcastError(code === CloseCode.version ? "peer-incompatible" : "refused", words);
+  if (by === "us") return new NowcastError("misuse", words, { ...details, code: "closed_here", cure: HERE });
+  return new NowcastError(code === CloseCode.version ? "peer-incompatible" : "refused", words, details);
 }

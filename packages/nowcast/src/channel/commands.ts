@@ -2,6 +2,8 @@
 import { NowcastError } from "../errors.js";
 import { Waiting } from "../waiting.js";
 
+const NO_REPLY = { code: "timed_out", cure: "give it more time by deadlineMs, or ask again" } as const;
+
 interface Asked {
   resolve(value: Uint8Array): void;
   reject(error: unknown): void;
@@ -18,7 +20,7 @@ export class Commands {
 
   /** Why no command gets an answer any more. */
   get closed(): NowcastError {
-    return this.#closed ?? new NowcastError("network", "the channel is closed");
+    return this.#closed ?? new NowcastError("misuse", "the channel is closed", { code: "closed_here" });
   }
 
   /** Waits for the reply. Who gives up hears nothing of it when it comes all the same. */
@@ -34,7 +36,7 @@ export class Commands {
   }
 
   timedOut(id: number): void {
-    this.#take(id)?.reject(new NowcastError("network", "no reply came before the deadline"));
+    this.#take(id)?.reject(new NowcastError("network", "no reply came before the deadline", NO_REPLY));
   }
 
   ended(error: NowcastError): void {

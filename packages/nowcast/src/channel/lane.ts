@@ -21,6 +21,10 @@ export interface CommandOptions extends WaitOptions {
   readonly deadlineMs?: number | undefined;
 }
 
+function full(lane: number): NowcastError {
+  return new NowcastError("misuse", `lane ${lane} is full`, { code: "lane_full", cure: "wait for replies" });
+}
+
 export class Lane {
   readonly number: number;
   readonly #driver: Driver;
@@ -66,7 +70,7 @@ export class Lane {
     const { session } = this.#driver;
     if (session.isClosed) throw this.#commands.closed;
     const id = this.#numbered(session.command(clockUs(), this.number, copyOf(bytes), deadlineUs));
-    if (id === false) throw new NowcastError("misuse", `lane ${this.number} is full: wait for replies`);
+    if (id === false) throw full(this.number);
     return this.#commands.reply(id, signal);
   }
 

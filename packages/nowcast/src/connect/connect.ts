@@ -51,7 +51,10 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   await endpoint.ask(signal);
   let kinds = endpoint.kinds;
   if (kinds.length === 0) {
-    throw new NowcastError("peer-incompatible", "the endpoint offers no carrier that this platform has");
+    throw new NowcastError("peer-incompatible", "the endpoint offers no carrier that this platform has", {
+      code: "no_carrier",
+      cure: "use a browser with WebTransport, or ask its operator to offer WebSocket",
+    });
   }
   for (;;) {
     const carrier = await openFirst(kinds, endpoint.open, signal).catch((error) =>
@@ -71,12 +74,13 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
 function refusedError({ code, reason }: Closed): NowcastError | undefined {
   const [word, cure] =
     code === CloseCode.busy
-      ? ["full", "come again later"]
+      ? (["full", "come again later"] as const)
       : code === CloseCode.unauthorised
-        ? ["unauthorised", "ask for a new token"]
+        ? (["unauthorised", "ask for a new token"] as const)
         : [];
   if (word === undefined) return undefined;
-  return new NowcastError("refused", `the endpoint refuses: ${word}; ${reason || word}; ${cure}`, word);
+  const message = `the endpoint refuses: ${word}; ${reason || word}; ${cure}`;
+  return new NowcastError("refused", reason || word, { code: word, cure, message, closeCode: code });
 }
 
 /** Waits until the session is open; otherwise says how it ended. */

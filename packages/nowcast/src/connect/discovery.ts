@@ -1,5 +1,5 @@
 /** Asking an endpoint what it offers (`spec/CARRIERS.md`, section 2). */
-import { NowcastError } from "../errors.js";
+import { type ErrorCode, NowcastError } from "../errors.js";
 import { type Address, addressUrl } from "./address.js";
 
 const ANSWER_BYTES_MAX = 65_536;
@@ -7,6 +7,18 @@ const ANSWER_MS_MAX = 10_000;
 const HASHES_MAX = 8;
 const HASH_BYTES = 32;
 const WORDS_MAX = 300;
+
+/** The words of section 2 and what they are for a program. */
+const REFUSALS = [
+  "unauthorised",
+  "wrong_origin",
+  "wrong_host",
+  "not_encrypted",
+  "no_such_name",
+  "too_many",
+  "full",
+  "bad_request",
+] as const satisfies readonly ErrorCode[];
 
 export interface Discovery {
   readonly websocket: boolean;
@@ -34,7 +46,8 @@ export async function discover(
     if (signal.aborted || error instanceof NowcastError) throw signal.reason ?? error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const words = limit.aborted ? `no answer within ${ANSWER_MS_MAX / 1_000} s` : String(cause);
-    throw new NowcastError("network", `nobody answers at ${place}: ${words}`);
+    const code = limit.aborted ? "timed_out" : "unreachable";
+    throw new NowcastError("network", `nobody answers at ${place}: ${words}`, { code });
   }
   const answer = parse(text);
   if (!response.ok) throw refusal(response.status, answer);
@@ -80,8 +93,12 @@ function refusal(status: number, answer: Json | undefined): NowcastError {
     (word): word is string => typeof word === "string",
   );
   const said = words.length === 0 ? "" : `: ${words.join("; ").slice(0, WORDS_MAX)}`;
-  const word = typeof answer?.["error"] === "string" ? answer["error"].slice(0, WORDS_MAX) : undefined;
-  return new NowcastError("refused", `the endpoint refuses (HTTP ${status})${said}`, word);
+  const message = `the endpoint refuses (HTTP ${status})${said}`;
+  const [, cause, cure] = [answer?.["error"], answer?.["cause"], answer?.["cure"]].map((word) =>
+    typeof word === "string" ? word.slice(0, WORDS_MAX) : undefined,
+  );
+  const code = REFUSALS.find((known) => known === answer?.["error"]);
+  return new NowcastError("refused", cause ?? message, { code, cure, message });
 }
 
 function readWebTransport(offer: unknown): Discovery["webtransport"] {

@@ -30,7 +30,11 @@ export function openFirst(
     };
     const limit = setTimeout(() => {
       end();
-      reject(new NowcastError("network", `no carrier was ready within ${READY_MS_MAX / 1_000} s`));
+      reject(
+        new NowcastError("network", `no carrier was ready within ${READY_MS_MAX / 1_000} s`, {
+          code: "timed_out",
+        }),
+      );
     }, READY_MS_MAX);
     const next = (): void => {
       clearTimeout(timer);

@@ -67,7 +67,9 @@ export class Door {
     this.#isOpenToItsMachine = isLoopback && !needsToken;
     if (!isLoopback && policy.tokenKey === undefined && policy.anonymous !== true) {
       const what = `${host} can be reached by other machines`;
-      throw new NowcastError("misuse", `${what}: give a tokenKey, or allow anonymous entry explicitly`);
+      throw new NowcastError("misuse", what, {
+        cure: "give a tokenKey, or allow anonymous entry explicitly",
+      });
     }
   }
 

@@ -1,6 +1,5 @@
 /** `listen`: an endpoint in Node, over WebSocket, so that a world can be hosted in plain JavaScript. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { forAnyCarrier } from "../carrier/carrier.js";
 import { isName } from "../connect/address.js";
@@ -54,7 +53,7 @@ export async function listen(options: ListenOptions = {}): Promise<Listener> {
   await new Promise<void>((resolve, reject) => {
     const fail = ({ message }: Error): void => {
       const cure = "choose another address or port; port 0 lets the system choose";
-      reject(new NowcastError("misuse", `cannot listen on ${host}, port ${port} (${message}): ${cure}`));
+      reject(new NowcastError("misuse", `cannot listen on ${host}, port ${port} (${message})`, { cure }));
     };
     server.once("error", fail);
     server.listen(port, host, () => {
@@ -92,6 +91,7 @@ export class Listener {
   readonly #acceptor: Acceptor;
   readonly #services = new Map<string, Service>();
   readonly #backlogMax: number;
+  #port = 0;
   readonly #restore: () => void;
 
   /** Made by {@link listen}. */
@@ -105,9 +105,11 @@ export class Listener {
     this.#restore = this.#intercept();
   }
 
-  /** Where it listens. */
+  /** Where it listens, or did before it was closed; 0 for a local socket. */
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    const address = this.#server.address();
+    if (typeof address === "object" && address !== null) this.#port = address.port;
+    return this.#port;
   }
 
   /** Refusals by the word of section 2 of `spec/CARRIERS.md`, sessions, and what became of carriers. */
@@ -133,6 +135,8 @@ export class Listener {
     for (const service of [...this.#services.values()]) service.close();
     this.#acceptor.close();
     this.#restore();
+    // Remembered for who asks later.
+    void this.port;
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
     await closed;

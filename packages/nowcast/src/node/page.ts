@@ -28,8 +28,8 @@ export function parseOrigin(text: string): string {
 }
 
 function noOrigin(text: unknown): NowcastError {
-  const form = "SCHEME://HOST or SCHEME://HOST:PORT without a path, such as https://example.org";
-  return new NowcastError("misuse", `"${quoted(String(text))}" is not an origin: write ${form}`);
+  const cure = "write SCHEME://HOST or SCHEME://HOST:PORT without a path, such as https://example.org";
+  return new NowcastError("misuse", `"${quoted(String(text))}" is not an origin`, { cure });
 }
 
 /** What a request says of the page that asks and of the host that it asks. */

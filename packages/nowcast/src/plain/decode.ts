@@ -42,7 +42,9 @@ export class PlainDecoder {
    */
   decode(data: string | Uint8Array): ServerMessage | undefined {
     if (data.length > MESSAGE_BYTES_MAX) {
-      throw new NowcastError("peer-misbehaved", `a message of more than ${MESSAGE_BYTES_MAX} bytes`);
+      throw new NowcastError("peer-misbehaved", `a message of more than ${MESSAGE_BYTES_MAX} bytes`, {
+        code: "limit_exceeded",
+      });
     }
     if (typeof data !== "string") return this.binary(data);
     if (this.encoding === "msgpack") throw malformed("message", "a binary frame");

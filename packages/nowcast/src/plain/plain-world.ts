@@ -77,7 +77,7 @@ export class PlainWorld implements World {
       {
         message: (data) => this.received(data),
         tick: () => this.ping(),
-        lost: (code, reason, retryInMs) => this.lost(code, reason, retryInMs),
+        lost: (error, retryInMs) => this.lost(error, retryInMs),
       },
     );
     this.inputs = new InputSender({
@@ -158,7 +158,7 @@ export class PlainWorld implements World {
     this.connection.close();
     this.ended();
     this.emitter.end();
-    this.waiting.end(new NowcastError("misuse", "the world was closed"));
+    this.waiting.end(new NowcastError("misuse", "the world was closed", { code: "closed_here" }));
   }
 
   /** Nothing will be sent any more: what waits is given up. */
@@ -200,7 +200,7 @@ export class PlainWorld implements World {
     } catch (error) {
       if (!(error instanceof NowcastError)) throw error;
       // What cannot be read now could not be read after another try either, if it is a matter of versions.
-      this.connection.abandon(MALFORMED, error.message, error.fault === "peer-incompatible");
+      this.connection.abandon(MALFORMED, error, error.fault === "peer-incompatible");
     }
   }
 
@@ -261,14 +261,14 @@ export class PlainWorld implements World {
     for (const text of this.waitingChat.splice(0)) this.chat(text);
   }
 
-  private lost(code: number, reason: string, retryInMs: number | undefined): void {
+  private lost(error: NowcastError, retryInMs: number | undefined): void {
     this.pingMs = undefined;
     if (retryInMs === undefined) this.ended();
     else if (this.welcomes > 0) this.changeStatus("reconnecting");
-    this.emitter.emit("error", { code, reason, retryInMs });
+    this.emitter.emit("error", { error, retryInMs });
     if (retryInMs !== undefined) return;
     this.emitter.end();
-    this.waiting.end(new NowcastError("network", `the world is closed (${code}): ${reason}`));
+    this.waiting.end(error);
   }
 
   private changeStatus(status: WorldStatus): void {

@@ -2,9 +2,10 @@ import type { Channel } from "../channel/channel.js";
 import type { ChannelMessage } from "../channel/message.js";
 import type { ChannelStatus } from "../channel/status.js";
 import { connect } from "../connect/connect.js";
-import { backOffMs, CLOSED_ABNORMALLY } from "../connection.js";
-import { NowcastError } from "../errors.js";
+import { backOffMs } from "../connection.js";
+import { asNowcastError, type ErrorCode, NowcastError } from "../errors.js";
 import { CloseCode } from "../session/fault.js";
+import { worldEnd } from "../world-end.js";
 import type { JoinOptions } from "../world-types.js";
 
 /** After these, the same client would be turned away again: `spec/SESSION.md` section 12, `spec/WORLD.md` section 7. */
@@ -17,10 +18,13 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
   64,
   65,
 ]);
-/** The code for a server that answers, and says no. */
-export const REFUSED = 4403;
-
-const NOBODY_ANSWERS = { fault: "network", refusal: undefined } as const;
+/** Another attempt would end alike: the same program would say the same, and show the same token. */
+const FINAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "invalid_argument",
+  "unauthorised",
+  "version",
+  "no_carrier",
+]);
 
 /** From asking the endpoint to an open session. */
 const HANDSHAKE_MS_MAX = 15_000;
@@ -32,11 +36,13 @@ export interface SessionLinkHandlers {
   interrupted(isInterrupted: boolean): void;
   message(message: ChannelMessage): void;
   /** `retryInMs` is `undefined` when there will be no other attempt. */
-  lost(code: number, reason: string, retryInMs: number | undefined): void;
+  lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
 function noSession(): NowcastError {
-  return new NowcastError("network", `no session began within ${HANDSHAKE_MS_MAX / 1_000} s`);
+  return new NowcastError("network", `no session began within ${HANDSHAKE_MS_MAX / 1_000} s`, {
+    code: "timed_out",
+  });
 }
 
 /** One session after another to the same world. */
@@ -63,11 +69,11 @@ export class SessionLink {
   }
 
   /** Gives up the present session; `final` ends all attempts. */
-  abandon(code: number, reason: string, final: boolean): void {
+  abandon(code: number, error: NowcastError, final: boolean): void {
     const { channel } = this;
     if (channel === undefined) return;
-    this.#lost(code, reason, final);
-    channel.close(code, reason);
+    this.#lost(error, final);
+    channel.close(code, error.message);
   }
 
   close(): void {
@@ -88,13 +94,8 @@ export class SessionLink {
       channel = await connect(this.#url, { token, carriers, WebSocket, signal });
     } catch (error) {
       if (this.#end.signal.aborted) return;
-      const reason = error instanceof Error ? error.message : String(error);
-      const { fault, refusal } = error instanceof NowcastError ? error : NOBODY_ANSWERS;
-      // The same token would be shown again.
-      const isUnauthorised = refusal === "unauthorised";
-      const isFinal = fault === "misuse" || fault === "peer-incompatible" || isUnauthorised;
-      const code = isUnauthorised ? CloseCode.unauthorised : REFUSED;
-      this.#retry(fault === "refused" ? code : CLOSED_ABNORMALLY, reason, isFinal);
+      const known = asNowcastError(error);
+      this.#retry(known, FINAL.has(known.code));
       return;
     } finally {
       clearTimeout(timer);
@@ -112,21 +113,21 @@ export class SessionLink {
   #statusChanged({ phase, closed }: ChannelStatus): void {
     if (phase !== "closed") return this.#handlers.interrupted(phase === "interrupted");
     const { code, reason } = closed ?? { code: CloseCode.gaveUp, reason: "" };
-    this.#lost(code, reason, FINAL_CODES.has(code));
+    this.#lost(worldEnd(code, reason), FINAL_CODES.has(code));
   }
 
-  #lost(code: number, reason: string, final: boolean): void {
+  #lost(error: NowcastError, final: boolean): void {
     if (this.channel === undefined) return;
     this.channel = undefined;
     this.#release();
-    this.#retry(code, reason, final);
+    this.#retry(error, final);
   }
 
-  #retry(code: number, reason: string, final: boolean): void {
-    if (final || this.#options.reconnect === false) return this.#handlers.lost(code, reason, undefined);
+  #retry(error: NowcastError, final: boolean): void {
+    if (final || this.#options.reconnect === false) return this.#handlers.lost(error, undefined);
     const retryInMs = backOffMs(this.#attempts++, Math.random());
     this.#retryTimer = setTimeout(() => void this.#connect(), retryInMs);
-    this.#handlers.lost(code, reason, retryInMs);
+    this.#handlers.lost(error, retryInMs);
   }
 
   #release(): void {

@@ -84,7 +84,7 @@ export class SessionWorld implements World {
       opened: (channel) => this.opened(channel),
       interrupted: (isInterrupted) => this.interrupted(isInterrupted),
       message: (message) => this.received(message),
-      lost: (code, reason, retryInMs) => this.lost(code, reason, retryInMs),
+      lost: (error, retryInMs) => this.lost(error, retryInMs),
     });
     this.inputs = new InputSender({
       send: (input) => this.sendInput(input),
@@ -162,7 +162,7 @@ export class SessionWorld implements World {
     this.link.close();
     this.ended();
     this.emitter.end();
-    this.waiting.end(new NowcastError("misuse", "the world was closed"));
+    this.waiting.end(new NowcastError("misuse", "the world was closed", { code: "closed_here" }));
   }
 
   /** Nothing will be sent any more: what waits is given up. */
@@ -219,7 +219,7 @@ export class SessionWorld implements World {
     } catch (error) {
       if (!(error instanceof NowcastError)) throw error;
       // What cannot be read now could not be read after another try either, if it is a matter of versions.
-      this.link.abandon(CLOSE_MALFORMED, error.message, error.fault === "peer-incompatible");
+      this.link.abandon(CLOSE_MALFORMED, error, error.fault === "peer-incompatible");
     }
   }
 
@@ -283,14 +283,14 @@ export class SessionWorld implements World {
     this.changeStatus(isInterrupted ? "reconnecting" : "open");
   }
 
-  private lost(code: number, reason: string, retryInMs: number | undefined): void {
+  private lost(error: NowcastError, retryInMs: number | undefined): void {
     this.isWelcome = false;
     if (retryInMs === undefined) this.ended();
     else if (this.welcomes > 0) this.changeStatus("reconnecting");
-    this.emitter.emit("error", { code, reason, retryInMs });
+    this.emitter.emit("error", { error, retryInMs });
     if (retryInMs !== undefined) return;
     this.emitter.end();
-    this.waiting.end(new NowcastError("network", `the world is closed (${code}): ${reason}`));
+    this.waiting.end(error);
   }
 
   private changeStatus(status: WorldStatus): void {

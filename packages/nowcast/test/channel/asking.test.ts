@@ -66,7 +66,9 @@ describe("an answer", () => {
     const { port } = server.address() as AddressInfo;
     await expect(connect(`nowcast://127.0.0.1:${port}/tracker`)).rejects.toMatchObject({
       fault: "refused",
-      refusal: "full",
+      code: "full",
+      cause: "all seats are taken",
+      cure: "enter another room",
       message: "the endpoint refuses (HTTP 503): full; all seats are taken; enter another room",
     });
   });

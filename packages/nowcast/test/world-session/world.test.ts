@@ -121,7 +121,11 @@ describe("a world on a session", () => {
   it("says why it cannot join", async () => {
     const errors = collect(join("Not A Room".replaceAll(" ", "."), { reconnect: false }), "error");
     await waitFor("the refusal", () => errors.length > 0);
-    expect(errors[0]!.reason).toContain("is not 1 to 32 of a-z 0-9 - _");
+    expect(errors[0]!.error).toMatchObject({
+      fault: "refused",
+      code: "no_such_name",
+      cause: expect.stringContaining("is not 1 to 32 of a-z 0-9 - _"),
+    });
     expect(() => joinWorld("ftp://localhost/plaza")).toThrow();
   });
 });

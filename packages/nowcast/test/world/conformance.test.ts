@@ -300,8 +300,9 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       const [statuses, errors] = [collect(world, "status"), collect(world, "error")];
       await waitFor("the second attempt", () => errors.length >= 2);
       expect(world.status).toBe("connecting");
-      for (const { code, reason, retryInMs } of errors) {
-        expect([code, typeof reason, typeof retryInMs]).toEqual([1006, "string", "number"]);
+      for (const { error, retryInMs } of errors) {
+        expect(error).toMatchObject({ fault: "network", code: "unreachable" });
+        expect([typeof error.cause, typeof retryInMs]).toEqual(["string", "number"]);
       }
       world.close();
       expect(statusesOf(statuses)).toEqual(["closed"]);
@@ -313,7 +314,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       const [statuses, errors] = [collect(world, "status"), collect(world, "error")];
       await waitFor("the end", () => errors.length > 0);
       expect(world.status).toBe("closed");
-      expect(errors).toMatchObject([{ code: 1006, retryInMs: undefined }]);
+      expect(errors).toMatchObject([{ error: { code: "unreachable" }, retryInMs: undefined }]);
       expect(statusesOf(statuses)).toEqual(["closed"]);
       expect(world.stats.unsentActions).toBe(1);
     });
@@ -365,6 +366,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       await first.stop();
       await waitFor("the loss", () => errors.length > 0);
       expect([world.status, typeof errors[0]!.retryInMs]).toEqual(["reconnecting", "number"]);
+      expect(errors[0]!.error).toMatchObject({ fault: "refused", code: "going_away" });
       world.chat("said meanwhile");
       world.grab();
       const second = await ServerProcess.start(port);

@@ -1,17 +1,17 @@
+import type { NowcastError } from "nowcast";
+
 /** What ended a connection, and what a person can do about it. */
 export interface CloseReason {
   cause: string;
   cure: string;
 }
 
-/** Of the SDK's words about a refusal: the endpoint's word for it, the cause and the cure. */
-const REFUSAL = /: ([a-z_]+); ([^;]+); ([^;]+)$/;
-/** The server answers, and lets nobody in: a room that is full or closes, or too many of one address. */
-const REFUSALS: ReadonlySet<number> = new Set([69, 70, 4403]);
+/** What is shown of an error of the SDK. */
+export type Ending = Pick<NowcastError, "fault" | "code" | "cause" | "cure">;
 
-/** Whether the server refuses for now, so that what a person can do is worth showing while the page tries again. */
-export function isRefusal(code: number): boolean {
-  return REFUSALS.has(code);
+/** The server answers, and lets nobody in now: what a person can do is worth showing while the page tries again. */
+export function isRefusal({ fault, code }: Ending): boolean {
+  return fault === "refused" && code !== "done" && code !== "going_away";
 }
 
 function sentence(words: string): string {
@@ -19,85 +19,89 @@ function sentence(words: string): string {
 }
 
 /**
- * Explains the codes of sessions (below 1,000: spec/SESSION.md section 12, spec/WORLD.md section 7), the close codes of the
- * plain protocol (spec/PLAIN.md, section 5) and those of WebSocket itself.
+ * Explains why a connection ended, by the code of the error and never by its words, so that each sentence here can be
+ * translated. The server's own words are shown where they say more than a code can.
  */
-export function explainClose(code: number, reason: string): CloseReason {
-  const [, word, why = reason || "no reason given", remedy] = REFUSAL.exec(reason) ?? [];
+export function explainClose({ code, cause, cure }: Ending): CloseReason {
   switch (code) {
-    case 0:
-    case 1000:
+    case "done":
+    case "closed_here":
       return { cause: "You have left the room.", cure: "Join again whenever you like." };
-    case 10:
-    case 1001:
+    case "going_away":
       return {
         cause: "The server is shutting down.",
         cure: "It is often back in a moment: then join again.",
       };
-    case 1006:
+    case "unreachable":
+    case "timed_out":
       return {
         cause: "The server cannot be reached.",
         cure: "Check that it runs and that the network is up.",
       };
-    case 4:
+    case "lost":
       return {
-        cause: "The connection was lost for too long.",
+        cause: "The connection was lost.",
         cure: "Check that the network is up, then join again.",
       };
-    case 5:
+    case "version":
+    case "no_carrier":
       return {
         cause: "This page and the server are of different versions.",
         cure: "Reload the page to get the version that belongs to the server.",
       };
-    case 69:
-    case 70:
-    case 4403:
+    case "full":
+    case "room_closed":
+    case "too_many":
+      return { cause: `There is no place for you now: ${cause}.`, cure: sentence(cure) };
+    case "not_encrypted":
       return {
-        cause: `${word === "full" || code === 70 ? "There is no place for you now" : "The server does not let you in now"}: ${why}.`,
-        cure: sentence(remedy ?? "try again in a moment, or enter another room"),
+        cause:
+          "The server wants an encrypted connection from other machines, and this page came without one.",
+        cure: sentence(cure),
       };
-    case 9:
+    case "wrong_origin":
+    case "wrong_host":
+    case "no_such_name":
+    case "bad_request":
+    case "refused":
+      return { cause: `The server does not let you in now: ${cause}.`, cure: sentence(cure) };
+    case "unauthorised":
       return {
-        cause: `This world lets in who has a token: ${reason === "" ? "this one is not good" : why}.`,
+        cause: `This world lets in who has a token: ${cause}.`,
         cure: "Ask whoever runs it for a link with a new token: it ends in ?token=…",
       };
-    case 1009:
+    case "limit_exceeded":
       return {
         cause: "The server got a message that was too large.",
         cure: "Reload the page to get its newest version.",
       };
-    case 1:
-    case 2:
-    case 3:
-    case 64:
-    case 65:
-    case 4000:
-    case 4001:
+    case "malformed":
+    case "out_of_bounds":
+    case "violation":
+    case "invalid_argument":
       return {
-        cause: `The server did not understand this page (${reason || "no reason given"}).`,
+        cause: `The server and this page did not understand each other (${cause}).`,
         cure: "Reload the page to get the version that belongs to the server.",
       };
-    case 66:
-    case 4008:
+    case "too_many_messages":
+    case "lane_full":
       return {
-        cause: `This page sent too much (${reason || "too many messages"}).`,
+        cause: `This page sent too much (${cause}).`,
         cure: "Join again; if it happens again, close other tabs in this room.",
       };
-    case 67:
-    case 4009:
+    case "too_slow":
       return {
         cause: "This connection could not keep up with the world.",
         cure: "Join again with fewer snapshots a second (Settings, Network).",
       };
-    case 68:
-    case 4010:
+    case "idle":
       return {
         cause: "The server heard nothing from this page for a minute.",
         cure: "Join again. A laptop that sleeps or a frozen tab causes this.",
       };
-    default:
+    case "closed":
       return {
-        cause: `The connection ended (${reason || `code ${code}`}).`,
+        cause: `The connection ended (${cause}).`,
         cure: "Join again; if it keeps happening, reload the page.",
       };
   }

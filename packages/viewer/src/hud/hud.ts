@@ -1,6 +1,6 @@
 import { copyText, element } from "../dom.js";
 import type { Status } from "../net.js";
-import { explainClose, isRefusal } from "./close-reason.js";
+import { type Ending, explainClose, isRefusal } from "./close-reason.js";
 
 const GOOD_NEWS_MS = 2500;
 const NOTICE_MS = 8000;
@@ -71,12 +71,12 @@ export class Hud {
   }
 
   /** A connection ended; says why, and for good when none will follow. */
-  lost(code: number, reason: string, retryInMs: number | undefined): void {
-    const { cause, cure } = explainClose(code, reason);
+  lost(error: Ending, retryInMs: number | undefined): void {
+    const { cause, cure } = explainClose(error);
     if (retryInMs !== undefined) {
       // A close frame names its cause; a connection that just broke off has none worth telling.
-      const broken = this.wasOpen && code === 1006;
-      const what = isRefusal(code) ? `${cause} ${cure}` : cause;
+      const broken = this.wasOpen && (error.code === "lost" || error.code === "unreachable");
+      const what = isRefusal(error) ? `${cause} ${cure}` : cause;
       this.setBanner(broken ? "Connection lost: reconnecting…" : `${what} Trying again…`, false);
       this.banner.title = `${cause} ${cure}`;
       return;
