@@ -88,6 +88,8 @@ pub struct Script {
 pub const LAWFUL_LANES: u8 = 3;
 /// The lane of events with a time to live.
 pub const MORTAL_LANE: u8 = 3;
+/// In so many lives one value in four is large: otherwise an interval hardly ever fills half a window, and barriers are rare.
+const CROWDED_PERCENT: u64 = 15;
 /// The lane of commands.
 pub const COMMAND_LANE: u8 = 4;
 
@@ -101,10 +103,12 @@ impl Script {
         let keys_max = if random.percent(20) { 200 } else { 12 };
         let keys = 1 + random.below(keys_max);
         let pace = 1 + random.below(40);
+        // Of its own, so that all other lives stay what they were.
+        let is_crowded = Random::new(seed ^ 0xC20D_ED11).percent(CROWDED_PERCENT);
         let operations = (0..count)
             .map(|_| {
                 let wait = if random.percent(50) { 0 } else { random.below(pace * 1_000) };
-                (Duration::from_micros(wait), random_operation(random, keys))
+                (Duration::from_micros(wait), random_operation(random, keys, is_crowded))
             })
             .collect();
         Self { seed, carrier, link, operations }
@@ -151,12 +155,13 @@ fn random_end(random: &mut Random) -> End {
     End::BOTH[random.below(2) as usize]
 }
 
-fn random_operation(random: &mut Random, keys: u64) -> Operation {
+fn random_operation(random: &mut Random, keys: u64, is_crowded: bool) -> Operation {
     let end = random_end(random);
     match random.below(100) {
         0..=54 => {
             let lane = random.below(LAWFUL_LANES.into()) as u8;
             let bytes = match random.below(100) {
+                0..=24 if is_crowded => random.below(9_000),
                 0..=84 => random.below(120),
                 85..=95 => random.below(1_100),
                 _ => random.below(9_000),
