@@ -18,7 +18,7 @@ pub use limits::{AcceptCounters, AcceptLimits};
 use limits::{Counted, Place, Places};
 use sessions::Sessions;
 
-use crate::carrier::{Carrier, Ending, retire};
+use crate::carrier::{Carrier, Ended, Ending, retire};
 use crate::channel::{Channel, Phase, Shared};
 use crate::driver::Driver;
 use crate::entry::{Now, Ticket};
@@ -188,15 +188,22 @@ impl std::fmt::Debug for Accepted {
 
 impl Inner {
     async fn take_in(self: Arc<Self>, mut carrier: Box<dyn Carrier>, entry: Entry, place: Place) {
-        let first = timeout(HELLO_TIMEOUT, poll_fn(|context| carrier.poll_receive(context))).await;
+        let first = timeout(HELLO_TIMEOUT, first_packet(carrier.as_mut())).await;
         let Ok(Ok(packet)) = first else {
             self.places.count(Counted::NoHello);
             return retire(carrier, Ending::Violation);
         };
         debug_assert!(carrier.properties().is_checked, "a HELLO is read without a checksum");
-        let Ok(hello) = Hello::read(&packet) else {
-            self.places.count(Counted::NotHello);
-            return retire(carrier, Ending::Violation);
+        let hello = match Hello::read(&packet) {
+            Ok(hello) => hello,
+            Err(malformed) => {
+                self.places.count(Counted::NotHello);
+                let mut refusal = Vec::new();
+                return match Session::refuse_first(&packet, &malformed, carrier.properties(), &mut refusal) {
+                    true => send_last(carrier, refusal, Ending::Violation),
+                    false => retire(carrier, Ending::Violation),
+                };
+            }
         };
         match &hello.resume {
             Some(_) => self.resume(carrier, &hello, &packet),
@@ -280,14 +287,29 @@ pub(crate) fn limits_of(config: &Config) -> Limits {
 }
 
 /// Answers a HELLO for which there is no session, and ends the carrier.
-fn refuse(mut carrier: Box<dyn Carrier>, hello: &Hello, code: CloseCode, text: &str) {
+fn refuse(carrier: Box<dyn Carrier>, hello: &Hello, code: CloseCode, text: &str) {
     let mut packet = Vec::new();
     Session::refuse(hello, code, text, carrier.properties(), &mut packet);
+    send_last(carrier, packet, Ending::Done);
+}
+
+/// Sends one more packet, and ends the carrier.
+fn send_last(mut carrier: Box<dyn Carrier>, packet: Vec<u8>, ending: Ending) {
     tokio::spawn(async move {
         let ready = poll_fn(|context| carrier.poll_ready(context));
         if matches!(timeout(HELLO_TIMEOUT, ready).await, Ok(Ok(()))) && carrier.send(&packet).is_ok() {
             // A datagram leaves on its own, a message with the closing.
-            retire(carrier, Ending::Done);
+            retire(carrier, ending);
         }
     });
+}
+
+/// The first packet that has a byte: empty ones are dropped on every carrier.
+async fn first_packet(carrier: &mut dyn Carrier) -> Result<Bytes, Ended> {
+    loop {
+        let packet = poll_fn(|context| carrier.poll_receive(context)).await?;
+        if !packet.is_empty() {
+            return Ok(packet);
+        }
+    }
 }

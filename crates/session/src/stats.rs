@@ -58,6 +58,8 @@ pub struct Stats {
 pub struct Dropped {
     /// The checksum was wrong.
     pub corrupt: u64,
+    /// It was empty.
+    pub empty: u64,
     /// It could not be read, and the peer was not proven.
     pub malformed: u64,
     /// Its number was received already.
@@ -68,7 +70,7 @@ pub struct Dropped {
     pub unproven: u64,
     /// A packet of the handshake out of its place.
     pub misplaced: u64,
-    /// No room for the bytes of a replication source.
+    /// Bytes of a replication source that newer ones pushed out, because the application did not read them.
     pub unread: u64,
     /// It came when the session was closed or without a carrier.
     pub closed: u64,
@@ -78,6 +80,8 @@ pub struct Dropped {
     pub late_events: u64,
     /// Replies to commands that were given up.
     pub late_replies: u64,
+    /// Notices that newer ones pushed out, because the application did not read them.
+    pub notices: u64,
 }
 
 /// What is measured now.

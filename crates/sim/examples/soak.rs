@@ -1,7 +1,5 @@
 //! Lives many seeds: `cargo run --release -p nowcast-sim --example soak -- FIRST COUNT`, with TypeScript at one end if
 //! `NOWCAST_TYPESCRIPT_PEER` names its script. Run one on each core.
-use std::time::Instant;
-
 use nowcast_sim::foreign::{PEER_VARIABLE, Peer};
 use nowcast_sim::scenario::{self, Cast};
 
@@ -12,7 +10,6 @@ fn main() {
         .map(|path| Peer::start(path.as_ref()).unwrap_or_else(|missing| panic!("{missing}")));
     let mut failed = 0;
     let mut total = std::time::Duration::ZERO;
-    let began = Instant::now();
     for seed in first..first + count {
         let cast = peer.as_ref().map_or(Cast::Rust, |peer| Cast::across(peer, seed));
         match scenario::check_with(seed, cast) {
@@ -27,7 +24,7 @@ fn main() {
         }
         let lived = seed - first + 1;
         if lived % 10_000 == 0 {
-            println!("{lived} lives, {:.0} a second", lived as f64 / began.elapsed().as_secs_f64());
+            println!("{lived} lives");
         }
     }
     println!("{failed} failed, {total:?} of virtual time");

@@ -2,6 +2,8 @@
 
 pub(crate) mod receive;
 pub(crate) mod send;
+#[cfg(test)]
+mod send_vectors;
 mod states;
 #[cfg(test)]
 mod vectors;

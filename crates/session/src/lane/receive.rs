@@ -14,7 +14,7 @@ use crate::stats::Stats;
 use crate::store::{Handle, Store};
 use crate::time::Time;
 
-/// Unread payloads of a replication source.
+/// Unread payloads of a replication source that are kept, the newest.
 const REPLICATION_UNREAD_MAX: usize = 64;
 /// Consumption is reported after so many events at the latest.
 const REPORT_EVENTS: u64 = 256;
@@ -363,13 +363,15 @@ impl ReceiveLane {
         store.remove(assembly.payload);
     }
 
-    /// Whether a replication payload would find room.
-    pub(crate) fn has_room_for_replication(&self, count: usize) -> bool {
-        self.replication.len() + count <= REPLICATION_UNREAD_MAX
-    }
-
-    /// Bytes of the peer's replication source.
+    /// Bytes of the peer's replication source. Where too many are unread, the oldest is given up for them: what else its
+    /// packet held is delivered all the same.
     pub(crate) fn replication(&mut self, number: u64, payload: &[u8], taking: &mut Taking<'_>) {
+        if self.replication.len() >= REPLICATION_UNREAD_MAX
+            && let Some(oldest) = self.replication.pop_front()
+        {
+            taking.store.remove(oldest.payload);
+            taking.stats.dropped.unread += 1;
+        }
         let handle = taking.store.insert(payload);
         let what = What::Replication { number };
         let length = payload.len() as u32;

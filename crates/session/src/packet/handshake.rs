@@ -88,6 +88,16 @@ impl Hello {
         Ok(Self { version_min, version_max, nonce, clock, limits, resume })
     }
 
+    /// The nonce of what may be a HELLO, if all up to it can be read.
+    pub(crate) fn read_nonce(packet: &[u8]) -> Option<[u8; 8]> {
+        let mut reader = Reader::new(packet);
+        expect_type(&mut reader, HELLO).ok()?;
+        reader.array("magic").ok().filter(|magic| *magic == MAGIC)?;
+        reader.varint("version_min").ok()?;
+        reader.varint("version_max").ok()?;
+        reader.array("nonce").ok()
+    }
+
     /// Appends the HELLO, padded, without a checksum.
     pub fn write(&self, out: &mut Vec<u8>) {
         let start = out.len();
@@ -183,9 +193,9 @@ pub struct Refuse {
 
 impl Refuse {
     /// The refusal of `hello` with `code`; `text` is cut to what fits.
-    pub fn new(hello: &Hello, code: CloseCode, text: &str) -> Self {
+    pub fn new(nonce: [u8; 8], code: CloseCode, text: &str) -> Self {
         let text = text[..text.floor_char_boundary(REFUSE_TEXT_BYTES_MAX)].to_owned();
-        Self { nonce: hello.nonce, code, version_min: VERSION, version_max: VERSION, text }
+        Self { nonce, code, version_min: VERSION, version_max: VERSION, text }
     }
 
     /// Reads a REFUSE without its checksum.

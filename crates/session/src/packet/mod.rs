@@ -69,17 +69,14 @@ struct Kinds {
     /// A bit for each lane of a frame other than WINDOW.
     lanes: u16,
     window_lanes: u16,
-    replication: bool,
 }
 
 impl Kinds {
-    const NONE: Self =
-        Self { is_eliciting: false, has_only_states: true, lanes: 0, window_lanes: 0, replication: false };
+    const NONE: Self = Self { is_eliciting: false, has_only_states: true, lanes: 0, window_lanes: 0 };
 
     fn note(&mut self, frame: &Frame<'_>) {
         self.is_eliciting |= frame.is_eliciting();
         self.has_only_states &= matches!(frame, Frame::States(_) | Frame::Window { .. } | Frame::Padding);
-        self.replication |= matches!(frame, Frame::Replication { .. });
         let lane = frame.lane().map_or(0, |lane| 1 << lane);
         match frame {
             Frame::Window { .. } => self.window_lanes |= lane,
@@ -119,11 +116,6 @@ impl<'a> Data<'a> {
     /// Whether it has no frames but STATES, WINDOW and PADDING.
     pub fn has_only_states(&self) -> bool {
         self.kinds.has_only_states
-    }
-
-    /// Whether it has REPLICATION.
-    pub(crate) fn has_replication(&self) -> bool {
-        self.kinds.replication
     }
 
     /// How many lanes there must be for its frames: those that bring something, and those of WINDOW.

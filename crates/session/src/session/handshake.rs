@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::outage::Outage;
 use super::{AckState, Proof, Session};
 use crate::config::{Carrier, Entropy};
-use crate::error::{CloseCode, Closed, ClosedBy};
+use crate::error::{CloseCode, Closed, ClosedBy, Malformed};
 use crate::message::Notice;
 use crate::packet::{self, HELLO_BYTES_MIN, Hello, Refuse, Resume, VERSION, Welcome};
 use crate::rtt::Rtt;
@@ -32,6 +32,8 @@ pub(super) enum Phase {
     /// Acceptor: what is left to do is to send this refusal.
     Refusing {
         refuse: Refuse,
+        /// Nothing is left of the session then; otherwise it waits for another carrier.
+        ends: bool,
     },
     Open,
     Detached {
@@ -109,7 +111,7 @@ impl Session {
         self.phase = Phase::Detached { since: now, is_attached };
         self.ack.forget();
         self.is_probe_due = false;
-        self.notices.push_back(Notice::Detached);
+        self.tell(Notice::Detached);
     }
 
     /// The same carrier runs over another path: what was learned of the old one no longer holds.
@@ -139,10 +141,36 @@ impl Session {
     /// Appends the refusal of a HELLO for which there is no session object, as a carrier without session would send it.
     pub fn refuse(hello: &Hello, code: CloseCode, text: &str, carrier: Carrier, out: &mut Vec<u8>) {
         let start = out.len();
-        Refuse::new(hello, code, text).write(out);
+        Refuse::new(hello.nonce, code, text).write(out);
         if !carrier.is_checked {
             packet::seal(out, start);
         }
+    }
+
+    /// Appends the refusal of a first packet that is no HELLO, or none that can be read, where the carrier is one on which
+    /// only its sender can be at fault: `false` on others, where such packets are dropped.
+    pub fn refuse_first(packet: &[u8], malformed: &Malformed, carrier: Carrier, out: &mut Vec<u8>) -> bool {
+        if carrier.is_reliable && carrier.is_checked {
+            unreadable(packet, malformed).write(out);
+        }
+        carrier.is_reliable && carrier.is_checked
+    }
+
+    /// A peer that is not proven sent what cannot be read. Where it arrived as it was sent, the peer is told: to its
+    /// programmer silence would look like a dead server.
+    pub(super) fn refuse_malformed(&mut self, packet: &[u8], malformed: &Malformed) {
+        if !(self.carrier.is_reliable && self.carrier.is_checked) {
+            return;
+        }
+        let (nonce, ends) = match &self.phase {
+            Phase::Listening => (nonce_of(packet), self.identity.is_none()),
+            Phase::Answered { hello, .. } => {
+                (hello.nonce, self.identity.is_none_or(|identity| identity.epoch == 0))
+            }
+            _ => return,
+        };
+        let refuse = Refuse { nonce, ..unreadable(packet, malformed) };
+        self.phase = Phase::Refusing { refuse, ends };
     }
 
     pub(super) fn on_hello(&mut self, now: Time, hello: Hello) {
@@ -159,7 +187,9 @@ impl Session {
             }
         }
         if let Err((code, text)) = self.admit(&hello) {
-            self.phase = Phase::Refusing { refuse: Refuse::new(&hello, code, text) };
+            // A wrong token must not end the session that it does not belong to.
+            let ends = self.identity.is_none();
+            self.phase = Phase::Refusing { refuse: Refuse::new(hello.nonce, code, text), ends };
             return;
         }
         let identity = match (self.identity, hello.resume) {
@@ -168,8 +198,8 @@ impl Session {
         };
         let is_resumed = self.identity.is_some();
         if is_resumed && shrinks(&self.peer, &hello.limits) {
-            let refuse = Refuse::new(&hello, CloseCode::VIOLATION, "limits shrank");
-            self.phase = Phase::Refusing { refuse };
+            let refuse = Refuse::new(hello.nonce, CloseCode::VIOLATION, "limits shrank");
+            self.phase = Phase::Refusing { refuse, ends: false };
             return;
         }
         self.identity = Some(identity);
@@ -238,12 +268,11 @@ impl Session {
         }
         self.proof = Some(Proof { bytes: welcome.proof, was_sent: false });
         self.phase = Phase::Open;
-        self.notices.push_back(Notice::Opened { resumed: is_resumed });
+        self.tell(Notice::Opened { resumed: is_resumed });
     }
 
     pub(super) fn on_refuse(&mut self, now: Time, refuse: Refuse) {
-        let is_awaited = matches!(&self.phase, Phase::Connecting { nonce, .. } if *nonce == refuse.nonce);
-        if !is_awaited {
+        if !self.awaits(&refuse) {
             self.stats.dropped.misplaced += 1;
             return;
         }
@@ -256,13 +285,25 @@ impl Session {
         self.end(now, Closed { code: refuse.code, reason, by: ClosedBy::Peer });
     }
 
+    /// Whether a refusal is for us, and not too late.
+    fn awaits(&self, refuse: &Refuse) -> bool {
+        let is_ours = refuse.nonce == self.entropy.part(0);
+        // Nobody but the peer can say anything on such a carrier, and it may not have been able to read our nonce.
+        let is_trusted = self.carrier.is_reliable && self.carrier.is_checked;
+        match &self.phase {
+            Phase::Connecting { .. } => is_ours || is_trusted && refuse.nonce == NONCE_UNREAD,
+            Phase::Open => is_trusted && is_ours && self.proof.is_some(),
+            _ => false,
+        }
+    }
+
     /// The peer showed that it receives at its address.
     pub(super) fn on_proof(&mut self) {
         let resumed = self.identity.is_some_and(|identity| identity.epoch > 0);
         self.phase = Phase::Open;
         // The answer to a first PING tells round trip and clock before anything else is sent.
         self.is_probe_due = true;
-        self.notices.push_back(Notice::Opened { resumed });
+        self.tell(Notice::Opened { resumed });
     }
 
     /// Ends the session; the peer is told if it can be.
@@ -271,7 +312,7 @@ impl Session {
             return;
         }
         let tells = matches!(self.phase, Phase::Open) && closed.by == ClosedBy::Us;
-        self.notices.push_back(Notice::Closed(closed.clone()));
+        self.tell(Notice::Closed(closed.clone()));
         self.phase = if tells {
             Phase::Closing { closed, due: true, left: CLOSES_MAX, until: now + CLOSING_TIME }
         } else {
@@ -317,15 +358,13 @@ impl Session {
                 debug_assert!(out.len() - start <= HELLO_BYTES_MIN, "no answer is longer than its request");
                 true
             }
-            Phase::Refusing { refuse } => {
+            Phase::Refusing { refuse, ends } => {
                 refuse.write(out);
                 let closed = Closed { code: refuse.code, reason: refuse.text.clone(), by: ClosedBy::Us };
-                if self.identity.is_some() {
-                    // A wrong token must not end the session that it does not belong to.
-                    self.phase = Phase::Detached { since: now, is_attached: false };
-                    self.notices.push_back(Notice::Detached);
-                } else {
+                if *ends {
                     self.end(now, closed);
+                } else {
+                    self.begin_detached(now, false);
                 }
                 true
             }
@@ -358,6 +397,18 @@ impl Session {
         self.ack = AckState::default();
         self.proof = None;
     }
+}
+
+/// Stands in a refusal for the nonce of a HELLO that could not be read so far.
+const NONCE_UNREAD: [u8; 8] = [0; 8];
+
+/// The nonce of a packet that may be a HELLO, as far as it can be read.
+fn nonce_of(packet: &[u8]) -> [u8; 8] {
+    Hello::read_nonce(packet).unwrap_or(NONCE_UNREAD)
+}
+
+fn unreadable(packet: &[u8], malformed: &Malformed) -> Refuse {
+    Refuse::new(nonce_of(packet), CloseCode::MALFORMED, &malformed.to_string())
 }
 
 fn shrinks(before: &crate::limits::Limits, after: &crate::limits::Limits) -> bool {

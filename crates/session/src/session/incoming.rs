@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::acks::Eliciting;
-use super::{Phase, Session};
+use super::{Deadline, Phase, Session};
 use crate::error::{Broken, CloseCode, Closed, ClosedBy};
 use crate::lane::receive::{ReceiveLane, Taking};
 use crate::packet::{self, Ack, Arrival, Data, Frame, Packet, Ranges, unfold_number};
@@ -24,6 +24,10 @@ impl Session {
             self.stats.dropped.corrupt += 1;
             return;
         };
+        if body.is_empty() {
+            self.stats.dropped.empty += 1;
+            return;
+        }
         self.stats.packets_received += 1;
         self.stats.bytes_received += bytes.len() as u64;
         match Packet::read(body) {
@@ -34,12 +38,16 @@ impl Session {
             Err(malformed) if matches!(self.phase, Phase::Open) => {
                 self.break_off(now, CloseCode::MALFORMED, &malformed.to_string());
             }
-            Err(_) => self.stats.dropped.malformed += 1,
+            Err(malformed) => {
+                self.stats.dropped.malformed += 1;
+                self.refuse_malformed(body, &malformed);
+            }
         }
     }
 
+    /// Without the checksum, if the carrier has one; there is none of nothing.
     fn unsealed<'a>(&self, bytes: &'a [u8]) -> Option<&'a [u8]> {
-        if self.carrier.is_checked { Some(bytes) } else { packet::open(bytes) }
+        if self.carrier.is_checked || bytes.is_empty() { Some(bytes) } else { packet::open(bytes) }
     }
 
     fn on_data(&mut self, now: Time, data: &Data<'_>, length: usize) {
@@ -89,10 +97,7 @@ impl Session {
             None => None,
             Some(ack) => Some(self.resolved(ack)?),
         };
-        if !self.examine(data)? {
-            self.stats.dropped.unread += 1;
-            return Ok(());
-        }
+        self.examine(data)?;
         self.note_arrival(now, number, data, length);
         let left_peer = self.clock.unfold(data.time, now);
         if let (Some(ack), Some(ranges)) = (&data.ack, acknowledged) {
@@ -110,26 +115,14 @@ impl Session {
         ack.resolve(self.sent.largest_sent()).ok_or(Broken { code: CloseCode::MALFORMED, reason })
     }
 
-    /// Whether all lanes exist and have room for replication payloads.
-    fn examine(&self, data: &Data<'_>) -> Result<bool, Broken> {
+    /// Whether all lanes exist.
+    fn examine(&self, data: &Data<'_>) -> Result<(), Broken> {
         let (lanes, window_lanes) = data.lanes();
         // WINDOW speaks of the lanes that we send on.
         if lanes as usize > self.incoming.len() || window_lanes as usize > self.outgoing.len() {
             return Err(Broken::limit("a lane beyond lanes_max"));
         }
-        if !data.has_replication() {
-            return Ok(true);
-        }
-        let mut payloads = [0usize; 16];
-        for frame in data.frames() {
-            if let Frame::Replication { lane, .. } = frame {
-                payloads[usize::from(lane)] += 1;
-            }
-        }
-        let has_room = |(lane, &count): (&Option<Box<ReceiveLane>>, &usize)| {
-            count == 0 || lane.as_ref().is_none_or(|lane| lane.has_room_for_replication(count))
-        };
-        Ok(self.incoming.iter().zip(&payloads).all(has_room))
+        Ok(())
     }
 
     fn note_arrival(&mut self, now: Time, number: u64, data: &Data<'_>, length: usize) {
@@ -214,8 +207,9 @@ impl Session {
                     }
                 }
                 Item::Event { lane, number, part } => {
-                    if let Some(lane) = &mut self.outgoing[usize::from(lane)] {
-                        lane.event_arrived(number, part, &mut self.store);
+                    let Some(sender) = &mut self.outgoing[usize::from(lane)] else { continue };
+                    if let Some((at, id)) = sender.event_arrived(number, part, &mut self.store) {
+                        self.deadlines.remove(&Deadline { at, lane, id, is_command: false });
                     }
                 }
                 Item::Replication { lane } => {

@@ -7,8 +7,7 @@ mod outage;
 mod outgoing;
 mod timers;
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use crate::clock::Clock;
@@ -71,7 +70,7 @@ pub struct Session {
     stats: Stats,
     notices: VecDeque<Notice>,
     fates: VecDeque<Fate>,
-    deadlines: BinaryHeap<Reverse<Deadline>>,
+    deadlines: BTreeSet<Deadline>,
     commands: Vec<OpenCommand>,
     repeats: Repeats,
     bound: Vec<Bound>,
@@ -114,6 +113,7 @@ struct Deadline {
 struct OpenCommand {
     lane: u8,
     id: u64,
+    deadline: Time,
     number: Option<u64>,
 }
 
@@ -136,6 +136,12 @@ impl Repeats {
 }
 
 const COMMANDS_OPEN_MAX: usize = 4_096;
+/// Events with a time to live and commands whose end is open.
+const DEADLINES_MAX: usize = 16_384;
+/// Notices kept for an application that does not read them, the newest.
+const NOTICES_UNREAD_MAX: usize = 4_096;
+
+const _: () = assert!(COMMANDS_OPEN_MAX < DEADLINES_MAX);
 
 impl Session {
     /// Begins a session: the first packet it gives is a HELLO.
@@ -180,7 +186,7 @@ impl Session {
             stats: Stats::default(),
             notices: VecDeque::new(),
             fates: VecDeque::new(),
-            deadlines: BinaryHeap::new(),
+            deadlines: BTreeSet::new(),
             commands: Vec::new(),
             repeats: Repeats::default(),
             bound: Vec::new(),
@@ -218,7 +224,7 @@ impl Session {
     /// Puts an event; returns its name in notices. With `time_to_live` it may expire, and then a notice says so.
     ///
     /// # Errors
-    /// [`Refused::Full`] if the lane holds as much as it may.
+    /// [`Refused::Full`] if the lane holds as much as it may, or 16,384 events with a time to live have not arrived.
     pub fn put_event(
         &mut self,
         now: Time,
@@ -226,10 +232,13 @@ impl Session {
         payload: &[u8],
         time_to_live: Option<Duration>,
     ) -> Result<u64, Refused> {
+        if time_to_live.is_some() && self.deadlines.len() >= DEADLINES_MAX {
+            return Err(Refused::Full);
+        }
         let expires = time_to_live.map(|time_to_live| now + time_to_live);
         let id = self.put(now, lane, EventKind::Event, payload, expires)?;
         if let Some(at) = expires {
-            self.deadlines.push(Reverse(Deadline { at, lane, id, is_command: false }));
+            self.deadlines.insert(Deadline { at, lane, id, is_command: false });
         }
         Ok(id)
     }
@@ -245,13 +254,13 @@ impl Session {
         payload: &[u8],
         patience: Duration,
     ) -> Result<u64, Refused> {
-        if self.commands.len() >= COMMANDS_OPEN_MAX {
+        if self.commands.len() >= COMMANDS_OPEN_MAX || self.deadlines.len() >= DEADLINES_MAX {
             return Err(Refused::Full);
         }
         let at = now + patience;
         let id = self.put(now, lane, EventKind::Command, payload, Some(at))?;
-        self.deadlines.push(Reverse(Deadline { at, lane, id, is_command: true }));
-        self.commands.push(OpenCommand { lane, id, number: None });
+        self.deadlines.insert(Deadline { at, lane, id, is_command: true });
+        self.commands.push(OpenCommand { lane, id, deadline: at, number: None });
         Ok(id)
     }
 
@@ -339,18 +348,29 @@ impl Session {
                     self.stats.dropped.late_replies += 1;
                     return None;
                 };
-                MessageKind::Reply { command: self.commands.swap_remove(index).id }
+                let OpenCommand { id, deadline: at, .. } = self.commands.swap_remove(index);
+                self.deadlines.remove(&Deadline { at, lane, id, is_command: true });
+                MessageKind::Reply { command: id }
             }
             What::Event { .. } => MessageKind::Event,
         })
     }
 
-    /// The next piece of news about the session itself.
+    /// The next piece of news about the session itself. Of more than 4,096 that are not read, the oldest are given up and
+    /// counted.
     pub fn poll_notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
 
-    /// What became of the bytes a [`crate::Replication`] put into a packet.
+    fn tell(&mut self, notice: Notice) {
+        if self.notices.len() >= NOTICES_UNREAD_MAX {
+            self.notices.pop_front();
+            self.stats.dropped.notices += 1;
+        }
+        self.notices.push_back(notice);
+    }
+
+    /// What became of the bytes a [`crate::Replication`] put into a packet. While 4,096 are not read, sources are not asked for more.
     pub fn poll_fate(&mut self) -> Option<Fate> {
         self.fates.pop_front()
     }

@@ -46,7 +46,7 @@ impl Session {
     /// The carrier whose silence detached the session is heard again, before another took its place.
     pub(super) fn return_to_carrier(&mut self) {
         self.phase = Phase::Open;
-        self.notices.push_back(Notice::Opened { resumed: true });
+        self.tell(Notice::Opened { resumed: true });
     }
 
     /// Whether the fate of this packet says anything of the way.

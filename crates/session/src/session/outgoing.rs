@@ -18,6 +18,8 @@ const OVERHEAD_BYTES_MAX: usize = 176;
 const QUIET_RUN_MAX: u32 = 64;
 /// A sender stops when so many packets are unacknowledged in a row: numbers would no longer unfold.
 const SPAN_MAX: u64 = 16_384;
+/// So many fates may be unread before sources are asked for more; those of what is in flight are added to them.
+const FATES_UNREAD_MAX: usize = 4_096;
 /// Larger events do not ride again.
 const REPEAT_BYTES_MAX: u32 = 256;
 /// A peer that was stopped reads all of a silence before the newest, so there is no more of it.
@@ -151,7 +153,7 @@ impl Session {
         let queued = self.outgoing[..lanes].iter_mut().flatten().any(|lane| lane.has_more(now));
         let mut with_source =
             self.config.lanes[..lanes].iter().zip(0u8..).filter(|(lane, _)| lane.has_source);
-        self.source_waits = self.has_sources && with_source.any(|(_, lane)| source.has_more(lane));
+        self.source_waits = self.may_ask_sources() && with_source.any(|(_, lane)| source.has_more(lane));
         queued || self.source_waits
     }
 
@@ -303,11 +305,11 @@ impl Session {
     ) {
         let mut order = [(0u8, 0u64, 0u8); 16];
         let mut count = 0;
-        let lanes = self.lanes_in_use();
+        let (lanes, asks_sources) = (self.lanes_in_use(), self.may_ask_sources());
         for (index, config) in self.config.lanes[..lanes].iter().enumerate() {
             let lane = &mut self.outgoing[index];
             let queued = lane.as_mut().is_some_and(|lane| lane.has_more(now));
-            if queued || config.has_source && source.has_more(index as u8) {
+            if queued || config.has_source && asks_sources && source.has_more(index as u8) {
                 let turn = lane.as_ref().map_or(0, |lane| lane.turn).max(self.turn_floor);
                 order[count] = (config.class, turn, index as u8);
                 count += 1;
@@ -321,7 +323,7 @@ impl Session {
                 lane.turn = turn;
             }
             self.fill_lane(now, index, builder);
-            if self.config.lanes[usize::from(index)].has_source {
+            if asks_sources && self.config.lanes[usize::from(index)].has_source {
                 self.fill_from_source(source, index, number, builder);
             }
         }
@@ -359,6 +361,11 @@ impl Session {
                 }
             }
         }
+    }
+
+    /// A source that does not hear what became of its bytes gets no more of them sent.
+    fn may_ask_sources(&self) -> bool {
+        self.has_sources && self.fates.len() < FATES_UNREAD_MAX
     }
 
     fn fill_from_source(

@@ -1,6 +1,5 @@
 //! What happens when nothing arrives (`spec/SESSION.md`, sections 10 and 12).
 
-use std::cmp::Reverse;
 use std::time::Duration;
 
 use super::{Phase, Session};
@@ -120,11 +119,11 @@ impl Session {
     }
 
     fn expire(&mut self, now: Time) {
-        while let Some(Reverse(deadline)) = self.deadlines.peek().copied() {
+        while let Some(deadline) = self.deadlines.first().copied() {
             if deadline.at > now {
                 return;
             }
-            self.deadlines.pop();
+            self.deadlines.pop_first();
             let Some(lane) = &mut self.outgoing[usize::from(deadline.lane)] else { continue };
             let (lane_number, id) = (deadline.lane, deadline.id);
             let is_it = |open: &super::OpenCommand| open.lane == lane_number && open.id == id;
@@ -133,10 +132,10 @@ impl Session {
                 self.commands.swap_remove(index);
                 lane.expire(id, &mut self.store);
                 self.stats.commands_timed_out += 1;
-                self.notices.push_back(Notice::CommandTimedOut { lane: lane_number, command: id });
+                self.tell(Notice::CommandTimedOut { lane: lane_number, command: id });
             } else if lane.expire(id, &mut self.store) == Expiry::Expired {
                 self.stats.expired += 1;
-                self.notices.push_back(Notice::Expired { lane: lane_number, event: id });
+                self.tell(Notice::Expired { lane: lane_number, event: id });
             }
         }
     }
@@ -156,7 +155,7 @@ impl Session {
             Phase::Closing { until, .. } => Some(*until),
             Phase::Listening | Phase::Closed => None,
         };
-        let deadline = self.deadlines.peek().map(|Reverse(deadline)| deadline.at);
+        let deadline = self.deadlines.first().map(|deadline| deadline.at);
         earliest([phase, deadline.filter(|_| !self.is_closed())])
     }
 

@@ -6,7 +6,7 @@ import { forAnyCarrier, type OpenCarrier, PROPERTIES } from "../carrier/carrier.
 import { clockUs, Driver, randomEntropy } from "../carrier/driver.js";
 import { Channel, type Entry } from "../channel/channel.js";
 import { CloseCode } from "../session/fault.js";
-import { refusalPacket } from "../session/handshake.js";
+import { malformedRefusalPacket, refusalPacket } from "../session/handshake.js";
 import { type Hello, readPacket, Session, type SessionConfig } from "../session/index.js";
 import { MalformedPacket } from "../session/packet/reader.js";
 import type { Door, Pass } from "./door.js";
@@ -67,6 +67,7 @@ export class Acceptor {
     };
     watched.begin({
       packet: (bytes) => {
+        if (bytes.length === 0) return;
         done();
         this.#first(watched, bytes, service, pass);
       },
@@ -102,8 +103,11 @@ export class Acceptor {
 
   #first(carrier: OpenCarrier, bytes: Uint8Array, service: Service, pass: Pass): void {
     const hello = readHello(bytes);
-    if (hello === undefined) this.#dismiss(carrier, "the first packet is no HELLO");
-    else if (hello.resume) this.#resume(carrier, bytes, hello);
+    if (hello === undefined) {
+      const refusal = malformedRefusalPacket(bytes);
+      if (refusal !== undefined) carrier.send(refusal);
+      this.#dismiss(carrier, "the first packet is no HELLO");
+    } else if (hello.resume) this.#resume(carrier, bytes, hello);
     else this.#begin(carrier, bytes, hello, service, pass);
   }
 

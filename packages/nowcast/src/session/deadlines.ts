@@ -6,17 +6,39 @@ interface Deadline {
   readonly isCommand: boolean;
 }
 
+/** Events with a time to live and commands whose end is open. */
+const DEADLINES_MAX = 16_384;
+
 export class Deadlines {
-  #waiting: Deadline[] = [];
+  /** By the id that the application knows. */
+  readonly #waiting = new Map<number, Deadline>();
+  /** The least of their times, while it is known. */
+  #nextUs: number | undefined;
   /** By lane and number: the id that the application knows. */
   readonly #commands = new Map<string, number>();
 
   get nextUs(): number | undefined {
-    return this.#waiting.length === 0 ? undefined : Math.min(...this.#waiting.map(({ atUs }) => atUs));
+    if (this.#nextUs === undefined && this.#waiting.size > 0) {
+      this.#nextUs = Number.POSITIVE_INFINITY;
+      for (const { atUs } of this.#waiting.values()) this.#nextUs = Math.min(this.#nextUs, atUs);
+    }
+    return this.#nextUs;
+  }
+
+  get isFull(): boolean {
+    return this.#waiting.size >= DEADLINES_MAX;
   }
 
   add(deadline: Deadline): void {
-    this.#waiting.push(deadline);
+    this.#waiting.set(deadline.id, deadline);
+    if (this.#nextUs !== undefined || this.#waiting.size === 1) {
+      this.#nextUs = Math.min(this.#nextUs ?? deadline.atUs, deadline.atUs);
+    }
+  }
+
+  /** An event has arrived, and no longer needs its time to live; a command waits for its reply. */
+  arrived(id: number): void {
+    if (this.#waiting.get(id)?.isCommand === false) this.#remove(id);
   }
 
   /** A command got its number. */
@@ -29,18 +51,23 @@ export class Deadlines {
     const name = `${lane} ${number}`;
     const id = this.#commands.get(name);
     this.#commands.delete(name);
-    this.#waiting = this.#waiting.filter((deadline) => deadline.id !== id);
+    if (id !== undefined) this.#remove(id);
     return id;
   }
 
   /** Takes out what is over. */
   takeDue(nowUs: number): readonly Deadline[] {
-    const due = this.#waiting.filter(({ atUs }) => atUs <= nowUs);
-    if (due.length === 0) return due;
-    this.#waiting = this.#waiting.filter(({ atUs }) => atUs > nowUs);
+    if (this.nextUs === undefined || this.nextUs > nowUs) return [];
+    const due = [...this.#waiting.values()].filter(({ atUs }) => atUs <= nowUs);
+    for (const { id } of due) this.#remove(id);
     for (const [name, command] of this.#commands) {
       if (due.some(({ id, isCommand }) => isCommand && id === command)) this.#commands.delete(name);
     }
     return due;
+  }
+
+  #remove(id: number): void {
+    if (this.#waiting.get(id)?.atUs === this.#nextUs) this.#nextUs = undefined;
+    this.#waiting.delete(id);
   }
 }

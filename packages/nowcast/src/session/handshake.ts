@@ -12,11 +12,14 @@ import {
   type Hello,
   type Packet,
   type Refuse,
+  readNonce,
+  readPacket,
   type Ticket,
   VERSION,
   type Welcome,
   writePacket,
 } from "./packet/packets.js";
+import { MalformedPacket } from "./packet/reader.js";
 import { PacketWriter } from "./packet/writer.js";
 
 const CLOSES_MAX = 3;
@@ -28,7 +31,8 @@ export type Phase =
   | { readonly name: "connecting"; readonly asking: Asking }
   | { readonly name: "listening" }
   | { readonly name: "answered"; hello: Hello; readonly proof: Uint8Array; isAnswerDue: boolean }
-  | { readonly name: "refusing"; readonly refuse: Refuse }
+  /** Nothing is left of the session once the refusal has left, or it waits for another carrier. */
+  | { readonly name: "refusing"; readonly refuse: Refuse; readonly ends: boolean }
   | { readonly name: "open" }
   /** Attached: the carrier fell silent while the session was open, and may still be heard again. */
   | { readonly name: "detached"; readonly sinceUs: number; readonly isAttached: boolean }
@@ -170,7 +174,9 @@ export class Handshake {
     if (phase.name !== "listening") return "misplaced";
     const refused = this.#judge(hello);
     if (refused) {
-      this.#phase = { name: "refusing", refuse: refusal(hello, refused.code, refused.text) };
+      // A wrong token must not end the session that it does not belong to.
+      const ends = this.ticket === undefined;
+      this.#phase = { name: "refusing", refuse: refusal(hello.nonce, refused.code, refused.text), ends };
       return "refused";
     }
     this.ticket ??= { session: this.#entropy.slice(8, 16), token: this.#entropy.slice(16, 32), epoch: 0 };
@@ -220,10 +226,30 @@ export class Handshake {
     return true;
   }
 
-  /** Takes a refusal; false if no answer is awaited. */
-  onRefuse(nowUs: number, refuse: Refuse): boolean {
+  /**
+   * The acceptor read a packet that is malformed, from a peer that is not proven, and over a carrier on which only the peer
+   * can be at fault: it is told.
+   */
+  refuseMalformed(packet: Uint8Array, field: string): void {
     const phase = this.#phase;
-    if (phase.name !== "connecting" || !equalBytes(phase.asking.nonce, refuse.nonce)) return false;
+    if (phase.name !== "listening" && phase.name !== "answered") return;
+    const isListening = phase.name === "listening";
+    const ends = isListening ? this.ticket === undefined : this.#epoch === 0;
+    const refuse = unreadable(isListening ? readNonce(packet) : phase.hello.nonce, field);
+    this.#phase = { name: "refusing", refuse, ends };
+  }
+
+  /** Whether a refusal is for us, and not too late. `isTrusted` says that nobody but the peer can have sent it. */
+  #awaits({ nonce }: Refuse, isTrusted: boolean): boolean {
+    const isOurs = equalBytes(this.#entropy.subarray(0, 8), nonce);
+    // The peer may not have been able to read our nonce.
+    if (this.#phase.name === "connecting") return isOurs || (isTrusted && nonce.every((byte) => byte === 0));
+    return this.isOpen && isTrusted && isOurs && this.proof !== undefined;
+  }
+
+  /** Takes a refusal; false if no answer is awaited. */
+  onRefuse(nowUs: number, refuse: Refuse, isTrusted: boolean): boolean {
+    if (!this.#awaits(refuse, isTrusted)) return false;
     const { code, versionMin, versionMax, text } = refuse;
     const isVersion = code === CloseCode.version;
     const reason = isVersion
@@ -316,10 +342,8 @@ export class Handshake {
     }
     if (phase.name !== "refusing") return false;
     writePacket(writer, phase.refuse);
-    if (this.ticket) {
-      // A wrong token must not end the session that it does not belong to.
-      this.#beginDetached(nowUs, false);
-    } else this.end(nowUs, { code: phase.refuse.code, reason: phase.refuse.text, by: "us" });
+    if (!phase.ends) this.#beginDetached(nowUs, false);
+    else this.end(nowUs, { code: phase.refuse.code, reason: phase.refuse.text, by: "us" });
     return true;
   }
 
@@ -333,16 +357,37 @@ export class Handshake {
   }
 }
 
-function refusal(hello: Hello, code: number, text: string): Refuse {
-  return { type: "refuse", nonce: copyOf(hello.nonce), code, versionMin: VERSION, versionMax: VERSION, text };
+function refusal(nonce: Uint8Array, code: number, text: string): Refuse {
+  return { type: "refuse", nonce: copyOf(nonce), code, versionMin: VERSION, versionMax: VERSION, text };
 }
 
 /** The packet that refuses a HELLO for which there is no session, on a carrier that is checked. */
 export function refusalPacket(hello: Hello, code: number, text: string): Uint8Array {
-  const packet: Packet = refusal(hello, code, text);
+  return packetOf(refusal(hello.nonce, code, text));
+}
+
+/**
+ * The packet that refuses a first packet that is no HELLO, or none that can be read; nothing if it is one. For carriers that
+ * are reliable and checked, on which only the sender can be at fault.
+ */
+export function malformedRefusalPacket(bytes: Uint8Array): Uint8Array | undefined {
+  try {
+    if (readPacket(bytes).type === "hello") return undefined;
+    return packetOf(unreadable(readNonce(bytes), "type"));
+  } catch (error) {
+    if (!(error instanceof MalformedPacket)) throw error;
+    return packetOf(unreadable(readNonce(bytes), error.field));
+  }
+}
+
+function packetOf(packet: Packet): Uint8Array {
   const writer = new PacketWriter(256);
   writePacket(writer, packet);
   return writer.finish();
+}
+
+function unreadable(nonce: Uint8Array, field: string): Refuse {
+  return refusal(nonce, CloseCode.malformed, `malformed ${field}`);
 }
 
 function checkEntropy(entropy: Uint8Array): Uint8Array {

@@ -2,9 +2,9 @@
 import { copyOf } from "../copy-of.js";
 import { NowcastError } from "../errors.js";
 import type { PacketBuilder } from "./builder.js";
-import type { DataPacket } from "./packet/packets.js";
 import type { Item } from "./sent.js";
 
+/** Payloads of a lane that wait for the application, the newest. */
 const UNREAD_MAX = 64;
 /** Type and length of the frame. */
 const HEAD_BYTES = 3;
@@ -58,27 +58,21 @@ export class ReplicationLanes {
     this.#sources.get(lane)?.settled(packet, arrived);
   }
 
-  /** Whether the payloads of a packet that arrived can wait here for the application. */
-  hasRoomFor({ frames }: DataPacket): boolean {
-    const lanes = frames.filter(({ type }) => type === "replication").map((frame) => laneOf(frame));
-    return lanes.every((lane) => {
-      const isOfLane = (other: number) => other === lane;
-      const waiting = this.#unread.filter((unread) => isOfLane(unread.lane)).length;
-      return waiting + lanes.filter(isOfLane).length <= UNREAD_MAX;
-    });
-  }
-
-  received(lane: number, packet: number, payload: Uint8Array): void {
+  /**
+   * A payload arrived. Where too many are unread, the oldest of the lane is given up for it, which this says: what else its
+   * packet held is delivered all the same.
+   */
+  received(lane: number, packet: number, payload: Uint8Array): boolean {
+    const ofLane = this.#unread.filter((unread) => unread.lane === lane);
+    const givesUp = ofLane.length >= UNREAD_MAX;
+    if (givesUp) this.#unread.splice(this.#unread.indexOf(ofLane[0]!), 1);
     this.#unread.push({ lane, packet, payload: copyOf(payload) });
+    return givesUp;
   }
 
   take(): Replicated | undefined {
     return this.#unread.shift();
   }
-}
-
-function laneOf(frame: DataPacket["frames"][number]): number {
-  return "lane" in frame ? frame.lane : 0;
 }
 
 function fillFrom(source: ReplicationSource, packet: number, frameBytes: number): Uint8Array | undefined {

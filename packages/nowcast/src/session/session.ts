@@ -22,6 +22,7 @@ import { CloseCode, type Closed, PeerFault } from "./fault.js";
 import { Flight } from "./flight.js";
 import { type Gauges, readGauges } from "./gauges.js";
 import { Handshake, type Role } from "./handshake.js";
+import { BoundEvent } from "./lane/message.js";
 import type { ReceivedEvent, ReceivedState } from "./lane/receive.js";
 import { Lanes, type Loading } from "./lanes.js";
 import { checkLane, checkLimits, type Limits } from "./limits.js";
@@ -47,6 +48,8 @@ import { earliest } from "./time.js";
 
 const CHECKSUM_BYTES = 4;
 const QUIET_RUN_MAX = 64;
+/** Notices kept for an application that does not read them, the newest. */
+const NOTICES_UNREAD_MAX = 4_096;
 
 export type Message = (ReceivedState | ReceivedEvent) & { readonly lane: number };
 
@@ -76,7 +79,7 @@ export class Session {
     checkLimits(config.limits);
     this.#lanes = new Lanes(config, this.stats);
     this.#carrier = carrier;
-    this.#handshake = new Handshake(config, entropy, nowUs, role, (notice) => this.#notices.push(notice));
+    this.#handshake = new Handshake(config, entropy, nowUs, role, (notice) => this.#tell(notice));
     const fates = {
       arrived: (packet: SentPacket) => this.#arrived(packet),
       lost: (packet: SentPacket) => this.#lost(packet),
@@ -233,6 +236,7 @@ export class Session {
     return this.#replication.take();
   }
 
+  /** The next piece of news. Of more than 4,096 that are not read, the oldest are given up and counted. */
   pollNotice(): Notice | undefined {
     return this.#notices.shift();
   }
@@ -273,6 +277,10 @@ export class Session {
       dropped.corrupt += 1;
       return;
     }
+    if (body.length === 0) {
+      dropped.empty += 1;
+      return;
+    }
     this.stats.packetsReceived += 1;
     this.stats.bytesReceived += bytes.length;
     try {
@@ -280,8 +288,11 @@ export class Session {
     } catch (error) {
       if (error instanceof PeerFault) this.#end(nowUs, { code: error.code, reason: error.message, by: "us" });
       else if (!(error instanceof MalformedPacket)) throw error;
-      else if (!this.isOpen) dropped.malformed += 1;
-      else this.#end(nowUs, { code: CloseCode.malformed, reason: error.field, by: "us" });
+      else if (!this.isOpen) {
+        dropped.malformed += 1;
+        // To the peer's programmer silence would look like a dead server.
+        if (this.#isTrusted) this.#handshake.refuseMalformed(body, error.field);
+      } else this.#end(nowUs, { code: CloseCode.malformed, reason: error.field, by: "us" });
     }
   }
 
@@ -312,6 +323,11 @@ export class Session {
     return this.#writer.finish();
   }
 
+  /** Whether what arrives over the carrier is what the peer sent, all of it and in order. */
+  get #isTrusted(): boolean {
+    return this.#carrier.isReliable && this.#carrier.isChecked;
+  }
+
   get #peer(): Limits {
     return this.#handshake.peer;
   }
@@ -325,6 +341,7 @@ export class Session {
     timeToLiveUs: number | undefined,
   ): number | PutOutcome {
     if (value.length > this.#peer.messageBytesMax) return "too large";
+    if (timeToLiveUs !== undefined && this.#deadlines.isFull) return "full";
     const id = this.#nextId;
     const outcome = this.#lanes.sending(lane, this.#peer).putEvent({ id, kind, answers, value });
     if (outcome !== "queued") return outcome;
@@ -335,16 +352,24 @@ export class Session {
     return id;
   }
 
+  #tell(notice: Notice): void {
+    if (this.#notices.length >= NOTICES_UNREAD_MAX) {
+      this.#notices.shift();
+      this.stats.dropped.notices += 1;
+    }
+    this.#notices.push(notice);
+  }
+
   #replied(lane: number, { answers, value }: ReceivedEvent): void {
     const command = this.#deadlines.answered(lane, answers);
     if (command === undefined) this.stats.dropped.lateReplies += 1;
-    else this.#notices.push({ type: "reply", lane, command, value });
+    else this.#tell({ type: "reply", lane, command, value });
   }
 
   #unseal(bytes: Uint8Array): Uint8Array | undefined {
-    if (this.#carrier.isChecked) return bytes;
+    if (this.#carrier.isChecked || bytes.length === 0) return bytes;
     const end = bytes.length - CHECKSUM_BYTES;
-    if (end <= 0) return undefined;
+    if (end < 0) return undefined;
     const sum = new DataView(bytes.buffer, bytes.byteOffset + end, CHECKSUM_BYTES).getUint32(0, true);
     const body = bytes.subarray(0, end);
     return crc32c(body) === sum ? body : undefined;
@@ -357,7 +382,7 @@ export class Session {
       case "welcome":
         return this.#onWelcome(nowUs, packet);
       case "refuse":
-        if (!this.#handshake.onRefuse(nowUs, packet)) this.stats.dropped.misplaced += 1;
+        if (!this.#handshake.onRefuse(nowUs, packet, this.#isTrusted)) this.stats.dropped.misplaced += 1;
         return;
       case "data":
         return this.#onData(nowUs, packet);
@@ -406,10 +431,6 @@ export class Session {
       return;
     }
     for (const frame of packet.frames) if (frame.type === "replication") this.#lanes.receiving(frame.lane);
-    if (!this.#replication.hasRoomFor(packet)) {
-      dropped.unread += 1;
-      return;
-    }
     const ranges = packet.ack && unfoldAcknowledgement(packet.ack, this.#flight.nextNumber - 1);
     const isEliciting = packet.frames.some(({ type }) => type !== "padding" && type !== "close");
     this.#acks.arrived(nowUs, number, isEliciting, this.#carrier.isReliable, this.#lastHeardUs);
@@ -439,15 +460,23 @@ export class Session {
       case "close":
         return this.#end(nowUs, { code: frame.code, reason: frame.reason, by: "peer" });
       case "replication":
-        return this.#replication.received(frame.lane, number, frame.payload);
+        if (this.#replication.received(frame.lane, number, frame.payload)) this.stats.dropped.unread += 1;
+        return;
     }
   }
 
   #arrived({ number, items }: SentPacket): void {
     for (const item of items) {
-      if (item.type === "message") item.message.acknowledged(item.part, item.generation);
+      if (item.type === "message") this.#messageArrived(item);
       else if (item.type === "replication") this.#replication.settled(item.lane, number, true);
       else if (item.type === "proof") this.#handshake.proof = undefined;
+    }
+  }
+
+  #messageArrived({ message, part, generation }: Extract<Item, { readonly type: "message" }>): void {
+    message.acknowledged(part, generation);
+    if (message instanceof BoundEvent && message.isArrived && message.id !== undefined) {
+      this.#deadlines.arrived(message.id);
     }
   }
 
@@ -479,10 +508,10 @@ export class Session {
   #expire(nowUs: number): void {
     for (const { lane, id, isCommand } of this.#deadlines.takeDue(nowUs)) {
       const wasWanted = this.#lanes.expire(lane, id);
-      if (isCommand) this.#notices.push({ type: "command timed out", lane, command: id });
+      if (isCommand) this.#tell({ type: "command timed out", lane, command: id });
       else if (wasWanted) {
         this.stats.expired += 1;
-        this.#notices.push({ type: "expired", lane, event: id });
+        this.#tell({ type: "expired", lane, event: id });
       }
     }
   }

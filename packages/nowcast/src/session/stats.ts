@@ -15,6 +15,8 @@ export interface SessionStats {
   expired: number;
   readonly dropped: {
     corrupt: number;
+    /** Packets without a byte. */
+    empty: number;
     malformed: number;
     duplicate: number;
     ancient: number;
@@ -25,14 +27,17 @@ export interface SessionStats {
     stale: number;
     late: number;
     lateReplies: number;
-    /** Packets whose replication payloads had no room, because the application does not read. */
+    /** Replication payloads that newer ones pushed out, because the application does not read. */
     unread: number;
+    /** Notices that newer ones pushed out, because the application does not read. */
+    notices: number;
   };
 }
 
 export function newStats(): SessionStats {
   const dropped = {
     corrupt: 0,
+    empty: 0,
     malformed: 0,
     duplicate: 0,
     ancient: 0,
@@ -43,6 +48,7 @@ export function newStats(): SessionStats {
     late: 0,
     lateReplies: 0,
     unread: 0,
+    notices: 0,
   };
   return {
     packetsSent: 0,

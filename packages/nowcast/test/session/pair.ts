@@ -52,7 +52,7 @@ export class Pair {
 
   constructor(
     readonly random: () => number,
-    readonly carrier: Carrier,
+    private carrier: Carrier,
     link: Partial<LinkSettings> = {},
     config: Partial<SessionConfig> = {},
   ) {
@@ -77,7 +77,8 @@ export class Pair {
   }
 
   /** The carrier dies with everything on it, and both ends have a new one. */
-  changeCarrier(): void {
+  changeCarrier(carrier = this.carrier): void {
+    this.carrier = carrier;
     this.#underWay = [];
     this.ends[0].detach(this.clock(0));
     this.ends[1].detach(this.clock(1));

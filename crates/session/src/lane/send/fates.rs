@@ -5,6 +5,7 @@ use crate::error::Broken;
 use crate::packet::EventKind;
 use crate::sent::Item;
 use crate::store::Store;
+use crate::time::Time;
 
 impl SendLane {
     /// A packet with this value arrived.
@@ -37,9 +38,15 @@ impl SendLane {
         }
     }
 
-    /// A packet with this event arrived.
-    pub(crate) fn event_arrived(&mut self, number: u64, part: Option<u32>, store: &mut Store) {
-        let Some(event) = self.event_mut(number) else { return };
+    /// A packet with this event arrived. Returns the end of its time to live and its id, if it is whole now and no longer
+    /// needs that.
+    pub(crate) fn event_arrived(
+        &mut self,
+        number: u64,
+        part: Option<u32>,
+        store: &mut Store,
+    ) -> Option<(Time, u64)> {
+        let event = self.event_mut(number)?;
         if part.is_none() {
             event.in_flight = event.in_flight.saturating_sub(1);
         }
@@ -49,10 +56,12 @@ impl SendLane {
             (None, _) => true,
         };
         if !is_whole {
-            return;
+            return None;
         }
         event.is_acknowledged = true;
         event.parts = None;
+        let at = event.expires.take().filter(|_| event.kind == EventKind::Event);
+        let deadline = at.map(|at| (at, event.id));
         if let Some(payload) = event.payload.take() {
             store.remove(payload);
         }
@@ -60,6 +69,7 @@ impl SendLane {
             self.events.pop_front();
             self.events_first += 1;
         }
+        deadline
     }
 
     /// A packet with this event was lost.

@@ -43,6 +43,8 @@ struct SentEvent {
     kind: EventKind,
     before: u64,
     id: u64,
+    /// When its time to live ends.
+    expires: Option<Time>,
     length: u32,
     /// Gone once acknowledged or expired.
     payload: Option<Handle>,
@@ -498,6 +500,7 @@ impl SendLane {
             kind,
             before: head.before,
             id: waiting.map_or(u64::MAX, |waiting| waiting.id),
+            expires: waiting.and_then(|waiting| waiting.expires),
             length,
             payload: waiting.map(|waiting| waiting.payload),
             is_acknowledged: false,

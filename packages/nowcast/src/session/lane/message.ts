@@ -16,7 +16,7 @@ abstract class BoundMessage implements Sendable {
 
   constructor(
     value: Uint8Array,
-    readonly wholeBytesMax: number,
+    private wholeBytesMax: number,
     readonly onChange: (message: BoundMessage) => void,
   ) {
     this.#value = value;
@@ -45,6 +45,18 @@ abstract class BoundMessage implements Sendable {
 
   get wantsSending(): boolean {
     return this.#toSend.length > 0;
+  }
+
+  /** On a carrier with smaller packets, what was sent whole may have to go in parts from now on. */
+  fitInto(wholeBytesMax: number): void {
+    if (!this.isWhole || this.#value.length <= wholeBytesMax) return;
+    this.wholeBytesMax = wholeBytesMax;
+    this.generation += 1;
+    const parts = this.parts;
+    this.#toSend = Array.from({ length: parts }, (_, part) => part);
+    this.#copiesInFlight = new Uint8Array(parts);
+    this.#isAcknowledged = new Uint8Array(parts);
+    this.#missing = parts;
   }
 
   nextPart(): number {

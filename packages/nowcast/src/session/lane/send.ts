@@ -249,7 +249,6 @@ export class SendLane {
     }
     interval.last.set(key, state);
     interval.sum = addCounts(interval.sum, state.stamp);
-    if (!state.isWhole) this.#slowKeys.set(key, state);
     this.#statesToSend.add(state);
     filling.counters.statesSent += 1;
     return this.#sendState(state, filling);
@@ -293,6 +292,8 @@ export class SendLane {
     const { builder, nowUs } = filling;
     const ageMs = Math.max(0, Math.floor((nowUs - state.producedAtUs) / 1_000));
     const { key, stamp, interval, value } = state;
+    state.fitInto(filling.wholeBytesMax);
+    if (!state.isWhole && interval === this.#number) this.#slowKeys.set(key, state);
     while (state.wantsSending) {
       const part = state.nextPart();
       if (state.isWhole) {
@@ -310,6 +311,7 @@ export class SendLane {
   }
 
   #sendEvent(event: BoundEvent, filling: Filling): boolean {
+    event.fitInto(filling.wholeBytesMax);
     while (event.wantsSending) {
       const part = event.nextPart();
       const bytes = event.isWhole ? event.value.length : event.partBytes(part).length;

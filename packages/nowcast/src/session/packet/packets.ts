@@ -89,6 +89,21 @@ export function readPacket(bytes: Uint8Array): Packet {
   }
 }
 
+/** The nonce of what may be a HELLO, as far as it can be read; else the zeros that stand for it in a refusal. */
+export function readNonce(bytes: Uint8Array): Uint8Array {
+  const reader = new PacketReader(bytes);
+  try {
+    const isHello =
+      reader.u8("type") === HELLO && reader.fixed(4, "magic").every((byte, at) => byte === MAGIC[at]);
+    reader.varint("version_min");
+    reader.varint("version_max");
+    return isHello ? reader.fixed(8, "nonce") : new Uint8Array(8);
+  } catch (error) {
+    if (error instanceof MalformedPacket) return new Uint8Array(8);
+    throw error;
+  }
+}
+
 function readHello(reader: PacketReader): Hello {
   const magic = reader.fixed(4, "magic");
   if (magic.some((byte, index) => byte !== MAGIC[index])) throw new MalformedPacket("magic");

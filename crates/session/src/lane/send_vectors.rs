@@ -1,0 +1,402 @@
+//! The vectors `send.json`: what one sending lane puts into packets, by what was put and what became of earlier packets.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use nowcast_queue::Bounds;
+use serde_json::{Value, json};
+
+use super::LaneConfig;
+use super::send::{Filling, SendLane};
+use crate::builder::Builder;
+use crate::limits::Limits;
+use crate::packet::{EventKind, Frame, Reader};
+use crate::sent::{Item, SentPackets};
+use crate::stats::Stats;
+use crate::store::Store;
+use crate::time::Time;
+
+/// What the peer accepts in all scripts: little, so that credit and barriers come early.
+const LIMITS: Limits = Limits {
+    lanes_max: 1,
+    window_bytes: 16_384,
+    message_bytes_max: 4_096,
+    packet_bytes_max: 16_384,
+    idle_timeout: Duration::from_secs(10),
+    resume_timeout: Duration::from_secs(60),
+};
+/// On a carrier of datagrams, messages up to this length go whole.
+const DATAGRAM_WHOLE_MAX: usize = 1_024;
+const STREAM_WHOLE_MAX: usize = 16_000;
+/// What a packet has besides such a message.
+const OVERHEAD: usize = 176;
+const TIME_TO_LIVE: Duration = Duration::from_millis(10);
+
+/// A message by what names it: stamp or number, and the part if it has parts.
+type Name = (&'static str, u64, Option<u64>);
+
+struct Script {
+    lane: SendLane,
+    store: Store,
+    sent: SentPackets,
+    stats: Stats,
+    now: Time,
+    whole_max: usize,
+    under_way: BTreeMap<Name, Item>,
+    name: &'static str,
+    steps: Vec<Value>,
+}
+
+impl Script {
+    fn new(name: &'static str) -> Self {
+        let config =
+            LaneConfig { bounds: Bounds { entries_max: 64, bytes_max: 1 << 20 }, ..Default::default() };
+        Self {
+            lane: SendLane::new(0, config),
+            store: Store::default(),
+            sent: SentPackets::default(),
+            stats: Stats::default(),
+            now: Time::from_millis(1_000),
+            whole_max: DATAGRAM_WHOLE_MAX,
+            under_way: BTreeMap::new(),
+            name,
+            steps: Vec::new(),
+        }
+    }
+
+    fn state(mut self, key: u64, length: usize) -> Self {
+        let value = vec![0; length];
+        let put = self.lane.put_state(self.now, key, &value, &mut self.store, &mut self.stats);
+        put.expect("the lane has room");
+        self.steps.push(json!({ "put_state": { "key": key, "length": length } }));
+        self
+    }
+
+    fn put(mut self, length: usize, expires: Option<Time>) -> Self {
+        let payload = vec![0; length];
+        let put = self.lane.put_event(self.now, EventKind::Event, &payload, expires, &mut self.store);
+        put.expect("the lane has room");
+        let is_mortal = expires.is_some();
+        self.steps.push(json!({ "put_event": { "length": length, "is_mortal": is_mortal } }));
+        self
+    }
+
+    fn event(self, length: usize) -> Self {
+        self.put(length, None)
+    }
+
+    fn mortal(self, length: usize) -> Self {
+        let expires = self.now + TIME_TO_LIVE;
+        self.put(length, Some(expires))
+    }
+
+    /// The time to live of the event that was put as this one ends.
+    fn expire(mut self, event: u64) -> Self {
+        self.now += 2 * TIME_TO_LIVE;
+        self.lane.expire(event, &mut self.store);
+        self.steps.push(json!({ "expire": event }));
+        self
+    }
+
+    fn arrived(self, names: &[Name]) -> Self {
+        self.settled("arrived", names)
+    }
+
+    fn lost(self, names: &[Name]) -> Self {
+        self.settled("lost", names)
+    }
+
+    fn settled(mut self, fate: &str, names: &[Name]) -> Self {
+        for name in names {
+            let item = self.under_way.remove(name).expect("it is under way");
+            match (item, fate) {
+                (Item::State { slot, stamp, part, .. }, "lost") => self.lane.state_lost(slot, stamp, part),
+                (Item::State { slot, stamp, part, .. }, _) => {
+                    self.lane.state_arrived(slot, stamp, part, &mut self.store);
+                }
+                (Item::Event { number, part, .. }, "lost") => self.lane.event_lost(number, part),
+                (Item::Event { number, part, .. }, _) => {
+                    self.lane.event_arrived(number, part, &mut self.store);
+                }
+                (other, _) => panic!("{other:?} is not of a lane"),
+            }
+        }
+        self.steps.push(json!({ fate: names.iter().map(told).collect::<Vec<_>>() }));
+        self
+    }
+
+    fn consumed(mut self, consumed: u64) -> Self {
+        self.lane.consumed(consumed).expect("no more than was sent");
+        self.steps.push(json!({ "consumed": consumed }));
+        self
+    }
+
+    /// From now on over a carrier that takes messages of this length whole.
+    fn carrier(mut self, whole_max: usize) -> Self {
+        self.whole_max = whole_max;
+        self.lane.change_carrier();
+        self.steps.push(json!({ "whole_bytes_max": whole_max }));
+        self
+    }
+
+    /// Packets leave until the lane has nothing more for them.
+    fn send(mut self) -> Self {
+        let mut messages = Vec::new();
+        while self.lane.has_more(self.now) {
+            let mut out = Vec::new();
+            let first = self.sent.next_number();
+            let mut builder = Builder::new(&mut out, self.whole_max + OVERHEAD);
+            self.lane.fill(&mut Filling {
+                now: self.now,
+                builder: &mut builder,
+                store: &mut self.store,
+                sent: &mut self.sent,
+                stats: &mut self.stats,
+                whole_max: self.whole_max,
+                limits: &LIMITS,
+                bound: &mut Vec::new(),
+            });
+            if out.is_empty() {
+                continue;
+            }
+            self.sent.push(self.now, out.len(), true);
+            let settled = self.sent.acknowledge(first).expect("it was sent now");
+            let items: Vec<Item> = settled.items.map(|index| self.sent.item(index)).collect();
+            self.sent.forget();
+            let carried = carried(&out);
+            assert_eq!(carried.len(), items.len(), "every message has its item");
+            for ((name, message), item) in carried.into_iter().zip(items) {
+                self.under_way.insert(name, item);
+                messages.push((name, message));
+            }
+        }
+        messages.sort_by_key(|(name, _)| *name);
+        let messages: Vec<Value> = messages.into_iter().map(|(_, message)| message).collect();
+        self.steps.push(json!({ "send": messages }));
+        self
+    }
+
+    fn done(self) -> Value {
+        json!({ "name": self.name, "steps": self.steps, "is_drained": self.lane.is_drained() })
+    }
+}
+
+fn told(&(kind, number, index): &Name) -> Value {
+    let mut told = json!({ kind: number });
+    if let Some(index) = index {
+        told["index"] = index.into();
+    }
+    told
+}
+
+/// The messages of a packet, states record by record.
+fn carried(bytes: &[u8]) -> Vec<(Name, Value)> {
+    let mut reader = Reader::new(bytes);
+    let mut all = Vec::new();
+    while !reader.is_empty() {
+        match Frame::read(&mut reader).expect("what was written can be read") {
+            Frame::States(states) => all.extend(states.records().map(|(state, value)| {
+                let name = ("stamp", state.stamp, None);
+                let message = json!({
+                    "stamp": state.stamp, "interval": states.interval, "key": state.key, "length": value.len(),
+                });
+                (name, message)
+            })),
+            Frame::StatePart { interval, state, part, .. } => {
+                let message = json!({
+                    "stamp": state.stamp, "interval": interval, "key": state.key, "length": part.total,
+                    "index": part.index,
+                });
+                all.push((("stamp", state.stamp, Some(part.index)), message));
+            }
+            Frame::Event { head, payload } => {
+                let message = json!({
+                    "number": head.number, "kind": head.kind.number(), "before": head.before,
+                    "length": payload.len(),
+                });
+                all.push((("number", head.number, None), message));
+            }
+            Frame::EventPart { head, part } => {
+                let message = json!({
+                    "number": head.number, "kind": head.kind.number(), "before": head.before,
+                    "length": part.total, "index": part.index,
+                });
+                all.push((("number", head.number, Some(part.index)), message));
+            }
+            other => panic!("{other:?} is not of a lane"),
+        }
+    }
+    all
+}
+
+fn state(stamp: u64) -> Name {
+    ("stamp", stamp, None)
+}
+
+fn part(stamp: u64, index: u64) -> Name {
+    ("stamp", stamp, Some(index))
+}
+
+fn event(number: u64) -> Name {
+    ("number", number, None)
+}
+
+fn scripts() -> Vec<Value> {
+    vec![
+        Script::new(
+            "only the newest value of a key leaves, and events tell the sum of the last stamps before them",
+        )
+        .state(1, 10)
+        .state(2, 20)
+        .state(1, 30)
+        .event(5)
+        .state(1, 40)
+        .send()
+        .arrived(&[state(1), state(2), event(0), state(3)])
+        .state(1, 50)
+        .state(2, 60)
+        .event(0)
+        .send()
+        .arrived(&[state(4), state(5), event(1)])
+        .done(),
+        Script::new("a lost value is sent again with its stamp, in the open interval and in a closed one")
+            .state(1, 10)
+            .event(1)
+            .state(2, 10)
+            .send()
+            .lost(&[state(1), event(0), state(2)])
+            .send()
+            .arrived(&[state(1), event(0), state(2)])
+            .done(),
+        Script::new("a superseded value is never sent again, an archived one is")
+            .state(1, 10)
+            .send()
+            .state(1, 11)
+            .event(1)
+            .state(1, 12)
+            .send()
+            .lost(&[state(1), state(2), event(0)])
+            .send()
+            .arrived(&[state(2), event(0), state(3)])
+            .done(),
+        Script::new("a lost value gives way to a newer one that waits")
+            .state(1, 10)
+            .send()
+            .state(1, 11)
+            .lost(&[state(1)])
+            .send()
+            .arrived(&[state(2)])
+            .done(),
+        Script::new("what gave way is sent again when a barrier closes its interval")
+            .state(2, 3_900)
+            .state(3, 3_900)
+            .send()
+            .state(1, 10)
+            .send()
+            .state(1, 3_000)
+            .lost(&[state(3)])
+            .send()
+            .arrived(&[state(3), event(0)])
+            .done(),
+        Script::new("values that are not greater than those before cost nothing more")
+            .state(1, 3_900)
+            .state(2, 3_900)
+            .send()
+            .arrived(&[part(1, 0), part(1, 1), part(1, 2), part(1, 3)])
+            .arrived(&[part(2, 0), part(2, 1), part(2, 2), part(2, 3)])
+            .state(1, 100)
+            .state(2, 3_900)
+            .send()
+            .done(),
+        Script::new("without credit a lane waits for WINDOW")
+            .event(4_096)
+            .event(4_096)
+            .event(4_096)
+            .event(4_096)
+            .event(0)
+            .send()
+            .consumed(1)
+            .send()
+            .done(),
+        Script::new(
+            "no newer value is bound while one in parts has not arrived, and lost parts do not give way",
+        )
+        .state(1, 2_500)
+        .send()
+        .state(1, 10)
+        .state(2, 10)
+        .send()
+        .lost(&[part(1, 0), part(1, 1), part(1, 2)])
+        .send()
+        .arrived(&[part(1, 0), part(1, 2)])
+        .lost(&[part(1, 1)])
+        .send()
+        .arrived(&[part(1, 1), state(2)])
+        .send()
+        .arrived(&[state(3)])
+        .done(),
+        Script::new("before an event is bound the newer value is, though the one in parts is under way")
+            .state(1, 2_500)
+            .send()
+            .state(1, 10)
+            .event(1)
+            .send()
+            .lost(&[part(1, 0), part(1, 1), part(1, 2), state(2)])
+            .send()
+            .arrived(&[state(2), event(0)])
+            .done(),
+        Script::new("what was sent whole goes in parts over a carrier with smaller packets")
+            .carrier(STREAM_WHOLE_MAX)
+            .state(1, 2_500)
+            .event(1_500)
+            .state(1, 3_000)
+            .send()
+            .carrier(DATAGRAM_WHOLE_MAX)
+            .lost(&[state(1), event(0), state(2)])
+            .send()
+            .state(1, 10)
+            .send()
+            .arrived(&[part(2, 0), part(2, 1), part(2, 2)])
+            .send()
+            .done(),
+        Script::new("an expired event keeps its number and sum if it was bound")
+            .state(1, 10)
+            .mortal(5)
+            .state(1, 20)
+            .send()
+            .expire(0)
+            .lost(&[event(0)])
+            .send()
+            .arrived(&[state(1), event(0), state(2)])
+            .done(),
+        Script::new("an event that expires unbound joins the intervals around it")
+            .state(1, 10)
+            .send()
+            .mortal(5)
+            .state(1, 20)
+            .state(2, 20)
+            .event(0)
+            .expire(0)
+            .send()
+            .lost(&[state(1), state(2)])
+            .send()
+            .done(),
+    ]
+}
+
+#[test]
+fn a_lane_sends_as_the_vectors_say() {
+    let found = json!({
+        "limits": { "window_bytes": LIMITS.window_bytes, "message_bytes_max": LIMITS.message_bytes_max },
+        "whole_bytes_max": DATAGRAM_WHOLE_MAX,
+        "scripts": scripts(),
+    });
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../spec/vectors/session/send.json");
+    if std::env::var_os("NOWCAST_BLESS").is_some() {
+        let text = serde_json::to_string_pretty(&found).expect("values of JSON can be written");
+        std::fs::write(path, text + "\n").expect("the vectors' directory can be written");
+    }
+    let text = std::fs::read_to_string(path).expect("the vectors are there");
+    let expected: Value = serde_json::from_str(&text).expect("the vectors are JSON");
+    assert_eq!(found, expected);
+}

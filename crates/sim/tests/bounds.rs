@@ -1,0 +1,262 @@
+//! What a session does at its bounds, and with what should not have arrived.
+
+use std::time::Duration;
+
+use nowcast_session::packet::{Hello, Packet, Refuse, Resume};
+use nowcast_session::{
+    Carrier, CloseCode, Config, Entropy, Limits, MessageKind, NoReplication, Notice, Refused, Replication,
+    Session, Time,
+};
+use nowcast_sim::link::{LinkConfig, Loss};
+use nowcast_sim::pair::{End, Pair};
+
+const MS: Duration = Duration::from_millis(1);
+const CARRIERS: [Carrier; 3] = [Carrier::DATAGRAMS, Carrier::BARE_DATAGRAMS, Carrier::STREAM];
+/// As in `spec/SESSION.md`, section 7.
+const PAYLOADS_UNREAD_MAX: usize = 64;
+
+fn open_pair(carrier: Carrier) -> Pair {
+    let link = LinkConfig { delay: 20 * MS, ..LinkConfig::default() };
+    let mut pair = Pair::new(3, [Config::default(), Config::default()], carrier, [link.clone(), link]);
+    run(&mut pair, 500 * MS);
+    pair
+}
+
+fn run(pair: &mut Pair, time: Duration) {
+    pair.run_until(pair.now() + time);
+}
+
+fn received(pair: &mut Pair, end: End) -> Vec<MessageKind> {
+    let mut payload = Vec::new();
+    std::iter::from_fn(|| pair.with(end, |session, now| session.poll_message(now, &mut payload)))
+        .map(|message| message.kind)
+        .collect()
+}
+
+fn notices(session: &mut Session) -> Vec<Notice> {
+    std::iter::from_fn(|| session.poll_notice()).collect()
+}
+
+/// Always has something to say.
+struct Talker;
+
+impl Replication for Talker {
+    fn has_more(&self, lane: u8) -> bool {
+        lane == 1
+    }
+
+    fn fill(&mut self, _lane: u8, number: u64, _room: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn pair_with_talker(carrier: Carrier) -> Pair {
+    let mut config = Config::default();
+    config.lanes[1].has_source = true;
+    config.bytes_per_second_max = Some(100_000);
+    let link = LinkConfig { delay: 20 * MS, ..LinkConfig::default() };
+    let mut pair = Pair::new(3, [config, Config::default()], carrier, [link.clone(), link]);
+    pair.set_source(End::Initiator, Box::new(Talker));
+    pair
+}
+
+#[test]
+fn an_event_arrives_though_payloads_of_a_source_are_not_read() {
+    for carrier in CARRIERS {
+        let mut pair = pair_with_talker(carrier);
+        run(&mut pair, 3_000 * MS);
+        pair.with(End::Initiator, |session, now| session.put_event(now, 0, b"!", None)).unwrap();
+        run(&mut pair, 500 * MS);
+        assert!(pair.session(End::Initiator).is_drained(), "the event is acknowledged, over {carrier:?}");
+        assert!(pair.session(End::Acceptor).stats().dropped.unread > 0);
+        let kinds = received(&mut pair, End::Acceptor);
+        assert!(kinds.contains(&MessageKind::Event), "over {carrier:?}");
+        let packets: Vec<u64> = kinds
+            .iter()
+            .filter_map(
+                |kind| if let MessageKind::Replication { packet } = kind { Some(*packet) } else { None },
+            )
+            .collect();
+        assert_eq!(packets.len(), PAYLOADS_UNREAD_MAX);
+        assert!(packets.is_sorted() && packets[0] > 100, "they are the newest: {packets:?}");
+    }
+}
+
+#[test]
+fn a_source_whose_fates_are_not_read_is_not_asked_for_more() {
+    let mut pair = pair_with_talker(Carrier::DATAGRAMS);
+    for _ in 0..100 {
+        run(&mut pair, 1_000 * MS);
+        received(&mut pair, End::Acceptor);
+    }
+    let quiet = pair.session(End::Initiator).stats().packets_sent;
+    run(&mut pair, 1_000 * MS);
+    assert!(pair.session(End::Initiator).stats().packets_sent < quiet + 20, "only signs of life");
+    let fates = std::iter::from_fn(|| pair.with(End::Initiator, |session, _| session.poll_fate())).count();
+    assert!((4_096..5_000).contains(&fates), "{fates} fates");
+    run(&mut pair, 1_000 * MS);
+    assert!(pair.session(End::Initiator).stats().packets_sent > quiet + 50, "and then it goes on");
+}
+
+#[test]
+fn an_empty_packet_is_dropped_and_counted_on_every_carrier() {
+    for carrier in CARRIERS {
+        let mut pair = open_pair(carrier);
+        pair.inject(End::Acceptor, &[]);
+        // The checksum of nothing.
+        let empty = if carrier.is_checked { &[][..] } else { &[0; 4] };
+        pair.inject(End::Initiator, empty);
+        for end in End::BOTH {
+            assert!(pair.session(end).is_open(), "over {carrier:?}");
+            assert_eq!(pair.session(end).stats().dropped.empty, 1, "over {carrier:?}");
+        }
+    }
+}
+
+fn hello(limits: Limits, resume: Option<Resume>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Hello { version_min: 1, version_max: 1, nonce: [5; 8], clock: 1, limits, resume }.write(&mut bytes);
+    bytes
+}
+
+/// What an acceptor over `carrier` answers to these packets in the end, if it refuses.
+fn refusal_of(carrier: Carrier, packets: &[&[u8]]) -> Option<Refuse> {
+    let now = Time::from_millis(1);
+    let mut session = Session::accept(now, Config::default(), carrier, Entropy([1; 48]));
+    let mut answer = Vec::new();
+    for packet in packets {
+        answer.clear();
+        session.handle_packet(now, packet);
+        session.poll_packet(now, &mut NoReplication, &mut answer);
+    }
+    match Packet::read(&answer) {
+        Ok(Packet::Refuse(refuse)) => {
+            assert!(session.is_closed());
+            Some(refuse)
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn what_cannot_be_read_before_the_proof_is_refused_by_its_field_over_a_stream() {
+    let good = hello(Limits::default(), None);
+    let bad_limits = hello(Limits { lanes_max: 0, ..Limits::default() }, None);
+    let data = [0u8, 0, 0, 0, 0, 0, 0x7F];
+    let cases: [(&[&[u8]], [u8; 8], &str); 4] = [
+        (&[&bad_limits], [5; 8], "malformed lanes_max at byte 23"),
+        (&[b"GET / HTTP/1.1"], [0; 8], "malformed flags at byte 0"),
+        (&[&good[..100]], [5; 8], "malformed padding"),
+        (&[&good, &data], [5; 8], "malformed frame type at byte 6"),
+    ];
+    for (packets, nonce, text) in cases {
+        assert_eq!(refusal_of(Carrier::DATAGRAMS, packets), None, "datagrams may come from anybody");
+        let refuse = refusal_of(Carrier::STREAM, packets).expect("a stream tells its peer");
+        assert_eq!((refuse.code, refuse.nonce), (CloseCode::MALFORMED, nonce));
+        assert!(refuse.text.starts_with(text), "{}", refuse.text);
+    }
+}
+
+#[test]
+fn an_initiator_learns_that_its_packets_cannot_be_read_until_its_proof_is_acknowledged() {
+    let now = Time::from_millis(1);
+    for (is_answered, nonce) in [(false, [1; 8]), (false, [0; 8]), (true, [1; 8])] {
+        let mut asking = Session::connect(now, Config::default(), Carrier::STREAM, Entropy([1; 48]));
+        let mut answering = Session::accept(now, Config::default(), Carrier::STREAM, Entropy([2; 48]));
+        let mut packet = Vec::new();
+        assert!(asking.poll_packet(now, &mut NoReplication, &mut packet));
+        answering.handle_packet(now, &packet);
+        packet.clear();
+        assert!(answering.poll_packet(now, &mut NoReplication, &mut packet));
+        if is_answered {
+            asking.handle_packet(now, &packet);
+            assert!(asking.is_open());
+        }
+        let mut refusal = Vec::new();
+        Refuse::new(nonce, CloseCode::MALFORMED, "malformed proof").write(&mut refusal);
+        asking.handle_packet(now, &refusal);
+        let Some(Notice::Closed(closed)) = notices(&mut asking).pop() else { panic!("it is closed") };
+        assert_eq!((closed.code, closed.reason.as_str()), (CloseCode::MALFORMED, "malformed proof"));
+    }
+}
+
+#[test]
+fn what_a_peer_promised_to_accept_may_not_shrink_on_resuming_but_packets_and_times_may() {
+    let least = Limits {
+        packet_bytes_max: 1_200,
+        idle_timeout: 5_000 * MS,
+        resume_timeout: 1_000 * MS,
+        ..Limits::default()
+    };
+    let cases = [
+        (least, true),
+        (Limits { lanes_max: 7, ..Limits::default() }, false),
+        (Limits { window_bytes: 1_048_572, message_bytes_max: 262_143, ..Limits::default() }, false),
+        (Limits { message_bytes_max: 262_143, ..Limits::default() }, false),
+    ];
+    for (limits, is_allowed) in cases {
+        let mut pair = open_pair(Carrier::STREAM);
+        let identity = *pair.session(End::Acceptor).identity().expect("an open session has one");
+        let resume = Resume { epoch: identity.epoch + 1, ..identity };
+        let answer = pair.with(End::Acceptor, |session, now| {
+            session.attach(now, Carrier::STREAM, Entropy([9; 48]));
+            session.handle_packet(now, &hello(limits, Some(resume)));
+            let mut answer = Vec::new();
+            session.poll_packet(now, &mut NoReplication, &mut answer);
+            answer
+        });
+        match Packet::read(&answer) {
+            Ok(Packet::Welcome(_)) => assert!(is_allowed),
+            Ok(Packet::Refuse(refuse)) => {
+                assert!(!is_allowed);
+                assert_eq!(refuse.code, CloseCode::VIOLATION);
+                let session = pair.session(End::Acceptor);
+                assert!(session.is_detached(), "another carrier may go on with the session");
+                assert_eq!(session.check_resume(&resume), Ok(()), "with the same epoch, which was not used");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn events_that_arrived_leave_room_for_others_with_a_time_to_live() {
+    let hour = Some(Duration::from_secs(3_600));
+    let mut pair = open_pair(Carrier::DATAGRAMS);
+    let put = |session: &mut Session, now, lane| session.put_event(now, lane, b"", hour);
+    for _ in 0..200 {
+        for _ in 0..100 {
+            pair.with(End::Initiator, |session, now| put(session, now, 0)).expect("those before arrived");
+        }
+        run(&mut pair, 100 * MS);
+        received(&mut pair, End::Acceptor);
+    }
+    for end in End::BOTH {
+        pair.link(end).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..LinkConfig::default() });
+    }
+    let accepted = (0..20_000u32)
+        .take_while(|number| {
+            let lane = (number % 8) as u8;
+            pair.with_quietly(End::Initiator, |session, now| put(session, now, lane)) != Err(Refused::Full)
+        })
+        .count();
+    assert_eq!(accepted, 16_384);
+}
+
+#[test]
+fn of_too_many_notices_that_nobody_reads_the_oldest_are_given_up() {
+    let mut pair = open_pair(Carrier::DATAGRAMS);
+    for end in End::BOTH {
+        pair.link(end).reconfigure(LinkConfig { loss: Loss::Random(1.0), ..LinkConfig::default() });
+    }
+    for _ in 0..5_000 {
+        pair.with_quietly(End::Initiator, |session, now| session.put_event(now, 0, b"", Some(MS))).unwrap();
+    }
+    pair.with(End::Initiator, |_, _| ());
+    run(&mut pair, 1_000 * MS);
+    // That it opened is the notice before them.
+    assert_eq!(pair.session(End::Initiator).stats().dropped.notices, 5_001 - 4_096);
+    let all = pair.with_quietly(End::Initiator, |session, _| notices(session));
+    assert_eq!(all.len(), 4_096);
+    assert_eq!(all.last(), Some(&Notice::Expired { lane: 0, event: 4_999 }));
+}
