@@ -143,7 +143,9 @@ fn what_cannot_be_read_before_the_proof_is_refused_by_its_field_over_a_stream() 
     let good = hello(Limits::default(), None);
     let bad_limits = hello(Limits { lanes_max: 0, ..Limits::default() }, None);
     let data = [0u8, 0, 0, 0, 0, 0, 0x7F];
-    let cases: [(&[&[u8]], [u8; 8], &str); 4] = [
+    /// What arrives, and nonce and text of what is answered.
+    type Case<'a> = (&'a [&'a [u8]], [u8; 8], &'a str);
+    let cases: [Case<'_>; 4] = [
         (&[&bad_limits], [5; 8], "malformed lanes_max at byte 23"),
         (&[b"GET / HTTP/1.1"], [0; 8], "malformed flags at byte 0"),
         (&[&good[..100]], [5; 8], "malformed padding"),
