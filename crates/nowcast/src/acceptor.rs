@@ -51,13 +51,12 @@ pub struct Entry {
 /// ```no_run
 /// # async fn upgraded() -> Result<tokio::net::TcpStream, std::io::Error> { unimplemented!() }
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use nowcast::carrier::{WebSocket, prepare_stream};
+/// use nowcast::carrier::WebSocket;
 /// use nowcast::{AcceptConfig, Acceptor, Entry};
 ///
 /// let (acceptor, mut service) = Acceptor::new(AcceptConfig::default());
 /// tokio::spawn(async move {
 ///     let stream = upgraded().await?; // by your HTTP server, with the subprotocol "nowcast.1"
-///     prepare_stream(&stream)?;
 ///     let entry = Entry { room: "tracker".into(), ..Entry::default() };
 ///     acceptor.hand_over(Box::new(WebSocket::accepted(stream, Vec::new()).await), entry);
 ///     Ok::<_, std::io::Error>(())

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
+use nowcast::carrier::OverTcp;
 use nowcast::entry::{Addresses, Crowded};
 use prometheus_client::metrics::counter::Counter;
 use socket2::SockRef;
@@ -124,6 +125,12 @@ impl AsyncWrite for Connection {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+impl OverTcp for Connection {
+    fn tcp(&self) -> &TcpStream {
+        &self.stream
     }
 }
 

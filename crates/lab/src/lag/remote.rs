@@ -44,6 +44,7 @@ impl Entry {
         for peer in Peer::ALL.into_iter().filter(|peer| peer.is_available() && is_wanted(peer)) {
             let verbs: &[Verb] = match peer {
                 Peer::TcpConflating => &[Verb::State],
+                Peer::TcpConflatingEager => &[],
                 Peer::QuicDatagrams | Peer::QuicDatagramsTuned | Peer::QuicStreams => &[],
                 peer if peer.is_ours() => &[Verb::Event, Verb::State],
                 _ => &[Verb::Event],

@@ -88,7 +88,7 @@ impl Setting {
 fn verbs(peer: Peer) -> &'static [Verb] {
     match peer {
         // It is TCP here, where nothing waits long enough to be replaced.
-        Peer::TcpConflating => &[],
+        Peer::TcpConflating | Peer::TcpConflatingEager => &[],
         Peer::QuicDatagrams => &[Verb::State],
         Peer::QuicDatagramsTuned => &[],
         peer if peer.is_ours() => &[Verb::Event, Verb::State],

@@ -12,6 +12,7 @@ mod ours;
 mod quic;
 mod tcp;
 mod tcp_conflating;
+mod tcp_conflating_eager;
 mod websocket;
 #[cfg(feature = "zenoh")]
 mod zenoh;
@@ -66,8 +67,11 @@ pub enum Peer {
     TcpCubic,
     /// The same under BBR.
     TcpBbr,
-    /// TCP as the clever engineer writes it: the newest value per key, events first, and little unsent in the kernel.
+    /// TCP as the clever engineer writes it: the newest value per key, events first, decided when `poll` says that the kernel
+    /// has sent nearly all it was given.
     TcpConflating,
+    /// The same in an event loop, which writes until the socket takes no more.
+    TcpConflatingEager,
     /// A WebSocket library with its usual unlimited buffer.
     WebSocket,
     /// QUIC with everything on one stream.
@@ -86,12 +90,13 @@ pub enum Peer {
 
 impl Peer {
     /// All of them.
-    pub const ALL: [Peer; 12] = [
+    pub const ALL: [Peer; 13] = [
         Peer::OursWebTransport,
         Peer::OursWebSocket,
         Peer::TcpCubic,
         Peer::TcpBbr,
         Peer::TcpConflating,
+        Peer::TcpConflatingEager,
         Peer::WebSocket,
         Peer::QuicStream,
         Peer::QuicStreams,
@@ -109,7 +114,8 @@ impl Peer {
             Peer::OursWebSocket => "Nowcast, WebSocket",
             Peer::TcpCubic => "TCP, CUBIC",
             Peer::TcpBbr => "TCP, BBR",
-            Peer::TcpConflating => "TCP, conflating, small backlog",
+            Peer::TcpConflating => "TCP, conflating, asks before each piece",
+            Peer::TcpConflatingEager => "TCP, conflating, writes until full",
             Peer::WebSocket => "WebSocket",
             Peer::QuicStream => "QUIC, one stream",
             Peer::QuicStreams => "QUIC, a stream per message",
@@ -129,6 +135,7 @@ impl Peer {
             Peer::TcpCubic => "tcp-cubic",
             Peer::TcpBbr => "tcp-bbr",
             Peer::TcpConflating => "tcp-conflating",
+            Peer::TcpConflatingEager => "tcp-conflating-eager",
             Peer::WebSocket => "web-socket",
             Peer::QuicStream => "quic-stream",
             Peer::QuicStreams => "quic-streams",
@@ -156,7 +163,7 @@ impl Peer {
     pub fn missing(self) -> Option<&'static str> {
         let (is_there, cure) = match self {
             Peer::TcpCubic | Peer::OursWebTransport | Peer::OursWebSocket => return None,
-            Peer::TcpConflating | Peer::WebSocket => return None,
+            Peer::TcpConflating | Peer::TcpConflatingEager | Peer::WebSocket => return None,
             Peer::TcpBbr => (tcp::has_bbr(), "the kernel has no BBR now; `modprobe tcp_bbr` loads it"),
             Peer::QuicStream
             | Peer::QuicStreams
@@ -296,6 +303,9 @@ async fn open_without_limit(
         Peer::TcpCubic => Box::new(tcp::Tcp::open(end, address, Some("cubic"), listening).await?),
         Peer::TcpBbr => Box::new(tcp::Tcp::open(end, address, Some("bbr"), listening).await?),
         Peer::TcpConflating => Box::new(tcp_conflating::TcpConflating::open(end, address, listening).await?),
+        Peer::TcpConflatingEager => {
+            Box::new(tcp_conflating_eager::TcpConflatingEager::open(end, address, listening).await?)
+        }
         Peer::WebSocket => Box::new(websocket::WebSocket::open(end, address, listening).await?),
         #[cfg(feature = "peers")]
         Peer::QuicStream => Box::new(quic::Quic::open(end, address, quic::Use::Stream, listening).await?),

@@ -1,32 +1,98 @@
-//! TCP as the clever engineer uses it: a value that has not been written yet is replaced by a newer one, events go
-//! first, and the kernel is given little that it cannot send at once.
+//! TCP as the clever engineer uses it: before each piece it asks with `poll` whether the kernel would send it at once, and
+//! only then decides what the piece holds: events first, then the newest values.
 
 use std::collections::{HashMap, VecDeque};
-use std::io;
-use std::net::SocketAddr;
+use std::io::{self, Read as _, Write as _};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::AsFd as _;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use socket2::SockRef;
-use tokio::io::Interest;
-use tokio::net::TcpStream;
-use tokio::time::{Instant, timeout_at};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::frame::{self, Deframer};
-use super::{Connection, End, Message, PeerError, Work, tcp};
+use super::{Connection, End, PeerError, Work, tcp};
+use crate::peers::Message;
 
-/// How much the kernel may hold that it has not sent: more than one piece, so that its pipe does not run dry.
-const BACKLOG_BYTES: u32 = 2 * 1_024;
+/// How much the kernel may hold that it has not sent. `poll` says that there is room from half of it downwards.
+pub(super) const BACKLOG_BYTES: u32 = 4 * 1_024;
 /// How much is written at once; decided anew before each piece.
-const PIECE_BYTES: usize = 1_400;
+pub(super) const PIECE_BYTES: usize = 1_400;
+/// Reads whose messages the program has not asked for.
+const UNREAD_MAX: usize = 16;
 
 pub(super) struct TcpConflating {
-    stream: TcpStream,
+    socket: TcpStream,
+    shared: Arc<Shared>,
+    arrived: mpsc::Receiver<Vec<u8>>,
     incoming: Deframer,
+}
+
+#[derive(Default)]
+struct Shared {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+/// What was put and is not in a piece yet.
+#[derive(Default)]
+pub(super) struct Waiting {
     events: VecDeque<Vec<u8>>,
     /// The newest value of every key that waits, and the order in which the keys began to wait.
     values: HashMap<u16, Vec<u8>>,
     order: VecDeque<u16>,
-    /// What has been decided and not been taken by the kernel.
-    piece: Vec<u8>,
+    is_over: bool,
+}
+
+impl Waiting {
+    pub(super) fn put(&mut self, key: u16, bytes: &[u8]) {
+        if key == 0 {
+            self.events.push_back(bytes.to_vec());
+        } else if self.values.insert(key, bytes.to_vec()).is_none() {
+            self.order.push_back(key);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.events.is_empty() && self.order.is_empty()
+    }
+
+    /// Decides a piece.
+    pub(super) fn fill(&mut self, piece: &mut Vec<u8>) {
+        while piece.len() < PIECE_BYTES {
+            if let Some(event) = self.events.pop_front() {
+                frame::push(piece, 0, &event);
+            } else if let Some(key) = self.order.pop_front() {
+                let value = self.values.remove(&key).expect("a key that waits has a value");
+                frame::push(piece, key, &value);
+            } else {
+                return;
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A stream with little unsent in the kernel, under BBR where the kernel has it.
+pub(super) async fn stream(
+    end: End,
+    address: SocketAddr,
+    listening: &mut dyn FnMut(),
+) -> Result<tokio::net::TcpStream, PeerError> {
+    let congestion_control = if tcp::has_bbr() { "bbr" } else { "cubic" };
+    let stream = tcp::stream(end, address, Some(congestion_control), listening).await?;
+    let set = SockRef::from(&stream).set_tcp_notsent_lowat(BACKLOG_BYTES);
+    set.map_err(PeerError::socket("set TCP_NOTSENT_LOWAT"))?;
+    Ok(stream)
 }
 
 impl TcpConflating {
@@ -35,89 +101,87 @@ impl TcpConflating {
         address: SocketAddr,
         listening: &mut dyn FnMut(),
     ) -> Result<Self, PeerError> {
-        let congestion_control = if tcp::has_bbr() { "bbr" } else { "cubic" };
-        let stream = tcp::stream(end, address, Some(congestion_control), listening).await?;
-        let set = SockRef::from(&stream).set_tcp_notsent_lowat(BACKLOG_BYTES);
-        set.map_err(PeerError::socket("set TCP_NOTSENT_LOWAT"))?;
-        Ok(Self {
-            stream,
-            incoming: Deframer::default(),
-            events: VecDeque::new(),
-            values: HashMap::new(),
-            order: VecDeque::new(),
-            piece: Vec::new(),
-        })
+        let stream = stream(end, address, listening).await?;
+        let open = || -> io::Result<Self> {
+            let socket = stream.into_std()?;
+            socket.set_nonblocking(false)?;
+            let (writing, reading) = (socket.try_clone()?, socket.try_clone()?);
+            let shared = Arc::new(Shared::default());
+            let (arrivals, arrived) = mpsc::channel(UNREAD_MAX);
+            let theirs = Arc::clone(&shared);
+            // Both end with the socket, which is shut down when the connection is dropped.
+            thread::spawn(move || write(writing, &theirs));
+            thread::spawn(move || read(reading, &arrivals));
+            Ok(Self { socket, shared, arrived, incoming: Deframer::default() })
+        };
+        open().map_err(PeerError::socket("share the socket"))
     }
+}
 
-    fn is_empty(&self) -> bool {
-        self.piece.is_empty() && self.events.is_empty() && self.order.is_empty()
+/// Writes until the connection ends.
+fn write(mut socket: TcpStream, shared: &Shared) {
+    let mut piece = Vec::new();
+    loop {
+        let something =
+            shared.changed.wait_while(shared.lock(), |waiting| waiting.is_empty() && !waiting.is_over);
+        drop(something);
+        if wait_for_room(&socket).is_err() {
+            return;
+        }
+        let mut waiting = shared.lock();
+        if waiting.is_over {
+            return;
+        }
+        waiting.fill(&mut piece);
+        drop(waiting);
+        if socket.write_all(&piece).is_err() {
+            return;
+        }
+        piece.clear();
     }
+}
 
-    fn fill(&mut self) {
-        while self.piece.len() < PIECE_BYTES {
-            if let Some(event) = self.events.pop_front() {
-                frame::push(&mut self.piece, 0, &event);
-            } else if let Some(key) = self.order.pop_front() {
-                let value = self.values.remove(&key).expect("a key that waits has a value");
-                frame::push(&mut self.piece, key, &value);
-            } else {
-                return;
-            }
+fn wait_for_room(socket: &TcpStream) -> Result<(), Errno> {
+    loop {
+        let mut asked = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
+        match poll(&mut asked, PollTimeout::NONE) {
+            Err(Errno::EINTR) => {}
+            polled => return polled.map(drop),
         }
     }
+}
 
-    fn write(&mut self) -> Result<(), PeerError> {
-        loop {
-            if self.piece.is_empty() {
-                self.fill();
-            }
-            if self.piece.is_empty() {
-                return Ok(());
-            }
-            match self.stream.try_write(&self.piece) {
-                Ok(written) => drop(self.piece.drain(..written)),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
-                Err(error) => return Err(PeerError::socket("write")(error)),
-            }
+/// Reads until the connection ends; then the channel closes, and that is how the connection learns it.
+fn read(mut socket: TcpStream, arrivals: &mpsc::Sender<Vec<u8>>) {
+    let mut buffer = [0; 16 * 1_024];
+    while let Ok(length @ 1..) = socket.read(&mut buffer) {
+        if arrivals.blocking_send(buffer[..length].to_vec()).is_err() {
+            return;
         }
     }
 }
 
 impl Connection for TcpConflating {
     fn put(&mut self, key: u16, bytes: &[u8]) -> Result<(), PeerError> {
-        if key == 0 {
-            self.events.push_back(bytes.to_vec());
-        } else if self.values.insert(key, bytes.to_vec()).is_none() {
-            self.order.push_back(key);
-        }
+        self.shared.lock().put(key, bytes);
         Ok(())
     }
 
     fn flush(&mut self) -> Result<(), PeerError> {
-        self.write()
+        self.shared.changed.notify_one();
+        Ok(())
     }
 
     fn work<'a>(&'a mut self, until: Instant, messages_max: usize, inbox: &'a mut Vec<Message>) -> Work<'a> {
-        Box::pin(async move {
-            loop {
-                self.write()?;
-                if self.incoming.take(messages_max, inbox)? {
-                    return Ok(());
-                }
-                tcp::read(&self.stream, &mut self.incoming)?;
-                if self.incoming.take(messages_max, inbox)? {
-                    return Ok(());
-                }
-                let interest = if self.is_empty() {
-                    Interest::READABLE
-                } else {
-                    Interest::READABLE | Interest::WRITABLE
-                };
-                match timeout_at(until, self.stream.ready(interest)).await {
-                    Err(_) => return Ok(()),
-                    Ok(ready) => drop(ready.map_err(PeerError::socket("wait"))?),
-                }
-            }
-        })
+        Box::pin(frame::receive(&mut self.arrived, &mut self.incoming, until, messages_max, inbox))
+    }
+}
+
+impl Drop for TcpConflating {
+    fn drop(&mut self) {
+        self.shared.lock().is_over = true;
+        self.shared.changed.notify_one();
+        // Wakes both threads; a socket that is gone already has ended them.
+        let _ = self.socket.shutdown(Shutdown::Both);
     }
 }

@@ -4,6 +4,7 @@
 //! has ended. Everything else (acknowledging, pacing, going on elsewhere) is the session's.
 
 mod congestion;
+mod socket;
 mod websocket;
 mod webtransport;
 
@@ -12,6 +13,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 
+pub use socket::OverTcp;
 pub(crate) use websocket::config as websocket_config;
 pub use websocket::{SUBPROTOCOL, UNSENT_BYTES_MAX, WebSocket, prepare_stream};
 pub use webtransport::WebTransport;

@@ -7,13 +7,13 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
 use socket2::SockRef;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
+use super::socket::OverTcp;
 use super::{Carrier, CarrierKind, Ended, Ending};
 
 /// The subprotocol that both ends name.
@@ -35,10 +35,14 @@ pub struct WebSocket<S> {
     is_closing: bool,
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send> WebSocket<S> {
+impl<S: OverTcp> WebSocket<S> {
     /// Takes over a connection that was upgraded with [`SUBPROTOCOL`], as the side that listened; `read` is what was read
-    /// of it already. The caller has set the options of its socket by [`prepare_stream`].
+    /// of it already.
     pub async fn accepted(stream: S, read: Vec<u8>) -> Self {
+        if let Err(error) = prepare_stream(stream.tcp()) {
+            // The next use of the socket fails as well, and ends the carrier.
+            tracing::debug!(%error, "a socket takes no options");
+        }
         let stream = WebSocketStream::from_partially_read(stream, read, Role::Server, Some(config())).await;
         Self { stream, is_closing: false }
     }
@@ -70,7 +74,7 @@ pub fn prepare_stream(stream: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send> Carrier for WebSocket<S> {
+impl<S: OverTcp> Carrier for WebSocket<S> {
     fn kind(&self) -> CarrierKind {
         CarrierKind::WebSocket
     }
@@ -80,7 +84,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Carrier for WebSocket<S> {
     }
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
-        Pin::new(&mut self.stream).poll_ready(context).map_err(ended)
+        // What TLS or the library still hold goes first; then the kernel must be through with nearly all it was given.
+        ready!(Pin::new(&mut self.stream).poll_flush(context)).map_err(ended)?;
+        super::socket::poll_room(self.stream.get_ref().tcp(), context)
+            .map_err(|error| ended(Error::Io(error)))
     }
 
     fn is_shallow(&self) -> bool {
@@ -139,5 +146,64 @@ fn ended(error: Error) -> Ended {
         }
         Error::Capacity(_) | Error::Protocol(_) | Error::Utf8(_) => Ended::Violation(error.to_string()),
         other => Ended::Broken(other.to_string()),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::net::{TcpListener, TcpSocket};
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// So much fits into a segment, as a session fills packets for such a carrier.
+    const PACKET: [u8; 1_380] = [7; 1_380];
+    /// Head of a frame.
+    const FRAMING_BYTES: u64 = 4;
+    /// When nothing moves for so long on one machine, nothing will.
+    const QUIET: Duration = Duration::from_millis(200);
+
+    /// Both ends of a TCP connection whose near end reads nothing, and has little room for what it does not read.
+    async fn with_little_room() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4_096).unwrap();
+        let (near, far) = tokio::join!(socket.connect(listener.local_addr().unwrap()), listener.accept());
+        (near.unwrap(), far.unwrap().0)
+    }
+
+    #[tokio::test]
+    async fn while_the_peer_reads_nothing_next_to_nothing_is_bound_that_the_kernel_cannot_send() {
+        let (near, far) = with_little_room().await;
+        let mut carrier = WebSocket::accepted(far, Vec::new()).await;
+        let mut taken = 0;
+        while let Ok(ready) =
+            timeout(QUIET, std::future::poll_fn(|context| carrier.poll_ready(context))).await
+        {
+            ready.unwrap();
+            carrier.send(&PACKET).unwrap();
+            taken += PACKET.len() as u64 + FRAMING_BYTES;
+        }
+        let sent = rustix::io::ioctl_fionread(&near).unwrap();
+        let unsent = taken - sent;
+        println!("{taken} bytes taken, {sent} sent, {unsent} unsent");
+        assert!(unsent <= u64::from(UNSENT_BYTES_MAX), "{unsent} bytes were bound and wait in the kernel");
+
+        // What makes room again also wakes who waits for it.
+        let mut buffer = [0; 64 * 1_024];
+        let reads = async {
+            loop {
+                near.readable().await.unwrap();
+                let _ = near.try_read(&mut buffer);
+            }
+        };
+        tokio::select! {
+            () = reads => {}
+            ready = timeout(10 * QUIET, std::future::poll_fn(|context| carrier.poll_ready(context))) => {
+                ready.expect("the carrier is woken").unwrap();
+            }
+        }
     }
 }

@@ -26,7 +26,7 @@ use super::address::Address;
 use super::trust::{Trust, client_config};
 use super::{ConnectError, Opening};
 use crate::carrier::{
-    Carrier, CarrierKind, SUBPROTOCOL, WebSocket, WebTransport, prepare_stream, transport_config,
+    Carrier, CarrierKind, OverTcp, SUBPROTOCOL, WebSocket, WebTransport, prepare_stream, transport_config,
     websocket_config,
 };
 use crate::certificate::CertificateHash;
@@ -171,7 +171,7 @@ impl Remote {
         opening: Opening,
     ) -> Result<Box<dyn Carrier>, ConnectError>
     where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        S: OverTcp + 'static,
     {
         let uri = self.url(scheme, self.port, opening).parse().map_err(|error| self.broken(&error))?;
         let request = ClientRequestBuilder::new(uri).with_sub_protocol(SUBPROTOCOL);

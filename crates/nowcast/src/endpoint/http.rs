@@ -16,12 +16,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::{Asking, Directory, Refusal, name_in, no_such_name};
 use crate::acceptor::{Acceptor, Entry};
-use crate::carrier::{SUBPROTOCOL, WebSocket};
+use crate::carrier::{OverTcp, SUBPROTOCOL, WebSocket};
 
 /// The head of a request has to fit, with its address and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1_024;
@@ -36,7 +35,7 @@ pub(super) async fn serve<S>(
     is_encrypted: bool,
     directory: Arc<dyn Directory>,
 ) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: OverTcp + 'static,
 {
     let service = service_fn(move |request: Request<Incoming>| {
         let answer = answer::<S>(request, address, is_encrypted, &*directory);
@@ -61,7 +60,7 @@ fn answer<S>(
     directory: &dyn Directory,
 ) -> Answer
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: OverTcp + 'static,
 {
     let key = upgrade_key(request.method(), request.headers());
     let origin = request.headers().get(ORIGIN).cloned();
@@ -98,7 +97,7 @@ where
 
 async fn take_over<S>(upgraded: hyper::upgrade::Upgraded, acceptor: &Acceptor, entry: Entry)
 where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: OverTcp + 'static,
 {
     let Ok(parts) = upgraded.downcast::<TokioIo<S>>() else { return };
     let carrier = WebSocket::accepted(parts.io.into_inner(), parts.read_buf.to_vec()).await;

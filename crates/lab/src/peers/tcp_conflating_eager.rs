@@ -1,0 +1,89 @@
+//! The same program, but non-blocking, as an event loop suggests it: it writes until the socket takes no more.
+//!
+//! That hides a trap. Linux holds the bytes that wait against `TCP_NOTSENT_LOWAT` only when it begins another buffer; what
+//! is written behind one that has not left is appended to it until it has 64 KB. So during every loss decided values wait.
+
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout_at};
+
+use super::frame::Deframer;
+use super::tcp_conflating::{self, Waiting};
+use super::{Connection, End, Message, PeerError, Work, tcp};
+
+pub(super) struct TcpConflatingEager {
+    stream: TcpStream,
+    incoming: Deframer,
+    waiting: Waiting,
+    /// What has been decided and not been taken by the kernel.
+    piece: Vec<u8>,
+}
+
+impl TcpConflatingEager {
+    pub(super) async fn open(
+        end: End,
+        address: SocketAddr,
+        listening: &mut dyn FnMut(),
+    ) -> Result<Self, PeerError> {
+        let stream = tcp_conflating::stream(end, address, listening).await?;
+        Ok(Self { stream, incoming: Deframer::default(), waiting: Waiting::default(), piece: Vec::new() })
+    }
+
+    fn is_empty(&self) -> bool {
+        self.piece.is_empty() && self.waiting.is_empty()
+    }
+
+    fn write(&mut self) -> Result<(), PeerError> {
+        loop {
+            if self.piece.is_empty() {
+                self.waiting.fill(&mut self.piece);
+            }
+            if self.piece.is_empty() {
+                return Ok(());
+            }
+            match self.stream.try_write(&self.piece) {
+                Ok(written) => drop(self.piece.drain(..written)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(PeerError::socket("write")(error)),
+            }
+        }
+    }
+}
+
+impl Connection for TcpConflatingEager {
+    fn put(&mut self, key: u16, bytes: &[u8]) -> Result<(), PeerError> {
+        self.waiting.put(key, bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), PeerError> {
+        self.write()
+    }
+
+    fn work<'a>(&'a mut self, until: Instant, messages_max: usize, inbox: &'a mut Vec<Message>) -> Work<'a> {
+        Box::pin(async move {
+            loop {
+                self.write()?;
+                if self.incoming.take(messages_max, inbox)? {
+                    return Ok(());
+                }
+                tcp::read(&self.stream, &mut self.incoming)?;
+                if self.incoming.take(messages_max, inbox)? {
+                    return Ok(());
+                }
+                let interest = if self.is_empty() {
+                    Interest::READABLE
+                } else {
+                    Interest::READABLE | Interest::WRITABLE
+                };
+                match timeout_at(until, self.stream.ready(interest)).await {
+                    Err(_) => return Ok(()),
+                    Ok(ready) => drop(ready.map_err(PeerError::socket("wait"))?),
+                }
+            }
+        })
+    }
+}
