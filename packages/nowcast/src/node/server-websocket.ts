@@ -79,7 +79,8 @@ export class ServerWebSocket implements OpenCarrier {
   }
 
   get hasRoom(): boolean {
-    const hasRoom = this.#state === "open" && this.#socket.writableLength < PACKET_BYTES_MAX;
+    // Node writes at once what the kernel takes, so whatever is left means that the kernel is full.
+    const hasRoom = this.#state === "open" && this.#socket.writableLength === 0;
     this.#wasFull ||= !hasRoom;
     return hasRoom;
   }
