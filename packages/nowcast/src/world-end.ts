@@ -45,9 +45,12 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [4010, ["idle", "network"]],
 ]);
 
+const WHEN_CROWDED = "try again in a moment, or enter another room";
+
 /** The end of a connection to a world, by the number and the words that the server gave it. */
 export function worldEnd(closeCode: number, reason: string): NowcastError {
   const [code, fault] = MEANINGS.get(closeCode) ?? (["closed", "refused"] as const);
   const cause = reason === "" ? `the connection ended (${closeCode})` : reason;
-  return new NowcastError(fault, cause, { code, closeCode });
+  const isCrowded = code === "full" || code === "room_closed";
+  return new NowcastError(fault, cause, { code, closeCode, cure: isCrowded ? WHEN_CROWDED : undefined });
 }

@@ -1,8 +1,9 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { build } from "vite";
+import { launchBrowser } from "../../../viewer/test/browser/browser.js";
 import type { Lab } from "./page.js";
 
 const ENTRY = fileURLToPath(new URL("./page.ts", import.meta.url));
@@ -36,30 +37,77 @@ export type Place = "page" | "worker";
 
 type CallLab = Record<Place, (method: string, ...args: unknown[]) => Promise<unknown>>;
 
-/** A page with a worker, in either of which the lab can be called. */
-export class Tab {
-  readonly errors: string[] = [];
+/** A page of the lab in some browser. */
+export interface LabPage {
+  /** What the page did not catch. */
+  readonly errors: string[];
+  call(place: Place, method: string, args: unknown[]): Promise<unknown>;
+  close(): Promise<void>;
+}
 
-  private constructor(
-    readonly page: Page,
-    readonly place: Place,
-  ) {
-    page.on("pageerror", (error) => this.errors.push(String(error)));
+/** A browser that can open pages of the lab. */
+export interface LabBrowser {
+  open(url: string): Promise<LabPage>;
+  close(): Promise<void>;
+}
+
+/** Chromium, driven by Playwright. */
+export class Chromium implements LabBrowser {
+  readonly #browser: Browser;
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
   }
 
-  static async open(browser: Browser, server: Server, place: Place): Promise<Tab> {
-    const page = await browser.newPage();
-    const tab = new Tab(page, place);
-    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  static async launch(): Promise<Chromium> {
+    return new Chromium(await launchBrowser());
+  }
+
+  async open(url: string): Promise<LabPage> {
+    const page = await this.#browser.newPage();
+    const errors: string[] = [];
+    page.on("pageerror", (error) => errors.push(String(error)));
+    await page.goto(url);
     await page.waitForFunction(() => "callLab" in globalThis);
-    return tab;
+    return {
+      errors,
+      call: (place, method, args) =>
+        page.evaluate(
+          (call) => {
+            const { callLab } = globalThis as unknown as { readonly callLab: CallLab };
+            return callLab[call.place](call.method, ...call.args);
+          },
+          { place, method, args },
+        ),
+      close: () => page.close(),
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#browser.close();
+  }
+}
+
+/** A page with a worker, in either of which the lab can be called. */
+export class Tab {
+  private constructor(
+    private readonly page: LabPage,
+    readonly place: Place,
+  ) {}
+
+  static async open(browser: LabBrowser, server: Server, place: Place): Promise<Tab> {
+    return new Tab(await browser.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`), place);
+  }
+
+  get errors(): readonly string[] {
+    return this.page.errors;
   }
 
   call<M extends keyof Lab>(method: M, ...args: Parameters<Lab[M]>): Promise<Awaited<ReturnType<Lab[M]>>> {
-    const call = { place: this.place, method, args };
-    return this.page.evaluate(({ place, method, args }) => {
-      const { callLab } = globalThis as unknown as { readonly callLab: CallLab };
-      return callLab[place](method, ...args);
-    }, call) as Promise<Awaited<ReturnType<Lab[M]>>>;
+    return this.page.call(this.place, method, args) as Promise<Awaited<ReturnType<Lab[M]>>>;
+  }
+
+  close(): Promise<void> {
+    return this.page.close();
   }
 }

@@ -1,0 +1,165 @@
+/** Firefox without a window, driven over WebDriver BiDi, which it speaks by itself: no driver, no build of its own. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { WebSocket } from "ws";
+import type { LabBrowser, LabPage, Place } from "./tab.js";
+
+const NAMES = ["firefox-esr", "firefox"];
+const START_MS_MAX = 120_000;
+
+/** Nothing is asked of the network but what a test asks, and no page is slowed down because another is in front. */
+const PREFERENCES = {
+  "app.update.enabled": false,
+  "browser.aboutwelcome.enabled": false,
+  "browser.shell.checkDefaultBrowser": false,
+  "browser.startup.page": 0,
+  "datareporting.policy.dataSubmissionEnabled": false,
+  "dom.min_background_timeout_value": 4,
+  "dom.timeout.enable_budget_timer_throttling": false,
+  "extensions.getAddons.cache.enabled": false,
+  "extensions.update.enabled": false,
+  "network.captive-portal-service.enabled": false,
+  "network.connectivity-service.enabled": false,
+  "services.settings.server": "data:,",
+  "toolkit.telemetry.enabled": false,
+} as const;
+
+/** The system's Firefox, if there is one; `NOWCAST_FIREFOX` must be there if it is given. */
+export function firefoxPath(): string | undefined {
+  const given = process.env["NOWCAST_FIREFOX"];
+  if (given !== undefined && !existsSync(given)) {
+    throw new Error(`NOWCAST_FIREFOX names ${given}, which is not there: ${FIREFOX_CURE}`);
+  }
+  const directories = (process.env["PATH"] ?? "").split(delimiter);
+  const paths = directories.flatMap((directory) => NAMES.map((name) => join(directory, name)));
+  return given ?? paths.find(existsSync);
+}
+
+export const FIREFOX_CURE = "`apt-get install firefox-esr`, or set NOWCAST_FIREFOX to its path";
+
+/** Firefox logs its own remarks as errors of JavaScript too: of carriers that were cut, of icons that a policy forbids. */
+const UNCAUGHT = /^(uncaught |[a-z]*(error|exception)\b)/i;
+
+type Json = { readonly [key: string]: unknown };
+
+export class Firefox implements LabBrowser {
+  readonly #process: ChildProcess;
+  readonly #profile: string;
+  readonly #socket: WebSocket;
+  readonly #answers = new Map<number, { resolve(result: Json): void; reject(error: Error): void }>();
+  readonly #errors = new Map<string, string[]>();
+  #commands = 0;
+
+  private constructor(child: ChildProcess, profile: string, socket: WebSocket) {
+    this.#process = child;
+    this.#profile = profile;
+    this.#socket = socket;
+    socket.on("message", (data: Buffer) => this.#received(JSON.parse(data.toString())));
+    socket.on("close", () => this.#failAll("Firefox ended the connection"));
+    socket.on("error", (error) => this.#failAll(error.message));
+  }
+
+  static async launch(): Promise<Firefox> {
+    const path = firefoxPath();
+    if (path === undefined) throw new Error(`these tests need Firefox: ${FIREFOX_CURE}`);
+    const profile = mkdtempSync(join(tmpdir(), "nowcast-firefox-"));
+    const lines = Object.entries(PREFERENCES).map(
+      ([name, value]) => `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});`,
+    );
+    writeFileSync(join(profile, "user.js"), lines.join("\n"));
+    const options = ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port", "0"];
+    const child = spawn(path, options, { stdio: ["ignore", "ignore", "pipe"] });
+    const address = await addressOf(child);
+    const socket = new WebSocket(`${address}/session`);
+    await new Promise<void>((resolve, reject) => {
+      socket.once("open", resolve);
+      socket.once("error", reject);
+    });
+    const firefox = new Firefox(child, profile, socket);
+    await firefox.#command("session.new", { capabilities: {} });
+    await firefox.#command("session.subscribe", { events: ["log.entryAdded"] });
+    return firefox;
+  }
+
+  async open(url: string): Promise<LabPage> {
+    const { context } = await this.#command("browsingContext.create", { type: "tab" });
+    const errors: string[] = [];
+    this.#errors.set(String(context), errors);
+    await this.#command("browsingContext.navigate", { context, url, wait: "complete" });
+    return {
+      errors,
+      call: (place, method, args) => this.#call(String(context), place, method, args),
+      close: async () => void (await this.#command("browsingContext.close", { context })),
+    };
+  }
+
+  async close(): Promise<void> {
+    const ended = new Promise((resolve) => this.#process.once("exit", resolve));
+    this.#process.kill("SIGKILL");
+    await ended;
+    this.#socket.terminate();
+    rmSync(this.#profile, { recursive: true, force: true });
+  }
+
+  /** Arguments and outcome travel as JSON, which is all that the lab of the page takes and gives. */
+  async #call(context: string, place: Place, method: string, args: unknown[]): Promise<unknown> {
+    const { type, result, exceptionDetails } = await this.#command("script.callFunction", {
+      functionDeclaration: `async (call) => {
+        const { place, method, args } = JSON.parse(call);
+        return JSON.stringify((await globalThis.callLab[place](method, ...args)) ?? null);
+      }`,
+      arguments: [{ type: "string", value: JSON.stringify({ place, method, args }) }],
+      target: { context },
+      awaitPromise: true,
+    });
+    if (type !== "success") throw new Error(String((exceptionDetails as Json | undefined)?.["text"]));
+    return JSON.parse(String((result as Json)["value"]));
+  }
+
+  #command(method: string, params: Json): Promise<Json> {
+    return new Promise((resolve, reject) => {
+      const id = ++this.#commands;
+      this.#answers.set(id, { resolve, reject });
+      this.#socket.send(JSON.stringify({ id, method, params }));
+    });
+  }
+
+  #received(message: Json): void {
+    const { id, type, method, params, result } = message;
+    if (method === "log.entryAdded") return this.#logged(params as Json);
+    const answer = this.#answers.get(Number(id));
+    this.#answers.delete(Number(id));
+    if (type === "success") answer?.resolve(result as Json);
+    else answer?.reject(new Error(`Firefox answers ${message["error"]}: ${message["message"]}`));
+  }
+
+  #logged({ type, level, text, source }: Json): void {
+    if (type !== "javascript" || level !== "error" || !UNCAUGHT.test(String(text))) return;
+    this.#errors.get(String((source as Json)["context"]))?.push(String(text));
+  }
+
+  #failAll(words: string): void {
+    for (const { reject } of this.#answers.values()) reject(new Error(words));
+    this.#answers.clear();
+  }
+}
+
+/** Waits until Firefox says where it listens. */
+function addressOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    const fail = (what: string): void => reject(new Error(`${what}; it said: ${said.slice(-2_000)}`));
+    const timer = setTimeout(() => fail(`Firefox did not start within ${START_MS_MAX} ms`), START_MS_MAX);
+    child.stderr!.on("data", (chunk: Buffer) => {
+      said += chunk.toString();
+      const found = /WebDriver BiDi listening on (ws:\/\/[^\s]+)/.exec(said)?.[1];
+      if (found === undefined) return;
+      clearTimeout(timer);
+      resolve(found);
+    });
+    child.once("error", (error) => fail(error.message));
+    child.once("exit", (code) => fail(`Firefox ended with ${code}`));
+  });
+}
