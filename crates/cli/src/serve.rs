@@ -4,12 +4,14 @@ use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::ValueEnum;
 use nowcast_server::entry::Policy;
-use nowcast_server::{BindError, CertificateConfig, Config, Limits, Server};
+use nowcast_server::{BindError, CertificateConfig, Config, Exposed, Limits, LogWriter, Server, log_panics};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
 use crate::host::resolve;
@@ -33,6 +35,10 @@ pub(crate) struct Args {
     /// Rooms at the same time
     #[arg(long, default_value_t = Limits::default().rooms_max)]
     rooms_max: usize,
+
+    /// Of these, rooms that clients of one address have opened
+    #[arg(long, default_value_t = Limits::default().rooms_per_address_max)]
+    rooms_per_address_max: usize,
 
     /// Players in one room at the same time
     #[arg(long, default_value_t = Limits::default().players_max)]
@@ -73,6 +79,10 @@ pub(crate) struct Args {
     #[arg(long)]
     insecure: bool,
 
+    /// Let other machines see a page that is meant for whoever runs this server, without a token; may be repeated
+    #[arg(long, value_name = "PAGE")]
+    expose: Vec<Page>,
+
     /// Seed of the worlds
     #[arg(long, default_value_t = Config::default().seed)]
     seed: u64,
@@ -86,6 +96,14 @@ pub(crate) struct Args {
     open: bool,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Page {
+    /// `/metrics`
+    Metrics,
+    /// `/lab`
+    Lab,
+}
+
 #[derive(Clone, Copy, ValueEnum)]
 enum LogFormat {
     Text,
@@ -93,10 +111,10 @@ enum LogFormat {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    start_logging(args.log_format);
+    let logs = start_logging(args.log_format)?;
     raise_open_files_limit();
     let open = args.open;
-    let config = config(args)?;
+    let config = Config { logs: Some(logs.0.clone()), ..config(args)? };
     tokio::runtime::Runtime::new().context("cannot start the runtime")?.block_on(async {
         let stop = asked_to_stop();
         let server = Server::bind(config).await.map_err(with_flag)?;
@@ -106,7 +124,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         println!("Programs join at {}/plaza, stock WebSocket clients at {}/ws/plaza (spec/PLAIN.md). Ctrl-C ends it.",
             address.replacen("http", "nowcast", 1), address.replacen("http", "ws", 1));
         if open && let Err(error) = open::that_detached(&address) {
-            eprintln!("cannot open a browser ({error}): open {address} yourself");
+            warn!("cannot open a browser ({error}): open {address} yourself");
         }
         server.run(stop).await;
         Ok(ExitCode::SUCCESS)
@@ -121,6 +139,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
     };
     let limits = Limits {
         rooms_max: args.rooms_max,
+        rooms_per_address_max: args.rooms_per_address_max,
         players_max: args.players_max,
         connections_per_address_max: args.connections_per_address_max,
         ..defaults.limits
@@ -144,6 +163,10 @@ fn config(args: Args) -> anyhow::Result<Config> {
         entry,
         webtransport: !args.no_webtransport,
         certificate,
+        exposed: Exposed {
+            metrics: args.expose.contains(&Page::Metrics),
+            lab: args.expose.contains(&Page::Lab),
+        },
         limits,
         ..defaults
     })
@@ -174,13 +197,32 @@ fn web_address(addresses: &[SocketAddr]) -> String {
     }
 }
 
-fn start_logging(format: LogFormat) {
+/// How long the end of the program waits for the last lines of its logs to be written.
+const LOGS_PATIENCE: Duration = Duration::from_millis(300);
+
+/// What is logged. Dropping it writes what still waits, as far as that goes.
+struct Logs(LogWriter);
+
+impl Drop for Logs {
+    fn drop(&mut self) {
+        self.0.flush(LOGS_PATIENCE);
+    }
+}
+
+fn start_logging(format: LogFormat) -> anyhow::Result<Logs> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let writer = LogWriter::spawn(std::io::stderr()).context("cannot start the thread that writes logs")?;
+    let lines = writer.clone();
+    let logs = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(move || lines.clone())
+        .log_internal_errors(false);
     match format {
         LogFormat::Text => logs.with_target(false).with_ansi(std::io::stderr().is_terminal()).init(),
         LogFormat::Json => logs.json().flatten_event(true).init(),
     }
+    log_panics();
+    Ok(Logs(writer))
 }
 
 /// A connection is an open file, and many systems allow a process 1,024 of them unless it asks for more.
@@ -190,19 +232,29 @@ pub(crate) fn raise_open_files_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }
 
-/// Completes at Ctrl-C or, on Unix, a termination signal: one that comes from the call on, not only once it is waited for.
+/// Completes at Ctrl-C or, on Unix, a termination signal or a terminal that is closed: one that comes from the call on, not
+/// only once it is waited for.
 pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     #[cfg(unix)]
     let signals = {
         use tokio::signal::unix::{SignalKind, signal};
-        signal(SignalKind::terminate()).and_then(|ended| Ok((ended, signal(SignalKind::interrupt())?)))
+        let hangup = || if is_hangup_ignored() { Ok(None) } else { signal(SignalKind::hangup()).map(Some) };
+        signal(SignalKind::terminate())
+            .and_then(|ended| Ok((ended, signal(SignalKind::interrupt())?, hangup()?)))
     };
     async move {
         #[cfg(unix)]
-        if let Ok((mut terminated, mut interrupted)) = signals {
+        if let Ok((mut terminated, mut interrupted, mut hung_up)) = signals {
+            let hung_up = async {
+                match &mut hung_up {
+                    Some(signal) => signal.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 _ = terminated.recv() => {}
                 _ = interrupted.recv() => {}
+                _ = hung_up => {}
             }
             return;
         }
@@ -211,4 +263,15 @@ pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
             std::future::pending::<()>().await;
         }
     }
+}
+
+/// Whether whoever started this program wants it to outlive the terminal, as `nohup` does (Linux tells; elsewhere it is
+/// assumed that nobody wants that). Listening for a signal would undo it.
+#[cfg(unix)]
+fn is_hangup_ignored() -> bool {
+    const HANGUP: u64 = 1;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & HANGUP != 0)
 }

@@ -1,8 +1,9 @@
 //! `nowcast serve` as a person meets it: what it prints, how it fails, how it ends.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn nowcast(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
@@ -21,12 +22,23 @@ fn mistake(arguments: &[&str]) -> (Option<i32>, String) {
 
 /// Starts a server on a free port and returns it with its port.
 fn start() -> (Child, u16) {
-    let mut server = nowcast(&["serve", "--port", "0"]).spawn().expect("the program starts");
+    start_with(Stdio::piped())
+}
+
+/// The same with its logs somewhere else.
+fn start_with(logs: Stdio) -> (Child, u16) {
+    let mut server = nowcast(&["serve", "--port", "0"]).stderr(logs).spawn().expect("the program starts");
+    let port = port_of(&mut server);
+    (server, port)
+}
+
+/// The port that a server says it has.
+fn port_of(server: &mut Child) -> u16 {
     let mut line = String::new();
     let stdout = server.stdout.as_mut().expect("it is piped");
     BufReader::new(stdout).read_line(&mut line).expect("it prints where it is");
     let port = line.trim().rsplit_once(':').and_then(|(_, port)| port.parse().ok());
-    (server, port.unwrap_or_else(|| panic!("no port in {line}")))
+    port.unwrap_or_else(|| panic!("no port in {line}"))
 }
 
 #[test]
@@ -71,17 +83,136 @@ fn mistakes_are_named_in_one_line_with_a_cure() {
 #[cfg(unix)]
 #[test]
 fn a_termination_signal_ends_it_with_code_0() {
-    use rustix::process::{Pid, Signal, kill_process};
-    for signal in [Signal::TERM, Signal::INT] {
+    use rustix::process::Signal;
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let (mut server, port) = start();
-        let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).expect("it listens");
-        stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
+        let answer = get(port, "/healthz");
         assert!(answer.ends_with("ok\n"), "{answer}");
-
-        let pid = Pid::from_raw(server.id().cast_signed()).expect("a child has an id");
-        kill_process(pid, signal).expect("the child is there");
-        assert_eq!(server.wait().expect("it ends").code(), Some(0));
+        assert_eq!(end(&mut server, signal), Some(0));
     }
+}
+
+/// How long anything may take on a machine that does a lot besides.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn open(port: u16, head: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("it can be set");
+    let request = format!("GET {head}\r\nHost: localhost:{port}\r\n\r\n");
+    stream.write_all(request.as_bytes()).expect("it reads");
+    stream
+}
+
+fn get(port: u16, path: &str) -> String {
+    let mut answer = String::new();
+    let mut stream = open(port, &format!("{path} HTTP/1.1\r\nConnection: close"));
+    stream.read_to_string(&mut answer).expect("it answers");
+    answer
+}
+
+/// Joins by the plain protocol, and waits for the welcome.
+fn join(port: u16, room: &str) -> TcpStream {
+    let upgrade = "Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\n\
+                   Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==";
+    let mut stream = open(port, &format!("/ws/{room} HTTP/1.1\r\n{upgrade}"));
+    let (mut read, mut piece) = (Vec::new(), [0; 4_096]);
+    while !read.windows(9).any(|window| window == b"\"welcome\"") {
+        let length = stream.read(&mut piece).expect("the welcome comes");
+        assert!(length > 0, "closed: {}", String::from_utf8_lossy(&read));
+        read.extend(&piece[..length]);
+    }
+    stream
+}
+
+/// One figure of `/metrics`.
+fn metric(port: u16, name: &str) -> u64 {
+    let page = get(port, "/metrics");
+    let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    line.map_or(0, |value| value.parse().expect("it is a number"))
+}
+
+/// Asks the program to end by this signal, and returns its exit code.
+#[cfg(unix)]
+fn end(server: &mut Child, signal: rustix::process::Signal) -> Option<i32> {
+    let pid = rustix::process::Pid::from_raw(server.id().cast_signed()).expect("a child has an id");
+    rustix::process::kill_process(pid, signal).expect("the child is there");
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = server.try_wait().expect("it can be asked") {
+            return status.code();
+        }
+        if Instant::now() >= deadline {
+            server.kill().expect("the child is there");
+            panic!("it does not end");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_under_the_logs_costs_lines_and_no_room() {
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("the device is there");
+    let (mut server, port) = start_with(full.into());
+    for room in ["one", "two", "one"] {
+        join(port, room);
+    }
+    assert!(metric(port, "nowcast_log_lines_dropped_total") >= 2, "both rooms' lines were dropped");
+    assert!(get(port, "/healthz").ends_with("ok\n"));
+    assert_eq!(end(&mut server, rustix::process::Signal::TERM), Some(0));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn logs_that_nobody_reads_hold_up_nobody_and_go_on_when_somebody_does() {
+    /// What a pipe of Linux holds, and what is left of that for the server.
+    const PIPE_BYTES: usize = 64 * 1_024;
+    const LEFT_BYTES: usize = 1_024;
+    let (mut reader, mut writer) = std::io::pipe().expect("there are files left");
+    writer.write_all(&vec![b'\n'; PIPE_BYTES - LEFT_BYTES]).expect("it has room");
+    let (mut server, port) = start_with(writer.into());
+    // Each leaves a line behind. The writer's queue holds 1,024, so the pipe is stuck long before lines are dropped.
+    let deadline = Instant::now() + 2 * PATIENCE;
+    while metric(port, "nowcast_log_lines_dropped_total") == 0 {
+        assert!(Instant::now() < deadline, "lines are never dropped");
+        for _ in 0..100 {
+            join(port, "plaza");
+        }
+    }
+    let mut read = String::new();
+    let mut piece = [0; 4_096];
+    while !read.contains("log lines were dropped") {
+        let length = reader.read(&mut piece).expect("it can be read");
+        read.push_str(&String::from_utf8_lossy(&piece[..length]));
+        // The next line is the first that finds the output working.
+        join(port, "plaza");
+    }
+    assert_eq!(end(&mut server, rustix::process::Signal::TERM), Some(0), "nobody reads any more");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_whose_logs_are_stuck_still_ends_when_asked() {
+    let (_reader, mut writer) = std::io::pipe().expect("there are files left");
+    writer.write_all(&[b'\n'; 64 * 1_024]).expect("it has room");
+    let (mut server, port) = start_with(writer.into());
+    let clients: Vec<TcpStream> = (0..40).map(|_| join(port, "plaza")).collect();
+    assert_eq!(metric(port, "nowcast_clients"), clients.len() as u64);
+    assert_eq!(end(&mut server, rustix::process::Signal::TERM), Some(0));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn who_is_to_outlive_the_terminal_does() {
+    let mut server = Command::new("nohup")
+        .args([env!("CARGO_BIN_EXE_nowcast"), "serve", "--port", "0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("nohup is there");
+    let port = port_of(&mut server);
+    let pid = rustix::process::Pid::from_raw(server.id().cast_signed()).expect("a child has an id");
+    rustix::process::kill_process(pid, rustix::process::Signal::HUP).expect("the child is there");
+    join(port, "plaza");
+    assert_eq!(end(&mut server, rustix::process::Signal::TERM), Some(0));
 }

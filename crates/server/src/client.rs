@@ -15,7 +15,7 @@ use tracing::{debug, info};
 
 use crate::closing::Closing;
 use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
-use crate::connection::Connection;
+use crate::connection::{Connection, Unfinished};
 use crate::member::{Command, Member, Plain};
 use crate::metrics::Metrics;
 use crate::outbox::Outgoing;
@@ -36,13 +36,14 @@ type Socket = WebSocketStream<Connection>;
 
 impl Client {
     /// Lives until the connection ends. `received` are the bytes that came with the handshake's last packet.
-    pub(crate) async fn run(self, connection: Connection, received: Vec<u8>) {
+    pub(crate) async fn run(self, mut connection: Connection, received: Vec<u8>) {
         let address = connection.address();
         let config = WebSocketConfig::default()
             .max_message_size(Some(MESSAGE_BYTES_MAX))
             .max_frame_size(Some(MESSAGE_BYTES_MAX))
             .read_buffer_size(MESSAGE_BYTES_MAX)
             .write_buffer_size(WRITE_BATCH_BYTES);
+        let unfinished = connection.expect_messages();
         let socket =
             WebSocketStream::from_partially_read(connection, received, Role::Server, Some(config)).await;
         let (mut sink, mut stream) = socket.split();
@@ -50,7 +51,7 @@ impl Client {
         debug!(room = self.seat.room(), %address, encoding = %self.plain().encoding, "client joined");
 
         let closing = tokio::select! {
-            closing = self.listen(&mut stream) => closing,
+            closing = self.listen(&mut stream, &unfinished) => closing,
             closing = self.tell(&mut sink) => closing,
         };
         self.member.leave();
@@ -66,15 +67,17 @@ impl Client {
     }
 
     /// Takes in what the client says, until it may not stay.
-    async fn listen(&self, stream: &mut SplitStream<Socket>) -> Closing {
+    async fn listen(&self, stream: &mut SplitStream<Socket>, unfinished: &Unfinished) -> Closing {
         let mut rates = Rates::new(Instant::now());
         loop {
             let message = match timeout(self.timeouts.idle, stream.next()).await {
                 Err(_) => return Closing::Idle,
                 Ok(None) => return Closing::Bye,
+                Ok(Some(Err(_))) if unfinished.is_too_much() => return Closing::Endless,
                 Ok(Some(Err(error))) => return error.into(),
                 Ok(Some(Ok(message))) => message,
             };
+            unfinished.reset();
             let handled = match &message {
                 Message::Text(text) => self.handle(FrameRef::Text(text.as_str()), &mut rates),
                 Message::Binary(bytes) => self.handle(FrameRef::Binary(bytes), &mut rates),
@@ -175,6 +178,9 @@ impl Client {
         match outgoing {
             Outgoing::Close(_) => Vec::new(),
             Outgoing::Event(message) => vec![message],
+            Outgoing::Missed(lines) => {
+                vec![into_message(ServerMessage::Missed { lines }.encode(self.plain().encoding))]
+            }
             Outgoing::Greeting(greeting) => {
                 *known = Some(greeting.baseline);
                 greeting.messages

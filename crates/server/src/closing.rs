@@ -26,6 +26,8 @@ pub(crate) enum Closing {
     NotUtf8,
     /// The client sent too much at once.
     TooLarge,
+    /// The client sent many bytes of which no message came.
+    Endless,
     /// The client sent what is not a message.
     Malformed(DecodeError),
     /// The client sent a message with a field out of bounds.
@@ -54,7 +56,7 @@ impl Closing {
             // Reserved by the RFC for an end without a close frame; it is only counted, never sent.
             Self::Vanished => 1006,
             Self::NotUtf8 => 1007,
-            Self::TooLarge => 1009,
+            Self::TooLarge | Self::Endless => 1009,
             Self::Malformed(_) => 4000,
             Self::OutOfBounds(_) => 4001,
             Self::TooMany(_) => 4008,
@@ -71,7 +73,7 @@ impl Closing {
             Self::Bye | Self::Vanished => 0,
             Self::ShuttingDown => 10,
             Self::Version(_) => 5,
-            Self::Malformed(_) | Self::Protocol(_) | Self::NotUtf8 | Self::TooLarge => 64,
+            Self::Malformed(_) | Self::Protocol(_) | Self::NotUtf8 | Self::TooLarge | Self::Endless => 64,
             Self::OutOfBounds(_) => 65,
             Self::TooMany(_) => 66,
             Self::TooSlow => 67,
@@ -90,6 +92,7 @@ impl Closing {
             Self::Protocol(_) => "protocol",
             Self::NotUtf8 => "utf8",
             Self::TooLarge => "too_large",
+            Self::Endless => "endless",
             Self::Malformed(_) => "malformed",
             Self::OutOfBounds(_) => "out_of_bounds",
             Self::TooMany(_) => "rate",
@@ -110,6 +113,7 @@ impl Closing {
             Self::Protocol(what) => shorten(format!("protocol error: {what}")),
             Self::NotUtf8 => "text is not UTF-8".into(),
             Self::TooLarge => "message too large".into(),
+            Self::Endless => "message without end".into(),
             Self::Malformed(error) => shorten(format!("malformed: {error}")),
             Self::OutOfBounds(error) => shorten(format!("out of bounds: {error}")),
             Self::TooMany(kind) => format!("too many messages: {kind}"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use nowcast::CertificateConfig;
 use nowcast::entry::Policy;
 
+use crate::logs::LogWriter;
 use crate::plain::NETWORK_HZ;
 
 /// What a [`Server`](crate::Server) listens on and allows.
@@ -30,6 +31,10 @@ pub struct Config {
     pub limits: Limits,
     /// How long for everything.
     pub timeouts: Timeouts,
+    /// What other machines see without a token that is meant for the operator.
+    pub exposed: Exposed,
+    /// What writes the program's logs, if `/metrics` is to show how many lines it dropped.
+    pub logs: Option<LogWriter>,
 }
 
 impl Default for Config {
@@ -44,8 +49,19 @@ impl Default for Config {
             certificate: CertificateConfig::Development,
             limits: Limits::default(),
             timeouts: Timeouts::default(),
+            exposed: Exposed::default(),
+            logs: None,
         }
     }
+}
+
+/// What other machines see without a token. This machine sees all of it, except through a proxy, which speaks for others.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Exposed {
+    /// `/metrics`.
+    pub metrics: bool,
+    /// `/lab`, which measures a browser's connection to this server, and costs bandwidth.
+    pub lab: bool,
 }
 
 /// How many of everything a server allows.
@@ -53,6 +69,8 @@ impl Default for Config {
 pub struct Limits {
     /// Rooms at the same time. Each has a thread of its own.
     pub rooms_max: usize,
+    /// Of these, rooms that clients of one address (an IPv4 address, or an IPv6 /64) have opened.
+    pub rooms_per_address_max: usize,
     /// Players in one room at the same time.
     pub players_max: usize,
     /// TCP connections at the same time, joined or not.
@@ -67,6 +85,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             rooms_max: 16,
+            rooms_per_address_max: 4,
             players_max: 256,
             connections_max: 8_192,
             connections_per_address_max: 512,
@@ -92,6 +111,8 @@ pub struct Timeouts {
     pub closing: Duration,
     /// From a room's last player to the end of the room.
     pub room_empty: Duration,
+    /// The same, if nobody ever did anything in it.
+    pub room_unused: Duration,
     /// For everything to end after a shutdown.
     pub shutdown: Duration,
 }
@@ -106,6 +127,7 @@ impl Default for Timeouts {
             stalled: Duration::from_secs(30),
             closing: Duration::from_secs(2),
             room_empty: Duration::from_secs(60),
+            room_unused: Duration::from_secs(2),
             shutdown: Duration::from_millis(2_500),
         }
     }
@@ -116,6 +138,9 @@ pub(crate) const MESSAGE_BYTES_MAX: usize = 4_096;
 
 /// Events a client may leave unread, in bytes.
 pub(crate) const EVENTS_BYTES_MAX: usize = 256 * 1024;
+
+/// Of these, lines of chat and what stands before them; a line beyond that is left out.
+pub(crate) const CHAT_BYTES_MAX: usize = 64 * 1024;
 
 /// Commands a client may have waiting for the next step.
 pub(crate) const COMMANDS_MAX: usize = 64;
@@ -133,6 +158,7 @@ pub(crate) const SEND_BUFFER_BYTES: usize = 128 * 1024;
 pub(crate) const ROOM_NAME_BYTES_MAX: usize = 32;
 
 const _: () = assert!(WRITE_BATCH_BYTES < EVENTS_BYTES_MAX);
+const _: () = assert!(CHAT_BYTES_MAX < EVENTS_BYTES_MAX);
 const _: () = assert!(UNSENT_BYTES_MAX as usize <= SEND_BUFFER_BYTES);
 
 impl Config {
@@ -153,6 +179,7 @@ impl Config {
         let Limits { rooms_max, players_max, connections_max, connections_per_address_max, .. } = self.limits;
         for (name, value) in [
             ("rooms", rooms_max),
+            ("rooms of one address", self.limits.rooms_per_address_max),
             ("players", players_max),
             ("connections", connections_max),
             ("connections of one address", connections_per_address_max),

@@ -3,23 +3,32 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use nowcast::carrier::OverTcp;
-use nowcast::entry::{Addresses, Crowded};
+use nowcast::entry::{Addresses, Bucket, Crowded};
 use prometheus_client::metrics::counter::Counter;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::config::{Limits, SEND_BUFFER_BYTES, UNSENT_BYTES_MAX};
+use crate::config::{Limits, MESSAGE_BYTES_MAX, SEND_BUFFER_BYTES, UNSENT_BYTES_MAX};
 use crate::metrics::Metrics;
 
 /// Bytes that are read and thrown away after a close frame, before the connection is reset.
 const LINGER_BYTES_MAX: usize = 1024 * 1024;
+
+/// Bytes that a client may send before a message of the plain protocol is complete. Without such a bound, empty fragments
+/// would keep a processor busy for ever, because no rate of messages counts them.
+const UNFINISHED_BYTES_MAX: usize = 4 * MESSAGE_BYTES_MAX;
+
+/// Bytes a second that a client may send on a session, and at once: several times what the rates of all messages allow.
+/// Beyond that it sends what is no packet, such as empty fragments.
+const SESSION_BYTES_PER_SECOND_MAX: usize = 1024 * 1024;
 
 /// One TCP connection.
 pub(crate) struct Connection {
@@ -27,7 +36,39 @@ pub(crate) struct Connection {
     address: SocketAddr,
     received: Counter,
     sent: Counter,
+    limit: Limit,
+    flooded: Counter,
     _place: Place,
+}
+
+/// How much may be read before the connection is given up.
+enum Limit {
+    /// HTTP has limits of its own.
+    Http,
+    /// Every so many bytes have to make a message.
+    Messages(Unfinished),
+    /// So many bytes a second.
+    Rate(Bucket),
+}
+
+/// The bytes that were read since the last whole message.
+#[derive(Clone, Default)]
+pub(crate) struct Unfinished(Arc<AtomicUsize>);
+
+impl Unfinished {
+    /// A message is complete.
+    pub(crate) fn reset(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the client sent too much that is no message.
+    pub(crate) fn is_too_much(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > UNFINISHED_BYTES_MAX
+    }
+
+    fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
 }
 
 /// Whom a request came from.
@@ -50,7 +91,46 @@ impl Connection {
         socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
         let received = metrics.bytes_received.clone();
         let sent = metrics.bytes_sent.clone();
-        Ok(Self { stream, address, received, sent, _place: place })
+        Ok(Self {
+            stream,
+            address,
+            received,
+            sent,
+            limit: Limit::Http,
+            flooded: metrics.flooded.clone(),
+            _place: place,
+        })
+    }
+
+    /// From now on every so many bytes have to make a message. Reading fails when they don't.
+    pub(crate) fn expect_messages(&mut self) -> Unfinished {
+        let unfinished = Unfinished::default();
+        self.limit = Limit::Messages(unfinished.clone());
+        unfinished
+    }
+
+    /// From now on this is the carrier of a session. Reading fails when more comes than any session sends.
+    pub(crate) fn expect_session(&mut self) {
+        let bytes = SESSION_BYTES_PER_SECOND_MAX as f64;
+        self.limit = Limit::Rate(Bucket::new(bytes, bytes, Instant::now()));
+    }
+
+    /// Whether so many bytes more are too many.
+    fn is_too_much(&mut self, bytes: usize) -> bool {
+        match &mut self.limit {
+            Limit::Http => false,
+            Limit::Messages(unfinished) => {
+                unfinished.add(bytes);
+                unfinished.is_too_much()
+            }
+            Limit::Rate(bucket) => {
+                let is_flood = !bucket.take_many(bytes as f64, Instant::now());
+                if is_flood {
+                    self.flooded.inc();
+                }
+                is_flood
+            }
+        }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -93,7 +173,11 @@ impl AsyncRead for Connection {
     ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        self.received.inc_by((buf.filled().len() - before) as u64);
+        let length = buf.filled().len() - before;
+        self.received.inc_by(length as u64);
+        if self.is_too_much(length) {
+            return Poll::Ready(Err(io::Error::other("more was sent than any honest client sends")));
+        }
         Poll::Ready(Ok(()))
     }
 }

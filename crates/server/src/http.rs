@@ -4,19 +4,22 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS};
-use axum::middleware::{Next, from_fn};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use nowcast::Acceptor;
+use nowcast::entry::{Claims, unix_time};
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::connection::Places;
+use crate::connection::{Peer, Places};
 use crate::join::join;
 use crate::metrics::{self, Metrics};
-use crate::rooms::{RoomSummary, Rooms};
+use crate::rooms::{Health, RoomSummary, Rooms};
 use crate::session::door::{self, Sessions};
 use crate::web;
 
@@ -40,18 +43,22 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/metrics", get(show_metrics))
         .route("/api/rooms", get(list_rooms))
         .merge(web::router())
+        .layer(from_fn_with_state(Arc::clone(&shared), guard))
         .layer(from_fn(harden))
         .with_state(shared)
 }
 
-/// `ok` while clients are let in, 503 from the beginning of a shutdown.
+/// `ok` while clients are let in; 503 from the beginning of a shutdown, and while rooms cannot be opened.
 async fn healthz(State(shared): State<Arc<Shared>>) -> Response {
-    let headers = [(CACHE_CONTROL, "no-store")];
-    if shared.rooms.is_stopping() {
-        (StatusCode::SERVICE_UNAVAILABLE, headers, "shutting down\n").into_response()
-    } else {
-        (headers, "ok\n").into_response()
-    }
+    let (status, text) = match shared.rooms.health() {
+        Health::Good => (StatusCode::OK, "ok\n".to_owned()),
+        Health::Full { rooms_max } => (StatusCode::OK, format!("ok, but all {rooms_max} rooms are taken\n")),
+        Health::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n".to_owned()),
+        Health::Failing(cause) => {
+            (StatusCode::SERVICE_UNAVAILABLE, format!("rooms cannot be opened: {cause}\n"))
+        }
+    };
+    (status, [(CACHE_CONTROL, "no-store")], text).into_response()
 }
 
 async fn show_metrics(State(shared): State<Arc<Shared>>) -> Response {
@@ -70,6 +77,40 @@ struct RoomList {
 async fn list_rooms(State(shared): State<Arc<Shared>>) -> Response {
     let list = RoomList { rooms: shared.rooms.list(), rooms_max: shared.config.limits.rooms_max };
     ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
+}
+
+/// Keeps the operator's pages from strangers.
+async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let exposed = shared.config.exposed;
+    let (is_exposed, flag) = match request.uri().path() {
+        "/metrics" => (exposed.metrics, "metrics"),
+        "/lab" | "/lab.html" => (exposed.lab, "lab"),
+        _ => return next.run(request).await,
+    };
+    if is_exposed || is_local(&request) || has_token(&shared, &request, flag) {
+        return next.run(request).await;
+    }
+    shared.metrics.refuse("operator_page");
+    let text = format!("only this machine sees this page: show a token, or serve with --expose {flag}\n");
+    (StatusCode::FORBIDDEN, [(CACHE_CONTROL, "no-store")], text).into_response()
+}
+
+/// Whether a program on this machine asks, and not for somebody else.
+pub(crate) fn is_local(request: &Request) -> bool {
+    const FORWARDED: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+    let Peer(address) = *request.extensions().get::<Peer>().expect("every request is given its peer");
+    let is_forwarded = FORWARDED.iter().any(|name| request.headers().contains_key(*name));
+    address.ip().to_canonical().is_loopback() && !is_forwarded
+}
+
+/// Whether a request shows a good token, in its address or as its credentials: one for every room, or for one of this name.
+fn has_token(shared: &Shared, request: &Request, name: &str) -> bool {
+    let Some(key) = &shared.config.entry.key else { return false };
+    let query = request.uri().query().unwrap_or_default();
+    let in_query = query.split('&').find_map(|parameter| parameter.strip_prefix("token="));
+    let credentials = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let token = in_query.or(credentials.and_then(|value| value.strip_prefix("Bearer ")));
+    token.is_some_and(|token| Claims::verify(token, key, name, unix_time()).is_ok())
 }
 
 /// Headers that every answer carries.

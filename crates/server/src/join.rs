@@ -21,6 +21,7 @@ use crate::client::Client;
 use crate::connection::{Connection, Peer};
 use crate::http::Shared;
 use crate::member::{Member, Plain, Way};
+use crate::names::Name;
 use crate::plain::{Encoding, NETWORK_HZ};
 use crate::rooms::{RoomRefusal, Seat};
 
@@ -112,7 +113,7 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     if !entry.address.is_some_and(|address| shared.places.may_join(address.ip())) {
         return Err(JoinError::TooOften);
     }
-    let seat = shared.rooms.reserve(room)?;
+    let seat = shared.rooms.reserve(room, entry.address.map(|address| address.ip()))?;
     if let Some(ticket) = entry.ticket {
         ticket.redeem(Now::read()).map_err(JoinError::Door)?;
     }
@@ -195,6 +196,6 @@ fn read_parameters(query: &str, network_hz: u32, entry: &Entry) -> Result<Member
         return Err(JoinError::Parameter(format!("name is longer than {NAME_BYTES_MAX} bytes")));
     }
     // A name in a token is the operator's word, the other one the client's.
-    let name = entry.name.clone().unwrap_or(parameters.name);
+    let name = entry.name.clone().map_or(Name::Asked(parameters.name), Name::Verified);
     Ok(Member::new(name, Way::Plain(Plain::new(encoding)), hz))
 }

@@ -28,6 +28,7 @@
 //! meet in a `member`, which holds the client's waiting commands and, in its `outbox`, what the client is to be told.
 //! A `snapshot` is what a room looked like at one step; it is encoded once for all who know the same.
 
+mod chat;
 mod client;
 mod closing;
 mod config;
@@ -35,8 +36,10 @@ mod connection;
 mod http;
 mod join;
 mod lab;
+mod logs;
 mod member;
 mod metrics;
+mod names;
 mod outbox;
 pub mod plain;
 mod rate;
@@ -47,7 +50,8 @@ pub mod session;
 mod snapshot;
 mod web;
 
-pub use config::{Config, Limits, Timeouts};
+pub use config::{Config, Exposed, Limits, Timeouts};
+pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, entry};
 /// The worlds that are hosted, and the replication that clients read.
 pub use nowcast_world as world;

@@ -8,15 +8,18 @@ use nowcast_world::{Action, Input};
 
 use crate::closing::Closing;
 use crate::config::COMMANDS_MAX;
+use crate::names::Name;
 use crate::outbox::Outbox;
-use crate::plain::Encoding;
+use crate::plain::{Encoding, ServerMessage};
+use crate::session::FromWorld;
 use crate::session::voice::Voice;
+use crate::snapshot::into_message;
 
 /// One client as its room sees it: the client's task writes commands and reads the outbox, the room's thread does the
 /// opposite. Nothing else is shared between the two.
 pub(crate) struct Member {
-    /// The name that was asked for; the world decides what becomes of it.
-    pub(crate) name: String,
+    /// The name that it wants; the room decides what becomes of it.
+    pub(crate) name: Name,
     pub(crate) way: Way,
     network_hz: AtomicU32,
     commands: Mutex<VecDeque<Command>>,
@@ -52,8 +55,19 @@ pub(crate) enum Command {
     Act(Action),
 }
 
+impl Command {
+    /// Whether it does anything to the world, unlike controls that nobody touches.
+    pub(crate) fn is_felt(&self) -> bool {
+        match self {
+            Self::Input(input) => input.forward != 0.0 || input.right != 0.0 || input.jump,
+            Self::Act(Action::Rename { .. }) => false,
+            Self::Act(_) => true,
+        }
+    }
+}
+
 impl Member {
-    pub(crate) fn new(name: String, way: Way, network_hz: u32) -> Self {
+    pub(crate) fn new(name: Name, way: Way, network_hz: u32) -> Self {
         Self {
             name,
             way,
@@ -98,6 +112,18 @@ impl Member {
         }
     }
 
+    /// Says something to the person behind the client.
+    pub(crate) fn notice(&self, text: &str) {
+        let text = text.to_owned();
+        match &self.way {
+            Way::Plain(plain) => {
+                let notice = ServerMessage::Notice { text }.encode(plain.encoding);
+                plain.outbox.push_event(into_message(notice));
+            }
+            Way::Session(voice) => voice.event(&FromWorld::Notice { text }),
+        }
+    }
+
     /// The client of the plain protocol that it is, if it is one.
     pub(crate) fn plain(&self) -> Option<&Plain> {
         match &self.way {
@@ -112,6 +138,16 @@ impl Member {
             Way::Plain(_) => None,
             Way::Session(voice) => Some(voice),
         }
+    }
+
+    /// Makes the room that this member is in panic at its next tick.
+    #[cfg(test)]
+    pub(crate) fn poison(&self) {
+        let poisoning = || {
+            let _commands = self.commands.lock();
+            panic!("poison");
+        };
+        std::thread::scope(|scope| drop(scope.spawn(poisoning).join()));
     }
 
     /// Says that the client is gone; its avatar leaves with the next step.
@@ -134,7 +170,7 @@ mod tests {
 
     #[test]
     fn inputs_replace_each_other_up_to_the_next_action() {
-        let member = Member::new("Ada".into(), Way::Plain(Plain::new(Encoding::Json)), 10);
+        let member = Member::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10);
         for yaw in [0.1, 0.2, 0.3] {
             assert!(member.command(facing(yaw)));
         }
@@ -148,7 +184,7 @@ mod tests {
 
     #[test]
     fn commands_beyond_the_limit_are_refused() {
-        let member = Member::new("Ada".into(), Way::Plain(Plain::new(Encoding::Json)), 10);
+        let member = Member::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10);
         for _ in 0..COMMANDS_MAX {
             assert!(member.command(Command::Act(Action::grab())));
         }

@@ -10,6 +10,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::logs::LogWriter;
+
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -38,6 +40,10 @@ pub(crate) struct Metrics {
     pub(crate) messages_received: Counter,
     pub(crate) messages_sent: Counter,
     pub(crate) snapshots_superseded: Counter,
+    pub(crate) lines_missed: Counter,
+    /// Carriers of sessions that sent more than any session sends.
+    pub(crate) flooded: Counter,
+    rooms_ended: Family<Reason, Counter>,
     dropped: Family<Reason, Counter>,
     closed: Family<Close, Counter>,
     refused: Family<Reason, Counter>,
@@ -70,7 +76,8 @@ struct Close {
 }
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
+    /// Every counter at 0. `logs` is who writes the program's logs, if it is to be shown.
+    pub(crate) fn new(logs: Option<&LogWriter>) -> Self {
         let mut registry = Registry::default();
         let process = registry.sub_registry_with_prefix("process");
         let resident_bytes = gauge(process, "resident_memory_bytes", "Memory that this process has in RAM");
@@ -79,6 +86,10 @@ impl Metrics {
         process.register("cpu_seconds", "Processor time that this process has used", cpu_seconds.clone());
 
         let own = registry.sub_registry_with_prefix("nowcast");
+        if let Some(logs) = logs {
+            let help = "Lines of logs that were not written: their output was full, broken or not read";
+            own.register("log_lines_dropped", help, logs.counter());
+        }
         let tick_seconds = Histogram::new(TICK_BOUNDS);
         own.register("tick_seconds", "Time that one tick of one room takes", tick_seconds.clone());
         let tick_cpu_seconds = Histogram::new(TICK_BOUNDS);
@@ -95,6 +106,8 @@ impl Metrics {
         );
         let bytes: Family<Direction, Counter> = family(own, "bytes", "Bytes on TCP connections");
         let messages: Family<Direction, Counter> = family(own, "messages", "Messages of the plain protocol");
+        let refused: Family<Reason, Counter> =
+            family(own, "connections_refused", "Connections and joins that were refused");
         Self {
             tick_seconds,
             tick_cpu_seconds,
@@ -113,15 +126,27 @@ impl Metrics {
                 "snapshots_superseded",
                 "Snapshots that were replaced by a newer one before the client's socket had room",
             ),
+            lines_missed: counter(
+                own,
+                "chat_lines_missed",
+                "Lines of chat that a client was not sent, because it had not read those before; it is told how many",
+            ),
+            rooms_ended: family(own, "rooms_ended", "Rooms that ended"),
             dropped: family(own, "messages_dropped", "Messages from clients that were dropped"),
             closed: family(own, "client_closed", "Clients that left or were closed"),
-            refused: family(own, "connections_refused", "Connections and joins that were refused"),
+            flooded: refused.get_or_create_owned(&Reason { reason: "flood" }),
+            refused,
             resident_bytes,
             open_files,
             cpu_seconds,
             // Last, because `own` borrows it until here.
             registry,
         }
+    }
+
+    /// Counts the end of a room.
+    pub(crate) fn end_room(&self, reason: &'static str) {
+        self.rooms_ended.get_or_create(&Reason { reason }).inc();
     }
 
     /// Counts a message from a client that has no effect.

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::closing::Closing;
-use crate::config::EVENTS_BYTES_MAX;
+use crate::config::{CHAT_BYTES_MAX, EVENTS_BYTES_MAX};
 use crate::snapshot::Snapshot;
 
 /// What waits to be sent to one client.
@@ -29,6 +29,8 @@ struct Waiting {
     snapshot: Option<Arc<Snapshot>>,
     /// How many of `events` go before `snapshot`.
     events_before: usize,
+    /// Lines of chat that were left out after `events`, and of which the client has not heard.
+    missed: u64,
     closing: Option<Closing>,
 }
 
@@ -46,6 +48,8 @@ pub(crate) enum Outgoing {
     Greeting(Box<Greeting>),
     /// An event, encoded.
     Event(Message),
+    /// How many lines of chat were left out here.
+    Missed(u64),
     /// The newest state; what to say of it depends on what the client knows.
     Snapshot(Arc<Snapshot>),
     /// Nothing any more.
@@ -64,6 +68,24 @@ impl Outbox {
         }
         drop(waiting);
         self.changed.notify_one();
+    }
+
+    /// Queues a line of chat, or leaves it out when too many wait: the client is told how many it missed once it has read
+    /// those before. Returns how many were left out.
+    pub(crate) fn push_line(&self, message: Message) -> u64 {
+        let mut waiting = self.lock();
+        let is_missed = waiting.missed > 0 || waiting.event_bytes + message.len() > CHAT_BYTES_MAX;
+        if waiting.closing.is_some() {
+            return 0;
+        }
+        if is_missed {
+            waiting.missed += 1;
+        } else {
+            waiting.push(message);
+        }
+        drop(waiting);
+        self.changed.notify_one();
+        is_missed.into()
     }
 
     /// Puts what a client is told first. The size of the world is not the client's fault, so it doesn't count.
@@ -117,7 +139,10 @@ impl Outbox {
         {
             return Some(Outgoing::Snapshot(snapshot));
         }
-        let event = waiting.events.pop_front()?;
+        let Some(event) = waiting.events.pop_front() else {
+            let missed = std::mem::take(&mut waiting.missed);
+            return (missed > 0).then_some(Outgoing::Missed(missed));
+        };
         waiting.event_bytes -= event.len();
         waiting.events_before = waiting.events_before.saturating_sub(1);
         Some(Outgoing::Event(event))
@@ -143,6 +168,7 @@ impl Waiting {
         self.event_bytes = 0;
         self.snapshot = None;
         self.greeting = None;
+        self.missed = 0;
     }
 }
 
@@ -164,6 +190,7 @@ mod tests {
                 Some(format!("snapshot {}", which.expect("it was put")))
             }
             Outgoing::Greeting(_) => Some("greeting".into()),
+            Outgoing::Missed(lines) => Some(format!("{lines} missed")),
             Outgoing::Close(closing) => panic!("{closing:?}"),
         })
         .collect()
@@ -187,6 +214,23 @@ mod tests {
         outbox.push_event("pong".into());
         outbox.greet(Greeting { messages: Vec::new(), baseline: snapshot() });
         assert_eq!(drain(&outbox, &[]), ["greeting", "pong"]);
+    }
+
+    #[test]
+    fn lines_that_find_no_room_are_counted_and_the_client_stays() {
+        let outbox = Outbox::default();
+        let line = "x".repeat(1_000);
+        let fit = CHAT_BYTES_MAX / line.len();
+        let missed: u64 = (0..fit + 7).map(|_| outbox.push_line(line.as_str().into())).sum();
+        assert_eq!(missed, 7);
+        outbox.push_event("spawn".into());
+        assert!(matches!(outbox.take(), Some(Outgoing::Event(_))));
+        assert_eq!(outbox.push_line("after a gap of which nobody has heard".into()), 1);
+        let rest = drain(&outbox, &[]);
+        assert_eq!(rest.len(), fit + 1);
+        assert_eq!(rest[fit - 1..], ["spawn", "8 missed"]);
+        assert_eq!(outbox.push_line("now".into()), 0);
+        assert_eq!(drain(&outbox, &[]), ["now"]);
     }
 
     #[test]

@@ -8,13 +8,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nowcast_world::replication::History;
-use nowcast_world::{EntityId, EntityRef, Event, Kind, Layout, STEP_HZ, World};
+use nowcast_world::text::sanitize;
+use nowcast_world::{
+    Action, CHAT_CHARS_MAX, EntityId, EntityRef, Event, Kind, NAME_CHARS_MAX, STEP_HZ, World,
+};
 use tokio_tungstenite::tungstenite::Message;
 use tracing::{debug, info};
 
+use crate::chat::{Chat, Line};
 use crate::closing::Closing;
 use crate::member::{Command, Member};
 use crate::metrics::thread_cpu_time;
+use crate::names::{Name, Names};
 use crate::outbox::Greeting;
 use crate::plain::{Encoding, Entity, EntityKind, PROTOCOL, ServerMessage};
 use crate::rooms::{Door, Rooms};
@@ -33,6 +38,16 @@ const PHASES: u64 = 6;
 /// Snapshots whose encodings are kept for clients that get to them a little late.
 const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
 
+/// What somebody is told whose name is in a token, and wants another.
+const NAME_BOUND: &str = "Your name stands in your token, so it stays.";
+
+/// What somebody is told who wants to be called like somebody with a token.
+const NAME_TAKEN: &str =
+    "Somebody here shows a token with that name, or one that looks like it: choose another.";
+
+/// What a speaker is told whose line is left out.
+const UNSAID: &str = "Your line was left out: too much is said here at once. Say it again in a moment.";
+
 const STEP: Duration = Duration::from_nanos(1_000_000_000 / STEP_HZ as u64);
 
 /// One room. It lives on a thread of its own, so that physics never holds up a socket.
@@ -40,12 +55,22 @@ pub(crate) struct Room {
     name: String,
     door: Arc<Door>,
     rooms: Arc<Rooms>,
+    /// Dropped after the room, whatever ends it.
+    tenancy: Tenancy,
     world: World,
     members: Vec<Present>,
     /// The newest snapshots, newest last, whose encodings are still shared.
     shared: VecDeque<Arc<Snapshot>>,
     /// What sessions are told of movement.
     history: Arc<RwLock<History>>,
+    /// The names that tokens gave.
+    names: Names,
+    /// What waits to be said.
+    chat: Chat,
+    /// What will not be said, because more is said than a room passes on.
+    unsaid: Vec<Line>,
+    /// Whether anybody ever did anything here.
+    was_used: bool,
     /// What this room has added to the gauge that counts the bodies of all rooms.
     awake_shown: i64,
 }
@@ -73,20 +98,28 @@ impl Room {
     pub(crate) fn open(name: &str, door: Arc<Door>, rooms: Arc<Rooms>) -> io::Result<()> {
         let name = name.to_owned();
         thread::Builder::new().name(format!("room {name}")).spawn(move || {
-            let world = World::new(nowcast_world::Config {
-                seed: rooms.config.seed,
-                avatars_max: rooms.config.limits.players_max,
-                layout: Layout::default(),
-            });
+            // First of all: nothing that follows may end without anybody hearing of it.
+            let tenancy = Tenancy {
+                name: name.clone(),
+                door: Arc::clone(&door),
+                rooms: Arc::clone(&rooms),
+                has_ticked: false,
+            };
+            let world = (rooms.make_world)(&rooms.config);
             info!(room = name, seed = rooms.config.seed, "room opened");
             let room = Self {
                 name,
                 door,
                 rooms,
+                tenancy,
                 world,
                 members: Vec::new(),
                 shared: VecDeque::new(),
                 history: Arc::default(),
+                names: Names::default(),
+                was_used: false,
+                chat: Chat::new(Instant::now()),
+                unsaid: Vec::new(),
                 awake_shown: 0,
             };
             room.run();
@@ -110,7 +143,10 @@ impl Room {
             } else {
                 // Nobody looks, so the world stands still.
                 self.show_awake(0);
-                let over = now - deserted_since >= self.rooms.config.timeouts.room_empty;
+                let timeouts = &self.rooms.config.timeouts;
+                let unused = timeouts.room_unused.min(timeouts.room_empty);
+                let patience = if self.was_used { timeouts.room_empty } else { unused };
+                let over = now - deserted_since >= patience;
                 if over && self.rooms.close_if_deserted(&self.name) {
                     return;
                 }
@@ -123,7 +159,8 @@ impl Room {
     fn tick(&mut self) {
         let started = Started::now();
         self.dismiss_leavers();
-        self.take_commands();
+        self.take_commands(started.at);
+        self.let_speak(started.at);
         self.world.step();
         let newcomers = self.seat_newcomers();
         self.tell_events();
@@ -131,40 +168,74 @@ impl Room {
         self.publish_snapshot();
         self.publish_history();
         self.measure(started);
+        self.tenancy.ticked();
     }
 
     fn dismiss_leavers(&mut self) {
-        let (world, metrics) = (&mut self.world, &self.rooms.metrics);
+        let Self { world, chat, names, .. } = self;
+        let metrics = &self.rooms.metrics;
         self.members.retain(|present| {
             let stays = !present.member.has_left();
             if !stays {
                 world.leave(present.avatar);
+                chat.forget(present.avatar);
+                names.forget(present.avatar);
                 metrics.clients.dec();
             }
             stays
         });
     }
 
-    fn take_commands(&mut self) {
-        for Present { member, avatar } in &self.members {
+    fn take_commands(&mut self, now: Instant) {
+        for index in 0..self.members.len() {
+            let Present { member, avatar } = &self.members[index];
+            let (member, avatar) = (Arc::clone(member), *avatar);
             for command in member.take_commands() {
+                self.was_used |= command.is_felt();
                 match command {
-                    Command::Input(input) => self.world.set_input(*avatar, input),
-                    Command::Act(action) => self.world.act(*avatar, action),
+                    Command::Input(input) => self.world.set_input(avatar, input),
+                    Command::Act(Action::Chat { text }) => {
+                        let text = sanitize(&text, CHAT_CHARS_MAX);
+                        if !text.is_empty() {
+                            self.unsaid.extend(self.chat.offer(Line { speaker: avatar, text }, now));
+                        }
+                    }
+                    Command::Act(Action::Rename { name }) => self.rename(&member, avatar, name),
+                    Command::Act(action) => self.world.act(avatar, action),
                 }
             }
         }
     }
 
-    /// Gives an avatar to everybody who waits at the door.
-    fn seat_newcomers(&mut self) -> Vec<Present> {
+    /// Hands the world the lines whose turn it is, and tells those whose lines will not be said.
+    fn let_speak(&mut self, now: Instant) {
+        while let Some(Line { speaker, text }) = self.chat.next(now) {
+            self.world.act(speaker, Action::Chat { text });
+        }
+        for Line { speaker, .. } in self.unsaid.drain(..) {
+            self.rooms.metrics.drop_message("chat_budget");
+            if let Some(present) = self.members.iter().find(|present| present.avatar == speaker) {
+                present.member.notice(UNSAID);
+            }
+        }
+    }
+
+    /// Gives an avatar to everybody who waits at the door; some are to be told something beside their greeting.
+    fn seat_newcomers(&mut self) -> Vec<(Present, Option<&'static str>)> {
         let mut newcomers = Vec::new();
-        for member in self.door.take_waiting() {
+        let mut waiting = self.door.take_waiting();
+        // Those whose names are somebody else's word come first, so that nobody takes theirs in the same tick.
+        waiting.sort_by_key(|member| matches!(member.name, Name::Asked(_)));
+        for member in waiting {
             if member.has_left() {
                 continue;
             }
-            match self.world.join(&member.name) {
-                Ok(avatar) => newcomers.push(Present { member, avatar }),
+            let (name, notice) = self.name_of(&member);
+            match self.world.join(&name) {
+                Ok(avatar) => {
+                    self.bind_name(&member, avatar);
+                    newcomers.push((Present { member, avatar }, notice));
+                }
                 Err(error) => {
                     // Seats are fewer than avatars, so this takes an embedder's own world with another limit.
                     debug!(room = self.name, %error, "the world refused a member");
@@ -173,6 +244,46 @@ impl Room {
             }
         }
         newcomers
+    }
+
+    /// What a newcomer is called, and what it is to be told of that.
+    fn name_of(&self, member: &Member) -> (String, Option<&'static str>) {
+        match &member.name {
+            Name::Verified(name) => (self.names.tell_apart(name), None),
+            Name::Asked(name) if self.names.are_free(name) => (name.clone(), None),
+            // It becomes a guest with a number.
+            Name::Asked(_) => (String::new(), Some(NAME_TAKEN)),
+        }
+    }
+
+    /// A newcomer's token names it: from now on nobody else is called so, not even those who were here before.
+    fn bind_name(&mut self, member: &Member, avatar: EntityId) {
+        let Some(EntityRef { name: Some(name), .. }) = self.world.entity(avatar) else { return };
+        if !matches!(&member.name, Name::Verified(asked) if !sanitize(asked, NAME_CHARS_MAX).is_empty()) {
+            return;
+        }
+        self.names.bind(avatar, name);
+        for Present { member, avatar } in &self.members {
+            let is_free = |name| self.names.are_free(name);
+            let name = self.world.entity(*avatar).and_then(|entity| entity.name);
+            if !self.names.is_bound(*avatar) && !name.is_none_or(is_free) {
+                member.notice(NAME_TAKEN);
+                self.world.act(*avatar, Action::Rename { name: String::new() });
+            }
+        }
+    }
+
+    /// Gives an avatar another name, if it may have that.
+    fn rename(&mut self, member: &Member, avatar: EntityId, name: String) {
+        let (reason, notice) = if self.names.is_bound(avatar) {
+            ("name_bound", NAME_BOUND)
+        } else if !self.names.are_free(&name) {
+            ("name_taken", NAME_TAKEN)
+        } else {
+            return self.world.act(avatar, Action::Rename { name });
+        };
+        self.rooms.metrics.drop_message(reason);
+        member.notice(notice);
     }
 
     /// Tells the members what happened. Newcomers don't hear it: their greeting says it all.
@@ -184,7 +295,13 @@ impl Room {
         self.tell_plain_clients(&events);
         let news = News::of(&events, &self.world);
         for voice in self.members.iter().filter_map(|present| present.member.voice()) {
-            voice.news(&news);
+            self.count_missed(voice.news(&news));
+        }
+    }
+
+    fn count_missed(&self, lines: u64) {
+        if lines > 0 {
+            self.rooms.metrics.lines_missed.inc_by(lines);
         }
     }
 
@@ -215,25 +332,32 @@ impl Room {
         for message in &news {
             let encoded = Encoded::new(message);
             for plain in self.members.iter().filter_map(|present| present.member.plain()) {
-                plain.outbox.push_event(encoded.for_encoding(plain.encoding));
+                let encoded = encoded.for_encoding(plain.encoding);
+                if matches!(message, ServerMessage::Chat { .. }) {
+                    self.count_missed(plain.outbox.push_line(encoded));
+                } else {
+                    plain.outbox.push_event(encoded);
+                }
             }
         }
     }
 
     /// Tells newcomers who they are and everything that is there, and counts them in.
-    fn greet(&mut self, newcomers: Vec<Present>) {
-        let (sessions, plain): (Vec<_>, Vec<_>) =
-            newcomers.into_iter().partition(|newcomer| newcomer.member.voice().is_some());
-        self.greet_plain_clients(&plain);
-        self.greet_sessions(&sessions);
-        for newcomer in sessions.into_iter().chain(plain) {
+    fn greet(&mut self, newcomers: Vec<(Present, Option<&'static str>)>) {
+        let (newcomers, notices): (Vec<_>, Vec<_>) = newcomers.into_iter().unzip();
+        self.greet_plain_clients(&newcomers);
+        self.greet_sessions(&newcomers);
+        for (newcomer, notice) in newcomers.into_iter().zip(notices) {
+            if let Some(notice) = notice {
+                newcomer.member.notice(notice);
+            }
             self.rooms.metrics.clients.inc();
             self.members.push(newcomer);
         }
     }
 
     fn greet_sessions(&self, newcomers: &[Present]) {
-        if newcomers.is_empty() {
+        if newcomers.iter().all(|newcomer| newcomer.member.voice().is_none()) {
             return;
         }
         let all = News::all(&self.world);
@@ -252,7 +376,7 @@ impl Room {
     }
 
     fn greet_plain_clients(&self, newcomers: &[Present]) {
-        if newcomers.is_empty() {
+        if newcomers.iter().all(|newcomer| newcomer.member.plain().is_none()) {
             return;
         }
         let baseline = self.snapshot();
@@ -309,7 +433,10 @@ impl Room {
             return;
         }
         let started = Instant::now();
-        self.history.write().expect("nobody panics while holding it").publish(&self.world);
+        self.history
+            .write()
+            .expect("only this thread writes, and it ends when it panics")
+            .publish(&self.world);
         self.rooms.metrics.observe_encode(started.elapsed());
         let tick = self.world.tick();
         for Present { member, avatar } in &self.members {
@@ -355,17 +482,46 @@ impl Room {
 }
 
 impl Drop for Room {
-    /// Runs when the room ends, and when its thread panics: nobody is left waiting for a room that is no more.
+    /// Runs when the room ends, and when its thread panics.
     fn drop(&mut self) {
-        let closing = if self.rooms.is_stopping() { Closing::ShuttingDown } else { Closing::RoomGone };
-        self.door.end(&closing);
-        for Present { member, .. } in self.members.drain(..) {
-            member.close(closing.clone());
-            self.rooms.metrics.clients.dec();
-        }
+        self.rooms.metrics.clients.dec_by(self.members.len() as i64);
         self.show_awake(0);
-        self.rooms.forget(&self.name, &self.door);
         info!(room = self.name, tick = self.world.tick(), "room closed");
+    }
+}
+
+/// A room's entry in the list of rooms. Dropping it takes the room off the list and sends away whoever entered it, even
+/// when the room's thread panicked before there was a world.
+struct Tenancy {
+    name: String,
+    door: Arc<Door>,
+    rooms: Arc<Rooms>,
+    has_ticked: bool,
+}
+
+impl Tenancy {
+    /// The room works.
+    fn ticked(&mut self) {
+        if !self.has_ticked {
+            self.has_ticked = true;
+            self.rooms.opened();
+        }
+    }
+}
+
+impl Drop for Tenancy {
+    fn drop(&mut self) {
+        let is_panic = thread::panicking();
+        if is_panic && !self.has_ticked {
+            self.rooms.failed("the thread of the last one panicked");
+        }
+        self.door.end(&if self.rooms.is_stopping() { Closing::ShuttingDown } else { Closing::RoomGone });
+        self.rooms.forget(&self.name, &self.door);
+        self.rooms.metrics.end_room(match (is_panic, self.rooms.is_stopping()) {
+            (true, _) => "panicked",
+            (false, true) => "shutdown",
+            (false, false) => "deserted",
+        });
     }
 }
 

@@ -1,9 +1,13 @@
 //! The rooms that are open: who may enter, and when a room ends.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
+use nowcast::entry::network_of;
+use nowcast_world::{Layout, World};
 use serde::Serialize;
 
 use crate::closing::Closing;
@@ -12,16 +16,38 @@ use crate::member::Member;
 use crate::metrics::Metrics;
 use crate::room::Room;
 
+/// For so long `/healthz` tells of a room that could not be opened, unless another one can be.
+const FAILURE_REMEMBERED: Duration = Duration::from_secs(60);
+
 /// The rooms that are open.
 pub(crate) struct Rooms {
     pub(crate) config: Arc<Config>,
     pub(crate) metrics: Arc<Metrics>,
+    /// What a room begins with.
+    pub(crate) make_world: fn(&Config) -> World,
     open: Mutex<BTreeMap<String, Open>>,
+    /// When and why a room could last not be opened, if none could be since.
+    failure: Mutex<Option<(Instant, String)>>,
     stopping: AtomicBool,
+}
+
+/// Whether rooms can be opened, as `/healthz` says it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Health {
+    Good,
+    /// Every room is taken; those that are open can be entered.
+    Full {
+        rooms_max: usize,
+    },
+    ShuttingDown,
+    /// Opening a room failed lately, for this reason.
+    Failing(String),
 }
 
 struct Open {
     door: Arc<Door>,
+    /// The network of whoever opened it, if that is known.
+    opened_by: Option<IpAddr>,
     /// Players, counted from the moment they are let in until their connection has ended.
     seats: usize,
 }
@@ -35,6 +61,8 @@ pub(crate) struct Door {
 #[derive(Default)]
 struct Queue {
     members: Vec<Arc<Member>>,
+    /// All that have entered and not left, so that each of them can be told of the end of the room.
+    entered: Vec<Weak<Member>>,
     /// Set when the room has ended and nobody will take members in any more.
     ended: bool,
 }
@@ -57,6 +85,10 @@ pub(crate) enum RoomRefusal {
     Full { room: String, players_max: usize },
     #[error("there are {rooms_max} rooms already, join one of them (/api/rooms)")]
     TooManyRooms { rooms_max: usize },
+    #[error(
+        "this address has opened {rooms_max} rooms, as many as one may: join one that is open (/api/rooms)"
+    )]
+    TooManyOfAddress { rooms_max: usize },
     #[error("the server is shutting down")]
     ShuttingDown,
     #[error("the server cannot open another room: {0}")]
@@ -70,6 +102,7 @@ impl RoomRefusal {
             Self::BadName(_) => "parameter",
             Self::Full { .. } => "room_full",
             Self::TooManyRooms { .. } => "rooms_max",
+            Self::TooManyOfAddress { .. } => "rooms_per_address_max",
             Self::ShuttingDown => "shutdown",
             Self::NoThread(_) => "no_thread",
         }
@@ -78,16 +111,55 @@ impl RoomRefusal {
 
 impl Rooms {
     pub(crate) fn new(config: Arc<Config>, metrics: Arc<Metrics>) -> Self {
-        Self { config, metrics, open: Mutex::default(), stopping: AtomicBool::new(false) }
+        Self {
+            config,
+            metrics,
+            make_world,
+            open: Mutex::default(),
+            failure: Mutex::default(),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether rooms can be opened.
+    pub(crate) fn health(&self) -> Health {
+        if self.is_stopping() {
+            return Health::ShuttingDown;
+        }
+        let failure = self.lock_failure().clone();
+        if let Some((_, cause)) = failure.filter(|(at, _)| at.elapsed() < FAILURE_REMEMBERED) {
+            return Health::Failing(cause);
+        }
+        let rooms_max = self.config.limits.rooms_max;
+        if self.lock().len() >= rooms_max { Health::Full { rooms_max } } else { Health::Good }
+    }
+
+    /// A room was opened and works.
+    pub(crate) fn opened(&self) {
+        *self.lock_failure() = None;
+    }
+
+    /// A room could not be opened.
+    pub(crate) fn failed(&self, cause: &str) {
+        *self.lock_failure() = Some((Instant::now(), cause.to_owned()));
+    }
+
+    fn lock_failure(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether there would be a seat now. Nothing is reserved or opened by asking.
-    pub(crate) fn may_enter(&self, name: &str) -> Result<(), RoomRefusal> {
-        self.check(name, &self.lock())
+    pub(crate) fn may_enter(&self, name: &str, address: Option<IpAddr>) -> Result<(), RoomRefusal> {
+        self.check(name, address.map(network_of), &self.lock())
     }
 
-    fn check(&self, name: &str, open: &BTreeMap<String, Open>) -> Result<(), RoomRefusal> {
-        let Limits { rooms_max, players_max, .. } = self.config.limits;
+    fn check(
+        &self,
+        name: &str,
+        network: Option<IpAddr>,
+        open: &BTreeMap<String, Open>,
+    ) -> Result<(), RoomRefusal> {
+        let Limits { rooms_max, rooms_per_address_max, players_max, .. } = self.config.limits;
         if !is_room_name(name) {
             return Err(RoomRefusal::BadName(name.chars().take(ROOM_NAME_BYTES_MAX).collect()));
         }
@@ -98,20 +170,35 @@ impl Rooms {
             Some(room) if room.seats >= players_max => {
                 Err(RoomRefusal::Full { room: name.to_owned(), players_max })
             }
+            Some(_) => Ok(()),
             None if open.len() >= rooms_max => Err(RoomRefusal::TooManyRooms { rooms_max }),
-            _ => Ok(()),
+            None => {
+                let of_address = open.values().filter(|room| network.is_some() && room.opened_by == network);
+                if of_address.count() < rooms_per_address_max {
+                    Ok(())
+                } else {
+                    Err(RoomRefusal::TooManyOfAddress { rooms_max: rooms_per_address_max })
+                }
+            }
         }
     }
 
     /// Reserves a seat, and opens the room for it when there is none yet.
-    pub(crate) fn reserve(self: &Arc<Self>, name: &str) -> Result<Seat, RoomRefusal> {
+    pub(crate) fn reserve(
+        self: &Arc<Self>,
+        name: &str,
+        address: Option<IpAddr>,
+    ) -> Result<Seat, RoomRefusal> {
+        let opened_by = address.map(network_of);
         let mut open = self.lock();
-        self.check(name, &open)?;
+        self.check(name, opened_by, &open)?;
         if !open.contains_key(name) {
             let door = Arc::new(Door::default());
-            Room::open(name, Arc::clone(&door), Arc::clone(self))
-                .map_err(|error| RoomRefusal::NoThread(error.to_string()))?;
-            open.insert(name.to_owned(), Open { door, seats: 0 });
+            Room::open(name, Arc::clone(&door), Arc::clone(self)).map_err(|error| {
+                self.failed(&format!("the system has no thread for it ({error})"));
+                RoomRefusal::NoThread(error.to_string())
+            })?;
+            open.insert(name.to_owned(), Open { door, opened_by, seats: 0 });
             self.metrics.rooms.set(open.len() as i64);
         }
         let room = open.get_mut(name).expect("it is there or was just opened");
@@ -186,17 +273,21 @@ impl Door {
         std::mem::take(&mut self.lock().members)
     }
 
-    /// Says that the room has ended; whoever waits, or comes from now on, is sent away with this reason.
+    /// Says that the room has ended; whoever entered it, or comes from now on, is sent away with this reason.
     pub(crate) fn end(&self, closing: &Closing) {
         let mut queue = self.lock();
         queue.ended = true;
-        for member in queue.members.drain(..) {
+        queue.members.clear();
+        let entered = std::mem::take(&mut queue.entered);
+        drop(queue);
+        for member in entered.iter().filter_map(Weak::upgrade) {
             member.close(closing.clone());
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.waiting.lock().expect("nobody panics while holding it")
+        // Whoever waits is told of the end of a room, also when that room panicked just here.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -214,6 +305,8 @@ impl Seat {
         if queue.ended {
             member.close(Closing::RoomGone);
         } else {
+            queue.entered.retain(|member| member.upgrade().is_some_and(|member| !member.has_left()));
+            queue.entered.push(Arc::downgrade(&member));
             queue.members.push(member);
         }
     }
@@ -229,7 +322,80 @@ impl Drop for Seat {
     }
 }
 
+fn make_world(config: &Config) -> World {
+    World::new(nowcast_world::Config {
+        seed: config.seed,
+        avatars_max: config.limits.players_max,
+        layout: Layout::default(),
+    })
+}
+
 fn is_room_name(name: &str) -> bool {
     (1..=ROOM_NAME_BYTES_MAX).contains(&name.len())
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::member::{Plain, Way};
+    use crate::names::Name;
+    use crate::outbox::Outgoing;
+    use crate::plain::Encoding;
+
+    /// A server's rooms, whose worlds are made like this.
+    fn rooms(make_world: fn(&Config) -> World) -> Arc<Rooms> {
+        let metrics = Arc::new(Metrics::new(None));
+        Arc::new(Rooms { make_world, ..Rooms::new(Arc::new(Config::default()), metrics) })
+    }
+
+    fn enter(rooms: &Arc<Rooms>, room: &str) -> (Seat, Arc<Member>) {
+        let seat = rooms.reserve(room, None).expect("there is room");
+        let member =
+            Arc::new(Member::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 60));
+        seat.enter(Arc::clone(&member));
+        (seat, member)
+    }
+
+    /// Waits for something that another thread does.
+    fn until(what: &str, holds: impl Fn() -> bool) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !holds() {
+            assert!(Instant::now() < deadline, "{what} does not come");
+            std::thread::yield_now();
+        }
+    }
+
+    fn is_told(member: &Member) -> bool {
+        matches!(member.plain().unwrap().outbox.take(), Some(Outgoing::Close(Closing::RoomGone)))
+    }
+
+    #[test]
+    fn a_room_whose_thread_panics_is_forgotten_and_its_members_are_told() {
+        let rooms = rooms(make_world);
+        let (seat, member) = enter(&rooms, "plaza");
+        until("the welcome", || member.plain().unwrap().outbox.take().is_some());
+        member.poison();
+        until("the end", || is_told(&member));
+        until("the place in the list", || rooms.list().is_empty());
+        assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="panicked"} 1"#));
+        assert_eq!(rooms.metrics.clients.get(), 0);
+        drop(seat);
+        let (_seat, member) = enter(&rooms, "plaza");
+        until("the welcome", || member.plain().unwrap().outbox.take().is_some());
+        assert_eq!(rooms.health(), Health::Good, "other rooms can be opened all the time");
+    }
+
+    #[test]
+    fn a_room_that_cannot_be_made_leaves_nobody_waiting_and_is_told_by_healthz() {
+        let rooms = rooms(|_| panic!("no world today"));
+        for room in ["one", "two"] {
+            let (_seat, member) = enter(&rooms, room);
+            until("the end", || is_told(&member));
+        }
+        until("the places in the list", || rooms.list().is_empty());
+        assert!(matches!(rooms.health(), Health::Failing(_)));
+        rooms.opened();
+        assert_eq!(rooms.health(), Health::Good);
+    }
 }

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -12,7 +12,7 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use nowcast::endpoint::QuicEndpoint;
-use nowcast::entry::Door;
+use nowcast::entry::{Door, Policy};
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
 use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
@@ -35,6 +35,13 @@ const BACKLOG: i32 = 1_024;
 
 /// The head of a request has to fit, with its address and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// Between two lines about connections that cannot be accepted.
+const TROUBLE_LOG_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Between two tries to accept a connection when that fails.
+const TROUBLE_PAUSE_MIN: Duration = Duration::from_millis(10);
+const TROUBLE_PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// Why a server cannot listen. Each message is one line that names the cause and the cure.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +111,7 @@ impl Server {
         config.check().map_err(BindError::Config)?;
         let listeners = listen(&config)?;
         let config = Arc::new(config);
-        let metrics = Arc::new(Metrics::new());
+        let metrics = Arc::new(Metrics::new(config.logs.as_ref()));
         let rooms = Arc::new(Rooms::new(Arc::clone(&config), Arc::clone(&metrics)));
         let places = Arc::new(Places::new(&config.limits, Arc::clone(&metrics)));
         let certificates = Certificates::new(&config.certificate)?;
@@ -112,7 +119,7 @@ impl Server {
             listeners.first().and_then(|listener| listener.local_addr().ok()).map_or(0, |at| at.port());
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = config.webtransport.then_some(port);
-        let door = Door::new(config.entry.clone());
+        let door = Door::new(policy(&config));
         let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, door };
         let (lab, lab_accepted) = lab::acceptor();
         let shared = Arc::new(Shared { config, metrics, rooms, places, sessions, lab });
@@ -201,14 +208,23 @@ struct Admitting {
 
 impl Admitting {
     async fn accept_from(self, listener: TcpListener) {
+        let mut trouble = Trouble::default();
         loop {
             match listener.accept().await {
-                Ok((stream, address)) => self.admit(stream, address),
-                Err(error) => {
-                    // Out of files, or the peer was gone before it was accepted. Neither ends the server.
+                Ok((stream, address)) => {
+                    trouble.is_over();
+                    self.admit(stream, address);
+                }
+                // The peer was gone before it was accepted, which is its own affair.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {
                     self.shared.metrics.refuse("accept");
-                    warn!(%error, "cannot accept a connection");
-                    sleep(Duration::from_millis(20)).await;
+                }
+                Err(error) => {
+                    self.shared.metrics.refuse("accept");
+                    if let Some(times) = trouble.to_log(Instant::now()) {
+                        warn!(%error, times, "cannot accept connections");
+                    }
+                    sleep(trouble.pause()).await;
                 }
             }
         }
@@ -222,6 +238,40 @@ impl Admitting {
             Err(error) => return debug!(%address, %error, "the connection broke before it was served"),
         };
         tokio::spawn(serve(connection, self.router.clone(), Arc::clone(&self.shared), self.stop.clone()));
+    }
+}
+
+/// What keeps a listener from accepting, such as a process without files left: it neither ends the server, nor fills its
+/// logs, nor keeps a processor busy.
+#[derive(Default)]
+struct Trouble {
+    /// Failures in a row.
+    failures: u32,
+    /// Failures that no line was written for.
+    untold: u64,
+    told_at: Option<Instant>,
+}
+
+impl Trouble {
+    fn is_over(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Counts a failure. Returns how many are to be told of, now and then.
+    fn to_log(&mut self, now: Instant) -> Option<u64> {
+        self.failures = self.failures.saturating_add(1);
+        self.untold += 1;
+        let is_early = self.told_at.is_some_and(|told_at| now - told_at < TROUBLE_LOG_INTERVAL);
+        if is_early {
+            return None;
+        }
+        self.told_at = Some(now);
+        Some(std::mem::take(&mut self.untold))
+    }
+
+    /// How long to wait before the next try: twice as long each time.
+    fn pause(&self) -> Duration {
+        (TROUBLE_PAUSE_MIN * 2_u32.pow(self.failures.saturating_sub(1).min(16))).min(TROUBLE_PAUSE_MAX)
     }
 }
 
@@ -281,6 +331,17 @@ fn accept_config(config: &Config) -> AcceptConfig {
             ..AcceptLimits::default()
         },
     }
+}
+
+/// Who may enter. What an address may ask for is one limit over all protocols, so the door of sessions knows no lower one.
+fn policy(config: &Config) -> Policy {
+    let mut policy = config.entry.clone();
+    let Limits { connections_max, connections_per_address_max, joins_per_address_hz, .. } = config.limits;
+    let limits = &mut policy.limits;
+    limits.connections_max = limits.connections_max.max(connections_max);
+    limits.connections_per_address_max = limits.connections_per_address_max.max(connections_per_address_max);
+    limits.attempts_per_address_hz = limits.attempts_per_address_hz.max(joins_per_address_hz);
+    policy
 }
 
 /// Completes when the server is asked to stop, or has already gone.
@@ -344,4 +405,37 @@ fn explain(address: SocketAddr, error: io::Error) -> BindError {
 fn free_port(host: IpAddr) -> u16 {
     let free = std::net::TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
     free.map_or(0, |address| address.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use nowcast::entry::{Now, Request};
+
+    use super::*;
+
+    #[test]
+    fn trouble_is_told_once_in_a_while_and_waited_out() {
+        let start = Instant::now();
+        let mut trouble = Trouble::default();
+        let (mut lines, mut tries, mut at) = (Vec::new(), 0, Duration::ZERO);
+        while at < Duration::from_secs(60) {
+            tries += 1;
+            lines.extend(trouble.to_log(start + at));
+            at += trouble.pause();
+        }
+        assert!(lines.len() <= 6 && tries <= 70, "{lines:?} for {tries} tries");
+        trouble.is_over();
+        trouble.to_log(start + at);
+        assert_eq!(trouble.pause(), TROUBLE_PAUSE_MIN);
+    }
+
+    #[test]
+    fn the_burst_of_joins_is_the_same_from_every_address() {
+        let config = Config::default();
+        let door = Door::new(policy(&config));
+        let now = Now::read();
+        let request = Request::new("plaza", ([203, 0, 113, 7], 5_000).into()).encrypted();
+        let joins = (0..1_000).take_while(|_| door.check(now, &request).is_ok()).count();
+        assert_eq!(joins, config.limits.connections_per_address_max);
+    }
 }

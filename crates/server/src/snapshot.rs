@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn only_what_moved_is_told_and_what_is_new_counts_as_moved() {
         let mut world = resting();
-        let metrics = Metrics::new();
+        let metrics = Metrics::new(None);
         let before = Snapshot::new(&world, None);
         world.step();
         let still = Snapshot::new(&world, None).since(&before, Encoding::Json, &metrics);
@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn clients_that_know_the_same_share_the_bytes_until_newer_snapshots_are_out() {
         let world = World::new(Config::default());
-        let metrics = Metrics::new();
+        let metrics = Metrics::new(None);
         let [baseline, snapshot] = [Snapshot::new(&world, None), Snapshot::new(&world, None)];
         let bytes = || match snapshot.since(&baseline, Encoding::Custom16, &metrics) {
             Message::Binary(bytes) => bytes.as_ptr(),

@@ -288,6 +288,58 @@ async fn what_is_not_http_is_answered_and_closed() {
         .await;
 }
 
+#[tokio::test]
+async fn fragments_that_never_make_a_message_end_the_client() {
+    use tungstenite::protocol::frame::Frame;
+    use tungstenite::protocol::frame::coding::{Data, OpCode};
+    let server = TestServer::start().await;
+    let mut endless = server.join("plaza", "").await;
+    let mut opcode = Data::Text;
+    let mut sent = 0;
+    loop {
+        let fragment = Frame::message(Vec::new(), OpCode::Data(opcode), false);
+        opcode = Data::Continue;
+        sent += 1;
+        if endless.socket.send(Message::Frame(fragment)).await.is_err() {
+            break;
+        }
+        assert!(sent < 10_000_000, "nobody minds {sent} fragments");
+    }
+    let ended = r#"nowcast_client_closed_total{code="1009",reason="endless"}"#;
+    server.until_metric(ended, |closed| closed == 1.0).await;
+    let bytes = server.metric(r#"nowcast_bytes_total{direction="in"}"#);
+    assert!(bytes < 100_000.0, "{bytes} bytes were read");
+}
+
+#[tokio::test]
+async fn a_session_that_sends_fragments_for_ever_is_cut_off() {
+    /// The first, and all that follow: empty, masked, never the last.
+    const FIRST: [u8; 6] = [0x02, 0x80, 0, 0, 0, 0];
+    const NEXT: [u8; 6] = [0x00, 0x80, 0, 0, 0, 0];
+    let server = TestServer::start().await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let head = format!(
+        "GET /nowcast/plaza HTTP/1.1\r\nHost: {}\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
+         Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\
+         Sec-WebSocket-Protocol: nowcast.1\r\n\r\n",
+        server.address
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut answer = [0; 1_024];
+    let length = stream.read(&mut answer).await.unwrap();
+    assert!(answer[..length].starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&answer));
+    stream.write_all(&FIRST).await.unwrap();
+    let many = NEXT.repeat(10_000);
+    let mut sent = 0;
+    while stream.write_all(&many).await.is_ok() {
+        sent += many.len();
+        assert!(sent < 256 * 1024 * 1024, "nobody minds {sent} bytes");
+    }
+    let refused = r#"nowcast_connections_refused_total{reason="flood"}"#;
+    server.until_metric(refused, |refused| refused == 1.0).await;
+    server.stop().await;
+}
+
 fn unhex(text: &str) -> Vec<u8> {
     (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
 }

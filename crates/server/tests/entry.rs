@@ -71,6 +71,9 @@ async fn a_token_lets_in_under_its_own_name_over_any_carrier() {
         assert!(error.to_string().contains("unauthorised"), "{error}");
         let error = connect(&server, "plaza", None, carrier).await.expect_err("a token is needed");
         assert!(error.to_string().contains("a token is needed"), "{error}");
+        // Two of one name at the same time would be told apart.
+        channel.close(0, "done");
+        server.until_metric("nowcast_clients", |clients| clients == 0.0).await;
     }
     let once = claims().once("1").sign(&key()).expect("a secret signs");
     let first = connect(&server, "plaza", Some(&once), CarrierKind::WebSocket).await.expect("it is new");

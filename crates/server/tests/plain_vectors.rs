@@ -144,6 +144,7 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
         ("pong", ServerMessage::Pong { time: 12345.6 }),
         ("rate", ServerMessage::Rate { hz: 20 }),
         ("notice", ServerMessage::Notice { text: "The server is restarting.".into() }),
+        ("missed", ServerMessage::Missed { lines: 12 }),
     ]
 }
 

@@ -232,6 +232,38 @@ async fn who_breaks_the_rules_is_told_which_and_nobody_else_notices() {
 }
 
 #[tokio::test]
+async fn controls_and_lines_that_come_before_join_wait_for_it() {
+    let server = TestServer::start().await;
+    let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("there is room");
+    channel.state(CONTROLS_KEY, &encode_to_vec(&RUN)).expect("a state is always taken");
+    let line = Line { text: "before I am here".into() };
+    channel.lane(CHAT_LANE).event(&encode_to_vec(&line)).expect("there is room for a line");
+    channel.drained().await.expect("both arrive");
+    let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 60 };
+    channel.event(&encode_to_vec(&join)).expect("nothing waits before it");
+    let (things, replica) = (BTreeMap::new(), Replica::default());
+    let mut ada = Guest { channel, id: 0, things, replica, said: Vec::new() };
+    ada.until("her avatar", |ada| ada.place(ada.id).is_some()).await;
+    let start = ada.place(ada.id).expect("it stands somewhere");
+    let is_away =
+        |ada: &Guest| ada.place(ada.id).is_some_and(|[x, _, z]| (x - start[0]).hypot(z - start[2]) > 1.0);
+    ada.until("her steps", is_away).await;
+    ada.until("her line", |ada| !ada.said.is_empty()).await;
+    assert_eq!((ada.said[0].from, &ada.said[0].text), (ada.id, &line.text));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_takes_a_world_for_another_service_is_told_what_it_is() {
+    let server = TestServer::start().await;
+    let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("there is room");
+    channel.event(b"hello").expect("nothing waits before it");
+    let closed = timeout(PATIENCE, channel.closed()).await.expect("it ends");
+    assert!(closed.code.0 == 64 && closed.reason.contains("this is a world"), "{closed}");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn who_does_not_say_who_he_is_or_comes_to_no_room_is_named_the_cause() {
     let server = TestServer::with(|config| {
         config.limits.players_max = 1;

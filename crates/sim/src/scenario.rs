@@ -148,10 +148,7 @@ struct Life {
 
 fn config() -> Config {
     let lane = LaneConfig { bounds: Bounds { entries_max: 4_096, bytes_max: 4 << 20 }, ..Default::default() };
-    // Packets as large as any carrier's, so that messages that went whole must go on in parts over another.
-    let packet_bytes_max = Carrier::STREAM.packet_bytes_max;
-    let limits =
-        Limits { window_bytes: 65_536, message_bytes_max: 16_384, packet_bytes_max, ..Limits::default() };
+    let limits = Limits { window_bytes: 65_536, message_bytes_max: 16_384, ..Limits::default() };
     let mut lanes = vec![lane; 8];
     lanes[0].class = 0;
     lanes[2].bytes_per_second_max = Some(50_000);
@@ -210,11 +207,7 @@ impl Life {
 
     fn read(&mut self, end: End) -> Result<(), String> {
         let with_messages = self.stalled_until[end as usize] <= self.pair.now();
-        let heard = self.pair.with_quietly(end, |session, now| session.read(now, with_messages));
-        if !heard.messages.is_empty() {
-            // What was consumed may have to be reported.
-            self.pair.with(end, |_, _| ());
-        }
+        let heard = self.pair.with(end, |session, now| session.read(now, with_messages));
         heard.notices.iter().try_for_each(|notice| self.noticed(end, notice))?;
         self.directions[end.peer() as usize].begin_go();
         for message in &heard.messages {

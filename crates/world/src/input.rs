@@ -6,10 +6,10 @@ use crate::text;
 const CONTROL_SLACK: f32 = 1e-3;
 
 /// The longest name, in characters.
-pub(crate) const NAME_CHARS_MAX: usize = 24;
+pub const NAME_CHARS_MAX: usize = 24;
 
 /// The longest chat line, in characters.
-pub(crate) const CHAT_CHARS_MAX: usize = 300;
+pub const CHAT_CHARS_MAX: usize = 300;
 
 /// What the controls of one avatar say now. State: it holds until the next one.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

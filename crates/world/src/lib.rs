@@ -45,7 +45,7 @@ mod world;
 pub use avatar::{AVATAR_HEIGHT, AVATAR_RADIUS};
 pub use entity::{EntityId, EntityRef, Kind};
 pub use event::Event;
-pub use input::{Action, Input, InputError, JoinError};
+pub use input::{Action, CHAT_CHARS_MAX, Input, InputError, JoinError, NAME_CHARS_MAX};
 pub use layout::Layout;
 pub use pose::Pose;
 pub use world::{Config, Stats, World};

@@ -1,7 +1,8 @@
 //! Names and chat lines: what is kept of text that came from outside (`spec/PLAIN.md`, section 6).
 
 /// Removes control and format characters (Unicode categories Cc and Cf, line and paragraph separators), trims white
-/// space at both ends and keeps at most `chars_max` characters. Markup stays: whoever shows text must show it as text.
+/// space at both ends and keeps at most `chars_max` characters. Of text in which nothing can be seen, nothing is left.
+/// Markup stays: whoever shows text must show it as text.
 ///
 /// ```
 /// use nowcast_world::text::sanitize;
@@ -15,7 +16,15 @@ pub fn sanitize(raw: &str, chars_max: usize) -> String {
         kept.push(c);
     }
     kept.truncate(kept.trim_end().len());
+    if kept.chars().all(is_invisible) {
+        kept.clear();
+    }
     kept
+}
+
+/// Whether a character leaves no mark by itself. Between others it may have a use, so only text of nothing else goes.
+fn is_invisible(c: char) -> bool {
+    c.is_whitespace() || is_removed(c) || BLANK.iter().any(|(first, last)| (*first..=*last).contains(&c))
 }
 
 fn is_removed(c: char) -> bool {
@@ -48,6 +57,23 @@ const FORMAT: [(char, char); 22] = [
     ('\u{e0040}', '\u{e007f}'),
 ];
 
+/// Of the Unicode property `Default_Ignorable_Code_Point`, what `FORMAT` does not have, and two characters that are drawn as
+/// nothing: the blank of Braille and the null notehead, as of Unicode 16.
+const BLANK: [(char, char); 12] = [
+    ('\u{34f}', '\u{34f}'),
+    ('\u{115f}', '\u{1160}'),
+    ('\u{17b4}', '\u{17b5}'),
+    ('\u{180b}', '\u{180f}'),
+    ('\u{2065}', '\u{2065}'),
+    ('\u{2800}', '\u{2800}'),
+    ('\u{3164}', '\u{3164}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{ffa0}', '\u{ffa0}'),
+    ('\u{fff0}', '\u{fff8}'),
+    ('\u{1d159}', '\u{1d159}'),
+    ('\u{e0000}', '\u{e0fff}'),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +82,14 @@ mod tests {
     #[test]
     fn right_to_left_overrides_and_invisible_characters_do_not_survive() {
         assert_eq!(sanitize("a\u{202e}b\u{200d}c\u{feff}d\u{2028}e\u{0}f", 24), "abcdef");
+    }
+
+    #[test]
+    fn of_text_in_which_nothing_can_be_seen_nothing_is_left() {
+        for blank in ["\u{3164}", "\u{2800}\u{2800}", "\u{115f} \u{1160}", "\u{fe0f}", "\u{34f}\u{e0100}"] {
+            assert_eq!(sanitize(blank, 24), "", "{blank:?}");
+        }
+        assert_eq!(sanitize("❤\u{fe0f}", 24), "❤\u{fe0f}", "beside others they have a use");
     }
 
     #[test]

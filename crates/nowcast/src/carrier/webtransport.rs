@@ -27,10 +27,14 @@ const RECEIVE_BUFFER_BYTES: usize = 256 * 1_024;
 const IDLE_TIMEOUT_MS: u32 = 30_000;
 /// QUIC's own acknowledgements say nothing that the session waits for, and each is a packet: no more than one for so many.
 const PACKETS_PER_ACK: u32 = 10;
-/// HTTP/3 needs three, browsers open a few more for practice.
-const STREAMS_MAX: u32 = 16;
-/// Nothing but HTTP/3's own words comes on streams.
-const STREAM_BYTES_MAX: u32 = 64 * 1_024;
+/// HTTP/3 needs three in one direction, browsers open a few more for practice.
+const UNI_STREAMS_MAX: u32 = 8;
+/// The session itself is one.
+const BIDI_STREAMS_MAX: u32 = 4;
+/// Nothing but HTTP/3's own words comes on streams, and nobody reads any other: it waits here until the session ends.
+const STREAM_BYTES_MAX: u32 = 16 * 1_024;
+/// The same over all streams of a connection.
+const STREAMS_BYTES_MAX: u32 = 64 * 1_024;
 
 type Datagrams = Pin<Box<dyn Stream<Item = Result<Bytes, ConnectionError>> + Send>>;
 type Sending = Pin<Box<dyn Future<Output = Result<(), SendDatagramError>> + Send>>;
@@ -156,10 +160,10 @@ pub(crate) fn transport_config() -> Arc<TransportConfig> {
         .min_mtu(UDP_PAYLOAD_BYTES)
         // Packets have one size, larger paths would gain nothing.
         .mtu_discovery_config(None)
-        .max_concurrent_bidi_streams(VarInt::from_u32(STREAMS_MAX))
-        .max_concurrent_uni_streams(VarInt::from_u32(STREAMS_MAX))
+        .max_concurrent_bidi_streams(VarInt::from_u32(BIDI_STREAMS_MAX))
+        .max_concurrent_uni_streams(VarInt::from_u32(UNI_STREAMS_MAX))
         .stream_receive_window(VarInt::from_u32(STREAM_BYTES_MAX))
-        .receive_window(VarInt::from_u32(STREAMS_MAX * STREAM_BYTES_MAX))
+        .receive_window(VarInt::from_u32(STREAMS_BYTES_MAX))
         .max_idle_timeout(Some(VarInt::from_u32(IDLE_TIMEOUT_MS).into()))
         .initial_rtt(Duration::from_millis(100));
     Arc::new(config)

@@ -211,7 +211,8 @@ impl Addresses {
 }
 
 /// Who counts as one address: an IPv4 address, or the /64 of an IPv6 address, which is what one customer gets.
-fn network_of(address: IpAddr) -> IpAddr {
+#[must_use]
+pub fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => {

@@ -33,7 +33,7 @@ mod used;
 pub use crate::acceptor::Entry;
 pub use door::{Door, Now, Place, Policy, PolicyError, Request, Ticket};
 pub use key::{KeyError, TokenKey, new_secret};
-pub use limits::{Addresses, Allowance, Bucket, Crowded, Limits, Verdict};
+pub use limits::{Addresses, Allowance, Bucket, Crowded, Limits, Verdict, network_of};
 pub use refusal::Refusal;
 pub use token::{
     Claims, NAME_CHARACTERS_MAX, ROLE_CHARACTERS_MAX, SignError, TOKEN_BYTES_MAX, TokenError, unix_time,

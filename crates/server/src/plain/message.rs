@@ -79,6 +79,11 @@ pub enum ServerMessage {
         /// One sentence.
         text: String,
     },
+    /// Lines of chat that were left out here, because the client had not read those before.
+    Missed {
+        /// How many.
+        lines: u64,
+    },
 }
 
 /// An entity as `spawn` describes it.
@@ -275,6 +280,7 @@ impl Object for ServerMessage {
             "pong" => read_variant!(fields, Self::Pong { time: f64 }),
             "rate" => read_variant!(fields, Self::Rate { hz: u32 }),
             "notice" => read_variant!(fields, Self::Notice { text: String }),
+            "missed" => read_variant!(fields, Self::Missed { lines: u64 }),
             _ => return Ok(None),
         }))
     }

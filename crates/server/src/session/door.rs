@@ -1,5 +1,6 @@
 //! Who comes in on a session: `GET /nowcast/ROOM`, and WebTransport on the same port number (`spec/CARRIERS.md`).
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
@@ -97,7 +98,9 @@ pub(crate) async fn answer(
 
 async fn hand_over(upgraded: Upgraded, acceptor: &Acceptor, entry: Entry) {
     let parts = upgraded.downcast::<TokioIo<Connection>>().expect("every connection is served as this type");
-    let carrier = WebSocket::accepted(parts.io.into_inner(), parts.read_buf.to_vec()).await;
+    let mut connection = parts.io.into_inner();
+    connection.expect_session();
+    let carrier = WebSocket::accepted(connection, parts.read_buf.to_vec()).await;
     acceptor.hand_over(Box::new(carrier), entry);
 }
 
@@ -110,21 +113,34 @@ fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refus
     // Who comes back has a seat; who only says so is refused by the session, or seated as anybody else.
     let comes_back = query.is_some_and(|query| query.split('&').any(|parameter| parameter == "resume=1"));
     if !comes_back && name != lab::NAME {
-        shared.rooms.may_enter(name).map_err(|refusal| refuse(&refusal))?;
+        shared.rooms.may_enter(name, Some(address.ip())).map_err(|refusal| refuse(&refusal))?;
     }
     if is_joining && !comes_back && !shared.places.may_join(address.ip()) {
         return Err(Refusal::new("too_many", "this address joins too often", "wait a second"));
+    }
+    if name == lab::NAME && !may_measure(shared, address, query) {
+        let cure = "give a token, or serve with --expose lab";
+        return Err(Refusal::new("no_such_name", "only this machine measures its connection here", cure));
     }
     let acceptor = if name == lab::NAME { &shared.lab } else { &shared.sessions.acceptor };
     acceptor.check(Some(address))?;
     Ok((acceptor.clone(), entry))
 }
 
+/// Whether somebody whom the door let in may measure. A token that was shown is a good one by now.
+fn may_measure(shared: &Shared, address: SocketAddr, query: Option<&str>) -> bool {
+    let has_token = shared.config.entry.key.is_some()
+        && query.is_some_and(|query| query.split('&').any(|parameter| parameter.starts_with("token=")));
+    shared.config.exposed.lab || address.ip().to_canonical().is_loopback() || has_token
+}
+
 fn refuse(refusal: &RoomRefusal) -> Refusal {
     let (error, cure) = match refusal {
         RoomRefusal::BadName(_) => ("no_such_name", "choose another name"),
         RoomRefusal::Full { .. } => ("full", "try again later, or enter another room"),
-        RoomRefusal::TooManyRooms { .. } => ("full", "enter one of the rooms that are open (/api/rooms)"),
+        RoomRefusal::TooManyRooms { .. } | RoomRefusal::TooManyOfAddress { .. } => {
+            ("full", "enter one of the rooms that are open (/api/rooms)")
+        }
         RoomRefusal::ShuttingDown | RoomRefusal::NoThread(_) => ("full", "come back in a moment"),
     };
     Refusal::new(error, refusal.to_string(), cure)

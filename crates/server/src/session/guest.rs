@@ -18,6 +18,7 @@ use crate::client::command_of;
 use crate::closing::Closing;
 use crate::http::Shared;
 use crate::member::{Command, Member, Way};
+use crate::names::Name;
 use crate::plain::{ClientMessage, DecodeError, NETWORK_HZ, OutOfBounds};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
@@ -25,15 +26,18 @@ use crate::rooms::Seat;
 /// The longest name that is looked at; the world shortens it to 24 characters.
 const NAME_BYTES_MAX: usize = 512;
 
+/// Messages that may come before the first event of a client.
+const EARLY_MESSAGES_MAX: usize = 16;
+
 /// Takes in a channel that was opened to a room.
 pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
     let channel = Arc::new(channel);
     let closing = match enter(&channel, &shared).await {
-        Ok((seat, member)) => {
+        Ok((seat, member, early)) => {
             let steering = Steering::default();
             let guest =
                 Guest { channel: Arc::clone(&channel), seat, member, steering, shared: Arc::clone(&shared) };
-            guest.stay().await
+            guest.stay(early).await
         }
         Err(closing) => closing,
     };
@@ -43,12 +47,47 @@ pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
     channel.close(closing.session_code(), &closing.reason());
 }
 
+/// What a client says before its `Join`. Lanes overtake one another, and controls are a state, which may come before the
+/// event; all of it waits.
+#[derive(Default)]
+struct Early(Vec<Message>);
+
+impl Early {
+    /// Keeps a message until the client has joined.
+    fn keep(&mut self, message: Message) -> Result<(), Closing> {
+        match (message.kind, message.lane) {
+            (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => {
+                self.0.retain(|kept| kept.kind != message.kind || kept.lane != message.lane);
+            }
+            (Received::Event, CHAT_LANE) => {}
+            _ => return Err(malformed("nothing is expected on this lane or key")),
+        }
+        if self.0.len() >= EARLY_MESSAGES_MAX {
+            return Err(malformed("too many messages before Join"));
+        }
+        self.0.push(message);
+        Ok(())
+    }
+}
+
+/// Waits for the first event, which says who the client is.
+async fn first_event(channel: &Channel) -> Result<(Message, Early), Closing> {
+    let mut early = Early::default();
+    loop {
+        let message = channel.receive().await.map_err(closed)?;
+        if message.kind == Received::Event && message.lane == WORLD_LANE {
+            return Ok((message, early));
+        }
+        early.keep(message)?;
+    }
+}
+
 /// Waits for the client to say who it is, and reserves its seat.
-async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Arc<Member>), Closing> {
-    let first = timeout(shared.config.timeouts.handshake, channel.receive()).await;
-    let message = first.map_err(|_| Closing::Idle)?.map_err(closed)?;
-    let ToWorld::Join { protocol, name, network_hz } = read(&message)? else {
-        return Err(malformed("the first message is not Join"));
+async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Arc<Member>, Early), Closing> {
+    let first = timeout(shared.config.timeouts.handshake, first_event(channel)).await;
+    let (message, early) = first.map_err(|_| Closing::Idle)??;
+    let Ok(ToWorld::Join { protocol, name, network_hz }) = read(&message) else {
+        return Err(malformed("this is a world, and the first event is not its Join (spec/WORLD.md)"));
     };
     if protocol != PROTOCOL {
         return Err(Closing::Version(protocol));
@@ -61,14 +100,15 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
         ClientMessage::Rate { hz: network_hz }.check().map_err(Closing::OutOfBounds)?;
     }
     let entry = channel.entry();
-    let seat = shared.rooms.reserve(&entry.room).map_err(|refusal| {
+    let address = entry.address.map(|address| address.ip());
+    let seat = shared.rooms.reserve(&entry.room, address).map_err(|refusal| {
         shared.metrics.refuse(refusal.label());
         Closing::Refused(refusal)
     })?;
     // A name in a token is the operator's word, the other one the client's.
-    let name = entry.name.clone().unwrap_or(name);
+    let name = entry.name.clone().map_or(Name::Asked(name), Name::Verified);
     let voice = Voice::new(Arc::clone(channel), network_hz);
-    Ok((seat, Arc::new(Member::new(name, Way::Session(voice), network_hz))))
+    Ok((seat, Arc::new(Member::new(name, Way::Session(voice), network_hz)), early))
 }
 
 /// A client with a seat.
@@ -82,14 +122,18 @@ struct Guest {
 
 impl Guest {
     /// Takes in what the client says, until it may not stay.
-    async fn stay(mut self) -> Closing {
+    async fn stay(mut self, early: Early) -> Closing {
         self.seat.enter(Arc::clone(&self.member));
         debug!(room = self.seat.room(), "session joined");
         let mut rates = Rates::new(Instant::now());
         let mut changes = self.channel.status_changes();
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let early = early.0.iter().try_for_each(|message| self.handle(message, &mut rates));
         let closing = loop {
+            if let Err(closing) = early {
+                break closing;
+            }
             let handled = tokio::select! {
                 received = self.channel.receive() => match received {
                     Ok(message) => self.handle(&message, &mut rates),

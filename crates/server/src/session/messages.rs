@@ -20,6 +20,9 @@ pub const REPLICATION_LANE: u8 = 2;
 /// The key of a client's [`Controls`] on [`WORLD_LANE`].
 pub const CONTROLS_KEY: u64 = 1;
 
+/// The key of [`Missed`] on [`CHAT_LANE`].
+pub const MISSED_KEY: u64 = 1;
+
 /// What a client tells the world, as events.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub enum ToWorld {
@@ -158,6 +161,13 @@ pub struct Said {
     pub text: String,
 }
 
+/// Lines of chat that a client was not sent, because it had not read those before: the state of [`MISSED_KEY`].
+#[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Missed {
+    /// How many since it joined.
+    pub lines: u32,
+}
+
 impl Thing {
     /// What an entity is.
     pub fn of(entity: &EntityRef<'_>) -> Self {
@@ -219,6 +229,7 @@ mod tests {
             Shape::of::<Place>(),
             Shape::of::<Thing>(),
             Shape::of::<Said>(),
+            Shape::of::<Missed>(),
         ];
         assert_eq!(ours.map(|shape| shape.to_string()).to_vec(), written);
     }

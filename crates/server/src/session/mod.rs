@@ -21,21 +21,21 @@ use std::time::Duration;
 use nowcast::Bounds;
 use nowcast::session::{LaneConfig, Limits};
 
-use crate::config::{EVENTS_BYTES_MAX, MESSAGE_BYTES_MAX};
+use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
 pub use messages::{
-    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Kind, Line, PROTOCOL, Place, REPLICATION_LANE, Said, Thing,
-    ToWorld, WORLD_LANE,
+    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Kind, Line, MISSED_KEY, Missed, PROTOCOL, Place,
+    REPLICATION_LANE, Said, Thing, ToWorld, WORLD_LANE,
 };
 
 /// What a client may leave unread by us: a few seconds of the busiest client.
-const WINDOW_BYTES: u32 = 64 * 1024;
+const WINDOW_BYTES: u32 = 16 * 1024;
 
 /// What waits for a client: every thing of a large world on the first lane, chat on the second, nothing on the third, whose
 /// source keeps it.
 const WAITING: [Bounds; 3] = [
     Bounds { entries_max: 65_536, bytes_max: 16 * 1024 * 1024 },
-    Bounds { entries_max: 4_096, bytes_max: EVENTS_BYTES_MAX },
+    Bounds { entries_max: 1_024, bytes_max: CHAT_BYTES_MAX },
     Bounds { entries_max: 1, bytes_max: 1_024 },
 ];
 

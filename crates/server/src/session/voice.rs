@@ -1,5 +1,6 @@
 //! What a room says to one client on a session.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 
 use nowcast::session::Refused;
@@ -8,7 +9,7 @@ use nowcast_world::replication::{History, Viewer};
 use nowcast_world::{EntityId, EntityRef, Event, World};
 
 use super::feed::Feed;
-use super::{CHAT_LANE, FromWorld, Said, Thing, WORLD_LANE};
+use super::{CHAT_LANE, FromWorld, MISSED_KEY, Missed, Said, Thing, WORLD_LANE};
 use crate::closing::Closing;
 
 /// Bytes of movement a second for one client; beyond that what is far away is told more seldom.
@@ -19,6 +20,10 @@ pub(crate) struct Voice {
     channel: Arc<Channel>,
     feed: OnceLock<Feed>,
     network_hz: u32,
+    /// Lines of chat that the client was not sent, and how many of them it has been told of. The room's thread alone
+    /// counts.
+    missed: AtomicU32,
+    missed_told: AtomicU32,
 }
 
 /// What happened in a tick, encoded once for all who hear of it.
@@ -64,7 +69,8 @@ fn describe(entity: &EntityRef<'_>) -> (u64, Vec<u8>) {
 
 impl Voice {
     pub(crate) fn new(channel: Arc<Channel>, network_hz: u32) -> Self {
-        Self { channel, feed: OnceLock::new(), network_hz }
+        let (missed, missed_told) = Default::default();
+        Self { channel, feed: OnceLock::new(), network_hz, missed, missed_told }
     }
 
     /// Tells a newcomer who it is and what is there; from now on it is told of movement.
@@ -79,12 +85,36 @@ impl Voice {
         let _ = self.feed.set(feed);
     }
 
-    /// Tells what happened.
-    pub(crate) fn news(&self, news: &News) {
-        self.tell(|batch| {
-            news.things.iter().try_for_each(|(id, thing)| batch.state(WORLD_LANE, *id, thing))?;
-            news.said.iter().try_for_each(|said| batch.event(CHAT_LANE, said))
-        });
+    /// Tells what happened. Returns how many lines of chat had to be left out.
+    pub(crate) fn news(&self, news: &News) -> u64 {
+        self.tell(|batch| news.things.iter().try_for_each(|(id, thing)| batch.state(WORLD_LANE, *id, thing)));
+        news.said.iter().filter(|said| !self.say(said)).count() as u64
+    }
+
+    /// Passes a line of chat on. Returns whether there was room: a client that does not read so fast misses lines, and is
+    /// told how many before the next that it gets.
+    fn say(&self, said: &[u8]) -> bool {
+        let is_said = self.tell_missed()
+            && !matches!(self.channel.lane(CHAT_LANE).event(said), Err(Error::Refused(Refused::Full)));
+        if !is_said {
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+        is_said
+    }
+
+    /// Tells how many lines were missed, if the client has not heard. Returns whether nothing is left to tell.
+    fn tell_missed(&self) -> bool {
+        let lines = self.missed.load(Ordering::Relaxed);
+        if lines == self.missed_told.load(Ordering::Relaxed) {
+            return true;
+        }
+        let missed = nowcast_wire::encode_to_vec(&Missed { lines });
+        let put = self.channel.lane(CHAT_LANE).state(MISSED_KEY, &missed);
+        let is_told = !matches!(put, Err(Error::Refused(Refused::Full)));
+        if is_told {
+            self.missed_told.store(lines, Ordering::Relaxed);
+        }
+        is_told
     }
 
     /// Tells something that concerns this client alone.
@@ -96,10 +126,11 @@ impl Voice {
     pub(crate) fn round(&self, history: &RwLock<History>, avatar: EntityId) {
         let Some(feed) = self.feed.get() else { return };
         {
-            let history = history.read().expect("nobody panics while holding it");
+            let history = history.read().expect("its one writer is the thread that reads here");
             feed.viewer().due(&history, Some(avatar));
         }
         self.channel.source_has_more();
+        self.tell_missed();
     }
 
     /// The client lost what it knew of movement.

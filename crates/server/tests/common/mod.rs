@@ -98,6 +98,14 @@ impl TestServer {
     ) -> Result<WebSocketStream<TcpStream>, tungstenite::Error> {
         let socket = tokio::net::TcpSocket::new_v4()?;
         socket.bind((source, 0).into())?;
+        self.upgrade(socket, path).await
+    }
+
+    async fn upgrade(
+        &self,
+        socket: tokio::net::TcpSocket,
+        path: &str,
+    ) -> Result<WebSocketStream<TcpStream>, tungstenite::Error> {
         let stream = socket.connect(self.address).await?;
         stream.set_nodelay(true)?;
         let request = format!("ws://{}{path}", self.address).into_client_request()?;
@@ -108,6 +116,19 @@ impl TestServer {
     /// Joins, and waits for the welcome.
     pub async fn join(&self, room: &str, parameters: &str) -> Player {
         let socket = self.connect(&format!("/ws/{room}?{parameters}")).await.expect("there is room");
+        Self::welcomed(socket, parameters).await
+    }
+
+    /// Joins with a socket that holds next to nothing of what it did not read.
+    pub async fn join_narrowly(&self, room: &str, parameters: &str) -> Player {
+        let socket = tokio::net::TcpSocket::new_v4().expect("there are files left");
+        socket.set_recv_buffer_size(4_096).expect("it can be set");
+        let path = format!("/ws/{room}?{parameters}");
+        let socket = self.upgrade(socket, &path).await.expect("there is room");
+        Self::welcomed(socket, parameters).await
+    }
+
+    async fn welcomed(socket: WebSocketStream<TcpStream>, parameters: &str) -> Player {
         let encoding = parameters
             .split('&')
             .find_map(|parameter| parameter.strip_prefix("encoding="))

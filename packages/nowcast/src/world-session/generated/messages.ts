@@ -190,3 +190,31 @@ export const saidCodec: Codec<Said> = defineCodec({
   write: writeSaid,
   read: readSaid,
 });
+
+export interface Missed {
+  lines: number;
+}
+
+function writeMissed(e: MessageEncoder): (v: Missed) => boolean {
+  const { view } = e.memory;
+  return (v) => {
+    if (!e.room(4)) return false;
+    view.setUint32(0, e.whole(v.lines, 0, 4294967295, "lines"), true);
+    e.at = 4;
+    return true;
+  };
+}
+
+function readMissed(d: MessageDecoder): () => Missed | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length !== 4) return undefined;
+    return { lines: d.i32(0) >>> 0 };
+  };
+}
+
+export const missedCodec: Codec<Missed> = defineCodec({
+  shape: "1c000130064d697373656401056c696e65730400",
+  write: writeMissed,
+  read: readMissed,
+});

@@ -1,0 +1,191 @@
+//! Who speaks next in a room.
+//!
+//! A line that is said is sent to every member, so what a room costs grows with its members squared. A room therefore
+//! passes on a bounded number of bytes a second. Where more is said than that, whoever said least lately is heard first,
+//! and where too many lines wait, one of whoever said most is left out. So a speaker of many or long lines waits for the
+//! others, and they never wait for it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
+
+use nowcast::entry::Bucket;
+use nowcast_world::EntityId;
+
+/// Bytes of chat a second that a room sends to each member: some 160 short lines.
+const BYTES_PER_SECOND: usize = 16 * 1024;
+
+/// Bytes that a room sends at once when it was quiet before.
+const BURST_BYTES: usize = 32 * 1024;
+
+/// Bytes that wait for their turn, two seconds' worth.
+const WAITING_BYTES_MAX: usize = 2 * BYTES_PER_SECOND;
+
+/// After so long what somebody said counts half.
+const HALF_LIFE: Duration = Duration::from_secs(10);
+
+/// What a line costs beside its text: the speaker's name, and the message around it.
+const LINE_COST: usize = 64;
+
+/// The lines of a room that wait for their turn.
+pub(crate) struct Chat {
+    budget: Bucket,
+    waiting: BTreeMap<Tag, Line>,
+    waiting_bytes: usize,
+    said: HashMap<EntityId, Said>,
+    number: u64,
+}
+
+/// The order of lines: by what their speaker has said lately, the line included; then by their arrival.
+type Tag = (u64, u64);
+
+/// What somebody has said lately, in bytes, as of a moment.
+struct Said {
+    bytes: f64,
+    at: Instant,
+}
+
+impl Said {
+    /// Adds bytes to what is left of it by now.
+    fn add(&mut self, bytes: f64, now: Instant) {
+        let half_lives = now.saturating_duration_since(self.at).as_secs_f64() / HALF_LIFE.as_secs_f64();
+        self.bytes = (self.bytes * 0.5_f64.powf(half_lives) + bytes).max(0.0);
+        self.at = now;
+    }
+}
+
+/// One line, and who says it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) speaker: EntityId,
+    pub(crate) text: String,
+}
+
+impl Line {
+    fn cost(&self) -> usize {
+        LINE_COST + self.text.len()
+    }
+}
+
+impl Chat {
+    /// Nobody has said anything yet.
+    pub(crate) fn new(now: Instant) -> Self {
+        Self {
+            budget: Bucket::new(BYTES_PER_SECOND as f64, BURST_BYTES as f64, now),
+            waiting: BTreeMap::new(),
+            waiting_bytes: 0,
+            said: HashMap::new(),
+            number: 0,
+        }
+    }
+
+    /// Takes a line in. Returns those that will not be said, because too much waits: of whoever has said most.
+    pub(crate) fn offer(&mut self, line: Line, now: Instant) -> Vec<Line> {
+        let said = self.said.entry(line.speaker).or_insert(Said { bytes: 0.0, at: now });
+        said.add(line.cost() as f64, now);
+        // Lines of one speaker stay in order, although what it said counts less with time.
+        let own = self.waiting.iter().rev().find(|(_, waiting)| waiting.speaker == line.speaker);
+        let tag = own.map_or(0, |((tag, _), _)| *tag).max(said.bytes as u64);
+        self.number += 1;
+        self.waiting_bytes += line.cost();
+        self.waiting.insert((tag, self.number), line);
+        let mut dropped = Vec::new();
+        while self.waiting_bytes > WAITING_BYTES_MAX
+            && let Some((_, line)) = self.waiting.pop_last()
+        {
+            self.waiting_bytes -= line.cost();
+            if let Some(said) = self.said.get_mut(&line.speaker) {
+                said.add(-(line.cost() as f64), now);
+            }
+            dropped.push(line);
+        }
+        dropped
+    }
+
+    /// The next line that may be said now.
+    pub(crate) fn next(&mut self, now: Instant) -> Option<Line> {
+        let first = self.waiting.first_entry()?;
+        let cost = first.get().cost();
+        if !self.budget.take_many(cost as f64, now) {
+            return None;
+        }
+        self.waiting_bytes -= cost;
+        Some(first.remove())
+    }
+
+    /// A speaker has left; what it wanted to say is not said.
+    pub(crate) fn forget(&mut self, speaker: EntityId) {
+        self.waiting.retain(|_, line| line.speaker != speaker);
+        self.waiting_bytes = self.waiting.values().map(Line::cost).sum();
+        self.said.remove(&speaker);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(speaker: u32, text: &str) -> Line {
+        Line { speaker: EntityId(speaker), text: text.to_owned() }
+    }
+
+    #[test]
+    fn within_the_budget_every_line_is_said_at_once_and_in_order() {
+        let now = Instant::now();
+        let mut chat = Chat::new(now);
+        for number in 0..100_u32 {
+            assert_eq!(chat.offer(line(number % 7, "hello"), now), []);
+            assert_eq!(chat.next(now), Some(line(number % 7, "hello")));
+            assert_eq!(chat.next(now), None);
+        }
+    }
+
+    /// How many lines of each speaker are said in ten seconds in which each offers so many lines of so many bytes a second.
+    fn said(speakers: &[(u32, usize)]) -> Vec<usize> {
+        let start = Instant::now();
+        let mut chat = Chat::new(start);
+        let mut bytes = vec![0; speakers.len()];
+        for tick in 0..600_u64 {
+            let now = start + Duration::from_micros(tick * 16_667);
+            for (index, (per_second, length)) in (0..).zip(speakers) {
+                if tick % u64::from(60 / per_second) == 0 {
+                    chat.offer(line(index, &"x".repeat(*length)), now);
+                }
+            }
+            while let Some(line) = chat.next(now) {
+                bytes[line.speaker.0 as usize] += line.cost();
+            }
+            assert!(chat.waiting_bytes <= WAITING_BYTES_MAX && chat.said.len() <= speakers.len());
+        }
+        bytes
+    }
+
+    #[test]
+    fn a_crowd_of_talkers_gets_the_budget_and_equal_shares_of_it() {
+        let bytes = said(&[(2, 1_200); 120]);
+        let sum: usize = bytes.iter().sum();
+        assert!(sum <= BURST_BYTES + 10 * BYTES_PER_SECOND + LINE_COST, "{sum}");
+        assert!(sum >= 9 * BYTES_PER_SECOND, "{sum}");
+        let (least, most) = (bytes.iter().min().unwrap(), bytes.iter().max().unwrap());
+        assert!(most - least <= 2 * (1_200 + LINE_COST), "{least} to {most}");
+    }
+
+    #[test]
+    fn who_says_little_is_heard_whatever_others_say() {
+        let mut speakers = vec![(2, 1_200); 120];
+        speakers.push((1, 20));
+        let bytes = said(&speakers);
+        assert!(bytes[120] >= 9 * (20 + LINE_COST), "{} bytes of ten short lines", bytes[120]);
+    }
+
+    #[test]
+    fn a_speaker_that_left_is_not_heard_any_more() {
+        let now = Instant::now();
+        let mut chat = Chat::new(now);
+        chat.offer(line(1, "one"), now);
+        chat.offer(line(2, "two"), now);
+        chat.forget(EntityId(1));
+        assert_eq!(chat.next(now), Some(line(2, "two")));
+        assert_eq!(chat.next(now), None);
+        assert_eq!(chat.waiting_bytes, 0);
+    }
+}

@@ -1,0 +1,150 @@
+//! Whose name is whose.
+//!
+//! A name in a token is the operator's word; any other is the client's own. So nobody else in a room may bear a token's
+//! name, nor one that looks like it: in another case, with invisible characters in it, or with letters of another script
+//! that look the same (Unicode Technical Standard 39, section 4).
+
+use std::collections::BTreeMap;
+
+use nowcast_world::text::sanitize;
+use nowcast_world::{EntityId, NAME_CHARS_MAX};
+use unicode_normalization::UnicodeNormalization;
+use unicode_security::skeleton;
+
+/// What somebody wants to be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// The client says so.
+    Asked(String),
+    /// The client's token says so.
+    Verified(String),
+}
+
+/// The names of those in a room who showed a token with one.
+#[derive(Default)]
+pub(crate) struct Names {
+    bound: BTreeMap<EntityId, Likeness>,
+}
+
+/// What names that look alike have in common. Two names look alike when they have one of the two in common: `Ian` is
+/// `lan` as it is written and `ian` as it is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Likeness([String; 2]);
+
+impl Names {
+    /// Whether somebody without a token may bear a name.
+    pub(crate) fn are_free(&self, name: &str) -> bool {
+        let likeness = Likeness::of(without_number(&sanitize(name, NAME_CHARS_MAX)));
+        !self.bound.values().any(|bound| bound.is_like(&likeness))
+    }
+
+    /// The name of a newcomer whose token says this one: told apart by a number from those who are there already.
+    pub(crate) fn tell_apart(&self, name: &str) -> String {
+        let name = sanitize(name, NAME_CHARS_MAX);
+        let is_free = |name: &String| {
+            let likeness = Likeness::of(name);
+            !self.bound.values().any(|bound| bound.is_like(&likeness))
+        };
+        // Each number makes another name, and only as many are taken as there are people.
+        let numbered = (2..=self.bound.len() + 2).map(|number| {
+            let number = format!(" ({number})");
+            let kept: String = name.chars().take(NAME_CHARS_MAX - number.len()).collect();
+            kept.trim_end().to_owned() + &number
+        });
+        std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
+    }
+
+    /// From now on this name is this avatar's.
+    pub(crate) fn bind(&mut self, avatar: EntityId, name: &str) {
+        self.bound.insert(avatar, Likeness::of(name));
+    }
+
+    /// Whether an avatar's name is a token's.
+    pub(crate) fn is_bound(&self, avatar: EntityId) -> bool {
+        self.bound.contains_key(&avatar)
+    }
+
+    /// The avatar has left.
+    pub(crate) fn forget(&mut self, avatar: EntityId) {
+        self.bound.remove(&avatar);
+    }
+}
+
+impl Likeness {
+    fn of(name: &str) -> Self {
+        let letters: String = name.nfkc().filter(|c| c.is_alphanumeric()).collect();
+        // A name without any letter is compared as it is.
+        let letters = if letters.is_empty() { name.nfkc().collect() } else { letters };
+        let as_written = skeleton(&skeleton(&letters).collect::<String>().to_lowercase()).collect();
+        let as_read = skeleton(&letters.to_lowercase()).collect();
+        Self([as_written, as_read])
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.0.iter().any(|form| other.0.contains(form))
+    }
+}
+
+/// A name without the number that tells two of the same name apart: only the server gives these.
+fn without_number(name: &str) -> &str {
+    let number = name.strip_suffix(')').and_then(|name| name.rsplit_once('('));
+    match number {
+        Some((name, digits)) if !digits.is_empty() && digits.chars().all(char::is_numeric) => name.trim_end(),
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(names: &[&str]) -> Names {
+        let mut bound = Names::default();
+        for (id, name) in (1..).zip(names) {
+            bound.bind(EntityId(id), name);
+        }
+        bound
+    }
+
+    #[test]
+    fn nobody_bears_what_looks_like_the_name_of_a_token() {
+        let names = with(&["Ada", "Ian Bell"]);
+        for taken in [
+            "Ada",
+            "ADA",
+            " ada ",
+            "A da",
+            "A.d.a!",
+            "\u{410}da",         // Cyrillic A
+            "\u{391}da",         // Greek Alpha
+            "Ad\u{430}",         // Cyrillic a
+            "\u{ff21}\u{ff44}a", // full width
+            "\u{1d400}da",       // mathematical bold
+            "A\u{3164}da",       // Hangul filler
+            "Ad\u{fe0f}a",       // variation selector
+            "Ada (2)",
+            "Ada(17)",
+            "lan Bell",
+            "1an Be1l",
+            "IAN BELL",
+        ] {
+            assert!(!names.are_free(taken), "{taken:?}");
+        }
+        for free in ["Ada L.", "Adam", "Eva", "雨宮", "Bell", "", "(2)"] {
+            assert!(names.are_free(free), "{free:?}");
+        }
+    }
+
+    #[test]
+    fn two_tokens_of_one_name_are_told_apart() {
+        let mut names = with(&["Ada", "Ada (2)"]);
+        assert_eq!(names.tell_apart("Eva"), "Eva");
+        assert_eq!(names.tell_apart("ada"), "ada (3)");
+        names.forget(EntityId(2));
+        assert_eq!(names.tell_apart("Ada"), "Ada (2)");
+        let long = "x".repeat(NAME_CHARS_MAX);
+        let names = with(&[&long]);
+        let apart = names.tell_apart(&long);
+        assert_eq!((apart.chars().count(), apart.ends_with(" (2)")), (NAME_CHARS_MAX, true));
+    }
+}

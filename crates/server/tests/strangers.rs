@@ -1,0 +1,162 @@
+//! What strangers may take, see and be called.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{PATIENCE, Player, TestServer};
+use nowcast_server::entry::{Claims, TokenKey, unix_time};
+use nowcast_server::plain::{ClientMessage, Input, ServerMessage};
+
+fn key() -> TokenKey {
+    TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough")
+}
+
+fn token(name: &str) -> String {
+    let claims = Claims::new(unix_time() + Duration::from_secs(600)).name(name);
+    claims.sign(&key()).expect("a secret signs")
+}
+
+/// A server for everybody, on which a token gives a name.
+async fn mixed() -> TestServer {
+    TestServer::with(|config| {
+        config.entry.key = Some(key());
+        config.entry.anonymous = true;
+    })
+    .await
+}
+
+/// The name that an avatar has, once it has another than this.
+async fn name_other_than(player: &mut Player, id: u32, before: &str) -> String {
+    player
+        .until(|message| {
+            match message {
+                ServerMessage::Spawn { entities } => {
+                    entities.iter().find(|entity| entity.id == id).and_then(|entity| entity.name.clone())
+                }
+                ServerMessage::Rename { id: renamed, name } if *renamed == id => Some(name.clone()),
+                _ => None,
+            }
+            .filter(|name| name != before)
+        })
+        .await
+}
+
+async fn until_notice(player: &mut Player) -> String {
+    player
+        .until(|message| match message {
+            ServerMessage::Notice { text } => Some(text.clone()),
+            _ => None,
+        })
+        .await
+}
+
+#[tokio::test]
+async fn a_tokens_name_is_its_holders_alone_and_stays() {
+    let server = mixed().await;
+    // Somebody was called so before the holder came, and is called otherwise from then on.
+    let mut early = server.join("plaza", "name=ADA&hz=60").await;
+    let id = early.id;
+    assert_eq!(name_other_than(&mut early, id, "").await, "ADA");
+    let mut ada = server.join("plaza", &format!("hz=60&token={}", token("Ada"))).await;
+    let id = ada.id;
+    assert_eq!(name_other_than(&mut ada, id, "").await, "Ada");
+    let id = early.id;
+    assert_eq!(name_other_than(&mut early, id, "ADA").await, format!("guest-{id}"));
+
+    // A guest can neither come with the name nor take it, also not with a letter of another script.
+    let mut late = server.join("plaza", "name=%D0%90da&hz=60").await;
+    let id = late.id;
+    assert_eq!(name_other_than(&mut late, id, "").await, format!("guest-{id}"));
+    assert!(until_notice(&mut late).await.contains("token"));
+    late.say(ClientMessage::Name { name: "A\u{3164}da".into() }).await;
+    assert!(until_notice(&mut late).await.contains("token"));
+    late.say(ClientMessage::Name { name: "Eve".into() }).await;
+    assert_eq!(name_other_than(&mut late, id, "").await, "Eve");
+
+    // The holder keeps it, and a second one of the same name is told apart.
+    ada.say(ClientMessage::Name { name: "Eve".into() }).await;
+    assert!(until_notice(&mut ada).await.contains("stays"));
+    let mut second = server.join("plaza", &format!("hz=60&token={}", token("ada"))).await;
+    let id = second.id;
+    assert_eq!(name_other_than(&mut second, id, "").await, "ada (2)");
+    assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="name_bound"}"#), 1.0);
+    assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="name_taken"}"#), 1.0);
+
+    // Who leaves frees it.
+    drop((ada, second));
+    server.until_metric("nowcast_clients", |clients| clients == 2.0).await;
+    late.say(ClientMessage::Name { name: "Ada".into() }).await;
+    let id = late.id;
+    assert_eq!(name_other_than(&mut late, id, "Eve").await, "Ada");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn one_address_does_not_take_all_rooms() {
+    let server = TestServer::with(|config| {
+        config.limits.rooms_max = 4;
+        config.limits.rooms_per_address_max = 2;
+    })
+    .await;
+    let mut seats = Vec::new();
+    for room in ["one", "two"] {
+        seats.push(server.connect(&format!("/ws/{room}")).await.expect("there is room"));
+    }
+    assert!(server.connect("/ws/three").await.is_err(), "that would be its third");
+    let refused = r#"nowcast_connections_refused_total{reason="rooms_per_address_max"}"#;
+    assert_eq!(server.metric(refused), 1.0);
+    seats.push(server.connect("/ws/one").await.expect("a room that is open may be entered"));
+    seats.push(server.connect_from([127, 0, 0, 2], "/ws/three").await.expect("another address has its own"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_room_in_which_nobody_did_anything_makes_way_soon() {
+    let server = TestServer::with(|config| {
+        config.timeouts.room_empty = PATIENCE * 10;
+        config.timeouts.room_unused = Duration::from_millis(50);
+    })
+    .await;
+    let still = server.join("still", "hz=60").await;
+    let mut lively = server.join("lively", "hz=60").await;
+    lively.say(ClientMessage::Input(Input { forward: 1.0, ..Input::default() })).await;
+    let id = lively.id;
+    let mut places = Vec::new();
+    lively
+        .until(|message| {
+            let ServerMessage::Move { entities, .. } = message else { return None };
+            places.extend(entities.iter().find(|entity| entity.id == id).map(|entity| entity.position_z));
+            (places.last()? != places.first()?).then_some(())
+        })
+        .await;
+    drop((still, lively));
+    server.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
+    server.until_metric("nowcast_clients", |clients| clients == 0.0).await;
+    assert!(server.get("/api/rooms").await.contains(r#""name":"lively""#), "it keeps what was done in it");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn figures_and_the_lab_are_shown_to_this_machine_and_who_may_see_them() {
+    let server = mixed().await;
+    let forwarded = "X-Forwarded-For: 203.0.113.7\r\n";
+    for path in ["/metrics", "/lab", "/lab.html"] {
+        let shown = server.get(path).await;
+        assert!(!shown.starts_with("HTTP/1.1 403"), "{path}: {shown}");
+        let refused = server.get_with(path, forwarded).await;
+        assert!(refused.starts_with("HTTP/1.1 403") && refused.contains("--expose"), "{path}: {refused}");
+        let token = token("operator");
+        let credentials = format!("{forwarded}Authorization: Bearer {token}\r\n");
+        assert!(!server.get_with(path, &credentials).await.starts_with("HTTP/1.1 403"), "{path}");
+        let query = format!("{path}?token={token}");
+        assert!(!server.get_with(&query, forwarded).await.starts_with("HTTP/1.1 403"), "{path}");
+        let bad = format!("{path}?token={}x", &token[..token.len() - 1]);
+        assert!(server.get_with(&bad, forwarded).await.starts_with("HTTP/1.1 403"), "{path}");
+    }
+    server.stop().await;
+    let open = TestServer::with(|config| config.exposed.metrics = true).await;
+    assert!(open.get_with("/metrics", forwarded).await.starts_with("HTTP/1.1 200"));
+    assert!(open.get_with("/lab", forwarded).await.starts_with("HTTP/1.1 403"));
+    open.stop().await;
+}
