@@ -124,6 +124,8 @@ export interface WorldEvents {
   snapshot: { readonly tick: number; readonly receivedAtMs: number; readonly moved: readonly Entity[] };
   /** `name` and `text` are what people typed: show them as text, never as markup. */
   chat: { readonly from: EntityId; readonly name: string; readonly text: string };
+  /** So many lines of chat were left out here, because this client had not read those before. */
+  missed: { readonly lines: number };
   hold: { readonly avatar: Entity; readonly block: Entity | undefined };
   rename: { readonly entity: Entity; readonly name: string };
   rate: { readonly networkHz: number };

@@ -70,6 +70,8 @@ export interface NetListener {
   held(avatar: number, block: number | undefined): void;
   renamed(id: number, name: string): void;
   chatted(from: number, name: string, text: string): void;
+  /** So many lines of chat were left out, because this page's connection is too slow for them. */
+  missed(lines: number): void;
   noticed(text: string): void;
   /** The world's movement up to a moment has arrived. */
   snapshotArrived(receivedAtMs: number): void;
@@ -207,6 +209,7 @@ export class Net {
       world.on("rename", (event) => listener.renamed(event.entity.id, event.name)),
       world.on("chat", (event) => listener.chatted(event.from, event.name, event.text)),
       world.on("snapshot", (event) => listener.snapshotArrived(event.receivedAtMs)),
+      world.on("missed", (event) => listener.missed(event.lines)),
       world.on("notice", (event) => listener.noticed(event.text)),
       world.on("error", (event) => listener.lost(event.error, event.retryInMs)),
     );

@@ -131,6 +131,7 @@ export class Viewer {
         held: (avatar, block) => this.scene.crowd.setHeld(avatar, block),
         renamed: (id, newName) => this.renamed(id, newName),
         chatted: (from, speaker, text) => this.chatted(from, speaker, text),
+        missed: (lines) => this.missed(lines),
         noticed: (text) => this.hud.say(text),
         snapshotArrived: (atMs) => this.snapshotArrived(atMs),
         lost: (error, retryInMs) => this.hud.lost(error, retryInMs),
@@ -339,6 +340,11 @@ export class Viewer {
   private chatted(from: number, name: string, text: string): void {
     this.chat.add(name, this.scene.crowd.colorOf(from), text);
     this.scene.labels.say(from, text, performance.now());
+  }
+
+  private missed(lines: number): void {
+    const what = lines === 1 ? "One line was" : `${lines} lines were`;
+    this.chat.addEvent(`${what} left out, because this connection is too slow`);
   }
 
   private snapshotArrived(atMs: number): void {

@@ -107,6 +107,8 @@ export class PlainDecoder {
         return { type, hz: readNumber(field("hz"), "rate.hz") };
       case "notice":
         return { type, text: readText(field("text"), "notice.text") };
+      case "missed":
+        return { type, lines: readTick(field("lines"), "missed.lines") };
       default:
         return undefined;
     }

@@ -45,7 +45,8 @@ export type ServerMessage =
   | { readonly type: "rename"; readonly id: EntityId; readonly name: string }
   | { readonly type: "pong"; readonly time: number }
   | { readonly type: "rate"; readonly hz: number }
-  | { readonly type: "notice"; readonly text: string };
+  | { readonly type: "notice"; readonly text: string }
+  | { readonly type: "missed"; readonly lines: number };
 
 /** What a client says: `spec/PLAIN.md`, section 4. */
 export type ClientMessage =

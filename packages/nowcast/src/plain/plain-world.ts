@@ -242,6 +242,8 @@ export class PlainWorld implements World {
         return this.emitter.emit("rate", { networkHz: message.hz });
       case "notice":
         return this.emitter.emit("notice", { text: message.text });
+      case "missed":
+        return this.emitter.emit("missed", { lines: message.lines });
     }
   }
 

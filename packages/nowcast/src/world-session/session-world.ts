@@ -33,6 +33,7 @@ import {
   type FromWorld,
   fromWorldCodec,
   lineCodec,
+  missedCodec,
   saidCodec,
   type ToWorld,
   thingCodec,
@@ -46,6 +47,7 @@ const PROTOCOL = 1;
 const WORLD_LANE = 0;
 const CHAT_LANE = 1;
 const CONTROLS_KEY = 1;
+const MISSED_KEY = 1;
 const WAITING_CHAT_LINES_MAX = 16;
 /** What cannot be understood any more is asked for as a whole, not more often than this. */
 const FORGET_INTERVAL_MS = 1000;
@@ -73,6 +75,7 @@ export class SessionWorld implements World {
   private welcomes = 0;
   private isWelcome = false;
   private unknownMessages = 0;
+  private missedLines = 0;
   private unsentActions = 0;
   private forgottenAtMs = Number.NEGATIVE_INFINITY;
 
@@ -229,6 +232,9 @@ export class SessionWorld implements World {
       const { from, name, text } = saidCodec.decode(message.value);
       return this.emitter.emit("chat", { from: from as EntityId, name, text });
     }
+    if (message.lane === CHAT_LANE && message.type === "state" && Number(message.key) === MISSED_KEY) {
+      return this.missed(missedCodec.decode(message.value).lines);
+    }
     if (message.lane === WORLD_LANE && message.type === "event") {
       return this.event(fromWorldCodec.decode(message.value));
     }
@@ -238,6 +244,13 @@ export class SessionWorld implements World {
       return;
     }
     this.unknownMessages++;
+  }
+
+  /** `lines` counts from the beginning of the session, because a state may take the place of an earlier one. */
+  private missed(lines: number): void {
+    const missed = lines - this.missedLines;
+    this.missedLines = lines;
+    if (missed > 0) this.emitter.emit("missed", { lines: missed });
   }
 
   private replicated(payload: Uint8Array, nowMs: number): void {
@@ -267,6 +280,7 @@ export class SessionWorld implements World {
     this.things.restart(tick);
     this.welcomes++;
     this.isWelcome = true;
+    this.missedLines = 0;
     this.avatarId = welcome.id as EntityId;
     this.stepHz = welcome.step_hz;
     this.clock.restart();

@@ -100,8 +100,7 @@ export class Firefox implements LabBrowser {
     this.#process.kill("SIGKILL");
     await ended;
     this.#socket.terminate();
-    // The processes of its pages end a little later than it does, and may still write.
-    rmSync(this.#profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    rmSync(this.#profile, { recursive: true, force: true });
   }
 
   /** Arguments and outcome travel as JSON, which is all that the lab of the page takes and gives. */

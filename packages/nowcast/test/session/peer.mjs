@@ -48,7 +48,7 @@ const operations = {
     const carrier = readCarrier(body);
     const entropy = body.fixed(48);
     const [windowBytes, messageBytesMax] = [body.u32(), body.u32()];
-    const rest = { lanesMax: 8, packetBytesMax: 16_384, idleTimeoutMs: 10_000, resumeTimeoutMs: 60_000 };
+    const rest = { lanesMax: 8, packetBytesMax: 1_200, idleTimeoutMs: 10_000, resumeTimeoutMs: 60_000 };
     const config = {
       limits: { windowBytes, messageBytesMax, ...rest },
       laneClasses: LANE_CLASSES,

@@ -8,7 +8,7 @@ const ROWS = [
   ["delay", "Delay"],
   ["jitter", "Jitter"],
   ["loss", "Loss"],
-  ["freshness", "Freshness"],
+  ["age", "Age"],
   ["packets", "Packets"],
   ["bytes", "Bytes"],
   ["entities", "Entities"],
@@ -26,7 +26,7 @@ const TITLES: Record<Row, string> = {
   delay: "Interpolation delay: how far in the past the world is shown so that it moves smoothly",
   jitter: "How unevenly snapshots arrive",
   loss: "Of the packets that this page sent, those that were lost",
-  freshness: "How old the server's news is when it arrives",
+  age: "How old the server's news is when it arrives",
   superseded: "Values that were never sent, because newer ones replaced them",
   resent: "Values and events that were sent again after a loss",
   packets: "Messages received in a second",
@@ -88,7 +88,7 @@ export class Figures {
     this.write("jitter", `${stats.jitterMs.toFixed(1)} ms`);
     const { link } = stats;
     this.write("loss", link === undefined ? "–" : `${(link.loss * 100).toFixed(1)} %`);
-    this.write("freshness", link?.freshnessMs === undefined ? "–" : `${link.freshnessMs.toFixed(0)} ms`);
+    this.write("age", link?.freshnessMs === undefined ? "–" : `${link.freshnessMs.toFixed(0)} ms`);
     this.write("superseded", link === undefined ? "–" : String(link.superseded));
     this.write("resent", link === undefined ? "–" : String(link.resent));
     this.write("packets", `${stats.packetsPerSecond.toFixed(0)}/s`);
