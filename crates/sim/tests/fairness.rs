@@ -38,6 +38,28 @@ fn beside_tcp_both_get_a_usable_share() {
     }
 }
 
+/// The rate fell five times before it took the queue for that of others, which behind a long queue lasted seconds, and by then
+/// it was next to nothing.
+#[test]
+fn behind_a_long_queue_of_others_the_rate_neither_starves_nor_takes_all() {
+    for seed in 1..=4 {
+        let link = LinkConfig {
+            delay: Duration::from_millis(25),
+            rate_bits: Some(5_000_000),
+            queue_bytes: 128_000,
+            ..LinkConfig::default()
+        };
+        let beside = Some((Control::Cubic, Duration::MAX));
+        let workload =
+            Workload { link, seed, beside, duration: Duration::from_secs(40), ..Workload::default() };
+        let outcome = measure(&workload);
+        let (share, age) = (outcome.session_bits / 50_000.0, quantile(&outcome.ages, 0.99));
+        let figures = format!("seed {seed}: {share:.0} % of the link, age p99 {age:.0} ms");
+        eprintln!("{figures}");
+        assert!((40.0..=55.0).contains(&share) && age <= 490.0, "{figures}");
+    }
+}
+
 #[test]
 fn when_tcp_has_gone_the_link_is_used_and_its_queue_is_short_again() {
     let outcome = beside(Control::Cubic, 10_000_000, 128_000, Duration::from_secs(12));

@@ -42,7 +42,7 @@ fn packets_lost_in_bursts_are_not_taken_for_a_full_link() {
 fn after_an_outage_everything_is_current_at_once_and_nothing_is_replayed() {
     let outage = Duration::from_secs(4)..Duration::from_secs(6);
     let outcome = measured(LinkConfig { delay: ms(25), outages: vec![outage], ..LinkConfig::default() });
-    assert!(outcome.current_after_outage[0] <= 50.0 + INTERVAL_MS, "{:?}", outcome.current_after_outage);
+    assert!(outcome.current_after_outage[0] <= 25.0 + INTERVAL_MS, "{:?}", outcome.current_after_outage);
     assert!(outcome.events_after_outage[0] <= 100.0, "{:?}", outcome.events_after_outage);
     assert!(outcome.shown_of_outage_max <= 1);
 }

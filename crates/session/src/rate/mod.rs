@@ -146,7 +146,7 @@ impl Rate {
     /// A packet leaves for a peer that is silent, at a share of what was delivered to it until then.
     pub(crate) fn spend_silently(&mut self, now: Time, bytes: usize, share: f64) {
         let delivered = if self.mean > 0.0 { self.mean } else { self.bytes_per_second };
-        let per_second = share * delivered.clamp(BYTES_PER_SECOND_MIN, self.bytes_per_second);
+        let per_second = (share * delivered.max(BYTES_PER_SECOND_MIN)).min(self.bytes_per_second);
         self.spend_at(per_second, now, bytes);
     }
 

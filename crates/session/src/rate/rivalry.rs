@@ -11,7 +11,13 @@ const RIVALRY_SHARE: f64 = 0.7;
 /// In each round the rate grows by so many bytes per round trip, as in Reno.
 const RIVALRY_STEP_BYTES: f64 = 1_200.0;
 /// Or by this share in a second, if that is more, about as CUBIC's.
-const RIVALRY_GROWTH_PER_SECOND: f64 = 0.05;
+const RIVALRY_GROWTH_PER_SECOND: f64 = 0.08;
+/// Until the first loss it grows by this share in each round.
+const RIVALRY_START: f64 = 0.5;
+/// A queue that is longer than this, µs, and does not drain though the rate fell, is that of others.
+const OTHERS_QUEUE_MICROS: i64 = 30_000;
+/// While a queue of our own drains, more arrives than is sent. Where others fill it, as much does.
+const OTHERS_DELIVERED: std::ops::RangeInclusive<f64> = 0.85..=1.1;
 /// The first trial comes so soon, later ones after twice the last time.
 const RIVALRY_FIRST: Duration = Duration::from_secs(2);
 const RIVALRY_LONGEST: Duration = Duration::from_secs(16);
@@ -59,6 +65,21 @@ impl Rivalry {
 }
 
 impl Rate {
+    /// Whether a long queue does not answer to the rate that fell before this round: as much arrives as is sent, so it is not
+    /// our own that drains.
+    pub(super) fn is_of_others(&self, round: &Round) -> bool {
+        let has_fallen = self.falls > 0 && !round.follows_fall;
+        has_fallen && self.bytes_per_second < 0.9 * self.before_falls && self.stays_long(round)
+    }
+
+    /// Whether the queue is long and is not our own that drains.
+    fn stays_long(&self, round: &Round) -> bool {
+        let delivered = round.delivered() / self.bytes_per_second;
+        round.was_held_back
+            && round.queue_min > OTHERS_QUEUE_MICROS + self.queue_target()
+            && OTHERS_DELIVERED.contains(&delivered)
+    }
+
     /// The queue stays though the rate fell again and again: others fill it.
     pub(super) fn begin_rivalry(&mut self, now: Time) {
         // A rivalry that ended just now had not ended: it goes on with what it had.
@@ -88,14 +109,14 @@ impl Rate {
         if falls {
             self.bytes_per_second *= RIVALRY_SHARE;
         } else if round.was_held_back {
-            let share = if rivalry.is_starting { 0.25 } else { RIVALRY_GROWTH_PER_SECOND * span };
+            let share = if rivalry.is_starting { RIVALRY_START } else { RIVALRY_GROWTH_PER_SECOND * span };
             self.bytes_per_second += (share * self.bytes_per_second).max(RIVALRY_STEP_BYTES / span);
         }
         let is_starting = rivalry.is_starting && round.lost == 0;
         Some(Rivalry { has_fallen: falls, is_starting, ..rivalry })
     }
 
-    /// A round of a trial is over: an empty queue ends the rivalry, too many rounds end the trial.
+    /// A round of a trial is over: an empty queue ends the rivalry; a queue that does not drain, or too many rounds, the trial.
     fn go_on_trying(&mut self, now: Time, rivalry: Rivalry, trial: Trial, round: &Round) -> Option<Rivalry> {
         let lasts = (2 * rivalry.lasts).min(RIVALRY_LONGEST);
         let rounds = trial.rounds + 1;
@@ -108,7 +129,8 @@ impl Rate {
             self.ended = Some(Ended { at: now, rate: trial.rate, lasts });
             return None;
         }
-        if rounds == TRIAL_ROUNDS {
+        // The first round holds packets sent before.
+        if rounds == TRIAL_ROUNDS || rounds > 1 && self.stays_long(round) {
             self.bytes_per_second = trial.rate;
             return Some(Rivalry::begin(now, lasts, rivalry.is_starting));
         }

@@ -50,6 +50,7 @@ impl Rate {
             // The carrier decides: a rate below its own would only keep it from finding out what the link takes.
             None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
             None if recovers || round.follows_fall => {}
+            None if has_queue && !is_reliable && self.is_of_others(round) => self.begin_rivalry(now),
             None if has_queue && (round.was_held_back || round.was_full) => {
                 self.queue_since = Some(now);
                 self.fall(now, round, is_reliable);

@@ -23,7 +23,7 @@ const FATES_UNREAD_MAX: usize = 4_096;
 /// Larger events do not ride again.
 const REPEAT_BYTES_MAX: u32 = 256;
 /// A peer that was stopped reads all of a silence before the newest, so there is no more of it.
-const SILENT_BYTES_MAX: u64 = 512 * 1_024;
+const SILENT_BYTES_MAX: u64 = 1_024 * 1_024;
 /// A repetition and its frame fit into this.
 const REPEAT_ROOM: usize = REPEAT_BYTES_MAX as usize + 32;
 const REPEAT_FIRST: Duration = Duration::from_millis(2);

@@ -9,7 +9,10 @@ use crate::message::Notice;
 use crate::rtt::PROBE_TIMEOUT_MAX;
 use crate::time::Time;
 
-/// For so long a silent peer is sent new values at half the rate; then ever fewer.
+/// A silent peer is sent new values at this share of what it took before, so that a turn of all of them is through before the
+/// next one; there are no more of them than before.
+const SILENT_SHARE: f64 = 1.5;
+/// For so long it is sent as many as before; then ever fewer.
 const SILENCE_BOLD: Duration = Duration::from_secs(3);
 /// What a probe takes from each lane.
 const PROBE_MESSAGES: usize = 16;
@@ -99,7 +102,7 @@ impl Session {
             return None;
         }
         let late = elapsed.saturating_sub(SILENCE_BOLD).as_secs().min(30) as i32;
-        Some(0.5f64.powi(1 + late))
+        Some(SILENT_SHARE * 0.5f64.powi(late))
     }
 
     /// Since when packets want an answer though nothing has been heard: the silence that a driver judges a carrier by.

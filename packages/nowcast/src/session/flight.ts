@@ -11,7 +11,7 @@ const UNACKNOWLEDGED_SPAN_MAX = 16_384;
 const OUTAGE_US_MIN = 1_000_000;
 const OUTAGE_PROBES = 3;
 /** A peer that was stopped reads all of a silence before the newest, so there is no more of it. */
-const SILENT_BYTES_MAX = 512 * 1_024;
+const SILENT_BYTES_MAX = 1_024 * 1_024;
 /** Assumed before the first sample. */
 const ROUND_TRIP_US = 100_000;
 

@@ -2,7 +2,12 @@
 import type { RoundTrip } from "./rtt.js";
 
 const PROBE_TIMEOUT_US_MAX = 2_000_000;
-/** For so long a silent peer is sent new values at half the rate; then ever fewer. */
+/**
+ * A silent peer is sent new values at this share of what it took before, so that a turn of all of them is through before the
+ * next one; there are no more of them than before.
+ */
+const SILENT_SHARE = 1.5;
+/** For so long it is sent as many as before; then ever fewer. */
 const BOLD_US = 3_000_000;
 
 export class Silence {
@@ -48,6 +53,6 @@ export class Silence {
   /** How much of the rate to use while the peer is silent; nothing if it is not. */
   share(nowUs: number, rtt: RoundTrip): number | undefined {
     if (this.#sinceUs === undefined || nowUs < this.beginsAtUs(rtt)!) return undefined;
-    return 0.5 ** (1 + Math.floor(Math.max(0, nowUs - this.#sinceUs - BOLD_US) / 1e6));
+    return SILENT_SHARE * 0.5 ** Math.floor(Math.max(0, nowUs - this.#sinceUs - BOLD_US) / 1e6);
   }
 }

@@ -6,11 +6,15 @@
 import { BaseDelay, Noise, Peak } from "./history.js";
 import {
   type Ended,
+  OTHERS_DELIVERED_MAX,
+  OTHERS_DELIVERED_MIN,
+  OTHERS_QUEUE_US,
   RIVALRY_FIRST_US,
   RIVALRY_GROWTH_PER_SECOND,
   RIVALRY_LONGEST_US,
   RIVALRY_RESUMED_US,
   RIVALRY_SHARE,
+  RIVALRY_START,
   RIVALRY_STEP_BYTES,
   Rivalry,
   TRIAL_EMPTY,
@@ -141,8 +145,9 @@ export class SendRate {
 
   /** A packet leaves; for a peer that is silent at this share of what was delivered to it until then. */
   spend(nowUs: number, bytes: number, silentShare: number | undefined): void {
-    const delivered = Math.max(LEAST, Math.min(this.#mean || this.bytesPerSecond, this.bytesPerSecond));
-    const perSecond = silentShare === undefined ? this.bytesPerSecond : silentShare * delivered;
+    const delivered = Math.max(LEAST, this.#mean || this.bytesPerSecond);
+    const silentRate = (silentShare ?? Number.POSITIVE_INFINITY) * delivered;
+    const perSecond = Math.min(silentRate, this.bytesPerSecond);
     const from = Math.max(this.nextAtUs, nowUs - BURST_US);
     this.nextAtUs = from + (bytes / perSecond) * 1e6;
   }
@@ -183,7 +188,8 @@ export class SendRate {
     else if (overflows) this.#fall(nowUs, round, isReliable);
     else if (recovers || round.followsFall) return;
     else if (hasQueue) {
-      if (round.wasHeldBack) {
+      if (!isReliable && this.#isOfOthers(round)) this.#beginRivalry(nowUs);
+      else if (round.wasHeldBack) {
         this.#queueSinceUs = nowUs;
         this.#fall(nowUs, round, isReliable);
       } else this.#yieldSomewhat();
@@ -233,6 +239,27 @@ export class SendRate {
       this.bytesPerSecond = Math.max(this.bytesPerSecond, Math.min(this.#beforeFalls / 2, delivered));
       return;
     }
+    this.#beginRivalry(nowUs);
+  }
+
+  /**
+   * Whether a long queue does not answer to the rate that fell before this round: as much arrives as is sent, so it is not our
+   * own that drains.
+   */
+  #isOfOthers(round: Round): boolean {
+    const hasFallen = this.#falls > 0 && !round.followsFall;
+    return hasFallen && this.bytesPerSecond < 0.9 * this.#beforeFalls && this.#staysLong(round);
+  }
+
+  /** Whether the queue is long and is not our own that drains. */
+  #staysLong(round: Round): boolean {
+    const delivered = round.delivered / this.bytesPerSecond;
+    const isSteady = delivered >= OTHERS_DELIVERED_MIN && delivered <= OTHERS_DELIVERED_MAX;
+    return round.wasHeldBack && isSteady && round.queueMinUs > OTHERS_QUEUE_US + this.#queueTargetUs;
+  }
+
+  /** Others fill the queue. */
+  #beginRivalry(nowUs: number): void {
     // A rivalry that ended just now had not ended: it goes on with what it had.
     const ended =
       this.#ended !== undefined && nowUs - this.#ended.atUs < RIVALRY_RESUMED_US ? this.#ended : undefined;
@@ -256,13 +283,13 @@ export class SendRate {
     rivalry.hasFallen = round.lostBytes > 0 && !rivalry.hasFallen;
     if (rivalry.hasFallen) this.bytesPerSecond *= RIVALRY_SHARE;
     else if (round.wasHeldBack) {
-      const share = rivalry.isStarting ? 0.25 : RIVALRY_GROWTH_PER_SECOND * round.span;
+      const share = rivalry.isStarting ? RIVALRY_START : RIVALRY_GROWTH_PER_SECOND * round.span;
       this.bytesPerSecond += Math.max(share * this.bytesPerSecond, RIVALRY_STEP_BYTES / round.span);
     }
     rivalry.isStarting &&= round.lostBytes === 0;
   }
 
-  /** If the lower rate emptied the queue, nobody else was left to fill it. */
+  /** If the lower rate emptied the queue, nobody else was left to fill it. The first round holds packets sent before. */
   #endTrial(nowUs: number, rivalry: Rivalry, trial: Trial, round: Round): void {
     const lastsUs = Math.min(2 * rivalry.lastsUs, RIVALRY_LONGEST_US);
     trial.rounds += 1;
@@ -273,7 +300,7 @@ export class SendRate {
       this.bytesPerSecond = 0.85 * Math.min(trial.rate, this.#peak.highest);
       this.#ended = { atUs: nowUs, rate: trial.rate, lastsUs };
       this.#rivalry = undefined;
-    } else if (trial.rounds === TRIAL_ROUNDS) {
+    } else if (trial.rounds === TRIAL_ROUNDS || (trial.rounds > 1 && this.#staysLong(round))) {
       this.bytesPerSecond = trial.rate;
       this.#rivalry = new Rivalry(nowUs, lastsUs, rivalry.isStarting);
     }

@@ -3,7 +3,14 @@
 export const RIVALRY_SHARE = 0.7;
 /** In each round the rate grows by so many bytes per round trip, as in Reno, or by a share in a second. */
 export const RIVALRY_STEP_BYTES = 1_200;
-export const RIVALRY_GROWTH_PER_SECOND = 0.05;
+export const RIVALRY_GROWTH_PER_SECOND = 0.08;
+/** Until the first loss it grows by this share in each round. */
+export const RIVALRY_START = 0.5;
+/** A queue that is longer than this and does not drain though the rate fell is that of others. */
+export const OTHERS_QUEUE_US = 30_000;
+/** While a queue of our own drains, more arrives than is sent. Where others fill it, as much does. */
+export const OTHERS_DELIVERED_MIN = 0.85;
+export const OTHERS_DELIVERED_MAX = 1.1;
 /** The first trial comes so soon, later ones after twice the last time. */
 export const RIVALRY_FIRST_US = 2_000_000;
 export const RIVALRY_LONGEST_US = 16_000_000;
