@@ -6,13 +6,14 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use nowcast_session::{CloseCode, NoReplication, Replication, Time};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
-use crate::carrier::{Ended, Ending, retire};
+use crate::carrier::{self, Ended, Ending, retire};
 use crate::channel::{Core, Shared};
 use crate::clock;
 
@@ -30,11 +31,18 @@ pub(crate) struct Driver {
     shared: Arc<Shared>,
     sleep: Pin<Box<Sleep>>,
     packet: Vec<u8>,
+    /// The session is over, and its carrier is being ended.
+    retiring: Option<JoinHandle<()>>,
 }
 
 impl Driver {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, sleep: Box::pin(tokio::time::sleep(Duration::ZERO)), packet: Vec::new() }
+        Self {
+            shared,
+            sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
+            packet: Vec::new(),
+            retiring: None,
+        }
     }
 }
 
@@ -42,31 +50,41 @@ impl Future for Driver {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let driver = self.get_mut();
-        let mut core = driver.shared.lock();
-        core.driver_looks(context.waker());
-        let is_again = turn(&mut core, &mut driver.packet, context);
-        if core.session.is_over() {
+        let Driver { shared, sleep, packet, retiring } = self.get_mut();
+        let mut core = shared.lock();
+        if retiring.is_none() {
+            core.driver_looks(context.waker());
+            let is_again = turn(&mut core, packet, context);
+            // A farewell needs a carrier.
+            let is_over = core.session.is_over() || (core.session.is_closed() && core.carrier.is_none());
+            if !is_over {
+                rest(&core, sleep.as_mut(), is_again, context);
+                return Poll::Pending;
+            }
             let ending = core.ending;
-            if let Some(carrier) = core.carrier.take() {
-                retire(carrier, ending);
-            }
-            return Poll::Ready(());
+            *retiring = core.carrier.take().and_then(|carrier| carrier::retiring(carrier, ending));
         }
-        if is_again {
+        if let Some(retiring) = retiring {
+            // Whether it was cut short makes no difference: nothing more leaves.
+            let _ = ready!(Pin::new(retiring).poll(context));
+        }
+        core.has_left();
+        Poll::Ready(())
+    }
+}
+
+/// Sees that the driver is woken when there is something to do.
+fn rest(core: &Core, mut sleep: Pin<&mut Sleep>, is_again: bool, context: &mut Context<'_>) {
+    if is_again {
+        context.waker().wake_by_ref();
+    } else if let Some(at) = core.armed {
+        let deadline = Instant::from_std(clock::instant(at));
+        if sleep.deadline() != deadline {
+            sleep.as_mut().reset(deadline);
+        }
+        if sleep.poll(context).is_ready() {
             context.waker().wake_by_ref();
-            return Poll::Pending;
         }
-        if let Some(at) = core.armed {
-            let deadline = Instant::from_std(clock::instant(at));
-            if driver.sleep.deadline() != deadline {
-                driver.sleep.as_mut().reset(deadline);
-            }
-            if driver.sleep.as_mut().poll(context).is_ready() {
-                context.waker().wake_by_ref();
-            }
-        }
-        Poll::Pending
     }
 }
 

@@ -52,8 +52,8 @@ pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Ac
 pub use carrier::CarrierKind;
 pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
 pub use channel::{
-    Batch, Channel, CommandId, Error, Lane, Message, MessageKind, Messages, Phase, Source, Status,
-    StatusChanges,
+    Batch, Channel, CommandId, Error, LEAVE_TIME_MAX, Lane, Message, MessageKind, Messages, Phase, Source,
+    Status, StatusChanges,
 };
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
 pub use endpoint::BindError;

@@ -10,14 +10,19 @@ mod webtransport;
 
 use std::fmt;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::task::JoinHandle;
 
 pub use socket::OverTcp;
 pub(crate) use websocket::config as websocket_config;
 pub use websocket::{SUBPROTOCOL, UNSENT_BYTES_MAX, WebSocket, prepare_stream};
 pub use webtransport::WebTransport;
 pub(crate) use webtransport::transport_config;
+
+/// A peer that does not help to end a carrier is waited for so long.
+pub(crate) const RETIRE_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// Moves packets between two ends, until it dies.
 pub trait Carrier: Send {
@@ -102,13 +107,17 @@ pub enum Ending {
     Violation,
 }
 
-/// Ends a carrier in the background, within a second.
-pub(crate) fn retire(mut carrier: Box<dyn Carrier>, ending: Ending) {
-    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(1);
-    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-    runtime.spawn(async move {
+/// Ends a carrier in the background, within [`RETIRE_TIME_MAX`].
+pub(crate) fn retire(carrier: Box<dyn Carrier>, ending: Ending) {
+    drop(retiring(carrier, ending));
+}
+
+/// Does the same, and gives what to wait for; nothing outside of a runtime.
+pub(crate) fn retiring(mut carrier: Box<dyn Carrier>, ending: Ending) -> Option<JoinHandle<()>> {
+    let runtime = tokio::runtime::Handle::try_current().ok()?;
+    Some(runtime.spawn(async move {
         let closed = std::future::poll_fn(|context| carrier.poll_close(context, ending));
         // A peer that does not cooperate is left; dropping the carrier frees what it holds.
-        let _ = tokio::time::timeout(PATIENCE, closed).await;
-    });
+        let _ = tokio::time::timeout(RETIRE_TIME_MAX, closed).await;
+    }))
 }

@@ -57,6 +57,8 @@ pub(crate) struct Core {
     phase: Phase,
     resumed: u64,
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
+    /// Whether nothing more leaves: the session is over and its last carrier ended.
+    left: watch::Sender<bool>,
     /// The application is gone: ends when all was delivered, or then.
     pub(crate) lingers_until: Option<Time>,
     /// The carrier broke the rules, or the endpoint goes away.
@@ -85,6 +87,7 @@ impl Shared {
                 phase: Phase::Connecting,
                 resumed: 0,
                 changes,
+                left: watch::Sender::new(false),
                 lingers_until: None,
                 ending: Ending::Done,
             }),
@@ -298,6 +301,16 @@ impl Core {
         self.session.close(now, code, reason);
         self.take_news();
         self.wake_driver();
+    }
+
+    /// The driver has ended.
+    pub(crate) fn has_left(&mut self) {
+        self.left.send_replace(true);
+    }
+
+    /// True once the driver has ended.
+    pub(super) fn watch_left(&self) -> watch::Receiver<bool> {
+        self.left.subscribe()
     }
 
     /// What the session said to a put; what was taken is to be sent.

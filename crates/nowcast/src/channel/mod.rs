@@ -23,10 +23,14 @@ pub use message::{CommandId, Message, MessageKind};
 pub use status::{Phase, Status, StatusChanges};
 
 use crate::acceptor::Entry;
+use crate::carrier::RETIRE_TIME_MAX;
 use crate::clock;
 
 /// A dropped channel stays so long to deliver what was put.
 const LINGER: Duration = Duration::from_secs(5);
+
+/// The longest time that [`Channel::leave`] takes: that of the session's farewell and that of its carrier's, one second each.
+pub const LEAVE_TIME_MAX: Duration = Duration::from_secs(1).saturating_add(RETIRE_TIME_MAX);
 
 /// A two-way connection to another task, on the best carrier there is.
 ///
@@ -332,6 +336,18 @@ impl Channel {
         match &self.link {
             Link::Session(shared) => shared.lock().close(clock::now(), CloseCode(code), reason),
             Link::Local(local) => local.close(CloseCode(code), reason),
+        }
+    }
+
+    /// Ends the channel as [`close`](Self::close) does, and waits until the peer has been told, as far as it listens, for at
+    /// most [`LEAVE_TIME_MAX`]. A program that ends right after a mere `close` may be gone before its farewell has left, and
+    /// then its peer keeps the session until the resume time-out.
+    pub async fn leave(&self, code: u32, reason: &str) {
+        self.close(code, reason);
+        let left = self.session().map(|core| core.watch_left());
+        if let Some(mut left) = left {
+            // A peer that does not listen notices the silence.
+            let _ = tokio::time::timeout(LEAVE_TIME_MAX, left.wait_for(|&has_left| has_left)).await;
         }
     }
 
