@@ -6,6 +6,8 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use nowcast_wire::{Shape, schema, typescript};
 
+use crate::output;
+
 /// Turn a schema, or shapes of Rust types, into typed TypeScript encoders and decoders
 ///
 /// A schema is a text file such as `struct Chat { from: u32, text: text }`. A shape of a Rust type is a file with what
@@ -65,9 +67,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(path) => {
             std::fs::write(path, module).with_context(|| format!("cannot write {}", path.display()))?;
             let codecs = if shapes.len() == 1 { "codec" } else { "codecs" };
-            println!("{}: {} {codecs}", path.display(), shapes.len());
+            output::line(format_args!("{}: {} {codecs}", path.display(), shapes.len()))?;
         }
-        None => print!("{module}"),
+        None => output::text(&module)?,
     }
     Ok(ExitCode::SUCCESS)
 }

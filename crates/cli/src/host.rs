@@ -10,7 +10,7 @@ pub(crate) fn resolve(flag: &str, host: &str) -> anyhow::Result<Vec<IpAddr>> {
         return Ok(vec![address]);
     }
     let Ok(addresses) = (host, 0).to_socket_addrs() else {
-        bail!("{flag}{host} is neither an address nor a name that this machine knows: try {flag}127.0.0.1");
+        bail!("{flag}'{host}' is neither an address nor a name that this machine knows: try {flag}127.0.0.1");
     };
     let mut addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
     addresses.dedup();

@@ -4,11 +4,13 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use nowcast::entry::Policy;
 use nowcast::{Channel, ListenConfig, Listener, Message, MessageKind};
+use tokio::task::JoinSet;
 
 use crate::host::resolve;
+use crate::output::{self, OutputLost, printable};
 use crate::reach::runtime;
 use crate::send::text;
 use crate::serve::asked_to_stop;
@@ -64,49 +66,57 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         config.multicast = args.mdns;
     }
     if args.mdns && config.hosts.iter().all(IpAddr::is_loopback) {
-        eprintln!("Others will hear of the name, but only this machine can reach it: leave out --host.");
+        output::note("Others will hear of the name, but only this machine can reach it: leave out --host.");
     }
     runtime()?.block_on(async {
         let listener = Listener::bind(config).await?;
         let mut service = listener.advertise(&args.name).await?;
-        println!("{} listens on port {}. Ctrl-C ends it.", args.name, listener.port());
+        output::line(format_args!("{} listens on port {}. Ctrl-C ends it.", args.name, listener.port()))?;
         if args.mdns {
-            println!("On this network: nowcast ping --trust-announced nowcast://local/{}", args.name);
+            output::line(format_args!(
+                "On this network: nowcast ping --trust-announced nowcast://local/{}",
+                args.name
+            ))?;
         }
         if !service.is_local() {
-            eprintln!("Another process has this name on this machine, so only the port leads here.");
+            output::note("Another process has this name on this machine, so only the port leads here.");
         }
         let mut number = 0_u64;
+        let mut shown = JoinSet::new();
         let mut stop = pin!(asked_to_stop());
         loop {
             tokio::select! {
                 channel = service.accept() => {
                     number += 1;
-                    tokio::spawn(show(channel?, number));
+                    shown.spawn(show(channel?, number));
                 }
+                // What nobody can read is not worth listening for.
+                Some(over) = shown.join_next() => over.context("a task that shows a channel broke down")??,
                 () = &mut stop => return Ok(ExitCode::SUCCESS),
             }
         }
     })
 }
 
-async fn show(channel: Channel, number: u64) {
+async fn show(channel: Channel, number: u64) -> Result<(), OutputLost> {
     let entry = channel.entry();
-    let who = entry.name.as_deref().map(|name| format!(", {name}")).unwrap_or_default();
-    let role = entry.role.as_deref().map(|role| format!(" ({role})")).unwrap_or_default();
+    let who = entry.name.as_deref().map(|name| format!(", {}", printable(name))).unwrap_or_default();
+    let role = entry.role.as_deref().map(|role| format!(" ({})", printable(role))).unwrap_or_default();
     let carrier = channel.status().carrier.map_or_else(|| "no carrier".into(), |carrier| carrier.to_string());
-    println!("[{number}] joined over {carrier}{who}{role}");
+    output::line(format_args!("[{number}] joined over {carrier}{who}{role}"))?;
     loop {
         match channel.receive().await {
             Ok(message) => {
-                println!("[{number}] {}", line(&message));
+                output::line(format_args!("[{number}] {}", line(&message)))?;
                 if let MessageKind::Command(id) = message.kind
                     && let Err(error) = channel.reply(id, &message.bytes)
                 {
-                    println!("[{number}] the reply was not taken: {error}");
+                    output::line(format_args!("[{number}] the reply was not taken: {error}"))?;
                 }
             }
-            Err(error) => return println!("[{number}] left: {error}"),
+            Err(error) => {
+                return output::line(format_args!("[{number}] left: {}", printable(&error.to_string())));
+            }
         }
     }
 }

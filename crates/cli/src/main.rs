@@ -2,12 +2,14 @@
 
 #[cfg(feature = "lab")]
 mod bots;
+mod decode;
 mod generate;
 mod host;
 #[cfg(feature = "lab")]
 mod lab;
 mod listen;
 mod names;
+mod output;
 mod ping;
 mod reach;
 mod save;
@@ -21,11 +23,11 @@ mod watch;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 /// A real-time engine for shared virtual worlds: newest state first, events never lost.
 #[derive(Parser)]
-#[command(name = "nowcast", version, about, propagate_version = true)]
+#[command(name = "nowcast", version, propagate_version = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -41,6 +43,7 @@ enum Command {
     Send(send::Args),
     Token(token::Args),
     Save(save::Args),
+    Decode(decode::Args),
     Gen(generate::Args),
     #[cfg(feature = "lab")]
     Bots(bots::Args),
@@ -50,7 +53,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let parsed = takes_negative_numbers(Cli::command()).try_get_matches();
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
         Err(error) => return explain(&error),
     };
@@ -63,16 +67,19 @@ fn main() -> ExitCode {
         Command::Send(args) => send::run(&args),
         Command::Token(args) => token::run(&args),
         Command::Save(args) => save::run(&args),
+        Command::Decode(args) => decode::run(&args),
         Command::Gen(args) => generate::run(&args),
         #[cfg(feature = "lab")]
         Command::Bots(args) => bots::run(&args),
         #[cfg(feature = "lab")]
         Command::Lab(args) => lab::run(args),
     };
-    outcome.unwrap_or_else(|error: anyhow::Error| {
-        eprintln!("error: {error:#}");
-        ExitCode::FAILURE
-    })
+    outcome.unwrap_or_else(|error: anyhow::Error| output::fail(&error))
+}
+
+/// So that `--seed -1` is told to be no seed, and not taken for a flag.
+fn takes_negative_numbers(command: clap::Command) -> clap::Command {
+    command.allow_negative_numbers(true).mut_subcommands(takes_negative_numbers)
 }
 
 /// Prints help as it is, and a mistake on one line: what is wrong, what may be meant, where to read more.
@@ -83,16 +90,24 @@ fn explain(error: &clap::Error) -> ExitCode {
             | ErrorKind::DisplayVersion
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     ) {
-        // A closed output is nothing to complain about when it was only help.
-        let _ = error.print();
-        return if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+        let code = if error.use_stderr() { ExitCode::from(2) } else { ExitCode::SUCCESS };
+        return match error.print() {
+            Ok(()) => code,
+            Err(lost) => output::fail(&output::OutputLost::from(lost).into()),
+        };
     }
     let text = error.render().to_string();
     let lines: Vec<&str> =
         text.lines().map(str::trim).take_while(|line| !line.starts_with("Usage:")).collect();
     // We point to the help ourselves, once.
     let is_said = |line: &&str| !line.is_empty() && !line.starts_with("For more information");
-    let lines: Vec<&str> = lines.into_iter().filter(is_said).collect();
-    eprintln!("{} (see --help)", lines.join("; "));
+    let said = lines.into_iter().filter(is_said).collect::<Vec<_>>().join("; ");
+    let said = said
+        .replace(":; ", ": ")
+        .replace("invalid digit found in string", "it is not a whole number from 0 on")
+        .replace("cannot parse integer from empty string", "it is empty, not a number")
+        .replace("number too large to fit in target type", "it is too large")
+        .replace("invalid float literal", "it is not a number");
+    output::note(format_args!("{said} (see --help)"));
     ExitCode::from(2)
 }

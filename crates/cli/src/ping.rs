@@ -1,6 +1,5 @@
 //! `nowcast ping`
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -8,8 +7,8 @@ use anyhow::bail;
 use nowcast::{CarrierKind, Channel, Phase};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::reach::{Reach, milliseconds, runtime};
-use crate::serve::asked_to_stop;
+use crate::output::{self, OutputLost, printable};
+use crate::reach::{Reach, Stop, interrupted, milliseconds, runtime};
 
 /// How often an answer is looked for.
 const LOOK: Duration = Duration::from_micros(500);
@@ -50,32 +49,36 @@ struct Tally {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     runtime()?.block_on(async {
         let begin = Instant::now();
-        let channel = args.reach.connect().await?;
+        let mut stop = Stop::new();
+        let Some(channel) = stop.before(args.reach.connect()).await else { return Ok(interrupted()) };
+        let channel = channel?;
         let opened = milliseconds(begin.elapsed());
-        if channel.status().carrier == Some(CarrierKind::SharedMemory) {
-            bail!(
-                "{0} is reached through shared memory, where nothing travels (`nowcast lab ipc` measures it): for a round trip \
-                 over a network, choose --carrier webtransport or websocket, or give HOST:PORT/{0}",
-                args.reach.name()
-            );
-        }
-        if !args.json {
-            println!("PING {} over {}, opened in {opened}.", args.reach.name(), carrier(&channel));
-        }
-        let mut tally = Tally::default();
-        tokio::select! {
-            () = ping(args, &channel, &mut tally) => {}
-            () = asked_to_stop() => {}
-        }
-        summarise(args, &channel, &tally);
-        channel.close(0, "");
-        // The farewell leaves with the next turn of the driver.
-        channel.closed().await;
-        Ok(if tally.round_trips.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        let outcome = measure(args, &channel, &opened, &mut stop).await;
+        channel.leave(0, "").await;
+        outcome
     })
 }
 
-async fn ping(args: &Args, channel: &Channel, tally: &mut Tally) {
+/// Pings until it is enough or somebody asks to stop, and sums up.
+async fn measure(args: &Args, channel: &Channel, opened: &str, stop: &mut Stop) -> anyhow::Result<ExitCode> {
+    if channel.status().carrier == Some(CarrierKind::SharedMemory) {
+        bail!(
+            "{0} is reached through shared memory, where nothing travels (`nowcast lab ipc` measures it): for a round trip \
+             over a network, choose --carrier webtransport or websocket, or give HOST:PORT/{0}",
+            args.reach.name()
+        );
+    }
+    if !args.json {
+        let name = args.reach.name();
+        output::line(format_args!("PING {name} over {}, opened in {opened}.", carrier(channel)))?;
+    }
+    let mut tally = Tally::default();
+    stop.before(ping(args, channel, &mut tally)).await.unwrap_or(Ok(()))?;
+    summarise(args, channel, &tally)?;
+    Ok(if tally.round_trips.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+async fn ping(args: &Args, channel: &Channel, tally: &mut Tally) -> Result<(), OutputLost> {
     let mut turns = interval(Duration::from_millis(args.interval));
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while args.count.is_none_or(|count| tally.sent < count) {
@@ -83,12 +86,13 @@ async fn ping(args: &Args, channel: &Channel, tally: &mut Tally) {
         tally.sent += 1;
         let answer = once(channel, Duration::from_millis(args.timeout)).await;
         tally.round_trips.extend(answer);
-        print(args, channel, tally.sent, answer);
+        print(args, channel, tally.sent, answer)?;
         if let Phase::Closed(closed) = channel.status().phase {
-            eprintln!("The channel is over: {closed}.");
-            return;
+            output::note(format_args!("The channel is over: {}.", printable(&closed.to_string())));
+            break;
         }
     }
+    Ok(())
 }
 
 /// One round trip, if its answer comes in time.
@@ -106,7 +110,7 @@ async fn once(channel: &Channel, patience: Duration) -> Option<Duration> {
     None
 }
 
-fn print(args: &Args, channel: &Channel, number: u64, answer: Option<Duration>) {
+fn print(args: &Args, channel: &Channel, number: u64, answer: Option<Duration>) -> Result<(), OutputLost> {
     let line = if args.json {
         let rtt_ms = answer.map(|answer| answer.as_secs_f64() * 1_000.0);
         serde_json::json!({ "seq": number, "rtt_ms": rtt_ms, "carrier": carrier(channel) }).to_string()
@@ -116,11 +120,10 @@ fn print(args: &Args, channel: &Channel, number: u64, answer: Option<Duration>) 
             None => format!("{}: seq={number} no answer within {} ms", carrier(channel), args.timeout),
         }
     };
-    // A reader that has seen enough (`| head`) is no error.
-    let _ = writeln!(std::io::stdout(), "{line}");
+    output::line(line)
 }
 
-fn summarise(args: &Args, channel: &Channel, tally: &Tally) {
+fn summarise(args: &Args, channel: &Channel, tally: &Tally) -> Result<(), OutputLost> {
     let received = tally.round_trips.len();
     let lost = tally.sent - received as u64;
     let loss = if tally.sent == 0 { 0.0 } else { lost as f64 / tally.sent as f64 };
@@ -133,18 +136,18 @@ fn summarise(args: &Args, channel: &Channel, tally: &Tally) {
             "rtt_min_ms": ms(least), "rtt_avg_ms": ms(mean), "rtt_max_ms": ms(most), "jitter_ms": ms(jitter),
             "carrier": carrier(channel), "resumed": status.resumed,
         });
-        let _ = writeln!(std::io::stdout(), "{summary}");
-        return;
+        return output::line(summary);
     }
-    println!("\n--- {} over {} ---", args.reach.name(), carrier(channel));
-    println!("{} sent, {received} answered, {:.0} % lost", tally.sent, 100.0 * loss);
+    output::line(format_args!("\n--- {} over {} ---", args.reach.name(), carrier(channel)))?;
+    output::line(format_args!("{} sent, {received} answered, {:.0} % lost", tally.sent, 100.0 * loss))?;
     if received > 0 {
         let [least, mean, most, jitter] = [least, mean, most, jitter].map(milliseconds);
-        println!("round trip min {least}, avg {mean}, max {most}, jitter {jitter}");
+        output::line(format_args!("round trip min {least}, avg {mean}, max {most}, jitter {jitter}"))?;
     }
     if status.resumed > 0 {
-        println!("the session went on over another carrier {} times", status.resumed);
+        output::line(format_args!("the session went on over another carrier {} times", status.resumed))?;
     }
+    Ok(())
 }
 
 /// Least, mean, most; and jitter: the mean difference between one and the next, as RFC 3550 has it.

@@ -1,8 +1,13 @@
 //! How commands reach a service: its address as people write it, and how to get in.
 
+use std::pin::Pin;
+use std::process::ExitCode;
+
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Trust};
+
+use crate::serve::asked_to_stop;
 
 /// Whether names on the network are found by multicast DNS.
 const HAS_MULTICAST: bool = cfg!(feature = "mdns");
@@ -10,7 +15,7 @@ const HAS_MULTICAST: bool = cfg!(feature = "mdns");
 /// Which service, and how to reach it
 #[derive(clap::Args)]
 pub(crate) struct Reach {
-    /// The service: NAME on this machine, HOST/NAME, HOST:PORT/NAME, or nowcast://HOST:PORT/NAME
+    /// The service: NAME on this machine, HOST/NAME, HOST:PORT/NAME, or nowcast://HOST:PORT/NAME; ?token=TOKEN may follow
     #[arg(value_name = "NAME")]
     service: String,
 
@@ -38,15 +43,29 @@ enum CarrierName {
 }
 
 impl Reach {
-    /// The name as it was given, for people.
+    /// The name as it was given, for people; without a token.
     pub(crate) fn name(&self) -> &str {
-        &self.service
+        self.service.split_once('?').map_or(&self.service, |(name, _)| name)
+    }
+
+    /// The token: of the address, of the flag, or of the environment.
+    fn token(&self) -> anyhow::Result<Option<String>> {
+        let shown = self.service.split_once('?').map(|(_, query)| query).filter(|query| !query.is_empty());
+        match (shown, &self.token) {
+            (None, None) => Ok(std::env::var("NOWCAST_TOKEN").ok()),
+            (None, Some(token)) => Ok(Some(token.clone())),
+            (Some(_), Some(_)) => bail!("a token is given twice: in the address and by --token"),
+            (Some(query), None) => match query.strip_prefix("token=") {
+                Some(token) if !token.contains('&') => Ok(Some(token.to_owned())),
+                _ => bail!("an address may end in ?token=TOKEN and in nothing else"),
+            },
+        }
     }
 
     /// Connects, or says what to do.
     pub(crate) async fn connect(&self) -> anyhow::Result<Channel> {
         let mut connector = Connector::new();
-        if let Some(token) = self.token.clone().or_else(|| std::env::var("NOWCAST_TOKEN").ok()) {
+        if let Some(token) = self.token()? {
             connector = connector.token(token);
         }
         if !self.carriers.is_empty() {
@@ -59,7 +78,7 @@ impl Reach {
         if self.trust_announced {
             connector = connector.trust(Trust::Announced);
         }
-        let url = url(&self.service)?;
+        let url = url(self.name())?;
         match connector.connect(&url).await {
             Ok(channel) => Ok(channel),
             Err(error @ ConnectError::NoSuchName { .. }) if is_on_segment(&url) && HAS_MULTICAST => {
@@ -100,6 +119,32 @@ fn url(service: &str) -> anyhow::Result<String> {
     }
 }
 
+/// What a shell reports for a program that ended by SIGINT.
+const EXIT_BY_INTERRUPT: u8 = 128 + 2;
+
+/// The code of a command that was stopped before it was done.
+pub(crate) fn interrupted() -> ExitCode {
+    ExitCode::from(EXIT_BY_INTERRUPT)
+}
+
+/// Hears Ctrl-C from its making on, so that a command can leave in good order.
+pub(crate) struct Stop(Pin<Box<dyn Future<Output = ()>>>);
+
+impl Stop {
+    /// Must be called within a runtime.
+    pub(crate) fn new() -> Self {
+        Self(Box::pin(asked_to_stop()))
+    }
+
+    /// What comes of this, unless somebody asks to stop first.
+    pub(crate) async fn before<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            done = work => Some(done),
+            () = &mut self.0 => None,
+        }
+    }
+}
+
 /// A runtime for one command.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
@@ -134,6 +179,23 @@ mod tests {
         assert_eq!(url("[::1]:7777/tracker").unwrap(), "nowcast://[::1]:7777/tracker");
         assert_eq!(url("nowcast://a:1/b").unwrap(), "nowcast://a:1/b");
         assert!(url("a/b/c").is_err() && url("/b").is_err());
+    }
+
+    #[test]
+    fn a_token_may_stand_in_the_address() {
+        let reach = |service: &str, token: Option<&str>| Reach {
+            service: service.into(),
+            token: token.map(str::to_owned),
+            carriers: Vec::new(),
+            trust_announced: false,
+        };
+        let shown = reach("box:7777/tracker?token=a.b.c", None);
+        assert_eq!((shown.name(), shown.token().unwrap().as_deref()), ("box:7777/tracker", Some("a.b.c")));
+        assert_eq!(reach("tracker", Some("x")).token().unwrap().as_deref(), Some("x"));
+        assert!(reach("tracker?token=a", Some("b")).token().is_err());
+        for wrong in ["tracker?hz=5", "tracker?token=a&hz=5"] {
+            assert!(reach(wrong, None).token().unwrap_err().to_string().contains("?token=TOKEN"), "{wrong}");
+        }
     }
 
     #[test]

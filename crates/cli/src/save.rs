@@ -1,7 +1,8 @@
 //! `nowcast save`: pack, unpack, inspect, compare and convert files of values.
 
+use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, IsTerminal, Read, Write, stderr, stdout};
+use std::io::{BufReader, BufWriter, IsTerminal, Read, stderr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,6 +11,8 @@ use clap::{Subcommand, ValueEnum};
 use nowcast_wire::save::{AtomicFile, Compression, FileReader, Options};
 use nowcast_wire::tools::{Format, convert, diff, read_values};
 use nowcast_wire::{Effort, LeafSize, Limits, Value};
+
+use crate::output::{self, printable};
 
 /// Pack, unpack, inspect and compare save files
 #[derive(clap::Args)]
@@ -105,9 +108,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         }
         Command::Unpack { input, output: None } => {
             let (file, from, bytes) = open(input)?;
-            let out = BufWriter::new(stdout().lock());
-            convert(file, bytes, from, out, Format::Json, Options::default(), &mut |_| {})
-                .with_context(|| format!("cannot unpack {}", input.display()))?;
+            let mut stream = output::Stream::default();
+            let out = BufWriter::new(&mut stream);
+            let unpacked =
+                convert(file, bytes, from, out, Format::Json, Options::default(), &mut |_| {}).map(drop);
+            stream.end()?;
+            unpacked.with_context(|| format!("cannot unpack {}", input.display()))?;
         }
         Command::Convert { input, output, options } => {
             convert_file(input, output, format_of(output)?, options.options())?;
@@ -151,7 +157,8 @@ fn convert_file(input: &Path, output: &Path, to: Format, options: Options) -> Re
     progress.clear();
     let written = std::fs::metadata(output)?.len();
     let share = 100.0 * written as f64 / bytes.max(1) as f64;
-    println!("{}: {}, {share:.1} % of {}", output.display(), counted(written, "byte"), input.display());
+    let (written, to, from) = (counted(written, "byte"), output.display(), input.display());
+    output::line(format_args!("{to}: {written}, {share:.1} % of {from}"))?;
     Ok(())
 }
 
@@ -172,13 +179,13 @@ impl Progress {
         let percent = 100 * read / self.bytes.max(1);
         if self.visible && self.shown != Some(percent) {
             self.shown = Some(percent);
-            eprint!("\r{percent:3} % of {} MB", self.bytes >> 20);
+            output::note_part(&format!("\r{percent:3} % of {} MB", self.bytes >> 20));
         }
     }
 
     fn clear(&self) {
         if self.visible {
-            eprint!("\r{:24}\r", "");
+            output::note_part(&format!("\r{:24}\r", ""));
         }
     }
 }
@@ -197,7 +204,7 @@ fn inspect(path: &Path, top: usize) -> Result<()> {
             merge(&mut leaves, leaf);
         }
     }
-    let mut out = stdout().lock();
+    let mut out = String::new();
     writeln!(
         out,
         "{}: {}, {} in {}",
@@ -223,13 +230,14 @@ fn inspect(path: &Path, top: usize) -> Result<()> {
             let ty = nowcast_wire::shape::Type::Ref(index as u32);
             let shown = nowcast_wire::Shape { root: ty, definitions: shape.definitions.clone() };
             let name = if definition.name.is_empty() { "tuple " } else { "" };
-            writeln!(out, "  {name}{shown}")?;
+            writeln!(out, "  {name}{}", printable(&shown.to_string()))?;
         }
         if !matches!(shape.root, nowcast_wire::shape::Type::Ref(0)) {
-            writeln!(out, "  root {shape}")?;
+            writeln!(out, "  root {}", printable(&shape.to_string()))?;
         }
     }
     table(&mut out, leaves, top)?;
+    output::text(&out)?;
     Ok(())
 }
 
@@ -245,11 +253,12 @@ fn merge(leaves: &mut Vec<LeafSize>, leaf: LeafSize) {
 }
 
 /// The largest columns first, each with a bar.
-fn table(out: &mut impl Write, mut leaves: Vec<LeafSize>, top: usize) -> Result<()> {
+fn table(out: &mut String, mut leaves: Vec<LeafSize>, top: usize) -> Result<()> {
     const BAR: usize = 24;
     let size = |leaf: &LeafSize| leaf.bytes + leaf.text_bytes;
     leaves.sort_by_key(|leaf| std::cmp::Reverse(size(leaf)));
     let total: usize = leaves.iter().map(size).sum();
+    leaves.iter_mut().for_each(|leaf| leaf.path = printable(&leaf.path));
     let largest = leaves.first().map_or(1, size).max(1);
     let width = leaves.iter().take(top).map(|leaf| leaf.path.chars().count()).max().unwrap_or(0).clamp(6, 44);
     writeln!(
@@ -288,15 +297,17 @@ fn show_difference(before: &Path, after: &Path, max: usize) -> Result<ExitCode> 
     };
     let differences = diff(&read(before)?, &read(after)?);
     for one in differences.iter().take(max) {
-        let path = if one.path.is_empty() { "(all)" } else { &one.path };
+        let path = if one.path.is_empty() { "(all)".to_owned() } else { printable(&one.path) };
         match (&one.before, &one.after) {
-            (Some(old), Some(new)) => println!("~ {path}: {} → {}", label(old), label(new)),
-            (Some(old), None) => println!("- {path}: {}", label(old)),
-            (_, new) => println!("+ {path}: {}", new.as_ref().map(label).unwrap_or_default()),
-        }
+            (Some(old), Some(new)) => output::line(format_args!("~ {path}: {} → {}", label(old), label(new))),
+            (Some(old), None) => output::line(format_args!("- {path}: {}", label(old))),
+            (_, new) => {
+                output::line(format_args!("+ {path}: {}", new.as_ref().map(label).unwrap_or_default()))
+            }
+        }?;
     }
     if differences.len() > max {
-        println!("… and {} more", differences.len() - max);
+        output::line(format_args!("… and {} more", differences.len() - max))?;
     }
     Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -315,8 +326,8 @@ fn label(value: &Value) -> String {
         }
     };
     match text.char_indices().nth(LENGTH_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+        Some((end, _)) => format!("{}…", printable(&text[..end])),
+        None => printable(&text),
     }
 }
 

@@ -4,10 +4,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use nowcast::Error;
+use nowcast::{Channel, Error};
 use tokio::time::timeout;
 
-use crate::reach::{Reach, runtime};
+use crate::output::{self, printable};
+use crate::reach::{Reach, Stop, interrupted, runtime};
 
 /// Send something to a service: a state, an event, or a command whose reply is printed
 ///
@@ -42,27 +43,33 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let what = what(args)?;
     runtime()?.block_on(async {
-        let channel = args.reach.connect().await?;
-        let lane = channel.lane(args.lane);
-        let patience = Duration::from_secs(args.timeout);
-        match what {
-            What::State(key, value) => lane.state(key, &value)?,
-            What::Event(event) => lane.event(&event)?,
-            What::Command(command) => match lane.command(&command, Instant::now() + patience).await {
-                Err(Error::TimedOut) => {
-                    bail!("no reply within {} s: does the service answer commands?", args.timeout)
-                }
-                reply => println!("{}", text(&reply?)),
-            },
-        }
-        match timeout(patience, channel.drained()).await {
-            Ok(drained) => drained?,
-            Err(_) => bail!("it did not arrive within {} s", args.timeout),
-        }
-        channel.close(0, "");
-        channel.closed().await;
-        Ok(ExitCode::SUCCESS)
+        let mut stop = Stop::new();
+        let Some(channel) = stop.before(args.reach.connect()).await else { return Ok(interrupted()) };
+        let channel = channel?;
+        let sent = stop.before(send(args, &channel, what)).await;
+        channel.leave(0, "").await;
+        sent.map_or(Ok(interrupted()), |sent| sent.map(|()| ExitCode::SUCCESS))
     })
+}
+
+async fn send(args: &Args, channel: &Channel, what: What) -> anyhow::Result<()> {
+    let lane = channel.lane(args.lane);
+    let patience = Duration::from_secs(args.timeout);
+    match what {
+        What::State(key, value) => lane.state(key, &value)?,
+        What::Event(event) => lane.event(&event)?,
+        What::Command(command) => match lane.command(&command, Instant::now() + patience).await {
+            Err(Error::TimedOut) => {
+                bail!("no reply within {} s: does the service answer commands?", args.timeout)
+            }
+            reply => output::line(text(&reply?))?,
+        },
+    }
+    match timeout(patience, channel.drained()).await {
+        Ok(drained) => drained?,
+        Err(_) => bail!("it did not arrive within {} s", args.timeout),
+    }
+    Ok(())
 }
 
 /// What is to be sent.
@@ -96,8 +103,13 @@ fn bytes(value: &str) -> anyhow::Result<Vec<u8>> {
     }
 }
 
-/// Bytes as a text that a terminal can show: as they are, if they are printable, else in hexadecimal.
+/// Bytes as a text that a terminal can show: as text if they are one without control characters, else in hexadecimal.
 pub(crate) fn text(bytes: &[u8]) -> String {
+    printable(&raw_text(bytes))
+}
+
+/// The same for programs, with what a terminal would not show.
+pub(crate) fn raw_text(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.chars().any(|character| character.is_control() && character != '\t') => {
             text.to_owned()
@@ -125,5 +137,6 @@ mod tests {
         assert_eq!(text("grüße 🚀".as_bytes()), "grüße 🚀");
         assert_eq!(text(b"\x1b[2J"), "0x1b5b324a");
         assert_eq!(text(&[0xff]), "0xff");
+        assert_eq!(text("a\u{202e}b\tc".as_bytes()), "a\\u{202e}b\\u{9}c");
     }
 }

@@ -15,6 +15,7 @@ use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
 use crate::host::resolve;
+use crate::output;
 use crate::token;
 
 /// Start a shared world that browsers and programs join
@@ -119,10 +120,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let stop = asked_to_stop();
         let server = Server::bind(config).await.map_err(with_flag)?;
         let address = web_address(&server.addresses());
-        println!("Nowcast is at {address}");
-        println!("Open it in two browser tabs: both are in the same world. Any other path /r/NAME is a room of its own.");
-        println!("Programs join at {}/plaza, stock WebSocket clients at {}/ws/plaza (spec/PLAIN.md). Ctrl-C ends it.",
-            address.replacen("http", "nowcast", 1), address.replacen("http", "ws", 1));
+        output::line(format_args!(
+            "Nowcast is at {address}\n\
+             Open it in two browser tabs: both are in the same world. Any other path /r/NAME is a room of its own.\n\
+             Programs join at {}/plaza, stock WebSocket clients at {}/ws/plaza (spec/PLAIN.md). Ctrl-C ends it.",
+            address.replacen("http", "nowcast", 1),
+            address.replacen("http", "ws", 1)
+        ))?;
         if open && let Err(error) = open::that_detached(&address) {
             warn!("cannot open a browser ({error}): open {address} yourself");
         }

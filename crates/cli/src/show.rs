@@ -1,11 +1,12 @@
 //! How an instrument's report reaches people and scripts.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use nowcast_lab::report::Report;
+
+use crate::output;
 
 /// How to show what was measured
 #[derive(clap::Args)]
@@ -29,12 +30,11 @@ impl Show {
     /// the instrument has a usual place.
     pub(crate) fn show(&self, report: &Report, usual: Option<&str>) -> anyhow::Result<ExitCode> {
         let text = if self.json { report.to_json() + "\n" } else { report.to_terminal() };
-        // A reader that has seen enough (`| head`) is no error.
-        let _ = std::io::stdout().write_all(text.as_bytes());
+        output::text(&text)?;
         if let Some(file) = self.html.as_deref().or(usual.map(Path::new)) {
             std::fs::write(file, report.to_html())
                 .with_context(|| format!("the page could not be written to {}", file.display()))?;
-            eprintln!("charts: {}", file.display());
+            output::note(format_args!("charts: {}", file.display()));
         }
         Ok(ExitCode::SUCCESS)
     }

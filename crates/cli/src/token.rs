@@ -1,6 +1,6 @@
 //! `nowcast token`
 
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,13 +9,15 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use nowcast::entry::{Claims, TokenKey, new_secret, unix_time};
 
+use crate::output;
+
 /// The environment variable with the key itself.
 pub(crate) const KEY_VARIABLE: &str = "NOWCAST_TOKEN_KEY";
 
 /// Make a token that lets somebody in
 ///
-/// It is a JSON Web Token: anything that can make those can make it, too. Who connects shows it by `?token=…` in the
-/// address. Keep it short-lived.
+/// It is a JSON Web Token: anything that can make those can make it, too. Whoever connects shows it by `?token=…` in
+/// the address. Keep it short-lived.
 ///
 /// The key is an Ed25519 key in PEM or a secret of at least 32 bytes, from --key-file or the environment variable
 /// NOWCAST_TOKEN_KEY.
@@ -66,7 +68,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.once {
         claims = claims.once(&new_secret()[..22]);
     }
-    println!("{}", claims.sign(&key)?);
+    output::line(claims.sign(&key)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -84,14 +86,19 @@ pub(crate) fn key(file: Option<&Path>) -> anyhow::Result<Option<TokenKey>> {
 fn make_key(path: &Path) -> anyhow::Result<ExitCode> {
     let mut options = std::fs::OpenOptions::new();
     // A key that is there already is in use somewhere.
-    let mut file = options.write(true).create_new(true).mode(0o600).open(path).with_context(|| {
-        format!("{} cannot be written: choose a file that does not exist yet", path.display())
+    let mut file = options.write(true).create_new(true).mode(0o600).open(path).map_err(|error| {
+        let cure = match error.kind() {
+            ErrorKind::AlreadyExists => "choose a file that does not exist yet",
+            ErrorKind::NotFound => "make its folder first",
+            _ => "choose another place",
+        };
+        anyhow::anyhow!("{} cannot be written ({error}): {cure}", path.display())
     })?;
     writeln!(file, "{}", new_secret())?;
-    println!(
-        "A new secret is in {}: give it to the endpoint and to who makes tokens, and nobody else.",
+    output::line(format_args!(
+        "A new secret is in {}: give it to the endpoint and to whoever makes tokens, and to nobody else.",
         path.display()
-    );
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 

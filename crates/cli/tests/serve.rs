@@ -56,6 +56,22 @@ fn mistakes_are_named_in_one_line_with_a_cure() {
     assert_eq!(code, Some(2));
     assert!(said.contains("'--prot'") && said.contains("'--port'"), "{said}");
 
+    let (code, said) = mistake(&["serve", "--seed", "-1"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("'-1' for '--seed <SEED>': it is not a whole number from 0 on"), "{said}");
+
+    let (code, said) = mistake(&["serve", "--tls-cert", "chain.pem"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("were not provided: --tls-key <FILE>"), "{said}");
+
+    let (code, said) = mistake(&["serve", "--host", ""]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("--host '' is neither"), "{said}");
+
+    let (code, said) = mistake(&["token", "--make-key", "no/such/folder/key"]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("make its folder first"), "{said}");
+
     let (code, said) = mistake(&["serve", "--network-hz", "400"]);
     assert_eq!(code, Some(2));
     assert!(said.contains("400 is not in 5..=60"), "{said}");

@@ -7,6 +7,7 @@ use std::time::Duration;
 use nowcast_lab::browser::Plan;
 
 use super::links;
+use crate::output;
 use crate::show::Show;
 
 /// Measure what a page sees when the link loses packets: WebTransport beside WebSocket, in a real browser
@@ -53,6 +54,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         picture: args.picture.clone(),
         command: links::command(),
     };
-    eprintln!("about {:.0} s", plan.seconds());
+    output::note(format_args!("about {:.0} s", plan.seconds()));
     args.show.show(&plan.run()?, Some("lab-browser.html"))
 }

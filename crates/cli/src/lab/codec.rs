@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use nowcast_lab::codec::{self, Options, TESTS};
 
+use crate::output;
 use crate::show::Show;
 
 /// Compare encodings: messages, movement, a game save and replication deltas, in bytes and time
@@ -39,7 +40,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let [codec, file] = args.cold_start.as_slice() {
-        println!("{}", codec::cold_start(codec.parse()?, file.as_ref())?);
+        output::line(codec::cold_start(codec.parse()?, file.as_ref())?)?;
         return Ok(ExitCode::SUCCESS);
     }
     args.show.check(None)?;

@@ -10,6 +10,7 @@ use nowcast_lab::peers::Peer;
 use nowcast_lab::trial::Progress;
 
 use super::links::{self, peers};
+use crate::output;
 use crate::show::Show;
 
 /// Measure how old values are when they are shown, and how long events take
@@ -68,9 +69,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 fn simulated(args: &Args) -> anyhow::Result<ExitCode> {
     let simulated = Simulated { seed: args.seed, duration: Duration::from_secs(args.seconds) };
     let report = simulated.run(|done, runs| {
-        eprint!("\r{done} of {runs} runs");
+        output::note_part(&format!("\r{done} of {runs} runs"));
         let _ = std::io::stderr().flush();
     });
-    eprintln!();
+    output::note("");
     args.show.show(&report, None)
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use nowcast_lab::ipc::{self, Plan};
 use nowcast_lab::local::Carrier;
 
+use crate::output;
 use crate::show::Show;
 
 /// Measure what lies between two processes: our queue, the limit of the hardware, the kernel's means, and iceoryx2
@@ -42,6 +43,6 @@ fn carrier(word: &str) -> Result<Carrier, String> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.show.check(Some("lab-ipc.html"))?;
     let plan = Plan { rounds: usize::from(args.rounds), quick: args.quick, through: args.through.clone() };
-    let report = ipc::run(&plan, &mut |step| eprintln!("{step}"))?;
+    let report = ipc::run(&plan, &mut |step| output::note(step))?;
     args.show.show(&report, Some("lab-ipc.html"))
 }

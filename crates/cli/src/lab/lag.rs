@@ -7,6 +7,7 @@ use nowcast_lab::lag::{self, remote};
 use nowcast_lab::trial::Progress;
 
 use super::links;
+use crate::output;
 use crate::show::Show;
 
 /// Repeat the paper's experiment: how late is the last of 1,000 messages when their receiver is busy?
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             args.show.check(Some(PAGE_LOCAL))?;
             let plan =
                 lag::Plan { runs: usize::from(args.runs), peers: !args.without_peers, seed: args.seed };
-            let report = lag::run(&plan, &mut |step| eprintln!("{step}"))?;
+            let report = lag::run(&plan, &mut |step| output::note(step))?;
             args.show.show(&report, Some(PAGE_LOCAL))
         }
         Place::Remote => {

@@ -8,6 +8,8 @@ use anyhow::Context as _;
 use nowcast_lab::link::{self, EmulatedLink, Jitter, LinkConfig, Loss, units};
 use nowcast_lab::report::Report;
 
+use crate::output;
+
 /// Run programs on emulated hosts, joined by a link that delays, loses and breaks as you say
 ///
 /// Every host is a network namespace with a real kernel network stack; host N has the address 10.77.0.N, and programs
@@ -72,7 +74,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let hosts = (args.hosts.len() + 1).max(2);
     let link = EmulatedLink::new(&config(args), hosts, args.seed)?;
     let outcome = link::run(&link, &args.command, &args.hosts);
-    eprintln!("\nseed {}\n{}", args.seed, link.finish());
+    output::note(format_args!("\nseed {}\n{}", args.seed, link.finish()));
     let status = outcome.context("the programs on the link did not finish")?;
     Ok(ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)))
 }
@@ -82,7 +84,7 @@ fn check(seed: u64) -> anyhow::Result<ExitCode> {
     let findings = link::check::check(seed)?;
     let mut report = Report::new("The link itself", super::links::command()).seed(seed);
     report.section(link::check::section(&findings));
-    print!("{}", report.to_terminal());
+    output::text(&report.to_terminal())?;
     let agrees = findings.iter().all(link::check::Finding::agrees);
     Ok(if agrees { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use nowcast_lab::everything::Everything;
 
 use super::links;
+use crate::output;
 use crate::show::check_writable;
 
 /// Run every instrument and write one page with all tables and charts
@@ -40,6 +41,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     std::fs::write(&args.html, book.to_html())
         .with_context(|| format!("cannot write {}", args.html.display()))?;
     std::fs::write(&json, book.to_json()).with_context(|| format!("cannot write {}", json.display()))?;
-    println!("{} chapters: {}, {}", book.chapters.len(), args.html.display(), json.display());
+    output::line(format_args!(
+        "{} chapters: {}, {}",
+        book.chapters.len(),
+        args.html.display(),
+        json.display()
+    ))?;
     Ok(ExitCode::SUCCESS)
 }

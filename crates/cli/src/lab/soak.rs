@@ -1,10 +1,11 @@
 //! `nowcast lab soak`: random lives of the session, checked against the laws.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use nowcast_lab::soak::{self, Soak};
+
+use crate::output;
 
 /// Live many random lives of a session in virtual time and check the laws of the queue at both ends
 ///
@@ -45,15 +46,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if percent != shown {
             shown = percent;
             let bar = "█".repeat(percent as usize / 4);
-            eprint!("\r{bar:<25} {percent:>3} %  {done} of {} seeds", args.seeds);
-            let _ = std::io::stderr().flush();
+            output::note_part(&format!("\r{bar:<25} {percent:>3} %  {done} of {} seeds", args.seeds));
         }
     });
-    eprintln!();
+    output::note("");
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&outcome)?);
+        output::line(serde_json::to_string_pretty(&outcome)?)?;
     } else {
-        println!(
+        output::line(format_args!(
             "{} seeds from {}, {}: {:.1} hours of virtual time in {:.1} s; {} packets, {} messages, {} carriers killed",
             outcome.seeds,
             outcome.first,
@@ -63,10 +63,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             outcome.packets,
             outcome.messages,
             outcome.carriers_killed
-        );
+        ))?;
         match &outcome.failure {
-            Some(failure) => println!("BROKEN: {failure}"),
-            None => println!("no law was broken"),
+            Some(failure) => output::line(format_args!("BROKEN: {failure}"))?,
+            None => output::line("no law was broken")?,
         }
     }
     Ok(if outcome.failure.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })

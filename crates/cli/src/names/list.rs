@@ -9,6 +9,7 @@ use nowcast::local::{Advertised, advertised};
 use nowcast::names::{NamesError, PORT, Service, list};
 
 use crate::host::resolve;
+use crate::output::{self, OutputLost, printable};
 
 /// List the names of services, here or at a host
 #[derive(clap::Args)]
@@ -38,9 +39,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(host) => (Vec::new(), runtime.block_on(at(host))?),
     };
     if args.json {
-        print_json(&local, &served);
+        print_json(&local, &served)?;
     } else {
-        print_table(args.host.as_deref(), &local, &served);
+        print_table(args.host.as_deref(), &local, &served)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -70,7 +71,7 @@ async fn at(host: &str) -> anyhow::Result<Vec<Service>> {
     Err(failure.map_or_else(|| anyhow::anyhow!("{host} has no address"), Into::into))
 }
 
-fn print_json(local: &[Advertised], served: &[Service]) {
+fn print_json(local: &[Advertised], served: &[Service]) -> Result<(), OutputLost> {
     let here = local.iter().map(|name| {
         serde_json::json!({
             "name": name.name,
@@ -82,30 +83,33 @@ fn print_json(local: &[Advertised], served: &[Service]) {
     let there = served.iter().map(
         |service| serde_json::json!({ "name": service.name, "port": service.port, "host": service.host }),
     );
-    println!("{:#}", here.chain(there).collect::<serde_json::Value>());
+    output::line(format_args!("{:#}", here.chain(there).collect::<serde_json::Value>()))
 }
 
-fn print_table(host: Option<&str>, local: &[Advertised], served: &[Service]) {
+fn print_table(host: Option<&str>, local: &[Advertised], served: &[Service]) -> Result<(), OutputLost> {
     if local.is_empty() && served.is_empty() {
         return match host {
-            None => println!("No program of this user advertises a name on this machine."),
-            Some(host) => println!("The name server of {host} knows no name."),
+            None => output::line("No program of this user advertises a name on this machine."),
+            Some(host) => output::line(format_args!("The name server of {host} knows no name.")),
         };
     }
     if !local.is_empty() {
-        println!("{:<32} {:>8} {:>14}  STATUS", "NAME, HERE", "PID", "AGE");
+        output::line(format_args!("{:<32} {:>8} {:>14}  STATUS", "NAME, HERE", "PID", "AGE"))?;
         for name in local {
             let status = if name.alive { "alive" } else { "dead, cleaned away" };
-            println!("{:<32} {:>8} {:>14}  {status}", name.name, name.pid, age(name.age));
+            let shown = printable(&name.name);
+            output::line(format_args!("{shown:<32} {:>8} {:>14}  {status}", name.pid, age(name.age)))?;
         }
     }
     if !served.is_empty() {
-        println!("{:<32} ADDRESS", "NAME, BY NAME SERVER");
+        output::line(format_args!("{:<32} ADDRESS", "NAME, BY NAME SERVER"))?;
         for service in served {
             let at = service.host.map_or_else(|| host.unwrap_or("localhost").to_owned(), text);
-            println!("{:<32} nowcast://{at}:{}/{}", service.name, service.port, service.name);
+            let name = printable(&service.name);
+            output::line(format_args!("{name:<32} nowcast://{at}:{}/{name}", service.port))?;
         }
     }
+    Ok(())
 }
 
 /// An address as it stands in a URL.

@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use nowcast::names::{NameServer, NameServerConfig, PORT};
 
 use crate::host::resolve;
+use crate::output;
 use crate::serve::{asked_to_stop, raise_open_files_limit};
 
 /// Tell other programs and machines at which port a service is
@@ -45,7 +46,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             )
         })?;
         for address in server.addresses() {
-            println!("Names are served at {address}.");
+            output::line(format_args!("Names are served at {address}."))?;
         }
         let (handle, mut shown) = (server.handle(), None);
         let showing = async {
@@ -54,10 +55,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
                 second.tick().await;
                 let names = handle.stats().names;
                 if shown.replace(names) != Some(names) && names > 0 {
-                    println!(
-                        "{names} name{} advertised; `nowcast names` lists them.",
-                        if names == 1 { " is" } else { "s are" }
-                    );
+                    let verb = if names == 1 { " is" } else { "s are" };
+                    let line = output::line(format_args!(
+                        "{names} name{verb} advertised; `nowcast names` lists them."
+                    ));
+                    // Services need their names even when nobody reads how many there are.
+                    if let Err(lost) = line {
+                        output::note(format_args!("{lost}; names are still served"));
+                        return std::future::pending().await;
+                    }
                 }
             }
         };

@@ -4,22 +4,22 @@ mod source;
 mod tally;
 mod view;
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::reach::{Reach, milliseconds, runtime};
-use crate::send::text;
-use crate::serve::asked_to_stop;
+use crate::output::{self, OutputLost, printable, printable_json};
+use crate::reach::{Reach, Stop, interrupted, milliseconds, runtime};
+use crate::send::{raw_text, text};
 use source::{Seen, Source};
 use tally::Tally;
 
 /// How often the view in a terminal is drawn.
 const FRAME: Duration = Duration::from_millis(200);
 
-/// Show what a service sends: keys, events, rates, freshness, carrier
+/// Show what a service sends: keys, events, rates, ages, carrier
 ///
 /// A live view in a terminal; elsewhere, or with --lines, a line for each message. It joins as a task of its own, so it
 /// shows what the service sends to those who join.
@@ -37,71 +37,75 @@ pub(crate) struct Args {
     json: bool,
 
     /// End after so many seconds
-    #[arg(long = "for", value_name = "SECONDS")]
-    seconds: Option<f64>,
+    #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
+    seconds: Option<Duration>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let read = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    read.ok_or_else(|| "it is not a number of seconds from 0 on".into())
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     runtime()?.block_on(async {
-        let mut source = Source::open(&args.reach).await?;
+        let mut stop = Stop::new();
+        let Some(source) = stop.before(Source::open(&args.reach)).await else { return Ok(interrupted()) };
+        let mut source = source?;
         let is_live = !args.lines && !args.json && std::io::stdout().is_terminal();
         let over = async {
             match args.seconds {
-                Some(seconds) if seconds.is_finite() => {
-                    tokio::time::sleep(Duration::from_secs_f64(seconds.max(0.0))).await
-                }
-                _ => std::future::pending().await,
+                Some(time) => tokio::time::sleep(time).await,
+                None => std::future::pending().await,
             }
         };
         let watching =
             async { if is_live { live(args, &mut source).await } else { lines(args, &mut source).await } };
-        let ended = tokio::select! {
-            ended = watching => Some(ended),
-            () = over => None,
-            () = asked_to_stop() => None,
-        };
-        if is_live {
-            view::leave();
-        }
-        if let Some(error) = ended {
-            eprintln!("The channel is over: {error}.");
-        }
+        let ended = stop.before(async {
+            tokio::select! {
+                ended = watching => ended.map(Some),
+                () = over => Ok(None),
+            }
+        });
+        let ended = ended.await.unwrap_or(Ok(None));
         source.close().await;
+        if is_live {
+            view::leave()?;
+        }
+        if let Some(error) = ended? {
+            output::note(format_args!("The channel is over: {}.", printable(&error)));
+        }
         Ok(ExitCode::SUCCESS)
     })
 }
 
 /// Draws a few times a second until the channel ends; gives why it did.
-async fn live(args: &Args, source: &mut Source) -> String {
+async fn live(args: &Args, source: &mut Source) -> Result<String, OutputLost> {
     let mut tally = Tally::new(Instant::now());
     let mut frames = interval(FRAME);
     frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    view::enter();
+    view::enter()?;
     loop {
         tokio::select! {
             seen = source.next() => match seen {
                 Ok(seen) => tally.add(&seen),
-                Err(ended) => return ended,
+                Err(ended) => return Ok(ended),
             },
             _ = frames.tick() => {
                 tally.turn(Instant::now());
-                view::draw(&view::page(&source.head(args.reach.name()), &tally, view::size()));
+                view::draw(&view::page(&source.head(args.reach.name()), &tally, view::size()))?;
             }
         }
     }
 }
 
 /// Prints each message until the channel ends; gives why it did.
-async fn lines(args: &Args, source: &mut Source) -> String {
+async fn lines(args: &Args, source: &mut Source) -> Result<String, OutputLost> {
     loop {
         match source.next().await {
             Ok(seen) => {
-                let line = if args.json { json(&seen) } else { plain(&seen) };
-                if writeln!(std::io::stdout(), "{line}").is_err() {
-                    return "nobody reads its output".into();
-                }
+                output::line(if args.json { json(&seen) } else { plain(&seen) })?;
             }
-            Err(ended) => return ended,
+            Err(ended) => return Ok(ended),
         }
     }
 }
@@ -114,13 +118,12 @@ fn plain(seen: &Seen) -> String {
 }
 
 fn json(seen: &Seen) -> String {
-    serde_json::json!({
+    printable_json(&serde_json::json!({
         "kind": seen.kind,
         "lane": seen.lane,
         "key": seen.key,
         "age_ms": seen.age().map(|age| age.as_secs_f64() * 1_000.0),
         "bytes": seen.bytes.len(),
-        "value": text(&seen.bytes),
-    })
-    .to_string()
+        "value": raw_text(&seen.bytes),
+    }))
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use nowcast::{CarrierKind, Channel, MessageKind, Phase};
 
+use crate::output::printable;
 use crate::reach::{Reach, milliseconds};
 
 /// What is watched.
@@ -58,13 +59,13 @@ impl Source {
             Phase::Connecting => "connecting".to_owned(),
             Phase::Open => "open".to_owned(),
             Phase::Interrupted => "interrupted, trying other carriers".to_owned(),
-            Phase::Closed(closed) => format!("over: {closed}"),
+            Phase::Closed(closed) => format!("over: {}", printable(&closed.to_string())),
         };
         let time = |time: Option<Duration>| time.map_or_else(|| "–".to_owned(), milliseconds);
         vec![
             format!("{name} over {carrier}, {phase}"),
             format!(
-                "rtt {}   loss {:.1} %   freshness p50 {} p99 {}",
+                "rtt {}   loss {:.1} %   age p50 {} p99 {}",
                 time(status.rtt),
                 100.0 * status.loss,
                 time(status.freshness),
@@ -80,7 +81,6 @@ impl Source {
 
     /// Says goodbye.
     pub(super) async fn close(self) {
-        self.channel.close(0, "");
-        self.channel.closed().await;
+        self.channel.leave(0, "").await;
     }
 }

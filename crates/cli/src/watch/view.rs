@@ -1,9 +1,9 @@
 //! A page of a terminal.
 
-use std::io::Write as _;
 use std::time::Instant;
 
 use super::tally::Tally;
+use crate::output::{self, OutputLost};
 use crate::reach::milliseconds;
 use crate::send::text;
 
@@ -15,25 +15,19 @@ pub(super) struct Size {
 }
 
 /// Shows an empty page on the terminal's second screen, so that what was there comes back.
-pub(super) fn enter() {
-    write("\x1b[?1049h\x1b[?25l");
+pub(super) fn enter() -> Result<(), OutputLost> {
+    output::text("\x1b[?1049h\x1b[?25l")
 }
 
 /// Goes back to the first screen.
-pub(super) fn leave() {
-    write("\x1b[?25h\x1b[?1049l");
+pub(super) fn leave() -> Result<(), OutputLost> {
+    output::text("\x1b[?25h\x1b[?1049l")
 }
 
 /// Draws a page over the one before, without flicker: lines are overwritten, and their rests cleared.
-pub(super) fn draw(page: &str) {
+pub(super) fn draw(page: &str) -> Result<(), OutputLost> {
     let lines = page.replace('\n', "\x1b[K\r\n");
-    write(&format!("\x1b[H{lines}\x1b[K\x1b[J"));
-}
-
-fn write(text: &str) {
-    let mut out = std::io::stdout().lock();
-    // When the terminal is gone, so is who watches.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    output::text(&format!("\x1b[H{lines}\x1b[K\x1b[J"))
 }
 
 /// The size of the terminal, or the usual one if it does not tell.

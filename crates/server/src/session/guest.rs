@@ -232,7 +232,8 @@ impl Guest {
 }
 
 fn read<T: ReadOwned>(message: &Message) -> Result<T, Closing> {
-    nowcast_wire::decode(&message.bytes).map_err(|error| malformed(&error.to_string()))
+    nowcast_wire::decode(&message.bytes)
+        .map_err(|error| malformed(&format!("not a message of a world (spec/WORLD.md): {error}")))
 }
 
 fn malformed(what: &str) -> Closing {

@@ -1,0 +1,79 @@
+//! Movement of a world (`spec/WORLD.md`, section 5) and deltas (`spec/DELTA.md`).
+
+use nowcast_wire::delta::{Codec, Field, Layout, Linear, Mode};
+
+use super::fields::{Fault, Fields, as_is, nothing};
+
+/// Rows of a frame that are shown.
+const ROWS_SHOWN_MAX: usize = 20;
+const STEPS_PER_METRE: f64 = 1_024.0;
+const ORIENTATION_BITS: u32 = 12;
+
+/// A payload of REPLICATION.
+pub(super) fn payload(fields: &mut Fields<'_>) -> Result<(), Fault> {
+    fields.number(4, "tick", |tick| format!("step {tick} of the world"))?;
+    while !fields.is_empty() {
+        let first = fields.varint("group and depth", |first| {
+            format!("group {}, told against {} frames", first >> 2, first & 3)
+        })?;
+        fields.inside(|fields| record(fields, first & 3))?;
+    }
+    Ok(())
+}
+
+fn record(fields: &mut Fields<'_>, depth: u64) -> Result<(), Fault> {
+    fields.varint("age", |age| format!("the frame is of {age} steps before"))?;
+    for _ in 0..depth {
+        fields.varint("past age", |age| format!("against the frame {age} steps before that"))?;
+    }
+    if depth > 0 {
+        fields.varint("stay", |stay| format!("{stay} steps that the first stayed as it was"))?;
+    }
+    let length = fields.length("delta length")?;
+    fields.within(length, |fields| delta(fields, true))
+}
+
+/// A packet of `spec/DELTA.md`: its header, and its rows if it is told against nothing.
+pub(super) fn delta(fields: &mut Fields<'_>, is_world: bool) -> Result<(), Fault> {
+    let whole = fields.rest();
+    if whole.first().is_some_and(|header| !matches!(header & !0b110, 0 | 0b1001)) {
+        return fields.fault("header", "neither the fast nor the small mode of version 2");
+    }
+    let header = fields.number(1, "header", |header| {
+        let mode = if header & 1 == 1 { "small" } else { "fast" };
+        format!("{mode} mode, told against {} baselines", header >> 1 & 3)
+    })?;
+    let length = fields.rest().len();
+    if header >> 1 & 3 > 0 {
+        let why = "ids and rows, which only an end that has the baselines can read";
+        return fields.take(length, "rows", |_| why.into()).map(drop);
+    }
+    if !is_world {
+        let why = "ids and rows, in a layout that was agreed beforehand";
+        return fields.take(length, "rows", |_| why.into()).map(drop);
+    }
+    let read = Codec::new(layout(), Mode::Fast, Linear::default()).decode(0, whole, &[]);
+    let baseline = match read {
+        Ok(baseline) => baseline,
+        Err(error) => return fields.fault("rows", error),
+    };
+    fields.take(length, "rows", nothing)?;
+    let frame = baseline.frame();
+    fields.inside(|fields| {
+        for (id, row) in frame.ids().iter().zip(frame.values().chunks(layout().width())).take(ROWS_SHOWN_MAX)
+        {
+            let [x, y, z] = [row[0], row[1], row[2]].map(|step| f64::from(step) / STEPS_PER_METRE);
+            fields.title(format_args!("thing {id}: at {x:.3} {y:.3} {z:.3} m, orientation {:?}", &row[3..]));
+        }
+        if frame.ids().len() > ROWS_SHOWN_MAX {
+            fields.title(format_args!("and {} more", as_is((frame.ids().len() - ROWS_SHOWN_MAX) as u64)));
+        }
+        Ok(())
+    })
+}
+
+/// That of `spec/WORLD.md`, section 4.
+fn layout() -> Layout {
+    let fields = [Field::Number, Field::Number, Field::Number, Field::Orientation { bits: ORIENTATION_BITS }];
+    Layout::new(&fields).expect("a layout of seven columns is allowed")
+}

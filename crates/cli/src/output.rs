@@ -1,0 +1,104 @@
+//! What the program prints: the one place that writes to the standard output and the standard error.
+//!
+//! An output that takes no more ends the command: silently and with the code of SIGPIPE where its reader has left
+//! (`| head`), with an error where it is full. The standard error is for people who may have left; what it does not take is
+//! lost. What a peer or a file said passes [`printable`] first.
+
+mod printable;
+
+use std::fmt::{self, Display};
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+pub(crate) use printable::{printable, printable_json};
+
+/// What a shell reports for a program that ended by SIGPIPE.
+const EXIT_BY_SIGPIPE: u8 = 128 + 13;
+
+/// The standard output took no more, so something that was asked for is lost.
+#[derive(Debug)]
+pub(crate) struct OutputLost(io::Error);
+
+impl Display for OutputLost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "the standard output takes no more ({}): what was printed is not complete", self.0)
+    }
+}
+
+impl std::error::Error for OutputLost {}
+
+impl From<io::Error> for OutputLost {
+    fn from(error: io::Error) -> Self {
+        Self(error)
+    }
+}
+
+/// Prints a line, and sees that it leaves.
+pub(crate) fn line(line: impl Display) -> Result<(), OutputLost> {
+    text(&format!("{line}\n"))
+}
+
+/// Prints a text as it is, and sees that it leaves.
+pub(crate) fn text(text: &str) -> Result<(), OutputLost> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(OutputLost)
+}
+
+/// A line for people beside the output.
+pub(crate) fn note(line: impl Display) {
+    note_part(&format!("{line}\n"));
+}
+
+/// A text for people beside the output, such as a bar that is drawn over itself.
+pub(crate) fn note_part(text: &str) {
+    let mut out = io::stderr().lock();
+    // Nobody is left to tell.
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Names the cause of a failed command, and gives the code to end with.
+pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
+    if let Some(OutputLost(cause)) = error.downcast_ref()
+        && cause.kind() == ErrorKind::BrokenPipe
+    {
+        return ExitCode::from(EXIT_BY_SIGPIPE);
+    }
+    note(format_args!("error: {}", printable(&format!("{error:#}"))));
+    ExitCode::FAILURE
+}
+
+/// The standard output for what is too long to be held, which remembers that it took no more.
+#[derive(Default)]
+pub(crate) struct Stream {
+    lost: Option<io::Error>,
+}
+
+impl Stream {
+    /// Whether everything left.
+    pub(crate) fn end(self) -> Result<(), OutputLost> {
+        match self.lost {
+            Some(error) => Err(OutputLost(error)),
+            None => io::stdout().lock().flush().map_err(OutputLost),
+        }
+    }
+
+    fn remember<T>(&mut self, written: io::Result<T>) -> io::Result<T> {
+        written.map_err(|error| {
+            let kind = error.kind();
+            self.lost = Some(error);
+            kind.into()
+        })
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = io::stdout().lock().write(bytes);
+        self.remember(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = io::stdout().lock().flush();
+        self.remember(flushed)
+    }
+}

@@ -1,0 +1,84 @@
+//! Foreign text that cannot command a terminal.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+/// Letters and marks by their category that nobody sees: fillers and joiners that are ignorable by default.
+const INVISIBLE: [char; 11] = [
+    '\u{34f}', '\u{115f}', '\u{1160}', '\u{17b4}', '\u{17b5}', '\u{180b}', '\u{180c}', '\u{180d}',
+    '\u{180f}', '\u{3164}', '\u{ffa0}',
+];
+
+/// A text that a peer or a file gave, as a terminal may show it: control characters, marks that turn the direction of
+/// writing, and whatever cannot be seen are written as `\u{202e}`.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut shown, character| {
+        if is_shown(character) {
+            shown.push(character);
+        } else {
+            shown.extend(character.escape_unicode());
+        }
+        shown
+    })
+}
+
+/// JSON on one line, with the same characters written as JSON's own `\u202e`, so that its meaning stays.
+pub(crate) fn printable_json(value: &Value) -> String {
+    // What is not ASCII stands in strings only, and serde_json escapes ASCII's own control characters but DEL.
+    value.to_string().chars().fold(String::new(), |mut shown, character| {
+        if is_shown(character) {
+            shown.push(character);
+        } else {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                let _ = write!(shown, "\\u{unit:04x}");
+            }
+        }
+        shown
+    })
+}
+
+/// Whether the character has a shape of its own, or a place: no control, no format, no private or unassigned character.
+fn is_shown(character: char) -> bool {
+    if character.is_ascii() {
+        return !character.is_ascii_control();
+    }
+    // The library's debug form escapes all of them. Behind a letter it leaves combining marks alone, which are shown.
+    let behind_a_letter = ['a', character].iter().collect::<String>();
+    let is_escaped = behind_a_letter.escape_debug().count() > 2;
+    let is_space =
+        character.is_whitespace() && !character.is_control() && !matches!(character, '\u{2028}' | '\u{2029}');
+    (is_space || !is_escaped) && !INVISIBLE.contains(&character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_write_is_shown_as_it_is() {
+        for text in ["grüße \"🚀\" \\o/", "e\u{301}", "नमस्ते", "日本語\u{3000}です", "שלום", "❤\u{fe0f}"]
+        {
+            assert_eq!(printable(text), text);
+        }
+    }
+
+    #[test]
+    fn what_commands_a_terminal_or_hides_is_named() {
+        assert_eq!(printable("\x1b[2J\r\n\tx\x7f"), "\\u{1b}[2J\\u{d}\\u{a}\\u{9}x\\u{7f}");
+        assert_eq!(printable("\u{9b}31m"), "\\u{9b}31m");
+        for hidden in
+            "\u{202e}\u{2066}\u{200f}\u{200b}\u{feff}\u{ad}\u{2028}\u{e0041}\u{3164}\u{34f}\u{e000}".chars()
+        {
+            assert_eq!(printable(&hidden.to_string()), hidden.escape_unicode().to_string());
+        }
+    }
+
+    #[test]
+    fn json_keeps_its_meaning() {
+        let value = serde_json::json!({ "text": "a\u{202e}\u{7f}\u{9b}\u{e0041}é\n" });
+        let shown = printable_json(&value);
+        assert_eq!(shown, "{\"text\":\"a\\u202e\\u007f\\u009b\\udb40\\udc41é\\n\"}");
+        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
+    }
+}
