@@ -1,0 +1,35 @@
+//! `examples/minimal/client.py`, which is written from `spec/MINIMAL.md`, in a world of the real program.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+#[test]
+#[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
+fn a_minimal_client_joins_walks_is_cut_resumes_and_walks_on() {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_nowcast"))
+        .args(["serve", "--port", "0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut line = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let port = line.trim().rsplit_once(':').unwrap().1.to_owned();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/minimal/client.py");
+    let client =
+        Command::new("python3").arg("-B").arg(script).args([&format!("127.0.0.1:{port}"), "plaza"]).output();
+    let _ = server.kill();
+    let _ = server.wait();
+    let Ok(client) = client else {
+        return eprintln!("left out: python3 is not installed");
+    };
+    let said = String::from_utf8_lossy(&client.stdout);
+    assert!(client.status.success(), "{said}{}", String::from_utf8_lossy(&client.stderr));
+    let walked =
+        said.lines().filter_map(|line| line.strip_prefix("walked ")?.strip_suffix(" m")?.parse::<f64>().ok());
+    let walked: Vec<f64> = walked.collect();
+    // A second of walking at 3.2 m/s, less what a busy machine shows late.
+    assert!(walked.len() == 2 && walked.iter().all(|metres| *metres > 1.0), "{said}");
+    assert!(said.contains("cut, and resumed") && said.trim_end().ends_with("left"), "{said}");
+}

@@ -1,0 +1,298 @@
+#!/usr/bin/env python3
+"""The smallest client of a Nowcast world: spec/MINIMAL.md in Python, with its standard library alone.
+
+    nowcast serve &
+    python3 client.py localhost:7777 plaza
+
+Joins over WebSocket, walks, sees itself move, loses its connection, goes on with the same session, and leaves.
+"""
+
+import base64, math, os, socket, struct, sys, time
+
+from movement import Movement
+from reader import Reader, varint
+
+LIMITS = [8, 1_048_576, 262_144, 16_384, 10_000, 60_000]  # SESSION.md, section 9
+PING, PROOF, CLOSE, STATES, EVENT, WINDOW, REPLICATION = 0x01, 0x02, 0x03, 0x10, 0x20, 0x50, 0x60
+
+
+class WebSocket:
+    """CARRIERS.md, section 4: one packet is one binary message."""
+
+    def __init__(self, host, port, path):
+        self.socket = socket.create_connection((host, port), 10)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        key = base64.b64encode(os.urandom(16)).decode()
+        lines = [f"GET {path} HTTP/1.1", f"Host: {host}:{port}", "Connection: Upgrade", "Upgrade: websocket"]
+        lines += ["Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {key}", "Sec-WebSocket-Protocol: nowcast.1"]
+        self.socket.sendall("\r\n".join(lines + ["", ""]).encode())
+        self.data = b""
+        while b"\r\n\r\n" not in self.data:
+            self.data += self.some()
+        head, self.data = self.data.split(b"\r\n\r\n", 1)
+        if b" 101 " not in head.split(b"\r\n")[0]:
+            raise ConnectionError((head + self.data).decode(errors="replace"))
+
+    def some(self):
+        data = self.socket.recv(65_536)
+        if not data:
+            raise ConnectionError("the server ended the connection")
+        return data
+
+    def send(self, payload, opcode=2):
+        mask, n = os.urandom(4), len(payload)
+        head = bytes([0x80 | opcode]) + (bytes([0x80 | n]) if n < 126 else b"\xfe" + struct.pack(">H", n))
+        self.socket.sendall(head + mask + bytes(byte ^ mask[i % 4] for i, byte in enumerate(payload)))
+
+    def frame(self):
+        """The next whole frame that has arrived: its opcode and payload; None where there is none yet."""
+        if len(self.data) < 2:
+            return None
+        n, head = self.data[1] & 0x7F, 2
+        if n >= 126:
+            head = 4 if n == 126 else 10
+            n = int.from_bytes(self.data[2:head], "big")
+        if len(self.data) < head + n:
+            return None
+        opcode, payload, self.data = self.data[0] & 0xF, self.data[head : head + n], self.data[head + n :]
+        return opcode, payload
+
+    def receive(self, seconds):
+        """The next packet; None when none comes in that time."""
+        until = time.monotonic() + seconds
+        while True:
+            frame = self.frame()
+            if frame is None:
+                left = until - time.monotonic()
+                if left <= 0:
+                    return None
+                self.socket.settimeout(left)
+                try:
+                    self.data += self.some()
+                except TimeoutError:
+                    return None
+            elif frame[0] == 2:
+                return frame[1]
+            elif frame[0] == 8:
+                raise ConnectionError("the server closed the WebSocket")
+            elif frame[0] == 9:
+                self.send(frame[1], 10)
+
+
+class Session:
+    """SESSION.md, as far as MINIMAL.md asks for it."""
+
+    def __init__(self, host, port, room):
+        self.place, self.room = (host, port), room
+        self.identity, self.epoch = None, 0  # what resuming takes
+        self.number = 0  # of the next packet
+        self.largest, self.run = -1, 0  # the last packet received, and how many before it without a gap
+        self.next_event = {}  # by lane, of those that arrive
+        self.reported = {}  # by lane, what WINDOW said last
+        self.events, self.stamp = 0, 0  # ours, on lane 0
+        self.unacknowledged = []  # our events: (number of the packet or None, frame)
+        self.newest = {}  # stamps of the states that arrived, by lane and key
+        self.heard = []  # what arrived: (kind, lane, key, bytes)
+        self.connect()
+
+    def clock(self):
+        return time.monotonic_ns() // 1000
+
+    def connect(self):
+        path = f"/nowcast/{self.room}" + ("?resume=1" if self.identity else "")
+        self.carrier = WebSocket(*self.place, path)
+        self.nonce, self.proven = os.urandom(8), False
+        hello = b"\x80NOWC\x01\x01" + self.nonce + struct.pack("<Q", self.clock())
+        hello += b"".join(map(varint, LIMITS)) + bytes([self.identity is not None])
+        if self.identity:
+            self.epoch += 1
+            hello += self.identity + varint(self.epoch)
+        self.carrier.send(hello.ljust(160, b"\0"))
+        packet = self.carrier.receive(10)
+        if not packet or packet[0] != 0x81:
+            raise ConnectionError(f"no WELCOME but {packet!r}")
+        welcome = Reader(packet)
+        welcome.take(1)
+        assert welcome.varint() == 1 and welcome.take(8) == self.nonce
+        self.proof, self.identity = welcome.take(8), welcome.take(24)
+        # Everything unacknowledged counts as lost, and is sent again.
+        self.unacknowledged = [(None, frame) for _, frame in self.unacknowledged]
+        self.send(bytes([PING]))
+
+    def send(self, frames=b""):
+        """One packet: acknowledgement, PROOF until it is known, WINDOW where something was consumed, events, `frames`."""
+        head = struct.pack("<BH", self.largest >= 0, self.number & 0xFFFF)
+        head += (self.clock() // 16 & 0xFFFFFF).to_bytes(3, "little")
+        if self.largest >= 0:
+            head += struct.pack("<H", self.largest & 0xFFFF) + varint(0) + varint(self.run)
+        if not self.proven:
+            head += bytes([PROOF]) + self.proof
+        for lane, consumed in self.next_event.items():
+            if self.reported.get(lane) != consumed:
+                head += bytes([WINDOW | lane]) + varint(consumed)
+                self.reported[lane] = consumed
+        for at, (packet, frame) in enumerate(self.unacknowledged):
+            if packet is None:
+                head += frame
+                self.unacknowledged[at] = (self.number, frame)
+        self.carrier.send(head + frames)
+        self.number += 1
+
+    def event(self, payload):
+        """Puts an event on lane 0. Its `before` is the stamp of the last state of our one key, if one was put before it."""
+        before, self.sum = getattr(self, "sum", 0), 0
+        frame = bytes([EVENT]) + varint(self.events) + b"\0" + varint(before) + varint(len(payload)) + payload
+        self.events += 1
+        self.unacknowledged.append((None, frame))
+        self.send()
+
+    def state(self, key, value):
+        """Puts the newest value of a key on lane 0. A lost one is not sent again here: call it again after a cut."""
+        self.stamp = self.sum = self.stamp + 1
+        record = varint(key) + b"\0" + b"\0" + varint(len(value)) + value
+        self.send(bytes([STATES]) + varint(self.events) + varint(self.stamp) + record)
+
+    def receive(self, seconds):
+        """Reads what arrives in that time, and acknowledges it."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            packet = self.carrier.receive(min(left, 0.02))
+            if packet is None:
+                continue
+            is_eliciting = self.read(packet)
+            # Acknowledged at once: 60 ms may be waited for more (SESSION.md, section 6).
+            if is_eliciting:
+                self.send()
+        heard, self.heard = self.heard, []
+        return heard
+
+    def read(self, packet):
+        reader = Reader(packet)
+        flags, low = reader.u(1), reader.u(2)
+        if flags > 3:
+            return False
+        reader.take(3)
+        number = self.largest + 1 + ((low - self.largest - 1 + 0x8000 & 0xFFFF) - 0x8000)
+        if number <= self.largest:
+            return False
+        self.run, self.largest = self.run + 1 if number == self.largest + 1 else 0, number
+        if self.largest == 0:
+            self.run = 0
+        if flags & 1:
+            self.read_acknowledgement(reader, flags)
+        is_eliciting = False
+        while reader.more():
+            kind = reader.u(1)
+            is_eliciting |= kind not in (0, CLOSE)
+            self.read_frame(reader, kind & 0xF0, kind & 0x0F)
+        return is_eliciting
+
+    def read_acknowledgement(self, reader, flags):
+        low, _, first = reader.u(2), reader.varint(), reader.varint()
+        largest = self.number - 1 - (self.number - 1 - low & 0xFFFF)
+        ranges = [(largest - first, largest)]
+        for _ in range(reader.varint() if flags & 2 else 0):
+            top = ranges[-1][0] - reader.varint() - 2
+            ranges.append((top - reader.varint(), top))
+        self.proven = True
+        is_known = lambda packet: packet is not None and any(a <= packet <= b for a, b in ranges)
+        self.unacknowledged = [pair for pair in self.unacknowledged if not is_known(pair[0])]
+
+    def read_frame(self, reader, kind, lane):
+        if kind == 0:
+            if lane == CLOSE:
+                code, text = reader.varint(), reader.take(reader.varint())
+                raise ConnectionError(f"closed by the server: {code}: {text.decode()}")
+            assert lane in (0, PING), "no other frame comes without a lane"
+        elif kind == STATES:
+            _, stamp = reader.varint(), reader.varint()
+            while reader.more() and (key := reader.varint()):
+                offset, _, value = reader.varint(), reader.varint(), reader.take(reader.varint())
+                if stamp + offset > self.newest.get((lane, key), 0):
+                    self.newest[lane, key] = stamp + offset
+                    self.heard.append(("state", lane, key, value))
+        elif kind == EVENT:
+            number, what, _ = reader.varint(), reader.u(1), reader.varint()
+            if what == 2:
+                reader.varint()
+            payload = reader.take(reader.varint())
+            # On a reliable carrier events come in order; what came before a cut comes again.
+            if number == self.next_event.get(lane, 0):
+                self.next_event[lane] = number + 1
+                if what == 0:
+                    self.heard.append(("event", lane, number, payload))
+        elif kind == WINDOW:
+            reader.varint()
+        elif kind == REPLICATION:
+            self.heard.append(("movement", lane, 0, reader.take(reader.varint())))
+        else:
+            raise ValueError("parts: no message of a world is so long")
+
+    def close(self):
+        self.send(bytes([CLOSE]) + varint(0) + varint(0))
+        try:
+            while self.carrier.receive(1) is not None:
+                pass
+        except ConnectionError:
+            pass  # The server ended the carrier: it knows.
+        self.carrier.socket.close()
+
+
+def join(name, hz):
+    """WORLD.md, section 3: the size of all texts, variant 0, protocol, the size of this text, rate, the text."""
+    size = varint(len(name.encode()))
+    return size + b"\0" + struct.pack("<I", 1) + size + struct.pack("<I", hz) + name.encode()
+
+
+def controls(forward, right, yaw):
+    # The two bools are bits in front.
+    return b"\0" + struct.pack("<fff", forward, right, yaw)
+
+
+class Client:
+    def __init__(self, host, port, room, name):
+        self.session, self.movement = Session(host, port, room), Movement()
+        self.id, self.where, self.things = None, None, set()
+        self.session.event(join(name, 20))
+
+    def watch(self, seconds):
+        """Takes in what the server says, for so long."""
+        for kind, lane, key, value in self.session.receive(seconds):
+            if kind == "movement":
+                row = self.movement.read(value).get(self.id)
+                self.where = [part / 1024 for part in row[:3]] if row else self.where
+            elif kind == "state" and lane == 0:
+                (self.things.add if value else self.things.discard)(key)
+            elif kind == "event" and lane == 0 and value[1] == 0:
+                assert self.id is None, "Welcome comes once"
+                self.id = struct.unpack_from("<I", value, 6)[0]
+
+    def walk(self, seconds):
+        """Walks towards -Z, and says how far it came."""
+        start = self.where
+        self.session.state(1, controls(1.0, 0.0, 0.0))
+        self.watch(seconds)
+        self.session.state(1, controls(0.0, 0.0, 0.0))
+        return math.dist(start, self.where)
+
+
+def main():
+    address, room = (sys.argv[1:] + ["localhost:7777", "plaza"][len(sys.argv) - 1 :])[:2]
+    host, port = address.rsplit(":", 1)
+    client = Client(host, int(port), room, "Ada")
+    until = time.monotonic() + 20
+    while client.where is None and time.monotonic() < until:
+        client.watch(0.1)
+    print(f"joined as {client.id}, among {len(client.things)} things, at {client.where}", flush=True)
+    print(f"walked {client.walk(1.0):.2f} m", flush=True)
+    client.session.carrier.socket.close()
+    client.session.connect()
+    print("cut, and resumed", flush=True)
+    client.watch(0.3)
+    print(f"walked {client.walk(1.0):.2f} m", flush=True)
+    client.session.close()
+    print("left", flush=True)
+
+
+if __name__ == "__main__":
+    main()
