@@ -221,7 +221,7 @@ impl Admitting {
                 }
                 Err(error) => {
                     self.shared.metrics.refuse("accept");
-                    if let Some(times) = trouble.to_log(Instant::now()) {
+                    if let Some(times) = trouble.take_due(Instant::now()) {
                         warn!(%error, times, "cannot accept connections");
                     }
                     sleep(trouble.pause()).await;
@@ -258,7 +258,7 @@ impl Trouble {
     }
 
     /// Counts a failure. Returns how many are to be told of, now and then.
-    fn to_log(&mut self, now: Instant) -> Option<u64> {
+    fn take_due(&mut self, now: Instant) -> Option<u64> {
         self.failures = self.failures.saturating_add(1);
         self.untold += 1;
         let is_early = self.told_at.is_some_and(|told_at| now - told_at < TROUBLE_LOG_INTERVAL);
@@ -420,12 +420,12 @@ mod tests {
         let (mut lines, mut tries, mut at) = (Vec::new(), 0, Duration::ZERO);
         while at < Duration::from_secs(60) {
             tries += 1;
-            lines.extend(trouble.to_log(start + at));
+            lines.extend(trouble.take_due(start + at));
             at += trouble.pause();
         }
         assert!(lines.len() <= 6 && tries <= 70, "{lines:?} for {tries} tries");
         trouble.is_over();
-        trouble.to_log(start + at);
+        trouble.take_due(start + at);
         assert_eq!(trouble.pause(), TROUBLE_PAUSE_MIN);
     }
 
