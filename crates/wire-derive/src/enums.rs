@@ -121,9 +121,8 @@ fn implement_wire(
             const FLAT: bool = #flat;
 
             fn describe(shape: &mut __wire::ShapeBuilder) -> __wire::Type {
-                let key = (::core::any::type_name::<Self>(), concat!(file!(), ":", line!(), ":", column!()));
                 #[allow(unused_variables)]
-                shape.define_enum(key, #name, |shape| vec![#(#describe),*])
+                shape.define_enum::<Self>(#name, |shape| vec![#(#describe),*])
             }
 
             fn write<'__rows, __I: __wire::Rows<'__rows, Self>>(rows: __I, writer: &mut __wire::Writer<'_>)

@@ -38,9 +38,8 @@ pub(crate) fn expand(input: &DeriveInput, declared: &Fields) -> Result<TokenStre
             const FLAT: bool = #flat;
 
             fn describe(shape: &mut __wire::ShapeBuilder) -> __wire::Type {
-                let key = (::core::any::type_name::<Self>(), concat!(file!(), ":", line!(), ":", column!()));
                 #[allow(unused_variables)]
-                shape.define_struct(key, #name, |shape| #describe)
+                shape.define_struct::<Self>(#name, |shape| #describe)
             }
 
             #[allow(unused_variables)]

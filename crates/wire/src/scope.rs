@@ -1,6 +1,6 @@
 //! One direction of a connection: shapes are announced once, after that a message is an id and a body.
 
-use std::any::type_name;
+use std::any::TypeId;
 use std::collections::BTreeMap;
 
 use crate::any::{self, Value};
@@ -41,18 +41,18 @@ const FIRST_SHAPE: u64 = 2;
 pub struct Sender {
     /// By hash and bytes, so that equal types share an id.
     ids: BTreeMap<Vec<u8>, u64>,
-    /// By name of the Rust type, so that its shape is described once.
-    known: BTreeMap<&'static str, u64>,
+    /// By the Rust type, so that its shape is described once.
+    known: BTreeMap<TypeId, u64>,
 }
 
 impl Sender {
     /// Appends a message, and before it the announcement of its shape when it is the first.
     pub fn encode<T: Wire>(&mut self, value: &T, out: &mut Vec<u8>) {
-        let id = match self.known.get(type_name::<T>()) {
+        let id = match self.known.get(&typeid::of::<T>()) {
             Some(id) => *id,
             None => {
                 let id = self.announce(&Shape::of::<T>(), out);
-                self.known.insert(type_name::<T>(), id);
+                self.known.insert(typeid::of::<T>(), id);
                 id
             }
         };
@@ -116,7 +116,7 @@ pub struct Receiver {
 struct Known {
     bytes: Vec<u8>,
     layout: Layout,
-    resolutions: BTreeMap<&'static str, Resolution>,
+    resolutions: BTreeMap<TypeId, Resolution>,
 }
 
 /// A message whose announcements have been taken in.
@@ -151,12 +151,12 @@ impl Receiver {
         let Some(known) = self.shapes.get_mut(&body.id) else {
             return Err(Input::new(body.bytes, body.origin, &limits).error(ErrorKind::UnknownShape(body.id)));
         };
-        let name = type_name::<T>();
-        if !known.resolutions.contains_key(name) {
+        let asked = typeid::of::<T>();
+        if !known.resolutions.contains_key(&asked) {
             let resolution = Resolution::new(known.layout.shape.clone(), &Shape::of::<T>())?;
-            known.resolutions.insert(name, resolution);
+            known.resolutions.insert(asked, resolution);
         }
-        crate::decode_resolved(known.resolutions.get(name), body.bytes, body.origin, &limits)
+        crate::decode_resolved(known.resolutions.get(&asked), body.bytes, body.origin, &limits)
     }
 
     /// Reads a message of any shape, or without one; none when it holds announcements alone.

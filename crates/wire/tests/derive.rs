@@ -292,3 +292,56 @@ fn special_floats_keep_their_bits() {
         }
     }
 }
+
+#[test]
+fn types_of_one_name_are_told_apart() {
+    macro_rules! read_as {
+        ($receiver:expr, $message:expr, $field:ty) => {{
+            #[derive(Wire, Debug, PartialEq)]
+            struct Pose {
+                at: $field,
+            }
+            $receiver.decode::<(Pose,)>($message).map(|(pose,)| pose.at)
+        }};
+    }
+    macro_rules! write_as {
+        ($sender:expr, $at:expr, $field:ty) => {{
+            #[derive(Wire, Debug, PartialEq)]
+            struct Pose {
+                at: $field,
+            }
+            let mut message = Vec::new();
+            $sender.encode(&(Pose { at: $at },), &mut message);
+            message
+        }};
+    }
+    // Every one of these is called `types_of_one_name_are_told_apart::Pose`.
+    let (mut sender, mut receiver) = (nowcast_wire::Sender::default(), nowcast_wire::Receiver::default());
+    let number = write_as!(sender, 7, u32);
+    let text = write_as!(sender, "north".to_owned(), String);
+    assert_eq!(read_as!(receiver, &number, u32).unwrap(), 7);
+    assert_eq!(read_as!(receiver, &number, u64).unwrap(), 7);
+    assert_eq!(read_as!(receiver, &text, String).unwrap(), "north");
+    assert!(read_as!(receiver, &text, u32).is_err());
+
+    #[derive(Wire)]
+    struct Both<A, B>(A, B);
+    let one = {
+        #[derive(Wire)]
+        struct Part(u8);
+        Part(1)
+    };
+    let other = {
+        #[derive(Wire)]
+        struct Part(String);
+        Part("north".to_owned())
+    };
+    let both = Both((one,), (other,));
+    let read =
+        decode_value(&shape_of(&both), &encode_to_vec(&both)).expect("the shape says what the bytes are");
+    assert!(format!("{read:?}").contains("north"), "{read:?}");
+}
+
+fn shape_of<T: Wire>(_: &T) -> nowcast_wire::Shape {
+    nowcast_wire::Shape::of::<T>()
+}

@@ -1,39 +1,37 @@
 //! Putting a shape together while walking over Rust types.
 
-use super::{Definition, DefinitionKind, Field, Shape, Type, Variant};
+use std::any::TypeId;
 
-/// What tells two Rust types apart: the full name, and where the type is defined.
-pub(crate) type TypeKey = (&'static str, &'static str);
+use super::{Definition, DefinitionKind, Field, Shape, Type, Variant};
 
 /// Collects the definitions that a type refers to.
 #[derive(Debug, Default)]
 pub struct ShapeBuilder {
-    keys: Vec<TypeKey>,
+    /// Types of one name may differ: two functions, or two versions of a crate, may each have one.
+    keys: Vec<TypeId>,
     definitions: Vec<Definition>,
 }
 
 impl ShapeBuilder {
     /// A struct: `fields` describes them the first time the type is met.
-    pub fn define_struct(
+    pub fn define_struct<T: ?Sized>(
         &mut self,
-        key: TypeKey,
         name: &str,
         fields: impl FnOnce(&mut Self) -> Vec<Field>,
     ) -> Type {
-        self.define(key, name, |builder| DefinitionKind::Struct(fields(builder)))
+        self.define(typeid::of::<T>(), name, |builder| DefinitionKind::Struct(fields(builder)))
     }
 
     /// An enum: `variants` describes them the first time the type is met.
-    pub fn define_enum(
+    pub fn define_enum<T: ?Sized>(
         &mut self,
-        key: TypeKey,
         name: &str,
         variants: impl FnOnce(&mut Self) -> Vec<Variant>,
     ) -> Type {
-        self.define(key, name, |builder| DefinitionKind::Enum(variants(builder)))
+        self.define(typeid::of::<T>(), name, |builder| DefinitionKind::Enum(variants(builder)))
     }
 
-    fn define(&mut self, key: TypeKey, name: &str, kind: impl FnOnce(&mut Self) -> DefinitionKind) -> Type {
+    fn define(&mut self, key: TypeId, name: &str, kind: impl FnOnce(&mut Self) -> DefinitionKind) -> Type {
         if let Some(index) = self.keys.iter().position(|known| *known == key) {
             return Type::Ref(index as u32);
         }

@@ -15,8 +15,7 @@ macro_rules! tuple {
             const FLAT: bool = true $(&& $type::FLAT)*;
 
             fn describe(shape: &mut ShapeBuilder) -> Type {
-                let key = (std::any::type_name::<Self>(), "tuple");
-                shape.define_struct(key, "", |shape| vec![$(Field::new(stringify!($index), $type::describe(shape))),*])
+                shape.define_struct::<Self>("", |shape| vec![$(Field::new(stringify!($index), $type::describe(shape))),*])
             }
 
             fn write<'a, I: Rows<'a, Self>>(rows: I, writer: &mut Writer<'_>)
