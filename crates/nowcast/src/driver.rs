@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
 use crate::carrier::{self, Ended, Ending, retire};
-use crate::channel::{Core, Shared};
+use crate::channel::{Core, Guarded, Shared};
 use crate::clock;
 
 /// Packets taken in one turn, so that a flood on one session leaves room for others.
@@ -140,12 +140,17 @@ enum Sent {
 }
 
 fn send(core: &mut Core, now: Time, packet: &mut Vec<u8>, context: &mut Context<'_>) -> Sent {
+    if core.open_batches > 0 {
+        // Whoever closes the last one wakes the driver.
+        return Sent::All;
+    }
     for _ in 0..SEND_MAX {
-        let Core { session, carrier, source, .. } = core;
+        let Core { session, carrier, source, is_source_broken, .. } = core;
         let Some(open) = carrier else { return Sent::All };
         let mut none = NoReplication;
-        let source: &mut dyn Replication = match source {
-            Some(source) => source.as_mut(),
+        let mut guarded = source.as_mut().map(|source| Guarded::new(source.as_mut(), is_source_broken));
+        let source: &mut dyn Replication = match &mut guarded {
+            Some(source) => source,
             None => &mut none,
         };
         let ready = match open.poll_ready(context) {

@@ -1,7 +1,9 @@
 //! What a channel and its driver share: the session, its carrier, and who waits for what.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
@@ -19,7 +21,8 @@ use crate::{clock, random};
 
 /// Feeds lanes with states of its own, which depend on what the peer has; see [`Replication`].
 ///
-/// It is called with the channel locked: it must not call the channel.
+/// It is called with the channel locked: it must not call the channel. When it panics, the channel ends with the code
+/// `APPLICATION` on both sides.
 pub trait Source: Replication + Send {
     /// Hears what became of the bytes that it put into a packet.
     fn settled(&mut self, fate: Fate);
@@ -51,6 +54,10 @@ pub(crate) struct Core {
     driver_is_woken: bool,
     readers: Vec<Waker>,
     writers: Vec<Waker>,
+    /// Batches that are open; nothing is sent meanwhile.
+    pub(crate) open_batches: usize,
+    /// The application's source panicked.
+    pub(crate) is_source_broken: Cell<bool>,
     replies: HashMap<(u8, u64), oneshot::Sender<Reply>>,
     kept: Kept,
     expired: Vec<(u8, u64)>,
@@ -81,6 +88,8 @@ impl Shared {
                 driver_is_woken: false,
                 readers: Vec::new(),
                 writers: Vec::new(),
+                open_batches: 0,
+                is_source_broken: Cell::new(false),
                 replies: HashMap::new(),
                 kept: Kept::default(),
                 expired: Vec::new(),
@@ -139,8 +148,13 @@ impl Core {
     pub(crate) fn take_news(&mut self) {
         while let Some(fate) = self.session.poll_fate() {
             if let Some(source) = &mut self.source {
-                source.settled(fate);
+                if guarded(|| source.settled(fate)).is_none() {
+                    self.is_source_broken.set(true);
+                }
             }
+        }
+        if self.is_source_broken.get() && self.source.take().is_some() {
+            self.session.close(self.looked_at, CloseCode::APPLICATION, "the source panicked");
         }
         let mut has_news = false;
         while let Some(notice) = self.session.poll_notice() {
@@ -326,6 +340,44 @@ impl Core {
             (Refused::Closed, Some(closed)) => Error::Closed(closed),
             _ => Error::Refused(refused),
         })
+    }
+}
+
+/// Runs the application's code under the lock of the channel, which outlives a panic there. The process's own hook has said
+/// already what happened.
+fn guarded<T>(call: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(call)).ok()
+}
+
+/// A source that does no harm when it panics: it then has nothing more to say.
+pub(crate) struct Guarded<'a> {
+    source: &'a mut dyn Source,
+    is_broken: &'a Cell<bool>,
+}
+
+impl<'a> Guarded<'a> {
+    pub(crate) fn new(source: &'a mut dyn Source, is_broken: &'a Cell<bool>) -> Self {
+        Self { source, is_broken }
+    }
+}
+
+impl Replication for Guarded<'_> {
+    fn has_more(&self, lane: u8) -> bool {
+        if self.is_broken.get() {
+            return false;
+        }
+        guarded(|| self.source.has_more(lane)).unwrap_or_else(|| {
+            self.is_broken.set(true);
+            false
+        })
+    }
+
+    fn fill(&mut self, lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
+        let before = out.len();
+        if self.is_broken.get() || guarded(|| self.source.fill(lane, number, room, out)).is_none() {
+            self.is_broken.set(true);
+            out.truncate(before);
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use futures_util::Stream;
 use nowcast_session::{CloseCode, Closed, Refused};
 
 pub use self::core::Source;
-pub(crate) use self::core::{Core, Shared};
+pub(crate) use self::core::{Core, Guarded, Shared};
 use self::local::Envelope;
 pub(crate) use self::local::{LANES as LOCAL_LANES, Local};
 pub use message::{CommandId, Message, MessageKind};
@@ -168,14 +168,15 @@ impl Channel {
         Lane { channel: self, lane }
     }
 
-    /// Puts many messages at once: the channel is locked once, and nothing leaves before the batch is dropped, so that
-    /// what belongs together travels together.
-    ///
-    /// Do not call the channel itself while a batch of it is open.
+    /// Puts many messages at once: nothing leaves before the batch is dropped, so that what belongs together travels
+    /// together. The channel can be used meanwhile, but nothing else leaves either: drop a batch soon.
     #[must_use]
     pub fn batch(&self) -> Batch<'_> {
         match &self.link {
-            Link::Session(shared) => Batch { puts: Puts::Session(shared.lock(), clock::now()) },
+            Link::Session(shared) => {
+                shared.lock().open_batches += 1;
+                Batch { puts: Puts::Session(shared, clock::now()) }
+            }
             Link::Local(local) => Batch { puts: Puts::Local(local) },
         }
     }
@@ -527,7 +528,7 @@ pub struct Batch<'a> {
 }
 
 enum Puts<'a> {
-    Session(MutexGuard<'a, Core>, nowcast_session::Time),
+    Session(&'a Shared, nowcast_session::Time),
     Local(&'a Local),
 }
 
@@ -538,8 +539,10 @@ impl Batch<'_> {
     /// As [`Lane::state`].
     pub fn state(&mut self, lane: u8, key: u64, value: &[u8]) -> Result<(), Error> {
         match &mut self.puts {
-            Puts::Session(core, now) => {
-                let put = core.session.put_state(*now, lane, key, value);
+            Puts::Session(shared, now) => {
+                let mut core = shared.lock();
+                let now = core.looked_at.max(*now);
+                let put = core.session.put_state(now, lane, key, value);
                 core.explain(put)
             }
             Puts::Local(local) => local.lock().put_state(lane, key, value),
@@ -552,8 +555,10 @@ impl Batch<'_> {
     /// As [`Lane::event`].
     pub fn event(&mut self, lane: u8, payload: &[u8]) -> Result<(), Error> {
         match &mut self.puts {
-            Puts::Session(core, now) => {
-                let put = core.session.put_event(*now, lane, payload, None);
+            Puts::Session(shared, now) => {
+                let mut core = shared.lock();
+                let now = core.looked_at.max(*now);
+                let put = core.session.put_event(now, lane, payload, None);
                 core.explain(put).map(drop)
             }
             Puts::Local(local) => local.lock().put_enveloped(lane, Envelope::Event, payload),
@@ -563,7 +568,9 @@ impl Batch<'_> {
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        if let Puts::Session(core, _) = &mut self.puts {
+        if let Puts::Session(shared, _) = &mut self.puts {
+            let mut core = shared.lock();
+            core.open_batches -= 1;
             core.wake_driver();
         }
     }
