@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use nowcast::entry::Policy;
+use nowcast::entry::{Policy, parse_origin};
 use nowcast::{Channel, ListenConfig, Listener, Message, MessageKind};
 use tokio::task::JoinSet;
 
@@ -40,6 +40,11 @@ pub(crate) struct Args {
     #[arg(long)]
     anonymous: bool,
 
+    /// Web origin whose pages may enter, such as `https://example.org`; may be repeated [default: on loopback without a key, the
+    /// endpoint's own; elsewhere every page]
+    #[arg(long = "allow-origin", value_name = "ORIGIN", value_parser = parse_origin)]
+    origins: Vec<String>,
+
     /// Announce the name by multicast DNS: others on the network find it as nowcast://local/NAME
     #[arg(long, hide = !HAS_MULTICAST)]
     mdns: bool,
@@ -60,7 +65,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(host) => ListenConfig::on(resolve("--host ", host)?, args.port),
     };
     let key = token::key(args.key_file.as_deref())?;
-    config.entry = Policy { key, anonymous: args.anonymous, ..Policy::default() };
+    config.entry =
+        Policy { key, anonymous: args.anonymous, origins: args.origins.clone(), ..Policy::default() };
     #[cfg(feature = "mdns")]
     {
         config.multicast = args.mdns;

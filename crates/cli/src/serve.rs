@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use nowcast_server::entry::Policy;
+use nowcast::endpoint::addresses_of_this_machine;
+use nowcast_server::entry::{Network, Policy, parse_origin};
 use nowcast_server::{BindError, CertificateConfig, Config, Exposed, Limits, LogWriter, Server, log_panics};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::warn;
@@ -58,9 +59,15 @@ pub(crate) struct Args {
     #[arg(long)]
     anonymous: bool,
 
-    /// Web origin whose pages may join, such as `https://example.org`; may be repeated [default: every origin]
-    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    /// Web origin whose pages may join, such as `https://example.org`; may be repeated [default: on loopback without a key, the
+    /// pages of this server; elsewhere every page]
+    #[arg(long = "allow-origin", value_name = "ORIGIN", value_parser = parse_origin)]
     origins: Vec<String>,
+
+    /// Address of a proxy before this server, such as 127.0.0.1, or a network such as 10.0.0.0/8: its X-Forwarded-For is believed;
+    /// may be repeated
+    #[arg(long = "proxy", value_name = "ADDRESS")]
+    proxies: Vec<Network>,
 
     /// Certificate chain of this server in PEM, its own certificate first: for WebTransport, read again when it changes
     /// [default: one made here, which pages of this server accept]
@@ -70,6 +77,11 @@ pub(crate) struct Args {
     /// Private key of the certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
+
+    /// Serve other machines of a local network over HTTPS, on the same port, with a certificate made here: their browsers warn
+    /// once that nobody vouches for it, and then have all that headsets and WebTransport need
+    #[arg(long, conflicts_with_all = ["tls_cert", "insecure"])]
+    self_signed: bool,
 
     /// Do not serve WebTransport: browsers then join over WebSocket
     #[arg(long)]
@@ -116,12 +128,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     raise_open_files_limit();
     let open = args.open;
     let config = Config { logs: Some(logs.0.clone()), ..config(args)? };
+    let advice = Encryption::of(&config);
     tokio::runtime::Runtime::new().context("cannot start the runtime")?.block_on(async {
         let stop = asked_to_stop();
         let server = Server::bind(config).await.map_err(with_flag)?;
         let address = web_address(&server.addresses());
+        let others: String =
+            for_other_machines(&advice, &server.addresses()).into_iter().map(|line| line + "\n").collect();
         output::line(format_args!(
             "Nowcast is at {address}\n\
+             {others}\
              Open it in two browser tabs: both are in the same world. Any other path /r/NAME is a room of its own.\n\
              Programs join at {}/plaza, stock WebSocket clients at {}/ws/plaza (spec/PLAIN.md). Ctrl-C ends it.",
             address.replacen("http", "nowcast", 1),
@@ -152,13 +168,18 @@ fn config(args: Args) -> anyhow::Result<Config> {
         key: token::key(args.token_key_file.as_deref())?,
         anonymous: args.anonymous,
         origins: args.origins,
+        proxies: args.proxies,
         plain_http: args.insecure,
         ..Policy::default()
     };
     let certificate = match (args.tls_cert, args.tls_key) {
         (Some(chain), Some(key)) => CertificateConfig::Files { chain, key },
+        _ if args.self_signed => CertificateConfig::SelfSigned {
+            names: addresses_of_this_machine().iter().map(ToString::to_string).collect(),
+        },
         _ => CertificateConfig::Development,
     };
+    let redirect_to_https = certificate != CertificateConfig::Development;
     Ok(Config {
         hosts,
         port: args.port,
@@ -171,6 +192,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
             metrics: args.expose.contains(&Page::Metrics),
             lab: args.expose.contains(&Page::Lab),
         },
+        redirect_to_https,
         limits,
         ..defaults
     })
@@ -189,6 +211,60 @@ fn with_flag(error: BindError) -> anyhow::Error {
         BindError::Config(_) | BindError::Certificate(_) | BindError::Io { .. } => String::new(),
     };
     anyhow::anyhow!("{error}{flag}")
+}
+
+/// What browsers of other machines meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encryption {
+    /// A certificate that authorities vouch for.
+    Certificate,
+    /// One that was made here.
+    SelfSigned,
+    /// None, and that is allowed.
+    Plain,
+    /// None, so that they are kept out.
+    Missing,
+}
+
+impl Encryption {
+    fn of(config: &Config) -> Self {
+        match config.certificate {
+            CertificateConfig::Files { .. } => Self::Certificate,
+            CertificateConfig::SelfSigned { .. } => Self::SelfSigned,
+            CertificateConfig::Development if config.entry.plain_http => Self::Plain,
+            CertificateConfig::Development => Self::Missing,
+        }
+    }
+}
+
+/// What people at other machines open, and what is in their way.
+fn for_other_machines(encryption: &Encryption, addresses: &[SocketAddr]) -> Vec<String> {
+    let Some(first) = addresses.iter().find(|address| !address.ip().is_loopback()) else { return Vec::new() };
+    let reachable = if first.ip().is_unspecified() { addresses_of_this_machine() } else { vec![first.ip()] };
+    let place = reachable.first().map_or_else(
+        || format!("ADDRESS-OF-THIS-MACHINE:{}", first.port()),
+        |address| SocketAddr::new(*address, first.port()).to_string(),
+    );
+    match encryption {
+        Encryption::Certificate => {
+            vec![format!("Other machines open https://HOST:{}, with the host that the certificate names.", first.port())]
+        }
+        Encryption::SelfSigned => vec![format!(
+            "Other machines open https://{place}. Their browsers warn once, because nobody vouches for the certificate: go on."
+        )],
+        Encryption::Plain => vec![format!(
+            "Other machines open http://{place}. Nothing is encrypted, so their browsers have neither WebTransport nor VR."
+        )],
+        Encryption::Missing => vec![
+            format!(
+                "Browsers of other machines are kept out, because nothing encrypts their sessions. With --self-signed they open \
+                 https://{place}."
+            ),
+            "Or give a certificate (--tls-cert, --tls-key), put a proxy before this server (docs/SERVER.md), or do without \
+             encryption (--insecure)."
+                .to_owned(),
+        ],
+    }
 }
 
 /// An address that a browser on this machine can open. `localhost` counts as secure there, whatever the port.

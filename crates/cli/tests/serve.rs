@@ -98,6 +98,23 @@ fn mistakes_are_named_in_one_line_with_a_cure() {
     assert_eq!(code, Some(1));
     assert!(said.contains("no/such/file cannot be read"), "{said}");
 
+    let (code, said) = mistake(&["serve", "--host", ""]);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("--host '' is neither an address"), "{said}");
+
+    let (code, said) = mistake(&["serve", "--tls-cert", "chain.pem"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("not provided: --tls-key <FILE>"), "{said}");
+
+    for origin in ["*", "example.org", "https://example.org/page"] {
+        let (code, said) = mistake(&["serve", "--port", "0", "--allow-origin", origin]);
+        assert_eq!(code, Some(2));
+        assert!(said.contains("is not an origin: write SCHEME://HOST"), "{said}");
+    }
+    let (code, said) = mistake(&["serve", "--proxy", "localhost"]);
+    assert_eq!(code, Some(2));
+    assert!(said.contains("'localhost' is not an address"), "{said}");
+
     let (code, said) = mistake(&["serve", "--players-max", "0", "--port", "0"]);
     assert_eq!(code, Some(1));
     assert!(said.contains("a limit of 0 players would let nobody in"), "{said}");
@@ -236,4 +253,50 @@ fn who_is_to_outlive_the_terminal_does() {
     rustix::process::kill_process(pid, rustix::process::Signal::HUP).expect("the child is there");
     join(port, "plaza");
     assert_eq!(end(&mut server, rustix::process::Signal::TERM), Some(0));
+}
+
+#[test]
+fn a_token_stands_in_no_log_at_any_level() {
+    use nowcast::entry::{Claims, TokenKey, unix_time};
+    use nowcast::{CarrierKind, Connector};
+
+    let folder = std::env::temp_dir().join(format!("nowcast-log-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (key, log) = (folder.join("world.key"), folder.join("log"));
+    assert!(nowcast(&["token", "--make-key", key.to_str().unwrap()]).status().unwrap().success());
+    let mut server = nowcast(&["serve", "--port", "0", "--token-key-file", key.to_str().unwrap()])
+        .env("RUST_LOG", "trace")
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .expect("the program starts");
+    let mut line = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let port = line
+        .trim()
+        .rsplit_once(':')
+        .and_then(|(_, port)| port.parse::<u16>().ok())
+        .expect("it says its port");
+    let claims = Claims::new(unix_time() + std::time::Duration::from_secs(600)).name("Ada");
+    let token = claims.sign(&TokenKey::read(&key).unwrap()).unwrap();
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
+            let connector = Connector::new().carriers([carrier]).token(token.clone());
+            let channel =
+                connector.connect(&format!("nowcast://127.0.0.1:{port}/plaza")).await.expect("it enters");
+            channel.close(0, "seen");
+        }
+    });
+    kill(&mut server);
+    let logged = String::from_utf8_lossy(&std::fs::read(&log).unwrap()).into_owned();
+    assert!(logged.contains("TRACE"), "everything is logged: {} bytes", logged.len());
+    let signature = token.rsplit('.').next().unwrap();
+    let told = logged.lines().find(|line| line.contains(signature));
+    assert!(told.is_none(), "{told:?}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Ends a server and waits for its end.
+fn kill(server: &mut Child) {
+    server.kill().expect("it runs");
+    server.wait().expect("it ends");
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use nowcast_session::packet::Hello;
 use nowcast_session::{CloseCode, Config, Limits, Session};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 pub use limits::{AcceptCounters, AcceptLimits};
@@ -42,6 +42,14 @@ pub struct Entry {
     pub address: Option<SocketAddr>,
     /// What a [`Door`](crate::entry::Door) wants to be told when the session begins.
     pub ticket: Option<Ticket>,
+}
+
+impl Entry {
+    /// Whether no session may begin by it: it was opened for one that is there already.
+    #[must_use]
+    pub fn only_resumes(&self) -> bool {
+        self.ticket.as_ref().is_some_and(Ticket::only_resumes)
+    }
 }
 
 /// Where carriers are handed over; cheap to clone.
@@ -107,14 +115,13 @@ impl Acceptor {
 
     /// Takes over a carrier whose peer may enter as `entry` says. Must be called within a tokio runtime.
     pub fn hand_over(&self, carrier: Box<dyn Carrier>, entry: Entry) {
-        let Some(place) = self.inner.places.take_carrier(entry.address) else {
-            return retire(carrier, Ending::GoingAway);
-        };
+        let (place, displaced) = self.inner.places.take_carrier(entry.address);
         let inner = Arc::clone(&self.inner);
-        tokio::spawn(async move { inner.take_in(carrier, entry, place).await });
+        tokio::spawn(async move { inner.take_in(carrier, entry, place, displaced).await });
     }
 
-    /// Whether a session from this address would be let in now, or the named limit that is in the way.
+    /// Whether a session from this address would be let in now, or the named limit that is in the way. What only resumes
+    /// needs no such place: its session has one.
     ///
     /// # Errors
     /// [`AcceptRefusal`].
@@ -186,8 +193,18 @@ impl std::fmt::Debug for Accepted {
 }
 
 impl Inner {
-    async fn take_in(self: Arc<Self>, mut carrier: Box<dyn Carrier>, entry: Entry, place: Place) {
-        let first = timeout(HELLO_TIMEOUT, first_packet(carrier.as_mut())).await;
+    async fn take_in(
+        self: Arc<Self>,
+        mut carrier: Box<dyn Carrier>,
+        entry: Entry,
+        place: Place,
+        displaced: Arc<Notify>,
+    ) {
+        let first = tokio::select! {
+            biased;
+            first = timeout(HELLO_TIMEOUT, first_packet(carrier.as_mut())) => first,
+            () = displaced.notified() => return retire(carrier, Ending::GoingAway),
+        };
         let Ok(Ok(packet)) = first else {
             self.places.count(Counted::NoHello);
             return retire(carrier, Ending::Violation);

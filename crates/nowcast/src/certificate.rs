@@ -26,6 +26,12 @@ pub enum CertificateConfig {
     /// hash that the endpoint announces. For development and local networks.
     #[default]
     Development,
+    /// The same, in the names and addresses by which others on the local network reach this machine, too, so that browsers
+    /// there have less to complain of.
+    SelfSigned {
+        /// Host names and addresses, beside those of loopback.
+        names: Vec<String>,
+    },
     /// PEM files: the chain, the endpoint's own certificate first, and its key. Read again when they change; when they
     /// cannot be read, the last good ones stay.
     Files {
@@ -78,7 +84,10 @@ impl Certificates {
     /// [`CertificateError`].
     pub fn new(config: &CertificateConfig) -> Result<Arc<Self>, CertificateError> {
         let source = match config {
-            CertificateConfig::Development => Source::Development(Development::new(SystemTime::now())?),
+            CertificateConfig::Development => Source::Development(Development::new(SystemTime::now(), &[])?),
+            CertificateConfig::SelfSigned { names } => {
+                Source::Development(Development::new(SystemTime::now(), names)?)
+            }
             CertificateConfig::Files { chain, key } => Source::Files(Files::read(chain, key)?),
         };
         Ok(Arc::new(Self { state: Mutex::new(State { source, looked: Instant::now() }) }))

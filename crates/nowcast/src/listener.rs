@@ -12,7 +12,7 @@ use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acc
 use crate::certificate::{CertificateConfig, CertificateHash, Certificates};
 use crate::channel::{Channel, Error};
 use crate::endpoint::{Asking, BindError, Directory, Discovery, QuicEndpoint, Refusal, Tcp, bind, is_name};
-use crate::entry::{self, Crowded, Door, Now, Place, Policy, Request};
+use crate::entry::{self, Crowded, Door, Network, Now, Peer, Place, Policy, Request};
 #[cfg(feature = "mdns")]
 use crate::names::multicast;
 use crate::names::{Advertisement, PORT};
@@ -123,18 +123,19 @@ impl Listener {
         config.entry.check(&config.hosts)?;
         let (port, tcp, udp) = bind(&config.hosts, config.port, config.webtransport)?;
         let certificates = Certificates::new(&config.certificate)?;
+        let door = Door::listening(config.entry.clone(), &config.hosts, port);
         let names = Arc::new(Names {
             udp_port: config.webtransport.then(|| config.announced_udp_port.unwrap_or(port)),
             certificates: Arc::clone(&certificates),
-            door: Door::new(config.entry.clone()),
+            door,
             config,
             services: RwLock::default(),
         });
         let directory: Arc<dyn Directory> = Arc::clone(&names) as _;
         let mut accepting = JoinSet::new();
-        let door = Tcp::new(Arc::clone(&certificates), Arc::clone(&directory));
+        let tcp_side = Tcp::new(Arc::clone(&certificates), Arc::clone(&directory));
         for listener in tcp {
-            accepting.spawn(Arc::clone(&door).accept_all(listener));
+            accepting.spawn(Arc::clone(&tcp_side).accept_all(listener));
         }
         let quic = match udp.is_empty() {
             true => None,
@@ -302,30 +303,34 @@ impl Names {
 
 impl Directory for Names {
     fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal> {
-        let request = Request::new(asking.name, asking.address).query(asking.query).origin(asking.origin);
-        // A question may be asked without encryption; what it is about may not.
-        let is_private = asking.is_encrypted || !asking.is_joining;
-        let request = if is_private { request.encrypted() } else { request };
-        let entry = self.door.check(Now::read(), &request)?;
+        let entry = self.door.check(Now::read(), &Request::from(&asking))?;
         let services = self.services.read().expect("nobody panics while holding it");
         let Some(acceptor) = services.get(asking.name) else {
             return Err(self.door.count(entry::Refusal::NoSuchName(asking.name.to_owned())).into());
         };
-        acceptor.check(Some(asking.address)).map_err(|refusal| {
-            self.door.count(match refusal {
-                AcceptRefusal::TooMany => Crowded::Address.into(),
-                AcceptRefusal::Full => entry::Refusal::Full,
-            })
-        })?;
+        if !entry.only_resumes() {
+            acceptor.check(Some(asking.address)).map_err(|refusal| {
+                self.door.count(match refusal {
+                    AcceptRefusal::TooMany => Crowded::Address.into(),
+                    AcceptRefusal::Full => entry::Refusal::Full,
+                })
+            })?;
+        }
         Ok((acceptor.clone(), entry))
+    }
+
+    fn proxies(&self) -> &[Network] {
+        &self.door.policy().proxies
     }
 
     fn arrive(&self, address: IpAddr) -> Result<Option<Place>, Refusal> {
         Ok(Some(self.door.take(Now::read(), address)?))
     }
 
-    fn describe(&self, name: &str) -> Discovery {
+    fn describe(&self, asking: &Asking<'_>) -> Discovery {
         let hashes = self.certificates.hashes();
-        Discovery::new(name, self.udp_port.map(|port| (port, hashes.as_slice())))
+        let offer = Discovery::new(asking.name, self.udp_port.map(|port| (port, hashes.as_slice())));
+        let peer = Peer { address: asking.address, is_encrypted: asking.is_encrypted };
+        if self.door.wants_encryption(peer) { offer.over_tls_alone() } else { offer }
     }
 }

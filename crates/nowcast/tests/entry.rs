@@ -1,8 +1,8 @@
 //! The door: who gets in, who does not, and what a stranger can cost.
 
 use nowcast::entry::{
-    Claims, Door, KeyError, Limits, Now, Policy, PolicyError, Refusal, Request, SignError, TOKEN_BYTES_MAX,
-    TokenError, TokenKey,
+    Claims, Door, KeyError, Limits, Now, Page, Policy, PolicyError, Refusal, Request, SignError,
+    TOKEN_BYTES_MAX, TokenError, TokenKey,
 };
 use proptest::prelude::*;
 use std::net::{IpAddr, SocketAddr};
@@ -201,6 +201,88 @@ fn a_weak_or_broken_key_is_refused() {
 }
 
 #[test]
+fn what_everybody_may_know_is_no_secret() {
+    let openssh =
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA1BX27YydqrhUjvY9uRpbwx+n5hW+eROusmH4dNhSH6 ada@example.org";
+    let blob = openssh.split(' ').nth(1).unwrap();
+    let der = "MCowBQYDK2VwAyEADUFfbtjJ2quFSO9j25GlvDH6fmFb55E66yYfh02FIfo=";
+    let p256 = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEwPGJkIwhoBCz0j1CmQEbLKLnyvyGMwXwBlZN7gk5PzHNzzQvEwMTnkLQ\
+                8a7ZVuV9BWEJ0j5mDyrj6rPXhQY3Gw==";
+    let jwk = r#"{"kty":"OKP","crv":"Ed25519","x":"DUFfbtjJ2quFSO9j25GlvDH6fmFb55E66yYfh02FIfo"}"#;
+    let users = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n";
+    for public in [
+        openssh,
+        blob,
+        der,
+        p256,
+        jwk,
+        users,
+        &"\0".repeat(40),
+        &"a".repeat(40),
+        "a phrase of more than thirty-two bytes",
+    ] {
+        assert!(matches!(TokenKey::parse(public), Err(KeyError::NotSecret(_))), "{public}");
+    }
+    for public in [openssh, blob, der, p256, jwk, PUBLIC, &format!("\u{feff}{PUBLIC}")] {
+        assert!(matches!(TokenKey::secret(public.as_bytes()), Err(KeyError::NotSecret(_))), "{public}");
+    }
+    assert!(TokenKey::parse("V2hhdCBvcGVuc3NsIHJhbmQgLWJhc2U2NCAzMiBnaXZlcz8=").is_ok());
+    assert!(TokenKey::parse(&nowcast::entry::new_secret()).is_ok());
+}
+
+#[test]
+fn a_public_key_with_something_before_it_is_still_a_public_key() {
+    let token = in_ten_minutes().sign(&TokenKey::parse(PRIVATE).unwrap()).unwrap();
+    for before in ["\u{feff}", "# the key of the world\n", "\u{feff}\r\n; made today\n"] {
+        let key = TokenKey::parse(&format!("{before}{PUBLIC}\n")).unwrap();
+        assert!(!key.can_sign() && Claims::verify(&token, &key, "plaza", NOW).is_ok(), "{before:?}");
+        let forged = forge(
+            r#"{"alg":"HS256"}"#,
+            r#"{"exp":1800000600}"#,
+            format!("{before}{PUBLIC}").trim().as_bytes(),
+        );
+        assert_eq!(Claims::verify(&forged, &key, "plaza", NOW), Err(TokenError::WrongAlgorithm));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_key_is_read_from_a_file_that_ends() {
+    let folder = std::env::temp_dir().join(format!("nowcast-key-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (pipe, large) = (folder.join("pipe"), folder.join("large"));
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    std::fs::write(&large, vec![b'a'; 100_000]).unwrap();
+    for (path, cause) in [
+        (pipe.as_path(), "not a regular file"),
+        (folder.as_path(), "not a regular file"),
+        ("/dev/zero".as_ref(), "not a regular file"),
+        (large.as_path(), "larger than 16384 bytes"),
+        // It says that it has no bytes, and has more.
+        ("/proc/kallsyms".as_ref(), "larger than 16384 bytes"),
+    ] {
+        let error = TokenKey::read(path).unwrap_err().to_string();
+        assert!(error.contains(cause), "{error}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_token_that_demands_an_extension_is_refused() {
+    for header in [
+        r#"{"alg":"HS256","crit":["b64"],"b64":false}"#,
+        r#"{"alg":"HS256","crit":["exp"]}"#,
+        r#"{"alg":"HS256","crit":[]}"#,
+    ] {
+        assert_eq!(
+            verify(&forge(header, r#"{"exp":1800000600}"#, SECRET)),
+            Err(TokenError::Critical),
+            "{header}"
+        );
+    }
+}
+
+#[test]
 fn neither_key_nor_token_is_shown_by_debug() {
     let policy = Policy { key: Some(secret()), ..Policy::default() };
     let shown = format!("{policy:?} {:?}", Door::new(policy.clone()));
@@ -264,8 +346,9 @@ fn a_door_names_what_is_wrong() {
         assert!(!answer.cause.is_empty() && !answer.cure.is_empty());
         (answer.status, answer.error)
     };
-    assert_eq!(status(&far.encrypted().origin(Some("https://evil.example"))), (403, "wrong_origin".into()));
-    assert_eq!(status(&far.origin(Some("https://example.org"))), (403, "not_encrypted".into()));
+    let page = |origin| Page { host: None, origin: Some(origin) };
+    assert_eq!(status(&far.encrypted().page(page("https://evil.example"))), (403, "wrong_origin".into()));
+    assert_eq!(status(&far.page(page("https://example.org"))), (403, "not_encrypted".into()));
     assert_eq!(status(&far.encrypted()), (401, "unauthorised".into()));
     assert_eq!(status(&far.encrypted().token(Some("x"))), (401, "unauthorised".into()));
     assert_eq!(status(&far.encrypted()), (429, "too_many".into()), "four attempts at once");

@@ -37,7 +37,7 @@ type Socket = WebSocketStream<Connection>;
 impl Client {
     /// Lives until the connection ends. `received` are the bytes that came with the handshake's last packet.
     pub(crate) async fn run(self, mut connection: Connection, received: Vec<u8>) {
-        let address = connection.address();
+        let address = connection.peer().address;
         let config = WebSocketConfig::default()
             .max_message_size(Some(MESSAGE_BYTES_MAX))
             .max_frame_size(Some(MESSAGE_BYTES_MAX))

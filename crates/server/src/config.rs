@@ -25,8 +25,11 @@ pub struct Config {
     pub entry: Policy,
     /// Whether WebTransport is served, on UDP with the same port number.
     pub webtransport: bool,
-    /// Who the server is to clients of WebTransport.
+    /// Who the server is to clients of WebTransport and HTTPS. The port takes TLS beside plain HTTP.
     pub certificate: CertificateConfig,
+    /// Whether browsers of other machines that come without encryption are sent on to HTTPS, on the same port: where the
+    /// certificate is one that they may accept.
+    pub redirect_to_https: bool,
     /// How many of everything.
     pub limits: Limits,
     /// How long for everything.
@@ -47,6 +50,7 @@ impl Default for Config {
             entry: Policy::default(),
             webtransport: true,
             certificate: CertificateConfig::Development,
+            redirect_to_https: false,
             limits: Limits::default(),
             timeouts: Timeouts::default(),
             exposed: Exposed::default(),

@@ -9,12 +9,15 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use nowcast::carrier::OverTcp;
-use nowcast::entry::{Addresses, Bucket, Crowded};
+use nowcast::endpoint::TLS_HANDSHAKE;
+use nowcast::entry::{Addresses, Bucket, Crowded, Network, Peer};
 use prometheus_client::metrics::counter::Counter;
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::config::{Limits, MESSAGE_BYTES_MAX, SEND_BUFFER_BYTES, UNSENT_BYTES_MAX};
 use crate::metrics::Metrics;
@@ -32,7 +35,7 @@ const SESSION_BYTES_PER_SECOND_MAX: usize = 1024 * 1024;
 
 /// One TCP connection.
 pub(crate) struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     address: SocketAddr,
     received: Counter,
     sent: Counter,
@@ -71,16 +74,31 @@ impl Unfinished {
     }
 }
 
-/// Whom a request came from.
-#[derive(Clone, Copy)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
+/// What bytes go through.
+enum Stream {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Stream {
+    fn socket(&self) -> &TcpStream {
+        match self {
+            Self::Plain(stream) => stream,
+            Self::Tls(stream) => stream.get_ref().0,
+        }
+    }
+}
 
 impl Connection {
-    /// Takes over an accepted socket.
-    pub(crate) fn new(
+    /// Takes over an accepted socket, on which HTTP is spoken plainly or over TLS: the first byte tells.
+    ///
+    /// # Errors
+    /// When it breaks, or ends before it said anything.
+    pub(crate) async fn open(
         stream: TcpStream,
         address: SocketAddr,
         place: Place,
+        tls: &TlsAcceptor,
         metrics: &Metrics,
     ) -> io::Result<Self> {
         // A snapshot leaves at once, and the kernel takes no more than it can soon send: what waits here is newer.
@@ -89,6 +107,14 @@ impl Connection {
         socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
         #[cfg(target_os = "linux")]
         socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+        let mut first = [0];
+        if stream.peek(&mut first).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let stream = match first[0] {
+            TLS_HANDSHAKE => Stream::Tls(Box::new(tls.accept(stream).await?)),
+            _ => Stream::Plain(stream),
+        };
         let received = metrics.bytes_received.clone();
         let sent = metrics.bytes_sent.clone();
         Ok(Self {
@@ -133,19 +159,20 @@ impl Connection {
         }
     }
 
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+    /// Who is at the other end.
+    pub(crate) fn peer(&self) -> Peer {
+        Peer { address: self.address, is_encrypted: matches!(self.stream, Stream::Tls(_)) }
     }
 
     /// Ends the connection so that the peer can read all that was sent: closing a socket with unread bytes in it
     /// would reset it, and the reset can overtake the close frame.
     pub(crate) async fn linger(mut self, patience: Duration) {
         let drained = timeout(patience, async {
-            self.stream.shutdown().await?;
+            self.shutdown().await?;
             let mut unread = [0; 4_096];
             let mut total = 0;
             while total < LINGER_BYTES_MAX {
-                let length = self.stream.read(&mut unread).await?;
+                let length = self.read(&mut unread).await?;
                 if length == 0 {
                     return Ok(());
                 }
@@ -161,7 +188,54 @@ impl Connection {
     /// Ends the connection at once, and frees what the kernel holds for a peer that doesn't read.
     pub(crate) fn abort(self) {
         // Without this the kernel would keep unsent bytes for minutes. When it fails the connection is already dead.
-        let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+        let _ = SockRef::from(self.stream.socket()).set_linger(Some(Duration::ZERO));
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
+            Self::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
     }
 }
 
@@ -214,7 +288,7 @@ impl AsyncWrite for Connection {
 
 impl OverTcp for Connection {
     fn tcp(&self) -> &TcpStream {
-        &self.stream
+        self.stream.socket()
     }
 }
 
@@ -222,6 +296,8 @@ impl OverTcp for Connection {
 pub(crate) struct Places {
     metrics: Arc<Metrics>,
     addresses: Mutex<Addresses>,
+    /// Their addresses speak for many.
+    proxies: Vec<Network>,
 }
 
 /// One connection's place; dropping it frees it.
@@ -231,19 +307,24 @@ pub(crate) struct Place {
 }
 
 impl Places {
-    pub(crate) fn new(limits: &Limits, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(limits: &Limits, proxies: Vec<Network>, metrics: Arc<Metrics>) -> Self {
         let addresses = Addresses::new(
             limits.connections_max,
             limits.connections_per_address_max,
             limits.joins_per_address_hz,
         );
-        Self { metrics, addresses: Mutex::new(addresses) }
+        Self { metrics, addresses: Mutex::new(addresses), proxies }
     }
 
     /// Takes a place for a connection from this address, or counts why there is none.
     pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
         let mut addresses = self.lock();
-        match addresses.take(address, Instant::now()) {
+        let is_shared = self.proxies.iter().any(|network| network.contains(address));
+        let taken = match is_shared {
+            true => addresses.take_shared(address, Instant::now()),
+            false => addresses.take(address, Instant::now()),
+        };
+        match taken {
             Ok(()) => {
                 self.metrics.connections.set(addresses.connections() as i64);
                 Some(Place { places: Arc::clone(self), address })

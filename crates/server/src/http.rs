@@ -5,18 +5,19 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::middleware::{Next, from_fn, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use nowcast::Acceptor;
-use nowcast::entry::{Claims, unix_time};
+use nowcast::endpoint::Refusal;
+use nowcast::entry::{Claims, Page, Peer, host_of, origin_of, unix_time};
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::connection::{Peer, Places};
+use crate::connection::Places;
 use crate::join::join;
 use crate::metrics::{self, Metrics};
 use crate::rooms::{Health, RoomSummary, Rooms};
@@ -34,18 +35,76 @@ pub(crate) struct Shared {
     pub(crate) lab: Acceptor,
 }
 
+/// The host that a request asks, as [`check_host`] found it.
+#[derive(Clone)]
+pub(crate) struct Host(Option<String>);
+
+impl Host {
+    pub(crate) fn of(request: &Request) -> Option<&str> {
+        request.extensions().get::<Self>().and_then(|host| host.0.as_deref())
+    }
+}
+
 /// Everything that a server answers.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    Router::new()
-        .route("/ws/{room}", get(join))
-        .route("/nowcast/{room}", get(door::answer))
+    let pages = Router::new()
         .route("/healthz", get(healthz))
         .route("/metrics", get(show_metrics))
         .route("/api/rooms", get(list_rooms))
         .merge(web::router())
         .layer(from_fn_with_state(Arc::clone(&shared), guard))
+        .layer(from_fn_with_state(Arc::clone(&shared), check_page));
+    Router::new()
+        .route("/ws/{room}", get(join))
+        .route("/nowcast/{room}", get(door::answer))
+        .merge(pages)
+        .layer(from_fn_with_state(Arc::clone(&shared), check_host))
         .layer(from_fn(harden))
         .with_state(shared)
+}
+
+/// Every request of HTTP/1.1 names its host once (RFC 9112, section 3.2).
+async fn check_host(State(shared): State<Arc<Shared>>, mut request: Request, next: Next) -> Response {
+    let host = host_of(request.version(), request.uri(), request.headers());
+    match host.map(|host| Host(host.map(str::to_owned))) {
+        Ok(host) => {
+            request.extensions_mut().insert(host);
+            next.run(request).await
+        }
+        Err(cause) => {
+            shared.metrics.refuse("not_http");
+            (StatusCode::BAD_REQUEST, format!("{cause}: name it once, as RFC 9112 says\n")).into_response()
+        }
+    }
+}
+
+/// Where every program of the machine may enter, foreign web pages read nothing, whatever name they give the server.
+async fn check_page(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let origin = origin_of(request.headers());
+    let page = Page { host: Host::of(&request), origin: origin.as_deref() };
+    if let Err(refusal) = shared.sessions.door.check_page(page) {
+        shared.metrics.refuse(refusal.word());
+        let refusal = Refusal::from(refusal);
+        let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN);
+        return (status, format!("{}: {}\n", refusal.cause, refusal.cure)).into_response();
+    }
+    drop(origin);
+    if shared.config.redirect_to_https
+        && let Some(address) = secure_address(&shared, &request)
+    {
+        return Redirect::temporary(&address).into_response();
+    }
+    next.run(request).await
+}
+
+/// Where a page is that other machines may join from: theirs is only a secure context, with WebTransport and headsets, over
+/// HTTPS. This machine's pages are one anyway.
+fn secure_address(shared: &Shared, request: &Request) -> Option<String> {
+    let peer = request.extensions().get::<Peer>()?;
+    let is_page = request.headers().get(ACCEPT)?.to_str().ok()?.contains("text/html");
+    let path = request.uri().path_and_query()?;
+    let address = format!("https://{}{path}", Host::of(request)?);
+    (is_page && shared.sessions.door.wants_encryption(*peer)).then_some(address)
 }
 
 /// `ok` while clients are let in; 503 from the beginning of a shutdown, and while rooms cannot be opened.
@@ -98,7 +157,7 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
 /// Whether a program on this machine asks, and not for somebody else.
 pub(crate) fn is_local(request: &Request) -> bool {
     const FORWARDED: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
-    let Peer(address) = *request.extensions().get::<Peer>().expect("every request is given its peer");
+    let Peer { address, .. } = *request.extensions().get::<Peer>().expect("every request is given its peer");
     let is_forwarded = FORWARDED.iter().any(|name| request.headers().contains_key(*name));
     address.ip().to_canonical().is_loopback() && !is_forwarded
 }

@@ -3,23 +3,20 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
-use axum::http::header::{
-    CACHE_CONTROL, CONNECTION, ORIGIN, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION,
-    UPGRADE,
-};
-use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONNECTION, SEC_WEBSOCKET_ACCEPT, UPGRADE};
 use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use nowcast::entry::{Entry, Now, Refusal, Request as Knock};
+use nowcast::endpoint::{UpgradeError, upgrade_key, upgrade_required_headers};
+use nowcast::entry::{Entry, Now, Page, Peer, Refusal, Request as Knock, origin_of};
 use serde::Deserialize;
 use tokio::time::timeout;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tracing::debug;
 
 use crate::client::Client;
-use crate::connection::{Connection, Peer};
-use crate::http::Shared;
+use crate::connection::Connection;
+use crate::http::{Host, Shared};
 use crate::member::{Member, Plain, Way};
 use crate::names::Name;
 use crate::plain::{Encoding, NETWORK_HZ};
@@ -33,6 +30,8 @@ const NAME_BYTES_MAX: usize = 512;
 pub(crate) enum JoinError {
     #[error("this address speaks WebSocket: connect with a WebSocket client (version 13)")]
     NotWebSocket,
+    #[error(transparent)]
+    Upgrade(UpgradeError),
     #[error("{0}: {cure}", cure = .0.cure())]
     Door(Refusal),
     #[error("bad parameter: {0}")]
@@ -47,6 +46,7 @@ impl JoinError {
     fn status(&self) -> StatusCode {
         match self {
             Self::NotWebSocket => StatusCode::UPGRADE_REQUIRED,
+            Self::Upgrade(error) => error.status(),
             Self::Door(refusal) => {
                 let refusal = nowcast::endpoint::Refusal::from(refusal.clone());
                 StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN)
@@ -60,7 +60,7 @@ impl JoinError {
     /// The label in `/metrics`.
     fn label(&self) -> &'static str {
         match self {
-            Self::NotWebSocket => "not_websocket",
+            Self::NotWebSocket | Self::Upgrade(_) => "not_websocket",
             Self::Door(Refusal::Origin(_)) => "origin",
             Self::Door(refusal) => refusal.word(),
             Self::TooOften => "join_rate",
@@ -74,8 +74,8 @@ impl IntoResponse for JoinError {
     fn into_response(self) -> Response {
         let mut response = (self.status(), format!("{self}\n")).into_response();
         response.headers_mut().insert(CACHE_CONTROL, "no-store".parse().expect("it is a header value"));
-        if matches!(self, Self::NotWebSocket) {
-            response.headers_mut().insert(UPGRADE, "websocket".parse().expect("it is a header value"));
+        if response.status() == StatusCode::UPGRADE_REQUIRED {
+            response.headers_mut().extend(upgrade_required_headers());
         }
         response
     }
@@ -105,7 +105,9 @@ pub(crate) async fn join(
 }
 
 fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Response, JoinError> {
-    let accept = accept_key(request.method(), request.headers())?;
+    let accept = upgrade_key(request.method(), request.headers(), None)
+        .map_err(JoinError::Upgrade)?
+        .ok_or(JoinError::NotWebSocket)?;
     let entry = knock(shared, room, &request).map_err(JoinError::Door)?;
     let member =
         read_parameters(request.uri().query().unwrap_or_default(), shared.config.network_hz, &entry)?;
@@ -146,30 +148,18 @@ async fn live(upgraded: Upgraded, seat: Seat, member: Member, shared: &Shared) {
     client.run(parts.io.into_inner(), parts.read_buf.to_vec()).await;
 }
 
-/// Checks the request's head and answers its key.
-fn accept_key(method: &Method, headers: &HeaderMap) -> Result<String, JoinError> {
-    let has = |name: HeaderName, token: &str| {
-        let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
-        values.flat_map(|value| value.split(',')).any(|value| value.trim().eq_ignore_ascii_case(token))
-    };
-    let key = headers.get(SEC_WEBSOCKET_KEY).ok_or(JoinError::NotWebSocket)?;
-    let asks = method == Method::GET
-        && has(CONNECTION, "upgrade")
-        && has(UPGRADE, "websocket")
-        && has(SEC_WEBSOCKET_VERSION, "13");
-    if asks { Ok(derive_accept_key(key.as_bytes())) } else { Err(JoinError::NotWebSocket) }
-}
-
 /// Asks the door of the sessions: programs send no origin, and pages cannot hide theirs.
 fn knock(shared: &Shared, room: &str, request: &Request) -> Result<Entry, Refusal> {
-    let Peer(address) = *request.extensions().get::<Peer>().expect("every request is given its peer");
-    let origin = request.headers().get(ORIGIN).map(|origin| String::from_utf8_lossy(origin.as_bytes()));
+    let Peer { address, is_encrypted } =
+        *request.extensions().get::<Peer>().expect("every request is given its peer");
+    let origin = origin_of(request.headers());
+    let page = Page { host: Host::of(request), origin: origin.as_deref() };
     let door = &shared.sessions.door;
     // There is nothing to resume here.
-    let knock =
-        Knock::new(room, address).query(request.uri().query()).origin(origin.as_deref()).resuming(false);
-    // This protocol is not encrypted; where a token is needed, it must not be told to everybody on the way.
-    let knock = if door.policy().key.is_none() { knock.encrypted() } else { knock };
+    let knock = Knock::new(room, address).query(request.uri().query()).page(page).resuming(false);
+    // Where a token is needed, it must not be told to everybody on the way.
+    let is_private = is_encrypted || door.policy().key.is_none();
+    let knock = if is_private { knock.encrypted() } else { knock };
     door.check(Now::read(), &knock)
 }
 

@@ -11,18 +11,19 @@ use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use nowcast::endpoint::QuicEndpoint;
-use nowcast::entry::{Door, Policy};
+use nowcast::endpoint::{QuicEndpoint, tls_config};
+use nowcast::entry::{Door, Peer, Policy};
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
 use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
 use crate::config::{Config, Limits};
-use crate::connection::{Connection, Peer, Places};
+use crate::connection::{Connection, Places};
 use crate::http::{Shared, router};
 use crate::lab;
 use crate::metrics::Metrics;
@@ -113,13 +114,14 @@ impl Server {
         let config = Arc::new(config);
         let metrics = Arc::new(Metrics::new(config.logs.as_ref()));
         let rooms = Arc::new(Rooms::new(Arc::clone(&config), Arc::clone(&metrics)));
-        let places = Arc::new(Places::new(&config.limits, Arc::clone(&metrics)));
+        let places =
+            Arc::new(Places::new(&config.limits, config.entry.proxies.clone(), Arc::clone(&metrics)));
         let certificates = Certificates::new(&config.certificate)?;
         let port =
             listeners.first().and_then(|listener| listener.local_addr().ok()).map_or(0, |at| at.port());
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = config.webtransport.then_some(port);
-        let door = Door::new(policy(&config));
+        let door = Door::listening(policy(&config), &config.hosts, port);
         let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, door };
         let (lab, lab_accepted) = lab::acceptor();
         let shared = Arc::new(Shared { config, metrics, rooms, places, sessions, lab });
@@ -152,8 +154,10 @@ impl Server {
         accepting.spawn(receive_sessions(self.accepted, Arc::clone(&self.shared)));
         accepting.spawn(lab::serve(self.lab_accepted));
         for listener in self.listeners {
+            let certificates = Arc::clone(&self.shared.sessions.certificates);
             let admitting = Admitting {
                 shared: Arc::clone(&self.shared),
+                tls: TlsAcceptor::from(tls_config(certificates)),
                 router: TowerToHyperService::new(router(Arc::clone(&self.shared))),
                 stop: self.stop.subscribe(),
             };
@@ -202,6 +206,7 @@ impl Handle {
 /// Takes in the connections of one listener.
 struct Admitting {
     shared: Arc<Shared>,
+    tls: TlsAcceptor,
     router: TowerToHyperService<axum::Router>,
     stop: watch::Receiver<bool>,
 }
@@ -233,11 +238,26 @@ impl Admitting {
     /// Serves a connection, if it is within the limits.
     fn admit(&self, stream: TcpStream, address: SocketAddr) {
         let Some(place) = self.shared.places.take(address.ip()) else { return };
-        let connection = match Connection::new(stream, address, place, &self.shared.metrics) {
-            Ok(connection) => connection,
-            Err(error) => return debug!(%address, %error, "the connection broke before it was served"),
-        };
-        tokio::spawn(serve(connection, self.router.clone(), Arc::clone(&self.shared), self.stop.clone()));
+        let (tls, router) = (self.tls.clone(), self.router.clone());
+        let (shared, mut stop) = (Arc::clone(&self.shared), self.stop.clone());
+        tokio::spawn(async move {
+            let opening = Connection::open(stream, address, place, &tls, &shared.metrics);
+            let opened = tokio::select! {
+                opened = timeout(shared.config.timeouts.handshake, opening) => opened,
+                () = stopped(&mut stop) => return,
+            };
+            match opened {
+                Ok(Ok(connection)) => serve(connection, router, shared, stop).await,
+                Ok(Err(error)) => {
+                    // What ends before it says anything is nobody's mistake; what is no TLS says so.
+                    if error.kind() == io::ErrorKind::InvalidData {
+                        shared.metrics.refuse("tls_handshake");
+                    }
+                    debug!(%address, %error, "the connection broke before it was served");
+                }
+                Err(_) => shared.metrics.refuse("handshake_timeout"),
+            }
+        });
     }
 }
 
@@ -283,8 +303,10 @@ async fn serve(
     mut stop: watch::Receiver<bool>,
 ) {
     let timeouts = &shared.config.timeouts;
-    let peer = Peer(connection.address());
+    let connected = connection.peer();
+    let proxies = shared.config.entry.proxies.clone();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        let peer = Peer::behind(&proxies, connected, request.headers());
         request.extensions_mut().insert(peer);
         router.call(request)
     });
@@ -328,7 +350,8 @@ fn accept_config(config: &Config) -> AcceptConfig {
         limits: AcceptLimits {
             sessions_max: connections_max,
             sessions_per_address_max: connections_per_address_max,
-            ..AcceptLimits::default()
+            carriers_max: connections_max,
+            carriers_per_address_max: connections_per_address_max,
         },
     }
 }

@@ -158,7 +158,7 @@ async fn a_bad_address_is_answered_with_one_line_that_names_the_cause() {
         assert_eq!(response.status(), status, "{path}: {body}");
         assert!(body.contains(cause) && body.trim_end().lines().count() == 1, "{path}: {body}");
     }
-    let foreign = "GET /ws/plaza HTTP/1.1\r\nHost: test\r\nOrigin: https://evil.example\r\nConnection: close, upgrade\r\n\
+    let foreign = "GET /ws/plaza HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nConnection: close, upgrade\r\n\
         Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
     let answer = server.raw(foreign).await;
     assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("https://evil.example"), "{answer}");
@@ -266,7 +266,9 @@ async fn a_client_that_never_reads_is_closed_and_holds_no_memory() {
 #[tokio::test]
 async fn what_is_not_http_is_answered_and_closed() {
     let server = TestServer::with(|config| config.timeouts.handshake = Duration::from_millis(300)).await;
-    assert!(server.raw("\x16\x03\x01 hello\r\n\r\n").await.starts_with("HTTP/1.1 400"));
+    assert!(server.raw("\x15\x03\x01 hello\r\n\r\n").await.starts_with("HTTP/1.1 400"));
+    // It begins as TLS does, and goes on as nothing does.
+    assert!(server.raw("\x16\x03\x01\x00\x05hello").await.starts_with('\x15'), "an alert of TLS");
     // A head that never ends, and one that never begins.
     for beginning in ["GET / HTTP/1.1\r\nHost: te", ""] {
         let answer = server.raw(beginning).await;
@@ -282,6 +284,9 @@ async fn what_is_not_http_is_answered_and_closed() {
         .until_metric(r#"nowcast_connections_refused_total{reason="handshake_timeout"}"#, |count| {
             count >= 2.0
         })
+        .await;
+    server
+        .until_metric(r#"nowcast_connections_refused_total{reason="tls_handshake"}"#, |count| count >= 1.0)
         .await;
     server
         .until_metric(r#"nowcast_connections_refused_total{reason="not_http"}"#, |count| count >= 1.0)

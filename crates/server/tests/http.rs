@@ -32,7 +32,7 @@ async fn what_is_not_there_is_not_found() {
         assert!(answer.contains("x-content-type-options: nosniff"), "{answer}");
     }
     let posted = server
-        .raw("POST /metrics HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+        .raw("POST /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
         .await;
     assert!(posted.starts_with("HTTP/1.1 405"), "{posted}");
 }

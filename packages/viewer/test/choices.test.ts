@@ -72,6 +72,13 @@ it("tells in the door's own words why a token does not let in", () => {
   expect(explainClose(error).cause).toContain("the token has expired.");
 });
 
+it("names what is in the way of a page that came by plain HTTP from another machine", () => {
+  const cure = "open the page by https, or ask whoever runs it for --self-signed";
+  const error = new NowcastError("refused", "no", { code: "not_encrypted", cure });
+  expect(explainClose(error).cause).toContain("this page came without one.");
+  expect(explainClose(error).cure).toBe("Open the page by https, or ask whoever runs it for --self-signed.");
+});
+
 it("draws plainly on a software renderer", () => {
   expect(automaticQuality("ANGLE (Google, Vulkan 1.3.0 (SwiftShader Device (Subzero)))", false)).toBe("low");
   expect(automaticQuality("ANGLE (NVIDIA GeForce RTX 3060)", false)).toBe("high");

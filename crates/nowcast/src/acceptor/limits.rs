@@ -1,10 +1,13 @@
 //! How many are let in, and what was refused.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use tokio::sync::Notify;
+
 use super::AcceptRefusal;
+use crate::entry;
 
 /// How many carriers and sessions an acceptor takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +16,10 @@ pub struct AcceptLimits {
     pub sessions_max: usize,
     /// Sessions from one address: an IPv4 address, or the /64 of an IPv6 address.
     pub sessions_per_address_max: usize,
-    /// Carriers that have not said HELLO yet.
+    /// Carriers that have not said HELLO yet. For one more, the oldest of the address that has most gives way: nobody who
+    /// says nothing keeps out others.
     pub carriers_max: usize,
-    /// Such carriers from one address.
+    /// Such carriers from one address; for one more, its oldest gives way.
     pub carriers_per_address_max: usize,
 }
 
@@ -41,7 +45,7 @@ pub struct AcceptCounters {
     pub handed_over: u64,
     /// HELLOs that resumed a session.
     pub resumed: u64,
-    /// Carriers dropped because too many had not said HELLO.
+    /// Carriers that gave way to newer ones because too many had not said HELLO.
     pub refused_carriers: u64,
     /// Sessions refused because of a limit.
     pub refused_sessions: u64,
@@ -79,6 +83,14 @@ pub(super) struct Places {
 struct Taken {
     counters: AcceptCounters,
     by_network: HashMap<IpAddr, Guest>,
+    /// Carriers without a HELLO in the order in which they came, bounded by `carriers_max`.
+    waiting: BTreeMap<u64, Waiting>,
+}
+
+/// A carrier that has not said HELLO yet.
+struct Waiting {
+    network: Option<IpAddr>,
+    displaced: Arc<Notify>,
 }
 
 /// What one address holds; it is forgotten when it holds nothing.
@@ -92,7 +104,8 @@ struct Guest {
 pub(super) struct Place {
     places: Places,
     network: Option<IpAddr>,
-    is_session: bool,
+    /// The number of a carrier among those that wait; a session has none.
+    waiting: Option<u64>,
 }
 
 impl Places {
@@ -102,38 +115,39 @@ impl Places {
 
     pub(super) fn check(&self, address: Option<SocketAddr>) -> Result<(), AcceptRefusal> {
         let taken = self.lock();
-        if taken.counters.sessions >= self.limits.sessions_max
-            || taken.counters.carriers >= self.limits.carriers_max
-        {
+        if taken.counters.sessions >= self.limits.sessions_max {
             return Err(AcceptRefusal::Full);
         }
         let guest = network_of(address).and_then(|network| taken.by_network.get(&network).copied());
         let guest = guest.unwrap_or_default();
-        if guest.sessions >= self.limits.sessions_per_address_max
-            || guest.carriers >= self.limits.carriers_per_address_max
-        {
+        if guest.sessions >= self.limits.sessions_per_address_max {
             return Err(AcceptRefusal::TooMany);
         }
         Ok(())
     }
 
-    /// Takes a place for a carrier, or counts that there is none. Resuming is possible while no new session would be.
-    pub(super) fn take_carrier(&self, address: Option<SocketAddr>) -> Option<Place> {
+    /// Takes a place for a carrier, if need be that of an older one, and gives what tells it that it has to give way.
+    pub(super) fn take_carrier(&self, address: Option<SocketAddr>) -> (Place, Arc<Notify>) {
         let network = network_of(address);
         let mut taken = self.lock();
-        taken.counters.handed_over += 1;
-        let guest = network.and_then(|network| taken.by_network.get(&network).copied()).unwrap_or_default();
-        if taken.counters.carriers >= self.limits.carriers_max
-            || guest.carriers >= self.limits.carriers_per_address_max
-        {
-            taken.counters.refused_carriers += 1;
-            return None;
+        let of_network =
+            network.and_then(|network| taken.by_network.get(&network)).map_or(0, |guest| guest.carriers);
+        if network.is_some() && of_network >= self.limits.carriers_per_address_max {
+            taken.displace_oldest_of(network);
+        } else if taken.counters.carriers >= self.limits.carriers_max {
+            let crowd = taken.by_network.iter().max_by_key(|(_, guest)| guest.carriers);
+            let crowd = crowd.filter(|(_, guest)| guest.carriers > 0).map(|(network, _)| *network);
+            taken.displace_oldest_of(crowd);
         }
+        let number = taken.counters.handed_over;
+        taken.counters.handed_over += 1;
         taken.counters.carriers += 1;
         if let Some(network) = network {
             taken.by_network.entry(network).or_default().carriers += 1;
         }
-        Some(Place { places: self.clone(), network, is_session: false })
+        let displaced = Arc::new(Notify::new());
+        taken.waiting.insert(number, Waiting { network, displaced: Arc::clone(&displaced) });
+        (Place { places: self.clone(), network, waiting: Some(number) }, displaced)
     }
 
     pub(super) fn count(&self, what: Counted) {
@@ -157,8 +171,39 @@ impl Places {
     }
 }
 
+impl Taken {
+    /// Ends the carrier that has waited longest among those of a network; `None` is for those whose address is not known.
+    fn displace_oldest_of(&mut self, network: Option<IpAddr>) {
+        let oldest =
+            self.waiting.iter().find(|(_, waiting)| waiting.network == network).map(|(number, _)| *number);
+        if let Some(waiting) = oldest.and_then(|number| self.stop_waiting(number)) {
+            self.counters.refused_carriers += 1;
+            waiting.displaced.notify_one();
+        }
+    }
+
+    /// Frees a waiting carrier's place, once.
+    fn stop_waiting(&mut self, number: u64) -> Option<Waiting> {
+        let waiting = self.waiting.remove(&number)?;
+        self.counters.carriers -= 1;
+        if let Some(guest) = waiting.network.and_then(|network| self.by_network.get_mut(&network)) {
+            guest.carriers -= 1;
+        }
+        self.forget(waiting.network);
+        Some(waiting)
+    }
+
+    /// An address that holds nothing is not remembered.
+    fn forget(&mut self, network: Option<IpAddr>) {
+        let Some(network) = network else { return };
+        if self.by_network.get(&network).is_some_and(|guest| guest.sessions == 0 && guest.carriers == 0) {
+            self.by_network.remove(&network);
+        }
+    }
+}
+
 impl Place {
-    /// The carrier said HELLO: its place becomes a session's, if there is one.
+    /// The carrier said HELLO: its place becomes a session's, if there is one and it did not have to give way just now.
     pub(super) fn become_session(mut self) -> Option<Place> {
         let limits = self.places.limits;
         let mut taken = self.places.lock();
@@ -170,14 +215,17 @@ impl Place {
             drop(taken);
             return None;
         }
-        taken.counters.carriers -= 1;
+        let still_waits = self.waiting.is_some_and(|number| taken.stop_waiting(number).is_some());
+        if !still_waits {
+            drop(taken);
+            return None;
+        }
         taken.counters.sessions += 1;
-        if let Some(guest) = self.network.and_then(|network| taken.by_network.get_mut(&network)) {
-            guest.carriers -= 1;
-            guest.sessions += 1;
+        if let Some(network) = self.network {
+            taken.by_network.entry(network).or_default().sessions += 1;
         }
         drop(taken);
-        self.is_session = true;
+        self.waiting = None;
         Some(self)
     }
 }
@@ -185,31 +233,66 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         let mut taken = self.places.lock();
-        if self.is_session {
-            taken.counters.sessions -= 1;
-        } else {
-            taken.counters.carriers -= 1;
+        if let Some(number) = self.waiting {
+            // One that had to give way has no place any more.
+            taken.stop_waiting(number);
+            return;
         }
-        let Some(network) = self.network else { return };
-        let Some(guest) = taken.by_network.get_mut(&network) else { return };
-        if self.is_session {
+        taken.counters.sessions -= 1;
+        if let Some(guest) = self.network.and_then(|network| taken.by_network.get_mut(&network)) {
             guest.sessions -= 1;
-        } else {
-            guest.carriers -= 1;
         }
-        if guest.sessions == 0 && guest.carriers == 0 {
-            taken.by_network.remove(&network);
-        }
+        taken.forget(self.network);
     }
 }
 
-/// Who counts as one address: an IPv4 address, or the /64 of an IPv6 address, which is what one customer gets.
 fn network_of(address: Option<SocketAddr>) -> Option<IpAddr> {
-    Some(match address?.ip().to_canonical() {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
-        }
-    })
+    address.map(|address| entry::network_of(address.ip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(carriers_max: usize, carriers_per_address_max: usize) -> Places {
+        Places::new(AcceptLimits { carriers_max, carriers_per_address_max, ..AcceptLimits::default() })
+    }
+
+    fn is_told(displaced: &Notify) -> bool {
+        let mut waiting = std::pin::pin!(displaced.notified());
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        waiting.as_mut().poll(&mut context).is_ready()
+    }
+
+    #[test]
+    fn the_oldest_carrier_without_a_hello_gives_way() {
+        let places = limits(100, 3);
+        let [one, other] = ["192.0.2.1:1", "192.0.2.2:1"].map(|address| address.parse().ok());
+        let silent: Vec<_> = (0..3).map(|_| places.take_carrier(one)).collect();
+        let beside = places.take_carrier(other);
+        let newest = places.take_carrier(one);
+        assert_eq!(
+            silent.iter().map(|(_, displaced)| is_told(displaced)).collect::<Vec<_>>(),
+            [true, false, false]
+        );
+        assert!(!is_told(&beside.1));
+        assert_eq!((places.counters().carriers, places.counters().refused_carriers), (4, 1));
+        let session = newest.0.become_session().expect("who says HELLO begins");
+        let mut silent = silent.into_iter();
+        assert!(silent.next().unwrap().0.become_session().is_none(), "who gave way does not");
+        drop((silent.collect::<Vec<_>>(), beside, session));
+        assert_eq!((places.counters().carriers, places.counters().sessions), (0, 0));
+        assert!(places.lock().by_network.is_empty() && places.lock().waiting.is_empty());
+    }
+
+    #[test]
+    fn where_all_places_are_taken_the_address_with_most_gives_one() {
+        let places = limits(5, 4);
+        let [greedy, modest, late] =
+            ["192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1"].map(|address| address.parse().ok());
+        let first = places.take_carrier(modest);
+        let many: Vec<_> = (0..4).map(|_| places.take_carrier(greedy)).collect();
+        let _late = places.take_carrier(late);
+        assert!(!is_told(&first.1) && is_told(&many[0].1) && !is_told(&many[1].1));
+    }
 }

@@ -13,20 +13,29 @@ use super::{CertificateError, CertificateHash, hash_of};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 /// Browsers refuse certificates named by hash that are valid for more than 14 days.
-const VALID: Duration = DAY.saturating_mul(13);
-/// Clocks differ.
-const VALID_BEFORE: Duration = Duration::from_secs(3_600);
+const VALID: Duration = DAY.saturating_mul(12);
+/// Clocks differ: some were never set to their time zone, others are a day behind.
+const VALID_BEFORE: Duration = Duration::from_secs(36 * 3_600);
+/// A certificate that was made so far in what is now the future was made under a wrong clock. Half of the time before it stays
+/// for clients whose clocks are behind.
+const FUTURE_MAX: Duration = Duration::from_secs(18 * 3_600);
 /// From then on the next one is announced beside it.
 const ANNOUNCE_AFTER: Duration = DAY.saturating_mul(9);
 /// From then on the next one is used.
 const SWITCH_AFTER: Duration = DAY.saturating_mul(11);
 
 const _: () = assert!(VALID.as_secs() + VALID_BEFORE.as_secs() < 14 * DAY.as_secs());
+const _: () =
+    assert!(SWITCH_AFTER.as_secs() < VALID.as_secs() && FUTURE_MAX.as_secs() < VALID_BEFORE.as_secs());
+
+const LOOPBACK_NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 /// The certificate in use, and the next one when its time nears.
 pub(super) struct Development {
     current: Made,
     next: Option<Made>,
+    /// Whom they are for.
+    names: Vec<String>,
 }
 
 struct Made {
@@ -36,8 +45,11 @@ struct Made {
 }
 
 impl Development {
-    pub(super) fn new(now: SystemTime) -> Result<Self, CertificateError> {
-        Ok(Self { current: make(now)?, next: None })
+    /// For this machine, and for the hosts of these names and addresses.
+    pub(super) fn new(now: SystemTime, names: &[String]) -> Result<Self, CertificateError> {
+        let names: Vec<_> =
+            LOOPBACK_NAMES.iter().copied().map(str::to_owned).chain(names.iter().cloned()).collect();
+        Ok(Self { current: make(now, &names)?, next: None, names })
     }
 
     pub(super) fn current(&self) -> Arc<CertifiedKey> {
@@ -48,11 +60,18 @@ impl Development {
         std::iter::once(&self.current).chain(&self.next).map(|made| made.hash).collect()
     }
 
-    /// Prepares and takes the next certificate when it is time.
+    /// Prepares and takes the next certificate when it is time. One that was made under another clock is replaced at once.
     pub(super) fn rotate(&mut self, now: SystemTime) {
+        self.next = self.next.take().filter(|next| next.fits(now));
+        if !self.current.fits(now) {
+            match self.next.take().map_or_else(|| make(now, &self.names), Ok) {
+                Ok(made) => self.current = made,
+                Err(error) => return tracing::warn!(%error, "no certificate for this time could be made"),
+            }
+        }
         let age = now.duration_since(self.current.at).unwrap_or_default();
         if age >= ANNOUNCE_AFTER && self.next.is_none() {
-            match make(now) {
+            match make(now, &self.names) {
                 Ok(next) => self.next = Some(next),
                 Err(error) => tracing::warn!(%error, "the next certificate could not be made"),
             }
@@ -65,10 +84,19 @@ impl Development {
     }
 }
 
-fn make(now: SystemTime) -> Result<Made, CertificateError> {
+impl Made {
+    /// Whether it may be shown at this time.
+    fn fits(&self, now: SystemTime) -> bool {
+        match now.duration_since(self.at) {
+            Ok(age) => age < VALID,
+            Err(future) => future.duration() <= FUTURE_MAX,
+        }
+    }
+}
+
+fn make(now: SystemTime, names: &[String]) -> Result<Made, CertificateError> {
     let failed = |error: rcgen::Error| CertificateError::Make(error.to_string());
     let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).map_err(failed)?;
-    let names = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
     let mut params = CertificateParams::new(names).map_err(failed)?;
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, "nowcast development");
@@ -86,9 +114,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_certificate_made_under_a_wrong_clock_goes_when_the_clock_is_set_right() {
+        let right = SystemTime::now();
+        for wrong in [right + 300 * DAY, right + DAY, right - 20_000 * DAY, right - 13 * DAY] {
+            let mut development = Development::new(wrong, &[]).unwrap();
+            // The next one was announced under the wrong clock, too.
+            development.rotate(wrong + ANNOUNCE_AFTER);
+            let before = development.hashes();
+            development.rotate(right);
+            assert!(development.current.fits(right) && development.next.is_none());
+            assert!(!before.contains(&development.current.hash), "it is a new one");
+        }
+        let mut development = Development::new(right, &[]).unwrap();
+        let before = development.hashes();
+        development.rotate(right - Duration::from_secs(3_600));
+        assert_eq!(
+            development.hashes(),
+            before,
+            "an hour back, for instance by a time server, changes nothing"
+        );
+    }
+
+    #[test]
     fn the_next_certificate_is_announced_before_it_is_used_and_none_is_used_after_its_end() {
         let start = SystemTime::now();
-        let mut development = Development::new(start).unwrap();
+        let mut development = Development::new(start, &[]).unwrap();
         let mut announced = development.hashes();
         for hour in 0..24 * 60 {
             let now = start + Duration::from_secs(hour * 3_600);

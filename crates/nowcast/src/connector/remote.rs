@@ -19,6 +19,8 @@ use tokio_rustls::TlsConnector;
 use tokio_tungstenite::client_async_with_config;
 use tokio_tungstenite::tungstenite::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::Error as WebSocketError;
+use tracing::Dispatch;
+use tracing::instrument::WithSubscriber;
 use url::Url;
 use web_transport_quinn::{ALPN, Session};
 
@@ -95,7 +97,9 @@ impl Remote {
         };
         let announced = webtransport.as_ref().map_or_else(Vec::new, |(_, hashes)| hashes.clone());
         let hashes = if self.trust == Trust::Announced { announced } else { known };
-        Ok(Offer { ip, websocket: answer.websocket, webtransport, hashes })
+        // Other machines are reached over TLS, however they were asked.
+        let websocket = answer.websocket || (answer.secure_websocket && !self.address.is_here());
+        Ok(Offer { ip, websocket, webtransport, hashes })
     }
 
     /// Opens a carrier of this kind.
@@ -142,7 +146,9 @@ impl Remote {
             .await
             .map_err(|error| self.broken(&error))?;
         let url = Url::parse(&self.url("https", *port, opening)).map_err(|error| self.broken(&error))?;
-        let session = Session::connect(connection, url).await.map_err(|error| self.broken(&error))?;
+        // The libraries log whole addresses at their finer levels, and tokens stand in those.
+        let connecting = Session::connect(connection, url).with_subscriber(Dispatch::none());
+        let session = connecting.await.map_err(|error| self.broken(&error))?;
         match WebTransport::new(session) {
             Ok(carrier) => Ok(Box::new(carrier)),
             Err(bytes) => Err(self.broken(&format!("only {bytes} bytes fit into a datagram"))),
@@ -175,7 +181,8 @@ impl Remote {
     {
         let uri = self.url(scheme, self.port, opening).parse().map_err(|error| self.broken(&error))?;
         let request = ClientRequestBuilder::new(uri).with_sub_protocol(SUBPROTOCOL);
-        match client_async_with_config(request, stream, Some(websocket_config())).await {
+        let upgrading = client_async_with_config(request, stream, Some(websocket_config()));
+        match upgrading.with_subscriber(Dispatch::none()).await {
             Ok((stream, _)) => Ok(Box::new(WebSocket::connected(stream))),
             Err(WebSocketError::Http(answer)) => {
                 let body = answer.body().as_deref().unwrap_or_default();

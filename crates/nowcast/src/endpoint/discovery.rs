@@ -18,9 +18,12 @@ pub struct Discovery {
     pub nowcast: u32,
     /// The service.
     pub name: String,
-    /// Whether it takes WebSockets.
+    /// Whether it takes WebSockets in the way in which it was asked: without encryption, or over TLS.
     #[serde(default)]
     pub websocket: bool,
+    /// Whether it takes them over TLS alone, where it was asked without.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secure_websocket: bool,
     /// Where it takes WebTransport, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webtransport: Option<WebTransportOffer>,
@@ -58,7 +61,19 @@ impl Discovery {
             port,
             certificate_hashes: hashes.iter().map(hash_to_text).collect(),
         });
-        Self { nowcast: VERSION, name: name.to_owned(), websocket: true, webtransport }
+        Self {
+            nowcast: VERSION,
+            name: name.to_owned(),
+            websocket: true,
+            secure_websocket: false,
+            webtransport,
+        }
+    }
+
+    /// For somebody whose WebSockets would be refused as they are now, because nothing encrypts them.
+    #[must_use]
+    pub fn over_tls_alone(self) -> Self {
+        Self { websocket: false, secure_websocket: true, ..self }
     }
 
     /// The body of the answer.
@@ -81,13 +96,19 @@ impl Refusal {
     pub fn new(error: &'static str, cause: impl Into<String>, cure: impl Into<String>) -> Self {
         let status = match error {
             "unauthorised" => 401,
-            "wrong_origin" | "not_encrypted" => 403,
+            "wrong_origin" | "wrong_host" | "not_encrypted" => 403,
             "no_such_name" => 404,
             "too_many" => 429,
             "full" => 503,
             _ => 400,
         };
         Self { status, error: error.to_owned(), cause: cause.into(), cure: cure.into() }
+    }
+
+    /// Whether a page may read it: one that may not join learns nothing here.
+    #[must_use]
+    pub fn is_for_the_page(&self) -> bool {
+        !matches!(self.error.as_str(), "wrong_origin" | "wrong_host")
     }
 
     /// The body of the answer.

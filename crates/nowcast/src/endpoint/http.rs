@@ -5,6 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
@@ -21,6 +23,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::{Asking, Directory, Refusal, name_in, no_such_name};
 use crate::acceptor::{Acceptor, Entry};
 use crate::carrier::{OverTcp, SUBPROTOCOL, WebSocket};
+use crate::entry::{Page, Peer, host_of, origin_of};
 
 /// The head of a request has to fit, with its address and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1_024;
@@ -62,24 +65,33 @@ fn answer<S>(
 where
     S: OverTcp + 'static,
 {
-    let key = upgrade_key(request.method(), request.headers());
-    let origin = request.headers().get(ORIGIN).cloned();
-    let origin_text = origin.as_ref().and_then(|origin| origin.to_str().ok());
     if request.method() != Method::GET {
         return text(StatusCode::METHOD_NOT_ALLOWED, String::new());
     }
-    let uri = request.uri().clone();
+    let key = match upgrade_key(request.method(), request.headers(), Some(SUBPROTOCOL)) {
+        Ok(key) => key,
+        Err(error) => return not_upgraded(error),
+    };
+    let (uri, headers) = (request.uri().clone(), request.headers().clone());
+    let host = match host_of(request.version(), &uri, &headers) {
+        Ok(host) => host,
+        Err(cause) => return bad_request(cause),
+    };
+    let origin = origin_of(&headers);
+    let page = Page { host, origin: origin.as_deref() };
+    let Peer { address, is_encrypted } =
+        Peer::behind(directory.proxies(), Peer { address, is_encrypted }, &headers);
     let admitted = name_in(uri.path()).ok_or_else(no_such_name).and_then(|name| {
         let is_joining = key.is_some();
         let query = uri.query();
-        let asking = Asking { name, query, origin: origin_text, address, is_encrypted, is_joining };
-        Ok((name, directory.admit(asking)?))
+        let asking = Asking { name, query, page, address, is_encrypted, is_joining };
+        Ok((asking, directory.admit(asking)?))
     });
     match (admitted, key) {
-        (Err(refusal), _) => refused(&refusal, origin),
-        (Ok((name, _)), None) => {
-            let mut answer = text(StatusCode::OK, directory.describe(name).to_json());
-            allow(&mut answer, origin);
+        (Err(refusal), _) => refused(&refusal, &headers),
+        (Ok((asking, _)), None) => {
+            let mut answer = text(StatusCode::OK, directory.describe(&asking).to_json());
+            allow(&mut answer, &headers);
             answer
         }
         (Ok((_, (acceptor, entry))), Some(key)) => {
@@ -104,16 +116,61 @@ where
     acceptor.hand_over(Box::new(carrier), entry);
 }
 
-/// The answer to the key of a request that asks for a WebSocket of ours (RFC 6455, section 4.2).
+/// Why a request for a WebSocket is none (RFC 6455, section 4.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UpgradeError {
+    /// It is of another version than 13: 426.
+    #[error("this endpoint speaks WebSocket in version 13: connect with a client of that version")]
+    Version,
+    /// Its key is not 16 bytes in base64: 400.
+    #[error("Sec-WebSocket-Key is not 16 bytes in base64: connect with a WebSocket client")]
+    Key,
+}
+
+impl UpgradeError {
+    /// The status of the answer.
+    #[must_use]
+    pub fn status(self) -> StatusCode {
+        match self {
+            Self::Version => StatusCode::UPGRADE_REQUIRED,
+            Self::Key => StatusCode::BAD_REQUEST,
+        }
+    }
+}
+
+/// What stands in an answer 426 (RFC 9110, section 15.5.22; RFC 6455, section 4.2.2).
 #[must_use]
-pub fn upgrade_key(method: &Method, headers: &HeaderMap) -> Option<String> {
-    let key = headers.get(SEC_WEBSOCKET_KEY)?;
+pub fn upgrade_required_headers() -> [(HeaderName, HeaderValue); 3] {
+    [(CONNECTION, "upgrade"), (UPGRADE, "websocket"), (SEC_WEBSOCKET_VERSION, "13")]
+        .map(|(name, value)| (name, HeaderValue::from_static(value)))
+}
+
+/// The answer to the key of a request that asks for a WebSocket with this subprotocol (RFC 6455, section 4.2); `None` for one
+/// that asks for something else.
+///
+/// # Errors
+/// [`UpgradeError`].
+pub fn upgrade_key(
+    method: &Method,
+    headers: &HeaderMap,
+    subprotocol: Option<&str>,
+) -> Result<Option<String>, UpgradeError> {
     let asks = method == Method::GET
         && has(headers, CONNECTION, "upgrade")
         && has(headers, UPGRADE, "websocket")
-        && has(headers, SEC_WEBSOCKET_VERSION, "13")
-        && has(headers, SEC_WEBSOCKET_PROTOCOL, SUBPROTOCOL);
-    asks.then(|| derive_accept_key(key.as_bytes()))
+        && subprotocol.is_none_or(|name| has(headers, SEC_WEBSOCKET_PROTOCOL, name));
+    if !asks {
+        return Ok(None);
+    }
+    if !has(headers, SEC_WEBSOCKET_VERSION, "13") {
+        return Err(UpgradeError::Version);
+    }
+    let mut keys = headers.get_all(SEC_WEBSOCKET_KEY).into_iter();
+    let (Some(key), None) = (keys.next(), keys.next()) else { return Err(UpgradeError::Key) };
+    match BASE64_STANDARD.decode(key) {
+        Ok(nonce) if nonce.len() == 16 => Ok(Some(derive_accept_key(key.as_bytes()))),
+        _ => Err(UpgradeError::Key),
+    }
 }
 
 fn has(headers: &HeaderMap, name: HeaderName, token: &str) -> bool {
@@ -132,20 +189,34 @@ fn upgraded(accept: &str) -> Answer {
         .expect("these are header values")
 }
 
-fn refused(refusal: &Refusal, origin: Option<HeaderValue>) -> Answer {
-    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-    let mut answer = text(status, refusal.to_json());
-    // A page that may join may also read why it may not join now.
-    if refusal.error != "wrong_origin" {
-        allow(&mut answer, origin);
+fn not_upgraded(error: UpgradeError) -> Answer {
+    let refusal = Refusal::new("bad_request", error.to_string(), "connect with a WebSocket client");
+    let mut answer = text(error.status(), refusal.to_json());
+    if error == UpgradeError::Version {
+        answer.headers_mut().extend(upgrade_required_headers());
     }
     answer
 }
 
-fn allow(answer: &mut Answer, origin: Option<HeaderValue>) {
+fn bad_request(cause: &'static str) -> Answer {
+    let refusal = Refusal::new("bad_request", cause, "name the host once, as RFC 9112 says");
+    text(StatusCode::BAD_REQUEST, refusal.to_json())
+}
+
+fn refused(refusal: &Refusal, asked: &HeaderMap) -> Answer {
+    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+    let mut answer = text(status, refusal.to_json());
+    // A page that may join may also read why it may not join now.
+    if refusal.is_for_the_page() {
+        allow(&mut answer, asked);
+    }
+    answer
+}
+
+fn allow(answer: &mut Answer, asked: &HeaderMap) {
     answer.headers_mut().insert(VARY, HeaderValue::from_static("origin"));
-    if let Some(origin) = origin {
-        answer.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    if let Some(origin) = asked.get(ORIGIN) {
+        answer.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     }
 }
 

@@ -1,6 +1,7 @@
 //! An endpoint: TCP and UDP on one port, and what is said there (`spec/CARRIERS.md`, sections 1 to 4).
 
 mod discovery;
+mod hosts;
 mod http;
 mod quic;
 mod socket;
@@ -10,14 +11,16 @@ use std::net::{IpAddr, SocketAddr};
 
 pub use crate::names::is_name;
 pub use discovery::{Discovery, Refusal, WebTransportOffer, hash_from_text, hash_to_text};
-pub use http::upgrade_key;
+pub use hosts::addresses_of_this_machine;
+pub use http::{UpgradeError, upgrade_key, upgrade_required_headers};
 pub use quic::QuicEndpoint;
 pub use socket::BindError;
 pub(crate) use socket::{bind, datagrams};
 pub(crate) use tcp::Tcp;
+pub use tcp::{TLS_HANDSHAKE, tls_config};
 
 use crate::acceptor::{AcceptRefusal, Acceptor, Entry};
-use crate::entry::Place;
+use crate::entry::{Network, Page, Place};
 
 /// What path a service has under its endpoint.
 const PATH: &str = "/nowcast/";
@@ -29,8 +32,8 @@ pub struct Asking<'a> {
     pub name: &'a str,
     /// The query of the address, with the token if there is one. It is not to be logged.
     pub query: Option<&'a str>,
-    /// The page that asks, if one does.
-    pub origin: Option<&'a str>,
+    /// The page that asks, if one does, and the host that it asks.
+    pub page: Page<'a>,
     /// Where it comes from.
     pub address: SocketAddr,
     /// Whether what is said is encrypted.
@@ -55,8 +58,13 @@ pub trait Directory: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// What is answered about a name that may be entered.
-    fn describe(&self, name: &str) -> Discovery;
+    /// The proxies that are believed for whom they speak; none by default.
+    fn proxies(&self) -> &[Network] {
+        &[]
+    }
+
+    /// What is answered to a question about a name that may be entered.
+    fn describe(&self, asking: &Asking<'_>) -> Discovery;
 }
 
 impl From<AcceptRefusal> for Refusal {

@@ -1,8 +1,9 @@
 //! The UDP side of an endpoint: WebTransport sessions in, carriers out.
 
+use std::collections::HashMap;
 use std::io;
-use std::net::UdpSocket;
-use std::sync::Arc;
+use std::net::{IpAddr, UdpSocket};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use quinn::crypto::rustls::QuicServerConfig;
@@ -10,12 +11,16 @@ use quinn::{Endpoint, EndpointConfig, Incoming, ServerConfig, TokioRuntime, VarI
 use rustls::crypto::ring;
 use rustls::version::TLS13;
 use tokio::time::timeout;
+use tracing::Dispatch;
+use tracing::instrument::WithSubscriber;
+use url::Position;
 use web_transport_quinn::http::StatusCode;
 use web_transport_quinn::{ALPN, Request};
 
 use super::{Asking, Directory, Refusal, name_in, no_such_name};
 use crate::carrier::{WebTransport, transport_config};
 use crate::certificate::Certificates;
+use crate::entry::{Page, network_of, origin_of};
 
 /// From the first packet to the answered request.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -27,6 +32,11 @@ const H3_NO_ERROR: VarInt = VarInt::from_u32(0x100);
 const UNPROVEN_MAX: usize = 100;
 /// Handshakes under way; more are refused.
 const HANDSHAKES_MAX: usize = 1_000;
+/// Of one address: an IPv4 address, or the /64 of an IPv6 address. What comes beyond that is left unanswered, so that its sender
+/// tries again by itself a moment later.
+const HANDSHAKES_PER_ADDRESS_MAX: usize = 128;
+/// Of one address that is not proven yet. Anybody can write a stranger's address on a packet, and must not take its places.
+const UNPROVEN_PER_ADDRESS_MAX: usize = 8;
 /// Bytes kept of packets that come before their handshake is looked at.
 const EARLY_BYTES_MAX: u64 = 4 * 1_024 * 1_024;
 
@@ -114,24 +124,91 @@ fn server_config(certificates: Arc<Certificates>) -> ServerConfig {
     config
 }
 
+/// The handshakes under way, by address.
+#[derive(Default)]
+struct Handshakes {
+    by_network: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// One handshake under way; dropping it ends its count.
+struct Handshake {
+    all: Arc<Handshakes>,
+    network: IpAddr,
+}
+
+/// What is to become of somebody who begins a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reception {
+    Welcome,
+    /// A spoofed address never answers this, and nothing is kept for it.
+    Prove,
+    Ignore,
+    Refuse,
+}
+
+impl Handshakes {
+    fn lock(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.by_network.lock().expect("nobody panics while holding it")
+    }
+
+    fn judge(&self, in_all: usize, address: IpAddr, is_proven: bool) -> Reception {
+        let of_address = self.lock().get(&network_of(address)).copied().unwrap_or_default();
+        if !is_proven && (in_all >= UNPROVEN_MAX || of_address >= UNPROVEN_PER_ADDRESS_MAX) {
+            Reception::Prove
+        } else if of_address >= HANDSHAKES_PER_ADDRESS_MAX {
+            Reception::Ignore
+        } else if in_all >= HANDSHAKES_MAX {
+            Reception::Refuse
+        } else {
+            Reception::Welcome
+        }
+    }
+
+    fn begin(self: &Arc<Self>, address: IpAddr) -> Handshake {
+        let network = network_of(address);
+        *self.lock().entry(network).or_default() += 1;
+        Handshake { all: Arc::clone(self), network }
+    }
+}
+
+impl Drop for Handshake {
+    fn drop(&mut self) {
+        let mut all = self.all.lock();
+        let Some(count) = all.get_mut(&self.network) else { return };
+        *count -= 1;
+        if *count == 0 {
+            all.remove(&self.network);
+        }
+    }
+}
+
 async fn accept_all(endpoint: Endpoint, directory: Arc<dyn Directory>) {
-    let under_way = Arc::new(());
+    // Each handshake that is under way holds this, too.
+    let handshakes = Arc::new(Handshakes::default());
     while let Some(incoming) = endpoint.accept().await {
-        let handshakes = Arc::strong_count(&under_way) - 1;
-        if handshakes >= UNPROVEN_MAX && !incoming.remote_address_validated() {
-            // A spoofed address never answers this, and nothing is kept for it.
-            let _ = incoming.retry();
-            continue;
+        let in_all = Arc::strong_count(&handshakes) - 1;
+        let address = incoming.remote_address().ip();
+        match handshakes.judge(in_all, address, incoming.remote_address_validated()) {
+            Reception::Welcome => {}
+            Reception::Prove => {
+                // It fails for an address that is proven already, which is not asked to.
+                let _ = incoming.retry();
+                continue;
+            }
+            Reception::Ignore => {
+                incoming.ignore();
+                continue;
+            }
+            Reception::Refuse => {
+                incoming.refuse();
+                continue;
+            }
         }
-        if handshakes >= HANDSHAKES_MAX {
-            incoming.refuse();
-            continue;
-        }
-        let Ok(place) = directory.arrive(incoming.remote_address().ip()) else {
+        let Ok(place) = directory.arrive(address) else {
             incoming.refuse();
             continue;
         };
-        let guard = Arc::clone(&under_way);
+        let guard = handshakes.begin(address);
         let directory = Arc::clone(&directory);
         tokio::spawn(async move {
             let (_guard, _place) = (guard, place);
@@ -146,19 +223,21 @@ async fn accept_all(endpoint: Endpoint, directory: Arc<dyn Directory>) {
 async fn enter(incoming: Incoming, directory: &dyn Directory) {
     let address = incoming.remote_address();
     let request = match incoming.await {
-        Ok(connection) => Request::accept(connection).await,
+        // At its debug level the library logs the address of a request, in which tokens stand.
+        Ok(connection) => Request::accept(connection).with_subscriber(Dispatch::none()).await,
         Err(error) => return tracing::debug!(%address, %error, "a QUIC handshake failed"),
     };
     let request = match request {
         Ok(request) => request,
         Err(error) => return tracing::debug!(%address, %error, "not a WebTransport request"),
     };
-    let origin = request.headers.get("origin").and_then(|origin| origin.to_str().ok());
+    let origin = origin_of(&request.headers);
+    let host = &request.url[Position::BeforeHost..Position::AfterPort];
     let admitted = name_in(request.url.path()).ok_or_else(no_such_name).and_then(|name| {
         directory.admit(Asking {
             name,
             query: request.url.query(),
-            origin,
+            page: Page { host: Some(host), origin: origin.as_deref() },
             address,
             is_encrypted: true,
             is_joining: true,
@@ -183,5 +262,43 @@ async fn refuse(request: Request, refusal: &Refusal) {
     let connection: &quinn::Connection = &answered;
     if timeout(REFUSED_TIMEOUT, connection.closed()).await.is_err() {
         connection.close(H3_NO_ERROR, b"refused");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_address_cannot_take_the_handshakes_of_all() {
+        let handshakes = Arc::new(Handshakes::default());
+        let [greedy, other] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
+        let mut held = Vec::new();
+        let reception =
+            |held: &Vec<Handshake>, address, is_proven| handshakes.judge(held.len(), address, is_proven);
+        while reception(&held, greedy, false) == Reception::Welcome {
+            held.push(handshakes.begin(greedy));
+        }
+        assert_eq!(
+            (held.len(), reception(&held, greedy, false)),
+            (UNPROVEN_PER_ADDRESS_MAX, Reception::Prove)
+        );
+        while reception(&held, greedy, true) == Reception::Welcome {
+            held.push(handshakes.begin(greedy));
+        }
+        assert_eq!(
+            (held.len(), reception(&held, greedy, true)),
+            (HANDSHAKES_PER_ADDRESS_MAX, Reception::Ignore)
+        );
+        assert_eq!(reception(&held, other, true), Reception::Welcome);
+        let network: [IpAddr; 2] =
+            ["2001:db8::1", "2001:db8::ffff:1"].map(|address| address.parse().unwrap());
+        for _ in 0..UNPROVEN_PER_ADDRESS_MAX {
+            held.push(handshakes.begin(network[0]));
+        }
+        assert_eq!(handshakes.judge(0, network[1], false), Reception::Prove, "a /64 counts as one address");
+        held.clear();
+        assert!(handshakes.lock().is_empty());
+        assert_eq!(reception(&held, greedy, false), Reception::Welcome);
     }
 }

@@ -15,14 +15,30 @@ use super::http::serve;
 use crate::carrier::prepare_stream;
 use crate::certificate::Certificates;
 
-/// The first byte of a TLS connection (RFC 8446, section 5.1: handshake).
-const TLS_HANDSHAKE: u8 = 0x16;
+/// The first byte of a TLS connection (RFC 8446, section 5.1: handshake), which tells it from plain HTTP on the same port.
+pub const TLS_HANDSHAKE: u8 = 0x16;
 /// From connecting to an answer or an upgrade.
 const HTTP_TIMEOUT: Duration = Duration::from_secs(10);
 /// Connections that are not upgraded yet; more are closed at once.
 const CONNECTIONS_MAX: usize = 1_000;
 /// After an error of the system, such as too few files, before the next attempt.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// How HTTP/1.1 is served over TLS with these certificates.
+///
+/// # Panics
+/// Never: the cryptography that is built in has what the versions of TLS need.
+#[must_use]
+pub fn tls_config(certificates: Arc<Certificates>) -> Arc<rustls::ServerConfig> {
+    let provider = Arc::new(ring::default_provider());
+    let mut config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("the provider has suites of the default versions")
+        .with_no_client_auth()
+        .with_cert_resolver(certificates);
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Arc::new(config)
+}
 
 /// Serves one listening socket until it is aborted.
 pub(crate) struct Tcp {
@@ -33,14 +49,7 @@ pub(crate) struct Tcp {
 
 impl Tcp {
     pub(crate) fn new(certificates: Arc<Certificates>, directory: Arc<dyn Directory>) -> Arc<Self> {
-        let provider = Arc::new(ring::default_provider());
-        let mut config = rustls::ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("the provider has suites of the default versions")
-            .with_no_client_auth()
-            .with_cert_resolver(certificates);
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        let tls = TlsAcceptor::from(Arc::new(config));
+        let tls = TlsAcceptor::from(tls_config(certificates));
         Arc::new(Self { tls, directory, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)) })
     }
 

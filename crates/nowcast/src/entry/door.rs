@@ -6,13 +6,16 @@ use std::time::{Duration, Instant};
 
 use super::key::TokenKey;
 use super::limits::{Addresses, Limits};
+use super::page::{Named, OriginError, OwnPages, Page, parse_origin};
+use super::proxy::{Network, Peer};
 use super::refusal::Refusal;
 use super::token::{Claims, TokenError, unix_time};
 use super::used::{Use, UsedTokens};
 use crate::acceptor::Entry;
+use crate::endpoint::Asking;
 
-/// The longest origin that an answer repeats, in characters.
-const ORIGIN_CHARACTERS_MAX: usize = 100;
+/// The longest origin or host that an answer repeats, in characters.
+const QUOTED_CHARACTERS_MAX: usize = 100;
 
 /// Who may enter an endpoint.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +25,11 @@ pub struct Policy {
     /// Lets in who shows no token, wherever he comes from. Without a key and without this, an endpoint listens on loopback
     /// only, and everybody there may enter.
     pub anonymous: bool,
-    /// The web origins whose pages may join (`https://example.org`). Empty allows every origin, and programs have none.
+    /// The web origins whose pages may join (`https://example.org`); programs have none. Where none is named, an endpoint
+    /// that is open to its machine lets in its own pages alone, and any other every page.
     pub origins: Vec<String>,
+    /// Proxies that are believed for whom they speak, by `X-Forwarded-For`. All others are whom their connections come from.
+    pub proxies: Vec<Network>,
     /// Allows sessions from other machines over plain HTTP; for whoever has encryption in front of it.
     pub plain_http: bool,
     /// How many of everything.
@@ -39,14 +45,20 @@ pub enum PolicyError {
         "{0} can be reached by other machines: give a key for tokens, or allow anonymous entry explicitly"
     )]
     Open(IpAddr),
+    /// No browser would ever name such an origin.
+    #[error(transparent)]
+    Origin(#[from] OriginError),
 }
 
 impl Policy {
     /// Checks the policy against the addresses that an endpoint is to listen on.
     ///
     /// # Errors
-    /// [`PolicyError::Open`], so that nothing is open to a network by accident.
+    /// [`PolicyError::Open`], so that nothing is open to a network by accident, and [`PolicyError::Origin`].
     pub fn check(&self, hosts: &[IpAddr]) -> Result<(), PolicyError> {
+        for origin in &self.origins {
+            parse_origin(origin)?;
+        }
         let open = hosts.iter().find(|host| !host.to_canonical().is_loopback());
         match open {
             Some(host) if self.key.is_none() && !self.anonymous => Err(PolicyError::Open(*host)),
@@ -54,10 +66,10 @@ impl Policy {
         }
     }
 
-    /// Whether pages of an origin may join.
-    #[must_use]
-    pub fn allows_origin(&self, origin: &str) -> bool {
-        self.origins.is_empty() || self.origins.iter().any(|allowed| allowed.trim_end_matches('/') == origin)
+    /// Whether every program of the machine may enter, and nobody else: then its web pages are judged.
+    fn is_open_to_its_machine(&self, hosts: &[IpAddr]) -> bool {
+        let lets_everybody_in = self.key.is_none() || self.anonymous;
+        lets_everybody_in && hosts.iter().all(|host| host.to_canonical().is_loopback())
     }
 }
 
@@ -84,16 +96,25 @@ pub struct Request<'a> {
     room: &'a str,
     address: SocketAddr,
     token: Option<&'a str>,
-    origin: Option<&'a str>,
+    page: Page<'a>,
     is_encrypted: bool,
     is_resuming: bool,
+    is_question: bool,
 }
 
 impl<'a> Request<'a> {
     /// For the name `room`, from an address; without a token, not encrypted, no page.
     #[must_use]
     pub fn new(room: &'a str, address: SocketAddr) -> Request<'a> {
-        Request { room, address, token: None, origin: None, is_encrypted: false, is_resuming: false }
+        Request {
+            room,
+            address,
+            token: None,
+            page: Page::default(),
+            is_encrypted: false,
+            is_resuming: false,
+            is_question: false,
+        }
     }
 
     /// With the token of the address's query, if it has one.
@@ -102,10 +123,16 @@ impl<'a> Request<'a> {
         Request { token, ..self }
     }
 
-    /// With the header `Origin`, if there is one.
+    /// With the page that asks, if one does, and the host that it asks.
     #[must_use]
-    pub fn origin(self, origin: Option<&'a str>) -> Request<'a> {
-        Request { origin, ..self }
+    pub fn page(self, page: Page<'a>) -> Request<'a> {
+        Request { page, ..self }
+    }
+
+    /// Asks about the name and opens nothing.
+    #[must_use]
+    pub fn question(self) -> Request<'a> {
+        Request { is_question: true, ..self }
     }
 
     /// With what the query of the address says: `token` and `resume`. Anything else is the application's.
@@ -136,6 +163,15 @@ impl<'a> Request<'a> {
     }
 }
 
+impl<'a> From<&Asking<'a>> for Request<'a> {
+    fn from(asking: &Asking<'a>) -> Request<'a> {
+        let request = Request::new(asking.name, asking.address).query(asking.query).page(asking.page);
+        let request = if asking.is_joining { request } else { request.question() };
+        // A question may be asked without encryption; what it is about may not.
+        if asking.is_encrypted || !asking.is_joining { request.encrypted() } else { request }
+    }
+}
+
 /// What a door wants to be told when a session begins: a token that is good for one entry is used up then, and not when a
 /// carrier is opened, because a client that tries two carriers at once shows it twice.
 #[derive(Clone, Debug)]
@@ -153,6 +189,12 @@ enum Kind {
 }
 
 impl Ticket {
+    /// Whether it begins nothing: it was opened for a session that is there already.
+    #[must_use]
+    pub fn only_resumes(&self) -> bool {
+        self.kind == Kind::OnlyResuming
+    }
+
     /// A session begins.
     ///
     /// # Errors
@@ -180,6 +222,9 @@ impl Eq for Ticket {}
 #[derive(Debug)]
 pub struct Door {
     policy: Policy,
+    named: Named,
+    /// Where the endpoint is open to its machine.
+    own_pages: Option<OwnPages>,
     state: Mutex<State>,
 }
 
@@ -191,9 +236,23 @@ struct State {
 }
 
 impl Door {
-    /// A door that nobody has gone through yet.
+    /// A door that nobody has gone through yet. Where the endpoint listens is what the policy [allows](Policy::check): without a
+    /// key, and unless everybody is let in, loopback alone.
     #[must_use]
     pub fn new(policy: Policy) -> Arc<Door> {
+        let is_local = policy.key.is_none() && !policy.anonymous;
+        Self::with(policy, is_local.then_some(OwnPages { port: None }))
+    }
+
+    /// The door of an endpoint that listens on these addresses and this port.
+    #[must_use]
+    pub fn listening(policy: Policy, hosts: &[IpAddr], port: u16) -> Arc<Door> {
+        let is_local = policy.is_open_to_its_machine(hosts);
+        Self::with(policy, is_local.then_some(OwnPages { port: Some(port) }))
+    }
+
+    fn with(policy: Policy, own_pages: Option<OwnPages>) -> Arc<Door> {
+        let named = Named::new(&policy.origins);
         let limits = &policy.limits;
         let addresses = Addresses::new(
             limits.connections_max,
@@ -202,7 +261,7 @@ impl Door {
         );
         let used = UsedTokens::new(limits.used_tokens_max);
         let state = State { addresses, used, refused: [0; Refusal::WORDS.len()] };
-        Arc::new(Door { policy, state: Mutex::new(state) })
+        Arc::new(Door { policy, named, own_pages, state: Mutex::new(state) })
     }
 
     /// What is wanted.
@@ -218,8 +277,12 @@ impl Door {
     /// [`Refusal::Crowded`].
     pub fn take(self: &Arc<Self>, now: Now, address: IpAddr) -> Result<Place, Refusal> {
         let address = address.to_canonical();
-        let taken =
-            if address.is_loopback() { Ok(()) } else { self.lock().addresses.take(address, now.instant) };
+        let is_shared = self.policy.proxies.iter().any(|network| network.contains(address));
+        let taken = match (address.is_loopback(), is_shared) {
+            (true, _) => Ok(()),
+            (false, true) => self.lock().addresses.take_shared(address, now.instant),
+            (false, false) => self.lock().addresses.take(address, now.instant),
+        };
         match taken {
             Ok(()) => Ok(Place { door: Arc::clone(self), address }),
             Err(crowded) => Err(self.count(crowded.into())),
@@ -232,6 +295,21 @@ impl Door {
     /// Why it is refused.
     pub fn check(self: &Arc<Self>, now: Now, request: &Request<'_>) -> Result<Entry, Refusal> {
         self.judge(now, request).map_err(|refusal| self.count(refusal))
+    }
+
+    /// Judges a request that opens nothing and asks about no name: the endpoint's pages and figures.
+    ///
+    /// # Errors
+    /// [`Refusal::Host`] and [`Refusal::Origin`], where web pages are judged.
+    pub fn check_page(&self, page: Page<'_>) -> Result<(), Refusal> {
+        self.judge_page(page, true).map_err(|refusal| self.count(refusal))
+    }
+
+    /// Whether a session of whoever asks would be refused because nothing encrypts it.
+    #[must_use]
+    pub fn wants_encryption(&self, peer: Peer) -> bool {
+        let is_far = !peer.address.ip().to_canonical().is_loopback();
+        is_far && !peer.is_encrypted && !self.policy.plain_http
     }
 
     /// Counts a refusal that is decided elsewhere, and hands it back.
@@ -262,10 +340,8 @@ impl Door {
         if !ip.is_loopback() {
             self.lock().addresses.attempt(ip, now.instant)?;
         }
-        if let Some(origin) = request.origin.filter(|origin| !self.policy.allows_origin(origin)) {
-            return Err(Refusal::Origin(origin.chars().take(ORIGIN_CHARACTERS_MAX).collect()));
-        }
-        if !request.is_encrypted && !self.policy.plain_http && !ip.is_loopback() {
+        self.judge_page(request.page, request.is_question)?;
+        if self.wants_encryption(Peer { address: request.address, is_encrypted: request.is_encrypted }) {
             return Err(Refusal::NotEncrypted);
         }
         let claims = self.claims(now, request)?;
@@ -277,6 +353,24 @@ impl Door {
             if request.is_resuming { Some(Kind::OnlyResuming) } else { id.map(|id| Kind::Once { id, exp }) };
         let ticket = kind.map(|kind| Ticket { door: Arc::clone(self), kind });
         Ok(Entry { name, room: request.room.to_owned(), role, address: Some(request.address), ticket })
+    }
+
+    fn judge_page(&self, page: Page<'_>, is_question: bool) -> Result<(), Refusal> {
+        let quoted = |text: &str| text.chars().take(QUOTED_CHARACTERS_MAX).collect();
+        if let Some(own) = self.own_pages {
+            // What opens a carrier and has no origin is no browser. A browser leaves it out where it takes the page for ours.
+            let is_of_a_page = page.origin.is_some() || is_question;
+            if let Some(host) = page.host.filter(|host| is_of_a_page && !own.knows_host(&self.named, host)) {
+                return Err(Refusal::Host(quoted(host)));
+            }
+        }
+        let Some(origin) = page.origin else { return Ok(()) };
+        let is_allowed = self.named.has(origin)
+            || match self.own_pages {
+                Some(own) => own.is_own(origin, page.host),
+                None => self.policy.origins.is_empty(),
+            };
+        if is_allowed { Ok(()) } else { Err(Refusal::Origin(quoted(origin))) }
     }
 
     /// What the token says, if one is needed or shown.

@@ -1,8 +1,12 @@
 //! What tokens are signed and verified with.
 
 use std::fmt;
+use std::io::Read as _;
 use std::path::Path;
 
+use base64::Engine as _;
+use base64::alphabet::{STANDARD, URL_SAFE};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey};
 use ring::rand::SecureRandom;
 use ring::signature::{Ed25519KeyPair, KeyPair};
@@ -17,6 +21,12 @@ const FILE_BYTES_MAX: u64 = 16 * 1024;
 
 /// What stands before the 32 bytes of an Ed25519 public key in DER (RFC 8410, section 4).
 const ED25519_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
+
+/// How public keys begin that tools write on one line: OpenSSH's four kinds, and age.
+const PUBLIC_BEGINNINGS: [&str; 5] = ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHNhL", "AAAAGnNrLX", "age1"];
+
+/// The tag of a sequence, with which every key in DER begins (X.690, section 8.9).
+const DER_SEQUENCE: u8 = 0x30;
 
 /// What tokens are signed and verified with: a secret (HS256), or an Ed25519 key (EdDSA).
 ///
@@ -50,6 +60,12 @@ pub enum KeyError {
         /// Its length in bytes.
         length: usize,
     },
+    /// Something that everybody may know, or nobody made as a secret.
+    #[error(
+        "{0} is no secret: give the key file of `nowcast token --make-key FILE`, an Ed25519 key in PEM, or one line of \
+         `openssl rand -base64 32`"
+    )]
+    NotSecret(&'static str),
     /// A PEM file with something else in it.
     #[error(
         "the key is no Ed25519 key in PEM: make one with `openssl genpkey -algorithm ed25519`, or use a secret"
@@ -69,32 +85,41 @@ impl TokenKey {
     /// A secret, for HS256.
     ///
     /// # Errors
-    /// [`KeyError::Short`] below 32 bytes.
+    /// [`KeyError::Short`] below 32 bytes, [`KeyError::NotSecret`] for what is a public key in one of its usual forms: whoever
+    /// knows it could sign.
     pub fn secret(secret: &[u8]) -> Result<TokenKey, KeyError> {
         if secret.len() < SECRET_BYTES_MIN {
             return Err(KeyError::Short { length: secret.len() });
+        }
+        if let Some(what) = known_to_others(secret) {
+            return Err(KeyError::NotSecret(what));
         }
         let (verifying, signing) = (DecodingKey::from_secret(secret), EncodingKey::from_secret(secret));
         Ok(TokenKey { algorithm: Algorithm::HS256, verifying, signing: Some(signing) })
     }
 
-    /// A key in the form that files have: an Ed25519 key in PEM, private (PKCS #8) or public, or else the text of a
-    /// secret. White space around it does not count.
+    /// A key in the form that files have: an Ed25519 key in PEM, private (PKCS #8) or public, whatever stands before it, or
+    /// else the text of a secret: one word. White space around it does not count, nor does a byte order mark.
     ///
     /// # Errors
     /// When it is neither.
     pub fn parse(text: &str) -> Result<TokenKey, KeyError> {
-        let text = text.trim();
+        let text = text.trim_start_matches('\u{feff}').trim();
         if text.contains("-----BEGIN PRIVATE KEY-----") {
             let der =
                 PrivatePkcs8KeyDer::from_pem_slice(text.as_bytes()).map_err(|_| KeyError::NotEd25519)?;
             TokenKey::pair(der.secret_pkcs8_der())
-        } else if text.starts_with("-----BEGIN") {
+        } else if text.contains("-----BEGIN") {
             let der =
                 SubjectPublicKeyInfoDer::from_pem_slice(text.as_bytes()).map_err(|_| KeyError::NotEd25519)?;
             let key = der.strip_prefix(&ED25519_PREFIX).filter(|key| key.len() == 32);
             let verifying = DecodingKey::from_ed_der(key.ok_or(KeyError::NotEd25519)?);
             Ok(TokenKey { algorithm: Algorithm::EdDSA, verifying, signing: None })
+        } else if text.contains(char::is_whitespace) {
+            // A line of OpenSSH, a list of users, a letter: a secret is one word.
+            Err(KeyError::NotSecret("a text with white space in it"))
+        } else if text.contains(char::is_control) {
+            Err(KeyError::NotSecret("a text with control characters in it"))
         } else {
             TokenKey::secret(text.as_bytes())
         }
@@ -106,11 +131,18 @@ impl TokenKey {
     /// When it cannot be read or holds no key.
     pub fn read(path: &Path) -> Result<TokenKey, KeyError> {
         let fail = |error| KeyError::File { path: path.display().to_string(), error };
-        let length = std::fs::metadata(path).map_err(fail)?.len();
-        if length > FILE_BYTES_MAX {
+        // To open a pipe is to wait for its writer, so it is looked at first.
+        if !std::fs::metadata(path).map_err(fail)?.is_file() {
+            return Err(fail(std::io::Error::other("it is not a regular file")));
+        }
+        let file = std::fs::File::open(path).map_err(fail)?;
+        let mut text = String::new();
+        // A file may say that it is empty and go on for ever, as some of the system's do.
+        file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(fail)?;
+        if text.len() as u64 > FILE_BYTES_MAX {
             return Err(fail(std::io::Error::other(format!("it is larger than {FILE_BYTES_MAX} bytes"))));
         }
-        TokenKey::parse(&std::fs::read_to_string(path).map_err(fail)?)
+        TokenKey::parse(&text)
     }
 
     /// Whether tokens can be signed with it, which a public key cannot do.
@@ -136,6 +168,47 @@ impl TokenKey {
 
     pub(super) fn signing(&self) -> Option<&EncodingKey> {
         self.signing.as_ref()
+    }
+}
+
+/// What a would-be secret is, if it is something that is made to be shown, or that nobody has to guess.
+fn known_to_others(secret: &[u8]) -> Option<&'static str> {
+    let lossy = String::from_utf8_lossy(secret);
+    let text = lossy.trim_start_matches('\u{feff}').trim_ascii();
+    if text.contains("-----BEGIN") {
+        Some("a key in PEM")
+    } else if text.starts_with(['{', '[']) {
+        Some("a key in JSON")
+    } else if text.starts_with("ssh-")
+        || text.starts_with("ecdsa-sha2-")
+        || text.starts_with("sk-") && text.contains("@openssh.com")
+    {
+        Some("a public key of OpenSSH")
+    } else if PUBLIC_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) {
+        Some("a public key")
+    } else if is_der(secret) || [STANDARD, URL_SAFE].iter().any(|alphabet| is_der(&decode(alphabet, text))) {
+        Some("a key in DER")
+    } else if secret.iter().all(|byte| *byte == secret[0]) {
+        Some("one byte over and over")
+    } else {
+        None
+    }
+}
+
+/// The bytes of a text in base64, with padding or without; none if it is something else.
+fn decode(alphabet: &base64::alphabet::Alphabet, text: &str) -> Vec<u8> {
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    GeneralPurpose::new(alphabet, config).decode(text).unwrap_or_default()
+}
+
+/// Whether these bytes are one sequence of DER, to their last byte. Of random secrets one in millions is.
+fn is_der(bytes: &[u8]) -> bool {
+    let Some((&DER_SEQUENCE, rest)) = bytes.split_first() else { return false };
+    match rest {
+        [length @ 0..=0x7f, content @ ..] => usize::from(*length) == content.len(),
+        [0x81, length, content @ ..] => usize::from(*length) == content.len(),
+        [0x82, high, low, content @ ..] => usize::from(u16::from_be_bytes([*high, *low])) == content.len(),
+        _ => false,
     }
 }
 

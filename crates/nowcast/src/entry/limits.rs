@@ -156,10 +156,21 @@ impl Addresses {
     /// # Errors
     /// [`Crowded::Full`] and [`Crowded::Address`].
     pub fn take(&mut self, address: IpAddr, now: Instant) -> Result<(), Crowded> {
+        self.take_within(self.connections_per_address_max, address, now)
+    }
+
+    /// The same for an address that speaks for many, such as a proxy's.
+    ///
+    /// # Errors
+    /// [`Crowded::Full`].
+    pub fn take_shared(&mut self, address: IpAddr, now: Instant) -> Result<(), Crowded> {
+        self.take_within(usize::MAX, address, now)
+    }
+
+    fn take_within(&mut self, most: usize, address: IpAddr, now: Instant) -> Result<(), Crowded> {
         if self.connections >= self.connections_max {
             return Err(Crowded::Full);
         }
-        let most = self.connections_per_address_max;
         let guest = self.guest(address, now);
         if guest.connections >= most {
             return Err(Crowded::Address);

@@ -25,7 +25,9 @@
 mod door;
 mod key;
 mod limits;
+mod page;
 mod provider;
+mod proxy;
 mod refusal;
 mod token;
 mod used;
@@ -34,6 +36,8 @@ pub use crate::acceptor::Entry;
 pub use door::{Door, Now, Place, Policy, PolicyError, Request, Ticket};
 pub use key::{KeyError, TokenKey, new_secret};
 pub use limits::{Addresses, Allowance, Bucket, Crowded, Limits, Verdict, network_of};
+pub use page::{OriginError, Page, host_of, origin_of, parse_origin};
+pub use proxy::{Network, NetworkError, Peer};
 pub use refusal::Refusal;
 pub use token::{
     Claims, NAME_CHARACTERS_MAX, ROLE_CHARACTERS_MAX, SignError, TOKEN_BYTES_MAX, TokenError, unix_time,

@@ -16,6 +16,9 @@ pub enum Refusal {
     /// Pages of this origin may not join.
     #[error("pages of the origin '{0}' may not join")]
     Origin(String),
+    /// The request names a host that this endpoint is not.
+    #[error("this endpoint is not called '{0}'")]
+    Host(String),
     /// A session from another machine over plain HTTP.
     #[error("sessions from other machines are encrypted here, and this connection is not")]
     NotEncrypted,
@@ -40,6 +43,7 @@ impl Refusal {
         match self {
             Self::Token(_) | Self::OnlyResuming => "unauthorised",
             Self::Origin(_) => "wrong_origin",
+            Self::Host(_) => "wrong_host",
             Self::NotEncrypted => "not_encrypted",
             Self::NoSuchName(_) => "no_such_name",
             Self::Crowded(Crowded::Address | Crowded::TooOften) => "too_many",
@@ -67,6 +71,7 @@ impl Refusal {
             Self::Origin(_) => {
                 "open the page of the endpoint itself, or ask its operator to allow this origin"
             }
+            Self::Host(_) => "call it localhost, or ask its operator to allow an origin with this host",
             Self::NotEncrypted => "use TLS or WebTransport, or ask the operator to allow plain HTTP",
             Self::NoSuchName(_) => "check the name, or start the service that has it",
             Self::Crowded(Crowded::Address) => "close other connections of this address",
@@ -76,8 +81,8 @@ impl Refusal {
     }
 
     /// Every word, for whoever counts them.
-    pub(super) const WORDS: [&'static str; 6] =
-        ["unauthorised", "wrong_origin", "not_encrypted", "no_such_name", "too_many", "full"];
+    pub(super) const WORDS: [&'static str; 7] =
+        ["unauthorised", "wrong_origin", "wrong_host", "not_encrypted", "no_such_name", "too_many", "full"];
 }
 
 impl From<Refusal> for crate::endpoint::Refusal {

@@ -76,6 +76,9 @@ pub enum TokenError {
     /// It is no JSON Web Token, or its claims are of other types.
     #[error("the token is no JSON Web Token with claims as they should be")]
     Malformed,
+    /// Its header demands that an extension is understood, and none is known here (RFC 7515, section 4.1.11).
+    #[error("the token's header demands an extension (`crit`) that this endpoint does not know")]
+    Critical,
     /// It is signed by another algorithm than the key's, or by none.
     #[error("the token is not signed by the algorithm of this endpoint's key")]
     WrongAlgorithm,
@@ -112,6 +115,7 @@ impl TokenError {
         match self {
             Self::Missing => "ask the operator for one, and connect with it (`?token=…`)",
             Self::TooLong | Self::Malformed => "pass on the whole token, and nothing else",
+            Self::Critical => "make it without `crit`",
             Self::WrongAlgorithm => "sign with HS256 and the endpoint's secret, or EdDSA and its key",
             Self::WrongSignature => "ask for one that is made for this endpoint",
             Self::Expired { .. } | Self::Used => "ask for a new one",
@@ -197,9 +201,12 @@ impl Claims {
             return Err(TokenError::TooLong);
         }
         provider::install();
-        let claims = decode::<Claims>(token, key.verifying(), &validation(key))
-            .map_err(|error| why(token, error.into_kind()))?
-            .claims;
+        let read = decode::<Claims>(token, key.verifying(), &validation(key))
+            .map_err(|error| why(token, error.into_kind()))?;
+        if read.header.crit.is_some() {
+            return Err(TokenError::Critical);
+        }
+        let claims = read.claims;
         claims.check().map_err(TokenError::Claim)?;
         let (now, skew) = (now.as_secs(), SKEW.as_secs());
         if now >= claims.exp.saturating_add(skew) {

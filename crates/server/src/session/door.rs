@@ -13,14 +13,16 @@ use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use nowcast::carrier::{SUBPROTOCOL, WebSocket};
-use nowcast::endpoint::{Asking, Directory, Discovery, Refusal, upgrade_key};
-use nowcast::entry::{Door, Now, Request as Knock};
+use nowcast::endpoint::{
+    Asking, Directory, Discovery, Refusal, UpgradeError, upgrade_key, upgrade_required_headers,
+};
+use nowcast::entry::{Door, Now, Page, Peer, Request as Knock, origin_of};
 use nowcast::{Acceptor, Certificates, Entry};
 use tokio::time::timeout;
 use tracing::debug;
 
-use crate::connection::{Connection, Peer};
-use crate::http::Shared;
+use crate::connection::Connection;
+use crate::http::{Host, Shared};
 use crate::lab;
 use crate::rooms::RoomRefusal;
 
@@ -42,8 +44,8 @@ impl Directory for Rooms {
         admit(&self.0, asking).inspect_err(|refusal| self.0.metrics.refuse_session(&refusal.error))
     }
 
-    fn describe(&self, name: &str) -> Discovery {
-        describe(&self.0, name)
+    fn describe(&self, asking: &Asking<'_>) -> Discovery {
+        describe(&self.0, asking)
     }
 }
 
@@ -53,15 +55,20 @@ pub(crate) async fn answer(
     Path(room): Path<String>,
     mut request: Request,
 ) -> Response {
-    let Peer(address) = *request.extensions().get::<Peer>().expect("every request is given its peer");
-    let key = upgrade_key(request.method(), request.headers());
+    let Peer { address, is_encrypted } =
+        *request.extensions().get::<Peer>().expect("every request is given its peer");
+    let key = match upgrade_key(request.method(), request.headers(), Some(SUBPROTOCOL)) {
+        Ok(key) => key,
+        Err(error) => return not_upgraded(&shared, error),
+    };
     let origin = request.headers().get(ORIGIN).cloned();
+    let origin_text = origin_of(request.headers());
     let asking = Asking {
         name: &room,
         query: request.uri().query(),
-        origin: origin.as_ref().and_then(|origin| origin.to_str().ok()),
+        page: Page { host: Host::of(&request), origin: origin_text.as_deref() },
         address,
-        is_encrypted: false,
+        is_encrypted,
         is_joining: key.is_some(),
     };
     let (acceptor, entry) = match admit(&shared, asking) {
@@ -69,15 +76,15 @@ pub(crate) async fn answer(
         Err(refusal) => {
             shared.metrics.refuse_session(&refusal.error);
             let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            let readable = if refusal.error == "wrong_origin" { None } else { origin };
+            let readable = origin.filter(|_| refusal.is_for_the_page());
             return (status, headers(readable), refusal.to_json()).into_response();
         }
     };
     let Some(key) = key else {
-        return (headers(origin), describe(&shared, &room).to_json()).into_response();
+        return (headers(origin), describe(&shared, &asking).to_json()).into_response();
     };
     let Some(on_upgrade) = request.extensions_mut().remove::<OnUpgrade>() else {
-        return StatusCode::UPGRADE_REQUIRED.into_response();
+        return not_upgraded(&shared, UpgradeError::Version);
     };
     let patience = shared.config.timeouts.handshake;
     tokio::spawn(async move {
@@ -104,18 +111,25 @@ async fn hand_over(upgraded: Upgraded, acceptor: &Acceptor, entry: Entry) {
     acceptor.hand_over(Box::new(carrier), entry);
 }
 
+fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
+    shared.metrics.refuse("not_websocket");
+    let refusal = Refusal::new("bad_request", error.to_string(), "connect with a WebSocket client");
+    let mut answer = (error.status(), headers(None), refusal.to_json()).into_response();
+    if error == UpgradeError::Version {
+        answer.headers_mut().extend(upgrade_required_headers());
+    }
+    answer
+}
+
 fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal> {
-    let Asking { name, query, origin, address, is_encrypted, is_joining } = asking;
-    let knock = Knock::new(name, address).query(query).origin(origin);
-    // A question may be asked without encryption; what it is about may not.
-    let knock = if is_encrypted || !is_joining { knock.encrypted() } else { knock };
-    let entry = shared.sessions.door.check(Now::read(), &knock)?;
-    // Who comes back has a seat; who only says so is refused by the session, or seated as anybody else.
-    let comes_back = query.is_some_and(|query| query.split('&').any(|parameter| parameter == "resume=1"));
+    let entry = shared.sessions.door.check(Now::read(), &Knock::from(&asking))?;
+    let Asking { name, address, is_joining, .. } = asking;
+    // Who comes back has a seat and a session; what was opened by saying so can begin none.
+    let comes_back = entry.only_resumes();
     if !comes_back && name != lab::NAME {
         shared.rooms.may_enter(name, Some(address.ip())).map_err(|refusal| refuse(&refusal))?;
     }
-    if is_joining && !comes_back && !shared.places.may_join(address.ip()) {
+    if is_joining && !shared.places.may_join(address.ip()) {
         return Err(Refusal::new("too_many", "this address joins too often", "wait a second"));
     }
     if name == lab::NAME && !may_measure(shared, address, query) {
@@ -123,7 +137,9 @@ fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refus
         return Err(Refusal::new("no_such_name", "only this machine measures its connection here", cure));
     }
     let acceptor = if name == lab::NAME { &shared.lab } else { &shared.sessions.acceptor };
-    acceptor.check(Some(address))?;
+    if !comes_back {
+        acceptor.check(Some(address))?;
+    }
     Ok((acceptor.clone(), entry))
 }
 
@@ -146,9 +162,12 @@ fn refuse(refusal: &RoomRefusal) -> Refusal {
     Refusal::new(error, refusal.to_string(), cure)
 }
 
-fn describe(shared: &Shared, name: &str) -> Discovery {
-    let hashes = shared.sessions.certificates.hashes();
-    Discovery::new(name, shared.sessions.udp_port.map(|port| (port, hashes.as_slice())))
+fn describe(shared: &Shared, asking: &Asking<'_>) -> Discovery {
+    let Sessions { certificates, udp_port, door, .. } = &shared.sessions;
+    let hashes = certificates.hashes();
+    let offer = Discovery::new(asking.name, udp_port.map(|port| (port, hashes.as_slice())));
+    let peer = Peer { address: asking.address, is_encrypted: asking.is_encrypted };
+    if door.wants_encryption(peer) { offer.over_tls_alone() } else { offer }
 }
 
 fn headers(origin: Option<HeaderValue>) -> HeaderMap {

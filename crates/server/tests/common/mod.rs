@@ -82,7 +82,8 @@ impl TestServer {
 
     /// The same with more headers, each with its line end.
     pub async fn get_with(&self, path: &str, headers: &str) -> String {
-        self.raw(&format!("GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{headers}\r\n")).await
+        self.raw(&format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}\r\n"))
+            .await
     }
 
     /// Opens a WebSocket without saying anything.

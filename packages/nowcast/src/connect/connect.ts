@@ -50,12 +50,7 @@ export async function connect(url: string, options: ConnectOptions = {}): Promis
   signal.throwIfAborted();
   await endpoint.ask(signal);
   let kinds = endpoint.kinds;
-  if (kinds.length === 0) {
-    throw new NowcastError("peer-incompatible", "the endpoint offers no carrier that this platform has", {
-      code: "no_carrier",
-      cure: "use a browser with WebTransport, or ask its operator to offer WebSocket",
-    });
-  }
+  if (kinds.length === 0) throw endpoint.offersNothing();
   for (;;) {
     const carrier = await openFirst(kinds, endpoint.open, signal).catch((error) =>
       endpoint.explain(error, signal),
@@ -134,7 +129,7 @@ function rove(driver: Driver, offers: Offers): Channel {
 class Endpoint implements Offers {
   readonly #address: Address;
   readonly #options: ConnectOptions;
-  #discovery: Discovery = { websocket: true, webtransport: undefined };
+  #discovery: Discovery = { websocket: true, isOverTlsAlone: false, webtransport: undefined };
   #isResuming = false;
 
   constructor(address: Address, options: ConnectOptions) {
@@ -154,6 +149,23 @@ class Endpoint implements Offers {
     return carriers.filter((kind) =>
       kind === "webtransport" ? webtransport !== undefined && hasWebTransport() : websocket,
     );
+  }
+
+  /** Why there is no carrier. A page that came by plain HTTP from another machine has no WebTransport, and often may not join. */
+  offersNothing(): NowcastError {
+    if (!this.#discovery.isOverTlsAlone) {
+      return new NowcastError("peer-incompatible", "the endpoint offers no carrier that this platform has", {
+        code: "no_carrier",
+        cure: "use a browser with WebTransport, or ask its operator to offer WebSocket",
+      });
+    }
+    const cause = "sessions from other machines are encrypted there, and this page came by plain HTTP";
+    const cure =
+      "open the page by https, or ask whoever runs it for --self-signed, a certificate or --insecure";
+    return new NowcastError("refused", `the endpoint refuses: ${cause}`, {
+      code: "not_encrypted",
+      cure,
+    });
   }
 
   async ask(signal: AbortSignal): Promise<void> {

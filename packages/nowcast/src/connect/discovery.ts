@@ -21,7 +21,10 @@ const REFUSALS = [
 ] as const satisfies readonly ErrorCode[];
 
 export interface Discovery {
+  /** Whether it takes WebSockets in the way in which it was asked. */
   readonly websocket: boolean;
+  /** Whether it takes them over TLS alone, and was asked without. */
+  readonly isOverTlsAlone: boolean;
   readonly webtransport:
     | { readonly port: number; readonly certificateHashes: readonly Uint8Array<ArrayBuffer>[] }
     | undefined;
@@ -54,7 +57,11 @@ export async function discover(
   if (answer?.["nowcast"] !== 1) {
     throw new NowcastError("peer-incompatible", `${place} does not speak version 1 of spec/CARRIERS.md`);
   }
-  return { websocket: answer["websocket"] === true, webtransport: readWebTransport(answer["webtransport"]) };
+  return {
+    websocket: answer["websocket"] === true,
+    isOverTlsAlone: answer["secure_websocket"] === true,
+    webtransport: readWebTransport(answer["webtransport"]),
+  };
 }
 
 async function readText(response: Response): Promise<string> {

@@ -82,6 +82,13 @@ describe("an answer", () => {
     ["is null", 200, "null", "peer-incompatible", "does not speak version 1"],
     ["offers nothing we have", 200, offer(undefined), "peer-incompatible", "offers no carrier"],
     [
+      "takes WebSockets over TLS alone, and was asked without",
+      200,
+      JSON.stringify({ nowcast: 1, name: "tracker", websocket: false, secure_websocket: true }),
+      "refused",
+      "sessions from other machines are encrypted there, and this page came by plain HTTP",
+    ],
+    [
       "names no port",
       200,
       offer({ certificate_hashes: [] }),

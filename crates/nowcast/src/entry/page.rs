@@ -1,0 +1,282 @@
+//! Which web pages an endpoint lets in (`spec/CARRIERS.md`, section 7).
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use hyper::header::{HOST, HeaderMap, ORIGIN};
+use hyper::http::uri::Authority;
+use hyper::{Uri, Version};
+use url::Url;
+
+/// What a request says of the page that asks and of the host that it asks. Browsers say the truth about both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Page<'a> {
+    /// The host and port that are asked, as `Host` or `:authority` say it.
+    pub host: Option<&'a str>,
+    /// The page that asks, if one does.
+    pub origin: Option<&'a str>,
+}
+
+/// Why something is not the origin of a web page.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is not an origin: write SCHEME://HOST or SCHEME://HOST:PORT without a path, such as https://example.org"
+)]
+pub struct OriginError(pub String);
+
+/// Reads an origin as people write it, and writes it as browsers do: lower case, without the scheme's own port.
+///
+/// # Errors
+/// [`OriginError`] for what no browser ever sends.
+///
+/// ```
+/// use nowcast::entry::parse_origin;
+///
+/// assert_eq!(parse_origin("https://Example.org:443/")?, "https://example.org");
+/// assert!(parse_origin("example.org").is_err() && parse_origin("null").is_err());
+/// # Ok::<_, nowcast::entry::OriginError>(())
+/// ```
+pub fn parse_origin(text: &str) -> Result<String, OriginError> {
+    let fail = || OriginError(text.chars().take(100).collect());
+    let (scheme, rest) = text.split_once("://").ok_or_else(fail)?;
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(|next| next.is_ascii_alphanumeric() || "+-.".contains(next));
+    if !is_scheme || rest.is_empty() || rest.contains(['/', '?', '#', '@', '\\', '*', ',', '%']) {
+        return Err(fail());
+    }
+    if rest.contains(|next: char| next.is_whitespace() || next.is_control()) {
+        return Err(fail());
+    }
+    let url = Url::parse(&format!("{scheme}://{rest}/")).map_err(|_| fail())?;
+    let origin = url.origin();
+    if origin.is_tuple() {
+        return Ok(origin.ascii_serialization());
+    }
+    // The scheme of an application's own pages, such as `capacitor://localhost`: what its host may be is its own matter.
+    if url.scheme() == "file" || !rest.is_ascii() {
+        Err(fail())
+    } else {
+        Ok(format!("{}://{rest}", url.scheme()))
+    }
+}
+
+/// The origin that a request's headers name. Bytes that are not text stay visible, and several origins are none that could
+/// be allowed, so that neither looks like no origin at all.
+#[must_use]
+pub fn origin_of(headers: &HeaderMap) -> Option<Cow<'_, str>> {
+    let mut all = headers.get_all(ORIGIN).iter().map(|origin| String::from_utf8_lossy(origin.as_bytes()));
+    let first = all.next()?;
+    match all.next() {
+        None => Some(first),
+        Some(second) => Some(format!("{first}, {second}").into()),
+    }
+}
+
+/// The host that a request names: that of an address in absolute form, or else the header's.
+///
+/// # Errors
+/// What is wrong with a request that is to be answered 400 (RFC 9112, section 3.2): HTTP/1.1 without `Host`, several of them, or
+/// something that is not a host.
+pub fn host_of<'a>(
+    version: Version,
+    uri: &'a Uri,
+    headers: &'a HeaderMap,
+) -> Result<Option<&'a str>, &'static str> {
+    let mut all = headers.get_all(HOST).iter();
+    let host = match all.next() {
+        None if version == Version::HTTP_11 => return Err("a request without Host"),
+        None => None,
+        Some(host) => Some(host.to_str().map_err(|_| "a Host that is none")?),
+    };
+    if all.next().is_some() {
+        return Err("a request with more than one Host");
+    }
+    if host.is_some_and(|host| authority(host).is_none()) {
+        return Err("a Host that is none");
+    }
+    Ok(uri.authority().map(Authority::as_str).or(host))
+}
+
+/// The origins that the operator has named, each once with its host.
+#[derive(Debug, Default)]
+pub(super) struct Named(Vec<(String, Option<String>)>);
+
+impl Named {
+    /// What cannot be an origin is nobody's, and so left out; [`Policy::check`](super::Policy::check) complains of it.
+    pub(super) fn new(origins: &[String]) -> Named {
+        let read = origins.iter().filter_map(|origin| parse_origin(origin).ok());
+        let host = |origin: &str| {
+            origin.split_once("://").and_then(|(_, rest)| authority(rest)).map(|(host, _)| host)
+        };
+        Named(read.map(|origin| (origin.clone(), host(&origin))).collect())
+    }
+
+    pub(super) fn has(&self, origin: &str) -> bool {
+        self.0.iter().any(|(named, _)| named == origin)
+    }
+
+    fn has_host(&self, host: &str) -> bool {
+        self.0.iter().any(|(_, named)| named.as_deref() == Some(host))
+    }
+}
+
+/// The pages that an endpoint open to its machine lets in: its own, and those that the operator has named.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnPages {
+    /// The port on which it listens, where it is known.
+    pub(super) port: Option<u16>,
+}
+
+impl OwnPages {
+    /// Whether a host is this machine, whoever says so, or one that the operator has named.
+    pub(super) fn knows_host(self, named: &Named, host: &str) -> bool {
+        authority(host).is_some_and(|(host, _)| is_this_machine(&host) || named.has_host(&host))
+    }
+
+    /// Whether a page at this origin is the endpoint's own, asked at `host`.
+    pub(super) fn is_own(self, origin: &str, host: Option<&str>) -> bool {
+        let Some((scheme, rest)) = origin.split_once("://") else { return false };
+        let own_port = match scheme {
+            "http" => 80,
+            "https" => 443,
+            _ => return false,
+        };
+        let Some((name, port)) = authority(rest) else { return false };
+        let port = port.unwrap_or(own_port);
+        let asked = host.and_then(authority).map(|(_, asked)| asked.unwrap_or(own_port));
+        is_this_machine(&name) && (asked == Some(port) || self.port == Some(port))
+    }
+}
+
+/// The host, in lower case and without a closing dot, and the port of `HOST[:PORT]`.
+fn authority(text: &str) -> Option<(String, Option<u16>)> {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !port.contains(']') => (host, Some(port)),
+        _ => (text, None),
+    };
+    let port = match port {
+        None | Some("") => None,
+        Some(port) if port.bytes().all(|digit| digit.is_ascii_digit()) => Some(port.parse().ok()?),
+        Some(_) => return None,
+    };
+    let bracketed = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+    let is_host = match bracketed {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => {
+            !host.is_empty()
+                && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
+        }
+    };
+    let host = host.strip_suffix('.').unwrap_or(host);
+    is_host.then(|| (host.to_ascii_lowercase(), port))
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    host == "localhost" || bare.parse().is_ok_and(|address: IpAddr| address.to_canonical().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_an_origin_is_refused_with_the_form_that_is_expected() {
+        for (written, read) in [
+            ("https://example.org", "https://example.org"),
+            ("HTTPS://Example.ORG:443/", "https://example.org"),
+            ("http://localhost:5173", "http://localhost:5173"),
+            ("http://[::1]:80", "http://[::1]"),
+            ("https://bücher.example", "https://xn--bcher-kva.example"),
+            ("capacitor://localhost", "capacitor://localhost"),
+        ] {
+            assert_eq!(parse_origin(written).as_deref(), Ok(read));
+        }
+        for wrong in [
+            "",
+            "*",
+            "null",
+            "example.org",
+            "//example.org",
+            "https://",
+            "https:///",
+            "https://*.example.org",
+            "https://example.org/path",
+            "https://user@example.org",
+            "https://example.org?x",
+            "https://a b",
+            "https://example.org:99999",
+            "file:///etc/passwd",
+            "https://a,https://b",
+            "://x",
+            "https://example.org#x",
+        ] {
+            let error = parse_origin(wrong).expect_err(wrong).to_string();
+            assert!(error.contains("SCHEME://HOST"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_host_is_this_machine_only_by_its_own_names() {
+        let pages = OwnPages { port: Some(7_777) };
+        let named = Named::new(&["https://robot.example:8443".into()]);
+        for own in [
+            "localhost",
+            "LOCALHOST:1",
+            "localhost.:80",
+            "127.0.0.1:7777",
+            "127.9.9.9",
+            "[::1]:7777",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+            "robot.example:7777",
+        ] {
+            assert!(pages.knows_host(&named, own), "{own}");
+        }
+        for foreign in [
+            "",
+            "evil.example",
+            "localhost.evil.example",
+            "127.0.0.1.evil.example",
+            "192.0.2.1",
+            "[::2]",
+            "::1",
+            "localhost:x",
+            "evil.example@localhost",
+            "0.0.0.0",
+            "[::]",
+        ] {
+            assert!(!pages.knows_host(&named, foreign), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn an_endpoints_own_pages_are_those_at_its_port_on_this_machine() {
+        let pages = OwnPages { port: Some(7_777) };
+        for (origin, host) in [
+            ("http://localhost:7777", "127.0.0.1:7777"),
+            ("http://127.0.0.1:7777", "localhost:9"),
+            ("https://[::1]:8080", "localhost:8080"),
+            ("http://localhost", "localhost"),
+            ("https://localhost", "localhost:443"),
+        ] {
+            assert!(pages.is_own(origin, Some(host)), "{origin} at {host}");
+        }
+        for (origin, host) in [
+            ("null", "localhost:7777"),
+            ("http://localhost:3000", "localhost:7777"),
+            ("http://evil.example:7777", "localhost:7777"),
+            ("http://evil.example:7777", "evil.example:7777"),
+            ("file://", "localhost:7777"),
+            ("ftp://localhost:7777", "localhost:7777"),
+            ("http://localhost:7777, http://evil.example", "localhost:7777"),
+            ("", "localhost:7777"),
+            ("http://", ""),
+            ("http://localhost\u{fffd}:7777", "localhost:7777"),
+            ("http://localhost:7777/", "localhost:7777"),
+        ] {
+            assert!(!pages.is_own(origin, Some(host)), "{origin} at {host}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Who may come in by a browser: pages of other sites, of this machine, of other machines, and through proxies.
+
+mod common;
+
+use std::net::IpAddr;
+use std::process::{Command, Stdio};
+
+use common::{PATIENCE, TestServer};
+use nowcast::endpoint::addresses_of_this_machine;
+use nowcast_server::{CertificateConfig, Server};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+const UPGRADE: &str = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
+                       Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
+/// The status and head of an answer; the connection stays open as long as what is returned.
+async fn ask(server: &TestServer, path: &str, headers: &str) -> (String, TcpStream) {
+    let mut stream = TcpStream::connect(server.address).await.expect("it listens");
+    stream.write_all(format!("GET {path} HTTP/1.1\r\n{headers}\r\n").as_bytes()).await.expect("it reads");
+    let mut head = Vec::new();
+    let reading = async {
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.expect("it answers with a head"));
+        }
+    };
+    timeout(PATIENCE, reading).await.expect("it answers");
+    (String::from_utf8_lossy(&head).into_owned(), stream)
+}
+
+async fn status(server: &TestServer, path: &str, headers: &str) -> String {
+    ask(server, path, headers).await.0.split(' ').nth(1).expect("it has a status").to_owned()
+}
+
+#[tokio::test]
+async fn a_foreign_page_neither_joins_nor_reads_a_server_of_this_machine() {
+    let server = TestServer::start().await;
+    let port = server.address.port();
+    let own = format!("http://localhost:{port}");
+    let session = format!("{UPGRADE}Sec-WebSocket-Protocol: nowcast.1\r\n");
+    for origin in ["https://evil.example", "null", "http://localhost", "http://localhost:\u{e9}"] {
+        let page = format!("Host: localhost:{port}\r\nOrigin: {origin}\r\n");
+        assert_eq!(status(&server, "/ws/plaza", &format!("{page}{UPGRADE}")).await, "403", "{origin}");
+        assert_eq!(status(&server, "/nowcast/plaza", &format!("{page}{session}")).await, "403", "{origin}");
+        for path in ["/nowcast/plaza", "/metrics", "/api/rooms"] {
+            assert_eq!(status(&server, path, &page).await, "403", "{origin} {path}");
+        }
+    }
+    // After a name was rebound, its page takes this server for its own.
+    let rebound = format!("Host: evil.example:{port}\r\n");
+    for path in ["/", "/r/plaza", "/metrics", "/api/rooms", "/nowcast/plaza", "/healthz"] {
+        assert_eq!(status(&server, path, &rebound).await, "403", "{path}");
+    }
+    let joining = format!("{rebound}Origin: http://evil.example:{port}\r\n{UPGRADE}");
+    assert_eq!(status(&server, "/ws/plaza", &joining).await, "403");
+
+    let page = format!("Host: localhost:{port}\r\nOrigin: {own}\r\n");
+    assert_eq!(status(&server, "/ws/plaza", &format!("{page}{UPGRADE}")).await, "101");
+    assert_eq!(status(&server, "/nowcast/plaza", &format!("{page}{session}")).await, "101");
+    assert_eq!(
+        status(&server, "/ws/plaza", &format!("Host: robot.example\r\n{UPGRADE}")).await,
+        "101",
+        "a program"
+    );
+    assert_eq!(status(&server, "/metrics", &page).await, "200");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_names_its_host_once_and_asks_for_its_websocket_rightly() {
+    let server = TestServer::start().await;
+    for headers in ["", "Host: localhost\r\nHost: localhost\r\n", "Host: local host\r\n"] {
+        assert_eq!(status(&server, "/healthz", headers).await, "400", "{headers}");
+    }
+    let short = UPGRADE.replace("dGhlIHNhbXBsZSBub25jZQ==", "AAAA");
+    assert_eq!(status(&server, "/ws/plaza", &format!("Host: localhost\r\n{short}")).await, "400");
+    let old = UPGRADE.replace("Version: 13", "Version: 8");
+    for path in ["/ws/plaza", "/nowcast/plaza"] {
+        let asked = format!("Host: localhost\r\nSec-WebSocket-Protocol: nowcast.1\r\n{old}");
+        let (head, _) = ask(&server, path, &asked).await;
+        assert!(head.starts_with("HTTP/1.1 426") && head.contains("sec-websocket-version: 13"), "{head}");
+        assert!(head.contains("upgrade: websocket"), "{head}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn strangers_behind_a_proxy_who_never_say_hello_keep_nobody_out() {
+    let server = TestServer::with(|config| config.limits.connections_per_address_max = 300).await;
+    let silent = format!("Host: localhost\r\nSec-WebSocket-Protocol: nowcast.1\r\n{UPGRADE}");
+    let mut held = Vec::new();
+    for _ in 0..150 {
+        let (head, stream) = ask(&server, "/nowcast/plaza?resume=1", &silent).await;
+        assert!(head.starts_with("HTTP/1.1 101"), "{head}");
+        held.push(stream);
+    }
+    let channel = nowcast::connect(&format!("nowcast://{}/plaza", server.address)).await;
+    assert!(channel.is_ok(), "{channel:?}");
+    drop(held);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_only_says_that_it_resumes_counts_as_joining() {
+    let server = TestServer::with(|config| {
+        config.limits.connections_per_address_max = 5;
+        config.limits.joins_per_address_hz = 0.001;
+    })
+    .await;
+    let asked = format!("Host: localhost\r\nSec-WebSocket-Protocol: nowcast.1\r\n{UPGRADE}");
+    for _ in 0..5 {
+        assert_eq!(status(&server, "/nowcast/plaza?resume=1", &asked).await, "101");
+        server.until_metric("nowcast_connections", |connections| connections == 0.0).await;
+    }
+    assert_eq!(status(&server, "/nowcast/plaza?resume=1", &asked).await, "429");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn only_a_named_proxy_says_for_whom_it_speaks() {
+    let proxied = TestServer::with(|config| {
+        config.entry.proxies = vec!["127.0.0.1".parse().expect("it is an address")];
+        config.limits.connections_per_address_max = 3;
+        config.limits.joins_per_address_hz = 0.001;
+    })
+    .await;
+    let from =
+        |client: &str| format!("Host: localhost\r\nX-Forwarded-For: 198.51.100.9, {client}\r\n{UPGRADE}");
+    let mut held = Vec::new();
+    for client in ["192.0.2.1", "192.0.2.2"] {
+        for _ in 0..3 {
+            let (head, stream) = ask(&proxied, "/ws/plaza", &from(client)).await;
+            assert!(head.starts_with("HTTP/1.1 101"), "{client}: {head}");
+            held.push(stream);
+        }
+        assert_eq!(status(&proxied, "/ws/plaza", &from(client)).await, "429", "{client} has its own rate");
+    }
+    // A session from another machine has to be encrypted on its way to the proxy.
+    let session = format!("{}Sec-WebSocket-Protocol: nowcast.1\r\n", from("192.0.2.3"));
+    assert_eq!(
+        status(&proxied, "/nowcast/plaza", &format!("{session}X-Forwarded-Proto: http\r\n")).await,
+        "403"
+    );
+    assert_eq!(
+        status(&proxied, "/nowcast/plaza", &format!("{session}X-Forwarded-Proto: https\r\n")).await,
+        "101"
+    );
+    drop(held);
+    proxied.stop().await;
+
+    let direct = TestServer::with(|config| {
+        config.limits.connections_per_address_max = 3;
+        config.limits.joins_per_address_hz = 0.001;
+    })
+    .await;
+    let mut answers = Vec::new();
+    for number in 1..5 {
+        answers.push(status(&direct, "/ws/plaza", &from(&format!("192.0.2.{number}"))).await);
+    }
+    assert_eq!(answers, ["101", "101", "101", "429"], "a stranger's header counts for nothing");
+    direct.stop().await;
+}
+
+/// A server on an address of this machine that is not loopback; none where there is no such address.
+async fn reachable(self_signed: bool) -> Option<TestServer> {
+    let Some(address) = addresses_of_this_machine().into_iter().find(IpAddr::is_ipv4) else {
+        eprintln!("NOT TESTED: this machine has no address but loopback");
+        return None;
+    };
+    let server = TestServer::with(|config| {
+        config.hosts = vec![address];
+        config.entry.anonymous = true;
+        if self_signed {
+            config.certificate = CertificateConfig::SelfSigned { names: vec![address.to_string()] };
+            config.redirect_to_https = true;
+        }
+    });
+    Some(server.await)
+}
+
+/// What curl says, which is not our software.
+fn curl(arguments: &[&str]) -> String {
+    let output = Command::new("curl")
+        .args(["--silent", "--show-error", "--max-time", "20", "--include", "--http1.1", "--noproxy", "*"])
+        .args(arguments)
+        .stderr(Stdio::inherit())
+        .output();
+    output.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_machines_are_offered_only_what_would_not_be_refused() {
+    let Some(server) = reachable(false).await else { return };
+    let host = format!("Host: {}\r\n", server.address);
+    let answer = server.raw(&format!("GET /nowcast/plaza HTTP/1.1\r\n{host}Connection: close\r\n\r\n")).await;
+    assert!(answer.contains(r#""websocket":false,"secure_websocket":true"#), "{answer}");
+    let session = format!("{host}Sec-WebSocket-Protocol: nowcast.1\r\n{UPGRADE}");
+    assert_eq!(status(&server, "/nowcast/plaza", &session).await, "403");
+    // Programs that believe the announced certificate come in over TLS.
+    let connector = nowcast::Connector::new()
+        .carriers([nowcast::CarrierKind::WebSocket])
+        .trust(nowcast::Trust::Announced)
+        .connect(&format!("nowcast://{}/plaza", server.address))
+        .await;
+    assert!(connector.is_ok(), "{connector:?}");
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_self_signed_server_speaks_https_and_http_on_one_port() {
+    let Some(server) = reachable(true).await else { return };
+    let (plain, secure) = (format!("http://{}", server.address), format!("https://{}", server.address));
+    let asked = plain.clone();
+    let said = tokio::task::spawn_blocking(move || {
+        let redirect = curl(&["--header", "Accept: text/html", &format!("{asked}/r/plaza?token=x")]);
+        let page = curl(&["--insecure", "--header", "Accept: text/html", &format!("{secure}/r/plaza")]);
+        let offer = curl(&["--insecure", &format!("{secure}/nowcast/plaza")]);
+        let refused = curl(&[&format!("{secure}/")]);
+        let metrics = curl(&[&format!("{asked}/healthz")]);
+        [redirect, page, offer, refused, metrics]
+    });
+    let [redirect, page, offer, refused, health] = said.await.expect("curl runs");
+    if redirect.is_empty() {
+        eprintln!("NOT TESTED: curl is not here");
+        return;
+    }
+    assert!(redirect.starts_with("HTTP/1.1 307"), "{redirect}");
+    let location = format!("location: {}/r/plaza?token=x", plain.replacen("http", "https", 1));
+    assert!(redirect.contains(&location), "{redirect}");
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("text/html"), "{page}");
+    assert!(offer.contains(r#""websocket":true"#) && offer.contains("certificate_hashes"), "{offer}");
+    assert!(refused.is_empty(), "nobody vouches for it: {refused}");
+    assert!(health.ends_with("ok\n"), "{health}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_an_origin_stops_the_start() {
+    let config = nowcast_server::Config { port: 0, ..nowcast_server::Config::default() };
+    let entry = nowcast_server::entry::Policy { origins: vec!["example.org".into()], ..Default::default() };
+    let Err(error) = Server::bind(nowcast_server::Config { entry, ..config }).await else {
+        panic!("it starts")
+    };
+    assert!(error.to_string().contains("write SCHEME://HOST"), "{error}");
+}
