@@ -268,7 +268,8 @@ async fn what_is_not_http_is_answered_and_closed() {
     let server = TestServer::with(|config| config.timeouts.handshake = Duration::from_millis(300)).await;
     assert!(server.raw("\x15\x03\x01 hello\r\n\r\n").await.starts_with("HTTP/1.1 400"));
     // It begins as TLS does, and goes on as nothing does.
-    assert!(server.raw("\x16\x03\x01\x00\x05hello").await.starts_with('\x15'), "an alert of TLS");
+    let answer = server.raw("\x16\x03\x01\x00\x05hello").await;
+    assert!(answer.is_empty() || answer.starts_with('\x15'), "at most an alert of TLS: {answer}");
     // A head that never ends, and one that never begins.
     for beginning in ["GET / HTTP/1.1\r\nHost: te", ""] {
         let answer = server.raw(beginning).await;

@@ -147,10 +147,10 @@ impl Core {
     /// Hands out the session's news.
     pub(crate) fn take_news(&mut self) {
         while let Some(fate) = self.session.poll_fate() {
-            if let Some(source) = &mut self.source {
-                if guarded(|| source.settled(fate)).is_none() {
-                    self.is_source_broken.set(true);
-                }
+            if let Some(source) = &mut self.source
+                && guarded(|| source.settled(fate)).is_none()
+            {
+                self.is_source_broken.set(true);
             }
         }
         if self.is_source_broken.get() && self.source.take().is_some() {
