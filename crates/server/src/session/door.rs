@@ -123,7 +123,7 @@ fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
 
 fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal> {
     let entry = shared.sessions.door.check(Now::read(), &Knock::from(&asking))?;
-    let Asking { name, address, is_joining, .. } = asking;
+    let Asking { name, address, query, is_joining, .. } = asking;
     // Who comes back has a seat and a session; what was opened by saying so can begin none.
     let comes_back = entry.only_resumes();
     if !comes_back && name != lab::NAME {
