@@ -58,12 +58,14 @@ impl Everything {
             latency.samples = 100;
             latency.seeds = 1;
             latency.command += " --loss 1,5 --samples 100 --seeds 1";
-            freshness.links = ["50-1", "50-5", "narrow", "outage"].map(str::to_owned).to_vec();
+            freshness.links = ["50-1", "50-5", "narrow", "outage", "jitter-10", "spikes", "cubic-5"]
+                .map(str::to_owned)
+                .to_vec();
             freshness.measured = Duration::from_secs(10);
             freshness.seeds = 1;
             freshness.at_once = 3;
             freshness.command +=
-                " --link 50-1 --link 50-5 --link narrow --link outage --seconds 10 --seeds 1 --at-once 3";
+                " --link 50-1,50-5,narrow,outage,jitter-10,spikes,cubic-5 --seconds 10 --seeds 1 --at-once 3";
             lag.runs = 1;
             lag.command += " --runs 1";
         }

@@ -15,7 +15,7 @@ use crate::show::Show;
 
 /// Measure how old values are when they are shown, and how long events take
 ///
-/// 100 keys at 60 Hz and ten events a second, over links that delay, lose, are narrow, or break for two seconds: real
+/// 100 keys at 60 Hz and ten events a second, over links that delay, lose, jitter, are narrow, are shared with a bulk transfer, or break for two seconds: real
 /// kernels and real protocol stacks on two emulated hosts. Needs root, or unprivileged user namespaces, as `nowcast lab
 /// link` does. With --simulated: our own session alone, in virtual time, each case beside its target.
 #[derive(clap::Args)]

@@ -55,6 +55,9 @@ pub(super) fn section(case: &Case, peers: &[Peer], measured: &BTreeMap<usize, Me
     if case.link.rate_bits.is_some() {
         columns.push(Column::number("of the link used", "%"));
     }
+    if case.beside.is_some() {
+        columns.push(Column::number("by the bulk transfer", "%"));
+    }
     columns.push(Column::number("ticks missed", ""));
     columns.push(Column::number("on the link", "kB/s"));
     columns.push(Column::number("back", "kB/s"));
@@ -98,6 +101,9 @@ fn row(case: &Case, peer: Peer, measured: &Measured, columns: usize) -> Vec<Cell
     }
     if let Some(bits) = case.link.rate_bits {
         row.push(range(measured.over(|run| 800.0 * run.bytes_per_second[0] / bits as f64), 1));
+        if case.beside.is_some() {
+            row.push(range(measured.over(|run| 800.0 * run.bytes_per_second[2] / bits as f64), 1));
+        }
     }
     row.push(range(measured.over(|run| run.ticks_missed.into()), 0));
     row.push(range(measured.over(|run| run.bytes_per_second[0] / 1e3), 1));

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::stream::{RATE_HZ, Received, Sent, WARM_UP};
 use super::{Ages, Stream, findings};
-use crate::link::{LinkConfig, loss_each_way};
+use crate::link::{Jitter, LinkConfig, loss_each_way};
 use crate::peers::Peer;
 use crate::report::{Report, Samples};
 use crate::trial::{self, Job, Outcome, Progress, Task, TrialError};
@@ -51,11 +51,16 @@ pub(super) struct Case {
     pub(super) word: &'static str,
     pub(super) name: &'static str,
     pub(super) link: LinkConfig,
+    /// The congestion control of a bulk transfer by TCP that shares the link.
+    pub(super) beside: Option<&'static str>,
 }
 
 /// When the outage is, since the link was made: connections open within a second, and the warm-up is then over.
 const OUTAGE: Range<Duration> = Duration::from_secs(6)..Duration::from_secs(8);
 const NARROW_BITS: u64 = 1_000_000;
+/// A full segment of a bulk transfer on the link, and what it brings.
+const SEGMENT_BYTES: f64 = 1_500.0;
+const SEGMENT_PAYLOAD_BYTES: f64 = 1_448.0;
 
 impl Case {
     fn all() -> Vec<Case> {
@@ -64,8 +69,8 @@ impl Case {
             loss: loss_each_way(loss),
             ..LinkConfig::default()
         };
-        let case = |word, name, link| Case { word, name, link };
-        vec![
+        let case = |word, name, link| Case { word, name, link, beside: None };
+        let mut cases = vec![
             case("clean", "50 ms, no loss", link(50, 0.0)),
             case("50-1", "50 ms, 1 % loss", link(50, 0.01)),
             case("50-5", "50 ms, 5 % loss", link(50, 0.05)),
@@ -81,7 +86,53 @@ impl Case {
                 "50 ms, nothing gets through for 2 s",
                 LinkConfig { outages: vec![OUTAGE], ..link(50, 0.0) },
             ),
+        ];
+        cases.extend(Self::jittery());
+        cases.extend(Self::beside_bulk());
+        cases
+    }
+
+    fn jittery() -> impl Iterator<Item = Case> {
+        let ms = Duration::from_millis;
+        // From the least delay to the most, one way; their mean is half of the round trip that the name says.
+        let uniform = |least, most| LinkConfig {
+            delay: ms(least),
+            jitter: Jitter::Uniform(ms(most - least)),
+            ..LinkConfig::default()
+        };
+        let kind = |jitter| LinkConfig { delay: ms(25), jitter, ..LinkConfig::default() };
+        let lossy = LinkConfig { loss: loss_each_way(0.01), ..uniform(20, 60) };
+        let overtaking = LinkConfig { overtakes: true, ..uniform(15, 35) };
+        let spikes = Jitter::Spikes { per_10_000: 50 };
+        [
+            ("jitter-5", "50 ms, each way ± 5 ms in order", uniform(20, 30)),
+            ("jitter-10", "50 ms, each way ± 10 ms in order", uniform(15, 35)),
+            ("jitter-20-1", "80 ms, each way ± 20 ms in order, 1 % loss", lossy),
+            ("overtaking", "50 ms, each way ± 10 ms, packets overtake each other", overtaking),
+            ("normal", "50 ms and normal jitter each way, deviation 3 ms", kind(Jitter::Normal(ms(3)))),
+            ("spikes", "50 ms, each way 20 to 60 ms more for one packet in 200", kind(spikes)),
         ]
+        .into_iter()
+        .map(|(word, name, link)| Case { word, name, link, beside: None })
+    }
+
+    fn beside_bulk() -> impl Iterator<Item = Case> {
+        [
+            ("cubic-10", "Beside a bulk transfer by TCP (CUBIC): 50 ms, 10 Mbit/s, 64 KB", "cubic", 10, 64),
+            ("bbr-10", "Beside a bulk transfer by TCP (BBR): 50 ms, 10 Mbit/s, 64 KB", "bbr", 10, 64),
+            ("cubic-5", "Beside a bulk transfer by TCP (CUBIC): 50 ms, 5 Mbit/s, 128 KB", "cubic", 5, 128),
+            ("bbr-5", "Beside a bulk transfer by TCP (BBR): 50 ms, 5 Mbit/s, 128 KB", "bbr", 5, 128),
+        ]
+        .into_iter()
+        .map(|(word, name, control, megabits, kilobytes)| {
+            let link = LinkConfig {
+                delay: Duration::from_millis(25),
+                rate_bits: Some(megabits * 1_000_000),
+                queue_bytes: kilobytes * 1_024,
+                ..LinkConfig::default()
+            };
+            Case { word, name, link, beside: Some(control) }
+        })
     }
 }
 
@@ -99,8 +150,8 @@ pub(super) struct Measured {
 pub(super) struct Run {
     pub(super) received: Received,
     pub(super) ticks_missed: u32,
-    /// Toward the reader, and back.
-    pub(super) bytes_per_second: [f64; 2],
+    /// Toward the reader, back, and what a bulk transfer had of the first.
+    pub(super) bytes_per_second: [f64; 3],
 }
 
 impl Run {
@@ -108,11 +159,9 @@ impl Run {
         let (sent, received): (Sent, Received) = (outcome.near()?, outcome.far()?);
         let from = sent.start_ns + WARM_UP.as_nanos() as u64;
         let to = sent.start_ns + stream.duration().as_nanos() as u64;
-        Ok(Self {
-            received,
-            ticks_missed: sent.ticks_missed,
-            bytes_per_second: outcome.bytes_per_second(from, to),
-        })
+        let [forth, back, bulk] = outcome.bytes_per_second(from, to);
+        let bulk = bulk * SEGMENT_BYTES / SEGMENT_PAYLOAD_BYTES;
+        Ok(Self { received, ticks_missed: sent.ticks_missed, bytes_per_second: [forth - bulk, back, bulk] })
     }
 }
 
@@ -132,7 +181,25 @@ impl Measured {
 
 impl Plan {
     /// The words of the links.
-    pub const LINKS: [&str; 7] = ["clean", "50-1", "50-5", "100-1", "100-5", "narrow", "outage"];
+    pub const LINKS: [&str; 17] = [
+        "clean",
+        "50-1",
+        "50-5",
+        "100-1",
+        "100-5",
+        "narrow",
+        "outage",
+        "jitter-5",
+        "jitter-10",
+        "jitter-20-1",
+        "overtaking",
+        "normal",
+        "spikes",
+        "cubic-10",
+        "bbr-10",
+        "cubic-5",
+        "bbr-5",
+    ];
 
     /// The peers that can be measured: those that send state and events over one connection, with an order of the events.
     #[must_use]
@@ -158,7 +225,8 @@ impl Plan {
             for seed in 0..u64::from(self.seeds) {
                 for peer in self.peers() {
                     let outage = case.link.outages.first().cloned();
-                    let stream = Stream { measured: self.measured, outage };
+                    let beside = case.beside.map(str::to_owned);
+                    let stream = Stream { measured: self.measured, outage, beside };
                     jobs.push((
                         index,
                         peer,

@@ -34,6 +34,8 @@ pub struct Stream {
     pub measured: Duration,
     /// When the link is down, since it was made.
     pub outage: Option<Range<Duration>>,
+    /// The congestion control of a bulk transfer by TCP that shares the link.
+    pub beside: Option<String>,
 }
 
 impl Stream {
@@ -277,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_key_that_never_came_is_as_old_as_the_stream() {
-        let stream = Stream { measured: Duration::from_secs(1), outage: None };
+        let stream = Stream { measured: Duration::from_secs(1), outage: None, beside: None };
         let mut reader = Reader::new(&stream, 0);
         let start = 7_000_000_000;
         let now = start + 2_500_000_000;
@@ -290,7 +292,7 @@ mod tests {
 
     #[test]
     fn an_older_value_that_comes_late_is_not_shown() {
-        let stream = Stream { measured: Duration::from_secs(1), outage: None };
+        let stream = Stream { measured: Duration::from_secs(1), outage: None, beside: None };
         let mut reader = Reader::new(&stream, 0);
         let mut inbox = vec![value(1, 0, 900), value(1, 0, 500)];
         reader.look(1_000, &mut inbox).unwrap();

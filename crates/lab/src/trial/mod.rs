@@ -3,6 +3,7 @@
 //! Both hosts are on one machine and share its clock, so the age of a value is exact. The relay may be late when the
 //! machine stalls; such a trial is run again, and what is still not trustworthy then says so.
 
+mod bulk;
 mod child;
 mod interrupt;
 mod pool;
@@ -24,6 +25,7 @@ pub use pool::{Job, run_all, seconds_of};
 pub use progress::Progress;
 pub(crate) use progress::locked;
 
+use self::bulk::Bulk;
 use crate::link::{EmulatedLink, HostError, HostProcess, Lateness, LinkConfig, Summary};
 use crate::local::now_ns;
 use crate::peers::{End, Peer};
@@ -35,6 +37,8 @@ pub const REPEATS_MAX: u32 = 2;
 const PORT: u16 = 4_000;
 /// How long opening a connection and stragglers may take beside the measurement.
 const PATIENCE: Duration = Duration::from_secs(45);
+/// A bulk transfer begins so long after the connection, which then has seen the link without it.
+const BULK_AFTER: Duration = Duration::from_secs(1);
 /// How often the bytes on the link are noted.
 const METER_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -50,6 +54,14 @@ pub enum Task {
 }
 
 impl Task {
+    /// The congestion control of the bulk transfer that shares the link, if one does.
+    fn beside(&self) -> Option<&str> {
+        match self {
+            Task::Stream(stream) => stream.beside.as_deref(),
+            _ => None,
+        }
+    }
+
     /// How long the measurement itself takes.
     #[must_use]
     pub fn duration(&self) -> Duration {
@@ -81,6 +93,9 @@ pub enum TrialError {
     /// A program did not start.
     #[error("this program could not be started on a host: {0}")]
     Start(#[source] io::Error),
+    /// The transfer that shares the link did not begin.
+    #[error("the bulk transfer beside it could not begin: {0}")]
+    Bulk(#[source] io::Error),
     /// A program ended without a report; it has said why on the standard error.
     #[error("{peer}: the {end} host ended without a report")]
     NoReport {
@@ -119,8 +134,8 @@ pub struct Outcome {
 #[derive(Debug, Clone, Copy)]
 struct Reading {
     at_ns: u64,
-    /// Toward the far host, and toward the near one.
-    bytes: [u64; 2],
+    /// Toward the far host, toward the near one, and of a bulk transfer that shares the link.
+    bytes: [u64; 3],
 }
 
 impl Outcome {
@@ -152,19 +167,17 @@ impl Outcome {
         self.summary.lateness
     }
 
-    /// Bytes a second that came out of the link between two moments of the machine's clock, toward the far and the
-    /// near host.
+    /// Bytes a second that came out of the link between two moments of the machine's clock: toward the far and the near host,
+    /// and those that the receiver of a bulk transfer read.
     #[must_use]
-    pub fn bytes_per_second(&self, from_ns: u64, to_ns: u64) -> [f64; 2] {
+    pub fn bytes_per_second(&self, from_ns: u64, to_ns: u64) -> [f64; 3] {
         let at = |moment| self.meter.iter().rev().find(|reading| reading.at_ns <= moment);
         match (at(from_ns).or(self.meter.first()), at(to_ns)) {
             (Some(from), Some(to)) if to.at_ns > from.at_ns => {
                 let seconds = (to.at_ns - from.at_ns) as f64 / 1e9;
-                [0, 1].map(|direction| {
-                    to.bytes[direction].saturating_sub(from.bytes[direction]) as f64 / seconds
-                })
+                [0, 1, 2].map(|which| to.bytes[which].saturating_sub(from.bytes[which]) as f64 / seconds)
             }
-            _ => [0.0; 2],
+            _ => [0.0; 3],
         }
     }
 }
@@ -225,8 +238,14 @@ fn once(config: &LinkConfig, seed: u64, peer: Peer, task: &Task) -> Result<Outco
     far.line(deadline).map_err(|error| named("far", error))?;
     let near = start(1, End::Near)?;
     let mut meter = Vec::new();
+    let (began, mut bulk) = (Instant::now(), None);
     let asked = loop {
-        meter.push(read_meter(&link));
+        if let (Some(control), None) = (task.beside(), &bulk)
+            && began.elapsed() >= BULK_AFTER
+        {
+            bulk = Some(Bulk::start(&link, control).map_err(TrialError::Bulk)?);
+        }
+        meter.push(read_meter(&link, bulk.as_ref()));
         match near.line((Instant::now() + METER_INTERVAL).min(deadline)) {
             Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {}
             Err(error) => return Err(named("near", error)),
@@ -235,15 +254,17 @@ fn once(config: &LinkConfig, seed: u64, peer: Peer, task: &Task) -> Result<Outco
     };
     // The near host still does its connection's work, until the far one has had its grace.
     let found = far.line(deadline).map_err(|error| named("far", error))?;
-    meter.push(read_meter(&link));
+    meter.push(read_meter(&link, bulk.as_ref()));
+    drop(bulk);
     // Before the link, so that neither sees it go.
     drop((near, far));
     Ok(Outcome { near: asked, far: found, meter, summary: link.finish(), repeats: 0 })
 }
 
-fn read_meter(link: &EmulatedLink) -> Reading {
-    let summary = link.summary();
-    Reading { at_ns: now_ns(), bytes: [summary.toward[1].delivered_bytes, summary.toward[0].delivered_bytes] }
+fn read_meter(link: &EmulatedLink, bulk: Option<&Bulk>) -> Reading {
+    let toward = link.summary().toward;
+    let of_bulk = bulk.map_or(0, Bulk::arrived_bytes);
+    Reading { at_ns: now_ns(), bytes: [toward[1].delivered_bytes, toward[0].delivered_bytes, of_bulk] }
 }
 
 /// A program, and the lines that it says.
