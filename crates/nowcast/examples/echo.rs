@@ -3,8 +3,10 @@
 //! against it over any carrier.
 //!
 //! ```sh
-//! cargo run -p nowcast --example echo -- --port 7777
+//! cargo run -p nowcast --example echo -- --port 7777 --allow-origin http://localhost:5173
 //! ```
+//!
+//! Pages of that origin may join; without one, only programs may.
 
 use std::env;
 use std::error::Error;
@@ -15,6 +17,7 @@ use nowcast::{Channel, ListenConfig, Listener, MessageKind};
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut config = ListenConfig::loopback(number("--port")?.unwrap_or(0));
     config.announced_udp_port = number("--announced-udp-port")?;
+    config.entry.origins.extend(value("--allow-origin"));
     let listener = Listener::bind(config).await?;
     let mut service = listener.advertise("echo").await?;
     println!("echo is at nowcast://127.0.0.1:{}/echo", listener.port());
@@ -41,8 +44,11 @@ async fn send_back(channel: &Channel) -> Result<(), nowcast::Error> {
     }
 }
 
-/// The number that follows an option, if it is there.
+/// What follows an option, if it is there.
+fn value(option: &str) -> Option<String> {
+    env::args().skip_while(|argument| argument != option).nth(1)
+}
+
 fn number(option: &str) -> Result<Option<u16>, Box<dyn Error>> {
-    let mut arguments = env::args().skip_while(|argument| argument != option).skip(1);
-    Ok(arguments.next().map(|value| value.parse()).transpose()?)
+    Ok(value(option).map(|value| value.parse()).transpose()?)
 }

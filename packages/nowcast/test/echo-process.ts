@@ -16,15 +16,18 @@ export class EchoProcess {
     this.port = port;
   }
 
-  /** Starts it; clients are told `udpPort` for datagrams if it is given. */
-  static async start(udpPort?: number): Promise<EchoProcess> {
+  /** Starts it; clients are told `udpPort` for datagrams if it is given, and pages of `origin` may join. */
+  static async start(udpPort?: number, origin?: string): Promise<EchoProcess> {
     const path = process.env["NOWCAST_ECHO"] ?? resolve(ROOT, "target/debug/examples/echo");
     if (!existsSync(path)) {
       throw new Error(
         `${path} is missing: run \`cargo build --package nowcast --example echo\`, or set NOWCAST_ECHO`,
       );
     }
-    const options = udpPort === undefined ? [] : ["--announced-udp-port", String(udpPort)];
+    const options = [
+      ...(udpPort === undefined ? [] : ["--announced-udp-port", String(udpPort)]),
+      ...(origin === undefined ? [] : ["--allow-origin", origin]),
+    ];
     const child = spawn(path, options, { stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     const port = await new Promise<number>((resolve, reject) => {

@@ -8,7 +8,7 @@ import { SeveringProxy } from "../channel/severing.js";
 import { EchoProcess } from "../echo-process.js";
 import { waitFor } from "../wait-for.js";
 import { FIREFOX_CURE, Firefox, firefoxPath } from "./firefox.js";
-import { Chromium, type LabBrowser, type Place, servePage, Tab } from "./tab.js";
+import { Chromium, type LabBrowser, originOf, type Place, servePage, Tab } from "./tab.js";
 import { UdpForwarder } from "./udp-forwarder.js";
 
 /** Random lives that are asked for; without that, some in Chromium, and a few in Firefox, so that tests stay quick. */
@@ -22,7 +22,8 @@ let udp: UdpForwarder;
 let echo: EchoProcess;
 beforeAll(async () => {
   udp = await UdpForwarder.open();
-  [echo, pages] = await Promise.all([EchoProcess.start(udp.port), servePage()]);
+  pages = await servePage();
+  echo = await EchoProcess.start(udp.port, originOf(pages));
   udp.to(echo.port);
 });
 afterAll(async () => {

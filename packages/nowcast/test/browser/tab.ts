@@ -33,6 +33,11 @@ export async function servePage(): Promise<Server> {
   return server;
 }
 
+/** The origin of the pages that a server has. */
+export function originOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 export type Place = "page" | "worker";
 
 type CallLab = Record<Place, (method: string, ...args: unknown[]) => Promise<unknown>>;
@@ -96,7 +101,7 @@ export class Tab {
   ) {}
 
   static async open(browser: LabBrowser, server: Server, place: Place): Promise<Tab> {
-    return new Tab(await browser.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`), place);
+    return new Tab(await browser.open(`${originOf(server)}/`), place);
   }
 
   get errors(): readonly string[] {
