@@ -168,11 +168,11 @@ impl Connection {
     /// would reset it, and the reset can overtake the close frame.
     pub(crate) async fn linger(mut self, patience: Duration) {
         let drained = timeout(patience, async {
-            self.shutdown().await?;
+            self.stream.shutdown().await?;
             let mut unread = [0; 4_096];
             let mut total = 0;
             while total < LINGER_BYTES_MAX {
-                let length = self.read(&mut unread).await?;
+                let length = self.stream.read(&mut unread).await?;
                 if length == 0 {
                     return Ok(());
                 }
