@@ -231,6 +231,14 @@ fn what_everybody_may_know_is_no_secret() {
 }
 
 #[test]
+fn random_secrets_are_taken_whatever_they_begin_with() {
+    for beginning in [b"{\xff", b"[\x01", b"\x30\x1e"] {
+        let secret = [&beginning[..], &[0x9d; 29], b"\x07"].concat();
+        assert!(TokenKey::secret(&secret).is_ok(), "{secret:?}");
+    }
+}
+
+#[test]
 fn a_public_key_with_something_before_it_is_still_a_public_key() {
     let token = in_ten_minutes().sign(&TokenKey::parse(PRIVATE).unwrap()).unwrap();
     for before in ["\u{feff}", "# the key of the world\n", "\u{feff}\r\n; made today\n"] {

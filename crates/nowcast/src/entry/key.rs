@@ -27,6 +27,8 @@ const PUBLIC_BEGINNINGS: [&str; 5] = ["AAAAB3NzaC1", "AAAAC3NzaC1", "AAAAE2VjZHN
 
 /// The tag of a sequence, with which every key in DER begins (X.690, section 8.9).
 const DER_SEQUENCE: u8 = 0x30;
+/// The tag of a number. A key's sequence begins with one, or with another sequence, which names the algorithm.
+const DER_INTEGER: u8 = 0x02;
 
 /// What tokens are signed and verified with: a secret (HS256), or an Ed25519 key (EdDSA).
 ///
@@ -177,7 +179,7 @@ fn known_to_others(secret: &[u8]) -> Option<&'static str> {
     let text = lossy.trim_start_matches('\u{feff}').trim_ascii();
     if text.contains("-----BEGIN") {
         Some("a key in PEM")
-    } else if text.starts_with(['{', '[']) {
+    } else if text.starts_with(['{', '[']) && is_readable(secret) {
         Some("a key in JSON")
     } else if text.starts_with("ssh-")
         || text.starts_with("ecdsa-sha2-")
@@ -201,15 +203,22 @@ fn decode(alphabet: &base64::alphabet::Alphabet, text: &str) -> Vec<u8> {
     GeneralPurpose::new(alphabet, config).decode(text).unwrap_or_default()
 }
 
-/// Whether these bytes are one sequence of DER, to their last byte. Of random secrets one in millions is.
+/// Text that a person could read. Random bytes are none: they are no UTF-8, or hold control characters.
+fn is_readable(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes)
+        .is_ok_and(|text| !text.contains(|letter: char| letter.is_control() && !letter.is_ascii_whitespace()))
+}
+
+/// Whether these bytes are one sequence of DER, to their last byte, as keys have it. Of random secrets one in millions is.
 fn is_der(bytes: &[u8]) -> bool {
     let Some((&DER_SEQUENCE, rest)) = bytes.split_first() else { return false };
-    match rest {
-        [length @ 0..=0x7f, content @ ..] => usize::from(*length) == content.len(),
-        [0x81, length, content @ ..] => usize::from(*length) == content.len(),
-        [0x82, high, low, content @ ..] => usize::from(u16::from_be_bytes([*high, *low])) == content.len(),
-        _ => false,
-    }
+    let (length, content) = match rest {
+        [length @ 0..=0x7f, content @ ..] => (usize::from(*length), content),
+        [0x81, length, content @ ..] => (usize::from(*length), content),
+        [0x82, high, low, content @ ..] => (usize::from(u16::from_be_bytes([*high, *low])), content),
+        _ => return false,
+    };
+    length == content.len() && matches!(content.first(), Some(&(DER_SEQUENCE | DER_INTEGER)))
 }
 
 impl fmt::Debug for TokenKey {
