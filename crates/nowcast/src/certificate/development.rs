@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_certificate_made_under_a_wrong_clock_goes_when_the_clock_is_set_right() {
         let right = SystemTime::now();
-        for wrong in [right + 300 * DAY, right + DAY, right - 20_000 * DAY, right - 13 * DAY] {
+        for wrong in [right + 300 * DAY, right + DAY, right - 20_000 * DAY] {
             let mut development = Development::new(wrong, &[]).unwrap();
             // The next one was announced under the wrong clock, too.
             development.rotate(wrong + ANNOUNCE_AFTER);
