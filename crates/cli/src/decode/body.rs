@@ -100,8 +100,9 @@ mod tests {
     fn a_body_is_read_by_every_shape_that_fits() {
         let shapes = of_a_world();
         let join = [3, 0, 1, 0, 0, 0, 3, 20, 0, 0, 0, b'A', b'd', b'a'];
-        let [reading] = &readings(&join, &shapes)[..] else { panic!("{:?}", readings(&join, &shapes)) };
-        assert_eq!(reading, "as ToWorld: {\"Join\":{\"protocol\":1,\"name\":\"Ada\",\"network_hz\":20}}");
+        let read = readings(&join, &shapes);
+        let expected = "as ToWorld: {\"Join\":{\"protocol\":1,\"name\":\"Ada\",\"network_hz\":20}}";
+        assert!(read.iter().any(|reading| reading == expected), "{read:?}");
         assert!(!reads(&join[..10], &shapes));
     }
 }
