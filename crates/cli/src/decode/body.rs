@@ -36,13 +36,18 @@ pub(super) fn reads(bytes: &[u8], shapes: &[Shape]) -> bool {
     !bytes.is_empty() && !readings(bytes, shapes).is_empty()
 }
 
-/// What each shape that fits makes of it.
+/// What each shape that fits makes of it. Almost any bytes fit a text, so a reading with control characters in it counts only
+/// where there is none without.
 pub(super) fn readings(bytes: &[u8], shapes: &[Shape]) -> Vec<String> {
+    /// How JSON writes them.
+    const CONTROL: &str = "\\u00";
     let read = |shape: &Shape| {
         let value = decode_value(shape, bytes).ok()?;
         Some(format!("as {}: {}", name(shape), json(&value)))
     };
-    shapes.iter().filter_map(read).collect()
+    let (odd, likely): (Vec<_>, Vec<_>) =
+        shapes.iter().filter_map(read).partition(|reading| reading.contains(CONTROL));
+    if likely.is_empty() { odd } else { likely }
 }
 
 /// The same where a world would say one of the `expected` messages; types of one's own schema may stand everywhere.
@@ -100,9 +105,8 @@ mod tests {
     fn a_body_is_read_by_every_shape_that_fits() {
         let shapes = of_a_world();
         let join = [3, 0, 1, 0, 0, 0, 3, 20, 0, 0, 0, b'A', b'd', b'a'];
-        let read = readings(&join, &shapes);
-        let expected = "as ToWorld: {\"Join\":{\"protocol\":1,\"name\":\"Ada\",\"network_hz\":20}}";
-        assert!(read.iter().any(|reading| reading == expected), "{read:?}");
-        assert!(!reads(&join[..10], &shapes));
+        let [reading] = &readings(&join, &shapes)[..] else { panic!("{:?}", readings(&join, &shapes)) };
+        assert_eq!(reading, "as ToWorld: {\"Join\":{\"protocol\":1,\"name\":\"Ada\",\"network_hz\":20}}");
+        assert!(!reads(&[0xff; 3], &shapes), "neither a message nor text");
     }
 }
