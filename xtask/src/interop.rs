@@ -12,7 +12,7 @@ const AIOQUIC: &str = "aioquic==1.7.2";
 pub(crate) fn run() -> anyhow::Result<()> {
     match python_with_aioquic() {
         Ok(python) => step::run_with_env(
-            &["cargo", "test", "--package", "nowcast", "--test", "aioquic", "--", "--nocapture"],
+            &["cargo", "test", "--workspace", "--test", "aioquic", "--", "--nocapture"],
             &[("NOWCAST_AIOQUIC_PYTHON", &python.to_string_lossy())],
         ),
         Err(missing) => {

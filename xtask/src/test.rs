@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything CI runs, in an order that fails early, with a summary a person can read.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
@@ -12,6 +13,10 @@ pub(crate) struct Args {
     /// Leave out the tests in a real browser, and say so
     #[arg(long)]
     without_browser: bool,
+    /// Run the tests of channels, server and program once more with local names over a socket, as on systems without
+    /// shared memory
+    #[arg(long)]
+    portable: bool,
     /// Stop at the first step that fails
     #[arg(long)]
     fail_fast: bool,
@@ -30,9 +35,10 @@ const STEPS: &[Step] = &[
     Step { name: "typescript format and lint", run: || step::run(&["npx", "--no", "biome", "check"]) },
     Step { name: "typescript types", run: || step::run(&["npm", "run", "--silent", "types"]) },
     Step { name: "typescript builds", run: client::build_all },
+    Step { name: "rust lint", run: clippy },
+    Step { name: "rust builds", run: build_rust },
     Step { name: "sessions across languages", run: sessions_across_languages },
     Step { name: "a stock WebTransport client", run: interop::run },
-    Step { name: "rust lint", run: clippy },
     Step { name: "rust tests", run: rust_tests },
     Step { name: "session vectors, second reader", run: session_vectors },
     Step { name: "rust documentation", run: rust_docs },
@@ -46,11 +52,15 @@ fn session_vectors() -> anyhow::Result<()> {
 }
 
 const BROWSER_STEP: Step = Step { name: "browser tests", run: browser_tests };
+const PORTABLE_STEP: Step = Step { name: "rust tests, portable", run: portable_tests };
+/// What knows how tasks of one machine reach each other.
+const PORTABLE_PACKAGES: [&str; 3] = ["nowcast", "server", "cli"];
 
 /// Runs every step and prints which passed.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut outcomes = Vec::new();
     let steps = STEPS.iter().chain((!args.without_browser).then_some(&BROWSER_STEP));
+    let steps = steps.chain(args.portable.then_some(&PORTABLE_STEP));
     for step in steps {
         eprintln!("\n{} {}", console::bold("==>"), console::bold(step.name));
         let start = Instant::now();
@@ -94,15 +104,37 @@ fn clippy() -> anyhow::Result<()> {
     step::run(&["cargo", "clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
 }
 
+/// Builds every test, and with them the programs that tests start. Whatever runs one test later names the whole workspace,
+/// too: cargo chooses features by the packages that are named, and would build most dependencies again for one alone.
+fn build_rust() -> anyhow::Result<()> {
+    step::run(&["cargo", "test", "--workspace", "--no-run", "--quiet"])
+}
+
 fn rust_tests() -> anyhow::Result<()> {
     step::run(&["cargo", "test", "--workspace", "--no-fail-fast"])
+}
+
+/// Only what depends on the feature is built again. Tests of other packages that have the same name run once more.
+fn portable_tests() -> anyhow::Result<()> {
+    let mut names = BTreeSet::new();
+    for package in PORTABLE_PACKAGES {
+        for entry in std::fs::read_dir(step::root().join("crates").join(package).join("tests"))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
+            }
+        }
+    }
+    let mut line = vec!["cargo", "test", "--workspace", "--no-fail-fast", "--features", "nowcast/portable"];
+    line.extend(names.iter().flat_map(|name| ["--test", name]));
+    step::run(&line)
 }
 
 /// Rust at one end, the TypeScript just built at the other; without the variable these tests are left out.
 fn sessions_across_languages() -> anyhow::Result<()> {
     let peer = step::root().join("packages/nowcast/test/session/peer.mjs");
     step::run_with_env(
-        &["cargo", "test", "--package", "nowcast-sim", "--test", "across_languages"],
+        &["cargo", "test", "--workspace", "--test", "across_languages"],
         &[("NOWCAST_TYPESCRIPT_PEER", &peer.to_string_lossy())],
     )
 }
@@ -116,13 +148,13 @@ fn rust_docs() -> anyhow::Result<()> {
 
 /// Some of them join a world of the real program, or open channels to an endpoint that sends everything back.
 fn typescript_tests() -> anyhow::Result<()> {
-    let (binary, echo) = (build_program()?, build_echo()?);
+    let (binary, echo) = built_programs()?;
     step::run_with_env(&["npm", "test", "--silent"], &[("NOWCAST_BIN", &binary), ("NOWCAST_ECHO", &echo)])
 }
 
 fn browser_tests() -> anyhow::Result<()> {
     let chromium = tools::require_chromium()?;
-    let (binary, echo) = (build_program()?, build_echo()?);
+    let (binary, echo) = built_programs()?;
     let chromium = chromium.to_string_lossy();
     step::run_with_env(
         &["npm", "run", "--silent", "test:browser"],
@@ -130,12 +162,9 @@ fn browser_tests() -> anyhow::Result<()> {
     )
 }
 
-fn build_program() -> anyhow::Result<String> {
-    step::run(&["cargo", "build", "--package", "nowcast-cli"])?;
-    Ok(step::target_dir().join("debug/nowcast").to_string_lossy().into_owned())
-}
-
-fn build_echo() -> anyhow::Result<String> {
-    step::run(&["cargo", "build", "--package", "nowcast", "--example", "echo"])?;
-    Ok(step::target_dir().join("debug/examples/echo").to_string_lossy().into_owned())
+/// The program and the example that sends everything back, as the tests build them.
+fn built_programs() -> anyhow::Result<(String, String)> {
+    build_rust()?;
+    let built = |name| step::target_dir().join("debug").join(name).to_string_lossy().into_owned();
+    Ok((built("nowcast"), built("examples/echo")))
 }

@@ -1,11 +1,11 @@
 //! The `nowcast` program: one subcommand per room of the house, no logic of its own.
 
-#[cfg(feature = "lab")]
+#[cfg(all(feature = "lab", target_os = "linux"))]
 mod bots;
 mod decode;
 mod generate;
 mod host;
-#[cfg(feature = "lab")]
+#[cfg(all(feature = "lab", target_os = "linux"))]
 mod lab;
 mod listen;
 mod names;
@@ -15,7 +15,7 @@ mod reach;
 mod save;
 mod send;
 mod serve;
-#[cfg(feature = "lab")]
+#[cfg(all(feature = "lab", target_os = "linux"))]
 mod show;
 mod token;
 mod watch;
@@ -45,10 +45,10 @@ enum Command {
     Save(save::Args),
     Decode(decode::Args),
     Gen(generate::Args),
-    #[cfg(feature = "lab")]
+    #[cfg(all(feature = "lab", target_os = "linux"))]
     Bots(bots::Args),
     /// Measure Nowcast, and what people use today beside it, on this machine
-    #[cfg(feature = "lab")]
+    #[cfg(all(feature = "lab", target_os = "linux"))]
     Lab(lab::Args),
 }
 
@@ -69,9 +69,9 @@ fn main() -> ExitCode {
         Command::Save(args) => save::run(&args),
         Command::Decode(args) => decode::run(&args),
         Command::Gen(args) => generate::run(&args),
-        #[cfg(feature = "lab")]
+        #[cfg(all(feature = "lab", target_os = "linux"))]
         Command::Bots(args) => bots::run(&args),
-        #[cfg(feature = "lab")]
+        #[cfg(all(feature = "lab", target_os = "linux"))]
         Command::Lab(args) => lab::run(args),
     };
     outcome.unwrap_or_else(|error: anyhow::Error| output::fail(&error))

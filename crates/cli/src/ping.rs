@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use nowcast::{CarrierKind, Channel, Phase};
+use nowcast::{Channel, Phase};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::output::{self, OutputLost, printable};
@@ -61,9 +61,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// Pings until it is enough or somebody asks to stop, and sums up.
 async fn measure(args: &Args, channel: &Channel, opened: &str, stop: &mut Stop) -> anyhow::Result<ExitCode> {
-    if channel.status().carrier == Some(CarrierKind::SharedMemory) {
+    if let Some(carrier) = channel.status().carrier.filter(|carrier| carrier.is_local()) {
         bail!(
-            "{0} is reached through shared memory, where nothing travels (`nowcast lab ipc` measures it): for a round trip \
+            "{0} is reached through {carrier}, where nothing travels (`nowcast lab ipc` measures it): for a round trip \
              over a network, choose --carrier webtransport or websocket, or give HOST:PORT/{0}",
             args.reach.name()
         );

@@ -36,6 +36,8 @@ pub(crate) struct Reach {
 enum CarrierName {
     #[value(name = "shared-memory")]
     SharedMemory,
+    #[value(name = "local-socket")]
+    LocalSocket,
     #[value(name = "webtransport")]
     WebTransport,
     #[value(name = "websocket")]
@@ -71,6 +73,7 @@ impl Reach {
         if !self.carriers.is_empty() {
             connector = connector.carriers(self.carriers.iter().map(|carrier| match carrier {
                 CarrierName::SharedMemory => CarrierKind::SharedMemory,
+                CarrierName::LocalSocket => CarrierKind::LocalSocket,
                 CarrierName::WebTransport => CarrierKind::WebTransport,
                 CarrierName::WebSocket => CarrierKind::WebSocket,
             }));

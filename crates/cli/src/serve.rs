@@ -11,7 +11,6 @@ use clap::ValueEnum;
 use nowcast::endpoint::addresses_of_this_machine;
 use nowcast_server::entry::{Network, Policy, parse_origin};
 use nowcast_server::{BindError, CertificateConfig, Config, Exposed, Limits, LogWriter, Server, log_panics};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
@@ -305,8 +304,16 @@ fn start_logging(format: LogFormat) -> anyhow::Result<Logs> {
     Ok(Logs(writer))
 }
 
-/// A connection is an open file, and many systems allow a process 1,024 of them unless it asks for more.
+/// A connection is an open file, and many Unix systems allow a process 1,024 of them unless it asks for more. Others have
+/// no such limit.
 pub(crate) fn raise_open_files_limit() {
+    #[cfg(unix)]
+    raise_limit_of_unix();
+}
+
+#[cfg(unix)]
+fn raise_limit_of_unix() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
     // When it is refused, the server has fewer places and says so where it matters.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
@@ -314,6 +321,7 @@ pub(crate) fn raise_open_files_limit() {
 
 /// Completes at Ctrl-C or, on Unix, a termination signal or a terminal that is closed: one that comes from the call on, not
 /// only once it is waited for.
+#[cfg_attr(not(unix), expect(clippy::manual_async_fn, reason = "on Unix it acts before it is awaited"))]
 pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     #[cfg(unix)]
     let signals = {

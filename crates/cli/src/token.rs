@@ -1,7 +1,6 @@
 //! `nowcast token`
 
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -87,7 +86,11 @@ pub(crate) fn key(file: Option<&Path>) -> anyhow::Result<Option<TokenKey>> {
 fn make_key(path: &Path) -> anyhow::Result<ExitCode> {
     let mut options = std::fs::OpenOptions::new();
     // A key that is there already is in use somewhere.
-    let mut file = options.write(true).create_new(true).mode(0o600).open(path).map_err(|error| {
+    options.write(true).create_new(true);
+    // Elsewhere a file may be read by who may enter its directory.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).map_err(|error| {
         let cure = match error.kind() {
             ErrorKind::AlreadyExists => "choose a file that does not exist yet",
             ErrorKind::NotFound => "make its folder first",

@@ -4,6 +4,8 @@
 //! HTML page with charts for people. A figure is never printed without the machine it was measured on, the seed that
 //! made its input and the number of samples behind it, and peers are measured in the same run as our own code.
 
+#![cfg(target_os = "linux")]
+
 pub mod bots;
 pub mod browser;
 #[cfg(feature = "peers")]

@@ -1,5 +1,7 @@
 //! The emulated link does what it was asked to, as programs on its hosts see it.
 
+#![cfg(target_os = "linux")]
+
 use nowcast_lab::link::HostError;
 use nowcast_lab::link::check::{CheckError, check};
 

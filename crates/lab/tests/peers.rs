@@ -1,5 +1,7 @@
 //! Every peer of the measurements carries events and states there and back.
 
+#![cfg(target_os = "linux")]
+
 use std::collections::BTreeSet;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -18,7 +18,7 @@ use crate::channel::{Channel, Phase, Shared};
 use crate::driver::Driver;
 use crate::endpoint::Refusal;
 use crate::names::{self, NamesError};
-use crate::{clock, neighbours, random};
+use crate::{clock, local, neighbours, random};
 use address::Address;
 use remote::Remote;
 
@@ -121,7 +121,7 @@ impl Default for Connector {
     fn default() -> Self {
         Self {
             token: None,
-            carriers: vec![CarrierKind::SharedMemory, CarrierKind::WebTransport, CarrierKind::WebSocket],
+            carriers: vec![local::CARRIER, CarrierKind::WebTransport, CarrierKind::WebSocket],
             trust: Trust::default(),
             session: Config::default(),
             name_server_port: names::PORT,
@@ -179,7 +179,7 @@ impl Connector {
         let mut address = Address::parse(url)?;
         if address.port.is_none()
             && address.is_here()
-            && self.carriers.contains(&CarrierKind::SharedMemory)
+            && self.carriers.contains(&local::CARRIER)
             && let Some(channel) = neighbours::find(&address.name).await
         {
             return Ok(channel);

@@ -77,7 +77,7 @@ async fn dropping_a_channel_delivers_what_was_put() {
 }
 
 #[tokio::test]
-async fn a_name_without_a_port_is_found_in_shared_memory() {
+async fn a_name_without_a_port_is_found_without_a_network() {
     let listener = Listener::bind(ListenConfig::loopback(0)).await.unwrap();
     let name = format!("neighbour-{}", std::process::id());
     let mut service = listener.advertise(&name).await.unwrap();
@@ -87,7 +87,7 @@ async fn a_name_without_a_port_is_found_in_shared_memory() {
     let url = format!("nowcast://localhost/{name}");
     let (ours, theirs) = within(10, async { tokio::join!(nowcast::connect(&url), service.accept()) }).await;
     let (ours, theirs) = (ours.unwrap(), theirs.unwrap());
-    assert_eq!(ours.status().carrier, Some(CarrierKind::SharedMemory));
+    assert_eq!(ours.status().carrier, Some(nowcast::local::CARRIER));
     ours.lane(3).state(1, b"old").unwrap();
     ours.lane(3).state(1, b"new").unwrap();
     let message = within(5, theirs.receive()).await.unwrap();

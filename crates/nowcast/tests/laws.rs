@@ -36,10 +36,10 @@ async fn the_laws_hold_over_websocket() {
     many_lives(&[CarrierKind::WebSocket]).await;
 }
 
-/// In shared memory there is nothing to kill but the processes themselves, which `crates/shm/tests/death.rs` does.
+/// Here there is nothing to kill but the processes themselves, which `crates/shm/tests/death.rs` does.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_laws_hold_in_shared_memory() {
-    many_lives(&[CarrierKind::SharedMemory]).await;
+async fn the_laws_hold_between_tasks_of_one_machine() {
+    many_lives(&[nowcast::local::CARRIER]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use nowcast::local::{self, Channel, Error, Message};
 use nowcast::pack::{Pack, Packer, UnpackError, Unpacker};
-use nowcast::{Bounds, Refusal};
+use nowcast::{Bounds, CarrierKind, Refusal};
 use proptest::prelude::*;
 use std::pin::pin;
 use std::sync::Arc;
@@ -33,12 +33,25 @@ fn a_state_is_received_as_its_newest_value_and_an_event_behind_it() {
     }
     near.event(&"clicked".to_owned()).expect("room");
     near.state(1, &100_u32).expect("room");
-    let received: Vec<Message> = std::iter::from_fn(|| far.receive().expect("open")).collect();
-    assert_eq!(received.len(), 3);
-    assert_eq!(received[0].unpack::<u32>(), Ok(99));
-    assert_eq!(received[1].unpack::<String>().as_deref(), Ok("clicked"));
-    assert!(matches!(received[2], Message::State { key: 1, .. }));
-    assert_eq!(near.counted().sent.replaced, 99);
+    let mut receive = || far.receive_wait(Some(soon())).expect("open");
+    let (mut states, mut last) = (0, receive());
+    while let Message::State { key: 1, .. } = last {
+        states += 1;
+        let next = receive();
+        assert!(
+            !matches!(next, Message::Event { .. }) || last.unpack::<u32>() == Ok(99),
+            "the newest of before"
+        );
+        last = next;
+    }
+    assert_eq!(last.unpack::<String>().as_deref(), Ok("clicked"));
+    let last = receive();
+    assert!(matches!(last, Message::State { key: 1, .. }) && last.unpack() == Ok(100_u32), "{last:?}");
+    // Over a socket the first values may be on their way before they are replaced.
+    let most = if local::CARRIER == CarrierKind::SharedMemory { 1 } else { 32 };
+    assert!((1..=most).contains(&states), "{states} values were received");
+    let sent = near.counted().sent;
+    assert_eq!(sent.replaced + sent.queued, 102, "{sent:?}");
 }
 
 #[test]
@@ -74,9 +87,12 @@ fn a_command_ends_at_its_deadline_and_its_late_reply_is_counted() {
     let deadline = Instant::now() + Duration::from_millis(10);
     let reply = near.command::<u8>(&1_u8, deadline);
     assert!(matches!(reply, Err(Error::Queue(Refusal::TimedOut))), "{reply:?}");
-    let Some(Message::Command(command)) = far.receive().expect("open") else { panic!("a command was put") };
+    let asked = far.receive_wait(Some(soon())).expect("open");
+    let Message::Command(command) = asked else { panic!("a command was put: {asked:?}") };
     far.reply(command, &2_u8).expect("room");
-    assert!(near.receive().expect("open").is_none(), "nobody asks for it any more");
+    far.event(&3_u8).expect("room");
+    let next = near.receive_wait(Some(soon())).expect("open");
+    assert!(matches!(next, Message::Event { .. }), "nobody asks for the reply any more: {next:?}");
     assert_eq!(near.counted().late_replies, 1);
 }
 
@@ -141,6 +157,45 @@ fn a_text_or_list_beyond_its_bound_is_refused_by_name() {
     assert_eq!(refused.to_string(), "nickname: 16 where at most 4 are taken");
     let endless = Unpacker::message::<Vec<()>>(&u32::MAX.to_le_bytes());
     assert!(matches!(endless, Err(UnpackError::TooMany { .. })), "{endless:?}");
+}
+
+/// Set for the process that is killed: the name it advertises.
+const DOOMED: &str = "NOWCAST_LOCAL_DOOMED";
+
+#[test]
+fn a_process_that_is_killed_is_missed_after_what_it_put_and_its_name_is_free() {
+    let name = format!("doomed-{}", std::process::id());
+    let mut doomed = std::process::Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["--exact", "the_doomed_process", "--ignored"])
+        .env(DOOMED, &name)
+        .spawn()
+        .expect("this program starts once more");
+    let mut near = local::connect_with(&name, Bounds::default(), soon()).expect("it is advertised");
+    let taken = local::advertise(&name).map(drop).expect_err("it lives");
+    assert!(taken.to_string().contains(&format!("taken by process {}", doomed.id())), "{taken}");
+    for event in 0..3_u8 {
+        assert_eq!(near.receive_wait(Some(soon())).expect("it lives").unpack(), Ok(event));
+    }
+    doomed.kill().expect("it is ours");
+    doomed.wait().expect("it ends");
+    let missed = near.receive_wait(Some(soon()));
+    assert!(matches!(missed, Err(Error::Queue(Refusal::PeerDied))), "{missed:?}");
+    let listed = local::advertised().expect("the directory is ours");
+    assert!(listed.iter().all(|entry| entry.name != name || !entry.alive), "{listed:?}");
+    local::advertise(&name).expect("a dead one's name is free");
+}
+
+#[test]
+#[ignore = "another test starts it as a process of its own, and kills it"]
+fn the_doomed_process() {
+    let Ok(name) = std::env::var(DOOMED) else { return };
+    let mut service = local::advertise(&name).expect("the name is fresh");
+    let mut channel = service.accept(Some(soon())).expect("somebody connects");
+    for event in 0..3_u8 {
+        channel.event(&event).expect("room");
+    }
+    // It hears nothing and is killed meanwhile.
+    let _ = channel.receive_wait(Some(soon()));
 }
 
 type Everything = (u8, i64, f32, bool, [u16; 3], (String, Vec<(u32, String)>));

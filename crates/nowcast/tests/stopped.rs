@@ -2,6 +2,8 @@
 //!
 //! `cargo xtask stall` stops it for 10 s instead of 2 and shows the figures.
 
+#![cfg(unix)]
+
 use std::collections::HashMap;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -19,7 +21,7 @@ const STOPPED: Duration = Duration::from_secs(1);
 /// Set for the process that reads: the address, and the carrier by its number.
 const READER: &str = "NOWCAST_STOPPED_READER";
 const CARRIERS: [CarrierKind; 3] =
-    [CarrierKind::WebTransport, CarrierKind::WebSocket, CarrierKind::SharedMemory];
+    [CarrierKind::WebTransport, CarrierKind::WebSocket, nowcast::local::CARRIER];
 /// A sender remembers what it sent to a silent peer, at most 8,192 packets; the history of 10 s would be 40 MB.
 const GROWTH_MAX: u64 = 6 * 1_024 * 1_024;
 
@@ -58,7 +60,7 @@ async fn a_stopped_reader_wakes_to_the_newest_over_websocket() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stopped_reader_wakes_to_the_newest_in_shared_memory() {
+async fn a_stopped_reader_wakes_to_the_newest_on_its_own_machine() {
     stop_and_go(2).await;
 }
 
@@ -67,7 +69,7 @@ async fn stop_and_go(carrier: usize) {
     let name = format!("stopped-{}-{carrier}", std::process::id());
     let mut service = listener.advertise(&name).await.unwrap();
     let url = match CARRIERS[carrier] {
-        CarrierKind::SharedMemory => format!("nowcast://localhost/{name}"),
+        kind if kind.is_local() => format!("nowcast://localhost/{name}"),
         _ => format!("nowcast://127.0.0.1:{}/{name}", listener.port()),
     };
     let mut reader = Reader::start(&url, carrier);
@@ -135,7 +137,11 @@ impl Reader {
     }
 }
 
+/// Bytes of this process that are in memory, where the system tells.
 fn resident_bytes() -> u64 {
+    if !cfg!(target_os = "linux") {
+        return 0;
+    }
     let status = std::fs::read_to_string("/proc/self/status").expect("this is Linux");
     let line = status.lines().find(|line| line.starts_with("VmRSS")).expect("memory is told");
     let kib = line.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());

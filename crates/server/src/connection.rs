@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::config::{Limits, MESSAGE_BYTES_MAX, SEND_BUFFER_BYTES, UNSENT_BYTES_MAX};
+use crate::config::{Limits, MESSAGE_BYTES_MAX, SEND_BUFFER_BYTES};
 use crate::metrics::Metrics;
 
 /// Bytes that are read and thrown away after a close frame, before the connection is reset.
@@ -106,7 +106,7 @@ impl Connection {
         let socket = SockRef::from(&stream);
         socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
         #[cfg(target_os = "linux")]
-        socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+        socket.set_tcp_notsent_lowat(crate::config::UNSENT_BYTES_MAX)?;
         let mut first = [0];
         if stream.peek(&mut first).await? == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());

@@ -42,6 +42,7 @@ mod metrics;
 mod names;
 mod outbox;
 pub mod plain;
+mod process;
 mod rate;
 mod room;
 mod rooms;

@@ -11,6 +11,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
 use crate::logs::LogWriter;
+use crate::process;
 
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -191,47 +192,19 @@ impl Metrics {
         page
     }
 
-    /// Reads the process's own figures where the system has them (Linux); elsewhere they stay 0.
+    /// Reads the process's own figures where the system tells them; elsewhere they stay 0.
     fn measure_process(&self) {
-        if let Some(resident) = resident_bytes() {
+        if let Some(resident) = process::resident_bytes() {
             self.resident_bytes.set(resident);
         }
-        if let Ok(files) = std::fs::read_dir("/proc/self/fd") {
-            self.open_files.set(files.count() as i64);
+        if let Some(files) = process::open_files() {
+            self.open_files.set(files);
         }
-        if let Some(seconds) = cpu_seconds() {
+        if let Some(seconds) = process::cpu_seconds() {
             // The counter takes differences only.
             self.cpu_seconds.inc_by((seconds - self.cpu_seconds.get()).max(0.0));
         }
     }
-}
-
-/// The processor time that the calling thread has used, where the system tells (Linux).
-pub(crate) fn thread_cpu_time() -> Option<Duration> {
-    #[cfg(target_os = "linux")]
-    {
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-        Duration::try_from(time).ok()
-    }
-    #[cfg(not(target_os = "linux"))]
-    None
-}
-
-/// The second figure of `/proc/self/statm` counts pages of 4 KiB on every machine that Nowcast supports.
-fn resident_bytes() -> Option<i64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: i64 = text.split_whitespace().nth(1)?.parse().ok()?;
-    Some(pages * 4_096)
-}
-
-/// User and system time are the 14th and 15th figure of `/proc/self/stat`, in ticks of 10 ms.
-fn cpu_seconds() -> Option<f64> {
-    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // The program's name may hold spaces; it ends with the last parenthesis.
-    let mut figures = text.rsplit_once(')')?.1.split_whitespace().skip(11);
-    let user: f64 = figures.next()?.parse().ok()?;
-    let system: f64 = figures.next()?.parse().ok()?;
-    Some((user + system) / 100.0)
 }
 
 fn counter(registry: &mut Registry, name: &str, help: &str) -> Counter {

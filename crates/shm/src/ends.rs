@@ -140,6 +140,11 @@ impl ShmSender {
         }
     }
 
+    /// Ready when all that was put is where the peer gets it, which is always: for code that is generic over carriers.
+    pub fn poll_drained(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+
     /// What has happened to messages so far, all lanes together.
     #[must_use]
     pub fn counters(&self) -> Counters {

@@ -43,15 +43,15 @@
 //! | data races, with a nightly toolchain that has the sources of the standard library | `RUSTFLAGS=-Zsanitizer=thread cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu -p nowcast-shm --test conformance` |
 //! | undefined behaviour of the queue in process, where Miri is installed (it knows no shared mappings) | `cargo +nightly miri test -p nowcast-queue --lib --test queue -- --skip million` |
 //!
-//! **Systems.** Linux only for now: it uses memfd with seals, futex, pidfd and epoll. On macOS the same protocol would stand
+//! **Systems.** Linux only for now: it uses memfd with seals, futex, pidfd and epoll. Elsewhere this crate is empty, and
+//! `crates/nowcast` serves the names of one machine over a local socket instead. On macOS the same protocol would stand
 //! on an unlinked `shm_open` object, `__ulock` and kqueue, on Windows on a file mapping, `WaitOnAddress` (with an event
 //! across processes) and job handles; all of that is confined to the modules `map`, `segment`, `link` and `watcher`.
 //!
 //! [`Refusal::PeerDied`]: nowcast_queue::Refusal::PeerDied
 //! [`Refusal::Corrupt`]: nowcast_queue::Refusal::Corrupt
 
-#[cfg(not(any(target_os = "linux", loom)))]
-compile_error!("nowcast-shm is implemented for Linux only; see the crate's documentation");
+#![cfg(any(target_os = "linux", loom))]
 
 #[cfg_attr(loom, allow(dead_code))]
 mod gate;

@@ -1,5 +1,7 @@
 //! What two tasks on one machine can do with a channel.
 
+#![cfg(target_os = "linux")]
+
 use nowcast_queue::{Bounds, Key, Put, Receiver, Refusal, Sender};
 use nowcast_shm::{OpenError, advertise, advertised, connect, connect_until, pair};
 use rustix::thread::{SecureComputingMode, set_secure_computing_mode};

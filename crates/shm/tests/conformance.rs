@@ -1,5 +1,7 @@
 //! The queue in shared memory passes the suite of all queues.
 
+#![cfg(target_os = "linux")]
+
 use nowcast_queue::Bounds;
 use nowcast_queue::conformance::{Implementation, Suite};
 use nowcast_shm::{ShmReceiver, ShmSender, pair};

@@ -3,6 +3,8 @@
 //! A child process advertises a name and writes or reads as fast as it can; this process is at the other end, kills it, and
 //! looks at what is left. The long form: `NOWCAST_KILLS=10000 cargo test -p nowcast-shm --release --test death`.
 
+#![cfg(target_os = "linux")]
+
 use nowcast_queue::conformance::Random;
 use nowcast_queue::conformance::laws::{self, Ended};
 use nowcast_queue::{Bounds, Key, Put, Receiver, Refusal, Sender};

@@ -45,8 +45,8 @@ impl Source {
             MessageKind::Command(_) => "command",
             MessageKind::Replication { .. } => "replication",
         };
-        // Values in shared memory have no dates.
-        let is_dated = self.channel.status().carrier != Some(CarrierKind::SharedMemory);
+        // Values that need no network have no dates.
+        let is_dated = !self.channel.status().carrier.is_some_and(CarrierKind::is_local);
         let produced_at = is_dated.then_some(message.produced_at);
         Ok(Seen { kind, lane: message.lane, key: message.key(), bytes: message.bytes, produced_at })
     }

@@ -32,12 +32,14 @@ pub(super) fn draw(page: &str) -> Result<(), OutputLost> {
 
 /// The size of the terminal, or the usual one if it does not tell.
 pub(super) fn size() -> Size {
-    match rustix::termios::tcgetwinsize(std::io::stdout()) {
-        Ok(size) if size.ws_col > 0 && size.ws_row > 0 => {
-            Size { columns: size.ws_col.into(), rows: size.ws_row.into() }
-        }
-        _ => Size { columns: 80, rows: 24 },
+    #[cfg(unix)]
+    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
+        && size.ws_col > 0
+        && size.ws_row > 0
+    {
+        return Size { columns: size.ws_col.into(), rows: size.ws_row.into() };
     }
+    Size { columns: 80, rows: 24 }
 }
 
 /// The page: what the channel is like, keys, and the latest events in what is left.

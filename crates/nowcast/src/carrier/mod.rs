@@ -66,16 +66,27 @@ pub trait Carrier: Send {
 pub enum CarrierKind {
     /// Queues in memory that both tasks see.
     SharedMemory,
+    /// Queues at both ends of a socket of one machine, where there is no shared memory.
+    LocalSocket,
     /// QUIC datagrams.
     WebTransport,
     /// Messages on a TCP connection.
     WebSocket,
 }
 
+impl CarrierKind {
+    /// Whether it joins tasks of one machine alone: without a network, and so without a session.
+    #[must_use]
+    pub const fn is_local(self) -> bool {
+        matches!(self, CarrierKind::SharedMemory | CarrierKind::LocalSocket)
+    }
+}
+
 impl fmt::Display for CarrierKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             CarrierKind::SharedMemory => "shared memory",
+            CarrierKind::LocalSocket => "local socket",
             CarrierKind::WebTransport => "WebTransport",
             CarrierKind::WebSocket => "WebSocket",
         })

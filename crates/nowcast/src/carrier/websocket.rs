@@ -6,7 +6,6 @@ use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
-use socket2::SockRef;
 use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
@@ -69,8 +68,8 @@ pub(crate) fn config() -> WebSocketConfig {
 /// What the system says.
 pub fn prepare_stream(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    #[cfg(any(target_os = "linux", target_os = "macos", target_os = "ios", target_os = "android"))]
-    SockRef::from(stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    socket2::SockRef::from(stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
     Ok(())
 }
 

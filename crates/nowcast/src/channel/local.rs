@@ -1,4 +1,4 @@
-//! The verbs over shared memory (`spec/CARRIERS.md`, section 5): the queues lie where both tasks see them, so there is no
+//! The verbs between tasks of one machine (`spec/CARRIERS.md`, section 5): both hold the ends of queues, so there is no
 //! session, no packet and no driver.
 
 use std::collections::HashMap;
@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use nowcast_queue::{Bounds, Key, Refusal};
 use nowcast_session::{CloseCode, Closed, ClosedBy, Gauges, Refused, Stats};
-use nowcast_shm::ShmChannel;
 use tokio::sync::{oneshot, watch};
 
 use super::Error;
@@ -16,6 +15,8 @@ use super::kept::Kept;
 use super::message::{CommandId, Message, MessageKind};
 use super::status::{Phase, Status};
 use crate::carrier::CarrierKind;
+use crate::local::CARRIER;
+use crate::local::backend::Queues;
 use crate::local::message::{COMMAND, EVENT, REPLY};
 
 /// As many lanes as a session has by default; all but the first are small.
@@ -25,7 +26,7 @@ pub(crate) const LANES: [Bounds; 8] = {
     [first, SMALL, SMALL, SMALL, SMALL, SMALL, SMALL, SMALL]
 };
 
-/// One end of a channel in shared memory, behind one lock.
+/// One end of a channel between tasks of one machine, behind one lock.
 pub(crate) struct Local {
     state: Mutex<State>,
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
@@ -33,7 +34,7 @@ pub(crate) struct Local {
 
 pub(super) struct State {
     /// Gone once the channel is closed; that closes it for the peer.
-    queues: Option<ShmChannel>,
+    queues: Option<Queues>,
     closed: Option<Closed>,
     envelope: Vec<u8>,
     commands: u64,
@@ -80,8 +81,8 @@ impl Fan {
 }
 
 impl Local {
-    pub(crate) fn new(queues: ShmChannel) -> Self {
-        let (changes, _) = watch::channel((Phase::Open, Some(CarrierKind::SharedMemory)));
+    pub(crate) fn new(queues: Queues) -> Self {
+        let (changes, _) = watch::channel((Phase::Open, Some(CARRIER)));
         let state = State {
             queues: Some(queues),
             closed: None,
@@ -127,7 +128,7 @@ impl Local {
         stats.superseded = state.queues.as_ref().map_or(0, |queues| queues.sender.counters().replaced);
         let phase = state.closed.clone().map_or(Phase::Open, Phase::Closed);
         Status {
-            carrier: Some(CarrierKind::SharedMemory),
+            carrier: Some(CARRIER),
             is_open: phase == Phase::Open,
             phase,
             rtt: None,
@@ -192,6 +193,13 @@ impl State {
         let put =
             queues.sender.poll_put_on(&mut Context::from_waker(&waker), lane.into(), Key::EVENT, &bytes);
         put.map(|put| put.map(drop).map_err(|refusal| self.explain(&refusal)))
+    }
+
+    /// Ready when the peer has, or can get at, all that was put.
+    pub(super) fn poll_drained(&mut self, context: &Context<'_>) -> Poll<()> {
+        let Some(queues) = &mut self.queues else { return Poll::Ready(()) };
+        let waker = self.writing.waker(context.waker());
+        queues.sender.poll_drained(&mut Context::from_waker(&waker))
     }
 
     /// Puts a command; the reply comes through what is returned.

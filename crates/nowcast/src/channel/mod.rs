@@ -74,7 +74,7 @@ pub struct Channel {
 enum Link {
     /// A session and its driver, over a network.
     Session(Arc<Shared>),
-    /// Queues in shared memory.
+    /// The ends of queues between tasks of one machine.
     Local(Box<Local>),
 }
 
@@ -101,7 +101,7 @@ impl Channel {
         Self { link: Link::Session(shared), entry }
     }
 
-    pub(crate) fn local(queues: nowcast_shm::ShmChannel, entry: Entry) -> Self {
+    pub(crate) fn local(queues: crate::local::backend::Queues, entry: Entry) -> Self {
         Self { link: Link::Local(Box::new(Local::new(queues))), entry }
     }
 
@@ -317,8 +317,10 @@ impl Channel {
     /// How the channel ended, if it did before.
     pub async fn drained(&self) -> Result<(), Error> {
         poll_fn(|context| {
-            // What was put into shared memory is where the peer reads it.
-            let Some(mut core) = self.session() else { return Poll::Ready(Ok(())) };
+            let mut core = match &self.link {
+                Link::Session(shared) => shared.lock(),
+                Link::Local(local) => return local.lock().poll_drained(context).map(Ok),
+            };
             if core.session.is_drained() {
                 return Poll::Ready(Ok(()));
             }

@@ -63,7 +63,7 @@ impl Offer {
         match kind {
             CarrierKind::WebTransport => self.webtransport.is_some(),
             CarrierKind::WebSocket => self.websocket,
-            CarrierKind::SharedMemory => false,
+            CarrierKind::SharedMemory | CarrierKind::LocalSocket => false,
         }
     }
 }
@@ -113,7 +113,9 @@ impl Remote {
             match kind {
                 CarrierKind::WebTransport => self.open_webtransport(offer, opening).await,
                 CarrierKind::WebSocket => self.open_websocket(offer, opening).await,
-                CarrierKind::SharedMemory => Err(self.nonsense("shared memory of another machine")),
+                CarrierKind::SharedMemory | CarrierKind::LocalSocket => {
+                    Err(self.nonsense("a carrier of one machine to another"))
+                }
             }
         };
         timeout(OPEN_TIMEOUT, open).await.map_err(|_| self.silent())?

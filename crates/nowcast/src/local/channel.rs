@@ -1,11 +1,11 @@
 //! The four verbs.
 
 use super::Error;
+use super::backend::Queues;
 use super::message::{Command, Envelope, Message, open, reply_of};
 use crate::pack::{Pack, Packer, Unpacker};
 use futures_util::Stream;
 use nowcast_queue::{Counters, Key, Refusal, UpdatableQueue};
-use nowcast_shm::ShmChannel;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -41,7 +41,7 @@ use std::time::Instant;
 /// ```
 #[derive(Debug)]
 pub struct Channel {
-    queues: ShmChannel,
+    queues: Queues,
     packer: Packer,
     /// Messages that arrived while a reply was awaited. It obeys the same laws as the queue they came from.
     kept: UpdatableQueue<Vec<u8>>,
@@ -61,7 +61,7 @@ pub struct Counted {
 }
 
 impl Channel {
-    pub(super) fn new(queues: ShmChannel) -> Channel {
+    pub(super) fn new(queues: Queues) -> Channel {
         let bounds = queues.receiver.bounds().first().copied().unwrap_or_default();
         Channel {
             queues,

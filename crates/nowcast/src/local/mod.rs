@@ -1,4 +1,6 @@
-//! Channels between two tasks of one machine, through shared memory.
+//! Channels between two tasks of one machine: through shared memory where Nowcast has it (Linux), elsewhere over a local
+//! socket (a Unix socket, or TCP on loopback with a secret on Windows). [`CARRIER`] says which; the promises are the same,
+//! and only tasks of the same user come through. The feature `portable` takes the socket on Linux, too.
 //!
 //! [`advertise`] a name in one task, [`connect`] to it in another; both then hold a [`Channel`]. Use it blocking
 //! (`receive_wait`, `command`), polling (`receive`) or async (`next`, `messages`, `command_async`), with any executor or
@@ -7,13 +9,28 @@
 mod channel;
 pub(crate) mod message;
 
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+pub(crate) mod shared_memory;
+// Its own tests run wherever tests do, and there nothing else uses it.
+#[cfg(any(test, not(target_os = "linux"), feature = "portable"))]
+#[cfg_attr(
+    all(target_os = "linux", not(feature = "portable")),
+    allow(dead_code, unused_imports, unreachable_pub)
+)]
+pub(crate) mod socket;
+
+#[cfg(all(target_os = "linux", not(feature = "portable")))]
+pub(crate) use shared_memory as backend;
+#[cfg(any(not(target_os = "linux"), feature = "portable"))]
+pub(crate) use socket as backend;
+
+pub use backend::{Advertised, CARRIER, OpenError, advertised};
 pub use channel::{Channel, Counted, Messages};
 pub use message::{Command, Message};
-pub use nowcast_shm::{Advertised, OpenError, advertised};
 
 use crate::pack::UnpackError;
+use backend::Listener;
 use nowcast_queue::{Bounds, Refusal};
-use nowcast_shm::Listener;
 use std::time::Instant;
 
 /// Advertises a name to the tasks of this user on this machine. The queue that this side puts into has the default bounds;
@@ -30,7 +47,7 @@ pub fn advertise(name: &str) -> Result<Service, Error> {
 /// # Errors
 /// As [`advertise`], and [`OpenError::Bounds`].
 pub fn advertise_with(name: &str, outgoing: Bounds) -> Result<Service, Error> {
-    Ok(Service { listener: nowcast_shm::advertise(name, &[outgoing])? })
+    Ok(Service { listener: backend::advertise(name, &[outgoing])? })
 }
 
 /// Connects to the task that advertises a name.
@@ -38,7 +55,7 @@ pub fn advertise_with(name: &str, outgoing: Bounds) -> Result<Service, Error> {
 /// # Errors
 /// [`OpenError::NotFound`] when nobody does, and all that can be wrong with a peer.
 pub fn connect(name: &str) -> Result<Channel, Error> {
-    Ok(Channel::new(nowcast_shm::connect(name, &[Bounds::default()])?))
+    Ok(Channel::new(backend::connect(name, &[Bounds::default()])?))
 }
 
 /// As [`connect`], but with bounds for the queue that this side puts into, and waiting for the name until the deadline.
@@ -46,7 +63,7 @@ pub fn connect(name: &str) -> Result<Channel, Error> {
 /// # Errors
 /// As [`connect`].
 pub fn connect_with(name: &str, outgoing: Bounds, deadline: Instant) -> Result<Channel, Error> {
-    Ok(Channel::new(nowcast_shm::connect_until(name, &[outgoing], deadline)?))
+    Ok(Channel::new(backend::connect_until(name, &[outgoing], deadline)?))
 }
 
 /// An advertised name.

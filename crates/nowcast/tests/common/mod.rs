@@ -39,9 +39,9 @@ impl House {
         House { gate, service, listener }
     }
 
-    /// The address through the gate, or past it where tasks share memory.
+    /// The address through the gate, or past it where tasks need no network.
     pub(crate) fn url(&self, carriers: &[CarrierKind]) -> String {
-        if carriers == [CarrierKind::SharedMemory] {
+        if carriers == [nowcast::local::CARRIER] {
             return format!("nowcast://localhost/{}", self.service.name());
         }
         format!("nowcast://127.0.0.1:{}/{}", self.gate.port(), self.service.name())

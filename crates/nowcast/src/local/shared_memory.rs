@@ -1,0 +1,41 @@
+//! Names of one machine where there is shared memory (`crates/shm`): queues that both tasks see.
+
+use std::sync::Arc;
+
+use tokio::net::UnixListener;
+use tokio::task::spawn_blocking;
+
+use crate::carrier::CarrierKind;
+
+pub use nowcast_shm::{Advertised, OpenError, advertised};
+pub(crate) use nowcast_shm::{Listener, ShmChannel as Queues, advertise, connect, connect_until};
+
+/// What carries channels between two tasks of this machine here.
+pub const CARRIER: CarrierKind = CarrierKind::SharedMemory;
+
+/// Accepts within a runtime.
+pub(crate) struct Welcome {
+    listener: Arc<Listener>,
+    socket: UnixListener,
+}
+
+impl Welcome {
+    /// Must be called within a runtime.
+    pub(crate) fn new(listener: Listener) -> Result<Self, OpenError> {
+        let socket = UnixListener::from_std(listener.socket()?)?;
+        Ok(Self { listener: Arc::new(listener), socket })
+    }
+
+    /// The next task that connects. Errors concern one peer, but for those of the system.
+    pub(crate) async fn accept(&self) -> Result<Queues, OpenError> {
+        let stream = self.socket.accept().await?.0.into_std()?;
+        // A peer may take up to a second to greet, which is too long for a task of the runtime.
+        let host = Arc::clone(&self.listener);
+        let greeted = spawn_blocking(move || host.greet(stream)).await;
+        greeted.unwrap_or(Err(OpenError::Handshake("the runtime ends")))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.listener.name()
+    }
+}

@@ -1,0 +1,50 @@
+//! Why a channel could not be opened.
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a name or a peer was not accepted. The text names the party at fault.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// No task advertises this name, or the one that did has died.
+    #[error("nobody advertises the name {0:?} on this machine")]
+    NotFound(String),
+    /// A living task advertises this name already.
+    #[error("the name {name:?} is taken by process {pid}")]
+    Taken {
+        /// The name.
+        name: String,
+        /// Who advertises it.
+        pid: u32,
+    },
+    /// A name that can't be one: 1 to 64 letters, digits, dots, dashes and underscores, not beginning with a dot.
+    #[error("{0:?} is not a name: use 1 to 64 letters, digits, '-', '_' and '.', not beginning with '.'")]
+    Name(String),
+    /// The directory of names belongs to somebody else, or others may write to it.
+    #[error("the directory {0} is not private to this user")]
+    Directory(PathBuf),
+    /// The peer did not finish opening in time.
+    #[error("the peer did not answer in time")]
+    TimedOut,
+    /// The peer belongs to another user.
+    #[error("the peer does not belong to this user")]
+    Stranger,
+    /// The peer speaks another version.
+    #[error("the peer speaks version {theirs} of local channels, this program speaks version {ours}")]
+    Version {
+        /// The peer's.
+        theirs: u32,
+        /// This program's.
+        ours: u32,
+    },
+    /// Bounds that no lane can have: at most 8 lanes, 16,777,216 entries and 1 GiB in each.
+    #[error("these bounds are beyond what a channel can hold")]
+    Bounds,
+    /// The peer broke the protocol while opening.
+    #[error("the peer broke the handshake: {0}")]
+    Handshake(&'static str),
+    /// The system refused.
+    #[error("the system refused: {0}")]
+    System(#[from] io::Error),
+}

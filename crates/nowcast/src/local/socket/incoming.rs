@@ -1,0 +1,147 @@
+//! The direction in which this task gets, as plain state.
+
+use std::task::Waker;
+
+use nowcast_queue::{Bounds, Key, Refusal, UpdatableQueue};
+
+use super::frame::{self, Receipt};
+use super::outgoing::Farewell;
+use super::{WINDOW_BYTES, WINDOW_ENTRIES};
+
+/// What arrived and was not received yet.
+#[derive(Debug)]
+pub(super) struct Incoming {
+    lanes: Vec<Lane>,
+    bounds: Vec<Bounds>,
+    /// Why nothing arrives any more; told once everything before it was received.
+    ended: Option<Refusal>,
+    /// The receiving end was dropped.
+    is_closed: bool,
+    progress: Farewell,
+    /// The task that waits for a message.
+    pub(super) waker: Option<Waker>,
+}
+
+#[derive(Debug)]
+struct Lane {
+    queue: UpdatableQueue<Vec<u8>>,
+    unreported: Receipt,
+}
+
+/// What became of a message that was taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub(super) lane: usize,
+    pub(super) key: Key,
+    /// Whether the peer should hear of it now.
+    pub(super) is_worth_a_report: bool,
+}
+
+impl Incoming {
+    /// `bounds` are those that the peer chose for what it puts. When it closes it sends all that waits at once, so as much
+    /// may arrive, and the window's worth before it.
+    pub(super) fn new(bounds: &[Bounds]) -> Self {
+        let lane = |bounds: &Bounds| Lane {
+            queue: UpdatableQueue::new(Bounds {
+                entries_max: bounds.entries_max + WINDOW_ENTRIES,
+                bytes_max: 2 * bounds.bytes_max + WINDOW_BYTES,
+            }),
+            unreported: Receipt::default(),
+        };
+        Incoming {
+            lanes: bounds.iter().map(lane).collect(),
+            bounds: bounds.to_vec(),
+            ended: None,
+            is_closed: false,
+            progress: Farewell::Unsaid,
+            waker: None,
+        }
+    }
+
+    /// A message has arrived. A state replaces the one before it, so that a task that is behind gets the newest.
+    pub(super) fn arrive(&mut self, lane: usize, key: Key, value: Vec<u8>) -> Result<(), &'static str> {
+        let Some(lane) = self.lanes.get_mut(lane) else {
+            return Err("a message on a lane that is not there");
+        };
+        if self.is_closed {
+            // Nobody will receive it; its sender is being told.
+            return Ok(());
+        }
+        match lane.queue.exchange(key, value) {
+            Ok(None) => Ok(()),
+            Ok(Some(old)) => {
+                lane.unreported.replaced += 1;
+                lane.unreported.bytes += old.len() as u64;
+                Ok(())
+            }
+            Err(_) => Err("more messages than its bounds allow"),
+        }
+    }
+
+    /// The next message, the lowest lane first; `None` if there is none yet.
+    pub(super) fn take(&mut self, value: &mut Vec<u8>) -> Result<Option<Taken>, Refusal> {
+        for (number, lane) in self.lanes.iter_mut().enumerate() {
+            if let Some((key, waiting)) = lane.queue.pop() {
+                lane.unreported.delivered += 1;
+                lane.unreported.bytes += waiting.len() as u64;
+                *value = waiting;
+                let is_worth_a_report = lane.is_worth_a_report();
+                return Ok(Some(Taken { lane: number, key, is_worth_a_report }));
+            }
+        }
+        self.ended.map_or(Ok(None), Err)
+    }
+
+    /// Writes the reports that are due.
+    pub(super) fn fill(&mut self, into: &mut Vec<u8>) {
+        for (number, lane) in self.lanes.iter_mut().enumerate() {
+            let receipt = std::mem::take(&mut lane.unreported);
+            if receipt != Receipt::default() {
+                frame::write_receipt(number, receipt, into);
+            }
+        }
+        if self.is_closed && self.progress == Farewell::Unsaid {
+            frame::write_receiver_closed(into);
+            self.progress = Farewell::Said;
+        }
+    }
+
+    /// What was filled has been written.
+    pub(super) fn written(&mut self) {
+        if self.progress == Farewell::Said {
+            self.progress = Farewell::Written;
+        }
+    }
+
+    /// Nothing arrives any more; the first reason counts.
+    pub(super) fn end(&mut self, refusal: Refusal) {
+        self.ended.get_or_insert(refusal);
+    }
+
+    /// The receiving end is dropped.
+    pub(super) fn close(&mut self) {
+        self.is_closed = true;
+        for lane in &mut self.lanes {
+            while lane.queue.pop().is_some() {}
+        }
+    }
+
+    /// Whether the farewell is in the hands of the kernel, or has nowhere to go.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_closed && (self.ended.is_some() || self.progress == Farewell::Written)
+    }
+
+    pub(super) fn bounds(&self) -> &[Bounds] {
+        &self.bounds
+    }
+}
+
+impl Lane {
+    /// Reports are gathered: the peer needs one before its window is used up, and when nothing is left to receive.
+    fn is_worth_a_report(&self) -> bool {
+        let Receipt { delivered, replaced, bytes } = self.unreported;
+        self.queue.is_empty()
+            || (delivered + replaced) as usize >= WINDOW_ENTRIES / 2
+            || bytes as usize >= WINDOW_BYTES / 2
+    }
+}

@@ -1,0 +1,346 @@
+//! Names of services on this machine.
+//!
+//! Each name has three files in a directory that only its user may enter: the one by which the transport finds the service,
+//! one that says who advertises it since when, and a lock that the advertising process holds. The system lets go of the lock
+//! when that process ends, however it ends; so whether a name is alive is never guessed from a process number, and a dead
+//! one can be taken over at once. Files are made and removed while the lock of the whole directory is held.
+
+use std::collections::VecDeque;
+use std::fs::{File, TryLockError};
+use std::future::poll_fn;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use nowcast_queue::Bounds;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::ends::Queues;
+use super::transport::{self, Socket};
+use super::{OpenError, frame, helper, pump};
+
+/// How long a peer may take to say hello, once connected.
+const GREETING_MAX: Duration = Duration::from_secs(1);
+/// How long [`connect`] waits for the advertising task to answer.
+const CONNECT_MAX: Duration = Duration::from_secs(5);
+/// How often a name is looked for that is waited for.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// Channels that wait to be accepted, and tasks that are being greeted; beyond that tasks wait to be let in.
+const BACKLOG_MAX: usize = 64;
+/// The lock of the directory itself; no name begins with a dot.
+const DIRECTORY_LOCK: &str = ".lock";
+
+/// Advertises a name to the tasks of this user on this machine. `bounds` are those of the lanes this side puts into.
+pub(crate) fn advertise(name: &str, bounds: &[Bounds]) -> Result<Listener, OpenError> {
+    check_name(name)?;
+    if !frame::are_possible(bounds) {
+        return Err(OpenError::Bounds);
+    }
+    let (files, socket) = Files::claim(&transport::directory()?, name)?;
+    let backlog = Arc::new(Backlog::default());
+    let task = helper()?.spawn(Arc::clone(&backlog).let_in(socket, bounds.to_vec()));
+    Ok(Listener { files, backlog, task })
+}
+
+/// Connects to the task that advertises a name. `bounds` are those of the lanes this side puts into.
+pub(crate) fn connect(name: &str, bounds: &[Bounds]) -> Result<Queues, OpenError> {
+    connect_once(name, bounds, Instant::now() + CONNECT_MAX)
+}
+
+/// As [`connect`], but waits for the name to be advertised, until the deadline.
+pub(crate) fn connect_until(name: &str, bounds: &[Bounds], deadline: Instant) -> Result<Queues, OpenError> {
+    loop {
+        match connect_once(name, bounds, deadline) {
+            Err(OpenError::NotFound(_)) if Instant::now() < deadline => std::thread::sleep(LOOK_AGAIN),
+            done => return done,
+        }
+    }
+}
+
+fn connect_once(name: &str, bounds: &[Bounds], deadline: Instant) -> Result<Queues, OpenError> {
+    check_name(name)?;
+    if !frame::are_possible(bounds) {
+        return Err(OpenError::Bounds);
+    }
+    let path = socket_path(&transport::directory()?, name);
+    let bounds = bounds.to_vec();
+    let (sender, connected) = mpsc::sync_channel(1);
+    let patience = deadline.saturating_duration_since(Instant::now());
+    helper()?.spawn(async move {
+        let opening = async { pump::greet(transport::connect(&path).await?, &bounds).await };
+        // Nobody waits any longer if this cannot be handed over.
+        let _ = sender.send(timeout(patience, opening).await.unwrap_or(Err(OpenError::TimedOut)));
+    });
+    let connected = connected.recv().unwrap_or(Err(OpenError::Handshake("the helper thread has ended")));
+    connected.map_err(|error| match error {
+        OpenError::System(error) if is_nobody(&error) => OpenError::NotFound(name.to_owned()),
+        other => other,
+    })
+}
+
+fn is_nobody(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+/// The names in use, sorted; names of dead processes are cleaned away on the way, and listed as such.
+///
+/// # Errors
+/// When the directory cannot be read.
+pub fn advertised() -> Result<Vec<Advertised>, OpenError> {
+    let directory = transport::directory()?;
+    let _held = hold(&directory)?;
+    let mut names = Vec::new();
+    for file in std::fs::read_dir(&directory)? {
+        let path = file?.path();
+        let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if let Some(name) = file_name.strip_suffix(".lock").filter(|name| !name.is_empty()) {
+            names.push(inspect(&directory, name)?);
+        }
+    }
+    names.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(names)
+}
+
+/// A name in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advertised {
+    /// The name.
+    pub name: String,
+    /// The process that advertises it.
+    pub pid: u32,
+    /// For how long it has.
+    pub age: Duration,
+    /// Whether the process lives. The files of a dead one are gone once this is returned.
+    pub alive: bool,
+}
+
+/// An advertised name. Dropping it takes the name back; channels made through it stay.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    files: Files,
+    backlog: Arc<Backlog>,
+    task: JoinHandle<()>,
+}
+
+impl Listener {
+    /// Waits for a task to connect, or until the deadline. Errors but [`OpenError::TimedOut`] concern one peer.
+    pub(crate) fn accept(&mut self, deadline: Option<Instant>) -> Result<Queues, OpenError> {
+        self.backlog.wait(deadline)
+    }
+
+    /// Accepts a task that has connected already.
+    pub(crate) fn try_accept(&mut self) -> Result<Option<Queues>, OpenError> {
+        self.backlog.lock().waiting.pop_front().map(|(greeted, _)| greeted).transpose()
+    }
+
+    /// Accepts a task, or arranges to be woken when one has connected. Errors concern one peer.
+    fn poll_accept(&self, context: &Context<'_>) -> Poll<Result<Queues, OpenError>> {
+        let mut state = self.backlog.lock();
+        if let Some((greeted, _)) = state.waiting.pop_front() {
+            return Poll::Ready(greeted);
+        }
+        state.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+/// Accepts within any runtime.
+pub(crate) struct Welcome {
+    listener: Listener,
+}
+
+impl Welcome {
+    #[expect(clippy::unnecessary_wraps, reason = "in shared memory this can fail")]
+    pub(crate) fn new(listener: Listener) -> Result<Self, OpenError> {
+        Ok(Self { listener })
+    }
+
+    /// The next task that connects. Errors concern one peer, but for those of the system.
+    pub(crate) async fn accept(&self) -> Result<Queues, OpenError> {
+        poll_fn(|context| self.listener.poll_accept(context)).await
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.listener.files.name
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Tasks that have connected and were not accepted yet.
+#[derive(Debug, Default)]
+struct Backlog {
+    state: Mutex<Waiting>,
+    filled: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    waiting: VecDeque<(Result<Queues, OpenError>, OwnedSemaphorePermit)>,
+    waker: Option<Waker>,
+}
+
+impl Backlog {
+    /// Greets those who connect, all at the same time, so that one that says nothing keeps nobody waiting.
+    async fn let_in(self: Arc<Self>, socket: Socket, bounds: Vec<Bounds>) {
+        let places = Arc::new(Semaphore::new(BACKLOG_MAX));
+        let bounds: Arc<[Bounds]> = bounds.into();
+        loop {
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let stream = match socket.accept().await {
+                Ok(stream) => stream,
+                Err(error) => {
+                    self.push(Err(error.into()), place);
+                    continue;
+                }
+            };
+            let (backlog, bounds, secrets) = (Arc::clone(&self), Arc::clone(&bounds), socket.secrets());
+            tokio::spawn(async move {
+                let opening = async { pump::answer(transport::admit(stream, secrets).await?, &bounds).await };
+                let opened = timeout(GREETING_MAX, opening).await.unwrap_or(Err(OpenError::TimedOut));
+                backlog.push(opened, place);
+            });
+        }
+    }
+
+    fn push(&self, greeted: Result<Queues, OpenError>, place: OwnedSemaphorePermit) {
+        let mut state = self.lock();
+        state.waiting.push_back((greeted, place));
+        let waker = state.waker.take();
+        drop(state);
+        self.filled.notify_one();
+        waker.into_iter().for_each(Waker::wake);
+    }
+
+    fn wait(&self, deadline: Option<Instant>) -> Result<Queues, OpenError> {
+        let mut state = self.lock();
+        loop {
+            if let Some((greeted, _)) = state.waiting.pop_front() {
+                return greeted;
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            state = match left {
+                None => self.filled.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(left) if left.is_zero() => return Err(OpenError::TimedOut),
+                Some(left) => self.filled.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,
+            };
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The files of a name that is ours. Dropping them takes the name back.
+#[derive(Debug)]
+struct Files {
+    /// Held for as long as the name is ours.
+    _lock: File,
+    directory: PathBuf,
+    name: String,
+}
+
+impl Files {
+    fn claim(directory: &Path, name: &str) -> Result<(Files, Socket), OpenError> {
+        let _held = hold(directory)?;
+        let lock = open_lock(&lock_path(directory, name))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let pid = signature(directory, name).map_or(0, |(pid, _)| pid);
+                return Err(OpenError::Taken { name: name.to_owned(), pid });
+            }
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        }
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let signature = format!("{} {}", std::process::id(), since.as_millis());
+        std::fs::write(signature_path(directory, name), signature)?;
+        let path = socket_path(directory, name);
+        remove(&path)?;
+        let _entered = helper()?.enter();
+        let socket = Socket::bind(&path)?;
+        Ok((Files { _lock: lock, directory: directory.to_owned(), name: name.to_owned() }, socket))
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        // Without the directory's lock the files stay, and the next one cleans.
+        if let Ok(_held) = hold(&self.directory) {
+            let _ = remove_all(&self.directory, &self.name);
+        }
+    }
+}
+
+/// Looks whether a name's process lives, and removes the files of a dead one. The directory is held.
+fn inspect(directory: &Path, name: &str) -> Result<Advertised, OpenError> {
+    let (pid, since) = signature(directory, name).unwrap_or_default();
+    let age = SystemTime::now().duration_since(UNIX_EPOCH + Duration::from_millis(since)).unwrap_or_default();
+    let lock = open_lock(&lock_path(directory, name))?;
+    let alive = lock.try_lock().is_err();
+    if !alive {
+        remove_all(directory, name)?;
+    }
+    Ok(Advertised { name: name.to_owned(), pid, age, alive })
+}
+
+/// Makes and removes files of names alone, until what is returned is dropped.
+fn hold(directory: &Path) -> io::Result<File> {
+    let lock = open_lock(&directory.join(DIRECTORY_LOCK))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create(true).truncate(false).open(path)
+}
+
+/// Who advertises a name, and since when in milliseconds since 1970.
+fn signature(directory: &Path, name: &str) -> Option<(u32, u64)> {
+    let text = std::fs::read_to_string(signature_path(directory, name)).ok()?;
+    let (pid, since) = text.split_once(' ')?;
+    Some((pid.parse().ok()?, since.parse().ok()?))
+}
+
+fn check_name(name: &str) -> Result<(), OpenError> {
+    let fits = (1..=64).contains(&name.len()) && !name.starts_with('.');
+    if fits && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
+        Ok(())
+    } else {
+        Err(OpenError::Name(name.to_owned()))
+    }
+}
+
+fn remove_all(directory: &Path, name: &str) -> io::Result<()> {
+    remove(&socket_path(directory, name))?;
+    remove(&signature_path(directory, name))?;
+    remove(&lock_path(directory, name))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn lock_path(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.lock"))
+}
+
+fn socket_path(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.sock"))
+}
+
+fn signature_path(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{name}.pid"))
+}

@@ -1,0 +1,152 @@
+//! The direction in which this task puts, as plain state.
+
+use std::task::Waker;
+
+use nowcast_queue::{Bounds, Counters, Key, Put, Refusal, UpdatableQueue};
+
+use super::frame::{self, Receipt};
+use super::{WINDOW_BYTES, WINDOW_ENTRIES};
+
+/// Bytes that are written to the socket at once; the rest stays replaceable meanwhile.
+const WRITE_BYTES_MAX: usize = 64 * 1_024;
+
+/// Queues, and what of them is on its way.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    lanes: Vec<Lane>,
+    /// Why nothing can be put any more.
+    ended: Option<Refusal>,
+    /// The sending end was dropped: what waits is still sent.
+    is_closed: bool,
+    progress: Farewell,
+    /// The task that waits for room, or until all was received.
+    pub(super) waker: Option<Waker>,
+}
+
+#[derive(Debug)]
+struct Lane {
+    queue: UpdatableQueue<Vec<u8>>,
+    sent_entries: usize,
+    sent_bytes: usize,
+    /// What the peer has reported, to correct the queue's own counters, which take sent for delivered.
+    delivered: u64,
+    replaced: u64,
+}
+
+/// How far a close has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Farewell {
+    Unsaid,
+    Said,
+    Written,
+}
+
+impl Outgoing {
+    pub(super) fn new(bounds: &[Bounds]) -> Self {
+        let lane = |bounds: &Bounds| Lane {
+            queue: UpdatableQueue::new(*bounds),
+            sent_entries: 0,
+            sent_bytes: 0,
+            delivered: 0,
+            replaced: 0,
+        };
+        Outgoing {
+            lanes: bounds.iter().map(lane).collect(),
+            ended: None,
+            is_closed: false,
+            progress: Farewell::Unsaid,
+            waker: None,
+        }
+    }
+
+    pub(super) fn put(&mut self, lane: usize, key: Key, value: &[u8]) -> Result<Put, Refusal> {
+        if let Some(refusal) = self.ended {
+            return Err(refusal);
+        }
+        self.lanes[lane].queue.put(key, value.to_vec()).map_err(|refused| refused.refusal)
+    }
+
+    /// Writes what may leave now, the lowest lane first. Returns whether there is room where there may have been none.
+    pub(super) fn fill(&mut self, into: &mut Vec<u8>) -> bool {
+        let mut has_taken = false;
+        for (number, lane) in self.lanes.iter_mut().enumerate() {
+            while into.len() < WRITE_BYTES_MAX && (self.is_closed || lane.has_window()) {
+                let Some((key, value)) = lane.queue.pop() else { break };
+                lane.sent_entries += 1;
+                lane.sent_bytes += value.len();
+                frame::write_message(number, key, &value, into);
+                has_taken = true;
+            }
+        }
+        let is_empty = self.lanes.iter().all(|lane| lane.queue.is_empty());
+        if self.is_closed && is_empty && self.progress == Farewell::Unsaid {
+            frame::write_sender_closed(into);
+            self.progress = Farewell::Said;
+        }
+        has_taken
+    }
+
+    /// What was filled has been written.
+    pub(super) fn written(&mut self) {
+        if self.progress == Farewell::Said {
+            self.progress = Farewell::Written;
+        }
+    }
+
+    /// The peer reports. Returns whether everything has been received now.
+    pub(super) fn receive(&mut self, lane: usize, receipt: Receipt) -> Result<bool, &'static str> {
+        const WRONG: &str = "a receipt for what was not sent";
+        let lane = self.lanes.get_mut(lane).ok_or(WRONG)?;
+        let entries = receipt.delivered as usize + receipt.replaced as usize;
+        let bytes = usize::try_from(receipt.bytes).map_err(|_| WRONG)?;
+        lane.sent_entries = lane.sent_entries.checked_sub(entries).ok_or(WRONG)?;
+        lane.sent_bytes = lane.sent_bytes.checked_sub(bytes).ok_or(WRONG)?;
+        lane.delivered += u64::from(receipt.delivered);
+        lane.replaced += u64::from(receipt.replaced);
+        Ok(self.is_drained())
+    }
+
+    /// Whether the peer has received all that was put, or never will.
+    pub(super) fn is_drained(&self) -> bool {
+        let is_drained = |lane: &Lane| lane.queue.is_empty() && lane.sent_entries == 0;
+        self.ended.is_some() || self.lanes.iter().all(is_drained)
+    }
+
+    /// Nothing can be put any more; the first reason counts.
+    pub(super) fn end(&mut self, refusal: Refusal) {
+        self.ended.get_or_insert(refusal);
+    }
+
+    /// The sending end is dropped.
+    pub(super) fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    /// Whether all that was put, and the farewell, are in the hands of the kernel, or have nowhere to go.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_closed && (self.ended.is_some() || self.progress == Farewell::Written)
+    }
+
+    pub(super) fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// What has happened to messages so far, but for those that were refused.
+    pub(super) fn counters(&self) -> Counters {
+        self.lanes.iter().fold(Counters::default(), |sum, lane| {
+            let put = lane.queue.counters();
+            Counters {
+                queued: sum.queued + put.queued - lane.replaced,
+                replaced: sum.replaced + put.replaced + lane.replaced,
+                refused: sum.refused,
+                delivered: sum.delivered + lane.delivered,
+            }
+        })
+    }
+}
+
+impl Lane {
+    fn has_window(&self) -> bool {
+        self.sent_entries == 0 || (self.sent_entries < WINDOW_ENTRIES && self.sent_bytes < WINDOW_BYTES)
+    }
+}

@@ -1,0 +1,144 @@
+//! TCP on loopback, for systems without Unix sockets in their runtime (Windows). Everybody on the machine can connect to a
+//! port, so both sides prove that they can read the service's file, which lies in the user's own profile: each says a
+//! secret that stands there. The two differ, so that a program that takes a dead service's port learns only one of them.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+#[cfg(not(unix))]
+use std::path::PathBuf;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::local::socket::OpenError;
+use crate::random;
+
+const SECRET_BYTES: usize = 32;
+
+type Secret = [u8; SECRET_BYTES];
+
+/// What each side says first.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::local::socket) struct Secrets {
+    of_service: Secret,
+    of_client: Secret,
+}
+
+/// Where tasks connect.
+#[derive(Debug)]
+pub(in crate::local::socket) struct Socket {
+    socket: TcpListener,
+    secrets: Secrets,
+}
+
+impl Socket {
+    /// Opens a port and writes what clients need to the path. Must be called within a runtime.
+    pub(in crate::local::socket) fn bind(path: &Path) -> io::Result<Self> {
+        let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        socket.set_nonblocking(true)?;
+        let socket = TcpListener::from_std(socket)?;
+        let secrets = Secrets { of_service: random::bytes(), of_client: random::bytes() };
+        let mut file = socket.local_addr()?.port().to_le_bytes().to_vec();
+        file.extend_from_slice(&secrets.of_service);
+        file.extend_from_slice(&secrets.of_client);
+        std::fs::write(path, file)?;
+        Ok(Self { socket, secrets })
+    }
+
+    /// The next task that has connected; it is still to be [admitted](admit).
+    pub(in crate::local::socket) async fn accept(&self) -> io::Result<TcpStream> {
+        Ok(self.socket.accept().await?.0)
+    }
+
+    /// What a peer must prove to be admitted.
+    pub(in crate::local::socket) fn secrets(&self) -> Secrets {
+        self.secrets
+    }
+}
+
+/// Checks that the peer can read the service's file, and proves the same to it.
+pub(in crate::local::socket) async fn admit(
+    mut stream: TcpStream,
+    secrets: Secrets,
+) -> Result<TcpStream, OpenError> {
+    stream.set_nodelay(true)?;
+    hear(&mut stream, &secrets.of_client).await?;
+    stream.write_all(&secrets.of_service).await?;
+    Ok(stream)
+}
+
+/// Connects to the service whose file is at the path. Services are not found (`NotFound`, `ConnectionRefused`) where
+/// nothing listens.
+pub(in crate::local::socket) async fn connect(path: &Path) -> Result<TcpStream, OpenError> {
+    let file = std::fs::read(path)?;
+    let (port, rest) = file.split_first_chunk::<2>().ok_or_else(nothing_there)?;
+    let (of_service, rest) = rest.split_first_chunk::<SECRET_BYTES>().ok_or_else(nothing_there)?;
+    let of_client = rest.first_chunk::<SECRET_BYTES>().ok_or_else(nothing_there)?;
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, u16::from_le_bytes(*port)));
+    let mut stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    stream.write_all(of_client).await?;
+    hear(&mut stream, of_service).await?;
+    Ok(stream)
+}
+
+fn nothing_there() -> io::Error {
+    io::ErrorKind::NotFound.into()
+}
+
+async fn hear(stream: &mut TcpStream, secret: &Secret) -> Result<(), OpenError> {
+    let mut said = [0; SECRET_BYTES];
+    stream.read_exact(&mut said).await.map_err(|_| OpenError::Handshake("the peer hung up"))?;
+    // Every byte is looked at, so that the time taken does not tell how many were right.
+    let difference = said.iter().zip(secret).fold(0, |sum, (one, other)| sum | (one ^ other));
+    if difference == 0 { Ok(()) } else { Err(OpenError::Stranger) }
+}
+
+/// `%LOCALAPPDATA%\nowcast\names`: what lies there may be read by its user, and by who administers the machine.
+#[cfg(not(unix))]
+pub(in crate::local::socket) fn directory() -> Result<PathBuf, OpenError> {
+    let profile = std::env::var_os("LOCALAPPDATA").map(PathBuf::from).filter(|path| path.is_absolute());
+    let profile = profile.ok_or_else(|| OpenError::Directory(PathBuf::from("%LOCALAPPDATA%")))?;
+    let path = profile.join("nowcast").join("names");
+    std::fs::create_dir_all(&path)?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_cannot_read_the_services_file_is_refused_by_both_sides() {
+        let directory = std::env::temp_dir().join(format!("nowcast-loopback-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("there is room");
+        let path = directory.join("service");
+        let socket = Socket::bind(&path).expect("loopback has free ports");
+        let admitted = async { admit(socket.accept().await?, socket.secrets()).await };
+        let (near, far) = tokio::join!(connect(&path), admitted);
+        assert!(near.is_ok() && far.is_ok(), "a task of this user comes in: {near:?} {far:?}");
+
+        let port = socket.socket.local_addr().expect("it is bound").port();
+        let stranger = async {
+            let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+            stream.write_all(&[0; SECRET_BYTES]).await?;
+            Ok::<_, OpenError>(stream)
+        };
+        let admitted = async { admit(socket.accept().await?, socket.secrets()).await };
+        let (_, refused) = tokio::join!(stranger, admitted);
+        assert!(matches!(refused, Err(OpenError::Stranger)), "{refused:?}");
+
+        let impostor = async {
+            let mut stream = socket.accept().await?;
+            stream.write_all(&[0; SECRET_BYTES]).await?;
+            Ok::<_, OpenError>(stream)
+        };
+        let (refused, _) = tokio::join!(connect(&path), impostor);
+        assert!(matches!(refused, Err(OpenError::Stranger)), "{refused:?}");
+
+        drop(socket);
+        assert!(matches!(connect(&path).await, Err(OpenError::System(_))), "nobody listens any more");
+        std::fs::remove_dir_all(directory).expect("it is ours");
+    }
+}

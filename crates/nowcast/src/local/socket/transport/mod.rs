@@ -1,0 +1,18 @@
+//! The sockets of this system. Each transport promises the same: only tasks of the owning user come through.
+//!
+//! A transport has a file by which a service is found, in the private directory of names.
+
+#[cfg(any(not(unix), test))]
+mod loopback;
+#[cfg(unix)]
+mod unix;
+
+#[cfg(not(unix))]
+pub(super) use loopback::{Socket, admit, connect};
+#[cfg(unix)]
+pub(super) use unix::{Socket, admit, connect};
+
+#[cfg(not(unix))]
+pub(super) use loopback::directory;
+#[cfg(unix)]
+pub(super) use unix::directory;
