@@ -2,7 +2,7 @@
 //!
 //! An output that takes no more ends the command: silently and with the code of SIGPIPE where its reader has left
 //! (`| head`), with an error where it is full. The standard error is for people who may have left; what it does not take is
-//! lost. What a peer or a file said passes [`printable`] first.
+//! lost. What a peer or a file said passes [`printable()`] first.
 
 mod printable;
 

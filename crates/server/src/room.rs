@@ -200,7 +200,11 @@ impl Room {
                             self.unsaid.extend(self.chat.offer(Line { speaker: avatar, text }, now));
                         }
                     }
-                    Command::Act(Action::Rename { name }) => self.rename(&member, avatar, name),
+                    Command::Act(Action::Rename { name }) => {
+                        // What was said before is said under the name of then.
+                        self.let_speak(now);
+                        self.rename(&member, avatar, name);
+                    }
                     Command::Act(action) => self.world.act(avatar, action),
                 }
             }
