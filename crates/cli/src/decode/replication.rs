@@ -33,7 +33,7 @@ fn record(fields: &mut Fields<'_>, depth: u64) -> Result<(), Fault> {
     fields.within(length, |fields| delta(fields, true))
 }
 
-/// A packet of `spec/DELTA.md`: its header, and its rows if it is told against nothing.
+/// A packet of `spec/DELTA.md`: its header, and its rows if it has no baseline.
 pub(super) fn delta(fields: &mut Fields<'_>, is_world: bool) -> Result<(), Fault> {
     let whole = fields.rest();
     if whole.first().is_some_and(|header| !matches!(header & !0b110, 0 | 0b1001)) {
