@@ -200,8 +200,8 @@ fn random_link(random: &mut Random) -> LinkConfig {
     let some = |random: &mut Random| random.percent(30);
     LinkConfig {
         delay: Duration::from_micros(random.below(120_000)),
-        jitter: Jitter::up_to(Duration::from_micros(if some(random) { random.below(30_000) } else { 0 })),
-        overtakes: false,
+        jitter: random_jitter(random),
+        overtakes: random.percent(50),
         loss,
         reorder: if some(random) { percent(random, 20) } else { 0.0 },
         duplicate: if some(random) { percent(random, 20) } else { 0.0 },
@@ -209,5 +209,29 @@ fn random_link(random: &mut Random) -> LinkConfig {
         rate_bits: some(random).then(|| 200_000 + random.below(3_000_000)),
         queue_bytes: 4_000 + random.below(60_000) as usize,
         outages: Vec::new(),
+    }
+}
+
+fn random_jitter(random: &mut Random) -> Jitter {
+    match random.below(5) {
+        0 => Jitter::up_to(Duration::from_micros(random.below(30_000))),
+        1 => Jitter::Normal(Duration::from_micros(random.below(10_000))),
+        2 => Jitter::Spikes { per_10_000: random.below(500) as u16 },
+        _ => Jitter::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn random_links_jitter_in_every_way_and_let_packets_overtake() {
+        let links = || (0..200).map(|seed| Script::random(seed).link);
+        let share = |is: fn(&LinkConfig) -> bool| links().filter(is).count();
+        assert!(share(|link| matches!(link.jitter, Jitter::Uniform(_)) && link.overtakes) > 10);
+        assert!(share(|link| matches!(link.jitter, Jitter::Normal(_)) && link.overtakes) > 10);
+        assert!(share(|link| matches!(link.jitter, Jitter::Spikes { .. }) && link.overtakes) > 10);
+        assert!(share(|link| link.jitter != Jitter::None && !link.overtakes) > 30);
     }
 }
