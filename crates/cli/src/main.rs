@@ -19,6 +19,8 @@ mod serve;
 mod show;
 mod token;
 mod watch;
+#[cfg(not(all(feature = "lab", target_os = "linux")))]
+mod without_lab;
 
 use std::process::ExitCode;
 
@@ -50,6 +52,12 @@ enum Command {
     /// Measure Nowcast, and what people use today beside it, on this machine
     #[cfg(all(feature = "lab", target_os = "linux"))]
     Lab(lab::Args),
+    #[cfg(not(all(feature = "lab", target_os = "linux")))]
+    #[command(hide = true, disable_help_flag = true)]
+    Bots(without_lab::Args),
+    #[cfg(not(all(feature = "lab", target_os = "linux")))]
+    #[command(hide = true, disable_help_flag = true)]
+    Lab(without_lab::Args),
 }
 
 fn main() -> ExitCode {
@@ -73,6 +81,8 @@ fn main() -> ExitCode {
         Command::Bots(args) => bots::run(&args),
         #[cfg(all(feature = "lab", target_os = "linux"))]
         Command::Lab(args) => lab::run(args),
+        #[cfg(not(all(feature = "lab", target_os = "linux")))]
+        Command::Bots(args) | Command::Lab(args) => without_lab::run(&args),
     };
     outcome.unwrap_or_else(|error: anyhow::Error| output::fail(&error))
 }
