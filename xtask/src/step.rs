@@ -18,6 +18,31 @@ pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }
 
+/// What `cargo run` tells the program that it starts about that program's own package.
+///
+/// An inner cargo must not inherit it: build scripts such as ring's ask cargo to run them again when one of these changes, so
+/// `cargo xtask` and a plain `cargo` would rebuild each other's work for ever.
+const SET_BY_CARGO_RUN: [&str; 6] =
+    ["CARGO", "CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE", "LD_LIBRARY_PATH", "OUT_DIR"];
+const SET_BY_CARGO_RUN_PREFIXES: [&str; 2] = ["CARGO_MANIFEST_", "CARGO_PKG_"];
+
+fn is_set_by_cargo_run(variable: &str) -> bool {
+    SET_BY_CARGO_RUN.contains(&variable)
+        || SET_BY_CARGO_RUN_PREFIXES.iter().any(|prefix| variable.starts_with(prefix))
+}
+
+/// `program`, to be started at the root of the checkout in the environment that the user has.
+pub(crate) fn command(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    for (variable, _) in std::env::vars_os() {
+        if variable.to_str().is_some_and(is_set_by_cargo_run) {
+            command.env_remove(variable);
+        }
+    }
+    command
+}
+
 /// Prints `line` as a shell would show it and runs it at the root of the checkout.
 pub(crate) fn run(line: &[&str]) -> anyhow::Result<()> {
     run_with_env(line, &[])
@@ -29,14 +54,34 @@ pub(crate) fn run_with_env(line: &[&str], env: &[(&str, &str)]) -> anyhow::Resul
     let shown: Vec<String> = env.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let prefix = if shown.is_empty() { String::new() } else { shown.join(" ") + " " };
     eprintln!("{} {prefix}{}", console::bold("$"), line.join(" "));
-    let status = Command::new(program)
+    let status = command(program)
         .args(args)
         .envs(env.iter().copied())
-        .current_dir(root())
         .status()
         .with_context(|| format!("cannot start `{program}`: is it installed and on the PATH?"))?;
     if !status.success() {
         bail!("`{}` failed ({status})", line.join(" "));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_inherits_nothing_of_the_package_xtask_but_what_the_user_chose() {
+        assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "cargo names the package of a test");
+        let removed: Vec<_> = command("true")
+            .get_envs()
+            .filter(|(_, value)| value.is_none())
+            .map(|(variable, _)| variable.to_string_lossy().into_owned())
+            .collect();
+        for variable in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME"] {
+            assert!(removed.iter().any(|name| name == variable), "{variable} is passed on: {removed:?}");
+        }
+        for variable in ["CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_NET_OFFLINE", "CARGO_TERM_COLOR", "PATH"] {
+            assert!(!is_set_by_cargo_run(variable), "{variable} is the user's");
+        }
+    }
 }
