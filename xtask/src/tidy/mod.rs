@@ -1,18 +1,21 @@
 //! `cargo xtask tidy`: the tree against its own rules.
 //!
 //! - Crates depend on each other only as the table in ARCHITECTURE.md allows.
+//! - No files of a crate use each other in a circle.
 //! - `unsafe` stands only where that page says.
 //! - The TypeScript SDK has no runtime dependency.
 //! - The lock files name no download hosts.
 
+mod circles;
+mod rust_paths;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
 
-use crate::step::root;
+use crate::step::{self, root};
 
 /// Crates that may switch the workspace's ban on `unsafe` off.
 const UNSAFE_HOMES: [&str; 2] = ["crates/shm", "crates/lab"];
@@ -20,11 +23,12 @@ const UNSAFE_HOMES: [&str; 2] = ["crates/shm", "crates/lab"];
 /// Runs every check and lists all that is wrong.
 pub(crate) fn run() -> anyhow::Result<()> {
     let mut complaints = Vec::new();
-    check_dependencies(&mut complaints)?;
+    let rooms = check_dependencies(&mut complaints)?;
+    circles::check(&root(), &rooms, &mut complaints)?;
     check_unsafe(&mut complaints)?;
     check_packages(&mut complaints)?;
     if complaints.is_empty() {
-        eprintln!("tidy: dependencies, unsafe and packages are as ARCHITECTURE.md says");
+        eprintln!("tidy: dependencies, circles, unsafe and packages are as ARCHITECTURE.md says");
         return Ok(());
     }
     for complaint in &complaints {
@@ -33,7 +37,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     bail!("{} things are not as ARCHITECTURE.md says", complaints.len());
 }
 
-fn check_dependencies(complaints: &mut Vec<String>) -> anyhow::Result<()> {
+/// Returns the places of all crates.
+fn check_dependencies(complaints: &mut Vec<String>) -> anyhow::Result<Vec<String>> {
     let allowed = allowed_dependencies(&std::fs::read_to_string(root().join("ARCHITECTURE.md"))?)?;
     let actual = actual_dependencies()?;
     for (place, dependencies) in &actual {
@@ -48,7 +53,7 @@ fn check_dependencies(complaints: &mut Vec<String>) -> anyhow::Result<()> {
     for place in allowed.keys().filter(|place| !actual.contains_key(*place)) {
         complaints.push(format!("ARCHITECTURE.md's table names {place}, which is not there"));
     }
-    Ok(())
+    Ok(actual.into_keys().chain(["xtask".to_owned()]).collect())
 }
 
 /// Reads the rows "| `crates/x` | job | may depend on | never |"; the third cell lists places in backticks, or "all".
@@ -80,9 +85,8 @@ fn in_backticks(cell: &str) -> impl Iterator<Item = String> {
 }
 
 fn actual_dependencies() -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
-    let output = Command::new("cargo")
+    let output = step::command("cargo")
         .args(["metadata", "--format-version", "1", "--no-deps"])
-        .current_dir(root())
         .output()
         .context("cannot run `cargo metadata`")?;
     let metadata: Value = serde_json::from_slice(&output.stdout).context("cannot read `cargo metadata`")?;

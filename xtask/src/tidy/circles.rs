@@ -1,0 +1,240 @@
+//! Files of one crate that use each other in a circle: then none of them can be understood before the others.
+//!
+//! An arrow goes from a file to the file that defines a name which it uses, by a path that begins with `crate`, `self`,
+//! `super` or one of its submodules. A `pub use` hands a name on, so the arrow goes to where the name comes from. What a module
+//! uses of the modules around it draws no arrow, because a module and its submodules are one subject; neither do tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::files_below;
+use super::rust_paths::{Scanned, scan};
+
+/// Rooms whose circles are still being removed. A room without a circle must leave the list.
+const CIRCLES_KNOWN: [&str; 7] = [
+    "crates/lab",
+    "crates/nowcast",
+    "crates/server",
+    "crates/session",
+    "crates/shm",
+    "crates/wire",
+    "crates/world",
+];
+
+/// The files of one crate by the path of their module: `["lane", "send"]`; the root has none.
+type Crate = BTreeMap<Vec<String>, Scanned>;
+/// From a module to the modules it uses, and the names that it uses of them.
+type Arrows<'a> = BTreeMap<&'a [String], BTreeMap<&'a [String], BTreeSet<String>>>;
+
+/// Complains of every circle in a room that is not known for one, and of every known room that has none any more.
+pub(super) fn check(root: &Path, rooms: &[String], complaints: &mut Vec<String>) -> anyhow::Result<()> {
+    for room in rooms {
+        let files = read(&root.join(room).join("src"))?;
+        let circles = circles(&arrows(&files));
+        if CIRCLES_KNOWN.contains(&room.as_str()) {
+            if circles.is_empty() {
+                complaints.push(format!("{room} has no circle any more: take it out of CIRCLES_KNOWN"));
+            }
+            continue;
+        }
+        complaints.extend(circles.iter().map(|circle| format!("{room}: a circle of files: {circle}")));
+    }
+    Ok(())
+}
+
+fn read(src: &Path) -> anyhow::Result<Crate> {
+    let mut files = Crate::new();
+    for file in files_below(src, "rs")? {
+        let relative = file.strip_prefix(src)?.with_extension("");
+        let mut module: Vec<String> =
+            relative.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+        // A file below src/bin is a program of its own.
+        if module.first().is_some_and(|first| first == "bin") {
+            continue;
+        }
+        if module.last().is_some_and(|last| last == "mod")
+            || matches!(module.as_slice(), [only] if only == "lib" || only == "main")
+        {
+            module.pop();
+        }
+        files.insert(module, scan(&std::fs::read_to_string(&file)?));
+    }
+    drop_tests(&mut files);
+    Ok(files)
+}
+
+/// Removes the files of modules that are declared under `#[cfg(test)]`.
+fn drop_tests(files: &mut Crate) {
+    let mut tests = Vec::new();
+    for (module, scanned) in files.iter() {
+        tests.extend(
+            scanned.test_modules.iter().map(|name| [module.as_slice(), std::slice::from_ref(name)].concat()),
+        );
+    }
+    files.retain(|module, _| !tests.iter().any(|test| module.starts_with(test)));
+}
+
+fn arrows(files: &Crate) -> Arrows<'_> {
+    let mut arrows = Arrows::new();
+    for (module, scanned) in files {
+        for path in &scanned.paths {
+            let Some(absolute) = absolute(module, scanned, path) else { continue };
+            let Some((target, name)) = defining(files, &absolute, 0) else { continue };
+            if !module.starts_with(target) {
+                arrows.entry(module.as_slice()).or_default().entry(target).or_default().insert(name);
+            }
+        }
+    }
+    arrows
+}
+
+/// The path from the root of the crate; `None` for a path into another crate.
+fn absolute(module: &[String], scanned: &Scanned, path: &[String]) -> Option<Vec<String>> {
+    let (first, rest) = path.split_first()?;
+    match first.as_str() {
+        "crate" => Some(rest.to_vec()),
+        "self" => Some([module, rest].concat()),
+        "super" => {
+            let up = path.iter().take_while(|part| *part == "super").count();
+            let around = module.get(..module.len().checked_sub(up)?)?;
+            Some([around, path.get(up..)?].concat())
+        }
+        child if scanned.submodules.contains(child) => Some([module, path].concat()),
+        _ => None,
+    }
+}
+
+/// A `pub use` that leads to another, and so on, ends before this; cyclic ones are mistakes of the compiler's concern.
+const HANDED_ON_MAX: usize = 8;
+
+/// The module whose file defines what a path names, and that name.
+fn defining<'a>(files: &'a Crate, path: &[String], depth: usize) -> Option<(&'a [String], String)> {
+    let (module, scanned) =
+        (0..=path.len()).rev().find_map(|length| files.get_key_value(path.get(..length)?))?;
+    let Some(name) = path.get(module.len()) else {
+        return Some((module, "the module".to_owned()));
+    };
+    if depth < HANDED_ON_MAX
+        && let Some(source) = scanned.handed_on.get(name)
+        && let Some(absolute) = absolute(module, scanned, source)
+    {
+        return defining(files, &absolute, depth + 1);
+    }
+    Some((module, name.clone()))
+}
+
+/// Every group of modules that reach each other, as one line.
+fn circles(arrows: &Arrows<'_>) -> Vec<String> {
+    let reach: BTreeMap<&[String], BTreeSet<&[String]>> =
+        arrows.keys().map(|module| (*module, reachable(arrows, module))).collect();
+    let reaches = |from: &[String], to: &[String]| reach.get(from).is_some_and(|all| all.contains(to));
+    let mut described = Vec::new();
+    let mut seen: BTreeSet<&[String]> = BTreeSet::new();
+    for module in arrows.keys().copied().filter(|module| reaches(module, module)) {
+        if seen.contains(module) {
+            continue;
+        }
+        let circle: BTreeSet<&[String]> =
+            arrows.keys().copied().filter(|other| reaches(module, other) && reaches(other, module)).collect();
+        seen.extend(&circle);
+        described.push(describe(arrows, &circle));
+    }
+    described
+}
+
+fn reachable<'a>(arrows: &Arrows<'a>, from: &[String]) -> BTreeSet<&'a [String]> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![from];
+    while let Some(module) = open.pop() {
+        for target in arrows.get(module).into_iter().flat_map(BTreeMap::keys) {
+            if found.insert(*target) {
+                open.push(target);
+            }
+        }
+    }
+    found
+}
+
+fn describe(arrows: &Arrows<'_>, circle: &BTreeSet<&[String]>) -> String {
+    let mut lines = Vec::new();
+    for module in circle {
+        for (target, names) in arrows.get(module).into_iter().flatten() {
+            if circle.contains(target) {
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                lines.push(format!("{} -> {} ({})", shown(module), shown(target), names.join(", ")));
+            }
+        }
+    }
+    lines.join("; ")
+}
+
+fn shown(module: &[String]) -> String {
+    if module.is_empty() { "crate".to_owned() } else { module.join("::") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
+        let mut all: Crate = files
+            .iter()
+            .map(|(module, text)| {
+                let module = module.split("::").filter(|part| !part.is_empty()).map(str::to_owned).collect();
+                (module, scan(text))
+            })
+            .collect();
+        drop_tests(&mut all);
+        circles(&arrows(&all))
+    }
+
+    #[test]
+    fn two_files_that_use_each_other_are_a_circle_and_one_way_is_none() {
+        let one_way = [("a", "use crate::b::B;"), ("b", "pub struct B;")];
+        assert!(circles_of(&one_way).is_empty());
+        let both = [("a", "use crate::b::B;"), ("b", "fn f() -> crate::a::A { todo!() }")];
+        assert_eq!(circles_of(&both), ["a -> b (B); b -> a (A)"]);
+    }
+
+    #[test]
+    fn a_name_that_a_module_hands_on_is_followed_to_its_file() {
+        let files = [
+            ("", "mod a; mod b; pub use a::A; pub use b::{B as C};"),
+            ("a", "use crate::C;"),
+            ("b", "use super::A;"),
+        ];
+        assert_eq!(circles_of(&files), ["a -> b (B); b -> a (A)"]);
+    }
+
+    #[test]
+    fn three_files_in_a_ring_are_one_circle() {
+        let files = [("a", "use super::b::x;"), ("b", "use crate::{c::{y, z}};"), ("c", "use crate::a;")];
+        let found = circles_of(&files);
+        assert_eq!(found, ["a -> b (x); b -> c (y, z); c -> a (the module)"]);
+    }
+
+    #[test]
+    fn a_module_and_its_submodules_may_use_each_other() {
+        let files = [("a", "mod part; use part::P; pub struct Whole;"), ("a::part", "use super::Whole;")];
+        assert!(circles_of(&files).is_empty());
+    }
+
+    #[test]
+    fn comments_texts_and_tests_draw_no_arrow() {
+        let files = [
+            ("a", "use crate::b::B;"),
+            (
+                "b",
+                "//! Of [`crate::a::A`].\n/* crate::a::A */ const S: &str = \"crate::a::A\";\n\
+                 #[cfg(test)]\nmod tests { use crate::a::A; fn f() { if true {} } }\n#[cfg(test)] mod more;",
+            ),
+            ("b::more", "use crate::a::A;"),
+        ];
+        assert!(circles_of(&files).is_empty());
+        assert_eq!(
+            circles_of(&[files[0], ("b", "fn f(s: &'static str, c: char) { c == '\"'; crate::a::A; }")])
+                .len(),
+            1
+        );
+    }
+}
