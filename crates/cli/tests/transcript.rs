@@ -214,8 +214,8 @@ impl Server {
             while self.world.poll_event().is_some() {}
             self.movement.history.publish(&self.world);
         }
-        while let Some(fate) = self.session.poll_fate() {
-            self.movement.viewer.settled(fate.number, fate.arrived);
+        while let Some(outcome) = self.session.poll_outcome() {
+            self.movement.viewer.settled(outcome.number, outcome.arrived);
         }
         if ms.is_multiple_of(ROUND_MS) && self.avatar.is_some() && self.session.is_open() {
             self.movement.viewer.due(&self.movement.history, self.avatar);

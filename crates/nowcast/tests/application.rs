@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{House, within};
-use nowcast::session::{CloseCode, Fate, Replication};
+use nowcast::session::{CloseCode, PacketOutcome, Replication};
 use nowcast::{CarrierKind, MessageKind, Source};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -76,7 +76,7 @@ impl Replication for Broken {
 }
 
 impl Source for Broken {
-    fn settled(&mut self, _fate: Fate) {
+    fn settled(&mut self, _outcome: PacketOutcome) {
         assert_ne!(self.place, "settled", "the application's mistake");
     }
 }

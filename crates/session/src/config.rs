@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::lane::LaneConfig;
 use crate::limits::{Limits, PACKET_BYTES_MIN};
 
-/// How a session behaves; everything the peer must know of it is told in the handshake.
+/// How a session behaves; everything the peer must know of it stands in the handshake.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// What we accept from the peer.
@@ -53,7 +53,7 @@ impl Carrier {
     pub const STREAM: Self = Self { is_reliable: true, is_checked: true, packet_bytes_max: 16_384 };
 }
 
-/// Random bytes from the caller, who alone has a source of them. Never use the same twice.
+/// Random bytes from the caller, because nothing here has a source of randomness. Never use the same twice.
 #[derive(Clone, Copy)]
 pub struct Entropy(pub [u8; 48]);
 

@@ -45,7 +45,7 @@
 //! | `session/` | [`Session`]: the verbs, the handshake, what packets and timers do, how a packet is filled |
 //! | `lane/` | the two ends of a lane: what is bound to packets, what is released to the application |
 //! | `packet/` | bytes; no state |
-//! | `sent.rs`, `rtt.rs`, `rate/`, `clock.rs` | fates of packets, round-trip time, rate, the peer's clock |
+//! | `sent.rs`, `rtt.rs`, `rate/`, `clock.rs` | packets in flight, round-trip time, rate, the peer's clock |
 //! | `source.rs` | [`Replication`]: states from elsewhere than the queue |
 
 mod builder;
@@ -75,6 +75,6 @@ pub use limits::{LANES_MAX, Limits, MESSAGE_COST, PACKET_BYTES_MIN, PART_BYTES};
 pub use message::{Message, MessageKind, Notice};
 pub use rtt::Rtt;
 pub use session::Session;
-pub use source::{Fate, NoReplication, Replication};
+pub use source::{NoReplication, PacketOutcome, Replication};
 pub use stats::{Dropped, Gauges, Stats};
 pub use time::Time;

@@ -1,4 +1,4 @@
-//! What each side accepts, told in the handshake and enforced from then on.
+//! What each side accepts: exchanged in the handshake and enforced from then on.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ pub struct Limits {
     pub message_bytes_max: u32,
     /// Size of one packet, at least 1,200.
     pub packet_bytes_max: u16,
-    /// After so long a silence the carrier is regarded as dead; at least 100 ms.
+    /// After this much silence the carrier is regarded as dead; at least 100 ms.
     pub idle_timeout: Duration,
-    /// For so long a session without carrier waits for a new one.
+    /// How long a session without carrier waits for a new one.
     pub resume_timeout: Duration,
 }
 

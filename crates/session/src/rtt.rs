@@ -6,8 +6,8 @@ use std::time::Duration;
 pub(crate) const ACK_DELAY_MAX: Duration = Duration::from_millis(5);
 /// The longest it waits for a packet of its own, in which the acknowledgement can ride.
 pub(crate) const HELD_ACK_DELAY_MAX: Duration = Duration::from_millis(100);
-/// What both ends take for the longest delay of acknowledgements lately until they know better: it falls soon, and who sends
-/// regularly need not work its way up to the distance of its packets with acknowledgements that leave alone.
+/// Both ends assume this for the longest recent delay of acknowledgements until they have measured it. The assumption is high
+/// so that an end that sends regularly can hold its first acknowledgements for its next packet; it decays within seconds.
 pub(crate) const ACK_DELAY_FIRST_MICROS: u64 = 50_000;
 const GRANULARITY_MICROS: u64 = 1_000;
 const INITIAL_TIMEOUT: Duration = Duration::from_secs(1);
@@ -104,7 +104,7 @@ pub(crate) fn longest_lately(before: u64, delay: u64) -> u64 {
     delay.max(31 * before / 32).clamp(usual, most)
 }
 
-/// So long an acknowledgement may be held without being taken for lost, after this longest delay lately: a fifth longer.
+/// How long an acknowledgement may be held before it counts as lost: a fifth longer than the longest recent delay.
 pub(crate) fn allowance(longest: u64) -> Duration {
     Duration::from_micros(longest.max(ACK_DELAY_MAX.as_micros() as u64) * 6 / 5)
 }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_acknowledgements_is_waited_for_as_long_as_it_does() {
+    fn a_peer_that_holds_acknowledgements_is_waited_for_as_long_as_it_holds_them() {
         let mut rtt = Rtt::default();
         (0..50).for_each(|_| rtt.sample(millis(60), millis(40)));
         assert!(rtt.probe_timeout() > millis(60), "{:?}", rtt.probe_timeout());

@@ -1,4 +1,4 @@
-//! What was sent in which packet, until its fate is known (RFC 9002, section 6).
+//! What was sent in which packet, until the packet is acknowledged or lost (RFC 9002, section 6).
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,14 +15,14 @@ const OVERTAKING_LOSSES: u32 = 64;
 /// Packets tracked at once; beyond that the oldest is taken for lost.
 const TRACKED_MAX: usize = 8_192;
 
-/// One thing in a packet whose fate matters to somebody.
+/// One thing in a packet; its owner is notified when the packet is acknowledged or lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     /// A value of a key, by its slot and stamp; part `None` stands for the whole.
     State { lane: u8, slot: u32, stamp: u64, part: Option<u32> },
     /// An event, or one part of it.
     Event { lane: u8, number: u64, part: Option<u32> },
-    /// The consumed count told to the peer.
+    /// The consumed count reported to the peer.
     Window { lane: u8, consumed: u64 },
     /// Bytes of a replication source.
     Replication { lane: u8 },
@@ -31,7 +31,7 @@ pub(crate) enum Item {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum Status {
     /// Eliciting, to be acknowledged.
     InFlight,
     /// Not eliciting; nobody waits for it.
@@ -45,12 +45,12 @@ pub(crate) struct SentPacket {
     pub(crate) at: Time,
     pub(crate) bytes: u32,
     busy_period: u32,
-    fate: Fate,
+    status: Status,
     items_start: u64,
     items_count: u32,
 }
 
-/// The packets whose fate is open, and the newest that was acknowledged.
+/// The packets that are neither acknowledged nor lost, and the newest that was acknowledged.
 #[derive(Debug, Default)]
 pub(crate) struct SentPackets {
     packets: VecDeque<SentPacket>,
@@ -150,7 +150,7 @@ impl SentPackets {
             at,
             bytes: bytes as u32,
             busy_period: self.busy_period,
-            fate: if eliciting { Fate::InFlight } else { Fate::Quiet },
+            status: if eliciting { Status::InFlight } else { Status::Quiet },
             items_start,
             items_count: (pushed - items_start) as u32,
         });
@@ -173,7 +173,7 @@ impl SentPackets {
     }
 
     /// Bytes of packets in these ranges that had been taken for lost: they were only overtaken by later ones. From then on
-    /// the age of a packet tells its loss, as in RACK (RFC 8985), and not how many later ones were acknowledged.
+    /// a packet counts as lost by its age, as in RACK (RFC 8985), and not by how many later ones were acknowledged.
     pub(crate) fn find_missed(&mut self, now: Time, ranges: &[(u64, u64)]) -> u64 {
         let Self { missed, overtaken, overtaking, .. } = self;
         let mut found = 0;
@@ -205,7 +205,7 @@ impl SentPackets {
         let largest = self.largest_acked?;
         for number in self.first..largest.min(self.next_number()) {
             let packet = self.packets[(number - self.first) as usize];
-            if packet.fate != Fate::InFlight {
+            if packet.status != Status::InFlight {
                 continue;
             }
             let is_far_below = self.overtaking == 0 && largest - number >= REORDERING_MAX;
@@ -252,7 +252,7 @@ impl SentPackets {
     /// Forgets settled packets at the front; their items must not be asked for afterwards.
     pub(crate) fn forget(&mut self) {
         while let Some(packet) = self.packets.front() {
-            if packet.fate == Fate::InFlight {
+            if packet.status == Status::InFlight {
                 break;
             }
             let items = packet.items_count;
@@ -268,18 +268,18 @@ impl SentPackets {
     }
 
     fn oldest_in_flight(&self) -> Option<(&SentPacket, u64)> {
-        let index = self.packets.iter().position(|packet| packet.fate == Fate::InFlight)?;
+        let index = self.packets.iter().position(|packet| packet.status == Status::InFlight)?;
         Some((&self.packets[index], self.first + index as u64))
     }
 
     fn settle(&mut self, number: u64) -> Option<Settled> {
         let index = number.checked_sub(self.first)?;
         let packet = self.packets.get_mut(index as usize)?;
-        let fate = std::mem::replace(&mut packet.fate, Fate::Settled);
-        let eliciting = match fate {
-            Fate::Settled => return None,
-            Fate::InFlight => true,
-            Fate::Quiet => false,
+        let status = std::mem::replace(&mut packet.status, Status::Settled);
+        let eliciting = match status {
+            Status::Settled => return None,
+            Status::InFlight => true,
+            Status::Quiet => false,
         };
         if eliciting {
             self.in_flight -= 1;

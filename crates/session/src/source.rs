@@ -1,12 +1,12 @@
 //! Where a lane's states come from, if not from its queue.
 
-/// Fills packets with bytes of its own at the moment they leave, and hears of each packet's fate.
+/// Fills packets with bytes of its own at the moment they leave, and hears whether each packet arrived.
 ///
 /// Use this when values depend on what the peer has: a world that sends differences against an acknowledged snapshot. Use
 /// [`crate::Session::put_state`] when values are opaque bytes under a key. The source is an argument of
 /// [`crate::Session::poll_packet`], so the world it reads from stays the caller's.
 ///
-/// Fates are collected by [`crate::Session::poll_fate`]; bytes of a lost packet are not sent again, the source fills a
+/// What became of packets is collected by [`crate::Session::poll_outcome`]; bytes of a lost packet are not sent again, the source fills a
 /// later one with what is newest then.
 pub trait Replication {
     /// Whether it has something to send on `lane` now.
@@ -30,10 +30,10 @@ impl Replication for NoReplication {
 
 /// What became of the bytes a [`Replication`] put into one packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fate {
+pub struct PacketOutcome {
     /// The lane.
     pub lane: u8,
-    /// The packet's number, as told to [`Replication::fill`].
+    /// The packet's number, as given to [`Replication::fill`].
     pub number: u64,
     /// Whether the peer has it; otherwise it is regarded as lost.
     pub arrived: bool,

@@ -99,7 +99,7 @@ pub struct Gauges {
     pub queueing_delay: Duration,
     /// What the sender allows itself.
     pub bytes_per_second: u64,
-    /// Bytes sent whose fate is open.
+    /// Bytes that were sent and are neither acknowledged nor lost.
     pub in_flight_bytes: u64,
     /// Messages that wait to be sent.
     pub waiting: usize,
@@ -108,7 +108,7 @@ pub struct Gauges {
 }
 
 impl Stats {
-    /// Lost packets per eliciting packet whose fate is known.
+    /// Lost packets per eliciting packet that is either acknowledged or lost.
     pub fn loss(&self) -> f64 {
         let known = self.packets_acknowledged + self.packets_lost;
         if known == 0 { 0.0 } else { self.packets_lost as f64 / known as f64 }

@@ -77,7 +77,7 @@ fn turn(
     session.poll_timeout(now);
 }
 
-/// Stops the reader for so long; returns how long after it wakes every key is of a later time than that.
+/// Stops the reader for this time; returns how long after its wake-up every key has a value from after the wake-up.
 fn current_after(carrier: Carrier, stopped: Duration) -> Duration {
     let mut stream = Stream::new(carrier);
     while stream.now < Time::from_millis(3_000) {

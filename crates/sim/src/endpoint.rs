@@ -60,7 +60,7 @@ pub trait Endpoint {
     fn put_reply(&mut self, now: Time, lane: u8, command: u64, payload: &[u8]) -> Result<(), Refused>;
 
     /// All notices, and `with_messages` all messages that may be shown now.
-    fn read(&mut self, now: Time, with_messages: bool) -> Heard;
+    fn read(&mut self, now: Time, with_messages: bool) -> Polled;
 
     /// See [`Session::set_bytes_per_second_max`]; an end whose budget is fixed ignores it.
     fn set_bytes_per_second_max(&mut self, bytes_per_second_max: Option<u64>);
@@ -77,16 +77,16 @@ pub trait Endpoint {
 
 /// What an application got.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct Polled {
     /// News about the session.
     pub notices: Vec<Notice>,
     /// Messages in the order shown.
-    pub messages: Vec<Told>,
+    pub messages: Vec<PolledMessage>,
 }
 
 /// One message, and its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct PolledMessage {
     /// The lane it came on.
     pub lane: u8,
     /// What it is.
@@ -178,15 +178,15 @@ impl Endpoint for Session {
         Session::put_reply(self, now, lane, command, payload)
     }
 
-    fn read(&mut self, now: Time, with_messages: bool) -> Heard {
-        let mut heard = Heard::default();
-        heard.notices.extend(std::iter::from_fn(|| self.poll_notice()));
+    fn read(&mut self, now: Time, with_messages: bool) -> Polled {
+        let mut polled = Polled::default();
+        polled.notices.extend(std::iter::from_fn(|| self.poll_notice()));
         let mut payload = Vec::new();
         while with_messages && let Some(message) = self.poll_message(now, &mut payload) {
             let payload = std::mem::take(&mut payload);
-            heard.messages.push(Told { lane: message.lane, kind: message.kind, payload });
+            polled.messages.push(PolledMessage { lane: message.lane, kind: message.kind, payload });
         }
-        heard
+        polled
     }
 
     fn set_bytes_per_second_max(&mut self, bytes_per_second_max: Option<u64>) {

@@ -18,7 +18,7 @@ use nowcast_session::{
     Carrier, CloseCode, Closed, ClosedBy, Entropy, Limits, MessageKind, Notice, Refused, Replication, Time,
 };
 
-use crate::endpoint::{Endpoint, Heard, Status, Told, Traffic};
+use crate::endpoint::{Endpoint, Polled, PolledMessage, Status, Traffic};
 use crate::pair::End;
 
 /// Why there is no TypeScript to simulate with; each says what to do.
@@ -270,21 +270,20 @@ impl Endpoint for Foreign {
         self.put(Request::new(PUT_EVENT, now), (lane, REPLY), None, command, payload).map(drop)
     }
 
-    fn read(&mut self, now: Time, with_messages: bool) -> Heard {
+    fn read(&mut self, now: Time, with_messages: bool) -> Polled {
         let mut answer = self.peer.ask(&Request::new(READ, now).u8(with_messages.into()));
-        let mut heard = Heard::default();
+        let mut polled = Polled::default();
         for _ in 0..answer.u32() {
-            let told = answer.message();
-            heard.messages.push(told);
+            polled.messages.push(answer.message());
         }
         for _ in 0..answer.u32() {
             match answer.notice() {
-                News::Notice(notice) => heard.notices.push(notice),
-                News::Reply(reply) => heard.messages.push(reply),
+                News::Notice(notice) => polled.notices.push(notice),
+                News::Reply(reply) => polled.messages.push(reply),
             }
         }
-        self.traffic.messages_received += heard.messages.len() as u64;
-        heard
+        self.traffic.messages_received += polled.messages.len() as u64;
+        polled
     }
 
     fn set_bytes_per_second_max(&mut self, _: Option<u64>) {}
@@ -346,7 +345,7 @@ struct Answer {
 enum News {
     Notice(Notice),
     /// The TypeScript session tells of replies among its notices.
-    Reply(Told),
+    Reply(PolledMessage),
 }
 
 impl Answer {
@@ -378,7 +377,7 @@ impl Answer {
         self.bytes[self.offset - length..self.offset].to_vec()
     }
 
-    fn message(&mut self) -> Told {
+    fn message(&mut self) -> PolledMessage {
         let (lane, kind, number) = (self.u8(), self.u8(), self.u64());
         let kind = match kind {
             STATE => MessageKind::State { key: number },
@@ -386,7 +385,7 @@ impl Answer {
             COMMAND => MessageKind::Command { command: number },
             other => panic!("the protocol has no message of kind {other}"),
         };
-        Told { lane, kind, payload: self.blob() }
+        PolledMessage { lane, kind, payload: self.blob() }
     }
 
     fn notice(&mut self) -> News {
@@ -401,7 +400,13 @@ impl Answer {
             }),
             4 => Notice::Expired { lane, event: id },
             5 => Notice::CommandTimedOut { lane, command: id },
-            6 => return News::Reply(Told { lane, kind: MessageKind::Reply { command: id }, payload }),
+            6 => {
+                return News::Reply(PolledMessage {
+                    lane,
+                    kind: MessageKind::Reply { command: id },
+                    payload,
+                });
+            }
             other => panic!("the protocol has no notice {other}"),
         })
     }

@@ -109,7 +109,7 @@ const EVENT_LANE: u8 = 0;
 const SAMPLE_EVERY: Duration = Duration::from_millis(1);
 /// Not measured: the session begins, the rate is found.
 const WARM_UP: Duration = Duration::from_secs(2);
-/// After so long two who share a link have found their shares.
+/// After this time two senders on one link have found their shares.
 pub const SETTLED: Duration = Duration::from_secs(10);
 
 struct Run<'a> {

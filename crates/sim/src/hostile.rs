@@ -26,7 +26,7 @@ pub fn noise(bytes: &[u8]) {
     joined.exchange(&mut |_| {});
 }
 
-/// Two sessions whose packets are changed on the way as `bytes` say, behind the back of their checks: a peer that breaks
+/// Two sessions whose packets are changed on the path as `bytes` say, behind the back of their checks: a peer that breaks
 /// rules. Nothing may panic or grow without bound; a broken rule closes with a name.
 pub fn mutations(bytes: &[u8]) {
     let mut joined = Joined::new();

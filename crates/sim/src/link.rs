@@ -5,7 +5,7 @@
 //! the one can be repeated in the other.
 //!
 //! A packet meets, in this order: an outage, the buffer in front of the narrowest hop (tail drop), that hop's rate,
-//! random loss, and the way, with its delay and jitter. Every packet draws the same number of random values, whatever
+//! random loss, and the path, with its delay and jitter. Every packet draws the same number of random values, whatever
 //! happens to it, so that the same seed treats the n-th packet the same way in every run.
 
 use std::collections::BinaryHeap;
@@ -22,8 +22,8 @@ pub struct LinkConfig {
     pub delay: Duration,
     /// What is added to the delay of single packets.
     pub jitter: Jitter,
-    /// Whether a packet with less jitter overtakes those before it. Otherwise packets keep their order, and wait for the ones
-    /// before them.
+    /// Whether a packet with less jitter overtakes those before it. Otherwise packets keep their order: each waits for all
+    /// that were sent earlier.
     pub overtakes: bool,
     /// Which packets are lost.
     pub loss: Loss,
@@ -231,7 +231,7 @@ impl Link {
     /// A packet enters the link.
     pub fn send(&mut self, now: Duration, mut packet: Vec<u8>) {
         self.counters.sent += 1;
-        let fate = self.draw_fate();
+        let impairments = self.draw_impairments();
         if self.config.outages.iter().any(|outage| outage.contains(&now)) {
             self.counters.cut += 1;
             return;
@@ -240,25 +240,25 @@ impl Link {
             self.counters.overflowed += 1;
             return;
         };
-        if fate.lost {
+        if impairments.lost {
             self.counters.lost += 1;
             return;
         }
-        if fate.corrupted && !packet.is_empty() {
+        if impairments.corrupted && !packet.is_empty() {
             self.counters.corrupted += 1;
-            let bit =
-                usize::try_from(fate.position % (packet.len() as u64 * 8)).expect("below the packet's bits");
+            let bit = usize::try_from(impairments.position % (packet.len() as u64 * 8))
+                .expect("below the packet's bits");
             packet[bit / 8] ^= 1 << (bit % 8);
         }
-        let mut arrival = past_hop + self.config.delay + self.config.jitter.of(fate.jitter);
-        if fate.reordered {
+        let mut arrival = past_hop + self.config.delay + self.config.jitter.of(impairments.jitter);
+        if impairments.reordered {
             self.counters.reordered += 1;
             arrival += REORDER_HOLD;
         } else if !self.config.overtakes {
             arrival = arrival.max(self.last_arrival);
             self.last_arrival = arrival;
         }
-        if fate.duplicated {
+        if impairments.duplicated {
             self.counters.duplicated += 1;
             self.schedule(arrival, packet.clone());
         }
@@ -307,7 +307,7 @@ impl Link {
         }
     }
 
-    fn draw_fate(&mut self) -> Fate {
+    fn draw_impairments(&mut self) -> Impairments {
         let [loss, chain, jitter, reorder, duplicate, corrupt] = [(); 6].map(|()| self.random.share());
         let lost = match self.config.loss {
             Loss::None => false,
@@ -322,7 +322,7 @@ impl Link {
                 self.in_bad_state
             }
         };
-        Fate {
+        Impairments {
             lost,
             jitter,
             reordered: reorder < self.config.reorder,
@@ -334,7 +334,7 @@ impl Link {
 }
 
 /// What happens to one packet.
-struct Fate {
+struct Impairments {
     lost: bool,
     jitter: f64,
     reordered: bool,

@@ -59,7 +59,7 @@ struct Node<E: ?Sized> {
 
 /// So many packets are kept for replaying.
 const HISTORY_MAX: usize = 64;
-/// Packets that begin so belong to others who share a link; none of a session does.
+/// Packets that begin with this byte belong to others on the same link; no packet of a session begins with it.
 pub const CROSS_TRAFFIC: u8 = 0xFF;
 
 impl Pair {

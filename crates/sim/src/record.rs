@@ -6,7 +6,7 @@ use nowcast_queue::Key;
 use nowcast_queue::conformance::laws::{self, Ended};
 use nowcast_session::{MessageKind, Notice};
 
-use crate::endpoint::Told;
+use crate::endpoint::PolledMessage;
 use crate::script::{COMMAND_LANE, LAWFUL_LANES, MORTAL_LANE};
 
 /// One direction: what was put at one end and what was got at the other.
@@ -64,7 +64,7 @@ impl Direction {
         self.lanes.iter_mut().for_each(|lane| lane.in_this_go.clear());
     }
 
-    pub(crate) fn got(&mut self, message: &Told) -> Result<(), String> {
+    pub(crate) fn got(&mut self, message: &PolledMessage) -> Result<(), String> {
         let payload = &message.payload;
         match (message.lane, message.kind) {
             (MORTAL_LANE, MessageKind::Event) => {

@@ -207,10 +207,10 @@ impl Life {
 
     fn read(&mut self, end: End) -> Result<(), String> {
         let with_messages = self.stalled_until[end as usize] <= self.pair.now();
-        let heard = self.pair.with(end, |session, now| session.read(now, with_messages));
-        heard.notices.iter().try_for_each(|notice| self.noticed(end, notice))?;
+        let polled = self.pair.with(end, |session, now| session.read(now, with_messages));
+        polled.notices.iter().try_for_each(|notice| self.noticed(end, notice))?;
         self.directions[end.peer() as usize].begin_go();
-        for message in &heard.messages {
+        for message in &polled.messages {
             match message.kind {
                 MessageKind::Reply { command } => self.directions[end as usize].ended(command)?,
                 _ => self.directions[end.peer() as usize].got(message)?,

@@ -14,7 +14,7 @@ use crate::pair::End;
 pub enum Operation {
     /// A value, or an event where `key` is 0.
     Put {
-        /// Who puts.
+        /// Which end puts.
         end: End,
         /// On which lane.
         lane: u8,
@@ -25,14 +25,14 @@ pub enum Operation {
     },
     /// An event with a time to live, on a lane of its own.
     PutMortal {
-        /// Who puts.
+        /// Which end puts.
         end: End,
         /// How long it lives.
         millis: u64,
     },
     /// A command with a deadline, on a lane of its own.
     Ask {
-        /// Who asks.
+        /// Which end asks.
         end: End,
         /// How long it waits for the reply.
         millis: u64,
@@ -64,14 +64,14 @@ pub enum Operation {
     },
     /// One end receives something nobody should have sent.
     Hostile {
-        /// Who receives it.
+        /// Which end receives it.
         end: End,
         /// What it is made of.
         number: u64,
     },
 }
 
-/// Operations, each with the time since the one before.
+/// Operations, each with the time since the previous one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
     /// The seed it was made from; links and clocks take theirs from it.

@@ -107,7 +107,7 @@ impl Tcp {
         (!self.in_flight.is_empty()).then(|| self.heard_at + wait)
     }
 
-    /// All is lost that was under way, if nothing was heard for so long.
+    /// When nothing was heard for this time, everything in flight counts as lost.
     pub fn handle_timeout(&mut self, now: Duration) {
         if self.next_timeout().is_some_and(|at| at <= now) {
             self.in_flight.clear();

@@ -92,8 +92,9 @@ fn a_source_whose_fates_are_not_read_is_not_asked_for_more() {
     let quiet = pair.session(End::Initiator).stats().packets_sent;
     run(&mut pair, 1_000 * MS);
     assert!(pair.session(End::Initiator).stats().packets_sent < quiet + 20, "only signs of life");
-    let fates = std::iter::from_fn(|| pair.with(End::Initiator, |session, _| session.poll_fate())).count();
-    assert!((4_096..5_000).contains(&fates), "{fates} fates");
+    let outcomes =
+        std::iter::from_fn(|| pair.with(End::Initiator, |session, _| session.poll_outcome())).count();
+    assert!((4_096..5_000).contains(&outcomes), "{outcomes} outcomes");
     run(&mut pair, 1_000 * MS);
     assert!(pair.session(End::Initiator).stats().packets_sent > quiet + 50, "and then it goes on");
 }

@@ -265,20 +265,21 @@ fn a_source_hears_the_fate_of_every_packet_it_filled() {
     let mut pair = Pair::new(3, [config.clone(), config], Carrier::DATAGRAMS, [link.clone(), link]);
     pair.set_source(End::Initiator, Box::new(Counter { filled: 0 }));
     let mut arrived = Vec::new();
-    let mut fates = Vec::new();
+    let mut outcomes = Vec::new();
     for _ in 0..200 {
         // A source has no timer of its own: its driver polls at every tick.
         pair.with(End::Initiator, |_, _| ());
         run(&mut pair, 20 * MS);
         arrived.extend(received(&mut pair, End::Acceptor));
-        fates.extend(std::iter::from_fn(|| pair.with(End::Initiator, |session, _| session.poll_fate())));
+        outcomes
+            .extend(std::iter::from_fn(|| pair.with(End::Initiator, |session, _| session.poll_outcome())));
     }
-    assert_eq!(fates.len(), 40);
+    assert_eq!(outcomes.len(), 40);
     for (kind, payload) in arrived {
         let MessageKind::Replication { packet } = kind else { panic!("{kind:?}") };
         assert_eq!(payload, packet.to_le_bytes());
-        assert!(fates.iter().any(|fate| fate.number == packet && fate.lane == 2));
+        assert!(outcomes.iter().any(|outcome| outcome.number == packet && outcome.lane == 2));
     }
-    let told_arrived = fates.iter().filter(|fate| fate.arrived).count();
-    assert!((10..40).contains(&told_arrived), "{told_arrived}");
+    let arrived = outcomes.iter().filter(|outcome| outcome.arrived).count();
+    assert!((10..40).contains(&arrived), "{arrived}");
 }

@@ -64,8 +64,8 @@ impl Scene {
             }
         }
         self.pair.with(End::Acceptor, |session, _| {
-            while let Some(fate) = session.poll_fate() {
-                self.feed.0.borrow_mut().1.settled(fate.number, fate.arrived);
+            while let Some(outcome) = session.poll_outcome() {
+                self.feed.0.borrow_mut().1.settled(outcome.number, outcome.arrived);
             }
         });
         self.pair.run_until(self.pair.now() + Duration::from_micros(16_667));

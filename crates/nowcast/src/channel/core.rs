@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
 use nowcast_session::{
-    CloseCode, Closed, Fate, MessageKind as Kind, Notice, Refused, Replication, Session, Time,
+    CloseCode, Closed, MessageKind as Kind, Notice, PacketOutcome, Refused, Replication, Session, Time,
 };
 use tokio::sync::{oneshot, watch};
 
@@ -25,7 +25,7 @@ use crate::{clock, random};
 /// `APPLICATION` on both sides.
 pub trait Source: Replication + Send {
     /// Hears what became of the bytes that it put into a packet.
-    fn settled(&mut self, fate: Fate);
+    fn settled(&mut self, outcome: PacketOutcome);
 }
 
 /// What became of a command.
@@ -146,9 +146,9 @@ impl Core {
 
     /// Hands out the session's news.
     pub(crate) fn take_news(&mut self) {
-        while let Some(fate) = self.session.poll_fate() {
+        while let Some(outcome) = self.session.poll_outcome() {
             if let Some(source) = &mut self.source
-                && guarded(|| source.settled(fate)).is_none()
+                && guarded(|| source.settled(outcome)).is_none()
             {
                 self.is_source_broken.set(true);
             }

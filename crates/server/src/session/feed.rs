@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use nowcast::Source;
-use nowcast::session::{Fate, Replication};
+use nowcast::session::{PacketOutcome, Replication};
 use nowcast_world::replication::{History, Viewer};
 
 use super::REPLICATION_LANE;
@@ -37,7 +37,7 @@ impl Replication for Feed {
 }
 
 impl Source for Feed {
-    fn settled(&mut self, fate: Fate) {
-        self.viewer().settled(fate.number, fate.arrived);
+    fn settled(&mut self, outcome: PacketOutcome) {
+        self.viewer().settled(outcome.number, outcome.arrived);
     }
 }

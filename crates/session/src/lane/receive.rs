@@ -83,7 +83,7 @@ enum Of {
 }
 
 /// All a lane needs to take a frame.
-pub(crate) struct Taking<'a> {
+pub(crate) struct ReceiveContext<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) stats: &'a mut Stats,
     pub(crate) limits: &'a Limits,
@@ -108,7 +108,7 @@ pub(crate) struct ReceiveLane {
     /// Costs of released intervals with their events, from `consumed` on.
     costs: VecDeque<u64>,
     /// Released events that are not shown, each as the count of inbox entries ever made before it. Such an event is no entry
-    /// of the inbox, where it would keep the newer values behind it from replacing those before it.
+    /// of the inbox, where it would keep later values from replacing earlier ones.
     hidden: VecDeque<u64>,
     consumed: u64,
     reported: u64,
@@ -145,10 +145,10 @@ impl ReceiveLane {
         interval: u64,
         state: StateHead,
         value: &[u8],
-        taking: &mut Taking<'_>,
+        context: &mut ReceiveContext<'_>,
     ) -> Result<(), Broken> {
-        check_length(value.len() as u64, taking.limits)?;
-        self.whole_state(interval, state, value.len(), |store| store.insert(value), taking)
+        check_length(value.len() as u64, context.limits)?;
+        self.whole_state(interval, state, value.len(), |store| store.insert(value), context)
     }
 
     fn is_stale(&mut self, interval: u64, key: u64, stamp: u64, limits: &Limits) -> Result<bool, Broken> {
@@ -167,24 +167,24 @@ impl ReceiveLane {
         state: StateHead,
         length: usize,
         payload: impl FnOnce(&mut Store) -> Handle,
-        taking: &mut Taking<'_>,
+        context: &mut ReceiveContext<'_>,
     ) -> Result<(), Broken> {
         if interval < self.next {
-            taking.stats.dropped.stale_states += 1;
+            context.stats.dropped.stale_states += 1;
             return Ok(());
         }
         let key = self.mixed(state.key);
         let is_open = interval == self.next;
-        let entry = self.interval(interval, taking.limits)?;
+        let entry = self.interval(interval, context.limits)?;
         let known = entry.keys.entry(key);
         if matches!(&known, Entry::Occupied(known) if known.get().stamp >= state.stamp) {
-            taking.stats.dropped.stale_states += 1;
+            context.stats.dropped.stale_states += 1;
             return Ok(());
         }
-        let at = taking.left - Duration::from_millis(state.age_ms.min(AGE_MS_MAX));
-        taking.stats.freshness.record(taking.now.since(at));
+        let at = context.left - Duration::from_millis(state.age_ms.min(AGE_MS_MAX));
+        context.stats.freshness.record(context.now.since(at));
         let what = What::State { key: state.key };
-        let arrived = Arrived { payload: payload(taking.store), length: length as u32, what, at };
+        let arrived = Arrived { payload: payload(context.store), length: length as u32, what, at };
         let cost = length as u64 + MESSAGE_COST;
         let (more, replaced) = match known {
             Entry::Occupied(mut known) => {
@@ -210,18 +210,18 @@ impl ReceiveLane {
         entry.cost += more;
         let overshoots = entry.event.is_some_and(|(head, _)| entry.sum > head.before);
         if let Some(old) = replaced {
-            taking.store.remove(old.payload);
-            taking.stats.conflated += 1;
+            context.store.remove(old.payload);
+            context.stats.conflated += 1;
         }
         self.cost += more;
         if is_open {
-            self.release_state(key, arrived, taking);
+            self.release_state(key, arrived, context);
         }
         if overshoots {
             return Err(Broken::violation("a value after the last of its interval"));
         }
-        self.check_cost(taking.limits)?;
-        self.release_events(taking);
+        self.check_cost(context.limits)?;
+        self.release_events(context);
         Ok(())
     }
 
@@ -230,16 +230,16 @@ impl ReceiveLane {
         &mut self,
         head: EventHead,
         payload: &[u8],
-        taking: &mut Taking<'_>,
+        context: &mut ReceiveContext<'_>,
     ) -> Result<(), Broken> {
-        check_length(payload.len() as u64, taking.limits)?;
-        if self.is_late(head.number, taking.limits)? {
-            taking.stats.dropped.late_events += 1;
+        check_length(payload.len() as u64, context.limits)?;
+        if self.is_late(head.number, context.limits)? {
+            context.stats.dropped.late_events += 1;
             return Ok(());
         }
-        self.forget_assembly(Of::Event { number: head.number }, taking.store);
-        let handle = taking.store.insert(payload);
-        self.whole_event(head, handle, payload.len(), taking)
+        self.forget_assembly(Of::Event { number: head.number }, context.store);
+        let handle = context.store.insert(payload);
+        self.whole_event(head, handle, payload.len(), context)
     }
 
     fn is_late(&mut self, number: u64, limits: &Limits) -> Result<bool, Broken> {
@@ -251,11 +251,11 @@ impl ReceiveLane {
         head: EventHead,
         payload: Handle,
         length: usize,
-        taking: &mut Taking<'_>,
+        context: &mut ReceiveContext<'_>,
     ) -> Result<(), Broken> {
         let what = What::Event { number: head.number, kind: head.kind };
-        let arrived = Arrived { payload, length: length as u32, what, at: taking.left };
-        let entry = self.interval(head.number, taking.limits)?;
+        let arrived = Arrived { payload, length: length as u32, what, at: context.left };
+        let entry = self.interval(head.number, context.limits)?;
         entry.event = Some((head, arrived));
         let cost = length as u64 + MESSAGE_COST;
         entry.cost += cost;
@@ -264,8 +264,8 @@ impl ReceiveLane {
         if overshoots {
             return Err(Broken::violation("an event with fewer values before it than there are"));
         }
-        self.check_cost(taking.limits)?;
-        self.release_events(taking);
+        self.check_cost(context.limits)?;
+        self.release_events(context);
         Ok(())
     }
 
@@ -274,16 +274,16 @@ impl ReceiveLane {
         &mut self,
         head: EventHead,
         part: Part<'_>,
-        taking: &mut Taking<'_>,
+        context: &mut ReceiveContext<'_>,
     ) -> Result<(), Broken> {
-        check_length(part.total, taking.limits)?;
-        if self.is_late(head.number, taking.limits)? {
-            taking.stats.dropped.late_events += 1;
+        check_length(part.total, context.limits)?;
+        if self.is_late(head.number, context.limits)? {
+            context.stats.dropped.late_events += 1;
             return Ok(());
         }
         let of = Of::Event { number: head.number };
-        match self.assemble(of, Some(head), part, taking)? {
-            Some(payload) => self.whole_event(head, payload, part.total as usize, taking),
+        match self.assemble(of, Some(head), part, context)? {
+            Some(payload) => self.whole_event(head, payload, part.total as usize, context),
             None => Ok(()),
         }
     }
@@ -294,16 +294,16 @@ impl ReceiveLane {
         interval: u64,
         state: StateHead,
         part: Part<'_>,
-        taking: &mut Taking<'_>,
+        context: &mut ReceiveContext<'_>,
     ) -> Result<(), Broken> {
-        check_length(part.total, taking.limits)?;
-        if self.is_stale(interval, state.key, state.stamp, taking.limits)? {
-            taking.stats.dropped.stale_states += 1;
+        check_length(part.total, context.limits)?;
+        if self.is_stale(interval, state.key, state.stamp, context.limits)? {
+            context.stats.dropped.stale_states += 1;
             return Ok(());
         }
         let of = Of::State { interval, key: state.key, stamp: state.stamp };
-        match self.assemble(of, None, part, taking)? {
-            Some(payload) => self.whole_state(interval, state, part.total as usize, |_| payload, taking),
+        match self.assemble(of, None, part, context)? {
+            Some(payload) => self.whole_state(interval, state, part.total as usize, |_| payload, context),
             None => Ok(()),
         }
     }
@@ -314,27 +314,27 @@ impl ReceiveLane {
         of: Of,
         head: Option<EventHead>,
         part: Part<'_>,
-        taking: &mut Taking<'_>,
+        context: &mut ReceiveContext<'_>,
     ) -> Result<Option<Handle>, Broken> {
         let found = self.assemblies.iter().position(|assembly| is_same_message(assembly.of, of));
         let index = match found {
             Some(index) if self.assemblies[index].of == of => index,
             Some(index) if is_older(of, self.assemblies[index].of) => {
-                taking.stats.dropped.stale_states += 1;
+                context.stats.dropped.stale_states += 1;
                 return Ok(None);
             }
             other => {
                 if let Some(index) = other {
-                    self.drop_assembly(index, taking.store);
+                    self.drop_assembly(index, context.store);
                 }
-                let payload = taking.store.insert_zeroed(part.total as usize);
+                let payload = context.store.insert_zeroed(part.total as usize);
                 let parts = Parts::of(part.total as usize);
                 self.assembly_cost += part.total + MESSAGE_COST;
                 self.assemblies.push(Assembly { of, payload, total: part.total, parts, head });
                 self.assemblies.len() - 1
             }
         };
-        if self.assembly_cost > u64::from(taking.limits.window_bytes) {
+        if self.assembly_cost > u64::from(context.limits.window_bytes) {
             return Err(Broken::limit("messages in parts beyond the window"));
         }
         let assembly = &mut self.assemblies[index];
@@ -342,7 +342,7 @@ impl ReceiveLane {
             return Err(Broken::violation("parts of one message disagree"));
         }
         let start = part.index as usize * PART_BYTES;
-        let buffer = taking.store.get_mut(assembly.payload);
+        let buffer = context.store.get_mut(assembly.payload);
         buffer[start..start + part.bytes.len()].copy_from_slice(part.bytes);
         if !assembly.parts.insert(part.index as u32) {
             return Ok(None);
@@ -365,17 +365,17 @@ impl ReceiveLane {
 
     /// Bytes of the peer's replication source. Where too many are unread, the oldest is given up for them: what else its
     /// packet held is delivered all the same.
-    pub(crate) fn replication(&mut self, number: u64, payload: &[u8], taking: &mut Taking<'_>) {
+    pub(crate) fn replication(&mut self, number: u64, payload: &[u8], context: &mut ReceiveContext<'_>) {
         if self.replication.len() >= REPLICATION_UNREAD_MAX
             && let Some(oldest) = self.replication.pop_front()
         {
-            taking.store.remove(oldest.payload);
-            taking.stats.dropped.unread += 1;
+            context.store.remove(oldest.payload);
+            context.stats.dropped.unread += 1;
         }
-        let handle = taking.store.insert(payload);
+        let handle = context.store.insert(payload);
         let what = What::Replication { number };
         let length = payload.len() as u32;
-        self.replication.push_back(Arrived { payload: handle, length, what, at: taking.left });
+        self.replication.push_back(Arrived { payload: handle, length, what, at: context.left });
     }
 
     /// The next message for the application; the caller removes its payload from the store.
@@ -413,7 +413,7 @@ impl ReceiveLane {
         self.inbox.len() + self.replication.len()
     }
 
-    /// When the peer is to be told the consumed count: at once after much, else a while after the first.
+    /// When to report the consumed count to the peer: at once after much, else a while after the first.
     pub(crate) fn window_due(&self, limits: &Limits) -> Option<Time> {
         let is_much = self.unreported_cost >= u64::from(limits.window_bytes) / 8
             || self.consumed - self.reported >= REPORT_EVENTS;
@@ -425,31 +425,31 @@ impl ReceiveLane {
         (self.report_at.is_some() || self.unreported_cost > 0).then_some(self.consumed)
     }
 
-    /// The peer was told.
+    /// The consumed count was reported.
     pub(crate) fn window_sent(&mut self) {
         self.reported = self.consumed;
         self.unreported_cost = 0;
         self.report_at = None;
     }
 
-    /// The packet that told the peer was lost.
+    /// The packet that reported the consumed count was lost.
     pub(crate) fn window_lost(&mut self, consumed: u64) {
         if consumed == self.reported {
             self.unreported_cost = u64::MAX / 2;
         }
     }
 
-    fn release_state(&mut self, key: Key, arrived: Arrived, taking: &mut Taking<'_>) {
+    fn release_state(&mut self, key: Key, arrived: Arrived, context: &mut ReceiveContext<'_>) {
         let put = self.inbox.exchange(key, arrived);
         debug_assert!(put.is_ok(), "the window bounds the inbox");
         if let Ok(Some(old)) = put {
-            taking.store.remove(old.payload);
-            taking.stats.conflated += 1;
+            context.store.remove(old.payload);
+            context.stats.conflated += 1;
         }
     }
 
     /// Releases events whose interval is complete, and with each the values held for the next interval.
-    fn release_events(&mut self, taking: &mut Taking<'_>) {
+    fn release_events(&mut self, context: &mut ReceiveContext<'_>) {
         while let Some(open) = self.intervals.front_mut() {
             let Some((head, arrived)) = open.event else { return };
             if open.sum != head.before {
@@ -457,7 +457,7 @@ impl ReceiveLane {
             }
             self.costs.push_back(open.cost);
             if matches!(head.kind, EventKind::Barrier | EventKind::Expired) {
-                taking.store.remove(arrived.payload);
+                context.store.remove(arrived.payload);
                 self.hidden.push_back(self.inbox.counters().queued);
             } else {
                 let put = self.inbox.put(Key::EVENT, arrived);
@@ -469,16 +469,16 @@ impl ReceiveLane {
                 self.spare.push(done);
                 self.spare.truncate(SPARE_MAX);
             }
-            self.consume_hidden(taking.now);
-            self.release_held(taking);
+            self.consume_hidden(context.now);
+            self.release_held(context);
         }
     }
 
-    fn release_held(&mut self, taking: &mut Taking<'_>) {
+    fn release_held(&mut self, context: &mut ReceiveContext<'_>) {
         let Some(open) = self.intervals.front_mut() else { return };
         let mut held = std::mem::take(&mut open.held);
         for (key, arrived) in held.drain(..) {
-            self.release_state(key, arrived, taking);
+            self.release_state(key, arrived, context);
         }
         if let Some(open) = self.intervals.front_mut() {
             open.held = held;

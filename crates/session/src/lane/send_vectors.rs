@@ -7,7 +7,7 @@ use nowcast_queue::Bounds;
 use serde_json::{Value, json};
 
 use super::LaneConfig;
-use super::send::{Filling, SendLane};
+use super::send::{SendContext, SendLane};
 use crate::builder::Builder;
 use crate::limits::Limits;
 use crate::packet::{EventKind, Frame, Reader};
@@ -106,10 +106,10 @@ impl Script {
         self.settled("lost", names)
     }
 
-    fn settled(mut self, fate: &str, names: &[Name]) -> Self {
+    fn settled(mut self, outcome: &str, names: &[Name]) -> Self {
         for name in names {
             let item = self.under_way.remove(name).expect("it is under way");
-            match (item, fate) {
+            match (item, outcome) {
                 (Item::State { slot, stamp, part, .. }, "lost") => self.lane.state_lost(slot, stamp, part),
                 (Item::State { slot, stamp, part, .. }, _) => {
                     self.lane.state_arrived(slot, stamp, part, &mut self.store);
@@ -121,7 +121,7 @@ impl Script {
                 (other, _) => panic!("{other:?} is not of a lane"),
             }
         }
-        self.steps.push(json!({ fate: names.iter().map(told).collect::<Vec<_>>() }));
+        self.steps.push(json!({ outcome: names.iter().map(described).collect::<Vec<_>>() }));
         self
     }
 
@@ -146,7 +146,7 @@ impl Script {
             let mut out = Vec::new();
             let first = self.sent.next_number();
             let mut builder = Builder::new(&mut out, self.whole_max + OVERHEAD);
-            self.lane.fill(&mut Filling {
+            self.lane.fill(&mut SendContext {
                 now: self.now,
                 builder: &mut builder,
                 store: &mut self.store,
@@ -181,12 +181,12 @@ impl Script {
     }
 }
 
-fn told(&(kind, number, index): &Name) -> Value {
-    let mut told = json!({ kind: number });
+fn described(&(kind, number, index): &Name) -> Value {
+    let mut described = json!({ kind: number });
     if let Some(index) = index {
-        told["index"] = index.into();
+        described["index"] = index.into();
     }
-    told
+    described
 }
 
 /// The messages of a packet, states record by record.

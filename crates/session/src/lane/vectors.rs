@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::receive::{Arrived, ReceiveLane, Taking, What};
+use super::receive::{Arrived, ReceiveContext, ReceiveLane, What};
 use crate::error::Broken;
 use crate::limits::Limits;
 use crate::packet::{EventHead, EventKind, Frame, Part, Reader, StateHead, write};
@@ -166,14 +166,14 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn take(lane: &mut ReceiveLane, frame: &Frame<'_>, taking: &mut Taking<'_>) -> Result<(), Broken> {
+fn take(lane: &mut ReceiveLane, frame: &Frame<'_>, context: &mut ReceiveContext<'_>) -> Result<(), Broken> {
     match frame {
         Frame::States(states) => {
-            states.records().try_for_each(|(state, value)| lane.state(states.interval, state, value, taking))
+            states.records().try_for_each(|(state, value)| lane.state(states.interval, state, value, context))
         }
-        Frame::Event { head, payload } => lane.event(*head, payload, taking),
-        Frame::EventPart { head, part } => lane.event_part(*head, *part, taking),
-        Frame::StatePart { interval, state, part, .. } => lane.state_part(*interval, *state, *part, taking),
+        Frame::Event { head, payload } => lane.event(*head, payload, context),
+        Frame::EventPart { head, part } => lane.event_part(*head, *part, context),
+        Frame::StatePart { interval, state, part, .. } => lane.state_part(*interval, *state, *part, context),
         other => panic!("{other:?} is not for a lane"),
     }
 }
@@ -199,9 +199,14 @@ fn run(script: &Script) -> Value {
         match step {
             Step::Frame(bytes) => {
                 let frame = Frame::read(&mut Reader::new(bytes)).expect("frames of the scripts can be read");
-                let taking =
-                    &mut Taking { store: &mut store, stats: &mut stats, limits: &limits, left: now, now };
-                take(&mut lane, &frame, taking).expect("the scripts break no rule");
+                let context = &mut ReceiveContext {
+                    store: &mut store,
+                    stats: &mut stats,
+                    limits: &limits,
+                    left: now,
+                    now,
+                };
+                take(&mut lane, &frame, context).expect("the scripts break no rule");
                 steps.push(json!({ "frame": hex(bytes) }));
             }
             Step::Consume => {

@@ -7,7 +7,7 @@ use crate::time::Time;
 /// The least delay is that of the last two such spans.
 const BASE_SPAN: Duration = Duration::from_secs(5);
 /// While others keep the queue full, an empty one is rarer.
-const BASE_SPAN_RIVALRY: Duration = Duration::from_secs(30);
+const BASE_SPAN_COMPETING: Duration = Duration::from_secs(30);
 /// The noise is the mean of about so many samples; while there are fewer, of at least so many.
 const NOISE_SAMPLES: u32 = 32;
 const NOISE_SAMPLES_MIN: u32 = 8;
@@ -22,8 +22,8 @@ pub(super) struct BaseDelay {
 }
 
 impl BaseDelay {
-    pub(super) fn excess(&mut self, now: Time, delay: i64, has_rivals: bool) -> i64 {
-        let span = if has_rivals { BASE_SPAN_RIVALRY } else { BASE_SPAN };
+    pub(super) fn excess(&mut self, now: Time, delay: i64, is_competing: bool) -> i64 {
+        let span = if is_competing { BASE_SPAN_COMPETING } else { BASE_SPAN };
         let least = match &mut self.current {
             Some((began, least)) if now.since(*began) < span => {
                 *least = (*least).min(delay);

@@ -1,18 +1,18 @@
 //! How fast to send (`spec/SESSION.md`, section 11): by the queueing delay that the peer's arrival times reveal, not by
 //! loss, so that a narrow link's buffer stays nearly empty and a noisy link is not taken for a narrow one.
 //!
-//! The idea of steering by one-way delay is that of LEDBAT (RFC 6817); probing gently around the capacity found, and
+//! The idea of adjusting to one-way delay is that of LEDBAT (RFC 6817); probing gently around the capacity found, and
 //! leaving quickly when it has grown, is that of CUBIC (RFC 9438).
 
+mod adjust;
+mod competitive;
 mod history;
-mod rivalry;
 mod round;
-mod steer;
 
 use std::time::Duration;
 
+use self::competitive::{CompetitiveMode, Ended};
 use self::history::{BaseDelay, Noise, Peak};
-use self::rivalry::{Ended, Rivalry};
 pub(crate) use self::round::Arrived;
 use self::round::Round;
 use crate::time::Time;
@@ -25,9 +25,9 @@ const FLIGHT_ALLOWANCE: Duration = Duration::from_millis(30);
 /// With jitter, packets and their acknowledgements take longer than the least round trip by some of this.
 const FLIGHT_NOISES: f64 = 4.0;
 const FLIGHT_BYTES_MIN: u64 = 2 * 1_200;
-/// Where all that follows a lost packet waits for it, that is so much longer under way.
+/// On a reliable carrier everything behind a lost packet waits for it, so packets stay in flight for more round trips.
 const FLIGHT_ROUND_TRIPS_RELIABLE: u32 = 3;
-/// A packet is no larger than what leaves in this time: what comes first in the next one waits so long.
+/// A packet is no larger than what leaves in this time: the first message of the next packet waits that long.
 const PACKET_TIME: Duration = Duration::from_millis(5);
 /// But no smaller than this, because of what every packet costs on the link.
 const PACKET_BYTES_MIN: usize = 600;
@@ -46,7 +46,7 @@ pub(crate) struct Rate {
     queue_since: Option<Time>,
     /// What was delivered before the rate fell.
     before_falls: f64,
-    rivalry: Option<Rivalry>,
+    competitive: Option<CompetitiveMode>,
     ended: Option<Ended>,
     base: BaseDelay,
     peak: Peak,
@@ -71,7 +71,7 @@ impl Rate {
             falls: 0,
             queue_since: None,
             before_falls: 0.0,
-            rivalry: None,
+            competitive: None,
             ended: None,
             base: BaseDelay::default(),
             peak: Peak::default(),
@@ -101,8 +101,8 @@ impl Rate {
 
     /// Bytes that may be in flight, given the least round trip and that of late.
     pub(crate) fn flight_bytes_max(&self, least: Duration, smoothed: Duration, is_reliable: bool) -> u64 {
-        // A queue that others keep full is part of the way.
-        let round_trip = match (is_reliable, self.rivalry) {
+        // A queue that others keep full is part of the path.
+        let round_trip = match (is_reliable, self.competitive) {
             (true, _) => FLIGHT_ROUND_TRIPS_RELIABLE * least,
             (false, Some(_)) => smoothed.max(least),
             (false, None) => least,
@@ -133,7 +133,7 @@ impl Rate {
         self.held_back = true;
     }
 
-    /// A packet is ready but the carrier takes none, because its way is full.
+    /// A packet is ready but the carrier takes none, because its path is full.
     pub(crate) fn carrier_is_full(&mut self) {
         self.carrier_is_full = true;
     }
@@ -182,7 +182,7 @@ impl Rate {
         *self = Self { bytes_per_second: kept.min(self.budget), budget: self.budget, ..Self::new(None) };
     }
 
-    /// The peer is back after an outage: as fast as before, but what was under way meanwhile says nothing.
+    /// The peer is back after an outage: as fast as before, but what was in flight meanwhile says nothing of the path.
     pub(crate) fn go_on(&mut self) {
         *self = Self {
             bytes_per_second: self.bytes_per_second,
@@ -200,7 +200,7 @@ impl Rate {
         let delay = arrived.arrived.wrapping_sub(arrived.sent.as_micros() as i64);
         // The least delay is that of the smallest packets; a large one needs its time on a narrow link without any queue.
         let passing = f64::from(arrived.packet_bytes) / self.bytes_per_second.max(self.peak.highest()) * 1e6;
-        let queue = self.base.excess(now, delay, self.rivalry.is_some()).saturating_sub(passing as i64);
+        let queue = self.base.excess(now, delay, self.competitive.is_some()).saturating_sub(passing as i64);
         // What a reliable carrier sends again comes late, which is not the path's jitter.
         if !arrived.is_reliable {
             self.noise.note(queue);
@@ -215,7 +215,7 @@ impl Rate {
         if round.is_over(now, arrived) {
             let round = *round;
             self.round = Some(Round::begin(now, arrived));
-            self.steer(now, &round, arrived.is_reliable);
+            self.adjust(now, &round, arrived.is_reliable);
         }
     }
 }

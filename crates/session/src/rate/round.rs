@@ -14,7 +14,7 @@ pub(super) struct Round {
     pub(super) began: Time,
     /// When its first and its last packet arrived, by the peer's clock, µs.
     arrived: [i64; 2],
-    /// Of that time, µs: what passed while nothing was under way.
+    /// Of that time, µs: what passed while nothing was in flight.
     idle: i64,
     busy_period: u32,
     /// Bytes.
@@ -43,7 +43,7 @@ pub(crate) struct Arrived {
     pub(crate) bytes: u64,
     /// Another one than that of the packet before it: nothing was in flight in between.
     pub(crate) busy_period: u32,
-    /// The carrier loses nothing, so that loss tells nothing of the link.
+    /// The carrier loses nothing, so that loss says nothing of the link.
     pub(crate) is_reliable: bool,
 }
 
@@ -64,7 +64,7 @@ impl Round {
         }
     }
 
-    /// Takes in what an acknowledgement tells, and the queueing delay that its packet saw, µs.
+    /// Takes in what an acknowledgement says, and the queueing delay that its packet saw, µs.
     pub(super) fn note(&mut self, arrived: Arrived, queue: i64) {
         let [_, last] = &mut self.arrived;
         if arrived.busy_period != self.busy_period {
@@ -90,7 +90,7 @@ impl Round {
         self.acknowledged as f64 / self.span()
     }
 
-    /// What was delivered then tells nothing of the link.
+    /// Too little was in flight for the delivered bytes to show the capacity of the link.
     pub(super) fn was_mostly_idle(&self) -> bool {
         2 * self.idle > self.span_micros()
     }

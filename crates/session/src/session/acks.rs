@@ -1,24 +1,24 @@
-//! When to tell the peer what arrived (`spec/SESSION.md`, section 6).
+//! When to acknowledge what arrived (`spec/SESSION.md`, section 6).
 
 use std::time::Duration;
 
 use crate::rtt::{ACK_DELAY_FIRST_MICROS, ACK_DELAY_MAX, HELD_ACK_DELAY_MAX, allowance, longest_lately};
 use crate::time::Time;
 
-/// Acknowledge after so many eliciting packets, and after so long.
+/// Acknowledge after this number of eliciting packets, and after this time.
 const DATAGRAM_ACK: (u32, Duration) = (4, ACK_DELAY_MAX);
 const STREAM_ACK: (u32, Duration) = (16, Duration::from_millis(20));
 /// For so few bytes an acknowledgement may wait for company.
 const LITTLE_BYTES: usize = 1_000;
-/// On a stream, where nothing is lost, so long.
+/// For this long on a stream, where nothing is lost.
 const LITTLE_DELAY: Duration = Duration::from_millis(60);
 /// Packets closer together than this left in the same turn.
 const TURN: Duration = Duration::from_millis(2);
 /// How much later than expected our next packet may leave: under load timers are late.
 const SLACK: Duration = Duration::from_millis(5);
 const SLACK_SHARE: u32 = 2;
-/// An acknowledgement is held a twentieth less than the peer, which goes by the delays that it was told, allows for: so it
-/// never takes a held one for lost.
+/// The peer allows for acknowledgements that are held as long as recent ones were. An acknowledgement is held for a twentieth
+/// less than that, so that the peer never takes it for lost.
 const MARGIN: u32 = 20;
 
 /// What is to be acknowledged.
@@ -33,9 +33,9 @@ pub(super) struct AckState {
     /// All of it waits for company.
     is_held: bool,
     due_at: Option<Time>,
-    beat: Beat,
-    /// The longest delay lately told to the peer, in µs.
-    told: u64,
+    cadence: SendCadence,
+    /// The longest delay recently reported to the peer, in µs.
+    reported_delay: u64,
 }
 
 impl Default for AckState {
@@ -48,8 +48,8 @@ impl Default for AckState {
             is_urgent: false,
             is_held: false,
             due_at: None,
-            beat: Beat::default(),
-            told: ACK_DELAY_FIRST_MICROS,
+            cadence: SendCadence::default(),
+            reported_delay: ACK_DELAY_FIRST_MICROS,
         }
     }
 }
@@ -65,9 +65,9 @@ pub(super) struct Eliciting {
 }
 
 impl AckState {
-    /// Nothing of what arrived is acknowledged any more, but the peer still goes by what it was told.
+    /// Nothing of what arrived is acknowledged any more, but the peer still goes by the delays that were reported to it.
     pub(super) fn forget(&mut self) {
-        *self = Self { told: self.told, ..Self::default() };
+        *self = Self { reported_delay: self.reported_delay, ..Self::default() };
     }
 
     pub(super) fn arrived(&mut self, now: Time, packet: &Eliciting, is_reliable: bool) {
@@ -82,9 +82,9 @@ impl AckState {
             // On a stream nobody waits for the acknowledgement of little.
             true => Some(now + LITTLE_DELAY),
             false if packet.has_only_states && (self.eliciting == 1 || self.is_held) => {
-                let allowed = allowance(self.told);
+                let allowed = allowance(self.reported_delay);
                 let limit = allowed - allowed / MARGIN;
-                self.beat.next_at(now).map(|next| next.min(now + limit))
+                self.cadence.next_at(now).map(|next| next.min(now + limit))
             }
             false => None,
         };
@@ -97,11 +97,17 @@ impl AckState {
     /// A packet leaves: `acks` if with an acknowledgement.
     pub(super) fn departed(&mut self, now: Time, is_eliciting: bool, acks: bool) {
         if is_eliciting {
-            self.beat.departed(now);
+            self.cadence.departed(now);
         }
         if acks {
-            let told = longest_lately(self.told, now.since(self.largest_at).as_micros() as u64);
-            *self = Self { largest_at: self.largest_at, beat: self.beat, told, ..Self::default() };
+            let reported_delay =
+                longest_lately(self.reported_delay, now.since(self.largest_at).as_micros() as u64);
+            *self = Self {
+                largest_at: self.largest_at,
+                cadence: self.cadence,
+                reported_delay,
+                ..Self::default()
+            };
         }
     }
 
@@ -113,12 +119,12 @@ impl AckState {
 
 /// How regularly we send ourselves: acknowledgements can ride in what will leave soon anyway.
 #[derive(Clone, Copy, Debug, Default)]
-struct Beat {
+struct SendCadence {
     last: Time,
     waits: [Duration; 2],
 }
 
-impl Beat {
+impl SendCadence {
     fn departed(&mut self, now: Time) {
         let wait = now.since(self.last);
         if wait >= TURN {
@@ -155,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_regularly_comes_to_wait_for_its_next_packet() {
+    fn a_sender_with_a_regular_cadence_comes_to_wait_for_its_next_packet() {
         // What is longer than the delay that is taken for granted at first is come to step by step.
         for (period, before_next, expected) in [(50, 30, 0..1), (90, 75, 1..6)] {
             let (mut acks, mut alone) = (sending_at(&[0, period, 2 * period]), 0);
@@ -176,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_silent_or_late_does_not_wait() {
+    fn a_sender_that_is_silent_or_late_does_not_wait() {
         for times in [&[][..], &[100], &[100, 140], &[50, 100, 200], &[100, 120, 140]] {
             let mut acks = sending_at(times);
             acks.arrived(at(200), &STATES, false);
@@ -192,7 +198,7 @@ mod tests {
             acks.largest_at = at(arrives);
         }
         assert!(acks.is_held);
-        let next = acks.beat.next_at(at(250)).unwrap();
+        let next = acks.cadence.next_at(at(250)).unwrap();
         assert_eq!(next, at(350), "never longer than the longest an acknowledgement may be held");
     }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 use super::acks::Eliciting;
 use super::{Deadline, Phase, Session};
 use crate::error::{Broken, CloseCode, Closed, ClosedBy};
-use crate::lane::receive::{ReceiveLane, Taking};
+use crate::lane::receive::{ReceiveContext, ReceiveLane};
 use crate::packet::{self, Ack, Arrival, Data, Frame, Packet, Ranges, unfold_number};
 use crate::rate::Arrived;
 use crate::sent::{Item, Settled};
-use crate::source::Fate;
+use crate::source::PacketOutcome;
 use crate::time::{Time, WIRE_UNIT_MICROS};
 
 impl Session {
@@ -213,7 +213,7 @@ impl Session {
                     }
                 }
                 Item::Replication { lane } => {
-                    self.fates.push_back(Fate { lane, number: settled.number, arrived: true });
+                    self.outcomes.push_back(PacketOutcome { lane, number: settled.number, arrived: true });
                 }
                 Item::Proof => self.proof = None,
                 Item::Window { .. } => {}
@@ -273,7 +273,7 @@ impl Session {
                     }
                 }
                 Item::Replication { lane } => {
-                    self.fates.push_back(Fate { lane, number: settled.number, arrived: false });
+                    self.outcomes.push_back(PacketOutcome { lane, number: settled.number, arrived: false });
                 }
                 Item::Proof => {}
             }
@@ -301,7 +301,7 @@ impl Session {
         self.readable |= 1 << lane;
         self.lanes_heard = self.lanes_heard.max(lane + 1);
         let seed = self.entropy.seed() ^ u64::from(lane);
-        let taking = &mut Taking {
+        let context = &mut ReceiveContext {
             store: &mut self.store,
             stats: &mut self.stats,
             limits: &self.config.limits,
@@ -312,14 +312,14 @@ impl Session {
         match frame {
             Frame::States(states) => states
                 .records()
-                .try_for_each(|(state, value)| lane.state(states.interval, state, value, taking)),
-            Frame::Event { head, payload } => lane.event(*head, payload, taking),
-            Frame::EventPart { head, part } => lane.event_part(*head, *part, taking),
+                .try_for_each(|(state, value)| lane.state(states.interval, state, value, context)),
+            Frame::Event { head, payload } => lane.event(*head, payload, context),
+            Frame::EventPart { head, part } => lane.event_part(*head, *part, context),
             Frame::StatePart { interval, state, part, .. } => {
-                lane.state_part(*interval, *state, *part, taking)
+                lane.state_part(*interval, *state, *part, context)
             }
             Frame::Replication { payload, .. } => {
-                lane.replication(number, payload, taking);
+                lane.replication(number, payload, context);
                 Ok(())
             }
             _ => Ok(()),

@@ -22,7 +22,7 @@ use crate::packet::{EventKind, Received, Resume};
 use crate::rate::Rate;
 use crate::rtt::Rtt;
 use crate::sent::SentPackets;
-use crate::source::Fate;
+use crate::source::PacketOutcome;
 use crate::stats::{Gauges, Stats};
 use crate::store::Store;
 use crate::time::Time;
@@ -36,7 +36,7 @@ use outage::Outage;
 /// [`handle_packet`](Self::handle_packet), [`handle_timeout`](Self::handle_timeout). After any of them call
 /// [`poll_packet`](Self::poll_packet) until it has none, and then [`poll_timeout`](Self::poll_timeout) for the time of the
 /// next [`handle_timeout`](Self::handle_timeout). [`poll_message`](Self::poll_message), [`poll_notice`](Self::poll_notice)
-/// and [`poll_fate`](Self::poll_fate) give the application what came in; nothing is lost if it is slow, states are replaced
+/// and [`poll_outcome`](Self::poll_outcome) give the application what came in; nothing is lost if it is slow, states are replaced
 /// by newer ones, and the peer waits.
 ///
 /// Time must not run backwards between calls.
@@ -69,7 +69,7 @@ pub struct Session {
     store: Store,
     stats: Stats,
     notices: VecDeque<Notice>,
-    fates: VecDeque<Fate>,
+    outcomes: VecDeque<PacketOutcome>,
     deadlines: BTreeSet<Deadline>,
     commands: Vec<OpenCommand>,
     repeats: Repeats,
@@ -185,7 +185,7 @@ impl Session {
             store: Store::default(),
             stats: Stats::default(),
             notices: VecDeque::new(),
-            fates: VecDeque::new(),
+            outcomes: VecDeque::new(),
             deadlines: BTreeSet::new(),
             commands: Vec::new(),
             repeats: Repeats::default(),
@@ -371,8 +371,8 @@ impl Session {
     }
 
     /// What became of the bytes a [`crate::Replication`] put into a packet. While 4,096 are not read, sources are not asked for more.
-    pub fn poll_fate(&mut self) -> Option<Fate> {
-        self.fates.pop_front()
+    pub fn poll_outcome(&mut self) -> Option<PacketOutcome> {
+        self.outcomes.pop_front()
     }
 
     /// Ends the session; the peer is told `code` and `reason`.

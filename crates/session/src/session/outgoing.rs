@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Phase, Session};
 use crate::builder::Builder;
-use crate::lane::send::{Bound, Filling};
+use crate::lane::send::{Bound, SendContext};
 use crate::limits::PART_BYTES;
 use crate::packet::{seal, write, write_header};
 use crate::sent::Item;
@@ -19,7 +19,7 @@ const QUIET_RUN_MAX: u32 = 64;
 /// A sender stops when so many packets are unacknowledged in a row: numbers would no longer unfold.
 const SPAN_MAX: u64 = 16_384;
 /// So many fates may be unread before sources are asked for more; those of what is in flight are added to them.
-const FATES_UNREAD_MAX: usize = 4_096;
+const OUTCOMES_UNREAD_MAX: usize = 4_096;
 /// Larger events do not ride again.
 const REPEAT_BYTES_MAX: u32 = 256;
 /// A peer that was stopped reads all of a silence before the newest, so there is no more of it.
@@ -332,7 +332,7 @@ impl Session {
     fn fill_lane(&mut self, now: Time, index: u8, builder: &mut Builder<'_>) {
         let whole_max = PART_BYTES.max(self.packet_bytes_max() - OVERHEAD_BYTES_MAX);
         let Some(lane) = &mut self.outgoing[usize::from(index)] else { return };
-        let mut filling = Filling {
+        let mut context = SendContext {
             now,
             builder,
             store: &mut self.store,
@@ -342,7 +342,7 @@ impl Session {
             limits: &self.peer,
             bound: &mut self.bound,
         };
-        lane.fill(&mut filling);
+        lane.fill(&mut context);
         self.note_bound(now);
     }
 
@@ -365,7 +365,7 @@ impl Session {
 
     /// A source that does not hear what became of its bytes gets no more of them sent.
     fn may_ask_sources(&self) -> bool {
-        self.has_sources && self.fates.len() < FATES_UNREAD_MAX
+        self.has_sources && self.outcomes.len() < OUTCOMES_UNREAD_MAX
     }
 
     fn fill_from_source(
@@ -439,7 +439,7 @@ impl Session {
                 let Some(lane) = self.outgoing[usize::from(lane)].as_mut().filter(|_| can_pay) else {
                     continue;
                 };
-                let mut filling = Filling {
+                let mut context = SendContext {
                     now,
                     builder,
                     store: &mut self.store,
@@ -449,7 +449,7 @@ impl Session {
                     limits: &self.peer,
                     bound: &mut self.bound,
                 };
-                let used = lane.repeat(number, &mut filling);
+                let used = lane.repeat(number, &mut context);
                 self.repeats.bucket.spend(used);
             }
         }

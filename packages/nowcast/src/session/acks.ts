@@ -1,9 +1,9 @@
-/** When to tell the peer what arrived (`spec/SESSION.md`, section 6). */
+/** When to acknowledge what arrived (`spec/SESSION.md`, section 6). */
 import { WIRE_UNIT_US } from "./clock.js";
 import { type Arrival, ReceivedNumbers } from "./packet/numbers.js";
 import type { Acknowledgement } from "./packet/packets.js";
 
-/** What arrives after so long is acknowledged at once. */
+/** What arrives after this much silence is acknowledged at once. */
 const QUIET_US = 1_000_000;
 
 export class Acknowledger {

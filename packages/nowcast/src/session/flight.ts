@@ -1,4 +1,4 @@
-/** What left and is on its way, and what that teaches about the path (`spec/SESSION.md`, sections 10 and 11). */
+/** What is in flight, and what its acknowledgements teach about the path (`spec/SESSION.md`, sections 10 and 11). */
 import type { PeerClock } from "./clock.js";
 import { SendRate } from "./rate/rate.js";
 import { RoundTrip } from "./rtt.js";
@@ -18,8 +18,8 @@ const ROUND_TRIP_US = 100_000;
 /** An event that leads leaves up to this long before its turn. */
 const LEAD_US = 5_000;
 
-/** Who is told what became of a packet. */
-export interface Fates {
+/** Notified when a packet is acknowledged or lost. */
+export interface PacketOutcomes {
   arrived(packet: SentPacket): void;
   lost(packet: SentPacket): void;
 }
@@ -31,22 +31,22 @@ export class Flight {
   quietRun = 0;
   readonly #sent = new SentPackets();
   readonly #stats: SessionStats;
-  readonly #fates: Fates;
+  readonly #outcomes: PacketOutcomes;
   #isReliable: boolean;
   #rtt = new RoundTrip();
   #rate: SendRate;
   #silence = new Silence();
   /** Sent since the silence began. */
   #silentBytes = 0;
-  /** Packets below this number were sent before an outage ended: how long they took says nothing of the way. */
+  /** Packets below this number were sent before an outage ended: how long they took says nothing of the path. */
   #toldFrom = 0;
-  /** No later packet has told anything yet. */
+  /** No later packet has been acknowledged yet. */
   #isUntold = false;
   #lastElicitingUs: number | undefined;
 
-  constructor(stats: SessionStats, fates: Fates, bytesPerSecondMax: number, isReliable: boolean) {
+  constructor(stats: SessionStats, outcomes: PacketOutcomes, bytesPerSecondMax: number, isReliable: boolean) {
     this.#stats = stats;
-    this.#fates = fates;
+    this.#outcomes = outcomes;
     this.#rate = new SendRate(bytesPerSecondMax);
     this.#isReliable = isReliable;
   }
@@ -85,7 +85,7 @@ export class Flight {
     this.#silence = new Silence();
     this.#isUntold = false;
     this.isProbeDue = false;
-    for (const packet of this.#sent.takeAll()) this.#fates.lost(packet);
+    for (const packet of this.#sent.takeAll()) this.#outcomes.lost(packet);
   }
 
   /** The first sample, from the handshake. */
@@ -110,7 +110,7 @@ export class Flight {
 
   /**
    * A packet arrives, before anything of it takes effect. After an outage the peer is sent what is newest at once: at the
-   * rate of before, without the back-off of the silence, and whatever is still under way.
+   * rate of before, without the back-off of the silence, and whatever is still in flight.
    */
   heard(nowUs: number, lastHeardUs: number): void {
     const outageUs = Math.max(OUTAGE_US_MIN, OUTAGE_PROBES * this.#rtt.probeTimeoutUs);
@@ -118,12 +118,12 @@ export class Flight {
     this.#silence.acknowledged(nowUs, this.#sent.inFlight);
     this.#sent.writeOffFlight();
     this.#rate = this.#rate.resumed();
-    // Where every answer takes so long, the way itself does, and the next one tells.
+    // Where every answer takes this long, the path itself is that slow, and the next answer is a valid sample.
     if (!this.#isUntold) this.#toldFrom = this.#sent.nextNumber;
     this.#isUntold = true;
   }
 
-  /** A packet whose fate nobody asks for. */
+  /** A packet that nobody waits for. */
   departedLast(nowUs: number, bytes: number): void {
     this.#sent.push(nowUs, bytes, false, []);
   }
@@ -139,7 +139,7 @@ export class Flight {
     this.#rate.found(this.#sent.findMissed(nowUs, ranges));
     for (const packet of acknowledged) {
       this.#stats.packetsAcknowledged += 1;
-      this.#fates.arrived(packet);
+      this.#outcomes.arrived(packet);
     }
     const newest = acknowledged[acknowledged.length - 1];
     if (newest?.number === ranges[0]![1]) {
@@ -150,7 +150,7 @@ export class Flight {
     this.detectLosses(nowUs);
   }
 
-  /** What acknowledged packets, the newest of them last, tell about time and rate. */
+  /** What acknowledged packets, the newest of them last, say about time and rate. */
   #learn(
     nowUs: number,
     acknowledged: readonly SentPacket[],
@@ -184,7 +184,7 @@ export class Flight {
     for (const packet of this.#sent.detectLost(nowUs, this.#rtt)) {
       this.#stats.packetsLost += 1;
       if (packet.number >= this.#toldFrom) this.#rate.lost(packet.bytes);
-      this.#fates.lost(packet);
+      this.#outcomes.lost(packet);
     }
   }
 

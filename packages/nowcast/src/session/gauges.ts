@@ -7,7 +7,7 @@ export interface Gauges {
   /** Smoothed; nothing before the first sample. */
   readonly roundTripUs: number | undefined;
   readonly roundTripVariationUs: number | undefined;
-  /** Lost packets per packet whose fate is known, 0 to 1. */
+  /** Lost packets per packet that is either acknowledged or lost, 0 to 1. */
   readonly loss: number;
   /** How old the newest states were when they arrived, of late; by the clock estimate. */
   readonly freshnessUs: number | undefined;

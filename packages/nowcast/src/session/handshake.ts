@@ -1,10 +1,10 @@
 /** How two peers begin, begin again on another carrier, and end (`spec/SESSION.md`, sections 4 and 12). */
 import { copyOf } from "../copy-of.js";
 import { NowcastError } from "../errors.js";
-import { Asking } from "./asking.js";
 import type { SessionConfig } from "./config.js";
 import type { Count } from "./count.js";
 import { CloseCode, type Closed, PeerFault } from "./fault.js";
+import { HelloAttempt } from "./hello-attempt.js";
 import type { Limits } from "./limits.js";
 import type { Notice } from "./notice.js";
 import type { Frame } from "./packet/frames.js";
@@ -28,7 +28,7 @@ const ENTROPY_BYTES = 48;
 
 /** Where a session stands. */
 export type Phase =
-  | { readonly name: "connecting"; readonly asking: Asking }
+  | { readonly name: "connecting"; readonly attempt: HelloAttempt }
   | { readonly name: "listening" }
   | { readonly name: "answered"; hello: Hello; readonly proof: Uint8Array; isAnswerDue: boolean }
   /** Nothing is left of the session once the refusal has left, or it waits for another carrier. */
@@ -114,7 +114,7 @@ export class Handshake {
   }
 
   #ask(nowUs: number, resume: Ticket | undefined): Phase {
-    return { name: "connecting", asking: new Asking(nowUs, this.#entropy.slice(0, 8), resume) };
+    return { name: "connecting", attempt: new HelloAttempt(nowUs, this.#entropy.slice(0, 8), resume) };
   }
 
   /** The carrier is gone. */
@@ -209,7 +209,7 @@ export class Handshake {
   /** Takes the answer to our HELLO; false if none like it is awaited. */
   onWelcome(welcome: Welcome): boolean {
     const phase = this.#phase;
-    if (phase.name !== "connecting" || !equalBytes(phase.asking.nonce, welcome.nonce)) return false;
+    if (phase.name !== "connecting" || !equalBytes(phase.attempt.nonce, welcome.nonce)) return false;
     const { session, token, epoch, limits } = welcome;
     if (welcome.version !== VERSION) throw PeerFault.violation("a version that was not offered");
     const resumed = this.ticket !== undefined;
@@ -288,7 +288,7 @@ export class Handshake {
   handleTimeout(nowUs: number, lastHeardUs: number): void {
     const phase = this.#phase;
     const handshakeUs = this.#config.handshakeTimeoutMs * 1_000;
-    if (phase.name === "connecting" && nowUs - phase.asking.beganUs >= handshakeUs) this.#gaveUp(nowUs);
+    if (phase.name === "connecting" && nowUs - phase.attempt.beganUs >= handshakeUs) this.#gaveUp(nowUs);
     else if (phase.name === "answered" && nowUs - lastHeardUs >= handshakeUs) this.#gaveUp(nowUs);
     else if (phase.name === "detached" && nowUs - phase.sinceUs >= this.#resumeTimeoutUs) {
       const reason = "no new carrier within the resume time-out";
@@ -311,7 +311,7 @@ export class Handshake {
     const handshakeUs = this.#config.handshakeTimeoutMs * 1_000;
     switch (phase.name) {
       case "connecting":
-        return Math.min(phase.asking.nextUs, phase.asking.beganUs + handshakeUs);
+        return Math.min(phase.attempt.nextUs, phase.attempt.beganUs + handshakeUs);
       case "answered":
         return phase.isAnswerDue ? nowUs : lastHeardUs + handshakeUs;
       case "refusing":
@@ -329,8 +329,8 @@ export class Handshake {
   write(nowUs: number, writer: PacketWriter): boolean {
     const phase = this.#phase;
     const { limits } = this.#config;
-    if (phase.name === "connecting" && nowUs >= phase.asking.nextUs) {
-      writePacket(writer, phase.asking.hello(Math.floor(nowUs), limits));
+    if (phase.name === "connecting" && nowUs >= phase.attempt.nextUs) {
+      writePacket(writer, phase.attempt.hello(Math.floor(nowUs), limits));
       return true;
     }
     if (phase.name === "answered" && phase.isAnswerDue) {

@@ -5,7 +5,7 @@ import { type EarlyRecovery, REPEAT_BYTES_MAX } from "./early-recovery.js";
 import { PeerFault } from "./fault.js";
 import type { BoundEvent } from "./lane/message.js";
 import { type ReceivedEvent, type ReceivedState, ReceiveLane } from "./lane/receive.js";
-import { type Filling, SendLane } from "./lane/send.js";
+import { type SendContext, SendLane } from "./lane/send.js";
 import { checkLane, type Limits, PART_BYTES } from "./limits.js";
 import type { Item } from "./sent.js";
 import type { SessionStats } from "./stats.js";
@@ -156,7 +156,7 @@ export class Lanes {
   ride(loading: Loading, recovery: EarlyRecovery): void {
     const hasRoom = () => loading.builder.room >= REPEAT_BYTES_MAX + 64;
     const repeat = (lane: number, number: number) =>
-      this.#outgoing[lane]?.repeat(number, this.#filling(loading, lane)) ?? 0;
+      this.#outgoing[lane]?.repeat(number, this.#context(loading, lane)) ?? 0;
     recovery.ride(loading.nowUs, hasRoom, repeat);
   }
 
@@ -168,10 +168,10 @@ export class Lanes {
     const classOf = (lane: number) => this.config.laneClasses[lane] ?? 0;
     const order = Array.from({ length: count }, (_, lane) => lane);
     order.sort((a, b) => classOf(a) - classOf(b) || turn(a) - turn(b));
-    for (const lane of order) this.#outgoing[lane]?.fill(this.#filling(loading, lane), loading.peer);
+    for (const lane of order) this.#outgoing[lane]?.fill(this.#context(loading, lane), loading.peer);
   }
 
-  #filling({ nowUs, builder, items, onBound }: Loading, lane: number): Filling {
+  #context({ nowUs, builder, items, onBound }: Loading, lane: number): SendContext {
     const wholeBytesMax = Math.max(PART_BYTES, builder.bytesMax - OVERHEAD_BYTES_MAX);
     return {
       nowUs,

@@ -76,7 +76,7 @@ function checkLimit(name: keyof Limits, value: number, min: number, max: number)
   );
 }
 
-/** Refuses a lane that the peer does not have: a mistake of the program, which is told at the call. */
+/** Refuses a lane that the peer does not have: a mistake of the program, reported at the call. */
 export function checkLane(lane: number, { lanesMax }: Limits): void {
   if (Number.isInteger(lane) && lane >= 0 && lane < lanesMax) return;
   throw new NowcastError("misuse", `the peer has no lane ${lane}: it has 0 to ${lanesMax - 1}`);

@@ -1,7 +1,7 @@
 /** What left and is not yet known to have arrived or to be lost (RFC 9002, section 6.1). */
 import type { RoundTrip } from "./rtt.js";
 
-/** A piece of content in a packet, and what of it is told when the packet's fate is known. */
+/** A piece of content in a packet, whose owner is notified when the packet is acknowledged or lost. */
 export type Item =
   | { readonly type: "proof" }
   | { readonly type: "window"; readonly lane: number; readonly consumed: number }
@@ -13,7 +13,7 @@ export type Item =
       readonly part: number;
     };
 
-/** A message that learns the fate of its parts. */
+/** A message that is notified when its parts are acknowledged or lost. */
 export interface Sendable {
   acknowledged(part: number, generation: number): void;
   lost(part: number, generation: number): void;
@@ -58,7 +58,7 @@ export class SentPackets {
     return this.#next;
   }
 
-  /** Eliciting packets of unknown fate. */
+  /** Eliciting packets that are neither acknowledged nor lost. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -117,8 +117,8 @@ export class SentPackets {
   }
 
   /**
-   * Bytes of packets in these ranges that had been taken for lost: they were only overtaken by later ones. From then on the
-   * age of a packet tells its loss, as in RACK (RFC 8985), and not how many later ones were acknowledged.
+   * Bytes of packets in these ranges that had been taken for lost: they were only overtaken by later ones. From then on a
+   * packet counts as lost by its age, as in RACK (RFC 8985), and not by how many later ones were acknowledged.
    */
   findMissed(nowUs: number, ranges: readonly (readonly [number, number])[]): number {
     let bytes = 0;
@@ -143,13 +143,13 @@ export class SentPackets {
     return undefined;
   }
 
-  /** The oldest packet of unknown fate. */
+  /** The oldest packet that is neither acknowledged nor lost. */
   oldest(): SentPacket | undefined {
     for (const packet of this.#outstanding.values()) return packet;
     return undefined;
   }
 
-  /** Everything of unknown fate, as when the carrier is gone. */
+  /** Everything that is neither acknowledged nor lost, as when the carrier is gone. */
   takeAll(): SentPacket[] {
     const all = [...this.#outstanding.values()];
     for (const packet of all) this.#remove(packet);

@@ -80,11 +80,11 @@ export class Session {
     this.#lanes = new Lanes(config, this.stats);
     this.#carrier = carrier;
     this.#handshake = new Handshake(config, entropy, nowUs, role, (notice) => this.#tell(notice));
-    const fates = {
+    const outcomes = {
       arrived: (packet: SentPacket) => this.#arrived(packet),
       lost: (packet: SentPacket) => this.#lost(packet),
     };
-    this.#flight = new Flight(this.stats, fates, config.bytesPerSecondMax, carrier.isReliable);
+    this.#flight = new Flight(this.stats, outcomes, config.bytesPerSecondMax, carrier.isReliable);
     this.#recovery = new EarlyRecovery(config.redundancyBitsPerSecond / 8);
     this.#lastHeardUs = nowUs;
   }
@@ -165,7 +165,7 @@ export class Session {
    */
   silentForUs(nowUs: number): number {
     const { phase } = this.#handshake;
-    const sinceUs = phase.name === "connecting" ? phase.asking.beganUs : this.#flight.outSinceUs;
+    const sinceUs = phase.name === "connecting" ? phase.attempt.beganUs : this.#flight.outSinceUs;
     if (sinceUs === undefined || (phase.name !== "connecting" && phase.name !== "open")) return 0;
     return Math.max(0, nowUs - Math.max(sinceUs, this.#lastHeardUs));
   }
@@ -224,7 +224,10 @@ export class Session {
     return undefined;
   }
 
-  /** Gives notice of the replies that no unread message stands before. For who does not receive. */
+  /**
+   * Turns replies into notices as long as no unread message precedes them: for an application that waits for replies and
+   * does not call {@link receive}.
+   */
   receiveReplies(nowUs: number): void {
     for (let next = this.#lanes.takeReply(nowUs); next; next = this.#lanes.takeReply(nowUs)) {
       this.#replied(next.lane, next.reply);

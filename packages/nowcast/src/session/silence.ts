@@ -7,7 +7,7 @@ const PROBE_TIMEOUT_US_MAX = 2_000_000;
  * next one; there are no more of them than before.
  */
 const SILENT_SHARE = 1.5;
-/** For so long it is sent as many as before; then ever fewer. */
+/** For this time it is sent as many as before; then ever fewer. */
 const BOLD_US = 3_000_000;
 
 export class Silence {

@@ -1,7 +1,7 @@
 //! The sending end of a lane: binds values and events to packets at the last moment, and again when they were lost.
 
-mod again;
-mod fates;
+mod outcome;
+mod retransmit;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -49,7 +49,7 @@ struct SentEvent {
     /// Gone once acknowledged or expired.
     payload: Option<Handle>,
     is_acknowledged: bool,
-    /// Copies of the whole event whose fate is open.
+    /// Copies of the whole event in packets that are neither acknowledged nor lost.
     in_flight: u32,
     is_lost: bool,
     parts: Option<Box<Parts>>,
@@ -71,7 +71,7 @@ enum Large {
 
 /// Something that was lost and may have to be sent again.
 #[derive(Clone, Copy, Debug)]
-enum Again {
+enum Retransmission {
     Event { number: u64, part: Option<u32> },
     State { slot: u32, stamp: u64, part: Option<u32> },
 }
@@ -86,7 +86,7 @@ pub(crate) enum Expiry {
 }
 
 /// All a lane needs to fill a packet.
-pub(crate) struct Filling<'a, 'b> {
+pub(crate) struct SendContext<'a, 'b> {
     pub(crate) now: Time,
     pub(crate) builder: &'a mut Builder<'b>,
     pub(crate) store: &'a mut Store,
@@ -127,7 +127,7 @@ pub(crate) struct SendLane {
     events: VecDeque<SentEvent>,
     events_first: u64,
     jobs: VecDeque<Job>,
-    again: VecDeque<Again>,
+    retransmissions: VecDeque<Retransmission>,
     deferred: Vec<u32>,
     /// Cost of each closed interval with its event, from `consumed` on.
     costs: VecDeque<u64>,
@@ -155,7 +155,7 @@ impl SendLane {
             events: VecDeque::new(),
             events_first: 0,
             jobs: VecDeque::new(),
-            again: VecDeque::new(),
+            retransmissions: VecDeque::new(),
             deferred: Vec::new(),
             costs: VecDeque::new(),
             closed_cost: 0,
@@ -231,13 +231,13 @@ impl SendLane {
         let waits = !self.queue.is_empty()
             || !self.deferred.is_empty()
             || !self.jobs.is_empty()
-            || !self.again.is_empty();
+            || !self.retransmissions.is_empty();
         waits && !self.is_stuck && self.may_send(now)
     }
 
     /// Whether what goes first is an event of at most so many bytes that has not been sent yet.
     pub(crate) fn event_leads(&self, bytes_max: u32) -> bool {
-        let is_new = self.again.is_empty() && self.jobs.is_empty() && self.deferred.is_empty();
+        let is_new = self.retransmissions.is_empty() && self.jobs.is_empty() && self.deferred.is_empty();
         let leads = |(key, waiting): (Key, &Waiting)| key.is_event() && waiting.length <= bytes_max;
         is_new && self.queue.peek().is_some_and(leads)
     }
@@ -275,39 +275,41 @@ impl SendLane {
     }
 
     /// Puts what it can into the packet.
-    pub(crate) fn fill(&mut self, filling: &mut Filling<'_, '_>) {
-        let before = filling.builder.room();
-        self.fill_again(filling);
-        self.fill_jobs(filling);
-        self.fill_deferred(filling);
-        self.fill_new(filling);
-        let used = before - filling.builder.room();
-        self.is_stuck = used == 0 && before >= filling.whole_max + FRAME_BYTES_MAX;
+    pub(crate) fn fill(&mut self, context: &mut SendContext<'_, '_>) {
+        let before = context.builder.room();
+        self.fill_retransmissions(context);
+        self.fill_jobs(context);
+        self.fill_deferred(context);
+        self.fill_new(context);
+        let used = before - context.builder.room();
+        self.is_stuck = used == 0 && before >= context.whole_max + FRAME_BYTES_MAX;
         self.bucket.spend(used);
         self.turn += used as u64 * 256 / u64::from(self.config.weight.max(1));
     }
 
-    fn fill_again(&mut self, filling: &mut Filling<'_, '_>) {
-        for _ in 0..self.again.len() {
-            let Some(again) = self.again.pop_front() else { break };
-            let has_room = match again {
-                Again::Event { number, part } => self.write_event(number, part, filling, true),
-                Again::State { slot, stamp, part } => self.write_state_again(slot, stamp, part, filling),
+    fn fill_retransmissions(&mut self, context: &mut SendContext<'_, '_>) {
+        for _ in 0..self.retransmissions.len() {
+            let Some(lost) = self.retransmissions.pop_front() else { break };
+            let has_room = match lost {
+                Retransmission::Event { number, part } => self.write_event(number, part, context, true),
+                Retransmission::State { slot, stamp, part } => {
+                    self.retransmit_state(slot, stamp, part, context)
+                }
             };
             if !has_room {
-                self.again.push_front(again);
+                self.retransmissions.push_front(lost);
                 break;
             }
         }
     }
 
-    fn fill_jobs(&mut self, filling: &mut Filling<'_, '_>) {
+    fn fill_jobs(&mut self, context: &mut SendContext<'_, '_>) {
         while let Some(mut job) = self.jobs.pop_front() {
             while job.next < job.count {
                 let has_room = match job.what {
-                    Large::Event(number) => self.write_event(number, Some(job.next), filling, false),
+                    Large::Event(number) => self.write_event(number, Some(job.next), context, false),
                     Large::State { slot, stamp } => {
-                        !self.states.is_wanted(slot, stamp) || self.write_state_part(slot, job.next, filling)
+                        !self.states.is_wanted(slot, stamp) || self.write_state_part(slot, job.next, context)
                     }
                 };
                 if !has_room {
@@ -320,7 +322,7 @@ impl SendLane {
     }
 
     /// Binds newer values whose large predecessors have arrived.
-    fn fill_deferred(&mut self, filling: &mut Filling<'_, '_>) {
+    fn fill_deferred(&mut self, context: &mut SendContext<'_, '_>) {
         let mut index = 0;
         while index < self.deferred.len() {
             let slot = self.deferred[index];
@@ -333,7 +335,7 @@ impl SendLane {
             if !state.is_acknowledged() {
                 index += 1;
             } else if !self.jobs.is_empty()
-                || !self.bind_state(key, self.states.newest(key), &waiting, filling)
+                || !self.bind_state(key, self.states.newest(key), &waiting, context)
             {
                 return;
             } else {
@@ -342,12 +344,12 @@ impl SendLane {
         }
     }
 
-    fn fill_new(&mut self, filling: &mut Filling<'_, '_>) {
+    fn fill_new(&mut self, context: &mut SendContext<'_, '_>) {
         while let Some((key, &waiting)) = self.queue.peek() {
             let went_on = if key.is_event() {
-                self.take_event(&waiting, filling)
+                self.take_event(&waiting, context)
             } else {
-                self.take_state(key.raw(), &waiting, filling)
+                self.take_state(key.raw(), &waiting, context)
             };
             if !went_on {
                 return;
@@ -355,16 +357,16 @@ impl SendLane {
         }
     }
 
-    fn take_event(&mut self, waiting: &Waiting, filling: &mut Filling<'_, '_>) -> bool {
-        if waiting.expires.is_some_and(|expires| expires <= filling.now) {
+    fn take_event(&mut self, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {
+        if waiting.expires.is_some_and(|expires| expires <= context.now) {
             self.pop_event();
-            filling.store.remove(waiting.payload);
+            context.store.remove(waiting.payload);
             if !self.take_half_expired(waiting.id) {
                 self.half_expired.push(waiting.id);
             }
             return true;
         }
-        if !self.bind_all_deferred(filling) || !self.bind_event(Some(waiting), filling) {
+        if !self.bind_all_deferred(context) || !self.bind_event(Some(waiting), context) {
             return false;
         }
         self.pop_event();
@@ -382,7 +384,7 @@ impl SendLane {
         self.events_waiting -= 1;
     }
 
-    fn take_state(&mut self, key: u64, waiting: &Waiting, filling: &mut Filling<'_, '_>) -> bool {
+    fn take_state(&mut self, key: u64, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {
         let newest = self.states.newest(key);
         let under_way = newest.filter(|&slot| {
             let state = self.states.get(slot);
@@ -393,12 +395,12 @@ impl SendLane {
             let state = self.states.get_mut(slot);
             match state.deferred.replace(Box::new(*waiting)) {
                 Some(old) => {
-                    filling.store.remove(old.payload);
-                    filling.stats.superseded += 1;
+                    context.store.remove(old.payload);
+                    context.stats.superseded += 1;
                 }
                 None => self.deferred.push(slot),
             }
-        } else if !self.bind_state(key, newest, waiting, filling) {
+        } else if !self.bind_state(key, newest, waiting, context) {
             return false;
         }
         self.queue.pop();
@@ -406,13 +408,13 @@ impl SendLane {
     }
 
     /// Before an interval closes, its last values are bound, even where a large one is still under way.
-    fn bind_all_deferred(&mut self, filling: &mut Filling<'_, '_>) -> bool {
+    fn bind_all_deferred(&mut self, context: &mut SendContext<'_, '_>) -> bool {
         while let Some(&slot) = self.deferred.first() {
             let state = self.states.get(slot);
             let key = state.key;
             let waiting = state.deferred.as_deref().copied();
             let newest = self.states.newest(key);
-            if waiting.is_some_and(|waiting| !self.bind_state(key, newest, &waiting, filling)) {
+            if waiting.is_some_and(|waiting| !self.bind_state(key, newest, &waiting, context)) {
                 return false;
             }
             self.deferred.remove(0);
@@ -431,14 +433,14 @@ impl SendLane {
         key: u64,
         mut newest: Option<u32>,
         waiting: &Waiting,
-        filling: &mut Filling<'_, '_>,
+        context: &mut SendContext<'_, '_>,
     ) -> bool {
         let length = waiting.length as usize;
         let mut more = self.states.cost_of(newest, length, self.interval());
-        let window = u64::from(filling.limits.window_bytes);
+        let window = u64::from(context.limits.window_bytes);
         let crowded = more > 0 && self.states.cost > 0 && self.states.cost + more > window / 2;
         if crowded {
-            if !self.bind_event(None, filling) {
+            if !self.bind_event(None, context) {
                 return false;
             }
             newest = self.states.newest(key);
@@ -449,47 +451,47 @@ impl SendLane {
             return false;
         }
         let stamp = self.next_stamp;
-        let is_large = length > filling.whole_max;
+        let is_large = length > context.whole_max;
         if is_large && !self.jobs.is_empty() {
             return false;
         }
         if !is_large {
-            let age_ms = filling.now.since(waiting.at).as_millis() as u64;
+            let age_ms = context.now.since(waiting.at).as_millis() as u64;
             let head = StateHead { key, stamp, age_ms };
-            if !filling.builder.state(self.lane, interval, head, filling.store.get(waiting.payload)) {
+            if !context.builder.state(self.lane, interval, head, context.store.get(waiting.payload)) {
                 return false;
             }
         }
         self.next_stamp += 1;
-        let (slot, superseded) = self.states.bind(key, newest, waiting, stamp, interval, filling.store);
-        filling.stats.superseded += u64::from(superseded);
-        filling.stats.states_sent += 1;
-        filling.stats.payload_bytes_sent += (length + varint_length(key)) as u64;
+        let (slot, superseded) = self.states.bind(key, newest, waiting, stamp, interval, context.store);
+        context.stats.superseded += u64::from(superseded);
+        context.stats.states_sent += 1;
+        context.stats.payload_bytes_sent += (length + varint_length(key)) as u64;
         if is_large {
             let parts = Parts::of(length);
             let job = Job { what: Large::State { slot, stamp }, next: 0, count: parts.count() };
             self.states.get_mut(slot).parts = Some(parts);
             self.jobs.push_back(job);
-            self.fill_jobs(filling);
+            self.fill_jobs(context);
         } else {
-            filling.sent.push_item(Item::State { lane: self.lane, slot, stamp, part: None });
+            context.sent.push_item(Item::State { lane: self.lane, slot, stamp, part: None });
         }
         true
     }
 
     /// Binds an event, or a barrier if `waiting` is none; `false` if there is no room or no credit.
-    fn bind_event(&mut self, waiting: Option<&Waiting>, filling: &mut Filling<'_, '_>) -> bool {
+    fn bind_event(&mut self, waiting: Option<&Waiting>, context: &mut SendContext<'_, '_>) -> bool {
         let length = waiting.map_or(0, |waiting| waiting.length);
         let cost = self.states.cost + u64::from(length) + MESSAGE_COST;
-        if self.closed_cost + cost > u64::from(filling.limits.window_bytes) {
+        if self.closed_cost + cost > u64::from(context.limits.window_bytes) {
             return false;
         }
         let number = self.interval();
         let kind = waiting.map_or(EventKind::Barrier, |waiting| waiting.kind);
         let head = EventHead { lane: self.lane, number, kind, before: self.states.sum };
-        let is_large = length as usize > filling.whole_max;
+        let is_large = length as usize > context.whole_max;
         if is_large && !self.jobs.is_empty()
-            || !is_large && event_length(head, length as usize) > filling.builder.room()
+            || !is_large && event_length(head, length as usize) > context.builder.room()
         {
             return false;
         }
@@ -512,20 +514,20 @@ impl SendLane {
         self.closed_cost += cost;
         self.states.close_interval();
         if let Some(waiting) = waiting {
-            filling.stats.events_sent += 1;
-            filling.stats.payload_bytes_sent += u64::from(length);
+            context.stats.events_sent += 1;
+            context.stats.payload_bytes_sent += u64::from(length);
             let is_command = kind == EventKind::Command;
-            filling.bound.push(Bound { lane: self.lane, number, id: waiting.id, is_command, length });
+            context.bound.push(Bound { lane: self.lane, number, id: waiting.id, is_command, length });
         } else {
-            filling.stats.barriers_made += 1;
+            context.stats.barriers_made += 1;
         }
         if is_large {
             let count = (length as usize).div_ceil(PART_BYTES) as u32;
             self.jobs.push_back(Job { what: Large::Event(number), next: 0, count });
-            self.fill_jobs(filling);
+            self.fill_jobs(context);
             true
         } else {
-            self.write_event(number, None, filling, false)
+            self.write_event(number, None, context, false)
         }
     }
 
@@ -534,7 +536,7 @@ impl SendLane {
         &mut self,
         number: u64,
         part: Option<u32>,
-        filling: &mut Filling<'_, '_>,
+        context: &mut SendContext<'_, '_>,
         is_again: bool,
     ) -> bool {
         let lane = self.lane;
@@ -544,7 +546,7 @@ impl SendLane {
         if is_done || part.is_none() && is_again && !event.is_lost {
             return true;
         }
-        if part.is_none() && event.length as usize > filling.whole_max {
+        if part.is_none() && event.length as usize > context.whole_max {
             // A resumed session may run on a carrier with smaller packets.
             let parts = event.parts.get_or_insert_with(|| Parts::of(event.length as usize));
             let job = Job { what: Large::Event(number), next: 0, count: parts.count() };
@@ -553,23 +555,23 @@ impl SendLane {
             return true;
         }
         let head = EventHead { lane, number, kind: event.kind, before: event.before };
-        let payload = event.payload.map_or(&[][..], |payload| filling.store.get(payload));
-        if event_length(head, part.map_or(payload.len(), |_| PART_BYTES)) > filling.builder.room() {
+        let payload = event.payload.map_or(&[][..], |payload| context.store.get(payload));
+        if event_length(head, part.map_or(payload.len(), |_| PART_BYTES)) > context.builder.room() {
             return false;
         }
         match part {
             None => {
                 event.is_lost = false;
                 event.in_flight += 1;
-                filling.builder.frame(|out| write::event(out, head, payload));
+                context.builder.frame(|out| write::event(out, head, payload));
             }
             Some(index) => {
                 let part = part_of(payload, index);
-                filling.builder.frame(|out| write::event_part(out, head, part));
+                context.builder.frame(|out| write::event_part(out, head, part));
             }
         }
-        filling.sent.push_item(Item::Event { lane, number, part });
-        filling.stats.events_resent += u64::from(is_again);
+        context.sent.push_item(Item::Event { lane, number, part });
+        context.stats.events_resent += u64::from(is_again);
         true
     }
 

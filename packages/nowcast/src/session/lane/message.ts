@@ -73,7 +73,7 @@ abstract class BoundMessage implements Sendable {
   }
 
   acknowledged(part: number, generation: number): void {
-    // Whoever has the event of before needs nothing in its place.
+    // A peer that has the event as it was before it expired needs nothing in its place.
     if (generation !== this.generation && this.parts > 1) return;
     if (this.#isAcknowledged[part]) return;
     this.#isAcknowledged[part] = 1;

@@ -23,7 +23,7 @@ export interface ReceivedState {
   readonly type: "state";
   readonly key: Count;
   readonly value: Uint8Array;
-  /** When the value was produced, by our clock, as well as the sender's stated age tells (µs). */
+  /** When the value was produced, by our clock, as well as the sender's stated age says (µs). */
   readonly producedAtUs: number;
 }
 
@@ -68,7 +68,7 @@ export class ReceiveLane {
   readonly #ledger = new Ledger();
   /**
    * Released events that are not shown, each as the count of entries ever shown before it. Such an event is no entry of
-   * {@link #shown}, where it would keep the newer values behind it from replacing those before it.
+   * {@link #shown}, where it would keep later values from replacing earlier ones.
    */
   readonly #hidden: number[] = [];
   /** Entries that the application has taken. */

@@ -41,7 +41,7 @@ export interface SendCounters {
 }
 
 /** Where a lane puts what leaves. */
-export interface Filling {
+export interface SendContext {
   readonly nowUs: number;
   readonly builder: PacketBuilder;
   readonly items: Item[];
@@ -112,23 +112,23 @@ export class SendLane {
   }
 
   /** Lost events, then archived and lost states, then the queue in order. */
-  fill(filling: Filling, limits: Limits): void {
-    for (const event of this.#inOrder()) if (!this.#sendEvent(event, filling)) return;
+  fill(context: SendContext, limits: Limits): void {
+    for (const event of this.#inOrder()) if (!this.#sendEvent(event, context)) return;
     for (let state = this.#firstStateToSend(); state !== undefined; state = this.#firstStateToSend()) {
-      if (!this.#sendState(state, filling)) return;
+      if (!this.#sendState(state, context)) return;
     }
-    while (this.#canBind(limits)) if (!this.#bindNext(filling, limits)) return;
+    while (this.#canBind(limits)) if (!this.#bindNext(context, limits)) return;
   }
 
   /** An event that is still wanted rides again. */
-  repeat(number: number, filling: Filling): number {
+  repeat(number: number, context: SendContext): number {
     const event = this.#events.get(number);
     if (event === undefined || !event.isWhole || event.wantsSending) return 0;
-    const before = filling.builder.room;
+    const before = context.builder.room;
     if (before < event.value.length + FRAME_BYTES_MAX) return 0;
-    this.#writeEvent(event, 0, filling);
-    filling.counters.resent += 1;
-    return before - filling.builder.room;
+    this.#writeEvent(event, 0, context);
+    context.counters.resent += 1;
+    return before - context.builder.room;
   }
 
   canRepeat(number: number): boolean {
@@ -204,31 +204,31 @@ export class SendLane {
     return open > 0 && more > 0 && open + more > limits.windowBytes / 2;
   }
 
-  #bindNext(filling: Filling, limits: Limits): boolean {
+  #bindNext(context: SendContext, limits: Limits): boolean {
     const next = this.#next();
     if (next === undefined) return false;
     if (next.kind === "event") {
-      if (!this.#hasRoomFor(next.value.value.length, filling)) return false;
+      if (!this.#hasRoomFor(next.value.value.length, context)) return false;
       this.#queue.pop();
       const { id, kind, answers, value } = next.value as PendingEvent;
-      return this.#bindEvent(id, kind, answers, value, filling);
+      return this.#bindEvent(id, kind, answers, value, context);
     }
     const { value, producedAtUs } = next.value as PendingState;
-    if (!this.#hasRoomFor(value.length, filling)) return false;
+    if (!this.#hasRoomFor(value.length, context)) return false;
     if (this.#needsBarrier(this.#ledger.moreFor(this.#number, next.key, value.length), limits)) {
-      this.#bindEvent(undefined, EventKind.barrier, undefined, new Uint8Array(0), filling);
+      this.#bindEvent(undefined, EventKind.barrier, undefined, new Uint8Array(0), context);
       return true;
     }
     this.#queue.takeState(next.key);
-    return this.#bindState(next.key, value, producedAtUs, filling);
+    return this.#bindState(next.key, value, producedAtUs, context);
   }
 
-  #hasRoomFor(bytes: number, { builder, wholeBytesMax }: Filling): boolean {
+  #hasRoomFor(bytes: number, { builder, wholeBytesMax }: SendContext): boolean {
     const needed = bytes <= wholeBytesMax ? bytes : 1_024;
     return builder.room >= needed + FRAME_BYTES_MAX;
   }
 
-  #bindState(key: Count, value: Uint8Array, producedAtUs: number, filling: Filling): boolean {
+  #bindState(key: Count, value: Uint8Array, producedAtUs: number, context: SendContext): boolean {
     const interval = this.#interval(this.#number);
     this.#ledger.chargeState(this.#number, key, value.length);
     this.#stamp += 1;
@@ -239,7 +239,7 @@ export class SendLane {
       this.#stamp,
       value,
       producedAtUs,
-      filling.wholeBytesMax,
+      context.wholeBytesMax,
       onChange,
     );
     const superseded = interval.last.get(key);
@@ -250,8 +250,8 @@ export class SendLane {
     interval.last.set(key, state);
     interval.sum = addCounts(interval.sum, state.stamp);
     this.#statesToSend.add(state);
-    filling.counters.statesSent += 1;
-    return this.#sendState(state, filling);
+    context.counters.statesSent += 1;
+    return this.#sendState(state, context);
   }
 
   #bindEvent(
@@ -259,22 +259,22 @@ export class SendLane {
     kind: EventKind,
     answers: number | undefined,
     value: Uint8Array,
-    filling: Filling,
+    context: SendContext,
   ): boolean {
     const number = this.#number;
     const before = this.#intervals.get(number)?.sum ?? 0;
     this.#ledger.chargeEvent(number, value.length);
     if (kind === EventKind.barrier) this.#recallWhatGaveWay(number);
     const onChange = (changed: BoundEvent) => this.#eventChanged(changed);
-    const event = new BoundEvent(id, number, kind, before, answers, value, filling.wholeBytesMax, onChange);
+    const event = new BoundEvent(id, number, kind, before, answers, value, context.wholeBytesMax, onChange);
     this.#events.set(number, event);
     this.#eventsToSend.add(event);
     this.#number += 1;
     for (const [key, slow] of this.#slowKeys) if (slow.interval < this.#number) this.#slowKeys.delete(key);
     this.#forgetSettled(number);
-    filling.counters.eventsSent += 1;
-    const wasSent = this.#sendEvent(event, filling);
-    filling.onBound(event);
+    context.counters.eventsSent += 1;
+    const wasSent = this.#sendEvent(event, context);
+    context.onBound(event);
     return wasSent;
   }
 
@@ -288,11 +288,11 @@ export class SendLane {
     }
   }
 
-  #sendState(state: BoundState, filling: Filling): boolean {
-    const { builder, nowUs } = filling;
+  #sendState(state: BoundState, context: SendContext): boolean {
+    const { builder, nowUs } = context;
     const ageMs = Math.max(0, Math.floor((nowUs - state.producedAtUs) / 1_000));
     const { key, stamp, interval, value } = state;
-    state.fitInto(filling.wholeBytesMax);
+    state.fitInto(context.wholeBytesMax);
     if (!state.isWhole && interval === this.#number) this.#slowKeys.set(key, state);
     while (state.wantsSending) {
       const part = state.nextPart();
@@ -304,36 +304,36 @@ export class SendLane {
         const tail = { total: value.length, index: part, part: bytes };
         builder.frame({ type: "state_part", lane: this.lane, interval, stamp, key, ageMs, ...tail });
       }
-      this.#noteSent(state, part, filling);
+      this.#noteSent(state, part, context);
     }
     this.#statesToSend.delete(state);
     return true;
   }
 
-  #sendEvent(event: BoundEvent, filling: Filling): boolean {
-    event.fitInto(filling.wholeBytesMax);
+  #sendEvent(event: BoundEvent, context: SendContext): boolean {
+    event.fitInto(context.wholeBytesMax);
     while (event.wantsSending) {
       const part = event.nextPart();
       const bytes = event.isWhole ? event.value.length : event.partBytes(part).length;
-      if (filling.builder.room < bytes + FRAME_BYTES_MAX) return false;
-      this.#writeEvent(event, part, filling);
+      if (context.builder.room < bytes + FRAME_BYTES_MAX) return false;
+      this.#writeEvent(event, part, context);
     }
     this.#eventsToSend.delete(event);
     return true;
   }
 
-  #writeEvent(event: BoundEvent, part: number, filling: Filling): void {
+  #writeEvent(event: BoundEvent, part: number, context: SendContext): void {
     const { number, kind, before, answers, value } = event;
     const head = { lane: this.lane, number, kind, before, ...(answers === undefined ? {} : { answers }) };
-    if (event.isWhole) filling.builder.frame({ type: "event", ...head, payload: value });
+    if (event.isWhole) context.builder.frame({ type: "event", ...head, payload: value });
     else {
       const tail = { total: value.length, index: part, part: event.partBytes(part) };
-      filling.builder.frame({ type: "event_part", ...head, ...tail });
+      context.builder.frame({ type: "event_part", ...head, ...tail });
     }
-    this.#noteSent(event, part, filling);
+    this.#noteSent(event, part, context);
   }
 
-  #noteSent(message: BoundState | BoundEvent, part: number, { items }: Filling): void {
+  #noteSent(message: BoundState | BoundEvent, part: number, { items }: SendContext): void {
     message.sent(part);
     items.push({ type: "message", message, generation: message.generation, part });
   }

@@ -58,7 +58,7 @@ export class ReceivedNumbers {
     return { leavesGap };
   }
 
-  /** What to tell the sender: at most 32 ranges, newest first. */
+  /** The acknowledgement: at most 32 ranges, newest first. */
   acknowledgement(delay: number): Acknowledgement | undefined {
     if (this.largest < 0) return undefined;
     const oldest = Math.max(0, this.largest - REMEMBERED + 1);

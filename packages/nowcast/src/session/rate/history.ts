@@ -2,7 +2,7 @@
 /** The least delay is that of the last two such spans. */
 const BASE_SPAN_US = 5_000_000;
 /** While others keep the queue full, an empty one is rarer. */
-const RIVALRY_BASE_SPAN_US = 30_000_000;
+const COMPETITIVE_BASE_SPAN_US = 30_000_000;
 
 /** The noise is the mean of about so many samples; while there are fewer, of at least so many. */
 const NOISE_SAMPLES = 32;
@@ -16,8 +16,8 @@ export class BaseDelay {
   #least = Number.POSITIVE_INFINITY;
   #previous = Number.POSITIVE_INFINITY;
 
-  excess(nowUs: number, delayUs: number, hasRivals: boolean): number {
-    const spanUs = hasRivals ? RIVALRY_BASE_SPAN_US : BASE_SPAN_US;
+  excess(nowUs: number, delayUs: number, isCompeting: boolean): number {
+    const spanUs = isCompeting ? COMPETITIVE_BASE_SPAN_US : BASE_SPAN_US;
     if (nowUs - this.#beganUs >= spanUs) {
       this.#previous = this.#least;
       this.#least = delayUs;

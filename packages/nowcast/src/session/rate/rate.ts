@@ -3,24 +3,25 @@
  * loss, so that a narrow link's buffer stays nearly empty and a noisy link is not taken for a narrow one. After LEDBAT
  * (RFC 6817) in what it measures, and CUBIC (RFC 9438) in how it probes.
  */
-import { BaseDelay, Noise, Peak } from "./history.js";
+
 import {
+  COMPETITIVE_FIRST_US,
+  COMPETITIVE_GROWTH_PER_SECOND,
+  COMPETITIVE_LONGEST_US,
+  COMPETITIVE_RESUMED_US,
+  COMPETITIVE_SHARE,
+  COMPETITIVE_START,
+  COMPETITIVE_STEP_BYTES,
+  CompetitiveMode,
   type Ended,
   OTHERS_DELIVERED_MAX,
   OTHERS_DELIVERED_MIN,
   OTHERS_QUEUE_US,
-  RIVALRY_FIRST_US,
-  RIVALRY_GROWTH_PER_SECOND,
-  RIVALRY_LONGEST_US,
-  RIVALRY_RESUMED_US,
-  RIVALRY_SHARE,
-  RIVALRY_START,
-  RIVALRY_STEP_BYTES,
-  Rivalry,
   TRIAL_EMPTY,
   TRIAL_ROUNDS,
   type Trial,
-} from "./rivalry.js";
+} from "./competitive.js";
+import { BaseDelay, Noise, Peak } from "./history.js";
 import { type Arrived, Round } from "./round.js";
 
 const INITIAL = 125_000;
@@ -43,9 +44,9 @@ const FLIGHT_ALLOWANCE_US = 30_000;
 /** With jitter, packets and their acknowledgements take longer than the least round trip by some of this. */
 const FLIGHT_NOISES = 4;
 const FLIGHT_BYTES_MIN = 2 * 1_200;
-/** Where all that follows a lost packet waits for it, that is so much longer under way. */
+/** On a reliable carrier everything behind a lost packet waits for it, so packets stay in flight for more round trips. */
 const FLIGHT_ROUND_TRIPS_RELIABLE = 3;
-/** A packet is no larger than what leaves in this time: what comes first in the next one waits so long. */
+/** A packet is no larger than what leaves in this time: the first message of the next packet waits that long. */
 const PACKET_SECONDS = 0.005;
 /** But no smaller than this, because of what every packet costs on the link. */
 const PACKET_BYTES_MIN = 600;
@@ -70,7 +71,7 @@ export class SendRate {
   /** Every round since then saw a queue. */
   #queueSinceUs: number | undefined;
   #beforeFalls = 0;
-  #rivalry: Rivalry | undefined;
+  #competitive: CompetitiveMode | undefined;
   #ended: Ended | undefined;
   readonly #base = new BaseDelay();
   #peak = new Peak();
@@ -100,7 +101,7 @@ export class SendRate {
     return next;
   }
 
-  /** After an outage: as fast as before, but what was under way meanwhile says nothing. */
+  /** After an outage: as fast as before, but what was in flight meanwhile says nothing of the path. */
   resumed(): SendRate {
     const next = this.restarted(1);
     next.#isStarting = this.#isStarting;
@@ -113,8 +114,8 @@ export class SendRate {
 
   /** Bytes that may be in flight, given the least round trip and that of late. */
   flightBytesMax(leastUs: number, smoothedUs: number, isReliable: boolean): number {
-    // A queue that others keep full is part of the way.
-    const withRivals = this.#rivalry === undefined ? leastUs : Math.max(leastUs, smoothedUs);
+    // A queue that others keep full is part of the path.
+    const withRivals = this.#competitive === undefined ? leastUs : Math.max(leastUs, smoothedUs);
     const roundTripUs = isReliable ? FLIGHT_ROUND_TRIPS_RELIABLE * leastUs : withRivals;
     const allowanceUs = FLIGHT_ALLOWANCE_US + FLIGHT_NOISES * this.#noise.meanUs;
     return Math.max(FLIGHT_BYTES_MIN, (this.bytesPerSecond * (roundTripUs + allowanceUs)) / 1e6);
@@ -156,7 +157,7 @@ export class SendRate {
     // A large packet needs its time on a narrow link without any queue.
     const passingUs = (arrived.packetBytes / Math.max(this.bytesPerSecond, this.#peak.highest)) * 1e6;
     const delayUs = arrived.arrivedUs - arrived.sentUs;
-    const queueUs = this.#base.excess(nowUs, delayUs, this.#rivalry !== undefined) - passingUs;
+    const queueUs = this.#base.excess(nowUs, delayUs, this.#competitive !== undefined) - passingUs;
     // What a reliable carrier sends again comes late, which is not the path's jitter.
     if (!arrived.isReliable) this.#noise.note(queueUs);
     const round = this.#round;
@@ -169,11 +170,11 @@ export class SendRate {
     this.#heldBack = false;
     if (!round.isOver(nowUs, arrived)) return;
     this.#round = new Round(nowUs, arrived);
-    this.#steer(nowUs, round, arrived.isReliable);
+    this.#adjust(nowUs, round, arrived.isReliable);
   }
 
   /** A round is over, and the next one has begun. */
-  #steer(nowUs: number, round: Round, isReliable: boolean): void {
+  #adjust(nowUs: number, round: Round, isReliable: boolean): void {
     const { span, delivered } = round;
     this.queueUs = Math.max(0, round.queueMinUs);
     this.#peak.note(nowUs, delivered);
@@ -184,11 +185,11 @@ export class SendRate {
     this.#queueSinceUs = hasQueue ? (this.#queueSinceUs ?? round.beganUs) : undefined;
     const recovers =
       isReliable && this.#queueSinceUs !== undefined && nowUs - this.#queueSinceUs < RECOVERY_US_MAX;
-    if (this.#rivalry !== undefined) this.#compete(nowUs, this.#rivalry, round);
+    if (this.#competitive !== undefined) this.#compete(nowUs, this.#competitive, round);
     else if (overflows) this.#fall(nowUs, round, isReliable);
     else if (recovers || round.followsFall) return;
     else if (hasQueue) {
-      if (!isReliable && this.#isOfOthers(round)) this.#beginRivalry(nowUs);
+      if (!isReliable && this.#isOfOthers(round)) this.#beginCompeting(nowUs);
       else if (round.wasHeldBack) {
         this.#queueSinceUs = nowUs;
         this.#fall(nowUs, round, isReliable);
@@ -202,7 +203,7 @@ export class SendRate {
 
   /**
    * How long a queue may always be there: where a single packet takes longer than the usual target, one that waits for the
-   * one before it sees no queue that stays. The more the path jitters, the longer.
+   * previous one sees no standing queue. The more the path jitters, the longer.
    */
   get #queueTargetUs(): number {
     const packetUs = (PACKET_BYTES_MIN / this.bytesPerSecond) * 1e6;
@@ -211,7 +212,7 @@ export class SendRate {
   }
 
   /**
-   * Who has less to send than it may does not learn what the link takes: the queue is that of others, or the peer was slow
+   * There is a queue, but the sender had less to send than its rate allows: the queue is that of others, or the peer was slow
    * to look.
    */
   #yieldSomewhat(): void {
@@ -234,12 +235,12 @@ export class SendRate {
     this.#capacity = delivered;
     this.bytesPerSecond = Math.min(this.bytesPerSecond, kept * delivered);
     if (this.#falls <= FALLS_MAX) return;
-    // Whoever only yields to those who fill the queue gets nothing.
+    // A sender that only yields to others that fill the queue is left with nothing.
     if (isReliable) {
       this.bytesPerSecond = Math.max(this.bytesPerSecond, Math.min(this.#beforeFalls / 2, delivered));
       return;
     }
-    this.#beginRivalry(nowUs);
+    this.#beginCompeting(nowUs);
   }
 
   /**
@@ -259,39 +260,45 @@ export class SendRate {
   }
 
   /** Others fill the queue. */
-  #beginRivalry(nowUs: number): void {
-    // A rivalry that ended just now had not ended: it goes on with what it had.
+  #beginCompeting(nowUs: number): void {
+    // Competitive mode that ended just now had not ended: it goes on with the rate that it had.
     const ended =
-      this.#ended !== undefined && nowUs - this.#ended.atUs < RIVALRY_RESUMED_US ? this.#ended : undefined;
+      this.#ended !== undefined && nowUs - this.#ended.atUs < COMPETITIVE_RESUMED_US
+        ? this.#ended
+        : undefined;
     const before = Math.max(this.#beforeFalls, ended?.rate ?? 0);
-    this.bytesPerSecond = Math.max(this.bytesPerSecond, RIVALRY_SHARE * before);
-    this.#rivalry = new Rivalry(nowUs, ended?.lastsUs ?? RIVALRY_FIRST_US, ended === undefined);
+    this.bytesPerSecond = Math.max(this.bytesPerSecond, COMPETITIVE_SHARE * before);
+    this.#competitive = new CompetitiveMode(
+      nowUs,
+      ended?.lastsUs ?? COMPETITIVE_FIRST_US,
+      ended === undefined,
+    );
   }
 
   /** Others keep the queue full: the rate answers to loss, as theirs does, and falls on trial now and then. */
-  #compete(nowUs: number, rivalry: Rivalry, round: Round): void {
-    if (rivalry.trial !== undefined) {
-      this.#endTrial(nowUs, rivalry, rivalry.trial, round);
+  #compete(nowUs: number, competitive: CompetitiveMode, round: Round): void {
+    if (competitive.trial !== undefined) {
+      this.#endTrial(nowUs, competitive, competitive.trial, round);
       return;
     }
-    if (nowUs >= rivalry.untilUs) {
-      rivalry.trial = { rate: this.bytesPerSecond, rounds: 0, empty: 0 };
+    if (nowUs >= competitive.untilUs) {
+      competitive.trial = { rate: this.bytesPerSecond, rounds: 0, empty: 0 };
       this.bytesPerSecond = Math.min(this.bytesPerSecond, round.delivered) / 2;
       return;
     }
-    // Losses of one overflow are told in two rounds; they count once.
-    rivalry.hasFallen = round.lostBytes > 0 && !rivalry.hasFallen;
-    if (rivalry.hasFallen) this.bytesPerSecond *= RIVALRY_SHARE;
+    // Losses of one overflow are detected in two rounds; they count once.
+    competitive.hasFallen = round.lostBytes > 0 && !competitive.hasFallen;
+    if (competitive.hasFallen) this.bytesPerSecond *= COMPETITIVE_SHARE;
     else if (round.wasHeldBack) {
-      const share = rivalry.isStarting ? RIVALRY_START : RIVALRY_GROWTH_PER_SECOND * round.span;
-      this.bytesPerSecond += Math.max(share * this.bytesPerSecond, RIVALRY_STEP_BYTES / round.span);
+      const share = competitive.isStarting ? COMPETITIVE_START : COMPETITIVE_GROWTH_PER_SECOND * round.span;
+      this.bytesPerSecond += Math.max(share * this.bytesPerSecond, COMPETITIVE_STEP_BYTES / round.span);
     }
-    rivalry.isStarting &&= round.lostBytes === 0;
+    competitive.isStarting &&= round.lostBytes === 0;
   }
 
   /** If the lower rate emptied the queue, nobody else was left to fill it. The first round holds packets sent before. */
-  #endTrial(nowUs: number, rivalry: Rivalry, trial: Trial, round: Round): void {
-    const lastsUs = Math.min(2 * rivalry.lastsUs, RIVALRY_LONGEST_US);
+  #endTrial(nowUs: number, competitive: CompetitiveMode, trial: Trial, round: Round): void {
+    const lastsUs = Math.min(2 * competitive.lastsUs, COMPETITIVE_LONGEST_US);
     trial.rounds += 1;
     trial.empty = round.queueMinUs > this.#queueTargetUs ? 0 : trial.empty + 1;
     if (trial.empty === TRIAL_EMPTY) {
@@ -299,10 +306,10 @@ export class SendRate {
       this.#capacity = undefined;
       this.bytesPerSecond = 0.85 * Math.min(trial.rate, this.#peak.highest);
       this.#ended = { atUs: nowUs, rate: trial.rate, lastsUs };
-      this.#rivalry = undefined;
+      this.#competitive = undefined;
     } else if (trial.rounds === TRIAL_ROUNDS || (trial.rounds > 1 && this.#staysLong(round))) {
       this.bytesPerSecond = trial.rate;
-      this.#rivalry = new Rivalry(nowUs, lastsUs, rivalry.isStarting);
+      this.#competitive = new CompetitiveMode(nowUs, lastsUs, competitive.isStarting);
     }
   }
 

@@ -14,7 +14,7 @@ export interface Arrived {
   readonly bytes: number;
   /** Another one than that of the packet before it: nothing was in flight in between. */
   readonly busyPeriod: number;
-  /** The carrier loses nothing, so that loss tells nothing of the link. */
+  /** The carrier loses nothing, so that loss says nothing of the link. */
   readonly isReliable: boolean;
 }
 
@@ -23,7 +23,7 @@ export class Round {
   readonly #end: number;
   readonly #firstArrivedUs: number;
   #lastArrivedUs: number;
-  /** Of the time in between: what passed while nothing was under way. */
+  /** Of the time in between: what passed while nothing was in flight. */
   #idleUs = 0;
   #busyPeriod: number;
   acknowledged = 0;
@@ -43,7 +43,7 @@ export class Round {
     this.#lastArrivedUs = arrivedUs;
   }
 
-  /** Takes in what an acknowledgement tells, and the queueing delay that its packet saw. */
+  /** Takes in what an acknowledgement says, and the queueing delay that its packet saw. */
   note(arrived: Arrived, queueUs: number): void {
     if (arrived.busyPeriod !== this.#busyPeriod) {
       this.#busyPeriod = arrived.busyPeriod;
@@ -68,7 +68,7 @@ export class Round {
     return this.acknowledged / this.span;
   }
 
-  /** What was delivered then tells nothing of the link. */
+  /** Too little was in flight for the delivered bytes to show the capacity of the link. */
   get wasMostlyIdle(): boolean {
     return 2 * this.#idleUs > this.span * 1e6;
   }

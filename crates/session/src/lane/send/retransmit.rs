@@ -2,21 +2,21 @@
 
 use nowcast_queue::Key;
 
-use super::{Again, Filling, Job, Large, Parts, SendLane, part_of};
+use super::{Job, Large, Parts, Retransmission, SendContext, SendLane, part_of};
 use crate::packet::{StateHead, varint_length, write};
 use crate::sent::Item;
 
 impl SendLane {
     /// Lets an unacknowledged event ride again; returns how many bytes that took.
-    pub(crate) fn repeat(&mut self, number: u64, filling: &mut Filling<'_, '_>) -> usize {
+    pub(crate) fn repeat(&mut self, number: u64, context: &mut SendContext<'_, '_>) -> usize {
         let is_wanted = self.event_mut(number).is_some_and(|event| !event.is_acknowledged && !event.is_lost);
         if !is_wanted {
             return 0;
         }
-        let before = filling.builder.room();
-        self.write_event(number, None, filling, false);
-        let used = before - filling.builder.room();
-        filling.stats.events_repeated += u64::from(used > 0);
+        let before = context.builder.room();
+        self.write_event(number, None, context, false);
+        let used = before - context.builder.room();
+        context.stats.events_repeated += u64::from(used > 0);
         used
     }
 
@@ -33,19 +33,19 @@ impl SendLane {
     pub(super) fn recall_what_gave_way(&mut self) {
         let interval = self.interval();
         let recalled = self.states.wanted().filter(|(_, state)| state.gave_way && state.interval == interval);
-        self.again.extend(recalled.map(|(slot, state)| Again::State {
+        self.retransmissions.extend(recalled.map(|(slot, state)| Retransmission::State {
             slot,
             stamp: state.stamp,
             part: None,
         }));
     }
 
-    pub(super) fn write_state_again(
+    pub(super) fn retransmit_state(
         &mut self,
         slot: u32,
         stamp: u64,
         part: Option<u32>,
-        filling: &mut Filling<'_, '_>,
+        context: &mut SendContext<'_, '_>,
     ) -> bool {
         if !self.states.is_wanted(slot, stamp) {
             return true;
@@ -57,38 +57,43 @@ impl SendLane {
             state.gave_way = true;
             return true;
         }
-        if part.is_none() && state.length as usize > filling.whole_max {
+        if part.is_none() && state.length as usize > context.whole_max {
             let parts = state.parts.get_or_insert_with(|| Parts::of(state.length as usize));
             let job = Job { what: Large::State { slot, stamp }, next: 0, count: parts.count() };
             self.jobs.push_back(job);
             return true;
         }
         let has_room = match part {
-            Some(index) => self.write_state_part(slot, index, filling),
+            Some(index) => self.write_state_part(slot, index, context),
             None => {
-                let age_ms = filling.now.since(state.at).as_millis() as u64;
+                let age_ms = context.now.since(state.at).as_millis() as u64;
                 let head = StateHead { key: state.key, stamp, age_ms };
                 let payload = state.payload().expect("a wanted value has its payload");
                 let interval = state.interval;
-                let fits = filling.builder.state(self.lane, interval, head, filling.store.get(payload));
+                let fits = context.builder.state(self.lane, interval, head, context.store.get(payload));
                 if fits {
-                    filling.sent.push_item(Item::State { lane: self.lane, slot, stamp, part: None });
+                    context.sent.push_item(Item::State { lane: self.lane, slot, stamp, part: None });
                 }
                 fits
             }
         };
-        filling.stats.states_resent += u64::from(has_room);
+        context.stats.states_resent += u64::from(has_room);
         has_room
     }
 
     /// Writes one part of a wanted value; `false` if there is no room.
-    pub(super) fn write_state_part(&mut self, slot: u32, index: u32, filling: &mut Filling<'_, '_>) -> bool {
+    pub(super) fn write_state_part(
+        &mut self,
+        slot: u32,
+        index: u32,
+        context: &mut SendContext<'_, '_>,
+    ) -> bool {
         let state = self.states.get(slot);
         if state.parts.as_ref().is_none_or(|parts| parts.has(index)) {
             return true;
         }
-        let payload = filling.store.get(state.payload().expect("a wanted value has its payload"));
-        let age_ms = filling.now.since(state.at).as_millis() as u64;
+        let payload = context.store.get(state.payload().expect("a wanted value has its payload"));
+        let age_ms = context.now.since(state.at).as_millis() as u64;
         let head = StateHead { key: state.key, stamp: state.stamp, age_ms };
         let part = part_of(payload, index);
         let interval = state.interval;
@@ -96,12 +101,12 @@ impl SendLane {
             .map(varint_length)
             .iter()
             .sum::<usize>();
-        if begin + part.bytes.len() > filling.builder.room() {
+        if begin + part.bytes.len() > context.builder.room() {
             return false;
         }
-        filling.builder.frame(|out| write::state_part(out, self.lane, interval, head, part));
+        context.builder.frame(|out| write::state_part(out, self.lane, interval, head, part));
         let stamp = head.stamp;
-        filling.sent.push_item(Item::State { lane: self.lane, slot, stamp, part: Some(index) });
+        context.sent.push_item(Item::State { lane: self.lane, slot, stamp, part: Some(index) });
         true
     }
 }

@@ -5,7 +5,7 @@ import { type Hello, type Ticket, VERSION } from "./packet/packets.js";
 const HELLO_WAIT_US_FIRST = 250_000;
 const HELLO_WAIT_US_MAX = 2_000_000;
 
-export class Asking {
+export class HelloAttempt {
   nextUs: number;
   #waitUs = HELLO_WAIT_US_FIRST;
 

@@ -1,27 +1,27 @@
-/** Beside others who fill the queue of the narrowest hop and answer only to loss. */
+/** Competitive mode: beside other senders that fill the queue of the narrowest hop and answer only to loss. */
 /** What is kept of the rate at a loss, as in CUBIC. */
-export const RIVALRY_SHARE = 0.7;
+export const COMPETITIVE_SHARE = 0.7;
 /** In each round the rate grows by so many bytes per round trip, as in Reno, or by a share in a second. */
-export const RIVALRY_STEP_BYTES = 1_200;
-export const RIVALRY_GROWTH_PER_SECOND = 0.08;
+export const COMPETITIVE_STEP_BYTES = 1_200;
+export const COMPETITIVE_GROWTH_PER_SECOND = 0.08;
 /** Until the first loss it grows by this share in each round. */
-export const RIVALRY_START = 0.5;
+export const COMPETITIVE_START = 0.5;
 /** A queue that is longer than this and does not drain though the rate fell is that of others. */
 export const OTHERS_QUEUE_US = 30_000;
 /** While a queue of our own drains, more arrives than is sent. Where others fill it, as much does. */
 export const OTHERS_DELIVERED_MIN = 0.85;
 export const OTHERS_DELIVERED_MAX = 1.1;
 /** The first trial comes so soon, later ones after twice the last time. */
-export const RIVALRY_FIRST_US = 2_000_000;
-export const RIVALRY_LONGEST_US = 16_000_000;
-/** A rivalry that begins so soon after one that ended is the same. */
-export const RIVALRY_RESUMED_US = 10_000_000;
+export const COMPETITIVE_FIRST_US = 2_000_000;
+export const COMPETITIVE_LONGEST_US = 16_000_000;
+/** A competitive mode that begins so soon after one that ended is the same. */
+export const COMPETITIVE_RESUMED_US = 10_000_000;
 export const TRIAL_ROUNDS = 5;
-/** Alone is who sees no queue for so many rounds of a trial: that of others comes and goes. */
+/** After so many rounds of a trial without a queue the sender is alone: the queue of others comes and goes. */
 export const TRIAL_EMPTY = 3;
 
-/** Others fill the queue of the narrowest hop. */
-export class Rivalry {
+/** Others fill the queue of the narrowest hop, so the rate answers to loss as theirs does. */
+export class CompetitiveMode {
   readonly untilUs: number;
   hasFallen = false;
   /** The rate fell to see whether they are still there. */
@@ -37,7 +37,7 @@ export class Rivalry {
   }
 }
 
-/** A rivalry that seemed to be over. */
+/** A competitive mode that seemed to be over. */
 export interface Ended {
   readonly atUs: number;
   readonly rate: number;

@@ -1,4 +1,4 @@
-//! Beside others who fill the queue of the narrowest hop and answer only to loss.
+//! Competitive mode: beside other senders that fill the queue of the narrowest hop and answer only to loss.
 
 use std::time::Duration;
 
@@ -7,29 +7,29 @@ use super::round::Round;
 use crate::time::Time;
 
 /// What is kept of the rate at a loss, as in CUBIC.
-const RIVALRY_SHARE: f64 = 0.7;
+const COMPETITIVE_SHARE: f64 = 0.7;
 /// In each round the rate grows by so many bytes per round trip, as in Reno.
-const RIVALRY_STEP_BYTES: f64 = 1_200.0;
+const COMPETITIVE_STEP_BYTES: f64 = 1_200.0;
 /// Or by this share in a second, if that is more, about as CUBIC's.
-const RIVALRY_GROWTH_PER_SECOND: f64 = 0.08;
+const COMPETITIVE_GROWTH_PER_SECOND: f64 = 0.08;
 /// Until the first loss it grows by this share in each round.
-const RIVALRY_START: f64 = 0.5;
+const COMPETITIVE_START: f64 = 0.5;
 /// A queue that is longer than this, µs, and does not drain though the rate fell, is that of others.
 const OTHERS_QUEUE_MICROS: i64 = 30_000;
 /// While a queue of our own drains, more arrives than is sent. Where others fill it, as much does.
 const OTHERS_DELIVERED: std::ops::RangeInclusive<f64> = 0.85..=1.1;
 /// The first trial comes so soon, later ones after twice the last time.
-const RIVALRY_FIRST: Duration = Duration::from_secs(2);
-const RIVALRY_LONGEST: Duration = Duration::from_secs(16);
-/// A rivalry that begins so soon after one that ended is the same.
-const RIVALRY_RESUMED: Duration = Duration::from_secs(10);
+const COMPETITIVE_FIRST: Duration = Duration::from_secs(2);
+const COMPETITIVE_LONGEST: Duration = Duration::from_secs(16);
+/// A competitive mode that begins so soon after one that ended is the same.
+const COMPETITIVE_RESUMED: Duration = Duration::from_secs(10);
 const TRIAL_ROUNDS: u32 = 5;
-/// Alone is who sees no queue for so many rounds of a trial: that of others comes and goes.
+/// After so many rounds of a trial without a queue the sender is alone: the queue of others comes and goes.
 const TRIAL_EMPTY: u32 = 3;
 
-/// Others fill the queue of the narrowest hop.
+/// Others fill the queue of the narrowest hop, so the rate answers to loss as theirs does.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rivalry {
+pub(super) struct CompetitiveMode {
     until: Time,
     lasts: Duration,
     /// Nothing was lost yet: the rate grows as fast as on a link of its own.
@@ -49,7 +49,7 @@ struct Trial {
     empty: u32,
 }
 
-/// A rivalry that seemed to be over.
+/// A competitive mode that seemed to be over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended {
     at: Time,
@@ -58,7 +58,7 @@ pub(super) struct Ended {
     lasts: Duration,
 }
 
-impl Rivalry {
+impl CompetitiveMode {
     fn begin(now: Time, lasts: Duration, is_starting: bool) -> Self {
         Self { until: now + lasts, lasts, is_starting, has_fallen: false, trial: None }
     }
@@ -81,44 +81,59 @@ impl Rate {
     }
 
     /// The queue stays though the rate fell again and again: others fill it.
-    pub(super) fn begin_rivalry(&mut self, now: Time) {
-        // A rivalry that ended just now had not ended: it goes on with what it had.
-        let ended = self.ended.filter(|ended| now.since(ended.at) < RIVALRY_RESUMED);
+    pub(super) fn begin_competing(&mut self, now: Time) {
+        // Competitive mode that ended just now had not ended: it goes on with the rate that it had.
+        let ended = self.ended.filter(|ended| now.since(ended.at) < COMPETITIVE_RESUMED);
         let before = ended.map_or(self.before_falls, |ended| ended.rate.max(self.before_falls));
-        self.bytes_per_second = self.bytes_per_second.max(RIVALRY_SHARE * before);
-        self.rivalry = Some(match ended {
-            Some(ended) => Rivalry::begin(now, ended.lasts, false),
-            None => Rivalry::begin(now, RIVALRY_FIRST, true),
+        self.bytes_per_second = self.bytes_per_second.max(COMPETITIVE_SHARE * before);
+        self.competitive = Some(match ended {
+            Some(ended) => CompetitiveMode::begin(now, ended.lasts, false),
+            None => CompetitiveMode::begin(now, COMPETITIVE_FIRST, true),
         });
     }
 
     /// Others keep the queue full: the rate now answers to loss, as theirs does. Now and then it falls on trial; if that
     /// empties the queue, nobody else was left to fill it.
-    pub(super) fn compete(&mut self, now: Time, rivalry: Rivalry, round: &Round) -> Option<Rivalry> {
-        if let Some(trial) = rivalry.trial {
-            return self.go_on_trying(now, rivalry, trial, round);
+    pub(super) fn compete(
+        &mut self,
+        now: Time,
+        competitive: CompetitiveMode,
+        round: &Round,
+    ) -> Option<CompetitiveMode> {
+        if let Some(trial) = competitive.trial {
+            return self.go_on_trying(now, competitive, trial, round);
         }
-        if now >= rivalry.until {
+        if now >= competitive.until {
             let trial = Trial { rate: self.bytes_per_second, rounds: 0, empty: 0 };
             self.bytes_per_second = self.bytes_per_second.min(round.delivered()) / 2.0;
-            return Some(Rivalry { trial: Some(trial), ..rivalry });
+            return Some(CompetitiveMode { trial: Some(trial), ..competitive });
         }
-        // Losses of one overflow are told in two rounds; they count once.
-        let falls = round.lost > 0 && !rivalry.has_fallen;
+        // Losses of one overflow are detected in two rounds; they count once.
+        let falls = round.lost > 0 && !competitive.has_fallen;
         let span = round.span();
         if falls {
-            self.bytes_per_second *= RIVALRY_SHARE;
+            self.bytes_per_second *= COMPETITIVE_SHARE;
         } else if round.was_held_back {
-            let share = if rivalry.is_starting { RIVALRY_START } else { RIVALRY_GROWTH_PER_SECOND * span };
-            self.bytes_per_second += (share * self.bytes_per_second).max(RIVALRY_STEP_BYTES / span);
+            let share = if competitive.is_starting {
+                COMPETITIVE_START
+            } else {
+                COMPETITIVE_GROWTH_PER_SECOND * span
+            };
+            self.bytes_per_second += (share * self.bytes_per_second).max(COMPETITIVE_STEP_BYTES / span);
         }
-        let is_starting = rivalry.is_starting && round.lost == 0;
-        Some(Rivalry { has_fallen: falls, is_starting, ..rivalry })
+        let is_starting = competitive.is_starting && round.lost == 0;
+        Some(CompetitiveMode { has_fallen: falls, is_starting, ..competitive })
     }
 
-    /// A round of a trial is over: an empty queue ends the rivalry; a queue that does not drain, or too many rounds, the trial.
-    fn go_on_trying(&mut self, now: Time, rivalry: Rivalry, trial: Trial, round: &Round) -> Option<Rivalry> {
-        let lasts = (2 * rivalry.lasts).min(RIVALRY_LONGEST);
+    /// A round of a trial is over: an empty queue ends competitive mode; a queue that does not drain, or too many rounds, the trial.
+    fn go_on_trying(
+        &mut self,
+        now: Time,
+        competitive: CompetitiveMode,
+        trial: Trial,
+        round: &Round,
+    ) -> Option<CompetitiveMode> {
+        let lasts = (2 * competitive.lasts).min(COMPETITIVE_LONGEST);
         let rounds = trial.rounds + 1;
         let has_queue = round.queue_min > self.queue_target();
         let empty = if has_queue { 0 } else { trial.empty + 1 };
@@ -132,8 +147,8 @@ impl Rate {
         // The first round holds packets sent before.
         if rounds == TRIAL_ROUNDS || rounds > 1 && self.stays_long(round) {
             self.bytes_per_second = trial.rate;
-            return Some(Rivalry::begin(now, lasts, rivalry.is_starting));
+            return Some(CompetitiveMode::begin(now, lasts, competitive.is_starting));
         }
-        Some(Rivalry { trial: Some(Trial { rounds, empty, ..trial }), ..rivalry })
+        Some(CompetitiveMode { trial: Some(Trial { rounds, empty, ..trial }), ..competitive })
     }
 }

@@ -1,4 +1,4 @@
-//! What a round that is over teaches: whether the link has a queue, what it delivers, and how fast to send now.
+//! The rate after a round: whether the link has a queue, what it delivers, and how fast to send now.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ const FALL: u32 = 3;
 
 impl Rate {
     /// A round is over, and the next one has begun.
-    pub(super) fn steer(&mut self, now: Time, round: &Round, is_reliable: bool) {
+    pub(super) fn adjust(&mut self, now: Time, round: &Round, is_reliable: bool) {
         let (span, delivered) = (round.span(), round.delivered());
         self.queue = Duration::from_micros(round.queue_min.max(0) as u64);
         self.peak.note(now, delivered);
@@ -44,13 +44,13 @@ impl Rate {
         let queue_since = has_queue.then(|| self.queue_since.unwrap_or(round.began));
         self.queue_since = queue_since;
         let recovers = is_reliable && queue_since.is_some_and(|since| now.since(since) < RECOVERY_MAX);
-        match self.rivalry.take() {
-            Some(rivalry) => self.rivalry = self.compete(now, rivalry, round),
+        match self.competitive.take() {
+            Some(competitive) => self.competitive = self.compete(now, competitive, round),
             None if overflows => self.fall(now, round, is_reliable),
             // The carrier decides: a rate below its own would only keep it from finding out what the link takes.
             None if round.was_full && !has_queue => self.falls = self.falls.saturating_sub(1),
             None if recovers || round.follows_fall => {}
-            None if has_queue && !is_reliable && self.is_of_others(round) => self.begin_rivalry(now),
+            None if has_queue && !is_reliable && self.is_of_others(round) => self.begin_competing(now),
             None if has_queue && (round.was_held_back || round.was_full) => {
                 self.queue_since = Some(now);
                 self.fall(now, round, is_reliable);
@@ -66,15 +66,15 @@ impl Rate {
         self.bytes_per_second = self.bytes_per_second.clamp(BYTES_PER_SECOND_MIN, self.budget);
     }
 
-    /// How long a queue may always be there, µs: where a single packet takes longer than the usual target, one that waits for
-    /// the one before it sees no queue that stays. The more the path jitters, the longer.
+    /// How long a queue may always be there, µs: where a single packet takes longer than the usual target, a packet
+    /// that waits for the previous one sees no standing queue. The more the path jitters, the longer.
     pub(super) fn queue_target(&self) -> i64 {
         let packet = (PACKET_BYTES_MIN as f64 / self.bytes_per_second * 1e6) as i64;
         packet.clamp(QUEUE_TARGET_MICROS, QUEUE_TARGET_MICROS_MAX) + (QUEUE_NOISES * self.noise.mean()) as i64
     }
 
-    /// Who has less to send than it may does not learn what the link takes: the queue is that of others, or the peer was
-    /// slow to look.
+    /// There is a queue, but the sender had less to send than its rate allows. So the queue is that of others, or the peer
+    /// was slow to read, and the round says nothing of the capacity of the link.
     fn yield_somewhat(&mut self) {
         let lowered = (0.9 * self.bytes_per_second).max(INITIAL_BYTES_PER_SECOND);
         self.bytes_per_second = self.bytes_per_second.min(lowered);
@@ -102,12 +102,12 @@ impl Rate {
         if self.falls <= FALLS_MAX {
             return;
         }
-        // Whoever only yields to those who fill the queue gets nothing.
+        // A sender that only yields to others that fill the queue is left with nothing.
         if is_reliable {
             let floor = (self.before_falls / 2.0).min(delivered);
             self.bytes_per_second = self.bytes_per_second.max(floor);
         } else {
-            self.begin_rivalry(now);
+            self.begin_competing(now);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What becomes of what was sent: arrived, lost, expired, consumed.
 
-use super::{Again, Expiry, SendLane};
+use super::{Expiry, Retransmission, SendLane};
 use crate::error::Broken;
 use crate::packet::EventKind;
 use crate::sent::Item;
@@ -34,7 +34,7 @@ impl SendLane {
         let parts = self.states.get(slot).parts.as_ref();
         let has_part = part.is_some_and(|part| parts.is_some_and(|parts| parts.has(part)));
         if !has_part {
-            self.again.push_back(Again::State { slot, stamp, part });
+            self.retransmissions.push_back(Retransmission::State { slot, stamp, part });
         }
     }
 
@@ -90,7 +90,7 @@ impl SendLane {
                 event.is_lost = true;
             }
         }
-        self.again.push_back(Again::Event { number, part });
+        self.retransmissions.push_back(Retransmission::Event { number, part });
     }
 
     /// Sends an event or value once more without calling it lost: for probes.
@@ -102,7 +102,7 @@ impl SendLane {
                 let event = self.event_mut(number);
                 if let Some(event) = event.filter(|event| !event.is_acknowledged && !event.is_lost) {
                     event.is_lost = true;
-                    self.again.push_front(Again::Event { number, part: None });
+                    self.retransmissions.push_front(Retransmission::Event { number, part: None });
                 }
             }
             Item::Event { number, part, .. } => self.event_lost(number, part),
@@ -122,10 +122,11 @@ impl SendLane {
                 self.probe(Item::Event { lane: self.lane, number, part: None });
             }
         }
-        if self.again.is_empty() {
+        if self.retransmissions.is_empty() {
             let small = self.states.wanted().filter(|(_, state)| state.parts.is_none()).take(count);
-            let states = small.map(|(slot, state)| Again::State { slot, stamp: state.stamp, part: None });
-            self.again.extend(states);
+            let states =
+                small.map(|(slot, state)| Retransmission::State { slot, stamp: state.stamp, part: None });
+            self.retransmissions.extend(states);
         }
     }
 
@@ -151,7 +152,7 @@ impl SendLane {
         if let Some(payload) = event.payload.take() {
             store.remove(payload);
         }
-        self.again.push_back(Again::Event { number, part: None });
+        self.retransmissions.push_back(Retransmission::Event { number, part: None });
         Expiry::Expired
     }
 
