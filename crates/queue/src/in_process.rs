@@ -1,9 +1,15 @@
-//! The updatable queue between two threads of one process.
+//! The updatable queue between threads of one process: between two of them, or from one to many.
+
+mod publisher;
+mod waiting;
+
+pub use publisher::{Distribution, Publisher, Subscriber, publisher};
 
 use crate::{Bounds, Counters, Key, Put, Receiver, Refusal, Sender, UpdatableQueue};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
+use waiting::sleep;
 
 /// A queue and its two ends. Dropping an end closes it for the other.
 ///
@@ -213,12 +219,6 @@ fn wait<'a>(
     state: MutexGuard<'a, State>,
     deadline: Option<Instant>,
 ) -> Result<MutexGuard<'a, State>, Refusal> {
-    let Some(deadline) = deadline else {
-        return Ok(condition.wait(state).unwrap_or_else(PoisonError::into_inner));
-    };
-    let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() {
-        return Err(Refusal::TimedOut);
-    }
-    Ok(condition.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0)
+    let (state, slept) = sleep(condition, state, deadline);
+    slept.map(|()| state)
 }

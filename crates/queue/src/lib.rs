@@ -28,6 +28,7 @@
 //! | --- | --- |
 //! | keep pending messages inside a state machine: no threads, no clock | [`UpdatableQueue`], [`Lanes`] |
 //! | connect two threads of one process, blocking or async | [`in_process::queue`] |
+//! | tell many subscribers the same, keeping it once | [`Publication`]; between threads [`in_process::publisher`] |
 //! | connect two processes of one machine | the crate `nowcast-shm`, which implements the same [`Sender`] and [`Receiver`] |
 //! | check an implementation of your own against the laws | `conformance` (a feature of this crate) |
 
@@ -37,11 +38,13 @@ mod ends;
 pub mod in_process;
 mod key;
 mod lanes;
+mod publication;
 mod refusal;
 mod updatable;
 
 pub use ends::{Put, Receiver, Sender};
 pub use key::{Key, KeyMap};
 pub use lanes::Lanes;
+pub use publication::{Publication, PublicationBounds, PublicationCounters, SubscriberId};
 pub use refusal::{Refusal, Refused};
 pub use updatable::{Bounds, Counters, UpdatableQueue, Weigh};

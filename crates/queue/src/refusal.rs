@@ -22,6 +22,9 @@ pub enum Refusal {
     TimedOut,
     /// The process at the other end died without closing. A receiver gets everything that it had put before it hears this.
     PeerDied,
+    /// The subscriber took so long that its publisher no longer keeps what it has not got. It is closed; one that subscribes
+    /// anew begins with the newest values.
+    Behind,
     /// The peer broke the protocol, or something else wrote where only the two ends may; the text names what was wrong.
     /// The queue cannot be used any longer.
     Corrupt(&'static str),
@@ -37,6 +40,7 @@ impl fmt::Display for Refusal {
             Refusal::Closed => f.write_str("the other end has closed"),
             Refusal::TimedOut => f.write_str("the deadline passed"),
             Refusal::PeerDied => f.write_str("the peer's process died"),
+            Refusal::Behind => f.write_str("the subscriber fell behind the bound of its publisher's backlog"),
             Refusal::Corrupt(what) => write!(f, "the peer broke the queue: {what}"),
         }
     }

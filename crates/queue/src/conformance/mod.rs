@@ -8,6 +8,8 @@
 //! - **concurrent**: a putting and a getting thread with random stalls; the record of what was put and what was got must
 //!   obey the [`laws`].
 //!
+//! Publishers, which have many receivers, have a suite of their own: [`publishers`].
+//!
 //! An implementation that is not an exact queue at every instant, such as one over a network, can't run in lockstep; record
 //! what it does and call [`laws::check`].
 //!
@@ -19,6 +21,7 @@
 
 pub mod laws;
 mod model;
+pub mod publishers;
 mod random;
 mod script;
 

@@ -1,0 +1,300 @@
+//! One thread tells many.
+
+use super::waiting::sleep;
+use crate::{
+    Key, Publication, PublicationBounds, PublicationCounters, Put, Receiver, Refusal, Refused, SubscriberId,
+    Weigh,
+};
+use std::collections::HashMap;
+use std::mem;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+/// A [`Publication`] that threads and async tasks subscribe to. Dropping the publisher closes it for all subscribers, which
+/// then still get what was put before.
+///
+/// ```
+/// use nowcast_queue::{Key, PublicationBounds, Receiver, in_process};
+///
+/// let tracker = in_process::publisher(PublicationBounds::default());
+/// let mut renderers = [tracker.subscribe(), tracker.subscribe()];
+/// for sample in 0..1000_u32 {
+///     tracker.put(Key::state(1), sample.to_le_bytes().to_vec()).unwrap();
+/// }
+/// for renderer in &mut renderers {
+///     let mut value = Vec::new();
+///     renderer.get(&mut value, None).unwrap();
+///     assert_eq!(value, 999_u32.to_le_bytes(), "a thousand updates later, one message: the newest");
+/// }
+/// ```
+#[must_use]
+pub fn publisher<V: Weigh>(bounds: PublicationBounds) -> Publisher<V> {
+    let state = State {
+        publication: Publication::new(bounds),
+        is_open: true,
+        sleeping: 0,
+        wakers: HashMap::new(),
+        distributor: None,
+        is_news: false,
+    };
+    Publisher { shared: Arc::new(Shared { state: Mutex::new(state), filled: Condvar::new() }) }
+}
+
+/// The putting end; see [`publisher`].
+///
+/// A put takes the same time for one subscriber as for a thousand, but for the waking of those that wait. Blocked threads are
+/// woken by one system call. Tasks are woken one by one; hand that to another task with
+/// [`distribution`](Self::distribution) where a put may not take as long.
+#[derive(Debug)]
+pub struct Publisher<V> {
+    shared: Arc<Shared<V>>,
+}
+
+/// A getting end; see [`publisher`]. Dropping it unsubscribes.
+#[derive(Debug)]
+pub struct Subscriber<V: Weigh> {
+    shared: Arc<Shared<V>>,
+    id: SubscriberId,
+}
+
+impl<V: Weigh> Publisher<V> {
+    /// Puts a value for all subscribers; see [`Publication::put`]. Never waits.
+    ///
+    /// # Errors
+    /// As [`Publication::put`].
+    pub fn put(&self, key: Key, value: V) -> Result<Put, Refused<V>> {
+        let mut state = self.shared.lock();
+        let put = state.publication.put(key, value);
+        // Only what has a place of its own can be news to somebody who waits.
+        if matches!(put, Ok(Put::Queued)) {
+            self.shared.tell(state);
+        }
+        put
+    }
+
+    /// Adds a subscriber, which begins with the newest value of every key.
+    #[must_use]
+    pub fn subscribe(&self) -> Subscriber<V> {
+        let id = self.shared.lock().publication.subscribe();
+        Subscriber { shared: Arc::clone(&self.shared), id }
+    }
+
+    /// How many subscribers there are, those that fell behind and were not dropped yet among them.
+    #[must_use]
+    pub fn subscribers(&self) -> usize {
+        self.shared.lock().publication.subscribers()
+    }
+
+    /// What has happened so far.
+    #[must_use]
+    pub fn counters(&self) -> PublicationCounters {
+        self.shared.lock().publication.counters()
+    }
+
+    /// Reads anything else of the publication.
+    pub fn inspect<T>(&self, look: impl FnOnce(&Publication<V>) -> T) -> T {
+        look(&self.shared.lock().publication)
+    }
+
+    /// A future that wakes the tasks that wait, so that [`put`](Self::put) wakes at most one, that which runs this. It is done
+    /// when the publisher is dropped. A publisher has use for one of them.
+    pub fn distribution(&self) -> Distribution<V> {
+        Distribution { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<V> Drop for Publisher<V> {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.is_open = false;
+        self.shared.tell(state);
+    }
+}
+
+impl<V: Weigh> Subscriber<V> {
+    /// Looks at the next message without taking it.
+    ///
+    /// # Errors
+    /// [`Refusal::Behind`], and [`Refusal::Closed`] once the publisher is gone and everything was got.
+    pub fn peek<T>(&self, look: impl FnOnce(Key, &V) -> T) -> Result<Option<T>, Refusal> {
+        let mut state = self.shared.lock();
+        let is_open = state.is_open;
+        match state.publication.peek(self.id)? {
+            Some((key, value)) => Ok(Some(look(key, value))),
+            None if is_open => Ok(None),
+            None => Err(Refusal::Closed),
+        }
+    }
+
+    /// Takes the next message, which holds the newest value of its key.
+    ///
+    /// # Errors
+    /// As [`peek`](Self::peek).
+    pub fn take(&mut self) -> Result<Option<(Key, V)>, Refusal>
+    where
+        V: Clone,
+    {
+        self.shared.lock().take(self.id)
+    }
+
+    /// Arranges for a task to be woken at the next news, unless something waits already; says whether something does. An end
+    /// is something that waits.
+    pub fn poll_ready(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.shared.lock();
+        if !state.is_open || !matches!(state.publication.peek(self.id), Ok(None)) {
+            return Poll::Ready(());
+        }
+        state.wait(self.id, context.waker());
+        Poll::Pending
+    }
+}
+
+impl<V: Weigh> Drop for Subscriber<V> {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.wakers.remove(&self.id);
+        state.publication.unsubscribe(self.id);
+    }
+}
+
+impl<V: Weigh + Clone + AsRef<[u8]>> Receiver for Subscriber<V> {
+    fn try_get(&mut self, value: &mut Vec<u8>) -> Result<Option<Key>, Refusal> {
+        Ok(self.take()?.map(|message| copy(message, value)))
+    }
+
+    fn get(&mut self, value: &mut Vec<u8>, deadline: Option<Instant>) -> Result<Key, Refusal> {
+        let mut state = self.shared.lock();
+        loop {
+            if let Some(message) = state.take(self.id)? {
+                drop(state);
+                return Ok(copy(message, value));
+            }
+            state.sleeping += 1;
+            let (woken, result) = sleep(&self.shared.filled, state, deadline);
+            state = woken;
+            state.sleeping -= 1;
+            result?;
+        }
+    }
+
+    fn poll_get(&mut self, context: &mut Context<'_>, value: &mut Vec<u8>) -> Poll<Result<Key, Refusal>> {
+        let mut state = self.shared.lock();
+        match state.take(self.id)? {
+            Some(message) => {
+                drop(state);
+                Poll::Ready(Ok(copy(message, value)))
+            }
+            None => {
+                state.wait(self.id, context.waker());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+fn copy<V: AsRef<[u8]>>((key, bytes): (Key, V), value: &mut Vec<u8>) -> Key {
+    value.clear();
+    value.extend_from_slice(bytes.as_ref());
+    key
+}
+
+/// Wakes the tasks that wait for a publisher; see [`Publisher::distribution`].
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Distribution<V> {
+    shared: Arc<Shared<V>>,
+}
+
+impl<V> Future for Distribution<V> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.shared.lock();
+        let wakers =
+            if mem::take(&mut state.is_news) { mem::take(&mut state.wakers) } else { HashMap::new() };
+        let is_open = state.is_open;
+        state.distributor = is_open.then(|| context.waker().clone());
+        drop(state);
+        wakers.into_values().for_each(Waker::wake);
+        if is_open { Poll::Pending } else { Poll::Ready(()) }
+    }
+}
+
+impl<V> Drop for Distribution<V> {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.distributor = None;
+        // From now on puts wake the tasks themselves; those that wait look whether they have missed something.
+        let wakers = mem::take(&mut state.wakers);
+        drop(state);
+        wakers.into_values().for_each(Waker::wake);
+    }
+}
+
+#[derive(Debug)]
+struct Shared<V> {
+    state: Mutex<State<V>>,
+    /// Notified when something was put and somebody sleeps.
+    filled: Condvar,
+}
+
+#[derive(Debug)]
+struct State<V> {
+    publication: Publication<V>,
+    is_open: bool,
+    /// Threads that sleep.
+    sleeping: usize,
+    /// Tasks that wait.
+    wakers: HashMap<SubscriberId, Waker>,
+    /// The task that wakes them.
+    distributor: Option<Waker>,
+    /// Whether that task was told since it last ran.
+    is_news: bool,
+}
+
+impl<V> Shared<V> {
+    fn lock(&self) -> MutexGuard<'_, State<V>> {
+        // The publication is never left half changed by a panic, so a poisoned lock still guards a sound one.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, mut state: MutexGuard<'_, State<V>>) {
+        let is_needed = state.sleeping > 0;
+        let (mut wakers, mut distributor) = (HashMap::new(), None);
+        if !state.wakers.is_empty() || !state.is_open {
+            match &state.distributor {
+                Some(waker) if !state.is_news => distributor = Some(waker.clone()),
+                Some(_) => {}
+                None => wakers = mem::take(&mut state.wakers),
+            }
+            state.is_news = state.distributor.is_some();
+        }
+        drop(state);
+        if is_needed {
+            self.filled.notify_all();
+        }
+        wakers.into_values().for_each(Waker::wake);
+        distributor.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl<V: Weigh> State<V> {
+    fn take(&mut self, id: SubscriberId) -> Result<Option<(Key, V)>, Refusal>
+    where
+        V: Clone,
+    {
+        match self.publication.pop(id)? {
+            None if !self.is_open => Err(Refusal::Closed),
+            message => Ok(message),
+        }
+    }
+
+    fn wait(&mut self, id: SubscriberId, waker: &Waker) {
+        self.wakers
+            .entry(id)
+            .and_modify(|waiting| waiting.clone_from(waker))
+            .or_insert_with(|| waker.clone());
+    }
+}

@@ -1,0 +1,533 @@
+//! One sender, many receivers: the updatable queue that is kept once for all of them.
+
+use crate::{Bounds, Key, KeyMap, Put, Refusal, Refused, Weigh};
+use std::collections::VecDeque;
+
+/// Newest state per key and every event, kept once however many subscribers read them, each at its own pace. No threads, no
+/// clock, no IO.
+///
+/// [`put`](Self::put) takes the same time for one subscriber as for a thousand, because it looks at none of them.
+/// [`subscribe`](Self::subscribe) adds one, which gets the newest value of every key and then what is put from then on;
+/// [`peek`](Self::peek) and [`pop`](Self::pop) deliver to one subscriber what [`UpdatableQueue`](crate::UpdatableQueue)
+/// would, a value being read only when it is delivered.
+///
+/// **How.** Every message has a *place*, counted from the first ever, and a log lists the places in order. A value that
+/// nobody has seen yet is replaced where it stands; one that somebody has seen moves to the end of the log, and its old
+/// place is void. So the log has one place for each key, and others only for what a slow subscriber still needs: events, and
+/// the last values before them (the *backlog*). A subscriber takes down which entries have changed since it last looked (a
+/// *round*), delivers each with its newest value, and looks again. A value that moves during the round is still in it, and
+/// those delivered last wait longest in the next, so no key starves another.
+///
+/// ```
+/// use nowcast_queue::{Key, Publication, PublicationBounds};
+///
+/// let mut tracker = Publication::new(PublicationBounds::default());
+/// tracker.put(Key::state(1), b"left".to_vec()).unwrap();
+/// let (fast, slow) = (tracker.subscribe(), tracker.subscribe());
+/// assert_eq!(tracker.pop(fast), Ok(Some((Key::state(1), b"left".to_vec())))); // what there was before it came
+/// tracker.put(Key::state(1), b"right".to_vec()).unwrap();
+/// tracker.put(Key::EVENT, b"click".to_vec()).unwrap();
+/// for subscriber in [fast, slow] {
+///     assert_eq!(tracker.pop(subscriber), Ok(Some((Key::state(1), b"right".to_vec())))); // the newest, once
+///     assert_eq!(tracker.pop(subscriber), Ok(Some((Key::EVENT, b"click".to_vec()))));
+///     assert_eq!(tracker.pop(subscriber), Ok(None));
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Publication<V> {
+    bounds: PublicationBounds,
+    /// Places and the nodes that stand there, or stood: the node of a void place is somewhere else.
+    log: VecDeque<(u64, u32)>,
+    nodes: Vec<Node<V>>,
+    free: Vec<u32>,
+    /// The node of the newest value of each key.
+    newest: KeyMap<u32>,
+    newest_bytes: usize,
+    /// What is kept for subscribers alone: events, and values that have been replaced since.
+    backlog: Weight,
+    next_place: u64,
+    /// How many events were put.
+    events: u64,
+    versions: u64,
+    /// The log is cleaned when it is as long as this.
+    log_max: usize,
+    subscribers: Vec<Option<Subscriber>>,
+    count: usize,
+    /// Whether there ever were two subscribers at a time.
+    is_shared: bool,
+    counters: PublicationCounters,
+}
+
+#[derive(Debug)]
+struct Node<V> {
+    key: Key,
+    /// `None` while the node is free.
+    value: Option<V>,
+    place: u64,
+    /// Counts puts, so that a subscriber knows whether it has seen this value.
+    version: u64,
+    /// Whether a subscriber has seen the value: the next one is news to it, and needs a place behind all others.
+    is_seen: bool,
+    /// The interval it belongs to, by the number of events put before.
+    interval: u64,
+    /// The node of the next value of this key, which belongs to a later interval.
+    successor: Option<u32>,
+    /// Subscribers that still have it in their first round, which is of places before their own.
+    pins: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Weight {
+    entries: usize,
+    bytes: usize,
+}
+
+#[derive(Debug, Default)]
+struct Subscriber {
+    /// Everything at places before this one is done with.
+    floor: u64,
+    /// The round covers the places before this one.
+    end: u64,
+    /// The nodes still to be delivered in this round.
+    round: VecDeque<u32>,
+    /// Of nodes that moved behind the end of the round before they were delivered in it: the version that was.
+    ahead: Vec<(u32, u64)>,
+    /// The keys that were delivered in the last round, in order.
+    delivered: Vec<Key>,
+    /// In the first round, whose nodes are pinned: the interval in which the subscriber joined.
+    joining: Option<u64>,
+    is_behind: bool,
+}
+
+/// Names a subscriber of a [`Publication`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SubscriberId(u32);
+
+/// How much a publication may hold, however many subscribers it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PublicationBounds {
+    /// The newest values: keys, and bytes of all values together.
+    pub newest: Bounds,
+    /// What slow subscribers have not got yet: events, and values that were the last before one of them. When it grows
+    /// beyond this by a quarter, the slowest subscribers are closed until it is within this.
+    pub backlog: Bounds,
+}
+
+impl Default for PublicationBounds {
+    /// 16,384 keys and 16 MiB; 4,096 entries and 4 MiB of backlog.
+    fn default() -> Self {
+        PublicationBounds {
+            newest: Bounds { entries_max: 16_384, bytes_max: 16 << 20 },
+            backlog: Bounds { entries_max: 4_096, bytes_max: 4 << 20 },
+        }
+    }
+}
+
+/// What has happened in a publication since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PublicationCounters {
+    /// Puts of states that no subscriber had to be told apart from the one before: each dropped an obsolete value.
+    pub replaced: u64,
+    /// All other puts.
+    pub queued: u64,
+    /// Puts that were refused.
+    pub refused: u64,
+    /// Messages delivered, to all subscribers together.
+    pub delivered: u64,
+    /// Subscribers that were closed because they fell behind.
+    pub behind: u64,
+}
+
+impl<V: Weigh> Publication<V> {
+    /// An empty one without subscribers.
+    #[must_use]
+    pub fn new(bounds: PublicationBounds) -> Self {
+        Publication {
+            bounds,
+            log: VecDeque::new(),
+            nodes: Vec::new(),
+            free: Vec::new(),
+            newest: KeyMap::default(),
+            newest_bytes: 0,
+            backlog: Weight::default(),
+            next_place: 0,
+            events: 0,
+            versions: 0,
+            log_max: LOG_MIN,
+            subscribers: Vec::new(),
+            count: 0,
+            is_shared: false,
+            counters: PublicationCounters::default(),
+        }
+    }
+
+    /// Puts a value for all subscribers. [`Put::Replaced`] says that nobody had seen the value before it.
+    ///
+    /// # Errors
+    /// Hands the value back with [`Refusal::Full`] when the newest values would be more or larger than
+    /// [`PublicationBounds::newest`] allows, or with [`Refusal::TooLarge`] if it could never fit. No subscriber, however
+    /// slow, is a reason to refuse.
+    pub fn put(&mut self, key: Key, value: V) -> Result<Put, Refused<V>> {
+        let put = if key.is_event() { self.put_event(value) } else { self.put_state(key, value) };
+        match put {
+            Ok(Put::Queued) => self.counters.queued += 1,
+            Ok(Put::Replaced) => self.counters.replaced += 1,
+            Err(_) => self.counters.refused += 1,
+        }
+        if self.log.len() > self.log_max || self.has_outgrown(5) {
+            self.clean();
+        }
+        put
+    }
+
+    fn put_event(&mut self, value: V) -> Result<Put, Refused<V>> {
+        let (value, bytes) = check(value, self.bounds.backlog.bytes_max)?;
+        self.backlog.add(bytes);
+        self.append(Key::EVENT, value);
+        self.events += 1;
+        Ok(Put::Queued)
+    }
+
+    fn put_state(&mut self, key: Key, value: V) -> Result<Put, Refused<V>> {
+        let Bounds { entries_max, bytes_max } = self.bounds.newest;
+        let (value, bytes) = check(value, bytes_max.min(self.bounds.backlog.bytes_max))?;
+        let Some(&index) = self.newest.get(&key) else {
+            if self.newest.len() >= entries_max || self.newest_bytes + bytes > bytes_max {
+                return Err(Refused { refusal: Refusal::Full, value });
+            }
+            self.newest_bytes += bytes;
+            let index = self.append(key, value);
+            self.newest.insert(key, index);
+            return Ok(Put::Queued);
+        };
+        let old_bytes = self.nodes[index as usize].bytes();
+        if self.newest_bytes - old_bytes + bytes > bytes_max {
+            return Err(Refused { refusal: Refusal::Full, value });
+        }
+        self.newest_bytes = self.newest_bytes - old_bytes + bytes;
+        let node = &mut self.nodes[index as usize];
+        if node.interval < self.events {
+            // It was the last value before an event, which somebody may not have got yet.
+            self.backlog.add(old_bytes);
+            let successor = self.append(key, value);
+            self.nodes[index as usize].successor = Some(successor);
+            self.newest.insert(key, successor);
+            return Ok(Put::Queued);
+        }
+        self.versions += 1;
+        node.value = Some(value);
+        node.version = self.versions;
+        if !std::mem::take(&mut node.is_seen) {
+            return Ok(Put::Replaced);
+        }
+        node.place = self.next_place;
+        self.log.push_back((self.next_place, index));
+        self.next_place += 1;
+        Ok(Put::Queued)
+    }
+
+    fn append(&mut self, key: Key, value: V) -> u32 {
+        let place = self.next_place;
+        self.next_place += 1;
+        self.versions += 1;
+        let node = Node {
+            key,
+            value: Some(value),
+            place,
+            version: self.versions,
+            is_seen: false,
+            interval: self.events,
+            successor: None,
+            pins: 0,
+        };
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.nodes[index as usize] = node;
+                index
+            }
+            None => {
+                self.nodes.push(node);
+                (self.nodes.len() - 1) as u32
+            }
+        };
+        self.log.push_back((place, index));
+        index
+    }
+
+    /// Adds a subscriber. It gets the newest value of every key, and then what is put from now on; no earlier event.
+    pub fn subscribe(&mut self) -> SubscriberId {
+        let round: VecDeque<u32> = self.live_from(0).filter(|&index| self.is_newest(index)).collect();
+        round.iter().for_each(|&index| self.nodes[index as usize].pins += 1);
+        let (floor, end) = (self.next_place, self.next_place);
+        let subscriber =
+            Subscriber { floor, end, round, joining: Some(self.events), ..Subscriber::default() };
+        self.count += 1;
+        self.is_shared |= self.count > 1;
+        match self.subscribers.iter().position(Option::is_none) {
+            Some(index) => {
+                self.subscribers[index] = Some(subscriber);
+                SubscriberId(index as u32)
+            }
+            None => {
+                self.subscribers.push(Some(subscriber));
+                SubscriberId((self.subscribers.len() - 1) as u32)
+            }
+        }
+    }
+
+    /// Forgets a subscriber.
+    ///
+    /// # Panics
+    /// When it was forgotten before.
+    pub fn unsubscribe(&mut self, id: SubscriberId) {
+        let subscriber = self.subscribers[id.0 as usize].take().expect("a subscriber is forgotten once");
+        self.unpin(&subscriber);
+        self.count -= 1;
+    }
+
+    /// What [`pop`](Self::pop) would deliver to a subscriber.
+    ///
+    /// # Errors
+    /// [`Refusal::Behind`], for good, once the subscriber was closed because of its backlog.
+    ///
+    /// # Panics
+    /// When the subscriber was forgotten.
+    pub fn peek(&mut self, id: SubscriberId) -> Result<Option<(Key, &V)>, Refusal> {
+        let next = self.next(id)?;
+        Ok(next.and_then(|index| {
+            let node = &self.nodes[index as usize];
+            node.value.as_ref().map(|value| (node.key, value))
+        }))
+    }
+
+    /// Delivers the next message to a subscriber.
+    ///
+    /// # Errors
+    /// As [`peek`](Self::peek).
+    ///
+    /// # Panics
+    /// When the subscriber was forgotten.
+    pub fn pop(&mut self, id: SubscriberId) -> Result<Option<(Key, V)>, Refusal>
+    where
+        V: Clone,
+    {
+        let Some(index) = self.next(id)? else { return Ok(None) };
+        let node = &mut self.nodes[index as usize];
+        let (place, version) = (node.place, node.version);
+        let message = node.value.clone().map(|value| (node.key, value));
+        node.is_seen = true;
+        self.counters.delivered += 1;
+        if let Some(subscriber) = &mut self.subscribers[id.0 as usize] {
+            let in_round = subscriber.round.pop_front();
+            subscriber.delivered.push(self.nodes[index as usize].key);
+            if place >= subscriber.end {
+                subscriber.ahead.push((index, version));
+            }
+            if let (Some(pinned), Some(_)) = (in_round, subscriber.joining) {
+                self.nodes[pinned as usize].pins -= 1;
+            }
+            if subscriber.round.is_empty() {
+                subscriber.floor = subscriber.end;
+                subscriber.joining = None;
+            }
+        }
+        Ok(message)
+    }
+
+    /// The node that a subscriber gets next.
+    fn next(&mut self, id: SubscriberId) -> Result<Option<u32>, Refusal> {
+        // Taken out while the log is read for it.
+        let mut subscriber =
+            self.subscribers[id.0 as usize].take().expect("the subscriber was not forgotten");
+        while subscriber.round.is_empty() && !subscriber.is_behind && subscriber.end < self.next_place {
+            self.begin_round(&mut subscriber);
+        }
+        let next = subscriber.round.front().map(|&index| self.value_for(&subscriber, index));
+        let next = if subscriber.is_behind { Err(Refusal::Behind) } else { Ok(next) };
+        self.subscribers[id.0 as usize] = Some(subscriber);
+        next
+    }
+
+    /// The node to deliver for one of a round: to a subscriber that is joining, values of earlier intervals and of the one it
+    /// joined in are of the same interval, because the events between them are not for it.
+    fn value_for(&self, subscriber: &Subscriber, index: u32) -> u32 {
+        let node = &self.nodes[index as usize];
+        let successor = node.successor.filter(|_| subscriber.joining.is_some());
+        successor
+            .filter(|&successor| Some(self.nodes[successor as usize].interval) == subscriber.joining)
+            .unwrap_or(index)
+    }
+
+    /// Takes down what has changed since the last round, as far as the next event; that is a round of its own.
+    fn begin_round(&self, subscriber: &mut Subscriber) {
+        let before = subscriber.end;
+        subscriber.end = self.next_place;
+        subscriber.joining = None;
+        subscriber.ahead.sort_unstable();
+        for index in self.live_from(before) {
+            let node = &self.nodes[index as usize];
+            if node.key.is_event() {
+                let is_first = subscriber.round.is_empty();
+                subscriber.end = if is_first { node.place + 1 } else { node.place };
+                subscriber.round.extend(is_first.then_some(index));
+                break;
+            }
+            if subscriber.ahead.binary_search(&(index, node.version)).is_err() {
+                subscriber.round.push_back(index);
+            }
+        }
+        // All of them moved within the interval that the last round began in.
+        subscriber.ahead.clear();
+        self.put_in_turn(subscriber);
+        subscriber.floor = if subscriber.round.is_empty() { subscriber.end } else { before };
+    }
+
+    /// Has those wait that were delivered last in the round before. A value that others saw may have moved behind them
+    /// although it has waited for longer.
+    fn put_in_turn(&self, subscriber: &mut Subscriber) {
+        let Subscriber { round, delivered, .. } = subscriber;
+        if self.is_shared && round.len() > 1 && !delivered.is_empty() {
+            let turns: KeyMap<usize> = delivered.iter().copied().zip(1..).collect();
+            let turn = |&index: &u32| turns.get(&self.nodes[index as usize].key).copied().unwrap_or(0);
+            round.make_contiguous().sort_by_key(turn);
+        }
+        delivered.clear();
+    }
+
+    /// The nodes that stand at `place` or behind it, in order.
+    fn live_from(&self, place: u64) -> impl Iterator<Item = u32> {
+        let start = self.log.partition_point(|&(other, _)| other < place);
+        let rest = self.log.range(start..);
+        rest.filter(|&&(place, index)| self.nodes[index as usize].place == place).map(|&(_, index)| index)
+    }
+
+    fn is_newest(&self, index: u32) -> bool {
+        self.newest.get(&self.nodes[index as usize].key) == Some(&index)
+    }
+
+    /// Whether the backlog is larger than so many quarters of what it may be.
+    fn has_outgrown(&self, quarters: usize) -> bool {
+        let Bounds { entries_max, bytes_max } = self.bounds.backlog;
+        self.backlog.entries.saturating_mul(4) > entries_max.saturating_mul(quarters)
+            || self.backlog.bytes.saturating_mul(4) > bytes_max.saturating_mul(quarters)
+    }
+
+    /// Forgets what every subscriber has got, and closes the slowest as long as the backlog is too large. Its cost is
+    /// spread over the puts since it ran last, of which there are as many as entries and subscribers to look at, or so many
+    /// that the backlog grew by a quarter.
+    fn clean(&mut self) {
+        self.forget();
+        while self.has_outgrown(4) && self.close_slowest() {
+            self.forget();
+        }
+        self.log_max = 2 * self.log.len() + self.subscribers.len() + LOG_MIN;
+    }
+
+    fn forget(&mut self) {
+        let active = self.subscribers.iter().flatten().filter(|subscriber| !subscriber.is_behind);
+        let floor = active.map(|subscriber| subscriber.floor).min().unwrap_or(self.next_place);
+        let Publication { log, nodes, newest, free, backlog, .. } = self;
+        log.retain(|&(place, index)| {
+            let node = &mut nodes[index as usize];
+            if node.place != place {
+                return false;
+            }
+            if node.place >= floor || node.pins > 0 || newest.get(&node.key) == Some(&index) {
+                return true;
+            }
+            backlog.remove(node.bytes());
+            // No place is as large, so whatever else in the log names this node is void.
+            (node.value, node.place) = (None, u64::MAX);
+            free.push(index);
+            false
+        });
+    }
+
+    /// Closes the subscribers that hold back most.
+    fn close_slowest(&mut self) -> bool {
+        let active = || self.subscribers.iter().flatten().filter(|subscriber| !subscriber.is_behind);
+        let Some(floor) = active().map(|subscriber| subscriber.floor).min() else { return false };
+        for index in 0..self.subscribers.len() {
+            let slowest = self.subscribers[index].as_mut();
+            if let Some(slowest) = slowest.filter(|slowest| slowest.floor == floor && !slowest.is_behind) {
+                let closed =
+                    std::mem::replace(slowest, Subscriber { is_behind: true, ..Subscriber::default() });
+                self.unpin(&closed);
+                self.counters.behind += 1;
+            }
+        }
+        true
+    }
+
+    /// A subscriber leaves what it has not got.
+    fn unpin(&mut self, subscriber: &Subscriber) {
+        if subscriber.joining.is_some() {
+            subscriber.round.iter().for_each(|&index| self.nodes[index as usize].pins -= 1);
+        }
+    }
+
+    /// How many subscribers there are.
+    #[must_use]
+    pub fn subscribers(&self) -> usize {
+        self.count
+    }
+
+    /// How many keys have a value.
+    #[must_use]
+    pub fn keys(&self) -> usize {
+        self.newest.len()
+    }
+
+    /// Entries that are kept for slow subscribers, some of which may have got them since.
+    #[must_use]
+    pub fn backlog(&self) -> usize {
+        self.backlog.entries
+    }
+
+    /// The weight of all values that are kept.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.newest_bytes + self.backlog.bytes
+    }
+
+    /// The bounds it was made with.
+    #[must_use]
+    pub fn bounds(&self) -> PublicationBounds {
+        self.bounds
+    }
+
+    /// What has happened so far.
+    #[must_use]
+    pub fn counters(&self) -> PublicationCounters {
+        self.counters
+    }
+}
+
+/// A log shorter than this is not worth cleaning.
+const LOG_MIN: usize = 64;
+
+fn check<V: Weigh>(value: V, bytes_max: usize) -> Result<(V, usize), Refused<V>> {
+    let bytes = value.bytes();
+    if bytes > bytes_max {
+        return Err(Refused { refusal: Refusal::TooLarge { bytes, bytes_max }, value });
+    }
+    Ok((value, bytes))
+}
+
+impl<V: Weigh> Node<V> {
+    fn bytes(&self) -> usize {
+        self.value.as_ref().map_or(0, Weigh::bytes)
+    }
+}
+
+impl Weight {
+    fn add(&mut self, bytes: usize) {
+        self.entries += 1;
+        self.bytes += bytes;
+    }
+
+    fn remove(&mut self, bytes: usize) {
+        self.entries -= 1;
+        self.bytes -= bytes;
+    }
+}
