@@ -1,16 +1,19 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+/** Tests run on the SDK's source. */
+const SDK = fileURLToPath(new URL("./packages/nowcast/src", import.meta.url));
+
 /**
  * Tests that start the built server and a real Chromium; run one file at a time, since both want the processor. They wait
  * for conditions: the limits here are for machines that do something else most of the time.
  */
 export default defineConfig({
   resolve: {
-    alias: {
-      "nowcast/node": fileURLToPath(new URL("./packages/nowcast/src/node/index.ts", import.meta.url)),
-      nowcast: fileURLToPath(new URL("./packages/nowcast/src/index.ts", import.meta.url)),
-    },
+    alias: [
+      { find: /^nowcast$/, replacement: `${SDK}/index.ts` },
+      { find: /^nowcast\/(\w+)$/, replacement: `${SDK}/$1/index.ts` },
+    ],
   },
   test: {
     include: ["packages/*/test/browser/**/*.test.ts"],

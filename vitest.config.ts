@@ -1,13 +1,16 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
+/** Tests run on the SDK's source. */
+const SDK = fileURLToPath(new URL("./packages/nowcast/src", import.meta.url));
+
 /** Unit, vector and property tests; the tests in a real browser have a configuration of their own. */
 export default defineConfig({
   resolve: {
-    alias: {
-      "nowcast/node": fileURLToPath(new URL("./packages/nowcast/src/node/index.ts", import.meta.url)),
-      nowcast: fileURLToPath(new URL("./packages/nowcast/src/index.ts", import.meta.url)),
-    },
+    alias: [
+      { find: /^nowcast$/, replacement: `${SDK}/index.ts` },
+      { find: /^nowcast\/(\w+)$/, replacement: `${SDK}/$1/index.ts` },
+    ],
   },
   test: {
     include: ["packages/*/{src,test}/**/*.test.ts", "examples/bot/**/*.test.ts"],

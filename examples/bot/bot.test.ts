@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { type Entity, joinWorld } from "nowcast";
+import { type Entity, joinWorld } from "nowcast/world";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ServerProcess } from "../../packages/nowcast/test/server-process.js";
 import { waitFor } from "../../packages/nowcast/test/wait-for.js";

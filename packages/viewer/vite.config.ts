@@ -4,12 +4,17 @@ import { defineConfig } from "vitest/config";
 // `vite dev` serves the page and passes the world's sessions and WebSockets on to a running server.
 const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
 
+const sdk = fileURLToPath(new URL("../nowcast/src", import.meta.url));
+
 export default defineConfig({
   // Pages live at `/` and `/r/{room}`, so every asset is named from the root.
   base: "/",
   resolve: {
     // The SDK's source itself, so that the page never needs a build of the SDK first.
-    alias: { nowcast: fileURLToPath(new URL("../nowcast/src/index.ts", import.meta.url)) },
+    alias: [
+      { find: /^nowcast$/, replacement: `${sdk}/index.ts` },
+      { find: /^nowcast\/(\w+)$/, replacement: `${sdk}/$1/index.ts` },
+    ],
   },
   build: {
     target: "es2022",

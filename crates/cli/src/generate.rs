@@ -24,7 +24,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 
     /// Where the generated code imports the SDK from
-    #[arg(long, value_name = "MODULE", default_value = "nowcast")]
+    #[arg(long, value_name = "MODULE", default_value = "nowcast/codec")]
     import_from: String,
 }
 

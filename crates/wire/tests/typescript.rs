@@ -6,21 +6,21 @@ use nowcast_wire::{schema, typescript};
 
 #[test]
 fn the_kept_module_of_the_sdk_tests_is_what_the_generator_writes() {
-    holds("packages/nowcast/test/generated/messages.schema", "../../src/index.js");
+    holds("packages/nowcast/test/generated/messages.schema", "../../src/codec/index.js");
 }
 
 #[test]
 fn the_kept_module_of_the_bench_is_what_the_generator_writes() {
-    holds("packages/lab/src/generated/nowcast.schema", "../../../nowcast/src/index.js");
+    holds("packages/lab/src/generated/nowcast.schema", "../../../nowcast/src/codec/index.js");
 }
 
 #[test]
 fn the_kept_module_of_the_world_session_is_what_the_generator_writes() {
-    let folder = "packages/nowcast/src/world-session";
+    let folder = "packages/nowcast/src/world/session";
     is_kept(
         &format!("{folder}/messages.schema"),
         &format!("{folder}/generated/messages.ts"),
-        "../../wire/generated-support.js",
+        "../../../codec/index.js",
     );
 }
 

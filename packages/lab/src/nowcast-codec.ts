@@ -1,5 +1,5 @@
-import type { Codec as Generated, WireValue } from "../../nowcast/src/index.js";
-import { ScopeReader, ScopeWriter } from "../../nowcast/src/wire/scope.js";
+import type { Codec as Generated, WireValue } from "../../nowcast/src/codec/index.js";
+import { ScopeReader, ScopeWriter } from "../../nowcast/src/codec/scope.js";
 import type { Codec } from "./types.js";
 
 /**

@@ -1,4 +1,4 @@
-/** Nowcast for browsers and Node: shared worlds, newest state first, events never lost. */
+/** Channels: four verbs over whatever carries them, newest state first, events never lost. */
 
 export type { CarrierKind } from "./carrier/carrier.js";
 export { Channel, type ChannelEvents, type Entry } from "./channel/channel.js";
@@ -12,7 +12,6 @@ export type {
 } from "./channel/message.js";
 export type { ChannelPhase, ChannelStatus } from "./channel/status.js";
 export { type ConnectOptions, connect } from "./connect/connect.js";
-export * from "./delta/index.js";
 export {
   ERROR_CODES,
   type ErrorCode,
@@ -20,53 +19,11 @@ export {
   type Fault,
   NowcastError,
   WireError,
-} from "./errors.js";
-export {
-  createInterpolator,
-  type InterpolationSource,
-  type Interpolator,
-  type InterpolatorOptions,
-  type Pose,
-} from "./interpolation.js";
-export {
-  decodeMsgpack,
-  encodeMsgpack,
-  type MsgpackDecodeOptions,
-  MsgpackExtension,
-  MsgpackTimestamp,
-  type MsgpackValue,
-} from "./msgpack.js";
+} from "./errors/nowcast-error.js";
+export type { WaitOptions } from "./events/waiting.js";
 export { type Bounds, type PutOutcome, type QueueEntry, UpdatableQueue } from "./queue/updatable-queue.js";
-export { angleBetween, eulerToQuaternion, type NumberArray } from "./rotation.js";
-export * from "./session/index.js";
-export type { WaitOptions } from "./waiting.js";
-export { BodyReader, type ReadOptions } from "./wire/body.js";
-export { type Codec, type CodecParts, defineCodec } from "./wire/codec.js";
-export type { MessageDecoder } from "./wire/message-decoder.js";
-export type { MessageEncoder } from "./wire/message-encoder.js";
-export { readSave, type SaveFile, type SaveReadOptions } from "./wire/save.js";
-export { type SaveWriteOptions, writeSave } from "./wire/save-writer.js";
-export { ScopeReader, ScopeWriter } from "./wire/scope.js";
-export { type Shape, shapeHash } from "./wire/shape.js";
-export { decodeShape, encodeShape } from "./wire/shape-bytes.js";
-export type { WireValue } from "./wire/value.js";
-export { BodyWriter } from "./wire/write.js";
-export { joinWorld } from "./world.js";
-export {
-  ENCODINGS,
-  type Encoding,
-  type Entity,
-  type EntityId,
-  type EntityKind,
-  type Input,
-  type JoinOptions,
-  type Protocol,
-  type Vec3,
-  type WebSocketConstructor,
-  type WebSocketLike,
-  type World,
-  type WorldEvents,
-  type WorldLink,
-  type WorldStats,
-  type WorldStatus,
-} from "./world-types.js";
+export type { SessionConfig } from "./session/config.js";
+export { CloseCode, type Closed } from "./session/fault.js";
+export type { Limits } from "./session/limits.js";
+export type { ReplicationSource } from "./session/replication.js";
+export type { WebSocketConstructor, WebSocketLike } from "./websocket/websocket.js";

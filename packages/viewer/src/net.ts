@@ -1,4 +1,6 @@
 // The one place in the viewer that knows the SDK. The rest deals in bodies and poses.
+
+import type { NowcastError } from "nowcast";
 import {
   createInterpolator,
   ENCODINGS,
@@ -7,9 +9,8 @@ import {
   type EntityId,
   type Interpolator,
   joinWorld,
-  type NowcastError,
   type World,
-} from "nowcast";
+} from "nowcast/world";
 import { Euler, Quaternion } from "three";
 
 /** How the world travels: on a session over the best carrier, or by the plain protocol in one of its encodings. */

@@ -7,7 +7,7 @@ use nowcast_wire::{Shape, Value, decode_value, schema};
 use super::fields::{Fault, Fields};
 
 /// The messages of a world (`spec/WORLD.md`, section 3).
-const WORLD: &str = include_str!("../../../../packages/nowcast/src/world-session/messages.schema");
+const WORLD: &str = include_str!("../../../../packages/nowcast/src/world/session/messages.schema");
 /// Parts of other messages, which never stand alone.
 const PARTS: [&str; 2] = ["Kind", "Place"];
 

@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn the_types_are_those_of_the_schema_from_which_the_other_implementation_is_made() {
-        let text = include_str!("../../../../packages/nowcast/src/world-session/messages.schema");
+        let text = include_str!("../../../../packages/nowcast/src/world/session/messages.schema");
         let written: Vec<String> = schema::parse(text).unwrap().iter().map(Shape::to_string).collect();
         let ours = [
             Shape::of::<ToWorld>(),

@@ -1,7 +1,7 @@
 /** Packets as binary messages of a WebSocket: a browser's, Node's, or the SDK's own (`spec/CARRIERS.md`, section 4). */
-import { NowcastError } from "../errors.js";
-import { loadWebSocket } from "../load-websocket.js";
-import type { WebSocketConstructor, WebSocketLike } from "../world-types.js";
+import { NowcastError } from "../errors/nowcast-error.js";
+import { loadWebSocket } from "../websocket/load.js";
+import type { WebSocketConstructor, WebSocketLike } from "../websocket/websocket.js";
 import { type CarrierHandlers, type OpenCarrier, PROPERTIES } from "./carrier.js";
 
 export const SUBPROTOCOL = "nowcast.1";

@@ -1,5 +1,5 @@
 /** Packets as datagrams of a browser's WebTransport (`spec/CARRIERS.md`, section 3). */
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 import type { CarrierHandlers, OpenCarrier } from "./carrier.js";
 
 /** What the browser holds that has not left: more would wait there while it ages. */

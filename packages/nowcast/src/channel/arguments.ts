@@ -1,6 +1,6 @@
 /** What the verbs of a channel accept; anything else is a misuse that is told at the call. */
-import { kindOf, NowcastError } from "../errors.js";
-import type { Count } from "../session/count.js";
+import { kindOf, NowcastError } from "../errors/nowcast-error.js";
+import type { Count } from "../queue/count.js";
 
 const KEY_MAX = 2n ** 64n - 1n;
 /** Of `setTimeout`, which takes longer waits for none: some 24 days. */

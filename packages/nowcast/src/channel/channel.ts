@@ -1,12 +1,12 @@
 /** The four verbs over any carrier. */
 import type { CarrierKind } from "../carrier/carrier.js";
 import type { Driver } from "../carrier/driver.js";
-import { Emitter } from "../emitter.js";
-import { type ErrorCode, NowcastError } from "../errors.js";
+import { type ErrorCode, NowcastError } from "../errors/nowcast-error.js";
+import { Emitter } from "../events/emitter.js";
+import { ASYNC_DISPOSE, Waiting, type WaitOptions } from "../events/waiting.js";
 import { CloseCode, type Closed } from "../session/fault.js";
 import type { Notice } from "../session/notice.js";
 import type { ReplicationSource } from "../session/replication.js";
-import { ASYNC_DISPOSE, Waiting, type WaitOptions } from "../waiting.js";
 import { checkCommand } from "./arguments.js";
 import { Commands } from "./commands.js";
 import { Inbox } from "./inbox.js";

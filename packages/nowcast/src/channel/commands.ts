@@ -1,6 +1,6 @@
 /** Commands that wait for their replies. */
-import { NowcastError } from "../errors.js";
-import { Waiting } from "../waiting.js";
+import { NowcastError } from "../errors/nowcast-error.js";
+import { Waiting } from "../events/waiting.js";
 
 const NO_REPLY = { code: "timed_out", cure: "give it more time by deadlineMs, or ask again" } as const;
 

@@ -1,10 +1,10 @@
 /** One ordering domain of a channel: what is put on different lanes does not wait for each other. */
 
 import { clockUs, type Driver } from "../carrier/driver.js";
-import { copyOf } from "../copy-of.js";
-import { NowcastError } from "../errors.js";
+import { copyOf } from "../codec/copy-of.js";
+import { NowcastError } from "../errors/nowcast-error.js";
+import type { WaitOptions } from "../events/waiting.js";
 import type { PutOutcome } from "../queue/updatable-queue.js";
-import type { WaitOptions } from "../waiting.js";
 import { checkCommand, checkDuration, checkKey, checkLane, checkValue } from "./arguments.js";
 import type { Commands } from "./commands.js";
 import type { CommandMessage } from "./message.js";

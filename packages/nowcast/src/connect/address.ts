@@ -1,5 +1,5 @@
 /** `nowcast://HOST:PORT/NAME`, and where that is (`spec/CARRIERS.md`, section 1). */
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 
 const PORT = 7777;
 const NOWCAST = /^nowcast:\/\/(\[[0-9a-fA-F:.]+\]|[a-zA-Z0-9.-]*)(?::(\d{1,5}))?\/([^/?#]+)$/;

@@ -1,5 +1,5 @@
 /** Asking an endpoint what it offers (`spec/CARRIERS.md`, section 2). */
-import { type ErrorCode, NowcastError } from "../errors.js";
+import { type ErrorCode, NowcastError } from "../errors/nowcast-error.js";
 import { type Address, addressUrl } from "./address.js";
 
 const ANSWER_BYTES_MAX = 65_536;

@@ -1,6 +1,6 @@
 /** Opening carriers beside each other: the first that is ready wins, the others are closed. */
 import type { CarrierKind, OpenCarrier, OpenCarrierKind } from "../carrier/carrier.js";
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 
 /** How much earlier each carrier begins than the next (`spec/CARRIERS.md`, section 6). */
 const HEAD_START_MS = 300;

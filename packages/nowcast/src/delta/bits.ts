@@ -1,5 +1,5 @@
-import { WireError } from "../errors.js";
-import type { WireOutput } from "../wire/output.js";
+import type { WireOutput } from "../codec/output.js";
+import { WireError } from "../errors/nowcast-error.js";
 
 /** From so many ones on, a number follows as it is. */
 const ONES_MAX = 20;

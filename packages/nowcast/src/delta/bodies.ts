@@ -1,4 +1,4 @@
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 import {
   type BodyColumns,
   type BodyMotion,
@@ -10,11 +10,12 @@ import {
   stepsPerRadian,
 } from "./body-motion.js";
 import { Fit } from "./fit.js";
+import type { DeltaGuess } from "./guess.js";
 import type { DeltaLayout } from "./layout.js";
 import { Neighbours } from "./neighbours.js";
 import { component, inFrameOf, type Quaternion } from "./orientation.js";
 import type { DeltaPast } from "./past.js";
-import type { DeltaGuess, DeltaPredictor } from "./predict.js";
+import type { DeltaPredictor } from "./predict.js";
 import { dot, minus, plus, Rigid, rotation, scaled, turned, type Vector, ZERO } from "./rigid.js";
 import { magnitude } from "./scale.js";
 

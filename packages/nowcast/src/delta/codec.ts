@@ -1,5 +1,5 @@
-import { NowcastError, WireError } from "../errors.js";
-import { WireOutput } from "../wire/output.js";
+import { WireOutput } from "../codec/output.js";
+import { NowcastError, WireError } from "../errors/nowcast-error.js";
 import { DeltaBaseline } from "./baseline.js";
 import { BitReader, BitWriter } from "./bits.js";
 import { FastModels, FastSymbols } from "./fast-mode.js";

@@ -1,6 +1,6 @@
-import { WireError } from "../errors.js";
+import { WireError } from "../errors/nowcast-error.js";
 import type { Bits } from "./bits.js";
-import type { DeltaGuess } from "./predict.js";
+import type { DeltaGuess } from "./guess.js";
 import { bitLength, magnitude } from "./scale.js";
 import type { Situation } from "./situation.js";
 import type { Symbols } from "./symbols.js";

@@ -1,4 +1,4 @@
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 import { type DeltaLayout, holds } from "./layout.js";
 
 /** The state of all entities a peer is to know at one tick. */

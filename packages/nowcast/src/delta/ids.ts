@@ -1,4 +1,4 @@
-import { NowcastError, WireError } from "../errors.js";
+import { NowcastError, WireError } from "../errors/nowcast-error.js";
 import { isSame } from "./past.js";
 import { bitLength } from "./scale.js";
 import type { Symbols } from "./symbols.js";

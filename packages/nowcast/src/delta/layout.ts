@@ -1,4 +1,4 @@
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 
 /** One property of an entity, quantised to whole numbers (`spec/DELTA.md`, section 2). */
 export type DeltaField =

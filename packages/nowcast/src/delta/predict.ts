@@ -1,19 +1,8 @@
+import type { DeltaGuess } from "./guess.js";
 import { type Column, type DeltaLayout, difference, sum } from "./layout.js";
 import { inFrameOf } from "./orientation.js";
 import type { DeltaPast } from "./past.js";
 import { limitedStep, magnitude, STEP_MAX } from "./scale.js";
-
-/** What a predictor expects in one column. */
-export interface DeltaGuess {
-  /** The expected value; any signed 32-bit number, it need not fit its column. */
-  value: number;
-  /** Where the truth may lie if the value is not it: −1 below, 1 above, 0 on either side. */
-  lean: number;
-  /** How far off the guess may be, as `magnitude` of sixteenths of a step. */
-  doubt: number;
-  /** How far the guess is from where the value was in the baseline. */
-  moved: number;
-}
 
 /**
  * The hook for knowledge about how entities move.

@@ -1,5 +1,5 @@
-import { WireError } from "../errors.js";
-import type { WireOutput } from "../wire/output.js";
+import type { WireOutput } from "../codec/output.js";
+import { WireError } from "../errors/nowcast-error.js";
 
 /**
  * A binary arithmetic coder without carries (`spec/DELTA.md`, section 9.1).

@@ -1,7 +1,8 @@
-import { WireError } from "../errors.js";
+import { WireError } from "../errors/nowcast-error.js";
+import type { DeltaGuess } from "./guess.js";
 import { type Column, type DeltaLayout, difference, holds, sum } from "./layout.js";
 import type { DeltaPast } from "./past.js";
-import type { DeltaGuess, DeltaPredictor } from "./predict.js";
+import type { DeltaPredictor } from "./predict.js";
 import { limitedStep, sixteenths } from "./scale.js";
 import { newSituation } from "./situation.js";
 import type { Symbols } from "./symbols.js";

@@ -1,6 +1,6 @@
-import { WireError } from "../errors.js";
+import { WireError } from "../errors/nowcast-error.js";
 import { Expectations, level, log } from "./expectations.js";
-import type { DeltaGuess } from "./predict.js";
+import type { DeltaGuess } from "./guess.js";
 import type { RangeCoder } from "./range-coder.js";
 import { bitLength, limitedStep, sixteenths, sizeOf } from "./scale.js";
 import type { Situation } from "./situation.js";

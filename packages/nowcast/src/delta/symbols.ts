@@ -1,4 +1,4 @@
-import type { DeltaGuess } from "./predict.js";
+import type { DeltaGuess } from "./guess.js";
 import type { Situation } from "./situation.js";
 
 /**

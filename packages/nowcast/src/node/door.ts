@@ -1,6 +1,6 @@
 /** Judges who may enter an endpoint, before a byte of a session is read. */
 import { isLoopbackHost } from "../connect/address.js";
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 import { isAscii, isKnownHost, isOwnPage, NamedOrigins, type Page, quoted } from "./page.js";
 import { Refusal } from "./refusal.js";
 import { type Claims, checkKey, readToken, type TokenKey, unauthorised } from "./token.js";

@@ -3,10 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from "node:stream";
 import { forAnyCarrier } from "../carrier/carrier.js";
 import { isName } from "../connect/address.js";
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
+import { ASYNC_DISPOSE } from "../events/waiting.js";
 import type { SessionConfig } from "../session/index.js";
 import { checkLimits, DEFAULT_LIMITS } from "../session/limits.js";
-import { ASYNC_DISPOSE } from "../waiting.js";
 import { Acceptor, type AcceptorStats } from "./acceptor.js";
 import { Door, type Knock, type Policy } from "./door.js";
 import { readAuthority } from "./page.js";

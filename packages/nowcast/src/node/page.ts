@@ -1,6 +1,6 @@
 /** Which web pages an endpoint lets in (`spec/CARRIERS.md`, section 7). Browsers say the truth about who asks whom. */
 import { isIPv4 } from "node:net";
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 
 const QUOTED_CHARACTERS_MAX = 100;
 const PORT_MAX = 65_535;

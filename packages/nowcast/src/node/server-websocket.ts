@@ -11,8 +11,8 @@ import {
   FrameParser,
   OPCODE,
   readClosePayload,
-} from "../websocket-frames.js";
-import { acceptKey } from "../websocket-handshake.js";
+} from "../websocket/frames.js";
+import { acceptKey } from "../websocket/handshake.js";
 import { Refusal } from "./refusal.js";
 
 const PACKET_BYTES_MAX = PROPERTIES.websocket.packetBytesMax;

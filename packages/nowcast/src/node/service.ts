@@ -1,6 +1,6 @@
 /** A name at an endpoint, and the channels that come in. */
 import type { Channel } from "../channel/channel.js";
-import { DISPOSE, Waiting, type WaitOptions } from "../waiting.js";
+import { DISPOSE, Waiting, type WaitOptions } from "../events/waiting.js";
 
 export class Service implements AsyncIterable<Channel> {
   readonly name: string;

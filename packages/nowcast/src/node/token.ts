@@ -1,6 +1,6 @@
 /** Tokens: who may enter what, until when (JSON Web Tokens, RFC 7519; `spec/CARRIERS.md`, section 7). */
 import { createHmac, type KeyObject, timingSafeEqual, verify } from "node:crypto";
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 import { Refusal } from "./refusal.js";
 import { knownToOthers } from "./secret.js";
 

@@ -6,7 +6,7 @@
  * order of their first put, and then that event. Only the last segment has no event yet, so only its states can be
  * replaced.
  */
-import type { Count } from "../session/count.js";
+import type { Count } from "./count.js";
 
 export interface Bounds {
   readonly entriesMax: number;

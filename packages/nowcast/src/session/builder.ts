@@ -1,4 +1,4 @@
-import type { Count } from "./count.js";
+import type { Count } from "../queue/count.js";
 import {
   type Frame,
   type StateRecord,

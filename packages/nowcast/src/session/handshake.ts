@@ -1,8 +1,8 @@
 /** How two peers begin, begin again on another carrier, and end (`spec/SESSION.md`, sections 4 and 12). */
-import { copyOf } from "../copy-of.js";
-import { NowcastError } from "../errors.js";
+import { copyOf } from "../codec/copy-of.js";
+import { NowcastError } from "../errors/nowcast-error.js";
+import type { Count } from "../queue/count.js";
 import type { SessionConfig } from "./config.js";
-import type { Count } from "./count.js";
 import { CloseCode, type Closed, PeerFault } from "./fault.js";
 import { HelloAttempt } from "./hello-attempt.js";
 import type { Limits } from "./limits.js";

@@ -1,5 +1,5 @@
 /** What a peer accepts (`spec/SESSION.md`, section 9). */
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 import { MalformedPacket, type PacketReader } from "./packet/reader.js";
 import type { PacketWriter } from "./packet/writer.js";
 

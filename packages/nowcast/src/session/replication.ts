@@ -1,6 +1,6 @@
 /** States from elsewhere than the queue: bytes that belong to the packet they travel in (`spec/SESSION.md`, section 7). */
-import { copyOf } from "../copy-of.js";
-import { NowcastError } from "../errors.js";
+import { copyOf } from "../codec/copy-of.js";
+import { NowcastError } from "../errors/nowcast-error.js";
 import type { PacketBuilder } from "./builder.js";
 import type { Item } from "./sent.js";
 

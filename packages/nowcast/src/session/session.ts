@@ -9,13 +9,13 @@
  * nothing and send what it returned, `receive` and `pollNotice` until they return nothing, and come back with
  * `handleTimeout` at the time that `pollTimeout` names. Times are microseconds of any clock that never runs backwards.
  */
-import { NowcastError } from "../errors.js";
+import { NowcastError } from "../errors/nowcast-error.js";
+import { toCount } from "../queue/count.js";
 import type { PutOutcome } from "../queue/updatable-queue.js";
 import { Acknowledger } from "./acks.js";
 import { PacketBuilder } from "./builder.js";
 import { PeerClock, toWireTime, WIRE_UNIT_US } from "./clock.js";
 import { type Carrier, DEFAULT_CONFIG, type SessionConfig } from "./config.js";
-import { toCount } from "./count.js";
 import { Deadlines } from "./deadlines.js";
 import { EarlyRecovery, LEADING_BYTES } from "./early-recovery.js";
 import { CloseCode, type Closed, PeerFault } from "./fault.js";

@@ -9,8 +9,8 @@ import {
   type DeltaMode,
   type DeltaPredictor,
   LinearPredictor,
-  NowcastError,
-} from "../../src/index.js";
+} from "../../src/delta/index.js";
+import { NowcastError } from "../../src/index.js";
 import { anyField, anyHappenings, BODY_FIELDS, bodyPredictor, framesOf, tumblingBodies } from "./worlds.js";
 
 const MODES: readonly DeltaMode[] = ["fast", "small"];

@@ -9,8 +9,8 @@ import {
   type DeltaMode,
   type DeltaPredictor,
   LinearPredictor,
-  WireError,
-} from "../../src/index.js";
+} from "../../src/delta/index.js";
+import { WireError } from "../../src/index.js";
 import { BODY_FIELDS, bodyPredictor, tumblingBodies } from "./worlds.js";
 
 const ENTITIES_MAX = 100;

@@ -10,7 +10,7 @@ import {
   DeltaLayout,
   type DeltaMode,
   LinearPredictor,
-} from "../../src/index.js";
+} from "../../src/delta/index.js";
 
 interface Conversation {
   readonly mode: DeltaMode;

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { BodyPredictor, type DeltaField, type DeltaFrame, type DeltaLayout } from "../../src/index.js";
+import { BodyPredictor, type DeltaField, type DeltaFrame, type DeltaLayout } from "../../src/delta/index.js";
 
 export const anyField: fc.Arbitrary<DeltaField> = fc.oneof(
   fc.constant<DeltaField>({ kind: "number" }),

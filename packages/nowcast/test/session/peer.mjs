@@ -25,7 +25,7 @@
  * What the session throws is the next answer, as operation 255 with the text of the error; `begin` clears it.
  */
 import { readSync, writeSync } from "node:fs";
-import { Session } from "../../dist/index.js";
+import { Session } from "../../dist/session/index.js";
 
 const OUTCOMES = ["queued", "replaced", "full", "too large"];
 const STATE = 255;

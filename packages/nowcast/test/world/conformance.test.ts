@@ -3,14 +3,14 @@
  * session. What a page or a bot is told must not depend on how its messages travel.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { NowcastError } from "../../src/index.js";
 import {
   type EntityId,
   type JoinOptions,
   joinWorld,
-  NowcastError,
   type World,
   type WorldEvents,
-} from "../../src/index.js";
+} from "../../src/world/index.js";
 import { SeveringProxy } from "../channel/severing.js";
 import { ServerProcess } from "../server-process.js";
 import { waitFor } from "../wait-for.js";

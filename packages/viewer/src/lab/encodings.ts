@@ -1,5 +1,5 @@
 /** What packing a thousand moving things costs in this browser: as JSON, as MessagePack, and by Nowcast's own codec. */
-import { decodeMsgpack, encodeMsgpack } from "nowcast";
+import { decodeMsgpack, encodeMsgpack } from "nowcast/codec";
 import { movesCodec } from "../../../lab/src/generated/nowcast.js";
 
 const COUNT = 1_000;

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import type { World } from "nowcast";
+import type { World } from "nowcast/world";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import type { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";

@@ -1,4 +1,4 @@
-import { ENCODINGS, joinWorld } from "nowcast";
+import { ENCODINGS, joinWorld } from "nowcast/world";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";

@@ -1,5 +1,5 @@
 /** The world while datagrams are dropped and pass again: nobody is thrown out, and no line of the chat is lost or doubled. */
-import { joinWorld, type World } from "nowcast";
+import { joinWorld, type World } from "nowcast/world";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { UdpForwarder } from "../../../nowcast/test/browser/udp-forwarder.js";

@@ -1,4 +1,4 @@
-import type { Count } from "../count.js";
+import type { Count } from "../../queue/count.js";
 import { PART_BYTES } from "../limits.js";
 import type { EventKind } from "../packet/frames.js";
 import type { Sendable } from "../sent.js";

@@ -1,4 +1,4 @@
-import type { Count } from "../count.js";
+import type { Count } from "../../queue/count.js";
 import { PeerFault } from "../fault.js";
 import { PART_BYTES } from "../limits.js";
 

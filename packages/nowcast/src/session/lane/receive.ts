@@ -1,7 +1,7 @@
 /** The receiving end of a lane: what of what arrived may be shown to the application, and when (section 8). */
-import { copyOf } from "../../copy-of.js";
+import { copyOf } from "../../codec/copy-of.js";
+import { addCounts, type Count, subtractCounts } from "../../queue/count.js";
 import { UpdatableQueue } from "../../queue/updatable-queue.js";
-import { addCounts, type Count, subtractCounts } from "../count.js";
 import { PeerFault } from "../fault.js";
 import { type Limits, MESSAGE_COST } from "../limits.js";
 import {

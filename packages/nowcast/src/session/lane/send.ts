@@ -1,7 +1,8 @@
 /** The sending end of a lane: what is bound to packets, and what must be sent again (sections 8 and 9). */
+
+import { addCounts, type Count, subtractCounts } from "../../queue/count.js";
 import { UpdatableQueue } from "../../queue/updatable-queue.js";
 import type { PacketBuilder } from "../builder.js";
-import { addCounts, type Count, subtractCounts } from "../count.js";
 import { PeerFault } from "../fault.js";
 import { type Limits, MESSAGE_COST } from "../limits.js";
 import { EventKind } from "../packet/frames.js";

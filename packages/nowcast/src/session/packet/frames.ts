@@ -1,5 +1,5 @@
 /** The frames of data packets (`spec/SESSION.md`, section 7). */
-import { addCounts, type Count, subtractCounts } from "../count.js";
+import { addCounts, type Count, subtractCounts } from "../../queue/count.js";
 import { PART_BYTES } from "../limits.js";
 import { MalformedPacket, type PacketReader } from "./reader.js";
 import type { PacketWriter } from "./writer.js";

@@ -1,5 +1,5 @@
 /** Packets as a whole: HELLO, WELCOME, REFUSE and data (`spec/SESSION.md`, sections 4 to 6). */
-import type { Count } from "../count.js";
+import type { Count } from "../../queue/count.js";
 import { type Limits, readLimits, writeLimits } from "../limits.js";
 import { type Frame, readFrame, writeFrame } from "./frames.js";
 import { MalformedPacket, PacketReader } from "./reader.js";

@@ -1,4 +1,4 @@
-import { type Count, toCount } from "../count.js";
+import { type Count, toCount } from "../../queue/count.js";
 
 /** A packet that cannot be read, and the field at which reading ended. */
 export class MalformedPacket extends Error {

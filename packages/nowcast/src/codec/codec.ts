@@ -1,0 +1,112 @@
+import { NowcastError, WireError } from "../errors/nowcast-error.js";
+import { BodyReader } from "./body.js";
+import { MessageDecoder } from "./message-decoder.js";
+import { MessageEncoder } from "./message-encoder.js";
+import { type Shape, shapeHash } from "./shape.js";
+import { decodeShape } from "./shape-bytes.js";
+import type { WireValue } from "./value.js";
+import { BodyWriter } from "./write.js";
+
+/** What generated code knows about a type: its shape, and plain code for its usual bodies. */
+export interface CodecParts<T> {
+  /** The bytes of the shape, in hexadecimal. */
+  readonly shape: string;
+  /**
+   * Makes a function that writes a body into the encoder's memory; false when the value wants a layout that this code does not
+   * know, such as a long text, or the encoder has taken other memory.
+   */
+  readonly write?: (encoder: MessageEncoder) => (value: T) => boolean;
+  /** Makes a function that reads the decoder's body; `undefined` when it has such a layout, or is invalid. */
+  readonly read?: (decoder: MessageDecoder) => () => T | undefined;
+}
+
+/** Bodies of one type, there and back. */
+export interface Codec<T> {
+  readonly shape: Shape;
+  readonly shapeBytes: Uint8Array;
+  /** Equal hashes mean equal layouts. */
+  readonly hash: string;
+  /** The body of a value, to keep as long as you like. */
+  encode(value: T): Uint8Array<ArrayBuffer>;
+  /**
+   * The body of a value, valid until the next one is encoded by any codec: for what copies it at once, as sending does. It
+   * costs no memory.
+   */
+  encodeShared(value: T): Uint8Array<ArrayBuffer>;
+  /** A value from a body of exactly this shape; throws a `WireError` that names the place for anything else. */
+  decode(body: Uint8Array): T;
+  /** How values of another version's shape are read as this type: ask once per shape. */
+  reading(writer: Shape): (body: Uint8Array) => T;
+}
+
+const encoder = new MessageEncoder();
+const decoder = new MessageDecoder();
+
+/** Joins generated code with the general reader and writer, which take over where it stops. */
+export function defineCodec<T>(parts: CodecParts<T>): Codec<T> {
+  const { shape: hex } = parts;
+  const write = parts.write && writing(parts.write);
+  const read = parts.read?.(decoder);
+  const shapeBytes = fromHex(hex);
+  const shape = decodeShape(shapeBytes);
+  let writer: BodyWriter | undefined;
+  let reader: BodyReader | undefined;
+  return {
+    shape,
+    shapeBytes,
+    hash: shapeHash(shapeBytes),
+    encode(value) {
+      if (write?.(value)) return encoder.copy();
+      writer ??= new BodyWriter(shape);
+      return writer.write(value as WireValue);
+    },
+    encodeShared(value) {
+      if (write?.(value)) return encoder.shared();
+      writer ??= new BodyWriter(shape);
+      return writer.write(value as WireValue);
+    },
+    decode(body) {
+      if (read !== undefined) {
+        decoder.bytes = body;
+        const value = attempt(read);
+        if (value !== undefined) return value;
+      }
+      reader ??= new BodyReader(shape);
+      return reader.read(body) as T;
+    },
+    reading(other) {
+      const resolved = new BodyReader(other, shape);
+      return (body) => resolved.read(body) as T;
+    },
+  };
+}
+
+/** Generated code for the memory that the encoder has, which may be another one whenever a body needed more. */
+function writing<T>(bind: (encoder: MessageEncoder) => (value: T) => boolean): (value: T) => boolean {
+  let { memory } = encoder;
+  let bound = bind(encoder);
+  return function write(value): boolean {
+    if (memory !== encoder.memory) {
+      memory = encoder.memory;
+      bound = bind(encoder);
+    }
+    return bound(value) || (memory !== encoder.memory && write(value));
+  };
+}
+
+/** What generated code gives up at, the general reader reads again: its errors name the field. */
+function attempt<T>(read: () => T | undefined): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
+}
+
+function fromHex(hex: string): Uint8Array {
+  if (!/^([0-9a-f]{2})*$/.test(hex)) throw new NowcastError("misuse", "a shape that is not hexadecimal");
+  return Uint8Array.from({ length: hex.length / 2 }, (_, i) =>
+    Number.parseInt(hex.slice(i * 2, i * 2 + 2), 16),
+  );
+}

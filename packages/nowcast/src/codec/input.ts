@@ -1,0 +1,191 @@
+import { WireError } from "../errors/nowcast-error.js";
+
+/** What one message may make a reader allocate. */
+export const MESSAGE_MEMORY_MAX = 64 * 1024 * 1024;
+const DEPTH_MAX = 128;
+const COUNT_MAX = 0xffff_ffff;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * A body that is being read: never past its end, never more memory than it may use, and with the path of fields for
+ * errors.
+ */
+export class WireInput {
+  readonly bytes: Uint8Array;
+  readonly view: DataView;
+  /** Names of fields from the root to what is being read. */
+  readonly path: string[] = [];
+  at = 0;
+  /** Where the blocks end and the text area begins. */
+  end: number;
+  /** Where the next text begins. */
+  textAt = 0;
+
+  private flatTextsLeft = 0;
+  private isWalk = false;
+  private depth = 0;
+  private memoryLeft: number;
+  private textStart = 0;
+  private textEnd = 0;
+  /** The whole text area, when it is ASCII: byte offsets are string offsets then. */
+  private asciiText: string | undefined;
+
+  constructor(bytes: Uint8Array, memoryMax = MESSAGE_MEMORY_MAX) {
+    this.bytes = bytes;
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.end = bytes.length;
+    this.memoryLeft = memoryMax;
+  }
+
+  fail(detail: string, at = this.at): never {
+    throw new WireError(detail, at, this.path.join("."));
+  }
+
+  /** Makes room on the account of memory, before anything is allocated. */
+  charge(bytes: number): void {
+    this.memoryLeft -= bytes;
+    if (this.memoryLeft < 0) this.fail("more memory than one body may use");
+  }
+
+  enter(): void {
+    if (++this.depth > DEPTH_MAX) this.fail(`more than ${DEPTH_MAX} levels`);
+  }
+
+  leave(): void {
+    this.depth--;
+  }
+
+  advance(length: number, what: string): number {
+    const at = this.at;
+    if (length > this.end - at) this.fail(`the message ends inside ${what}`);
+    this.at = at + length;
+    return at;
+  }
+
+  u8(what: string): number {
+    return this.bytes[this.advance(1, what)]!;
+  }
+
+  f64(what: string): number {
+    return this.view.getFloat64(this.advance(8, what), true);
+  }
+
+  raw(length: number, what: string): Uint8Array {
+    const at = this.advance(length, what);
+    return this.bytes.subarray(at, at + length);
+  }
+
+  /** A length or count, at most 2^32 − 1. */
+  count(what: string): number {
+    const at = this.at;
+    const value = this.varint(what);
+    if (typeof value === "bigint" || value > COUNT_MAX) this.fail(`${what} is ${value}, beyond 2^32 − 1`, at);
+    return value;
+  }
+
+  /** LEB128 of up to 64 bits: a number when it is safe as one. */
+  varint(what: string): number | bigint {
+    const start = this.at;
+    let value = 0;
+    let scale = 1;
+    // Seven groups are 49 bits, which a double holds.
+    for (let group = 0; group < 7; group++) {
+      const byte = this.u8(what);
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) {
+        if (byte === 0 && group > 0) this.fail(`${what} is a varint with a needless last byte`, start);
+        return value;
+      }
+      scale *= 128;
+    }
+    let big = BigInt(value);
+    for (let group = 7; group < 10; group++) {
+      const byte = this.u8(what);
+      big |= BigInt(byte & 0x7f) << BigInt(7 * group);
+      if (byte >= 0x80) continue;
+      if (byte === 0) this.fail(`${what} is a varint with a needless last byte`, start);
+      if (big > 0xffff_ffff_ffff_ffffn) break;
+      return narrow(big);
+    }
+    return this.fail(`${what} is a varint beyond 2^64 − 1`, start);
+  }
+
+  zigzag(what: string): number | bigint {
+    const value = this.varint(what);
+    if (typeof value === "number" && value <= Number.MAX_SAFE_INTEGER) {
+      return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    }
+    const big = BigInt(value);
+    return narrow((big >> 1n) ^ -(big & 1n));
+  }
+
+  utf8(raw: Uint8Array, at: number): string {
+    try {
+      return utf8.decode(raw);
+    } catch {
+      return this.fail("text that is not UTF-8", at);
+    }
+  }
+
+  /** Sets the text area aside, so that blocks cannot read into it. */
+  beginText(start: number, end: number): void {
+    this.end = Math.min(this.end, start);
+    this.textStart = start;
+    this.textAt = start;
+    this.textEnd = end;
+    if (start === end) return;
+    this.charge((end - start) * 2);
+    const whole = this.utf8(this.bytes.subarray(start, end), start);
+    if (whole.length === end - start) this.asciiText = whole;
+  }
+
+  /** The text area of a body that is not flat, whose length stands in front of everything. */
+  openText(): void {
+    const length = this.count("the length of the text area");
+    if (length > this.end - this.at) this.fail(`a text area of ${length} bytes, more than the body holds`);
+    this.beginText(this.end - length, this.end);
+  }
+
+  /**
+   * A flat body: its last text takes what remains. Without `textStart` this is the walk that finds it, for which every
+   * text is empty.
+   */
+  beginFlat(texts: number, textStart: number | undefined): void {
+    this.flatTextsLeft = texts;
+    this.isWalk = textStart === undefined;
+    if (textStart !== undefined) this.beginText(textStart, this.bytes.length);
+  }
+
+  /** Counts down the texts of a flat body. */
+  isLastFlatText(): boolean {
+    return --this.flatTextsLeft === 0;
+  }
+
+  /** How much text is left: the length of the last text of a flat body. */
+  get textLeft(): number {
+    return this.textEnd - this.textAt;
+  }
+
+  text(length: number): string {
+    if (this.isWalk) return "";
+    const at = this.textAt;
+    if (length > this.textEnd - at) this.fail(`${length} bytes of text, more than the text area holds`);
+    this.textAt = at + length;
+    if (this.asciiText !== undefined)
+      return this.asciiText.substring(at - this.textStart, this.textAt - this.textStart);
+    return length === 0 ? "" : this.utf8(this.bytes.subarray(at, at + length), at);
+  }
+
+  mustEnd(what: string): void {
+    if (this.at !== this.end) this.fail(`${this.end - this.at} bytes left over after ${what}`);
+    if (this.textAt !== this.textEnd)
+      this.fail(`${this.textEnd - this.textAt} bytes of text left over`, this.textAt);
+  }
+}
+
+/** A number where a double holds the integer exactly. */
+export function narrow(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}

@@ -1,0 +1,195 @@
+import { NowcastError } from "../errors/nowcast-error.js";
+import { integerWriter, writeVarint } from "./integer-writer.js";
+import { allocate } from "./memory.js";
+import { CODING } from "./number-columns.js";
+
+/** Room for the bodies of most programs for good: code that is bound to other memory later is compiled to slower loops. */
+const MEMORY_BYTES = 1024 * 1024;
+/** Earlier bodies are cut from chunks of this size. */
+const CHUNK_BYTES = 64 * 1024;
+/** Bodies longer than a good part of a chunk get memory of their own. */
+const CUT_BYTES_MAX = CHUNK_BYTES / 8;
+/** Views of up to so many bytes, and from so many bytes on, are made once. */
+const KEPT_VIEWS = 1024;
+/** The most that a column takes besides its raw values. */
+const COLUMN_HEAD_BYTES = 12;
+/** What it takes at most to align a column. */
+const ALIGNMENT_BYTES = 8;
+/** The most that the two counts in front of a list take. */
+const COUNTS_BYTES = 16;
+/** Up to here a loop over the units costs less than a call into the engine's encoder, which is dearer in browsers. */
+const LOOP_UNITS_MAX = "process" in globalThis ? 24 : 224;
+
+/**
+ * What generated code writes with. A body begins at the first byte of memory that is used again for the next one, so that
+ * offsets are constants and the views that the engine's encoder wants can be kept. Code is bound to that memory, and must be
+ * bound again when it was exchanged for more.
+ */
+export class MessageEncoder {
+  memory = allocate(MEMORY_BYTES);
+  /** Where the body ends. */
+  at = 0;
+  private writeIntegers = integerWriter(this.memory);
+  /** Where the next column of a list waits. */
+  private waiting = 0;
+  private chunk = new Uint8Array(CHUNK_BYTES);
+  private chunkAt = 0;
+  /** Views of the first bytes, by length, and of what follows, by offset. */
+  private heads: Uint8Array<ArrayBuffer>[] = [];
+  private tails: Uint8Array<ArrayBuffer>[] = [];
+
+  /** The body, where the next one will be written over it. */
+  shared(): Uint8Array<ArrayBuffer> {
+    const { at } = this;
+    const head = at < KEPT_VIEWS ? this.heads[at] : undefined;
+    if (head !== undefined) return head;
+    const fresh = this.memory.bytes.subarray(0, at);
+    if (at < KEPT_VIEWS) this.heads[at] = fresh;
+    return fresh;
+  }
+
+  /** A copy of the body. Short ones share chunks that are never written again: memory of its own for each would cost more. */
+  copy(): Uint8Array<ArrayBuffer> {
+    const { at } = this;
+    if (at > CUT_BYTES_MAX) return this.memory.bytes.slice(0, at);
+    if (this.chunkAt + at > CHUNK_BYTES) {
+      this.chunk = new Uint8Array(CHUNK_BYTES);
+      this.chunkAt = 0;
+    }
+    const start = this.chunkAt;
+    this.chunkAt = start + at;
+    this.chunk.set(this.shared(), start);
+    return this.chunk.subarray(start, start + at);
+  }
+
+  /** Makes room for a body of so many bytes; false when the memory is another one now. */
+  room(length: number): boolean {
+    if (length <= this.memory.bytes.length) return true;
+    this.memory = allocate(length * 2);
+    this.writeIntegers = integerWriter(this.memory);
+    this.heads = [];
+    this.tails = [];
+    return false;
+  }
+
+  /** Whether text of so many units is better written by a loop. */
+  isShort(units: number): boolean {
+    return units <= LOOP_UNITS_MAX;
+  }
+
+  /** Writes ASCII, for which there is room; returns all units or'ed together, so more than 127 for anything else. */
+  ascii(text: string, at: number): number {
+    const { bytes } = this.memory;
+    const { length } = text;
+    let all = 0;
+    for (let i = 0; i < length; i++) {
+      const unit = text.charCodeAt(i);
+      all |= unit;
+      bytes[at + i] = unit;
+    }
+    return all;
+  }
+
+  /** Writes a text for which there is room; returns where it ends. What has no UTF-8 form becomes U+FFFD. */
+  utf8(text: string, at: number): number {
+    const tail = (at < KEPT_VIEWS ? this.tails[at] : undefined) ?? this.tail(at);
+    return at + utf8.encodeInto(text, tail).written;
+  }
+
+  /** Ends a body with a text for which there is room; whether it was ASCII, so that units were bytes. */
+  ascii7(text: string): boolean {
+    const start = this.at;
+    this.at = this.utf8(text, start);
+    return this.at - start === text.length;
+  }
+
+  /**
+   * Begins a body of one list: `count` rows of `rowBytes` each while they wait, in so many columns, and `text` units of text
+   * behind them. Makes room for all of it; false when the memory is another one now.
+   *
+   * One loop over the rows puts their values into aligned columns, where they wait behind the room that the heads of columns
+   * take at most. From there they are put to their place in their order, each never past where it waited.
+   */
+  rows(count: number, rowBytes: number, columns: number, text: number): boolean {
+    const heads = COUNTS_BYTES + columns * COLUMN_HEAD_BYTES;
+    if (!this.room(heads + columns * ALIGNMENT_BYTES + count * rowBytes + text * 3)) return false;
+    const { bytes } = this.memory;
+    this.waiting = heads;
+    this.at = writeVarint(bytes, writeVarint(bytes, 0, text), count);
+    return true;
+  }
+
+  /** A column of so many values of `width` bytes, which waits; returns where in the view of that width. */
+  column(count: number, width: number): number {
+    const at = Math.ceil(this.waiting / width);
+    this.waiting = (at + count) * width;
+    return at;
+  }
+
+  /** Puts a column that waits at a byte to its place, as it stands. */
+  raw(from: number, length: number): void {
+    const { at } = this;
+    const { bytes } = this.memory;
+    bytes[at] = CODING.raw;
+    bytes.copyWithin(at + 1, from, from + length);
+    this.at = at + 1 + length;
+  }
+
+  /** Puts a column of integers that waits at a word to its place, of `width` bytes each where that is needed. */
+  integers(from: number, count: number, width: number, isUnsigned: boolean): void {
+    this.at = this.writeIntegers(this.at, from, count, width, isUnsigned);
+  }
+
+  /** A column of text whose lengths wait at a word. */
+  textLengths(from: number, count: number): void {
+    this.memory.bytes[this.at++] = CODING.raw;
+    this.integers(from, count, 4, true);
+  }
+
+  /** A number that is whole and between two bounds. */
+  whole(value: number, min: number, max: number, field: string): number {
+    // Engines keep small integers apart from doubles; the first question is free for them.
+    if ((value | 0) === value ? value < min || value > max : !isWhole(value, min, max)) misfit(value, field);
+    return value;
+  }
+
+  u64(at: number, value: number | bigint, field: string): void {
+    const big = toBigInt(value, field);
+    if (BigInt.asUintN(64, big) !== big) misfit(value, field);
+    this.memory.view.setBigUint64(at, big, true);
+  }
+
+  i64(at: number, value: number | bigint, field: string): void {
+    const big = toBigInt(value, field);
+    if (BigInt.asIntN(64, big) !== big) misfit(value, field);
+    this.memory.view.setBigInt64(at, big, true);
+  }
+
+  /** The index of a variant's name. */
+  variant(names: readonly string[], name: string, field: string): number {
+    const index = names.indexOf(name);
+    if (index < 0) misfit(name, field);
+    return index;
+  }
+
+  private tail(at: number): Uint8Array<ArrayBuffer> {
+    const fresh = this.memory.bytes.subarray(at);
+    if (at < KEPT_VIEWS) this.tails[at] = fresh;
+    return fresh;
+  }
+}
+
+const utf8 = new TextEncoder();
+
+function isWhole(value: number, min: number, max: number): boolean {
+  return value >= min && value <= max && Math.floor(value) === value;
+}
+
+function toBigInt(value: number | bigint, field: string): bigint {
+  if (typeof value === "number" && !Number.isSafeInteger(value)) misfit(value, field);
+  return BigInt(value);
+}
+
+function misfit(value: unknown, field: string): never {
+  throw new NowcastError("misuse", `${field}: ${String(value)} does not fit`);
+}

@@ -1,0 +1,70 @@
+import { NowcastError } from "../errors/nowcast-error.js";
+import type { WireInput } from "./input.js";
+import { KINDS, type NumberColumn } from "./numbers.js";
+import { describeType, INTEGER_TAGS, type IntegerTag, type Shape, type WireType } from "./shape.js";
+
+/** Makes the reader's numbers out of the writer's; fails for a value that does not fit. */
+export type Converter = (input: WireInput, column: NumberColumn) => NumberColumn;
+
+/** The writer's and the reader's types of a field have nothing to do with each other. */
+export function incompatible(
+  from: WireType,
+  writer: Shape,
+  to: WireType,
+  reader: Shape,
+  path: readonly string[],
+): never {
+  const where = path.length === 0 ? "the value" : path.join(".");
+  throw new NowcastError(
+    "peer-incompatible",
+    `${where}: ${describeType(from, writer)} cannot be read as ${describeType(to, reader)}`,
+  );
+}
+
+/** Section 7, numbers: `undefined` where nothing is to be done. */
+export function convertNumbers(
+  from: WireType,
+  writer: Shape,
+  to: WireType,
+  reader: Shape,
+  path: readonly string[],
+): Converter | undefined {
+  if (isInteger(to.tag) && isInteger(from.tag)) {
+    const kind = KINDS[to.tag];
+    const source = KINDS[from.tag];
+    if (source.min >= kind.min && source.max <= kind.max) return undefined;
+    return (input, column) => checkAll(input, column, kind.min, kind.max, to.tag);
+  }
+  if (to.tag === "f64" && FITS_F64.has(from.tag)) return undefined;
+  if (to.tag === "f32" && FITS_F32.has(from.tag)) {
+    return from.tag === "f32" ? undefined : (_, column) => Float32Array.from(column as Float64Array);
+  }
+  // A quantiser is how a number is written: a reader with another one still reads the number.
+  if (isQuantised(from.tag) && to.tag === from.tag) return undefined;
+  return incompatible(from, writer, to, reader, path);
+}
+
+const FITS_F32: ReadonlySet<string> = new Set(["u8", "i8", "u16", "i16", "f32", "range", "angle"]);
+const FITS_F64: ReadonlySet<string> = new Set([...FITS_F32, "u32", "i32", "f64"]);
+
+function isInteger(tag: string): tag is IntegerTag {
+  return (INTEGER_TAGS as readonly string[]).includes(tag);
+}
+
+function isQuantised(tag: string): boolean {
+  return tag === "range" || tag === "angle";
+}
+
+function checkAll(
+  input: WireInput,
+  column: NumberColumn,
+  min: number | bigint,
+  max: number | bigint,
+  name: string,
+): NumberColumn {
+  for (let i = 0; i < column.length; i++) {
+    const value = column[i]!;
+    if (value < min || value > max) input.fail(`value ${value} does not fit ${name}`);
+  }
+  return column;
+}

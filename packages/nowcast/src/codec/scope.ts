@@ -1,0 +1,139 @@
+import { WireError } from "../errors/nowcast-error.js";
+import { BodyReader } from "./body.js";
+import { copyOf } from "./copy-of.js";
+import { type Guess, NOTHING, shapeOf, widen } from "./infer.js";
+import { WireInput } from "./input.js";
+import { decodeMsgpack, encodeMsgpack, type MsgpackValue } from "./msgpack.js";
+import { WireOutput } from "./output.js";
+import { SHAPE_LIMITS, type Shape } from "./shape.js";
+import { decodeShape, encodeShape } from "./shape-bytes.js";
+import type { WireValue } from "./value.js";
+import { BodyWriter } from "./write.js";
+
+const ANNOUNCEMENT_ID = 0;
+const ANY_ID = 1;
+const FIRST_ID = 2;
+const ID_MAX = 16_383;
+const SHAPES_MAX = 1024;
+const SHAPE_BYTES_MAX = 1024 * 1024;
+
+/** Reads the messages of one direction of one connection: `spec/WIRE.md`, section 3.1. */
+export class ScopeReader {
+  private readonly readers = new Map<number, { readonly bytes: Uint8Array; readonly body: BodyReader }>();
+  private readonly wanted: ReadonlyMap<string, Shape>;
+  private shapeBytes = 0;
+
+  /** `wanted` maps the names of root structs and enums to the reader's own shapes; others are read as they come. */
+  constructor(wanted: Iterable<Shape> = []) {
+    this.wanted = new Map([...wanted].map((shape) => [rootName(shape) ?? "", shape]));
+  }
+
+  /** The value of a message; `undefined` for one that only announces shapes. */
+  read(message: Uint8Array): WireValue | undefined {
+    const input = new WireInput(message);
+    while (input.at !== input.end) {
+      const at = input.at;
+      const id = input.count("a shape id");
+      if (id !== ANNOUNCEMENT_ID) return this.body(input, id, at);
+      this.announced(input, at);
+    }
+    return undefined;
+  }
+
+  private body(input: WireInput, id: number, at: number): WireValue {
+    const reader = this.readers.get(id);
+    if (reader === undefined && id !== ANY_ID)
+      return input.fail(`shape id ${id}, which was never announced`, at);
+    const bodyAt = input.at;
+    const body = input.bytes.subarray(bodyAt);
+    return within(bodyAt, () => (reader === undefined ? decodeMsgpack(body) : reader.body.read(body)));
+  }
+
+  private announced(input: WireInput, at: number): void {
+    const id = input.count("the id of an announced shape");
+    if (id < FIRST_ID || id > ID_MAX) input.fail(`an announcement of id ${id}`, at);
+    const length = input.count("the length of an announced shape");
+    if (length > SHAPE_LIMITS.bytes) input.fail(`a shape of ${length} bytes`, at);
+    const bytesAt = input.at;
+    const bytes = input.raw(length, "an announced shape");
+    const known = this.readers.get(id);
+    if (known !== undefined) {
+      const same = known.bytes.length === length && known.bytes.every((byte, i) => bytes[i] === byte);
+      if (!same) input.fail(`another shape under id ${id}`, at);
+      return;
+    }
+    this.shapeBytes += length;
+    if (this.readers.size >= SHAPES_MAX || this.shapeBytes > SHAPE_BYTES_MAX)
+      input.fail("too many shapes", at);
+    const shape = within(bytesAt, () => decodeShape(bytes));
+    const wanted = this.wanted.get(rootName(shape) ?? "");
+    this.readers.set(id, { bytes: copyOf(bytes), body: new BodyReader(shape, wanted) });
+  }
+}
+
+/** Writes messages without anybody having described them: shapes are inferred from what is written. */
+export class ScopeWriter {
+  private readonly kinds = new Map<
+    string,
+    { readonly guess: Guess; readonly id: number; readonly body: BodyWriter }
+  >();
+  private readonly output = new WireOutput();
+  private nextId = FIRST_ID;
+
+  /**
+   * One message. The first value of a kind (an object with certain keys) announces its shape; one that does not fit
+   * announces a wider one. Shapes once announced stay valid, so messages must arrive in order.
+   */
+  write(value: WireValue): Uint8Array<ArrayBuffer> {
+    const kindName = kindOf(value);
+    const known = this.kinds.get(kindName);
+    const guess = widen(known?.guess ?? NOTHING, value);
+    if (known !== undefined && guess === known.guess) {
+      this.output.varint(known.id);
+      known.body.writeTo(this.output, value);
+      return this.output.take();
+    }
+    // No shape can say more than MessagePack about a value of which nothing is known, nor once there are too many.
+    if (guess.tag === "any" || this.nextId > SHAPES_MAX) return this.writeAny(value);
+    const shape = shapeOf(guess);
+    const bytes = encodeShape(shape);
+    const kind = { guess, id: this.nextId++, body: new BodyWriter(shape) };
+    this.kinds.set(kindName, kind);
+    this.output.varint(ANNOUNCEMENT_ID);
+    this.output.varint(kind.id);
+    this.output.varint(bytes.length);
+    this.output.raw(bytes);
+    this.output.varint(kind.id);
+    kind.body.writeTo(this.output, value);
+    return this.output.take();
+  }
+
+  private writeAny(value: WireValue): Uint8Array<ArrayBuffer> {
+    this.output.varint(ANY_ID);
+    this.output.raw(encodeMsgpack(value as MsgpackValue));
+    return this.output.take();
+  }
+}
+
+function rootName(shape: Shape): string | undefined {
+  if (shape.root.tag !== "ref") return undefined;
+  const { name } = shape.definitions[shape.root.index]!;
+  return name === "" ? undefined : name;
+}
+
+/** Objects with the same keys are of one kind. */
+function kindOf(value: WireValue): string {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return "value";
+  if (value instanceof Map || ArrayBuffer.isView(value)) return "value";
+  return `{${Object.keys(value).join("\0")}`;
+}
+
+/** Errors of a part name the place in the whole. */
+function within<T>(start: number, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof WireError) throw new WireError(error.detail, start + error.offset, error.path);
+    throw error;
+  }
+}

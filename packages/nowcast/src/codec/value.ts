@@ -1,0 +1,148 @@
+import { NowcastError } from "../errors/nowcast-error.js";
+import { decodeMsgpack, type MsgpackExtension, type MsgpackTimestamp, type MsgpackValue } from "./msgpack.js";
+import { describeType, isTuple, type Shape, type Variant, type WireType } from "./shape.js";
+
+const DEPTH_MAX = 128;
+
+/**
+ * A value without a type of its own: structs are objects, tuples arrays, maps `Map`s, an absent option is `null`.
+ * A variant without payload is its name; one with a payload is an object with that name as its only key. Integers
+ * beyond ±(2^53 − 1) are bigints.
+ */
+export type WireValue =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Uint8Array
+  | MsgpackExtension
+  | MsgpackTimestamp
+  | readonly WireValue[]
+  | ReadonlyMap<WireValue, WireValue>
+  | { readonly [key: string]: WireValue | undefined };
+
+/** One value a row. */
+export type Column = ArrayLike<WireValue>;
+
+/** What a reader assumes for a field that the writer did not have: section 7. Made anew for every row. */
+export function defaultOf(type: WireType, shape: Shape, depth = 0): WireValue {
+  if (depth > DEPTH_MAX) {
+    throw new NowcastError(
+      "peer-incompatible",
+      `${describeType(type, shape)} has no default: it would have no end`,
+    );
+  }
+  switch (type.tag) {
+    case "unit":
+    case "option":
+    case "any":
+      return null;
+    case "bool":
+      return false;
+    case "text":
+      return "";
+    case "bytes":
+      return new Uint8Array(0);
+    case "list":
+      return [];
+    case "map":
+      return new Map();
+    case "array":
+      return Array.from({ length: type.count }, () => defaultOf(type.item, shape, depth + 1));
+    case "quat":
+      return [0, 0, 0, 1];
+    case "range":
+      return Math.min(Math.max(0, type.low), type.high);
+    case "ref": {
+      const definition = shape.definitions[type.index]!;
+      if (definition.tag === "enum") {
+        const bare = definition.variants.find((variant) => variant.fields.length === 0);
+        const variant = bare ?? definition.variants[0]!;
+        return wrapVariant(variant, defaultPayload(variant, shape, depth));
+      }
+      const values = definition.fields.map((field) => defaultOfField(field, shape, depth + 1));
+      if (isTuple(definition)) return values;
+      return objectOf(
+        definition.fields.map((field) => field.name),
+        values,
+      );
+    }
+    default:
+      return 0;
+  }
+}
+
+/** The stated default, or that of the type. */
+export function defaultOfField(
+  field: { readonly type: WireType; readonly default: Uint8Array | undefined },
+  shape: Shape,
+  depth = 0,
+): WireValue {
+  if (field.default === undefined) return defaultOf(field.type, shape, depth);
+  return fromAny(decodeMsgpack(field.default), field.type, shape);
+}
+
+function defaultPayload(variant: Variant, shape: Shape, depth: number): WireValue {
+  return payloadOf(
+    variant,
+    variant.fields.map((field) => defaultOfField(field, shape, depth + 1)),
+  );
+}
+
+/** A stated default is MessagePack, in which a map with text keys cannot be told from a struct. */
+function fromAny(value: MsgpackValue, type: WireType, shape: Shape): WireValue {
+  if (type.tag === "map" && typeof value === "object" && value !== null && !(value instanceof Map)) {
+    return new Map(Object.entries(value as { readonly [key: string]: WireValue }));
+  }
+  if (type.tag === "option") return value === null ? null : fromAny(value, type.item, shape);
+  return value;
+}
+
+/** Whether a variant's payload stands for itself, as a list, or as a struct. */
+export function payloadForm(variant: Variant): "none" | "alone" | "list" | "struct" {
+  if (variant.fields.length === 0) return "none";
+  if (!variant.fields.every((field, i) => field.name === String(i))) return "struct";
+  return variant.fields.length === 1 ? "alone" : "list";
+}
+
+/** The payload from the values of its fields. */
+export function payloadOf(variant: Variant, values: readonly WireValue[]): WireValue {
+  switch (payloadForm(variant)) {
+    case "none":
+      return null;
+    case "alone":
+      return values[0]!;
+    case "list":
+      return [...values];
+    case "struct":
+      return objectOf(
+        variant.fields.map((field) => field.name),
+        values,
+      );
+  }
+}
+
+/** `payload` under the name of its variant. */
+export function wrapVariant(variant: Variant, payload: WireValue): WireValue {
+  return variant.fields.length === 0 ? variant.name : objectOf([variant.name], [payload]);
+}
+
+/** An object with these own properties, whatever they are called; what is `undefined` is left out. */
+export function objectOf(
+  names: readonly string[],
+  values: readonly WireValue[],
+): { [key: string]: WireValue } {
+  const object: { [key: string]: WireValue } = {};
+  for (let i = 0; i < names.length; i++) {
+    const name = names[i]!;
+    if (values[i] === undefined) continue;
+    if (name === "__proto__") {
+      const descriptor = { value: values[i], enumerable: true, configurable: true, writable: true };
+      Object.defineProperty(object, name, descriptor);
+    } else {
+      object[name] = values[i]!;
+    }
+  }
+  return object;
+}

@@ -1,0 +1,183 @@
+import { readRows } from "../codec/body.js";
+import { WireInput } from "../codec/input.js";
+import { decodeMsgpack, type MsgpackValue } from "../codec/msgpack.js";
+import { planReading, type ReadPlan } from "../codec/read.js";
+import type { Shape } from "../codec/shape.js";
+import { decodeShape } from "../codec/shape-bytes.js";
+import type { WireValue } from "../codec/value.js";
+import { NowcastError, WireError } from "../errors/nowcast-error.js";
+import { crc32 } from "./crc32.js";
+import { decodeLz4Block } from "./lz4.js";
+
+export const MAGIC = [0x89, 0x4e, 0x43, 0x53, 0x0d, 0x0a, 0x1a, 0x0a];
+export const VERSION = 1;
+export const RECORD = { shape: 0x53, chunk: 0x43, about: 0x4d, end: 0x45 } as const;
+/** Kinds of later releases that this one may skip. */
+const SKIPPABLE_BIT = 0x20;
+export const COMPRESSION = { none: 0, lz4: 1, zstd: 2 } as const;
+const CHUNK_BYTES_MAX = 256 * 1024 * 1024;
+const FILE_MEMORY_MAX = 1024 * 1024 * 1024;
+const SHAPES_MAX = 1024;
+const SHAPE_BYTES_MAX = 16 * 1024 * 1024;
+
+export interface SaveReadOptions {
+  /** Makes the bytes of a Zstandard frame; without it such chunks are refused. Node 22.15 has one, for example. */
+  readonly zstd?: (frame: Uint8Array, rawLength: number) => Uint8Array;
+}
+
+/** Everything in a save file. */
+export interface SaveFile {
+  /** What the writer wanted to say: program, title, time. */
+  readonly about: readonly MsgpackValue[];
+  readonly shapes: readonly Shape[];
+  /** The rows of all chunks, in file order. */
+  readonly values: readonly WireValue[];
+}
+
+/**
+ * Reads a save file: `spec/WIRE.md`, section 9. With a `reader` shape every value comes out as that one's. A file that was
+ * cut off or damaged is refused with the place.
+ */
+export function readSave(file: Uint8Array, reader?: Shape, options: SaveReadOptions = {}): SaveFile {
+  const input = new WireInput(file);
+  readHeader(input);
+  const save = new SaveReader(reader, options);
+  while (save.record(input));
+  if (input.at !== file.length) input.fail(`${file.length - input.at} bytes after the end`);
+  return save;
+}
+
+function readHeader(input: WireInput): void {
+  const magic = input.bytes.subarray(0, MAGIC.length);
+  if (magic.length < MAGIC.length || !MAGIC.every((byte, i) => magic[i] === byte)) {
+    input.fail("a file that is not a Nowcast save (or that was sent as text)", 0);
+  }
+  input.advance(MAGIC.length, "the magic");
+  const at = input.advance(4, "the header");
+  const version = input.view.getUint16(at, true);
+  const flags = input.view.getUint16(at + 2, true);
+  if (version !== VERSION || flags !== 0) {
+    throw new NowcastError(
+      "peer-incompatible",
+      `a save of version ${version}, flags ${flags}: it was written by a newer release`,
+    );
+  }
+}
+
+class SaveReader implements SaveFile {
+  readonly about: MsgpackValue[] = [];
+  readonly shapes: Shape[] = [];
+  readonly values: WireValue[] = [];
+  private readonly plans: ReadPlan[] = [];
+  private readonly reader: Shape | undefined;
+  private readonly options: SaveReadOptions;
+  private chunks = 0;
+  private shapeBytes = 0;
+
+  constructor(reader: Shape | undefined, options: SaveReadOptions) {
+    this.reader = reader;
+    this.options = options;
+  }
+
+  /** False after the last record. */
+  record(input: WireInput): boolean {
+    if (input.at === input.end) input.fail("a save that was cut off: its last record is missing");
+    const start = input.at;
+    const kind = input.u8("the kind of a record");
+    const length = input.count("the length of a record");
+    const payloadAt = input.at;
+    const payload = input.raw(length, "a record");
+    const sum = crc32(input.bytes.subarray(start, input.at));
+    const stated = input.view.getUint32(input.advance(4, "the checksum of a record"), true);
+    if (sum !== stated) input.fail("a record whose checksum is wrong: the file is damaged", start);
+    try {
+      return this.handle(kind, new WireInput(payload, FILE_MEMORY_MAX));
+    } catch (error) {
+      if (error instanceof WireError) throw new WireError(error.detail, payloadAt + error.offset, error.path);
+      throw error;
+    }
+  }
+
+  private handle(kind: number, payload: WireInput): boolean {
+    switch (kind) {
+      case RECORD.shape:
+        this.addShape(payload);
+        return true;
+      case RECORD.chunk:
+        this.addChunk(payload);
+        return true;
+      case RECORD.about:
+        this.about.push(decodeMsgpack(payload.bytes));
+        return true;
+      case RECORD.end:
+        this.checkEnd(payload);
+        return false;
+      default:
+        if ((kind & SKIPPABLE_BIT) !== 0) return true;
+        throw new NowcastError(
+          "peer-incompatible",
+          `a record of kind 0x${kind.toString(16)}: the file was written by a newer release`,
+        );
+    }
+  }
+
+  private addShape(payload: WireInput): void {
+    this.shapeBytes += payload.bytes.length;
+    if (this.shapes.length >= SHAPES_MAX || this.shapeBytes > SHAPE_BYTES_MAX)
+      payload.fail("too many shapes");
+    const shape = decodeShape(payload.bytes);
+    this.shapes.push(shape);
+    this.plans.push(planReading(shape, this.reader));
+  }
+
+  private addChunk(payload: WireInput): void {
+    const shape = payload.count("the shape of a chunk");
+    const plan = this.plans[shape];
+    if (plan === undefined) return payload.fail(`a chunk of shape ${shape}, which has not been told`, 0);
+    const rows = payload.count("the rows of a chunk");
+    if (rows === 0) payload.fail("a chunk of no rows", 0);
+    const compression = payload.u8("the compression of a chunk");
+    const rawLength = payload.count("the raw length of a chunk");
+    if (rawLength > CHUNK_BYTES_MAX)
+      payload.fail(`a chunk of ${rawLength} bytes, more than ${CHUNK_BYTES_MAX}`);
+    const stored = payload.raw(payload.end - payload.at, "a chunk");
+    const raw = this.decompress(payload, compression, stored, rawLength);
+    for (const value of Array.from(readRows(plan, new WireInput(raw, FILE_MEMORY_MAX), rows)))
+      this.values.push(value);
+    this.chunks++;
+  }
+
+  private decompress(
+    payload: WireInput,
+    compression: number,
+    stored: Uint8Array,
+    rawLength: number,
+  ): Uint8Array {
+    if (compression === COMPRESSION.lz4) return decodeLz4Block(stored, rawLength);
+    let raw = stored;
+    if (compression === COMPRESSION.zstd) {
+      if (this.options.zstd === undefined) {
+        throw new NowcastError("misuse", "the save is compressed with Zstandard: pass a decoder as `zstd`");
+      }
+      raw = this.options.zstd(stored, rawLength);
+    } else if (compression !== COMPRESSION.none) {
+      throw new NowcastError(
+        "peer-incompatible",
+        `compression ${compression}: the file was written by a newer release`,
+      );
+    }
+    if (raw.length !== rawLength) payload.fail(`a chunk of ${raw.length} bytes, not ${rawLength}`);
+    return raw;
+  }
+
+  private checkEnd(payload: WireInput): void {
+    const chunks = payload.count("the number of chunks");
+    const rows = payload.count("the number of rows");
+    payload.mustEnd("the last record");
+    if (chunks !== this.chunks || rows !== this.values.length) {
+      payload.fail(
+        `a last record of ${chunks} chunks and ${rows} rows, where there are ${this.chunks} and ${this.values.length}`,
+      );
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { type Guess, NOTHING, shapeOf, widen } from "../codec/infer.js";
+import { encodeMsgpack, type MsgpackValue } from "../codec/msgpack.js";
+import { WireOutput } from "../codec/output.js";
+import type { Shape } from "../codec/shape.js";
+import { encodeShape } from "../codec/shape-bytes.js";
+import type { WireValue } from "../codec/value.js";
+import { BodyWriter } from "../codec/write.js";
+import { crc32 } from "./crc32.js";
+import { encodeLz4Block } from "./lz4.js";
+import { COMPRESSION, MAGIC, RECORD, VERSION } from "./read.js";
+
+/** Rows of a chunk: enough to compress well, few enough for a reader's memory. */
+const CHUNK_ROWS = 4096;
+
+export interface SaveWriteOptions {
+  /** The shape of the values; without it, one that holds them all is inferred. */
+  readonly shape?: Shape;
+  /** What is to be said about the file: program, title, time. */
+  readonly about?: { readonly [key: string]: MsgpackValue };
+  /** LZ4 by default. */
+  readonly compression?: "none" | "lz4";
+}
+
+/**
+ * Writes a save file of these values: `spec/WIRE.md`, section 9. Put it into a file beside the old one, flush, and rename: then a crash
+ * leaves the old one or the new one.
+ */
+export function writeSave(
+  values: readonly WireValue[],
+  options: SaveWriteOptions = {},
+): Uint8Array<ArrayBuffer> {
+  const { shape = shapeOf(values.reduce<Guess>((guess, value) => widen(guess, value), NOTHING)), about } =
+    options;
+  const file = new WireOutput();
+  file.raw(Uint8Array.from([...MAGIC, VERSION, 0, 0, 0]));
+  if (about !== undefined) record(file, RECORD.about, encodeMsgpack(about));
+  record(file, RECORD.shape, encodeShape(shape));
+  const writer = new BodyWriter(shape);
+  for (let at = 0; at < values.length; at += CHUNK_ROWS) {
+    const rows = values.slice(at, at + CHUNK_ROWS);
+    record(file, RECORD.chunk, chunk(writer.writeRows(rows), rows.length, options.compression ?? "lz4"));
+  }
+  const end = new WireOutput();
+  end.varint(Math.ceil(values.length / CHUNK_ROWS));
+  end.varint(values.length);
+  record(file, RECORD.end, end.take());
+  return file.take();
+}
+
+/** What does not shrink is stored as it is. */
+function chunk(raw: Uint8Array, rows: number, compression: "none" | "lz4"): Uint8Array {
+  const packed = compression === "lz4" ? encodeLz4Block(raw) : raw;
+  const shrinks = packed.length < raw.length;
+  const payload = new WireOutput();
+  payload.varint(0);
+  payload.varint(rows);
+  payload.u8(shrinks ? COMPRESSION.lz4 : COMPRESSION.none);
+  payload.varint(raw.length);
+  payload.raw(shrinks ? packed : raw);
+  return payload.take();
+}
+
+function record(file: WireOutput, kind: number, payload: Uint8Array): void {
+  const start = file.at;
+  file.u8(kind);
+  file.varint(payload.length);
+  file.raw(payload);
+  const sum = crc32(file.bytes.subarray(start, file.at));
+  const at = file.reserve(4);
+  file.view.setUint32(at, sum, true);
+}

@@ -1,0 +1,48 @@
+import { NowcastError } from "../errors/nowcast-error.js";
+
+const ROOM = /^\/(?:ws|r)\/([a-z0-9_-]{1,32})\/?$/;
+/** The room of a server's first page. */
+const FIRST_ROOM = "plaza";
+
+/**
+ * The WebSocket address of a world. Takes `ws://HOST/ws/ROOM`, and for convenience what a browser shows: a server's first
+ * page and `http://HOST/r/ROOM`. In a page, a path is enough.
+ */
+export function worldUrl(url: string | URL): URL {
+  const base = typeof location === "undefined" ? undefined : location.href;
+  let parsed: URL;
+  try {
+    parsed = new URL(url, base);
+  } catch {
+    throw new NowcastError(
+      "misuse",
+      `"${String(url)}" is not an address such as ws://localhost:7777/ws/plaza`,
+    );
+  }
+  const protocols: Record<string, string> = {
+    "http:": "ws:",
+    "https:": "wss:",
+    "ws:": "ws:",
+    "wss:": "wss:",
+  };
+  const protocol = protocols[parsed.protocol];
+  const room = parsed.pathname === "/" ? FIRST_ROOM : ROOM.exec(parsed.pathname)?.[1];
+  if (protocol === undefined || room === undefined) {
+    throw new NowcastError(
+      "misuse",
+      `"${parsed.href}" names no room: use ws://HOST:PORT/ws/ROOM with 1 to 32 of a–z 0–9 - _`,
+    );
+  }
+  parsed.protocol = protocol;
+  parsed.pathname = `/ws/${room}`;
+  parsed.hash = "";
+  return parsed;
+}
+
+/** The address of the same world for a session: `http://HOST/nowcast/ROOM`, or `nowcast://HOST/ROOM` as it is. */
+export function sessionUrl(url: string | URL): string {
+  if (/^nowcast:/i.test(String(url))) return String(url);
+  const world = worldUrl(url);
+  const scheme = world.protocol === "wss:" ? "https" : "http";
+  return `${scheme}://${world.host}${world.pathname.replace(/^\/ws\//, "/nowcast/")}`;
+}

@@ -1,0 +1,48 @@
+import { kindOf, NowcastError } from "../errors/nowcast-error.js";
+
+/** Snapshots a second that a server sends to a client (`spec/PLAIN.md`, section 1). */
+const NETWORK_HZ_MIN = 5;
+const NETWORK_HZ_MAX = 60;
+
+/**
+ * Servers shorten names to 24 characters and chat lines to 300, and close on whoever sends kilobytes. What is cut here
+ * would not be shown in any case, unless most of it is white space and control characters.
+ */
+export const NAME_CHARACTERS_MAX = 100;
+export const LINE_CHARACTERS_MAX = 600;
+
+/** The nearest number within the bounds; throws a misuse for what is no finite number. */
+export function bounded(value: number, min: number, max: number, name: string): number {
+  if (!Number.isFinite(value)) {
+    throw new NowcastError("misuse", `${name} is ${described(value)}, not a finite number`);
+  }
+  return Math.min(max, Math.max(min, value));
+}
+
+/** The nearest rate that a server knows: a whole number of snapshots a second. */
+export function boundedHz(hz: number, name: string): number {
+  return Math.round(bounded(hz, NETWORK_HZ_MIN, NETWORK_HZ_MAX, name));
+}
+
+/** The text as UTF-8 can hold it (a lone surrogate becomes U+FFFD), cut to so many characters. */
+export function boundedText(text: string, charactersMax: number, name: string): string {
+  if (typeof text !== "string") throw new NowcastError("misuse", `${name} is ${kindOf(text)}, not a string`);
+  let cut = "";
+  let characters = 0;
+  for (const character of text) {
+    if (characters++ === charactersMax) break;
+    const unit = character.length === 1 ? character.charCodeAt(0) : 0;
+    cut += unit >= 0xd800 && unit < 0xe000 ? "\ufffd" : character;
+  }
+  return cut;
+}
+
+/** The number of an entity, as both protocols write it. */
+export function boundedId<Id extends number>(id: Id, name: string): Id {
+  if (typeof id === "number" && id >>> 0 === id) return id;
+  throw new NowcastError("misuse", `${name} is ${described(id)}, not the id of an entity`);
+}
+
+function described(value: unknown): string {
+  return typeof value === "number" ? String(value) : kindOf(value);
+}

@@ -1,0 +1,56 @@
+import type { ErrorCode, Fault } from "../errors/nowcast-error.js";
+import { NowcastError } from "../errors/nowcast-error.js";
+import { CloseCode } from "../session/fault.js";
+
+/** The number of a connection that broke without a close frame, which no frame may carry. */
+export const CLOSED_ABNORMALLY = 1006;
+
+type Meaning = readonly [ErrorCode, Fault];
+
+const INCOMPATIBLE = "peer-incompatible";
+
+/**
+ * What the numbers mean with which sessions (below 1,000: `spec/SESSION.md`, section 12, and `spec/WORLD.md`, section 7) and
+ * WebSockets (`spec/PLAIN.md`, section 5) end.
+ */
+const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
+  [CloseCode.done, ["done", "refused"]],
+  [CloseCode.malformed, ["malformed", INCOMPATIBLE]],
+  [CloseCode.limitExceeded, ["limit_exceeded", INCOMPATIBLE]],
+  [CloseCode.violation, ["violation", INCOMPATIBLE]],
+  [CloseCode.gaveUp, ["lost", "network"]],
+  [CloseCode.version, ["version", INCOMPATIBLE]],
+  [CloseCode.unknownSession, ["lost", "network"]],
+  [CloseCode.wrongToken, ["lost", "network"]],
+  [CloseCode.busy, ["full", "refused"]],
+  [CloseCode.unauthorised, ["unauthorised", "refused"]],
+  [CloseCode.goingAway, ["going_away", "refused"]],
+  [64, ["malformed", INCOMPATIBLE]],
+  [65, ["out_of_bounds", INCOMPATIBLE]],
+  [66, ["too_many_messages", "misuse"]],
+  [67, ["too_slow", "network"]],
+  [68, ["idle", "network"]],
+  [69, ["room_closed", "refused"]],
+  [70, ["full", "refused"]],
+  [1000, ["done", "refused"]],
+  [1001, ["going_away", "refused"]],
+  [1002, ["violation", INCOMPATIBLE]],
+  [CLOSED_ABNORMALLY, ["lost", "network"]],
+  [1007, ["malformed", INCOMPATIBLE]],
+  [1009, ["limit_exceeded", INCOMPATIBLE]],
+  [4000, ["malformed", INCOMPATIBLE]],
+  [4001, ["out_of_bounds", INCOMPATIBLE]],
+  [4008, ["too_many_messages", "misuse"]],
+  [4009, ["too_slow", "network"]],
+  [4010, ["idle", "network"]],
+]);
+
+const WHEN_CROWDED = "try again in a moment, or enter another room";
+
+/** The end of a connection to a world, by the number and the words that the server gave it. */
+export function worldEnd(closeCode: number, reason: string): NowcastError {
+  const [code, fault] = MEANINGS.get(closeCode) ?? (["closed", "refused"] as const);
+  const cause = reason === "" ? `the connection ended (${closeCode})` : reason;
+  const isCrowded = code === "full" || code === "room_closed";
+  return new NowcastError(fault, cause, { code, closeCode, cure: isCrowded ? WHEN_CROWDED : undefined });
+}

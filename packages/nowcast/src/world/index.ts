@@ -1,0 +1,27 @@
+/** Shared worlds: a seat in one, everything in it, and where everything is at the moment a frame is drawn. */
+
+export {
+  createInterpolator,
+  type InterpolationSource,
+  type Interpolator,
+  type InterpolatorOptions,
+  type Pose,
+} from "./interpolation/interpolation.js";
+export { angleBetween, eulerToQuaternion, type NumberArray } from "./interpolation/rotation.js";
+export { joinWorld } from "./join.js";
+export {
+  ENCODINGS,
+  type Encoding,
+  type Entity,
+  type EntityId,
+  type EntityKind,
+  type Input,
+  type JoinOptions,
+  type Protocol,
+  type Vec3,
+  type World,
+  type WorldEvents,
+  type WorldLink,
+  type WorldStats,
+  type WorldStatus,
+} from "./world.js";

@@ -1,0 +1,107 @@
+import { kindOf, NowcastError } from "../errors/nowcast-error.js";
+import type { Input } from "./world.js";
+
+const SENDS_PER_SECOND_MAX = 30;
+const INTERVAL_MS = 1000 / SENDS_PER_SECOND_MAX;
+/** A socket with more than this unsent is stuck: the newest input waits, so that no stale ones queue up in it. */
+const BACKLOG_BYTES_MAX = 4096;
+
+/** The way out. `send` says false when there is no connection. */
+export interface InputOutlet {
+  send(input: Input): boolean;
+  backlogBytes(): number;
+}
+
+/** Sends the newest input when it changes, at most thirty times a second. */
+export class InputSender {
+  private readonly outlet: InputOutlet;
+  private wanted: Input | undefined;
+  private sent: Input | undefined;
+  private sentAtMs = Number.NEGATIVE_INFINITY;
+  /** A jump was asked for and taken back between two sends: it still goes out, once. */
+  private jumpPending = false;
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(outlet: InputOutlet) {
+    this.outlet = outlet;
+  }
+
+  set(input: Input): void {
+    this.wanted = checked(input);
+    this.jumpPending ||= this.wanted.jump;
+    this.schedule();
+  }
+
+  /** A new connection knows nothing of the controls yet. */
+  connected(): void {
+    this.sent = undefined;
+    this.sentAtMs = Number.NEGATIVE_INFINITY;
+    if (this.wanted !== undefined) this.schedule();
+  }
+
+  stop(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  private schedule(): void {
+    if (this.timer !== undefined) return;
+    const waitMs = this.sentAtMs + INTERVAL_MS - performance.now();
+    if (waitMs <= 0) this.flush();
+    else this.wakeIn(waitMs);
+  }
+
+  private wakeIn(waitMs: number): void {
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      this.flush();
+    }, waitMs);
+  }
+
+  private flush(): void {
+    if (this.wanted === undefined) return;
+    const input = this.jumpPending && !this.wanted.jump ? { ...this.wanted, jump: true } : this.wanted;
+    if (this.sent !== undefined && same(this.sent, input)) return;
+    if (this.outlet.backlogBytes() > BACKLOG_BYTES_MAX) return this.wakeIn(INTERVAL_MS);
+    // Without a connection nothing is lost: `connected` sends the newest.
+    if (!this.outlet.send(input)) return;
+    this.sent = input;
+    this.sentAtMs = performance.now();
+    this.jumpPending = false;
+    if (input !== this.wanted) this.schedule();
+  }
+}
+
+function checked(input: Input): Input {
+  if (typeof input !== "object" || input === null) {
+    throw new NowcastError("misuse", `input takes what the controls say, not ${kindOf(input)}`);
+  }
+  return {
+    forward: unit(input.forward, "forward"),
+    right: unit(input.right, "right"),
+    yaw: finite(input.yaw, "yaw"),
+    run: flag(input.run, "run"),
+    jump: flag(input.jump, "jump"),
+  };
+}
+
+function unit(value: number, name: string): number {
+  return Math.min(1, Math.max(-1, finite(value, name)));
+}
+
+function finite(value: number, name: string): number {
+  if (Number.isFinite(value)) return value;
+  const what = typeof value === "number" ? String(value) : kindOf(value);
+  throw new NowcastError("misuse", `input.${name} is ${what}, not a finite number`);
+}
+
+function flag(value: boolean, name: string): boolean {
+  if (typeof value === "boolean") return value;
+  throw new NowcastError("misuse", `input.${name} is ${kindOf(value)}, not true or false`);
+}
+
+function same(a: Input, b: Input): boolean {
+  return (
+    a.forward === b.forward && a.right === b.right && a.yaw === b.yaw && a.run === b.run && a.jump === b.jump
+  );
+}

@@ -1,0 +1,165 @@
+import { asNowcastError, NowcastError } from "../../errors/nowcast-error.js";
+import { loadWebSocket } from "../../websocket/load.js";
+import type { WebSocketConstructor, WebSocketLike } from "../../websocket/websocket.js";
+import { CLOSED_ABNORMALLY, worldEnd } from "../end.js";
+
+const BACK_OFF_MS_MIN = 250;
+const BACK_OFF_MS_MAX = 5000;
+/** A server sends something at every snapshot, even when nothing moves: this much silence is a dead connection. */
+const SILENCE_MS_MAX = 10_000;
+const WATCH_INTERVAL_MS = 1000;
+
+/** After these, the same client would be turned away again: malformed, out of bounds, too large. */
+const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([4000, 4001, 1009]);
+
+export interface ConnectionHandlers {
+  message(data: string | Uint8Array): void;
+  /** About once a second while connected. */
+  tick(): void;
+  /** `retryInMs` is `undefined` when there will be no other attempt. */
+  lost(error: NowcastError, retryInMs: number | undefined): void;
+}
+
+export interface ConnectionOptions {
+  /** Asked anew for every attempt, because name and rate may have changed. */
+  readonly url: () => string;
+  readonly reconnect: boolean;
+  readonly WebSocket: WebSocketConstructor | undefined;
+}
+
+/** One WebSocket after another to the same place. */
+export class Connection {
+  private readonly options: ConnectionOptions;
+  private readonly handlers: ConnectionHandlers;
+  private socket: WebSocketLike | undefined;
+  private isOpen = false;
+  private isClosed = false;
+  private attempts = 0;
+  private heardAtMs = 0;
+  private retryTimer: ReturnType<typeof setTimeout> | undefined;
+  private watchTimer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(options: ConnectionOptions, handlers: ConnectionHandlers) {
+    this.options = options;
+    this.handlers = handlers;
+    void this.connect();
+  }
+
+  get backlogBytes(): number {
+    return this.socket?.bufferedAmount ?? 0;
+  }
+
+  /** False when there is no open connection. */
+  send(data: string | Uint8Array<ArrayBuffer>): boolean {
+    if (!this.isOpen || this.socket === undefined) return false;
+    this.socket.send(data);
+    return true;
+  }
+
+  /** The connection turned out to be good: the next loss is retried soon again. */
+  proved(): void {
+    this.attempts = 0;
+  }
+
+  /** Gives up the present socket as if it had been lost, and closes it with `code`; `final` ends all attempts. */
+  abandon(code: number, error: NowcastError, final: boolean): void {
+    const socket = this.socket;
+    if (socket === undefined) return;
+    this.lost(socket, error, final);
+    closeQuietly(socket, code, error.message);
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.stopTimers();
+    if (this.socket !== undefined) closeQuietly(this.socket, 1000, "bye");
+    this.socket = undefined;
+    this.isOpen = false;
+  }
+
+  private async connect(): Promise<void> {
+    let socket: WebSocketLike;
+    try {
+      const WebSocket = await loadWebSocket(this.options.WebSocket);
+      if (this.isClosed) return;
+      socket = new WebSocket(this.options.url());
+    } catch (error) {
+      // An address that no WebSocket accepts stays wrong: trying again would not help.
+      this.finish(asNowcastError(error));
+      return;
+    }
+    this.socket = socket;
+    this.heardAtMs = performance.now();
+    this.watchTimer = setInterval(() => this.watch(), WATCH_INTERVAL_MS);
+    socket.binaryType = "arraybuffer";
+    socket.addEventListener("open", () => {
+      if (this.socket === socket) this.isOpen = true;
+    });
+    socket.addEventListener("message", (event) => {
+      if (this.socket === socket) this.received(event.data);
+    });
+    socket.addEventListener("close", ({ code, reason }) => {
+      const wasOpen = this.isOpen && this.socket === socket;
+      const error = code === CLOSED_ABNORMALLY && !wasOpen ? didNotOpen(reason) : worldEnd(code, reason);
+      this.lost(socket, error, FINAL_CLOSE_CODES.has(code));
+    });
+    // A close event follows every error event and says more; Node's `ws` throws when nobody listens.
+    socket.addEventListener("error", () => {});
+  }
+
+  private received(data: unknown): void {
+    this.heardAtMs = performance.now();
+    if (typeof data === "string") this.handlers.message(data);
+    else if (data instanceof ArrayBuffer) this.handlers.message(new Uint8Array(data));
+  }
+
+  private watch(): void {
+    if (performance.now() - this.heardAtMs > SILENCE_MS_MAX) {
+      this.abandon(1000, worldEnd(CLOSED_ABNORMALLY, `nothing heard for ${SILENCE_MS_MAX / 1000} s`), false);
+    } else if (this.isOpen) {
+      this.handlers.tick();
+    }
+  }
+
+  private lost(socket: WebSocketLike, error: NowcastError, final: boolean): void {
+    if (this.socket !== socket) return;
+    this.socket = undefined;
+    this.isOpen = false;
+    this.stopTimers();
+    if (final || !this.options.reconnect) return this.finish(error);
+    const retryInMs = backOffMs(this.attempts++, Math.random());
+    this.retryTimer = setTimeout(() => void this.connect(), retryInMs);
+    this.handlers.lost(error, retryInMs);
+  }
+
+  private finish(error: NowcastError): void {
+    this.isClosed = true;
+    this.handlers.lost(error, undefined);
+  }
+
+  private stopTimers(): void {
+    clearTimeout(this.retryTimer);
+    clearInterval(this.watchTimer);
+  }
+}
+
+function didNotOpen(reason: string): NowcastError {
+  const cause = reason === "" ? "the WebSocket did not open" : reason;
+  return new NowcastError("network", cause, { closeCode: CLOSED_ABNORMALLY });
+}
+
+/** Doubles from 250 ms to 5 s; `random` from 0 to 1 takes up to half off, so that clients don't return in step. */
+export function backOffMs(attempt: number, random: number): number {
+  const fullMs = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** Math.min(attempt, 16));
+  return fullMs * (1 - random / 2);
+}
+
+function closeQuietly(socket: WebSocketLike, code: number, reason: string): void {
+  try {
+    // A close frame has room for 123 bytes of reason; three is the most that one unit can take.
+    socket.close(code, reason.slice(0, 41));
+  } catch {
+    // Closing a socket that never opened may throw; it is gone either way.
+  }
+}

@@ -1,0 +1,71 @@
+import { WireError } from "../../errors/nowcast-error.js";
+
+/** Groups of one world, and entities of one group (`spec/WORLD.md`, section 6). */
+export const GROUPS_MAX = 4096;
+export const GROUP_ENTITIES_MAX = 20;
+
+/** What a payload says of one group. */
+export interface GroupRecord {
+  readonly group: number;
+  /** Since this step, modulo 2^32, the group has been like this. */
+  readonly tick: number;
+  /** The steps of the frames it is told against, newest first. */
+  readonly past: readonly number[];
+  /** For how many steps the first of them stayed as it was. */
+  readonly stay: number;
+  readonly delta: Uint8Array;
+}
+
+/** The bytes of a replication source (`spec/WORLD.md`, section 5): the step, and the records one by one. */
+export class PayloadReader {
+  /** The step at which the payload left, modulo 2^32. */
+  readonly tick: number;
+  #at = 4;
+
+  constructor(private readonly bytes: Uint8Array) {
+    if (bytes.length < 4) throw new WireError("the payload ends too early", bytes.length, "tick");
+    this.tick = (bytes[0]! | (bytes[1]! << 8) | (bytes[2]! << 16) | (bytes[3]! << 24)) >>> 0;
+  }
+
+  next(): GroupRecord | undefined {
+    if (this.#at === this.bytes.length) return undefined;
+    const first = this.#varint("group");
+    const group = first >>> 2;
+    if (group >= GROUPS_MAX) throw this.#refused("group");
+    const tick = (this.tick - this.#varint("age")) >>> 0;
+    const past: number[] = [];
+    let newer = 0;
+    for (let depth = first & 3; depth > 0; depth--) {
+      const age = this.#varint("past age");
+      if (age <= newer) throw this.#refused("past age");
+      newer = age;
+      past.push((tick - age) >>> 0);
+    }
+    const stay = past.length > 0 ? this.#varint("stay") : 0;
+    if (past.length > 0 && stay >= (tick - past[0]!) >>> 0) throw this.#refused("stay");
+    const length = this.#varint("length");
+    const end = this.#at + length;
+    if (end > this.bytes.length) throw new WireError("the payload ends too early", this.#at, "delta");
+    const delta = this.bytes.subarray(this.#at, end);
+    this.#at = end;
+    return { group, tick, past, stay, delta };
+  }
+
+  #varint(field: string): number {
+    let value = 0;
+    for (let scale = 1; scale <= 2 ** 28; scale *= 128) {
+      const byte = this.bytes[this.#at++];
+      if (byte === undefined) throw new WireError("the payload ends too early", this.bytes.length, field);
+      value += (byte & 0x7f) * scale;
+      if (byte < 0x80) {
+        if ((byte === 0 && scale > 1) || value > 0xffff_ffff) throw this.#refused(field);
+        return value;
+      }
+    }
+    throw this.#refused(field);
+  }
+
+  #refused(field: string): WireError {
+    return new WireError("out of range", this.#at, field);
+  }
+}

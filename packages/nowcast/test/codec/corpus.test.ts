@@ -1,0 +1,183 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
+import { describe, expect, it } from "vitest";
+import { BodyReader } from "../../src/codec/body.js";
+import { decodeMsgpack, encodeMsgpack } from "../../src/codec/msgpack.js";
+import { ScopeReader } from "../../src/codec/scope.js";
+import { decodeShape, encodeShape } from "../../src/codec/shape-bytes.js";
+import { BodyWriter } from "../../src/codec/write.js";
+import {
+  BodyPredictor,
+  type DeltaBaseline,
+  DeltaCodec,
+  type DeltaField,
+  DeltaLayout,
+  type DeltaPredictor,
+  LinearPredictor,
+} from "../../src/delta/index.js";
+import { NowcastError } from "../../src/index.js";
+import { crc32 } from "../../src/save/crc32.js";
+import { MAGIC, readSave, VERSION } from "../../src/save/read.js";
+import { Random } from "./random-wire.js";
+
+/**
+ * The corpora that `fuzz/` found for the Rust decoders, read in TypeScript: a folder with one folder for each fuzz target, as
+ * in `NOWCAST_CORPUS=fuzz/corpus npx vitest run corpus`. The vectors of the specification are tried in any case. Every input
+ * is read as it is, and damaged so many times.
+ */
+const CORPUS = process.env["NOWCAST_CORPUS"];
+const DAMAGED = Number(process.env["NOWCAST_CORPUS_DAMAGED"] ?? 4);
+const VECTORS = fileURLToPath(new URL("../../../../spec/vectors/wire/", import.meta.url));
+const MINUTES = 30;
+
+const MEMORY_MAX = 4 * 1024 * 1024;
+const ENTITIES_MAX = 300;
+const BASELINES_MAX = 3;
+const FIELDS: readonly DeltaField[] = [
+  { kind: "number" },
+  { kind: "number" },
+  { kind: "number" },
+  { kind: "orientation", bits: 9 },
+  { kind: "flag" },
+  { kind: "angle", bits: 16 },
+];
+
+/** Splits an input as the fuzz targets do: a byte of length before every part. */
+function* parts(data: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < data.length; at += 1 + data[at]!) yield data.subarray(at + 1, at + 1 + data[at]!);
+}
+
+/** What is read can be written and read again. */
+function values(data: Uint8Array): void {
+  const shapeEnd = 1 + (data[0] ?? 0);
+  const shape = decodeShape(data.subarray(1, shapeEnd));
+  expect(decodeShape(encodeShape(shape))).toEqual(shape);
+  const reader = new BodyReader(shape, undefined, { memoryMax: MEMORY_MAX });
+  const value = reader.read(data.subarray(shapeEnd));
+  const again = new BodyReader(shape).read(new BodyWriter(shape).write(value));
+  // A foreign quaternion may leave out a component that is not the largest; a writer never does.
+  if (!JSON.stringify(shape).includes('"quat"')) expect(isDeepStrictEqual(again, value)).toBe(true);
+}
+
+function messages(data: Uint8Array): void {
+  const reader = new ScopeReader();
+  for (const message of parts(data)) attempt(() => reader.read(message));
+}
+
+function any(data: Uint8Array): void {
+  const value = decodeMsgpack(data);
+  expect(isDeepStrictEqual(decodeMsgpack(encodeMsgpack(value)), value)).toBe(true);
+}
+
+/** The header is given and sums are set right, as the fuzz target does. */
+function save(data: Uint8Array): void {
+  const file = [...MAGIC, VERSION, 0, 0, 0];
+  for (let at = 0; at + 2 <= data.length; ) {
+    const payload = data.subarray(at + 2, at + 2 + (data[at + 1]! & 0x7f));
+    const record = Uint8Array.of(data[at]!, payload.length, ...payload);
+    file.push(...record, ...new Uint8Array(Uint32Array.of(crc32(record)).buffer));
+    at += record.length;
+  }
+  // Bytes may also claim to be compressed with Zstandard, whose decoder is the application's.
+  readSave(Uint8Array.from(file), undefined, { zstd: (frame) => frame });
+}
+
+/** What is decoded becomes a baseline of what follows, as in a conversation with a peer that lies. */
+function delta(data: Uint8Array): void {
+  const choice = data[0] ?? 0;
+  const columns = { position: 0, orientation: 3, orientationBits: 9, touching: 7, up: 2, size: 205 } as const;
+  const predictor: DeltaPredictor =
+    (choice & 2) === 0 ? new LinearPredictor() : new BodyPredictor({ ...columns, gravity: [0, 0, -1.4] });
+  const mode = (choice & 1) === 0 ? "fast" : "small";
+  const codec = new DeltaCodec(new DeltaLayout(FIELDS), { mode, predictor, entitiesMax: ENTITIES_MAX });
+  const known: DeltaBaseline[] = [];
+  let tick = 1000;
+  for (const packet of parts(data.subarray(1))) {
+    attempt(() => {
+      const baseline = codec.decode(tick, packet, known);
+      expect(baseline.frame.ids.length).toBeLessThanOrEqual(ENTITIES_MAX);
+      known.unshift(baseline);
+      known.length = Math.min(known.length, BASELINES_MAX);
+    });
+    tick++;
+  }
+}
+
+/** Runs a reader on bytes that may be anything: whether it took them. Only errors that name a fault may come. */
+function attempt(read: () => void): boolean {
+  try {
+    read();
+    return true;
+  } catch (error) {
+    if (!(error instanceof NowcastError)) throw error;
+    expect(["peer-misbehaved", "peer-incompatible"]).toContain(error.fault);
+    return false;
+  }
+}
+
+/** An input with some bits flipped, or cut. */
+function damage(data: Uint8Array, random: Random): Uint8Array {
+  if (data.length === 0) return data;
+  if (random.chance(0.25)) return data.subarray(0, random.below(data.length));
+  const damaged = new Uint8Array(data);
+  for (let flips = 1 + random.below(4); flips > 0; flips--)
+    damaged[random.below(data.length)]! ^= 1 << random.below(8);
+  return damaged;
+}
+
+const bytes = (hex: string): Uint8Array => Buffer.from(hex, "hex");
+
+/** The hexadecimal texts of a file of vectors, as inputs of a target. */
+function vectors<Case>(file: string, input: (vector: Case) => readonly Uint8Array[]): Uint8Array[] {
+  const { cases } = JSON.parse(readFileSync(join(VECTORS, file), "utf8")) as { cases: Case[] };
+  return cases.flatMap(input);
+}
+
+/** Parts behind a byte of length each, without those that are too long for that. */
+function joined(all: readonly Uint8Array[]): Uint8Array {
+  return Uint8Array.from(all.filter((part) => part.length < 256).flatMap((part) => [part.length, ...part]));
+}
+
+const body = ({ shape, body }: { shape: string; body: string }): Uint8Array[] =>
+  shape.length < 512 ? [Uint8Array.of(...joined([bytes(shape)]), ...bytes(body))] : [];
+
+const TARGETS: Readonly<Record<string, readonly [(data: Uint8Array) => void, () => Uint8Array[]]>> = {
+  wire_values: [values, () => [...vectors("values.json", body), ...vectors("invalid.json", body)]],
+  wire_messages: [
+    messages,
+    () => vectors("messages.json", ({ messages }: { messages: string[] }) => [joined(messages.map(bytes))]),
+  ],
+  wire_any: [any, () => vectors("msgpack-suite.json", ({ forms }: { forms: string[] }) => forms.map(bytes))],
+  wire_save: [save, () => [Uint8Array.of(0x53, 2, 4, 0, 0x43, 6, 0, 1, 0, 5, 0, 7), new Uint8Array(60)]],
+  wire_delta: [delta, () => [0, 1, 2, 3].map((choice) => new Uint8Array(300).fill(9).fill(choice, 0, 1))],
+};
+
+describe.each(Object.entries(TARGETS))("%s", (target, [read, seeds]) => {
+  it("takes what its fuzzer found, or refuses it by name", { timeout: MINUTES * 60_000 }, async () => {
+    const random = new Random(1);
+    const inputs = seeds();
+    const folder = CORPUS === undefined ? "" : join(CORPUS, target);
+    if (existsSync(folder))
+      for (const file of readdirSync(folder)) inputs.push(readFileSync(join(folder, file)));
+    let taken = 0;
+    for (const input of inputs) {
+      // So that the test's program hears of the test while it runs.
+      await setImmediate();
+      for (let i = 0; i <= DAMAGED; i++) {
+        const data = i === 0 ? input : damage(input, random);
+        try {
+          if (attempt(() => read(data))) taken++;
+        } catch (error) {
+          throw new Error(`${target} fails at ${Buffer.from(data).toString("hex")}`, { cause: error });
+        }
+      }
+    }
+    console.info(
+      `${target}: ${inputs.length} inputs, ${inputs.length * (1 + DAMAGED)} readings, ${taken} taken`,
+    );
+    expect(inputs.length).toBeGreaterThan(0);
+  });
+});

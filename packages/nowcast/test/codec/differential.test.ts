@@ -1,0 +1,72 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, it } from "vitest";
+import { BodyReader } from "../../src/codec/body.js";
+import { decodeShape, encodeShape } from "../../src/codec/shape-bytes.js";
+import type { WireValue } from "../../src/codec/value.js";
+import { BodyWriter } from "../../src/codec/write.js";
+import { Random, randomShape, randomValue } from "./random-wire.js";
+
+/** The long form: `NOWCAST_DIFFERENTIAL_VALUES=100000 npx vitest run differential`. */
+const VALUES = Number(process.env["NOWCAST_DIFFERENTIAL_VALUES"] ?? 2000);
+const SEED = Number(process.env["NOWCAST_DIFFERENTIAL_SEED"] ?? 1);
+const VALUES_PER_SHAPE = 10;
+const ROOT = fileURLToPath(new URL("../../../..", import.meta.url));
+
+interface Trip {
+  readonly shape: string;
+  readonly body: string;
+  readonly value: WireValue;
+}
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
+const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, "hex"));
+
+/** What Rust writes for the values that it reads in these bodies. */
+async function throughRust(trips: readonly Trip[]): Promise<string[]> {
+  // Many values are worth the time that a release build takes.
+  const profile = VALUES > 10_000 ? ["--release"] : [];
+  const program = ["run", "--quiet", ...profile, "--package", "nowcast-wire", "--example", "differential"];
+  const rust = spawn("cargo", program, { cwd: ROOT });
+  const answers: Buffer[] = [];
+  const complaints: Buffer[] = [];
+  rust.stdout.on("data", (chunk: Buffer) => answers.push(chunk));
+  rust.stderr.on("data", (chunk: Buffer) => complaints.push(chunk));
+  rust.stdin.end(trips.map(({ shape, body }) => `${shape} ${body}\n`).join(""));
+  const [code] = (await once(rust, "close")) as [number];
+  if (code !== 0)
+    throw new Error(`the Rust side ended with ${code}: ${Buffer.concat(complaints).toString()}`);
+  return Buffer.concat(answers).toString().split("\n").slice(0, -1);
+}
+
+it(
+  `${VALUES} random values travel between TypeScript and Rust unchanged (seed ${SEED})`,
+  { timeout: 1_200_000 },
+  async () => {
+    const random = new Random(SEED);
+    const trips: Trip[] = [];
+    while (trips.length < VALUES) {
+      const shape = randomShape(random);
+      const writer = new BodyWriter(shape);
+      const shapeHex = hex(encodeShape(shape));
+      for (let i = 0; i < VALUES_PER_SHAPE; i++) {
+        const value = randomValue(shape.root, shape, random);
+        trips.push({ shape: shapeHex, body: hex(writer.write(value)), value });
+      }
+    }
+    const fromRust = await throughRust(trips);
+    const back = trips.map(({ shape: shapeHex, value }, i): Trip => {
+      expect(fromRust[i], `value ${i}, shape ${shapeHex}, body ${trips[i]!.body}`).not.toMatch(/^error/);
+      const shape = decodeShape(bytes(shapeHex));
+      const read = new BodyReader(shape).read(bytes(fromRust[i]!));
+      expect(read, `value ${i}, shape ${shapeHex}, body ${trips[i]!.body}, from Rust ${fromRust[i]}`).toEqual(
+        value,
+      );
+      return { shape: shapeHex, body: hex(new BodyWriter(shape).write(read)), value: read };
+    });
+    // Rust's values have come here and gone back: what Rust writes for them must be what it wrote before.
+    const again = await throughRust(back);
+    for (let i = 0; i < again.length; i++) expect(again[i]).toBe(fromRust[i]);
+  },
+);

@@ -1,0 +1,93 @@
+/** Errors say who is at fault, what went wrong for programs, and cause and cure for people. */
+import { describe, expect, it } from "vitest";
+import { connect, ERROR_CODES, NowcastError, WireError } from "../../src/index.js";
+import { listen } from "../../src/node/index.js";
+import { worldEnd } from "../../src/world/end.js";
+import { waitFor } from "../wait-for.js";
+
+async function caught(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+describe("an error", () => {
+  it("has a code, a cause and a cure whatever its fault, and says all of it that is its own", () => {
+    for (const fault of ["peer-misbehaved", "peer-incompatible", "refused", "network", "misuse"] as const) {
+      const error = new NowcastError(fault, "it broke");
+      expect(error).toMatchObject({ name: "NowcastError", fault, cause: "it broke", message: "it broke" });
+      expect(ERROR_CODES).toContain(error.code);
+      expect(error.cure.length).toBeGreaterThan(10);
+    }
+    const full = new NowcastError("misuse", "lane 3 is full", { code: "lane_full", cure: "wait" });
+    expect(full).toMatchObject({ code: "lane_full", cure: "wait", message: "lane 3 is full: wait" });
+    expect(new WireError("cut short", 7, "pose.x")).toMatchObject({
+      fault: "peer-misbehaved",
+      code: "malformed",
+      cause: "pose.x: cut short (byte 7)",
+    });
+  });
+
+  it("of an endpoint that refuses has its word as the code, and its own cause and cure", async () => {
+    const listener = await listen({ port: 0, sessionsMax: 1 });
+    listener.advertise("tracker");
+    const url = (name: string) => `nowcast://127.0.0.1:${listener.port}/${name}`;
+    expect(await caught(connect(url("nobody")))).toMatchObject({
+      fault: "refused",
+      code: "no_such_name",
+      cause: 'nothing is called "nobody" here',
+      cure: "check the name, or start the service that has it",
+    });
+    const channel = await connect(url("tracker"));
+    expect(await caught(connect(url("tracker")))).toMatchObject({
+      fault: "refused",
+      code: "full",
+      cure: "come again later",
+    });
+    const late = channel.command(Uint8Array.of(1), { deadlineMs: 10 });
+    expect(await caught(late)).toMatchObject({ fault: "network", code: "timed_out" });
+    const unanswered = caught(channel.command(Uint8Array.of(1)));
+    await listener.close();
+    expect(await unanswered).toMatchObject({ fault: "refused", code: "going_away", closeCode: 10 });
+    // Always the same reason, whoever asks later.
+    expect(await caught(channel.command(Uint8Array.of(1)))).toMatchObject({ code: "going_away" });
+    expect(await caught(connect(url("tracker")))).toMatchObject({ fault: "network", code: "unreachable" });
+    expect(await caught(connect("nowhere:"))).toMatchObject({ fault: "misuse", code: "invalid_argument" });
+  });
+
+  it("tells a channel that the program closed itself from one that the peer closed", async () => {
+    const listener = await listen({ port: 0 });
+    const service = listener.advertise("tracker");
+    const url = `nowcast://127.0.0.1:${listener.port}/tracker`;
+    const [ours, theirs] = await Promise.all([connect(url), service.accept()]);
+    ours.close(64, "bye");
+    expect(await caught(ours.command(Uint8Array.of(1)))).toMatchObject({
+      fault: "misuse",
+      code: "closed_here",
+    });
+    await waitFor("the close", () => theirs!.status.phase === "closed");
+    const error = await caught(theirs!.command(Uint8Array.of(1)));
+    expect(error).toMatchObject({ fault: "refused", code: "closed", closeCode: 64 });
+    await listener.close();
+  });
+});
+
+it("gives one code to what both protocols of a world end for alike", () => {
+  for (const [session, plain, code] of [
+    [0, 1000, "done"],
+    [10, 1001, "going_away"],
+    [64, 4000, "malformed"],
+    [65, 4001, "out_of_bounds"],
+    [66, 4008, "too_many_messages"],
+    [67, 4009, "too_slow"],
+    [68, 4010, "idle"],
+    [4, 1006, "lost"],
+    [999, 4999, "closed"],
+  ] as const) {
+    const [one, other] = [worldEnd(session, ""), worldEnd(plain, "said so")];
+    expect([one.code, other.code]).toEqual([code, code]);
+    expect([one.fault, other.cause]).toEqual([other.fault, "said so"]);
+    expect(one.cause).toContain(String(session));
+  }
+});

@@ -1,0 +1,85 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { WireError } from "../../src/index.js";
+import { type Movement, Replica, readPosition, readRotation } from "../../src/world/session/replica.js";
+
+interface Vector {
+  readonly steps: readonly { readonly fate: "arrives" | "lost" | "late"; readonly bytes: string }[];
+  readonly rows: readonly { readonly id: number; readonly row: readonly number[] }[];
+}
+
+const path = new URL("../../../../spec/vectors/world/replication.json", import.meta.url);
+const { steps, rows } = JSON.parse(readFileSync(path, "utf8")) as Vector;
+const nobody: Movement = { moved: () => {} };
+
+/** The payloads in the order of their arrival. */
+function* arrivals(): Generator<Uint8Array> {
+  const late: Uint8Array[] = [];
+  for (const { fate, bytes } of steps) {
+    const payload = Buffer.from(bytes, "hex");
+    if (fate === "late") late.push(payload);
+    if (fate !== "arrives") continue;
+    yield payload;
+    yield* late.splice(0);
+  }
+}
+
+describe("a replica", () => {
+  it("knows what the vectors say, whatever was lost or came late", () => {
+    const replica = new Replica();
+    const last = new Map<number, number[]>();
+    const movement: Movement = {
+      moved(id, values, at, tick, stillTick) {
+        last.set(id, [...values.subarray(at, at + 7)]);
+        expect((tick - stillTick) | 0, `thing ${id}`).toBeGreaterThanOrEqual(0);
+      },
+    };
+    for (const payload of arrivals()) expect(replica.apply(payload, movement).missing).toBe(0);
+    expect(rows.length).toBeGreaterThan(30);
+    for (const { id, row } of rows) {
+      const { values, at } = replica.find(id)!;
+      expect([...values.subarray(at, at + 7)], `thing ${id}`).toEqual(row);
+      expect(last.get(id), `what was told of thing ${id}`).toEqual(row);
+    }
+  });
+
+  it("says that something is missing when it lost its memory, and goes on", () => {
+    const replica = new Replica();
+    const late = [...arrivals()].slice(10);
+    expect(late.some((payload) => replica.apply(payload, nobody).missing > 0)).toBe(true);
+  });
+
+  it("reads or refuses any bytes, and names the field", () => {
+    let seed = 1;
+    const random = (): number => {
+      seed = (seed * 1103515245 + 12345) & 0x7fffffff;
+      return seed / 0x80000000;
+    };
+    const payloads = [...arrivals()];
+    for (let round = 0; round < 2000; round++) {
+      const replica = new Replica();
+      const payload = Uint8Array.from(payloads[Math.floor(random() * payloads.length)]!);
+      payload[Math.floor(random() * payload.length)]! ^= 1 << Math.floor(random() * 8);
+      const cut = random() < 0.3 ? payload.subarray(0, Math.floor(random() * payload.length)) : payload;
+      try {
+        replica.apply(cut, nobody);
+      } catch (error) {
+        expect(error).toBeInstanceOf(WireError);
+        expect((error as WireError).path).not.toBe("");
+      }
+    }
+  });
+
+  it("turns rows into metres and unit quaternions", () => {
+    const row = Int32Array.of(1024, -512, 0, 3, 2048, 2048, 2048);
+    const [position, quaternion] = [
+      [0, 0, 0],
+      [0, 0, 0, 0],
+    ];
+    readPosition(row, 0, position!);
+    readRotation(row, 0, quaternion!);
+    expect(position).toEqual([1, -0.5, 0]);
+    expect(Math.hypot(...quaternion!)).toBeCloseTo(1, 10);
+    expect(quaternion![3]).toBeGreaterThan(0.999);
+  });
+});

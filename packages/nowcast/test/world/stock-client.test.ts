@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
+import { decodeMsgpack, encodeMsgpack } from "../../src/codec/index.js";
+import { ServerProcess } from "../server-process.js";
+import { waitFor } from "../wait-for.js";
+
+/**
+ * A client that somebody else might write: a stock WebSocket and `spec/PLAIN.md`, none of our SDK but its MessagePack,
+ * which stands for any MessagePack library.
+ */
+class StockClient {
+  id = 0;
+  readonly positions = new Map<number, readonly [number, number, number]>();
+  readonly closed: Promise<{ code: number; reason: string }>;
+  private readonly socket: WebSocket;
+  private readonly encoding: string;
+
+  constructor(url: string, encoding: string) {
+    this.encoding = encoding;
+    this.socket = new WebSocket(`${url.replace("http", "ws")}/ws/stock?encoding=${encoding}&name=Stock`);
+    this.closed = new Promise((resolve) =>
+      this.socket.on("close", (code, reason) => resolve({ code, reason: reason.toString() })),
+    );
+    this.socket.on("message", (data: Buffer, isBinary) => {
+      if (!isBinary) this.handle(JSON.parse(data.toString()));
+      else if (encoding === "msgpack") this.handle(decodeMsgpack(data) as unknown as ServerObject);
+      else this.handlePacked(data);
+    });
+  }
+
+  walk(forward: number, yaw = 0): void {
+    if (this.encoding.startsWith("custom")) {
+      const packed = Buffer.alloc(7);
+      packed.writeUInt16LE(2, 0);
+      packed.writeInt8(Math.round(forward * 127), 2);
+      packed.writeUInt16LE(Math.round((yaw / (2 * Math.PI)) * 65_536) % 65_536, 4);
+      this.socket.send(packed);
+    } else {
+      this.send({ type: "input", forward, right: 0, yaw, run: false, jump: false });
+    }
+  }
+
+  send(message: { [key: string]: string | number | boolean }): void {
+    this.socket.send(this.encoding === "msgpack" ? encodeMsgpack(message) : JSON.stringify(message));
+  }
+
+  sendRaw(data: string | Buffer): void {
+    this.socket.send(data);
+  }
+
+  close(): void {
+    this.socket.close();
+  }
+
+  private handle(message: ServerObject): void {
+    if (message.type === "welcome") this.id = message.id;
+    if (message.type === "spawn") for (const { id, p } of message.entities) this.positions.set(id, p);
+    if (message.type === "move") {
+      for (const { id, positionX, positionY, positionZ } of message.entities) {
+        this.positions.set(id, [positionX, positionY, positionZ]);
+      }
+    }
+  }
+
+  private handlePacked(data: Buffer): void {
+    const wide = this.encoding === "custom";
+    for (let at = 6; at < data.length; at += wide ? 31 : 22) {
+      const read = (axis: number): number =>
+        wide ? data.readDoubleLE(at + 4 + axis * 8) : data.readFloatLE(at + 4 + axis * 4);
+      this.positions.set(data.readUInt32LE(at), [read(0), read(1), read(2)]);
+    }
+  }
+}
+
+type ServerObject =
+  | { type: "welcome"; id: number }
+  | { type: "spawn"; entities: { id: number; p: [number, number, number] }[] }
+  | { type: "move"; entities: { id: number; positionX: number; positionY: number; positionZ: number }[] };
+
+let server: ServerProcess;
+beforeAll(async () => {
+  server = await ServerProcess.start();
+}, 60_000);
+afterAll(() => server?.stop());
+
+describe.each(["json", "msgpack", "custom", "custom16"])("a stock client with encoding=%s", (encoding) => {
+  it("joins, moves, is seen by another, and is moved by it", async () => {
+    const pushed = new StockClient(server.url, encoding);
+    const pusher = new StockClient(server.url, encoding);
+    const where = (client: StockClient, id: number): readonly [number, number, number] =>
+      client.positions.get(id)!;
+    await waitFor("both to be in the world of both", () => {
+      const ids = [pushed.id, pusher.id];
+      return ids.every((id) => id !== 0 && pushed.positions.has(id) && pusher.positions.has(id));
+    });
+
+    const [startX, , startZ] = where(pushed, pushed.id);
+    pushed.walk(1);
+    await waitFor(
+      "steps toward −Z, in the eyes of the other",
+      () => where(pusher, pushed.id)[2] < startZ - 1,
+    );
+    pushed.walk(0);
+
+    // The other one walks into it, aiming anew at every step.
+    const restX = startX;
+    const pushedTo = await waitFor("a push", () => {
+      const [x, , z] = where(pusher, pusher.id);
+      const [targetX, , targetZ] = where(pusher, pushed.id);
+      pusher.walk(1, (Math.atan2(x - targetX, z - targetZ) + 2 * Math.PI) % (2 * Math.PI));
+      const moved = where(pushed, pushed.id);
+      return Math.hypot(moved[0] - restX, moved[2] - startZ) > 2 && moved;
+    });
+    expect(pushedTo.every(Number.isFinite)).toBe(true);
+    pushed.close();
+    pusher.close();
+    expect((await pushed.closed).code).toBe(1005);
+  });
+});
+
+describe("a stock client that does not keep to the specification", () => {
+  it.each([
+    ["text that is not JSON", "hello", 4000, /^malformed: /],
+    ["a type of no message", '{"type":"teleport"}', 4000, /^malformed: /],
+    [
+      "an absurd number",
+      '{"type":"input","forward":1e300,"right":0,"yaw":0,"run":false,"jump":false}',
+      4001,
+      /^out of bounds: /,
+    ],
+    ["a message of 5,000 bytes", JSON.stringify({ type: "chat", text: "a".repeat(5000) }), 1009, /too large/],
+  ])("is told about %s", async (_, message, code, reason) => {
+    const client = new StockClient(server.url, "json");
+    await waitFor("the welcome", () => client.id !== 0);
+    client.sendRaw(message);
+    const end = await client.closed;
+    expect(end.code).toBe(code);
+    expect(end.reason).toMatch(reason);
+    expect(await server.metric("nowcast_client_closed_total")).toBeGreaterThan(0);
+  });
+
+  it("is refused with a status and a line when it asks for an unknown encoding", async () => {
+    const socket = new WebSocket(`${server.url.replace("http", "ws")}/ws/stock?encoding=xml`);
+    const [status, body] = await new Promise<[number, string]>((resolve, reject) => {
+      socket.on("error", () => {});
+      socket.on("open", () => reject(new Error("it was let in")));
+      socket.on("unexpected-response", (_, response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("end", () => resolve([response.statusCode ?? 0, Buffer.concat(chunks).toString()]));
+      });
+    });
+    expect(status).toBe(400);
+    expect(body).toContain("encoding");
+  });
+});
