@@ -2,7 +2,7 @@
 //
 // The world arrives as snapshots. The bot does what a person does: it looks at the newest one, decides what its controls
 // say now, and looks again at the next. Everything it knows is in `world.entities`.
-import { joinWorld } from "nowcast";
+import { joinWorld } from "nowcast/world";
 
 const REST = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
 const HEADWAY_TIMEOUT_MS = 1500;
