@@ -1,0 +1,56 @@
+// What the SDK adds to a page: bundled by esbuild, minified, compressed by gzip. `--check` fails beyond the budget.
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+/** Bytes after gzip of everything that a page loads to call it; what it loads later, when it is needed, stands apart. */
+const BUDGET = [
+  { entry: "nowcast", name: "connect", bytesMax: 29_200 },
+  { entry: "nowcast/world", name: "joinWorld", bytesMax: 65_600 },
+  { entry: "nowcast/codec", name: "defineCodec", bytesMax: 21_000 },
+  { entry: "nowcast/delta", name: "DeltaCodec", bytesMax: 10_000 },
+];
+
+const source = new URL("./src/", import.meta.url);
+let isWithin = true;
+console.log(
+  "| entry | import | first load, gzip | minified | later, gzip |\n| --- | --- | --- | --- | --- |",
+);
+for (const { entry, name, bytesMax } of BUDGET) {
+  const file = `./${entry.replace(/^nowcast\/?/, "").replace(/.$/, "$&/")}index.ts`;
+  const { outputFiles } = await build({
+    stdin: { contents: `export { ${name} } from "${file}";`, resolveDir: source.pathname, loader: "ts" },
+    bundle: true,
+    minify: true,
+    splitting: true,
+    format: "esm",
+    target: "es2022",
+    outdir: "out",
+    entryNames: "entry",
+    write: false,
+    metafile: true,
+    logLevel: "error",
+  });
+  const first = loadedFirst(outputFiles);
+  const later = outputFiles.filter((output) => !first.includes(output));
+  const gzip = (files) =>
+    files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
+  const minified = first.reduce((sum, { contents }) => sum + contents.length, 0);
+  const isOver = gzip(first) > bytesMax;
+  if (isOver) isWithin = false;
+  const verdict = isOver ? ` (more than ${bytesMax})` : "";
+  console.log(`| ${entry} | ${name} | ${gzip(first)}${verdict} | ${minified} | ${gzip(later)} |`);
+}
+if (process.argv.includes("--check") && !isWithin) process.exitCode = 1;
+
+/** The entry and the chunks that it imports outright, and those that these import. */
+function loadedFirst(outputs) {
+  const named = (name) => outputs.find(({ path }) => path.endsWith(`/${name}`));
+  const found = [];
+  const visit = (output) => {
+    if (output === undefined || found.includes(output)) return;
+    found.push(output);
+    for (const [, name] of output.text.matchAll(/(?:from|import)\s*"\.\/([^"]+)"/g)) visit(named(name));
+  };
+  visit(named("entry.js"));
+  return found;
+}
