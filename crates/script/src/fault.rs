@@ -1,0 +1,175 @@
+//! What goes wrong in a script, told so that its author can mend it.
+
+use std::fmt;
+
+use crate::limits::LINE_BYTES_MAX;
+
+/// The name under which our own Luau is compiled; its lines are no places an author can mend.
+pub(crate) const OWN_CHUNK: &str = "[nowcast]";
+
+/// What kind of fault it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FaultKind {
+    /// The text is no Luau.
+    Syntax,
+    /// The script raised an error, or used the API wrongly.
+    Runtime,
+    /// The script used more work than a step may take, and was stopped.
+    Work,
+    /// The script used more memory than it may have, and was stopped.
+    Memory,
+}
+
+/// One fault of a script: where, what, and what helps.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// What kind it is.
+    pub kind: FaultKind,
+    /// The module, as its path in the world's folder.
+    pub file: Option<String>,
+    /// The line in it, from 1.
+    pub line: Option<u32>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it, where that is known.
+    pub cure: Option<String>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => write!(f, "{file}:{line}: ")?,
+            (Some(file), None) => write!(f, "{file}: ")?,
+            _ => {}
+        }
+        f.write_str(&self.message)?;
+        self.cure.as_ref().map_or(Ok(()), |cure| write!(f, " ({cure})"))
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl Fault {
+    /// A fault of a file as a whole.
+    pub(crate) fn of_file(kind: FaultKind, file: &str, message: impl Into<String>) -> Fault {
+        Fault { kind, file: Some(file.into()), line: None, message: message.into(), cure: None }
+    }
+
+    pub(crate) fn with_cure(mut self, cure: &str) -> Fault {
+        self.cure = Some(cure.into());
+        self
+    }
+
+    /// Reads what the interpreter says. `kind` overrides what the error itself looks like: a budget that ran out may have been
+    /// caught and raised again as something else.
+    pub(crate) fn from_lua(error: &mlua::Error, kind: Option<FaultKind>) -> Fault {
+        let mut place = None;
+        let (found, message) = read_error(error, &mut place);
+        let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), Some(line)));
+        let kind = kind.unwrap_or(found);
+        let cure = cure(kind, &message).map(str::to_owned);
+        Fault { kind, file, line, message: shorten(message), cure }
+    }
+}
+
+type Place = Option<(String, u32)>;
+
+fn read_error(error: &mlua::Error, place: &mut Place) -> (FaultKind, String) {
+    match error {
+        mlua::Error::SyntaxError { message, .. } => (FaultKind::Syntax, split_place(message, place)),
+        mlua::Error::RuntimeError(message) => (FaultKind::Runtime, split_place(message, place)),
+        mlua::Error::MemoryError(_) => {
+            (FaultKind::Memory, "the script used more memory than it may have".into())
+        }
+        mlua::Error::CallbackError { traceback, cause } => {
+            // The innermost error knows best, but only the traceback knows which line called.
+            let told = read_error(cause, place);
+            find_place(traceback, place);
+            told
+        }
+        mlua::Error::WithContext { context, cause } => {
+            let (kind, message) = read_error(cause, place);
+            (kind, format!("{context}: {message}"))
+        }
+        mlua::Error::BadArgument { pos, name, cause, .. } => {
+            let (kind, message) = read_error(cause, place);
+            let name = name.as_ref().map_or_else(|| format!("#{pos}"), |name| format!("`{name}`"));
+            (kind, format!("argument {name}: {message}"))
+        }
+        mlua::Error::FromLuaConversionError { from, to, message } => {
+            let detail = message.as_ref().map_or_else(String::new, |text| format!(" ({text})"));
+            (FaultKind::Runtime, format!("expected {to}, got {from}{detail}"))
+        }
+        other => (FaultKind::Runtime, split_place(&other.to_string(), place)),
+    }
+}
+
+/// Takes `file:line: ` off the front, and the traceback off the end.
+fn split_place(message: &str, place: &mut Place) -> String {
+    let (text, traceback) = message.split_once("\nstack traceback:").unwrap_or((message, ""));
+    let mut text = text.trim();
+    while let Some((file, line, rest)) = place_at_front(text) {
+        if place.is_none() && file != OWN_CHUNK {
+            *place = Some((file.into(), line));
+        }
+        text = rest;
+    }
+    find_place(traceback, place);
+    text.trim().to_owned()
+}
+
+fn find_place(traceback: &str, place: &mut Place) {
+    if place.is_some() {
+        return;
+    }
+    let mut frames = traceback.lines().filter_map(|line| frame_place(line.trim()));
+    *place = frames.find(|(file, _)| file != OWN_CHUNK);
+}
+
+/// `world.luau:12: what happened` → its three parts.
+fn place_at_front(text: &str) -> Option<(&str, u32, &str)> {
+    let (file, rest) = text.split_once(':')?;
+    let (line, rest) = rest.split_once(':')?;
+    let is_module = file == OWN_CHUNK || (file.ends_with(".luau") && !file.contains(char::is_whitespace));
+    is_module.then_some(())?;
+    Some((file, line.parse().ok()?, rest.trim_start()))
+}
+
+/// `world.luau:12 function kick` or `world.luau:12: in function 'kick'`.
+fn frame_place(frame: &str) -> Option<(String, u32)> {
+    let (file, rest) = frame.split_once(':')?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    let file = file.strip_prefix("[string \"").map_or(file, |file| file.trim_end_matches("\"]"));
+    Some((file.to_owned(), digits.parse().ok()?))
+}
+
+pub(crate) fn shorten(mut text: String) -> String {
+    if text.len() > LINE_BYTES_MAX {
+        let end = (0..=LINE_BYTES_MAX).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// What helps against the mistakes that people make most.
+fn cure(kind: FaultKind, message: &str) -> Option<&'static str> {
+    const KNOWN: [(&str, &str); 5] = [
+        (
+            "attempt to modify a readonly table",
+            "write `local` before a new name; what must last belongs in `world.state`",
+        ),
+        (
+            "attempt to index nil with",
+            "the value before the dot or the colon is nil; test it first: `if x then …`",
+        ),
+        ("attempt to call a nil value", "there is no function of that name; look for a misspelling"),
+        ("arithmetic (", "one side is no number; test it, or use `tonumber`"),
+        ("stack overflow", "a function calls itself without an end"),
+    ];
+    match kind {
+        FaultKind::Work => Some("spread the work over several steps, for example with `world.after`"),
+        FaultKind::Memory => Some("keep less, and build long texts with `table.concat`"),
+        _ => KNOWN.iter().find(|(part, _)| message.contains(part)).map(|(_, cure)| *cure),
+    }
+}

@@ -1,0 +1,45 @@
+//! What one world's script may use.
+
+/// The maxima of one script. None of them is a time, so a script that is stopped is stopped at the same place again when the same
+/// commands are run again.
+///
+/// Work is counted in units: one for each call and each turn of a loop, and more for a library function that touches much text or
+/// a large table. A unit takes in the order of 50 ns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Units of work in one step of the world, by all hooks together.
+    pub work_per_step_max: u64,
+    /// Units of work while the modules of one version are loaded.
+    pub work_per_load_max: u64,
+    /// Bytes that the script's values take. What a step throws away counts until the step ends.
+    pub memory_bytes_max: usize,
+    /// Modules of one version.
+    pub modules_max: usize,
+    /// Bytes of one module's text.
+    pub module_bytes_max: usize,
+    /// Lines printed or faults raised that nobody has polled; beyond that the newest are dropped and counted.
+    pub reports_max: usize,
+}
+
+impl Limits {
+    /// Room for a large world: some 10 ms of work in a step, 32 MiB.
+    pub const DEFAULT: Limits = Limits {
+        work_per_step_max: 200_000,
+        work_per_load_max: 2_000_000,
+        memory_bytes_max: 32 << 20,
+        modules_max: 256,
+        module_bytes_max: 1 << 20,
+        reports_max: 256,
+    };
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits::DEFAULT
+    }
+}
+
+/// Bytes of a line that a script prints or of a fault's message; the rest is left out.
+pub const LINE_BYTES_MAX: usize = 1_024;
+
+const _: () = assert!(Limits::DEFAULT.module_bytes_max * 2 <= Limits::DEFAULT.memory_bytes_max);

@@ -1,0 +1,259 @@
+//! One sandboxed Luau state.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use mlua::chunk::{Chunk, ChunkMode, Compiler};
+use mlua::{FromLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Value, Variadic, VmState};
+
+use crate::fault::{Fault, FaultKind, OWN_CHUNK, shorten};
+use crate::limits::Limits;
+use crate::meter::{Meter, OUT_OF_WORK};
+use crate::sources::{MAIN, Sources};
+
+/// One state of Luau with a budget of work and memory. A script in it sees the frozen standard library and the modules of its
+/// version, and nothing else: no file, no clock, no bytecode, no other state.
+///
+/// Order of calls: [`Sandbox::new`], [`Sandbox::load`] once, then for each step of a world [`Sandbox::begin_step`], any number of
+/// [`Sandbox::run`], and [`Sandbox::end_step`].
+///
+/// ```
+/// use nowcast_script::{FaultKind, Limits, Sandbox, Sources};
+///
+/// let sources = Sources::from_iter([
+///     ("world.luau", "local greet = require(\"./words\") return { hello = greet, hang = function() while true do end end }"),
+///     ("words.luau", "return function(name) return `hello {name}` end"),
+/// ]);
+/// let sandbox = Sandbox::new(Limits::DEFAULT)?;
+/// let world: mlua::Table = sandbox.load(&sources, [])?;
+///
+/// sandbox.begin_step();
+/// let hello = sandbox.run(|_| world.get::<mlua::Function>("hello")?.call::<String>("Ada"))?;
+/// assert_eq!(hello, "hello Ada");
+/// let fault = sandbox.run(|_| world.get::<mlua::Function>("hang")?.call::<()>(())).unwrap_err();
+/// assert_eq!((fault.kind, fault.line), (FaultKind::Work, Some(1)));
+/// sandbox.end_step();
+/// # Ok::<(), nowcast_script::Fault>(())
+/// ```
+pub struct Sandbox {
+    lua: Lua,
+    meter: Rc<Meter>,
+    limits: Limits,
+    printed: Rc<RefCell<Printed>>,
+}
+
+/// Lines that a script printed.
+#[derive(Default)]
+struct Printed {
+    lines: VecDeque<String>,
+    dropped: u64,
+}
+
+/// Modules as they are loaded.
+struct Loader {
+    sources: Sources,
+    loaded: RefCell<BTreeMap<String, MultiValue>>,
+    loading: RefCell<Vec<String>>,
+    own: BTreeMap<&'static str, Value>,
+}
+
+impl Sandbox {
+    /// A state in which nothing is loaded yet.
+    pub fn new(limits: Limits) -> Result<Sandbox, Fault> {
+        let libraries = StdLib::COROUTINE
+            | StdLib::TABLE
+            | StdLib::STRING
+            | StdLib::UTF8
+            | StdLib::BIT
+            | StdLib::MATH
+            | StdLib::BUFFER
+            | StdLib::VECTOR;
+        let built = Lua::new_with(libraries, LuaOptions::new());
+        let lua = built.map_err(|error| Fault::from_lua(&error, None))?;
+        let sandbox = Sandbox { lua, meter: Rc::default(), limits, printed: Rc::default() };
+        sandbox.meter.refill(limits.work_per_load_max);
+        sandbox.set_up().map_err(|error| Fault::from_lua(&error, None))?;
+        Ok(sandbox)
+    }
+
+    fn set_up(&self) -> mlua::Result<()> {
+        let lua = &self.lua;
+        lua.set_memory_limit(self.limits.memory_bytes_max)?;
+        lua.set_compiler(compiler());
+        let (charging, weighing) = (self.meter.clone(), self.meter.clone());
+        let charge = lua.create_function(move |_, units: f64| charging.charge(units as u64))?;
+        let weigh = lua.create_function(move |_, weight: f64| {
+            weighing.weigh(weight as u64);
+            Ok(())
+        })?;
+        self.own(include_str!("sandbox.luau")).call::<()>((charge, weigh))?;
+        crate::maths::install(lua)?;
+        self.install_print()?;
+        let counting = self.meter.clone();
+        lua.set_interrupt(move |lua| match counting.tick() {
+            Ok(()) => Ok(VmState::Continue),
+            Err(_) => Err(stopped_at(lua)),
+        });
+        Ok(())
+    }
+
+    fn install_print(&self) -> mlua::Result<()> {
+        let (printed, lines_max) = (self.printed.clone(), self.limits.reports_max);
+        let print = self.lua.create_function(move |lua, values: Variadic<Value>| {
+            let to_text: mlua::Function = lua.globals().get("tostring")?;
+            let mut printed = printed.borrow_mut();
+            if printed.lines.len() >= lines_max {
+                printed.dropped += 1;
+                return Ok(());
+            }
+            let mut line = String::new();
+            for value in values.iter() {
+                if !line.is_empty() {
+                    line.push(' ');
+                }
+                line.push_str(&to_text.call::<mlua::LuaString>(value)?.to_string_lossy());
+            }
+            printed.lines.push_back(shorten(line));
+            Ok(())
+        })?;
+        self.lua.globals().set("print", print)
+    }
+
+    /// Our own Luau, which may set up what scripts find.
+    fn own(&self, text: &'static str) -> Chunk<'_> {
+        self.lua.load(text).set_name(format!("={OWN_CHUNK}")).set_mode(ChunkMode::Text)
+    }
+
+    /// The state, for whoever adds to it what scripts may call.
+    pub fn lua(&self) -> &Lua {
+        &self.lua
+    }
+
+    /// The oldest line that the script printed and nobody took.
+    pub fn poll_line(&self) -> Option<String> {
+        self.printed.borrow_mut().lines.pop_front()
+    }
+
+    /// Lines that found no room, because nobody took those before them.
+    pub fn lines_dropped(&self) -> u64 {
+        self.printed.borrow().dropped
+    }
+
+    /// Freezes what scripts find and runs the modules, beginning with `world.luau`, whose value is returned. `own` are modules of the
+    /// embedder, whose names begin with `@`.
+    pub fn load<R: FromLuaMulti>(
+        &self,
+        sources: &Sources,
+        own: impl IntoIterator<Item = (&'static str, Value)>,
+    ) -> Result<R, Fault> {
+        sources.check(&self.limits)?;
+        let loader = Rc::new(Loader {
+            sources: sources.clone(),
+            loaded: RefCell::default(),
+            loading: RefCell::default(),
+            own: own.into_iter().collect(),
+        });
+        self.meter.refill(self.limits.work_per_load_max);
+        self.run(|lua| {
+            let requiring = loader.clone();
+            let require = lua.create_function(move |lua, name: String| requiring.require(lua, &name))?;
+            lua.globals().set("require", require)?;
+            lua.sandbox(true)?;
+            lua.globals().set_readonly(true);
+            // What a step throws away counts until it ends: no loop of long texts is cheap.
+            lua.gc_stop();
+            R::from_lua_multi(loader.load(lua, MAIN)?, lua)
+        })
+    }
+
+    /// Gives the script the work of one step.
+    pub fn begin_step(&self) {
+        self.meter.refill(self.limits.work_per_step_max);
+    }
+
+    /// Runs what may call a script, and tells what went wrong with its place.
+    pub fn run<R>(&self, work: impl FnOnce(&Lua) -> mlua::Result<R>) -> Result<R, Fault> {
+        self.meter.reset_weight();
+        work(&self.lua).map_err(|error| self.fault(&error))
+    }
+
+    fn fault(&self, error: &mlua::Error) -> Fault {
+        let fault = Fault::from_lua(error, self.meter.is_exhausted().then_some(FaultKind::Work));
+        if fault.kind == FaultKind::Memory {
+            // Without a full collection the state stays at its limit.
+            let _ = self.lua.gc_collect();
+            self.lua.gc_stop();
+        }
+        fault
+    }
+
+    /// Throws away what the step made and nobody holds, a little at a time.
+    pub fn end_step(&self) {
+        crate::garbage::collect(&self.lua, self.limits.memory_bytes_max);
+    }
+
+    /// Units of work spent in this step.
+    pub fn work(&self) -> u64 {
+        self.meter.spent()
+    }
+}
+
+/// The error of a script that has used its work up, with the line that it was in.
+#[cold]
+fn stopped_at(lua: &Lua) -> mlua::Error {
+    const DEPTH_MAX: usize = 64;
+    let frames = (0..DEPTH_MAX).map_while(|level| {
+        lua.inspect_stack(level, |frame| {
+            let file = frame.source().short_src.map(|name| name.into_owned());
+            file.zip(frame.current_line()).filter(|(file, _)| file != OWN_CHUNK)
+        })
+    });
+    let place = frames.flatten().next();
+    let place = place.map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
+    mlua::Error::runtime(format!("{place}{OUT_OF_WORK}"))
+}
+
+/// Line numbers for errors, every optimisation that keeps them, and no native code, whose interrupts come elsewhere.
+fn compiler() -> Compiler {
+    let replaced = crate::maths::REPLACED.map(|name| format!("math.{name}"));
+    let disabled = replaced.into_iter().chain(["setmetatable", "tostring"].map(str::to_owned));
+    Compiler::new().set_optimization_level(1).set_debug_level(1).set_disabled_builtins(disabled)
+}
+
+impl Loader {
+    fn require(&self, lua: &Lua, name: &str) -> mlua::Result<MultiValue> {
+        if let Some(module) = self.own.get(name) {
+            return Ok(MultiValue::from_iter([module.clone()]));
+        }
+        if name.starts_with('@') {
+            let known: Vec<_> = self.own.keys().copied().collect();
+            return Err(mlua::Error::runtime(format!("no module `{name}`; there is {}", known.join(", "))));
+        }
+        let from = lua.inspect_stack(1, |frame| frame.source().short_src.map(|name| name.into_owned()));
+        let from = from.flatten().unwrap_or_else(|| MAIN.into());
+        let path = self.sources.resolve(&from, name).map_err(mlua::Error::runtime)?;
+        self.load(lua, &path)
+    }
+
+    fn load(&self, lua: &Lua, path: &str) -> mlua::Result<MultiValue> {
+        if let Some(values) = self.loaded.borrow().get(path) {
+            return Ok(values.clone());
+        }
+        if let Some(at) = self.loading.borrow().iter().position(|loading| loading == path) {
+            let circle: Vec<_> = self.loading.borrow()[at..].to_vec();
+            return Err(mlua::Error::runtime(format!(
+                "modules require each other in a circle: {} → {path}",
+                circle.join(" → ")
+            )));
+        }
+        let text = self.sources.text(path).expect("only what is there is resolved");
+        self.loading.borrow_mut().push(path.to_owned());
+        let values =
+            lua.load(text).set_name(format!("={path}")).set_mode(ChunkMode::Text).call::<MultiValue>(());
+        self.loading.borrow_mut().pop();
+        let values = values?;
+        self.loaded.borrow_mut().insert(path.to_owned(), values.clone());
+        Ok(values)
+    }
+}

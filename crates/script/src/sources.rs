@@ -1,0 +1,98 @@
+//! The text of a version, and which module a `require` means.
+
+use std::collections::BTreeMap;
+
+use crate::fault::{Fault, FaultKind};
+use crate::limits::Limits;
+
+/// The module that a world begins with.
+pub const MAIN: &str = "world.luau";
+
+/// The modules of one version: path in the world's folder, with `/` and `.luau`, to text. Whoever has the folder reads it; a script
+/// reaches nothing that is not in here.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sources(BTreeMap<String, String>);
+
+impl<P: Into<String>, T: Into<String>> FromIterator<(P, T)> for Sources {
+    fn from_iter<I: IntoIterator<Item = (P, T)>>(modules: I) -> Sources {
+        Sources(modules.into_iter().map(|(path, text)| (path.into(), text.into())).collect())
+    }
+}
+
+impl Sources {
+    /// A world of one module.
+    pub fn of_main(text: &str) -> Sources {
+        Sources::from_iter([(MAIN, text)])
+    }
+
+    /// The text of a module.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.0.get(path).map(String::as_str)
+    }
+
+    /// Every module, ordered by path.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// Adds a module, or replaces its text.
+    pub fn insert(&mut self, path: impl Into<String>, text: impl Into<String>) {
+        self.0.insert(path.into(), text.into());
+    }
+
+    /// A name for exactly this text: FNV-1a over every path and text. Not a defence against somebody who wants two texts to agree.
+    pub fn hash(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for part in self.0.iter().flat_map(|(path, text)| [path, text]) {
+            for byte in part.len().to_le_bytes().iter().chain(part.as_bytes()) {
+                hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        }
+        hash
+    }
+
+    pub(crate) fn check(&self, limits: &Limits) -> Result<(), Fault> {
+        if self.0.len() > limits.modules_max {
+            let message = format!("{} modules, but a world has {} at most", self.0.len(), limits.modules_max);
+            return Err(Fault::of_file(FaultKind::Syntax, MAIN, message));
+        }
+        if let Some((path, text)) = self.iter().find(|(_, text)| text.len() > limits.module_bytes_max) {
+            let message =
+                format!("{} bytes, but a module has {} at most", text.len(), limits.module_bytes_max);
+            return Err(Fault::of_file(FaultKind::Syntax, path, message));
+        }
+        if self.text(MAIN).is_none() {
+            let fault = Fault::of_file(FaultKind::Syntax, MAIN, "there is no such module");
+            return Err(fault.with_cure("a world begins with world.luau in its folder"));
+        }
+        Ok(())
+    }
+
+    /// Which module `require(name)` in `from` means: a path beside or below it, without `.luau`.
+    pub(crate) fn resolve(&self, from: &str, name: &str) -> Result<String, String> {
+        if !name.starts_with("./") && !name.starts_with("../") {
+            return Err(format!(
+                "no module `{name}`: a module is named by its path, as in require(\"./{name}\")"
+            ));
+        }
+        let mut parts: Vec<&str> = from.split('/').collect();
+        parts.pop();
+        for part in name.split('/') {
+            match part {
+                "." => {}
+                ".." if parts.pop().is_none() => {
+                    return Err(format!("`{name}` leaves the world's folder"));
+                }
+                ".." => {}
+                part => parts.push(part),
+            }
+        }
+        let path = parts.join("/");
+        let found = [format!("{path}.luau"), format!("{path}/init.luau")];
+        let found = found.into_iter().find(|path| self.0.contains_key(path));
+        found.ok_or_else(|| {
+            let known: Vec<_> = self.0.keys().map(|path| path.trim_end_matches(".luau")).take(8).collect();
+            format!("no module `{path}.luau`; there are: {}", known.join(", "))
+        })
+    }
+}
