@@ -8,7 +8,7 @@ use std::time::Instant;
 use crate::report::Samples;
 
 use super::measure::Subject;
-use super::save::subjects;
+use super::save_subjects::subjects;
 use super::save_types::Save;
 use super::{CodecError, Result};
 

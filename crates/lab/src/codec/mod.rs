@@ -12,6 +12,7 @@ mod measure;
 mod messages;
 mod movement;
 mod save;
+mod save_subjects;
 mod save_types;
 mod scripts;
 

@@ -3,6 +3,7 @@
 mod ages;
 mod findings;
 mod plan;
+mod run;
 pub mod simulated;
 mod stream;
 

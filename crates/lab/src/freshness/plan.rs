@@ -1,16 +1,14 @@
 //! `lab freshness` on real links: which, through what, how often.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Mutex;
 use std::time::Duration;
 
-use super::stream::{RATE_HZ, Received, Sent, WARM_UP};
-use super::{Ages, Stream, findings};
+use super::stream::{Received, Sent, WARM_UP};
+use super::{Ages, Stream};
 use crate::link::{Jitter, LinkConfig, loss_each_way};
 use crate::peers::Peer;
-use crate::report::{Report, Samples};
-use crate::trial::{self, Job, Outcome, Progress, Task, TrialError};
+use crate::report::Samples;
+use crate::trial::{self, Job, Outcome, Task, TrialError};
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -155,7 +153,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    fn of(outcome: &Outcome, stream: &Stream) -> Result<Self, TrialError> {
+    pub(super) fn of(outcome: &Outcome, stream: &Stream) -> Result<Self, TrialError> {
         let (sent, received): (Sent, Received) = (outcome.near()?, outcome.far()?);
         let from = sent.start_ns + WARM_UP.as_nanos() as u64;
         let to = sent.start_ns + stream.duration().as_nanos() as u64;
@@ -208,18 +206,18 @@ impl Plan {
         Peer::ALL.into_iter().filter(sends_both).collect()
     }
 
-    fn peers(&self) -> Vec<Peer> {
+    pub(super) fn peers(&self) -> Vec<Peer> {
         let is_wanted = |peer: &Peer| self.peers.is_empty() || self.peers.contains(peer);
         Self::measured().into_iter().filter(|peer| peer.is_available() && is_wanted(peer)).collect()
     }
 
-    fn cases(&self) -> Vec<Case> {
+    pub(super) fn cases(&self) -> Vec<Case> {
         let is_wanted =
             |case: &Case| self.links.is_empty() || self.links.iter().any(|word| word == case.word);
         Case::all().into_iter().filter(is_wanted).collect()
     }
 
-    fn jobs(&self) -> Vec<(usize, Peer, Job)> {
+    pub(super) fn jobs(&self) -> Vec<(usize, Peer, Job)> {
         let mut jobs = Vec::new();
         for (index, case) in self.cases().into_iter().enumerate() {
             for seed in 0..u64::from(self.seeds) {
@@ -248,38 +246,5 @@ impl Plan {
     #[must_use]
     pub fn seconds(&self) -> f64 {
         trial::seconds_of(self.jobs().into_iter().map(|(_, _, job)| job), self.at_once)
-    }
-
-    /// Runs everything.
-    ///
-    /// # Errors
-    /// When there are no hosts, or a report cannot be read.
-    pub fn run(&self, progress: &Mutex<Progress>) -> Result<Report, TrialError> {
-        let jobs = self.jobs();
-        let plain: Vec<Job> = jobs.iter().map(|(_, _, job)| job.clone()).collect();
-        let outcomes = trial::run_all(&plain, self.at_once, progress);
-        let cases = self.cases();
-        let peers = self.peers();
-        let mut measured: Vec<BTreeMap<usize, Measured>> = cases.iter().map(|_| BTreeMap::new()).collect();
-        for ((case, peer, job), outcome) in jobs.iter().zip(outcomes) {
-            let place = peers.iter().position(|other| other == peer).unwrap_or_default();
-            let measured = measured[*case].entry(place).or_default();
-            let Task::Stream(stream) = &job.task else { continue };
-            match outcome {
-                Ok(outcome) => {
-                    measured.late += usize::from(!outcome.is_trustworthy());
-                    measured.repeats += outcome.repeats;
-                    measured.runs.push(Run::of(&outcome, stream)?);
-                }
-                Err(error @ TrialError::Host(_)) => return Err(error),
-                Err(error) => measured.error = Some(error.to_string()),
-            }
-        }
-        let mut report = Report::new("Freshness on real links", self.command.clone()).seed(self.seed);
-        findings::notes(self, &peers, RATE_HZ, &mut report);
-        for (case, measured) in cases.iter().zip(&measured) {
-            report.section(findings::section(case, &peers, measured));
-        }
-        Ok(report)
     }
 }

@@ -8,6 +8,7 @@ mod carrier;
 pub mod child;
 mod control;
 mod cores;
+mod ends;
 #[cfg(feature = "peers")]
 mod iceoryx;
 mod kernel;
@@ -15,9 +16,10 @@ mod mailbox;
 mod message;
 mod queue;
 
-pub use carrier::{Carrier, Inlet, Meeting, Outlet, Patience};
+pub use carrier::{Carrier, Meeting};
 pub use control::{Control, Word};
 pub use cores::{Pinned, two_cores};
+pub use ends::{Inlet, Outlet, Patience};
 pub use message::{MESSAGE_BYTES, Message, now_ns};
 
 /// What can go wrong between two processes.

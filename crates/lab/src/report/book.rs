@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::escape::escape;
 use super::{Machine, Report, html};
 
 /// Reports of one run on one machine.
@@ -55,22 +56,22 @@ impl Book {
     #[must_use]
     pub fn to_html(&self) -> String {
         let mut out = html::head(&self.title);
-        let _ = write!(out, "<h1>{}</h1><dl>", html::escape(&self.title));
-        let _ = write!(out, "<dt>Machine</dt><dd>{}</dd>", html::escape(&self.machine.describe()));
+        let _ = write!(out, "<h1>{}</h1><dl>", escape(&self.title));
+        let _ = write!(out, "<dt>Machine</dt><dd>{}</dd>", escape(&self.machine.describe()));
         let versions: Vec<String> =
             self.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
-        let _ = write!(out, "<dt>Versions</dt><dd>{}</dd>", html::escape(&versions.join(", ")));
-        let _ = write!(out, "<dt>Repeat</dt><dd><code>{}</code></dd></dl>", html::escape(&self.command));
+        let _ = write!(out, "<dt>Versions</dt><dd>{}</dd>", escape(&versions.join(", ")));
+        let _ = write!(out, "<dt>Repeat</dt><dd><code>{}</code></dd></dl>", escape(&self.command));
         for note in &self.notes {
-            let _ = write!(out, "<p>{}</p>", html::escape(note));
+            let _ = write!(out, "<p>{}</p>", escape(note));
         }
         out.push_str("<nav><ol>");
         for (number, chapter) in self.chapters.iter().enumerate() {
-            let _ = write!(out, "<li><a href=\"#c{number}\">{}</a></li>", html::escape(&chapter.title));
+            let _ = write!(out, "<li><a href=\"#c{number}\">{}</a></li>", escape(&chapter.title));
         }
         out.push_str("</ol></nav>");
         for (number, chapter) in self.chapters.iter().enumerate() {
-            let _ = write!(out, "\n<section id=\"c{number}\"><h1>{}</h1>", html::escape(&chapter.title));
+            let _ = write!(out, "\n<section id=\"c{number}\"><h1>{}</h1>", escape(&chapter.title));
             html::body(&mut out, chapter, None);
             out.push_str("</section>");
         }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::html::escape;
-use super::svg::{SERIES_MAX, Scale, WIDTH, axis_name, label_room, open, short};
+use super::drawing::{SERIES_MAX, Scale, WIDTH, axis_name, label_room, open, short};
+use super::escape::escape;
 use super::{Axis, Series};
 
 /// One histogram for every row; all share the horizontal axis. Heights are logarithmic, so that the one message in a

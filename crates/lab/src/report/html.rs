@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use super::drawing::SERIES_MAX;
+use super::escape::escape;
 use super::{Align, Machine, Report, Section, Table, svg};
 
 /// Ten hues that stay apart for colour-blind readers, a light and a dark variant of each.
@@ -48,7 +50,7 @@ pub(super) fn head(title: &str) -> String {
     let mut out = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">");
     out.push_str("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">");
     let _ = write!(out, "<title>{}</title><style>{STYLE}", escape(title));
-    for series in 0..svg::SERIES_MAX {
+    for series in 0..SERIES_MAX {
         let _ = write!(out, ".f{series}{{fill:var(--s{series});background:var(--s{series})}}");
         let _ = write!(out, ".l{series}{{stroke:var(--s{series});fill:none;stroke-width:2}}");
     }
@@ -117,20 +119,4 @@ fn render_table(out: &mut String, table: &Table) {
         out.push_str("</tr>");
     }
     out.push_str("</tbody></table></div>");
-}
-
-/// `text` with the five signs that mean something in HTML replaced.
-pub(super) fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for sign in text.chars() {
-        match sign {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            other => out.push(other),
-        }
-    }
-    out
 }

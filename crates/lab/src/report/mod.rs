@@ -19,6 +19,8 @@
 //! ```
 
 mod book;
+mod drawing;
+mod escape;
 mod histogram;
 mod html;
 mod machine;

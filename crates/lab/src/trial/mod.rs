@@ -26,10 +26,12 @@ pub use progress::Progress;
 pub(crate) use progress::locked;
 
 use self::bulk::Bulk;
+use crate::freshness::Stream;
+use crate::lag::Burst;
+use crate::latency::Echo;
 use crate::link::{EmulatedLink, HostError, HostProcess, Lateness, LinkConfig, Summary};
 use crate::local::now_ns;
 use crate::peers::{End, Peer};
-use crate::{freshness, lag, latency};
 
 /// How often a trial is run again when the relay was late.
 pub const REPEATS_MAX: u32 = 2;
@@ -46,11 +48,11 @@ const METER_INTERVAL: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Task {
     /// Messages that come back: [`crate::latency`].
-    Echo(latency::Echo),
+    Echo(Echo),
     /// State and events: [`crate::freshness`].
-    Stream(freshness::Stream),
+    Stream(Stream),
     /// A thousand messages at once: [`crate::lag`].
-    Burst(lag::Burst),
+    Burst(Burst),
 }
 
 impl Task {

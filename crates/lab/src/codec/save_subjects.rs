@@ -1,0 +1,59 @@
+//! The codecs that write and read the game save.
+
+use super::measure::Subject;
+use super::messages;
+use super::save_types::Save;
+
+/// In the order of the table; a cold start names one by its place.
+pub(super) fn subjects() -> Vec<Subject<Save>> {
+    vec![
+        messages::json(),
+        Subject {
+            name: "nowcast, with its shape",
+            encode: write_ours,
+            decode: |bytes| {
+                nowcast_wire::Receiver::with_limits(nowcast_wire::Limits::FILE)
+                    .decode(bytes)
+                    .map_err(|error| error.to_string())
+            },
+        },
+        Subject {
+            name: "XML (quick-xml)",
+            encode: |save, out| {
+                let text = quick_xml::se::to_string(save).expect("the types have an XML form");
+                write_without_empty(&text, out);
+            },
+            decode: |bytes| {
+                let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+                quick_xml::de::from_str(text).map_err(|error| error.to_string())
+            },
+        },
+        Subject {
+            name: "protobuf (prost)",
+            encode: |save, out| prost::Message::encode(save, out).expect("a vector grows"),
+            decode: |bytes| prost::Message::decode(bytes).map_err(|error| error.to_string()),
+        },
+        messages::messagepack(),
+        messages::bitcode_subject(),
+        messages::wincode_subject(),
+    ]
+}
+
+/// As a file is written: the shape, then the value with the effort that files are worth.
+fn write_ours(save: &Save, out: &mut Vec<u8>) {
+    let id = nowcast_wire::Sender::default().announce(&nowcast_wire::Shape::of::<Save>(), out);
+    out.push(u8::try_from(id).expect("the first id is small"));
+    nowcast_wire::encode_with(save, nowcast_wire::Effort::Small, out);
+}
+
+/// What is missing in the save is an empty element to this serialiser and a wrong number to its deserialiser, so such elements are
+/// left out. No text of the save is empty.
+fn write_without_empty(text: &str, out: &mut Vec<u8>) {
+    let mut rest = text;
+    while let Some(at) = rest.find("/>") {
+        let open = rest[..at].rfind('<').unwrap_or(at);
+        out.extend_from_slice(&rest.as_bytes()[..open]);
+        rest = &rest[at + 2..];
+    }
+    out.extend_from_slice(rest.as_bytes());
+}

@@ -1,0 +1,29 @@
+//! The two ends of a carrier.
+
+use super::{LocalError, Message};
+
+/// The end that sends.
+pub trait Outlet {
+    /// Sends one message; waits where the carrier makes its senders wait.
+    fn send(&mut self, message: &Message) -> Result<(), LocalError>;
+}
+
+/// The end that receives.
+pub trait Inlet {
+    /// The next message, if there is one.
+    fn try_receive(&mut self) -> Result<Option<Message>, LocalError>;
+
+    /// Sleeps until there is a message, in the carrier's own way. `None`: look at the page whether to stop.
+    fn receive(&mut self) -> Result<Option<Message>, LocalError> {
+        self.try_receive()
+    }
+}
+
+/// How a receiver waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Patience {
+    /// It looks again and again.
+    Spin,
+    /// It sleeps.
+    Sleep,
+}
