@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use nowcast_wire::{Shape, schema, typescript};
+use nowcast_wire::Shape;
+use nowcast_wire_tools::{schema, typescript};
 
 use crate::output;
 

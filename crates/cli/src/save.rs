@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::{Subcommand, ValueEnum};
 use nowcast_wire::save::{AtomicFile, Compression, FileReader, Options};
-use nowcast_wire::tools::{Format, convert, diff, read_values};
 use nowcast_wire::{Effort, LeafSize, Limits, Value};
+use nowcast_wire_tools::{Format, convert, diff, read_values};
 
 use crate::output::{self, printable};
 
@@ -319,7 +319,7 @@ fn label(value: &Value) -> String {
         Value::Text(text) => text.clone(),
         other => {
             let mut json = Vec::new();
-            match nowcast_wire::tools::write_json(other, &mut json) {
+            match nowcast_wire_tools::write_json(other, &mut json) {
                 Ok(()) => String::from_utf8_lossy(&json).into_owned(),
                 Err(_) => format!("{other:?}"),
             }

@@ -45,13 +45,9 @@ mod output;
 mod plan;
 pub mod quantise;
 pub mod save;
-pub mod schema;
 mod scope;
 pub mod shape;
-#[cfg(feature = "tools")]
-pub mod tools;
 mod types;
-pub mod typescript;
 mod wire;
 
 pub use any::Value;

@@ -58,8 +58,8 @@ pub const NAME_BYTES_MAX: usize = 255;
 pub const SHAPE_ID_MAX: u64 = 16_383;
 /// Entries of one dictionary.
 pub(crate) const DICTIONARY_MAX: usize = 65_536;
-/// A block of up to this many rows is plain.
-pub(crate) const PLAIN_ROWS_MAX: usize = 3;
+/// Rows of a plain block, at most: it has neither dictionaries nor packed columns.
+pub const PLAIN_ROWS_MAX: usize = 3;
 /// Packed, delta and decimal coding of 64-bit columns stay within this, so that f64 arithmetic is exact.
 pub(crate) const EXACT_MAX: i64 = 1 << 52;
 

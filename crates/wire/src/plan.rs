@@ -78,8 +78,8 @@ pub(crate) enum Node {
 pub struct Step {
     /// The index of the reader's field; none when the reader does not know it.
     pub target: Option<usize>,
-    name: String,
-    ty: Type,
+    pub(crate) name: String,
+    pub(crate) ty: Type,
     node: u32,
 }
 
@@ -90,8 +90,8 @@ pub struct VariantStep {
     pub target: Option<usize>,
     /// The name.
     pub name: String,
-    steps: Vec<Step>,
-    bits: usize,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) bits: usize,
 }
 
 /// A place in a resolution, handed to columns when they open.
@@ -175,28 +175,6 @@ impl<'p> Plan<'p> {
     /// The plan of an element; `None` when it is exactly the reader's.
     pub(crate) fn child(self, node: u32) -> Option<Plan<'p>> {
         self.resolution.at(node)
-    }
-
-    /// Reads and drops the payload of a variant that the reader does not know.
-    pub fn skip_payload(
-        self,
-        step: &VariantStep,
-        rows: usize,
-        input: &mut crate::input::Input<'_>,
-    ) -> Result<()> {
-        if rows == 0 || step.steps.is_empty() {
-            return Ok(());
-        }
-        input
-            .block(rows, step.bits, 1, |input| {
-                step.steps.iter().try_for_each(|field| self.skip(field, rows, input))
-            })
-            .map_err(|error| error.inside(&step.name))
-    }
-
-    /// Reads and drops a field that the reader does not know.
-    pub fn skip(self, step: &Step, rows: usize, input: &mut crate::input::Input<'_>) -> Result<()> {
-        crate::dynamic::skip(self.layout(), &step.ty, rows, input).map_err(|error| error.inside(&step.name))
     }
 }
 

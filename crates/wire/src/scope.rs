@@ -170,7 +170,7 @@ impl Receiver {
         let Some(body) = self.open(message)? else { return Ok(None) };
         if body.id == ANY {
             let mut input = Input::new(body.bytes, body.origin, &limits);
-            let value = any::Reader { input: &mut input, records: None }.value(0)?;
+            let value = any::next_value(&mut input)?;
             input.end()?;
             return Ok(Some((None, value)));
         }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::input::Input;
 use crate::output::Writer;
 use crate::plan::{PayloadPlan, Plan};
-use crate::shape::{ShapeBuilder, Type};
+use crate::shape::{Shape, ShapeBuilder, Type};
 
 /// Rows of one type: what a block writes, field after field.
 pub trait Rows<'a, T: ?Sized + 'a>: ExactSizeIterator<Item = &'a T> + Clone {}
@@ -52,6 +52,15 @@ pub trait Wire {
     fn write<'a, I: Rows<'a, Self>>(rows: I, writer: &mut Writer<'_>)
     where
         Self: 'a;
+}
+
+impl Shape {
+    /// The shape of a Rust type.
+    pub fn of<T: Wire + ?Sized>() -> Self {
+        let mut builder = ShapeBuilder::default();
+        let root = T::describe(&mut builder);
+        builder.finish(root)
+    }
 }
 
 /// A type that can be read. `#[derive(Wire)]` implements it too.

@@ -1,8 +1,8 @@
 //! Values without a shape id (`spec/WIRE.md`, section 4.1).
 
 use nowcast_wire::shape::Type;
-use nowcast_wire::tools::write_json;
-use nowcast_wire::{Shape, Value, decode_value, schema};
+use nowcast_wire::{Shape, Value, decode_value};
+use nowcast_wire_tools::{schema, write_json};
 
 use super::fields::{Fault, Fields};
 

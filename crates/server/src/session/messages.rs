@@ -212,7 +212,8 @@ impl Controls {
 
 #[cfg(test)]
 mod tests {
-    use nowcast_wire::{Shape, schema};
+    use nowcast_wire::Shape;
+    use nowcast_wire_tools::schema;
 
     use super::*;
 

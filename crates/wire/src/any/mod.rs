@@ -5,9 +5,8 @@ mod records;
 mod value;
 mod write;
 
-pub(crate) use read::{Reader, from_input};
-pub use read::{from_slice, from_slice_with};
-pub use records::from_slice_with_records;
+pub(crate) use read::{from_input, next_value};
+pub use read::{from_slice, from_slice_with, from_slice_with_records};
 pub use value::Value;
 pub use write::{to_vec, write};
 

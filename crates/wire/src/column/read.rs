@@ -262,17 +262,8 @@ fn decimal<T: Number>(rows: usize, input: &mut Input<'_>) -> Result<Vec<T>> {
     if let Some(value) = scaled.iter().find(|value| value.exact().is_none()) {
         return Err(input.error(ErrorKind::Range { value: value.to_string(), into: "decimal" }));
     }
-    let divisor = power_of_ten(exponent);
+    let divisor = short::power_of_ten(exponent);
     Ok(scaled.into_iter().map(|value| T::from_f64(value as f64 / divisor)).collect())
-}
-
-/// 10^e, exact in f64 up to e = 22.
-pub(super) fn power_of_ten(exponent: u8) -> f64 {
-    const POWERS: [f64; 23] = [
-        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
-        1e18, 1e19, 1e20, 1e21, 1e22,
-    ];
-    POWERS[usize::from(exponent)]
 }
 
 fn planes<T: Number>(rows: usize, input: &mut Input<'_>) -> Result<Vec<T>> {

@@ -1,7 +1,5 @@
 //! Doubles that were singles once, and went through short decimals on their way: the numbers of most JSON.
 
-use super::read::power_of_ten;
-
 /// Doubles hold every whole number up to this one.
 const WHOLE_MAX: f64 = (1u64 << 53) as f64;
 
@@ -36,6 +34,15 @@ pub(super) fn widen(single: f32) -> f64 {
 pub(super) fn narrow(wide: f64) -> Option<f32> {
     let single = wide as f32;
     (single.is_finite() && widen(single).to_bits() == wide.to_bits()).then_some(single)
+}
+
+/// 10^e, exact in f64 up to e = 22.
+pub(super) fn power_of_ten(exponent: u8) -> f64 {
+    const POWERS: [f64; 23] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+        1e18, 1e19, 1e20, 1e21, 1e22,
+    ];
+    POWERS[usize::from(exponent)]
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use super::read::power_of_ten;
+use super::short::power_of_ten;
 use super::{Number, coding, pack, pack_steps, packed_len, short, width_for};
 use crate::limits::{DICTIONARY_MAX, EXACT_MAX, PLAIN_ROWS_MAX};
 use crate::output::{Effort, Writer, put_varint, varint_len, zigzag};

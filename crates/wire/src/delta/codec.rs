@@ -4,12 +4,13 @@ use crate::entropy::EntropyError;
 use crate::entropy::arith::{Decoder, Encoder};
 use crate::entropy::rice::{BitReader, BitWriter};
 
-use super::baseline::{Baseline, Learnt};
-use super::fast::{Fast, Means};
+use super::baseline::Baseline;
+use super::fast::Fast;
 use super::frame::{Frame, Layout};
+use super::learnt::{Learnt, Means, Models};
 use super::past::Past;
 use super::predict::{Linear, Predictor};
-use super::small::{Models, Small};
+use super::small::Small;
 use super::walk::{self, Symbols, Walked};
 use super::{DeltaError, Limits, Mode};
 

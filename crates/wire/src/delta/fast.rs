@@ -3,30 +3,10 @@
 use crate::entropy::EntropyError;
 use crate::entropy::rice::{Bits, unzigzag, zigzag};
 
-use super::frame::{Column, Layout};
+use super::frame::Column;
+use super::learnt::{Means, SITUATIONS};
 use super::predict::magnitude;
 use super::walk::{Scene, Symbols};
-
-/// How large residuals were, for every column and situation: what the fast mode has learnt.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Means {
-    /// Running means of zigzagged residuals in sixteenths.
-    means: Vec<u32>,
-}
-
-const SITUATIONS: usize = 32 * 16;
-
-impl Means {
-    pub(super) fn new(layout: &Layout) -> Self {
-        let of = |situation: usize| {
-            // What the first half octave of a magnitude stands for, twice, since zigzag doubles.
-            let own = (situation / 16) as u32;
-            if own < 4 { own * 2 } else { (2 + (own & 1)) << (own / 2) }
-        };
-        let column: Vec<u32> = (0..SITUATIONS).map(of).collect();
-        Self { means: column.repeat(layout.width()) }
-    }
-}
 
 /// The fast mode over either direction of bits.
 pub(super) struct Fast<'a, B> {

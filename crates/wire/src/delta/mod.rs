@@ -44,12 +44,14 @@ mod codec;
 mod fast;
 mod fit;
 mod frame;
+mod learnt;
 mod neighbours;
 mod orientation;
 mod past;
 mod predict;
 mod rigid;
 mod small;
+mod unlearnt;
 mod walk;
 
 pub use baseline::Baseline;

@@ -3,43 +3,12 @@
 use crate::entropy::EntropyError;
 use crate::entropy::arith::Coder;
 use crate::entropy::expect::{Expectation, Inputs, level, log};
-use crate::entropy::model::{CLASSES, Node, Numbers};
+use crate::entropy::model::CLASSES;
 
-use super::frame::{Column, Layout};
+use super::frame::Column;
+use super::learnt::{CHOICES, Models, SIZES};
 use super::predict::magnitude;
 use super::walk::{Scene, Symbols, sixteenths};
-
-/// Everything the small mode has learnt.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Models {
-    /// Whether rows change that have not changed for long, and others.
-    still: [Node; 32],
-    moving: [Node; SIZES * 4],
-    /// For every column: whether a flag or a largest component is as guessed, and if not, which it is.
-    choices: Vec<[Node; 2 * CHOICES]>,
-    /// For every column, how large its residuals will be.
-    expectations: Vec<Expectation>,
-    /// For every group of columns.
-    numbers: Vec<Numbers>,
-}
-
-/// How many magnitudes contexts tell apart.
-const SIZES: usize = 24;
-/// How many contexts a choice has.
-const CHOICES: usize = 32;
-
-impl Models {
-    pub(super) fn new(layout: &Layout) -> Self {
-        let groups = layout.groups().last().map_or(0, |last| last + 1);
-        Self {
-            still: [Node::default(); 32],
-            moving: [Node::default(); SIZES * 4],
-            choices: vec![[Node::default(); 2 * CHOICES]; layout.width()],
-            expectations: vec![Expectation::default(); layout.width()],
-            numbers: vec![Numbers::default(); groups],
-        }
-    }
-}
 
 /// The small mode over either direction of an arithmetic coder.
 pub(super) struct Small<'a, C> {

@@ -58,11 +58,6 @@ pub(crate) fn open_rows(layout: &Layout, rows: usize, raw: &[u8], limits: &Limit
     Ok((0..rows).map(|row| column.get(row, text)).collect())
 }
 
-/// Reads and drops rows of the current block.
-pub(crate) fn skip(layout: &Layout, ty: &Type, rows: usize, input: &mut Input<'_>) -> Result<()> {
-    open(layout, ty, rows, input).map(drop)
-}
-
 /// Opened columns of any type.
 pub(crate) enum DynamicColumn<'de> {
     Unit,

@@ -136,13 +136,6 @@ pub struct Variant {
 }
 
 impl Shape {
-    /// The shape of a Rust type.
-    pub fn of<T: crate::Wire + ?Sized>() -> Self {
-        let mut builder = ShapeBuilder::default();
-        let root = T::describe(&mut builder);
-        builder.finish(root)
-    }
-
     /// The name that two ends compare: equal hashes mean equal layouts.
     pub fn hash(&self) -> u64 {
         fnv1a(&self.to_bytes())

@@ -6,11 +6,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use serde::de::{DeserializeSeed, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
-use super::{ToolError, from_json, write_json};
-use crate::any::{self, Value};
-use crate::dynamic::infer;
-use crate::limits::Limits;
-use crate::save::{FileReader, FileWriter, MAGIC, Options};
+use nowcast_wire::any::{self, Value};
+use nowcast_wire::save::{FileReader, FileWriter, MAGIC, Options};
+use nowcast_wire::{Limits, infer};
+
+use crate::ToolError;
+use crate::json::{from_json, write_json};
 
 /// Rows of a chunk when a list is written as a stream of values.
 const CHUNK_ROWS: usize = 4_096;

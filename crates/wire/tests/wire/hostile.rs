@@ -1,10 +1,8 @@
 //! Bytes from people who mean harm, and from wires that flip bits: errors with a name, in bounded time and memory.
 
-mod common;
-
 use std::panic::catch_unwind;
 
-use common::{cases, from_hex};
+use crate::common::{cases, from_hex};
 use nowcast_wire::{
     ErrorKind, Limits, Party, Receiver, Sender, Shape, Wire, any, decode, decode_value, encode_to_vec, save,
 };

@@ -1,8 +1,20 @@
-//! What programs for people do with files of any shape: read JSON and MessagePack, convert, compare.
+//! What programs for people do with wire types and save files; nothing that serves or plays needs it.
+//!
+//! The one invariant: nothing here knows a format by itself. Bytes are read and written by `nowcast-wire` alone, so what these
+//! tools accept is what every reader accepts.
+//!
+//! | to | use |
+//! | --- | --- |
+//! | describe types in a text file | [`schema::parse`] |
+//! | turn types into TypeScript | [`typescript::generate`] |
+//! | turn JSON, MessagePack and save files into each other | [`convert()`] |
+//! | compare two files of values | [`read_values`], [`diff()`] |
 
 mod convert;
 mod diff;
 mod json;
+pub mod schema;
+pub mod typescript;
 
 pub use convert::{Format, Progress, convert, read_values};
 pub use diff::{Difference, diff};
@@ -10,7 +22,7 @@ pub use json::{from_json, write_json};
 
 use std::io;
 
-use crate::save::SaveError;
+use nowcast_wire::save::SaveError;
 
 /// What can go wrong when files are converted.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +35,7 @@ pub enum ToolError {
     Json(#[from] serde_json::Error),
     /// The input is not MessagePack.
     #[error("not MessagePack")]
-    MessagePack(#[from] crate::Error),
+    MessagePack(#[from] nowcast_wire::Error),
     /// The input is not a whole save file.
     #[error(transparent)]
     Save(#[from] SaveError),

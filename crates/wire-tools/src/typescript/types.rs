@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::{is_identifier, key, quoted};
-use crate::Shape;
-use crate::shape::{Definition, DefinitionKind, Field, NumberType, Type, Variant};
+use nowcast_wire::Shape;
+use nowcast_wire::shape::{Definition, DefinitionKind, Field, NumberType, Type, Variant};
 
 /// The largest array that is written as a tuple.
 const TUPLE_MAX: u32 = 4;

@@ -1,9 +1,6 @@
 //! The vectors that bind every implementation. `NOWCAST_BLESS=1` writes those that this crate can make.
 
-mod common;
-mod samples;
-
-use common::{bless, blessing, cases, from_hex, from_json, to_hex, to_json};
+use crate::common::{bless, blessing, cases, from_hex, from_json, to_hex, to_json};
 use nowcast_wire::{Effort, Receiver, Shape, decode_value, encode_value};
 use serde_json::{Value as Json, json};
 
@@ -19,7 +16,11 @@ fn shape(case: &Json, key: &str) -> Shape {
 #[test]
 fn values_are_read_and_written() {
     if blessing() {
-        bless("values.json", "Values of shapes and their bodies, without shape ids.", &samples::values());
+        bless(
+            "values.json",
+            "Values of shapes and their bodies, without shape ids.",
+            &crate::samples::values(),
+        );
     }
     for case in cases("values.json") {
         let name = text(&case, "name");
@@ -47,7 +48,7 @@ fn invalid_bodies_are_refused() {
         bless(
             "invalid.json",
             "Bodies that every reader must refuse. `error` describes, it is not compared.",
-            &samples::invalid(),
+            &crate::samples::invalid(),
         );
     }
     for case in cases("invalid.json") {
@@ -64,7 +65,7 @@ fn messages_of_a_scope_are_read_in_order() {
         bless(
             "messages.json",
             "Successive messages of one scope; null where a message holds announcements alone.",
-            &samples::messages(),
+            &crate::samples::messages(),
         );
     }
     for case in cases("messages.json") {
@@ -82,7 +83,7 @@ fn messages_of_a_scope_are_read_in_order() {
 #[test]
 fn save_files_are_read() {
     if blessing() {
-        bless("saves.json", "Whole save files and the values in them.", &samples::saves());
+        bless("saves.json", "Whole save files and the values in them.", &crate::samples::saves());
     }
     // The other implementation writes some too.
     for case in cases("saves.json").into_iter().chain(cases("saves-typescript.json")) {

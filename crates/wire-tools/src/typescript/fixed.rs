@@ -1,9 +1,9 @@
 //! Straight-line code for flat types whose fixed part has one size: everything but text lies at a known offset.
 
 use super::{access, key, quoted};
-use crate::Shape;
-use crate::limits::PLAIN_ROWS_MAX;
-use crate::shape::{DefinitionKind, Field, NumberType, Type};
+use nowcast_wire::Shape;
+use nowcast_wire::limits::PLAIN_ROWS_MAX;
+use nowcast_wire::shape::{DefinitionKind, Field, NumberType, Type};
 
 /// One leaf at its place.
 pub(super) struct Leaf {

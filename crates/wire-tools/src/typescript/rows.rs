@@ -3,8 +3,8 @@
 
 use super::access;
 use super::fixed::{self, Layout, Leaf, LeafKind};
-use crate::Shape;
-use crate::shape::{DefinitionKind, NumberType, Type};
+use nowcast_wire::Shape;
+use nowcast_wire::shape::{DefinitionKind, NumberType, Type};
 
 /// Longer arrays are left to the general code, which has loops for them.
 const ARRAY_MAX: usize = 16;

@@ -1,9 +1,8 @@
 //! The sizes that a game save reaches without a contract: from JSON, with the shape inferred.
-#![cfg(all(feature = "tools", feature = "zstd"))]
 
 use nowcast_wire::Effort;
 use nowcast_wire::save::{Compression, Options};
-use nowcast_wire::tools::{Format, convert, read_values};
+use nowcast_wire_tools::{Format, convert, read_values};
 
 fn game_save() -> Vec<u8> {
     let packed = concat!(env!("CARGO_MANIFEST_DIR"), "/../lab/data/game-save.json.zst");

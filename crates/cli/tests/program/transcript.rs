@@ -308,7 +308,7 @@ fn page(packets: &[Sent]) -> String {
 }
 
 /// What stands behind it is made by this test.
-const BEGIN: &str = "<!-- made by crates/cli/tests/transcript.rs -->";
+const BEGIN: &str = "<!-- made by crates/cli/tests/program/transcript.rs -->";
 
 fn spec(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec").join(name)

@@ -1,6 +1,6 @@
 //! What differs between two values.
 
-use crate::any::Value;
+use nowcast_wire::Value;
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nowcast_wire::{schema, typescript};
+use nowcast_wire_tools::{schema, typescript};
 
 #[test]
 fn the_kept_module_of_the_sdk_tests_is_what_the_generator_writes() {

@@ -4,8 +4,9 @@ use std::io::Write;
 
 use serde_json::Value as Json;
 
-use super::ToolError;
-use crate::any::Value;
+use nowcast_wire::Value;
+
+use crate::ToolError;
 
 /// A JSON value as a value; object keys keep their order.
 pub fn from_json(json: Json) -> Value {

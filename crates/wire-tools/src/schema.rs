@@ -1,13 +1,13 @@
 //! Types described in a small text file, for programs whose types are not written in Rust.
 //!
 //! ```
-//! let types = nowcast_wire::schema::parse(
+//! let types = nowcast_wire_tools::schema::parse(
 //!     "struct Chat { from: u32, text: text }   // a line of chat
 //!      enum Action { Wave, Throw { power: f32, at: [f64; 3] } }",
 //! )?;
 //! assert_eq!(types[0].to_string(), "Chat { from: u32, text: text }");
 //! assert_eq!(types[1].to_string(), "Wave | Throw { power: f32, at: [f64; 3] }");
-//! # Ok::<(), nowcast_wire::schema::SchemaError>(())
+//! # Ok::<(), nowcast_wire_tools::schema::SchemaError>(())
 //! ```
 //!
 //! | written | means |
@@ -21,8 +21,8 @@
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-use crate::Shape;
-use crate::shape::{Definition, DefinitionKind, Field, NumberType, Range, Type, Variant};
+use nowcast_wire::Shape;
+use nowcast_wire::shape::{Definition, DefinitionKind, Field, NumberType, Range, Type, Variant};
 
 /// A mistake in a schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,14 +8,15 @@ mod fixed;
 mod rows;
 mod types;
 
-use crate::Shape;
+use nowcast_wire::Shape;
+
 use types::Names;
 
 /// A module with one codec for each shape. `import_from` names the SDK, usually `nowcast`.
 ///
 /// ```
-/// let types = nowcast_wire::schema::parse("struct Chat { text: text, num: u8 }").unwrap();
-/// let module = nowcast_wire::typescript::generate(&types, "nowcast");
+/// let types = nowcast_wire_tools::schema::parse("struct Chat { text: text, num: u8 }").unwrap();
+/// let module = nowcast_wire_tools::typescript::generate(&types, "nowcast");
 /// assert!(module.contains("export interface Chat {"));
 /// assert!(module.contains("export const chatCodec: Codec<Chat> = defineCodec({"));
 /// ```

@@ -1,8 +1,6 @@
 //! Version N of a type is read by N-1 and N+1.
 
-mod common;
-
-use common::{bless, blessing, cases, from_hex, from_json, to_hex, to_json};
+use crate::common::{bless, blessing, cases, from_hex, from_json, to_hex, to_json};
 use nowcast_wire::{
     Error, ErrorKind, Party, ReadOwned, Reader, Receiver, Sender, Shape, Wire, decode_value, encode_to_vec,
 };

@@ -1,5 +1,4 @@
 //! Values as the JSON of the vectors (section 12 of the specification).
-#![allow(dead_code)] // Each test file uses a part of it.
 
 use nowcast_wire::Value;
 use serde_json::{Value as Json, json};
