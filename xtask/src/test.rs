@@ -120,7 +120,8 @@ fn portable_tests() -> anyhow::Result<()> {
     for package in PORTABLE_PACKAGES {
         for entry in std::fs::read_dir(step::root().join("crates").join(package).join("tests"))? {
             let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "rs") {
+            let is_test = path.extension().is_some_and(|extension| extension == "rs");
+            if is_test || path.join("main.rs").is_file() {
                 names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
             }
         }

@@ -2,12 +2,14 @@
 //!
 //! - Crates depend on each other only as the table in ARCHITECTURE.md allows.
 //! - No files of a crate use each other in a circle.
+//! - The files and functions that ARCHITECTURE.md's walks name are there.
 //! - `unsafe` stands only where that page says.
 //! - The TypeScript SDK has no runtime dependency.
 //! - The lock files name no download hosts.
 
 mod circles;
 mod rust_paths;
+mod walks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -25,10 +27,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let mut complaints = Vec::new();
     let rooms = check_dependencies(&mut complaints)?;
     circles::check(&root(), &rooms, &mut complaints)?;
+    walks::check(&root(), &mut complaints)?;
     check_unsafe(&mut complaints)?;
     check_packages(&mut complaints)?;
     if complaints.is_empty() {
-        eprintln!("tidy: dependencies, circles, unsafe and packages are as ARCHITECTURE.md says");
+        eprintln!("tidy: dependencies, circles, walks, unsafe and packages are as ARCHITECTURE.md says");
         return Ok(());
     }
     for complaint in &complaints {

@@ -1,0 +1,120 @@
+//! The walks of ARCHITECTURE.md, which follow a key press or a datagram by file and function name: what they name is there.
+//!
+//! In code marks on that page, a word that ends in `.rs`, `.ts` or `.luau` is a file, and one that ends in `()` is a function
+//! of the file named before it. A file may be named by the end of its path: `session/mod.rs`.
+
+use std::path::Path;
+
+use super::files_below;
+
+const FILE_ENDS: [&str; 3] = ["rs", "ts", "luau"];
+
+/// Complains of every file that is not there, and of every function that is not in the file named before it.
+pub(super) fn check(root: &Path, complaints: &mut Vec<String>) -> anyhow::Result<()> {
+    let page = std::fs::read_to_string(root.join("ARCHITECTURE.md"))?;
+    let mut files = Vec::new();
+    for end in FILE_ENDS {
+        for file in files_below(root, end)? {
+            let relative = file.strip_prefix(root)?.to_string_lossy().into_owned();
+            files.push(relative);
+        }
+    }
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).unwrap_or_default();
+    complaints
+        .extend(wrong(&page, &files, read).into_iter().map(|what| format!("ARCHITECTURE.md names {what}")));
+    Ok(())
+}
+
+fn wrong(page: &str, files: &[String], read: impl Fn(&str) -> String) -> Vec<String> {
+    let mut wrong = Vec::new();
+    // Where several files end alike, a function may be in any of them that the name fits.
+    let mut named: (&str, Vec<&String>) = ("", Vec::new());
+    for word in page.split('`').skip(1).step_by(2) {
+        let is_path = word.rsplit_once('.').is_some_and(|(_, end)| FILE_ENDS.contains(&end));
+        if is_path && !word.contains([' ', '*', '{', '<']) {
+            let ends = |file: &&String| {
+                file.strip_suffix(word).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            };
+            named = (word, files.iter().filter(ends).collect());
+            if named.1.is_empty() {
+                wrong.push(format!("{word}, which is not there"));
+            }
+        } else if let Some(path) = word.strip_suffix("()") {
+            let function = path.rsplit(['.', ':']).next().unwrap_or(path);
+            let (file, candidates) = &named;
+            if file.is_empty() {
+                wrong.push(format!("{word} before any file"));
+            } else if !candidates.is_empty()
+                && !candidates.iter().any(|candidate| defines(&read(candidate), function))
+            {
+                wrong.push(format!("{word}, which is not in {file}"));
+            }
+        }
+    }
+    wrong
+}
+
+/// Whether a file in Rust, TypeScript or Luau defines a function or method of that name.
+fn defines(text: &str, function: &str) -> bool {
+    text.lines().any(|line| {
+        line.match_indices(function).any(|(at, _)| {
+            let (before, after) = (&line[..at], &line[at + function.len()..]);
+            let keyword = ["fn ", "function "].iter().any(|keyword| before.ends_with(keyword));
+            // A method in TypeScript: `async name(…): T {`, `private name(`, `readonly name = (`.
+            let opens = after.starts_with('(') || after.starts_with('<');
+            let is_start = before.split_whitespace().all(|word| {
+                matches!(
+                    word,
+                    "async" | "private" | "public" | "protected" | "static" | "get" | "set" | "export"
+                )
+            });
+            let is_method =
+                is_start && opens && (line.trim_end().ends_with(['{', '(', ',']) || before.is_empty());
+            let is_value = after.starts_with(" = (") || after.starts_with(" = async (");
+            let is_whole = !after.starts_with(|next: char| next.is_alphanumeric() || next == '_');
+            is_whole && (keyword && opens || is_method || is_value)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wrong_in(page: &str) -> Vec<String> {
+        let files = ["crates/a/src/driver.rs".to_owned(), "packages/a/src/driver.ts".to_owned()];
+        wrong(page, &files, |file| {
+            if file.ends_with(".rs") {
+                "impl A {\n    pub(crate) fn send_next(&self) {}\n    async fn run<T>() {}\n}".to_owned()
+            } else {
+                "class A {\n  private async sendNext(now: number): Promise<void> {\n    this.later();\n  }\n}"
+                    .to_owned()
+            }
+        })
+    }
+
+    #[test]
+    fn what_is_where_it_is_named_is_right() {
+        let page =
+            "`crates/a/src/driver.rs` has `Driver::send_next()` and `run()`; `driver.ts` has `sendNext()`.";
+        assert!(wrong_in(page).is_empty(), "{:?}", wrong_in(page));
+    }
+
+    #[test]
+    fn a_missing_file_and_a_missing_function_are_named() {
+        let page = "`src/driver.rs` has `gone()`, `gone.rs` has `x()`, and `driver.ts` has `later()`.";
+        assert_eq!(
+            wrong_in(page),
+            [
+                "gone(), which is not in src/driver.rs",
+                "gone.rs, which is not there",
+                "later(), which is not in driver.ts"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_name_that_only_ends_alike_is_another_file() {
+        assert_eq!(wrong_in("`river.rs`"), ["river.rs, which is not there"]);
+    }
+}
