@@ -54,7 +54,9 @@ mod web;
 pub use config::{Config, Exposed, Limits, Timeouts};
 pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, entry};
-/// The worlds that are hosted, and the replication that clients read.
+/// What clients are told of movement, and the replica that reads it.
+pub use nowcast_replication as replication;
+/// The worlds that are hosted.
 pub use nowcast_world as world;
 pub use server::{BindError, Handle, Server};
 pub use web::has_web_client;

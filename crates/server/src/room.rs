@@ -7,10 +7,10 @@ use std::sync::{Arc, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nowcast_world::replication::History;
+use nowcast_replication::{History, Transform};
 use nowcast_world::text::sanitize;
 use nowcast_world::{
-    Action, CHAT_CHARS_MAX, EntityId, EntityRef, Event, Kind, NAME_CHARS_MAX, STEP_HZ, World,
+    Action, CHAT_CHARS_MAX, EntityId, EntityRef, Event, Kind, NAME_CHARS_MAX, Pose, STEP_HZ, World,
 };
 use tokio_tungstenite::tungstenite::Message;
 use tracing::{debug, info};
@@ -437,12 +437,12 @@ impl Room {
             return;
         }
         let started = Instant::now();
+        let tick = self.world.tick();
         self.history
             .write()
             .expect("only this thread writes, and it ends when it panics")
-            .publish(&self.world);
+            .publish(tick as u32, self.world.poses().map(|(id, pose)| (id.0, transform_of(pose))));
         self.rooms.metrics.observe_encode(started.elapsed());
-        let tick = self.world.tick();
         for Present { member, avatar } in &self.members {
             if let Some(voice) = member.voice()
                 && is_due(tick + u64::from(avatar.0) % PHASES, member.network_hz())
@@ -553,6 +553,10 @@ impl<'m> Encoded<'m> {
 fn is_due(tick: u64, hz: u32) -> bool {
     let snapshots_until = |tick: u64| tick * u64::from(hz) / u64::from(STEP_HZ);
     snapshots_until(tick) != snapshots_until(tick.saturating_sub(1))
+}
+
+fn transform_of(pose: Pose) -> Transform {
+    Transform { position: pose.position, rotation: pose.rotation }
 }
 
 fn describe(entity: EntityRef<'_>) -> Entity {

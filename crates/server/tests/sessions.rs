@@ -9,10 +9,10 @@ use std::time::Duration;
 use common::{PATIENCE, TestServer};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error, MessageKind};
 use nowcast_server::plain::ServerMessage;
+use nowcast_server::replication::{Replica, transform_of};
 use nowcast_server::session::{
     CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, Said, Thing, ToWorld, WORLD_LANE,
 };
-use nowcast_server::world::replication::{Replica, pose_of};
 use nowcast_wire::{decode, encode_to_vec};
 use tokio::time::timeout;
 
@@ -95,7 +95,7 @@ impl Guest {
     }
 
     fn place(&self, id: u32) -> Option<[f32; 3]> {
-        self.replica.row(id).map(|row| pose_of(&row).position)
+        self.replica.row(id).map(|row| transform_of(&row).position)
     }
 
     /// How the server ends the session.

@@ -36,7 +36,6 @@ pub mod layout;
 mod physics;
 mod pose;
 mod random;
-pub mod replication;
 mod spawn;
 mod step;
 pub mod text;

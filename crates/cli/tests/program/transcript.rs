@@ -6,9 +6,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use nowcast_server::replication::{History, Transform, Viewer};
 use nowcast_server::session::{Controls, FromWorld, PROTOCOL, REPLICATION_LANE, Thing, ToWorld};
-use nowcast_server::world::replication::{History, Viewer};
-use nowcast_server::world::{Config as WorldConfig, EntityId, Input, Layout, World};
+use nowcast_server::world::{Config as WorldConfig, EntityId, Input, Layout, Pose, World};
 use nowcast_session::{
     Carrier, CloseCode, Config, Entropy, LaneConfig, Limits, MessageKind, Replication, Session, Time,
 };
@@ -212,13 +212,15 @@ impl Server {
         if ms.is_multiple_of(STEP_MS) {
             self.world.step();
             while self.world.poll_event().is_some() {}
-            self.movement.history.publish(&self.world);
+            let transform = |pose: Pose| Transform { position: pose.position, rotation: pose.rotation };
+            let tick = self.world.tick() as u32;
+            self.movement.history.publish(tick, self.world.poses().map(|(id, pose)| (id.0, transform(pose))));
         }
         while let Some(outcome) = self.session.poll_outcome() {
             self.movement.viewer.settled(outcome.number, outcome.arrived);
         }
         if ms.is_multiple_of(ROUND_MS) && self.avatar.is_some() && self.session.is_open() {
-            self.movement.viewer.due(&self.movement.history, self.avatar);
+            self.movement.viewer.due(&self.movement.history, self.avatar.map(|id| id.0));
         }
     }
 

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use nowcast::{Channel, Connector, Message, MessageKind};
 use nowcast_server::plain::{ClientMessage, Entity, EntityKind, Moved, ServerMessage};
+use nowcast_server::replication::{Replica, transform_of};
 use nowcast_server::session::{
     CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Kind, Line, PROTOCOL, Thing, ToWorld, WORLD_LANE,
 };
-use nowcast_server::world::replication::{Replica, pose_of};
 use nowcast_wire::{decode, encode_to_vec};
 use tokio::time::{Instant, MissedTickBehavior};
 
@@ -143,7 +143,7 @@ impl Guest {
         }
         let thing: Thing = decode(bytes).map_err(|error| error.to_string())?;
         let is_new = self.held.insert(id, thing.held).is_none();
-        let place = self.replica.row(id).map(|row| pose_of(&row).position);
+        let place = self.replica.row(id).map(|row| transform_of(&row).position);
         let place = place.or(thing.place.map(|place| place.position)).unwrap_or_default();
         if is_new {
             let kind = match thing.kind {
@@ -172,7 +172,7 @@ impl Guest {
             self.felt.interval_ms.push((now - at).as_secs_f64() * 1e3);
         }
         let entities = self.replica.rows().map(|(id, row)| {
-            let [position_x, position_y, position_z] = pose_of(&row).position.map(f64::from);
+            let [position_x, position_y, position_z] = transform_of(&row).position.map(f64::from);
             Moved { id, position_x, position_y, position_z, euler_x: 0.0, euler_y: 0.0, euler_z: 0.0 }
         });
         self.brain.see(&ServerMessage::Move { tick: applied.tick.into(), entities: entities.collect() });

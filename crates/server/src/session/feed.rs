@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use nowcast::Source;
 use nowcast::session::{PacketOutcome, Replication};
-use nowcast_world::replication::{History, Viewer};
+use nowcast_replication::{History, Viewer};
 
 use super::REPLICATION_LANE;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 
 use nowcast::session::Refused;
 use nowcast::{Channel, Error};
-use nowcast_world::replication::{History, Viewer};
+use nowcast_replication::{History, Viewer};
 use nowcast_world::{EntityId, EntityRef, Event, World};
 
 use super::feed::Feed;
@@ -127,7 +127,7 @@ impl Voice {
         let Some(feed) = self.feed.get() else { return };
         {
             let history = history.read().expect("its one writer is the thread that reads here");
-            feed.viewer().due(&history, Some(avatar));
+            feed.viewer().due(&history, Some(avatar.0));
         }
         self.channel.source_has_more();
         self.tell_missed();

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use nowcast_wire::delta::{Codec, Frame, Limits, Linear, Mode};
 
-use super::payload::{PayloadError, PayloadReader, RecordHead};
-use super::row::{Row, WIDTH, layout};
-use super::{FRAMES_HELD, GROUP_ENTITIES_MAX};
+use crate::payload::{PayloadError, PayloadReader, RecordHead};
+use crate::row::{Row, WIDTH, layout};
+use crate::{FRAMES_HELD, GROUP_ENTITIES_MAX};
 
 /// A copy of a world's movement, kept up by payloads in any order and with any losses.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct Applied {
     pub tick: u32,
     /// Groups that are newer now.
     pub groups: usize,
-    /// Groups told against frames that are not here, which asks for [`super::Viewer::reset`].
+    /// Groups told against frames that are not here, which asks for [`crate::Viewer::reset`].
     pub missing: usize,
 }
 

@@ -2,10 +2,9 @@
 
 use std::collections::VecDeque;
 
-use super::history::{Bounds, Encoder, History, Past};
-use super::payload::{HEAD_BYTES, RecordHead};
-use super::{FRAMES_KEPT, RECORD_BYTES_MAX, STEPS_PER_METRE};
-use crate::entity::EntityId;
+use crate::history::{Bounds, Encoder, History, Past};
+use crate::payload::{HEAD_BYTES, RecordHead};
+use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, STEPS_PER_METRE};
 
 /// Packets whose fate is awaited; older ones count as lost. More than a second of them at any rate.
 const AWAITED_MAX: usize = 1_024;
@@ -74,12 +73,12 @@ impl Viewer {
         Self { bytes_per_round_max: Some(bytes_per_round_max), ..Self::default() }
     }
 
-    /// A round begins: what moved since the last one is to be told, most urgently what is near to `avatar`.
-    pub fn due(&mut self, history: &History, avatar: Option<EntityId>) {
+    /// A round begins: what moved since the last one is to be told, most urgently what is near to the entity `avatar`.
+    pub fn due(&mut self, history: &History, avatar: Option<u32>) {
         self.wants_tick = true;
         self.bytes_left = self.bytes_per_round_max;
         self.groups.resize(history.groups().len().max(self.groups.len()), Known::default());
-        let eye = avatar.and_then(|id| history.position(id.0));
+        let eye = avatar.and_then(|id| history.position(id));
         for (known, group) in self.groups.iter_mut().zip(history.groups()) {
             let Some(newest) = group.newest() else { continue };
             if known.told != Some(newest.frame.tick()) {

@@ -5,10 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use nowcast_wire::delta::{Codec, Frame, Linear, Mode};
 
-use super::row::{Row, WIDTH, layout, row_of};
-use super::{FRAMES_KEPT, GROUP_ENTITIES_MAX, GROUPS_MAX};
-use crate::pose::Pose;
-use crate::world::World;
+use crate::row::{Row, WIDTH, layout, row_of};
+use crate::transform::Transform;
+use crate::{FRAMES_KEPT, GROUP_ENTITIES_MAX, GROUPS_MAX};
 
 /// Encodings of one frame that are shared. Viewers with very different losses beyond that encode for themselves.
 const SHARED_MAX: usize = 32;
@@ -29,13 +28,13 @@ pub struct History {
 struct Known {
     id: u32,
     group: u16,
-    pose: Pose,
+    transform: Transform,
     row: Row,
 }
 
 /// The frames of one group, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Group {
+pub(crate) struct Group {
     members: usize,
     kept: VecDeque<Kept>,
     /// The frame that is being put together.
@@ -44,51 +43,46 @@ pub(super) struct Group {
 
 /// A frame, and for how long it stayed the same.
 #[derive(Debug)]
-pub(super) struct Kept {
-    pub(super) frame: Frame,
+pub(crate) struct Kept {
+    pub(crate) frame: Frame,
     /// The last tick at which the group was still like this.
-    pub(super) until: u32,
+    pub(crate) until: u32,
     /// Two opposite corners of the smallest box around its entities; `None` without any.
-    pub(super) bounds: Option<Bounds>,
+    pub(crate) bounds: Option<Bounds>,
     /// What was made of it, by the ticks of the frames it is told against.
     shared: Mutex<Vec<(Past, Arc<[u8]>)>>,
 }
 
 /// The least and the greatest coordinates, in steps.
-pub(super) type Bounds = [[i32; 3]; 2];
+pub(crate) type Bounds = [[i32; 3]; 2];
 
 /// The ticks of the frames that a frame is told against, newest first; `None` beyond the last.
-pub(super) type Past = [Option<u32>; 3];
+pub(crate) type Past = [Option<u32>; 3];
 
 impl History {
-    /// Takes down the world as it is now. Call it at most once for a step of the world.
-    pub fn publish(&mut self, world: &World) {
-        let tick = world.tick() as u32;
-        self.publish_poses(tick, world.poses().map(|(id, pose)| (id.0, pose)));
-    }
-
-    /// The same for poses from elsewhere, ordered by id.
-    pub fn publish_poses(&mut self, tick: u32, poses: impl Iterator<Item = (u32, Pose)>) {
+    /// Records where everything is at step `tick` of the world, modulo 2^32; `transforms` are ordered by id. Call it at
+    /// most once for a step.
+    pub fn publish(&mut self, tick: u32, transforms: impl Iterator<Item = (u32, Transform)>) {
         self.tick = tick;
         for group in &mut self.groups {
             group.next = Frame::new(tick);
         }
         let mut before = std::mem::take(&mut self.entities).into_iter().peekable();
         let mut entities = Vec::with_capacity(before.len());
-        for (id, pose) in poses {
+        for (id, transform) in transforms {
             while let Some(gone) = before.next_if(|known| known.id < id) {
                 self.groups[usize::from(gone.group)].members -= 1;
             }
             let known = match before.next_if(|known| known.id == id) {
-                // Most things rest, and a resting pose is the same to the last bit.
-                Some(known) if known.pose == pose => known,
-                Some(known) => Known { row: row_of(&pose), pose, ..known },
+                // Most things rest, and a resting transform is the same to the last bit.
+                Some(known) if known.transform == transform => known,
+                Some(known) => Known { row: row_of(&transform), transform, ..known },
                 None => {
                     let Some(group) = self.group_with_room(tick) else {
                         self.left_out += 1;
                         continue;
                     };
-                    Known { id, group, row: row_of(&pose), pose }
+                    Known { id, group, row: row_of(&transform), transform }
                 }
             };
             self.groups[usize::from(known.group)].next.push(id, &known.row);
@@ -133,12 +127,12 @@ impl History {
         self.entities.iter().map(|known| (known.id, &known.row))
     }
 
-    pub(super) fn groups(&self) -> &[Group] {
+    pub(crate) fn groups(&self) -> &[Group] {
         &self.groups
     }
 
     /// Where an entity was last.
-    pub(super) fn position(&self, id: u32) -> Option<[i32; 3]> {
+    pub(crate) fn position(&self, id: u32) -> Option<[i32; 3]> {
         let at = self.entities.binary_search_by_key(&id, |known| known.id).ok()?;
         let [x, y, z, ..] = self.entities[at].row;
         Some([x, y, z])
@@ -165,12 +159,12 @@ impl Group {
     }
 
     /// The group as it is now. It was published at least once.
-    pub(super) fn newest(&self) -> Option<&Kept> {
+    pub(crate) fn newest(&self) -> Option<&Kept> {
         self.kept.back()
     }
 
     /// The frame of a tick, if it is still kept.
-    pub(super) fn kept(&self, tick: u32) -> Option<&Kept> {
+    pub(crate) fn kept(&self, tick: u32) -> Option<&Kept> {
         // Ticks wrap, so the order is that of their distance from the newest.
         let newest = self.kept.back()?.frame.tick();
         let age = newest.wrapping_sub(tick);
@@ -179,7 +173,7 @@ impl Group {
     }
 
     /// The newest frame against those of `past`, made once for all who ask for the same.
-    pub(super) fn delta(&self, past: Past, encoder: &mut Encoder) -> Option<Arc<[u8]>> {
+    pub(crate) fn delta(&self, past: Past, encoder: &mut Encoder) -> Option<Arc<[u8]>> {
         let newest = self.kept.back()?;
         let find = |made: &[(Past, Arc<[u8]>)]| {
             made.iter().find(|(of, _)| *of == past).map(|(_, bytes)| Arc::clone(bytes))
@@ -218,7 +212,7 @@ fn bounds(frame: &Frame) -> Option<Bounds> {
 
 /// Makes deltas; it remembers nothing between two of them but the memory it works in.
 #[derive(Debug)]
-pub(super) struct Encoder {
+pub(crate) struct Encoder {
     codec: Codec<Linear>,
     scratch: Vec<u8>,
 }
@@ -243,20 +237,20 @@ impl Encoder {
 mod tests {
     use super::*;
 
-    fn at(x: f32) -> Pose {
-        Pose { position: [x, 0.0, 0.0], rotation: [0.0, 0.0, 0.0, 1.0] }
+    fn at(x: f32) -> Transform {
+        Transform { position: [x, 0.0, 0.0], rotation: [0.0, 0.0, 0.0, 1.0] }
     }
 
     #[test]
     fn a_resting_group_is_one_frame_and_a_moving_one_keeps_so_many() {
         let mut history = History::default();
         for tick in 0..200 {
-            history.publish_poses(tick, [(1, at(0.0))].into_iter());
+            history.publish(tick, [(1, at(0.0))].into_iter());
         }
         assert_eq!(history.groups[0].kept.len(), 1);
         assert_eq!(history.groups[0].newest().unwrap().until, 199);
         for tick in 200..400 {
-            history.publish_poses(tick, [(1, at(tick as f32))].into_iter());
+            history.publish(tick, [(1, at(tick as f32))].into_iter());
         }
         assert_eq!(history.groups[0].kept.len(), FRAMES_KEPT);
         assert_eq!(history.groups[0].kept(399).unwrap().frame.values()[0], 399 * 1_024);
@@ -267,10 +261,10 @@ mod tests {
     fn who_comes_takes_the_place_of_who_left() {
         let mut history = History::default();
         let people = |from: u32, to: u32| (from..to).map(|id| (id, at(id as f32)));
-        history.publish_poses(0, people(1, 50));
+        history.publish(0, people(1, 50));
         assert_eq!(history.groups.len(), 3);
-        history.publish_poses(1, people(30, 50));
-        history.publish_poses(2, people(30, 60));
+        history.publish(1, people(30, 50));
+        history.publish(2, people(30, 60));
         assert_eq!(history.groups.len(), 3);
         assert_eq!(history.rows().count(), 30);
         assert_eq!(history.groups[0].members, 10);
@@ -280,7 +274,7 @@ mod tests {
     fn ticks_may_wrap() {
         let mut history = History::default();
         for step in 0..10u32 {
-            history.publish_poses((u32::MAX - 4).wrapping_add(step), [(1, at(step as f32))].into_iter());
+            history.publish((u32::MAX - 4).wrapping_add(step), [(1, at(step as f32))].into_iter());
         }
         for step in 0..10u32 {
             let kept = history.groups[0].kept((u32::MAX - 4).wrapping_add(step)).unwrap();

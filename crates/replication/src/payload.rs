@@ -1,22 +1,22 @@
 //! The bytes of a replication payload (`spec/WORLD.md`, section 5).
 
-use super::GROUPS_MAX;
+use crate::GROUPS_MAX;
 
 /// The tick that every payload begins with.
-pub(super) const HEAD_BYTES: usize = 4;
+pub(crate) const HEAD_BYTES: usize = 4;
 /// Group and depth, age, ages of the past and stay, length.
-pub(super) const RECORD_HEAD_BYTES_MAX: usize = 2 + 5 + 4 * 5 + 2;
+pub(crate) const RECORD_HEAD_BYTES_MAX: usize = 2 + 5 + 4 * 5 + 2;
 
 /// What precedes the delta of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RecordHead {
-    pub(super) group: u16,
+pub(crate) struct RecordHead {
+    pub(crate) group: u16,
     /// The tick of the group's frame: since then it has been like this.
-    pub(super) tick: u32,
+    pub(crate) tick: u32,
     /// The ticks of the frames it is told against, newest first.
-    pub(super) past: [Option<u32>; 3],
+    pub(crate) past: [Option<u32>; 3],
     /// How long the first of them stayed like it was.
-    pub(super) stay: u32,
+    pub(crate) stay: u32,
 }
 
 /// A payload that cannot be read.
@@ -40,7 +40,7 @@ pub enum PayloadError {
 
 impl RecordHead {
     /// Writes it, with the delta behind it.
-    pub(super) fn write(&self, payload_tick: u32, delta: &[u8], out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, payload_tick: u32, delta: &[u8], out: &mut Vec<u8>) {
         let depth = self.past.iter().flatten().count() as u32;
         put_varint(out, u32::from(self.group) << 2 | depth);
         put_varint(out, payload_tick.wrapping_sub(self.tick));
@@ -56,19 +56,19 @@ impl RecordHead {
 }
 
 /// Reads a payload, record by record.
-pub(super) struct PayloadReader<'a> {
+pub(crate) struct PayloadReader<'a> {
     bytes: &'a [u8],
-    pub(super) tick: u32,
+    pub(crate) tick: u32,
 }
 
 impl<'a> PayloadReader<'a> {
-    pub(super) fn new(payload: &'a [u8]) -> Result<Self, PayloadError> {
+    pub(crate) fn new(payload: &'a [u8]) -> Result<Self, PayloadError> {
         let (head, bytes) = payload.split_first_chunk().ok_or(PayloadError::Short("tick"))?;
         Ok(Self { bytes, tick: u32::from_le_bytes(*head) })
     }
 
     /// The next record, if there is one.
-    pub(super) fn record(&mut self) -> Result<Option<(RecordHead, &'a [u8])>, PayloadError> {
+    pub(crate) fn record(&mut self) -> Result<Option<(RecordHead, &'a [u8])>, PayloadError> {
         if self.bytes.is_empty() {
             return Ok(None);
         }

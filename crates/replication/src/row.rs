@@ -1,8 +1,8 @@
-//! Poses as rows of whole numbers (`spec/WORLD.md`, section 4).
+//! Transforms as rows of whole numbers (`spec/WORLD.md`, section 4).
 
 use nowcast_wire::delta::{Field, Layout};
 
-use crate::pose::Pose;
+use crate::transform::Transform;
 
 /// Positions are told in this part of a metre.
 pub const STEPS_PER_METRE: f32 = 1_024.0;
@@ -23,10 +23,10 @@ pub fn layout() -> Layout {
     Layout::new(&fields).expect("it is within the bounds of a layout")
 }
 
-/// A pose, rounded. What is not finite, or too far away for 32 bits, becomes the nearest there is.
-pub fn row_of(pose: &Pose) -> Row {
-    let position = pose.position.map(|metres| libm::roundf(metres * STEPS_PER_METRE) as i32);
-    let rotation = pose.rotation;
+/// A transform, rounded. What is not finite, or too far away for 32 bits, becomes the nearest there is.
+pub fn row_of(transform: &Transform) -> Row {
+    let position = transform.position.map(|metres| libm::roundf(metres * STEPS_PER_METRE) as i32);
+    let rotation = transform.rotation;
     let largest =
         (1..4).fold(0, |best, at| if rotation[at].abs() > rotation[best].abs() { at } else { best });
     let sign = if rotation[largest] < 0.0 { -1.0 } else { 1.0 };
@@ -39,8 +39,8 @@ pub fn row_of(pose: &Pose) -> Row {
     [x, y, z, largest as i32, other(), other(), other()]
 }
 
-/// The pose that a row stands for.
-pub fn pose_of(row: &Row) -> Pose {
+/// The transform that a row stands for.
+pub fn transform_of(row: &Row) -> Transform {
     let position = [row[0], row[1], row[2]].map(|steps| steps as f32 / STEPS_PER_METRE);
     let largest = row[3] as usize & 3;
     let mut rotation = [0.0; 4];
@@ -52,7 +52,7 @@ pub fn pose_of(row: &Row) -> Pose {
         rest -= component * component;
     }
     rotation[largest] = libm::sqrtf(f32::max(rest, 0.0));
-    Pose { position, rotation }
+    Transform { position, rotation }
 }
 
 #[cfg(test)]
@@ -68,20 +68,20 @@ mod tests {
         ) {
             let length = raw.iter().map(|v| v * v).sum::<f32>().sqrt();
             prop_assume!(length > 0.1);
-            let pose = Pose { position, rotation: raw.map(|v| v / length) };
-            let row = row_of(&pose);
-            let back = pose_of(&row);
+            let transform = Transform { position, rotation: raw.map(|v| v / length) };
+            let row = row_of(&transform);
+            let back = transform_of(&row);
             for (back, there) in back.position.iter().zip(position) {
                 prop_assert!((back - there).abs() <= 0.51 / STEPS_PER_METRE + 1e-4);
             }
-            let dot: f32 = back.rotation.iter().zip(pose.rotation).map(|(a, b)| a * b).sum();
+            let dot: f32 = back.rotation.iter().zip(transform.rotation).map(|(a, b)| a * b).sum();
             prop_assert!(dot.abs() > 1.0 - 1e-6, "dot {dot}");
         }
     }
 
     #[test]
     fn what_is_no_number_stays_within_the_columns() {
-        let row = row_of(&Pose { position: [f32::NAN, f32::INFINITY, -1e30], rotation: [f32::NAN; 4] });
+        let row = row_of(&Transform { position: [f32::NAN, f32::INFINITY, -1e30], rotation: [f32::NAN; 4] });
         assert_eq!(row[..3], [0, i32::MAX, i32::MIN]);
         assert!(row[4..].iter().all(|v| (0..1 << ORIENTATION_BITS).contains(v)), "{row:?}");
     }

@@ -6,8 +6,8 @@
 //! bytes: what a [`Viewer`] keeps is a few numbers for each group, never a copy of the world.
 //!
 //! ```
-//! use nowcast_world::replication::{History, Replica, Viewer};
-//! use nowcast_world::{Config, World};
+//! use nowcast_replication::{History, Replica, Transform, Viewer};
+//! use nowcast_world::{Config, Pose, World};
 //!
 //! let mut world = World::new(Config::default());
 //! let ada = world.join("Ada")?;
@@ -15,8 +15,9 @@
 //! let (mut viewer, mut replica) = (Viewer::default(), Replica::default());
 //! for number in 0..60 {
 //!     world.step();
-//!     history.publish(&world);
-//!     viewer.due(&history, Some(ada)); // six times as often as most viewers need
+//!     let transform = |pose: Pose| Transform { position: pose.position, rotation: pose.rotation };
+//!     history.publish(number as u32, world.poses().map(|(id, pose)| (id.0, transform(pose))));
+//!     viewer.due(&history, Some(ada.0)); // six times as often as most viewers need
 //!     while viewer.has_more() {
 //!         let mut payload = Vec::new();
 //!         viewer.fill(&history, number, 1_100, &mut payload);
@@ -31,7 +32,8 @@
 //!
 //! | file | what is in it |
 //! | --- | --- |
-//! | `row.rs` | poses as whole numbers |
+//! | `row.rs` | transforms as whole numbers |
+//! | `transform.rs` | [`Transform`]: where something is |
 //! | `history.rs` | [`History`]: what there is to tell, once for all viewers |
 //! | `viewer.rs` | [`Viewer`]: what one viewer has, and what it is told next |
 //! | `payload.rs` | the bytes (`spec/WORLD.md`, section 5) |
@@ -41,12 +43,14 @@ mod history;
 mod payload;
 mod replica;
 mod row;
+mod transform;
 mod viewer;
 
 pub use history::History;
 pub use payload::PayloadError;
 pub use replica::{Applied, Replica};
-pub use row::{Row, STEPS_PER_METRE, layout, pose_of, row_of};
+pub use row::{Row, STEPS_PER_METRE, layout, row_of, transform_of};
+pub use transform::Transform;
 pub use viewer::Viewer;
 
 /// Entities in one group. Even if nothing of them is guessed right, they fit into one packet.

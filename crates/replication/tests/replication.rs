@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use nowcast_replication::{History, Replica, Row, Transform, Viewer};
 use nowcast_session::{Carrier, Config, LaneConfig, MessageKind, Replication};
 use nowcast_sim::link::{Jitter, LinkConfig, Loss};
 use nowcast_sim::pair::{End, Pair};
-use nowcast_world::replication::{History, Replica, Row, Viewer};
 use nowcast_world::{Action, EntityId, Input, Pose, World};
 use proptest::prelude::*;
 
@@ -55,12 +55,12 @@ impl Scene {
     }
 
     /// One step of the world later.
-    fn step(&mut self, tick: u32, poses: &BTreeMap<u32, Pose>, is_due: bool) {
+    fn step(&mut self, tick: u32, poses: &BTreeMap<u32, Transform>, is_due: bool) {
         {
             let (history, viewer) = &mut *self.feed.0.borrow_mut();
-            history.publish_poses(tick, poses.iter().map(|(id, pose)| (*id, *pose)));
+            history.publish(tick, poses.iter().map(|(id, pose)| (*id, *pose)));
             if is_due {
-                viewer.due(history, poses.keys().next().map(|id| EntityId(*id)));
+                viewer.due(history, poses.keys().next().copied());
             }
         }
         self.pair.with(End::Acceptor, |session, _| {
@@ -87,8 +87,13 @@ impl Scene {
     }
 }
 
-fn pose(x: f32, turn: f32) -> Pose {
-    Pose { position: [x, 1.0, -x / 2.0], rotation: [0.0, (turn / 2.0).sin(), 0.0, (turn / 2.0).cos()] }
+fn pose(x: f32, turn: f32) -> Transform {
+    Transform { position: [x, 1.0, -x / 2.0], rotation: [0.0, (turn / 2.0).sin(), 0.0, (turn / 2.0).cos()] }
+}
+
+/// A pose of the world, as a server publishes it.
+fn told_of((id, pose): (EntityId, Pose)) -> (u32, Transform) {
+    (id.0, Transform { position: pose.position, rotation: pose.rotation })
 }
 
 /// What happens to the world in one step.
@@ -136,7 +141,7 @@ proptest! {
             ..LinkConfig::default()
         };
         let mut scene = Scene::new(seed, carrier, link);
-        let mut poses: BTreeMap<u32, Pose> = (1..30).map(|id| (id, pose(id as f32, 0.0))).collect();
+        let mut poses: BTreeMap<u32, Transform> = (1..30).map(|id| (id, pose(id as f32, 0.0))).collect();
         let mut next_id = 30;
         let mut tick = u32::MAX - 50;
         for changes in changes {
@@ -190,7 +195,7 @@ fn a_walk_among_blocks_costs_little_and_is_known_exactly() {
         }
         world.step();
         while world.poll_event().is_some() {}
-        let poses = world.poses().map(|(id, pose)| (id.0, pose)).collect();
+        let poses = world.poses().map(told_of).collect();
         scene.step(tick, &poses, tick.is_multiple_of(6));
     }
     let stats = scene.feed.0.borrow().1.stats;
@@ -199,7 +204,7 @@ fn a_walk_among_blocks_costs_little_and_is_known_exactly() {
     assert!(stats.whole <= 2 * scene.told().len().div_ceil(20) as u64, "{stats:?}");
     // The smallest encoding of the plain protocol takes 22 bytes for each of those who walk, ten times a second.
     assert!(sent < 20 * 22 * 100, "{sent}");
-    let still = world.poses().map(|(id, pose)| (id.0, pose)).collect();
+    let still = world.poses().map(told_of).collect();
     for tick in 600..720 {
         scene.step(tick, &still, tick.is_multiple_of(6));
     }
@@ -212,7 +217,7 @@ fn viewers_who_lost_different_packets_share_the_bytes_again_soon() {
     let mut viewers = [Viewer::default(), Viewer::default()];
     let mut payloads = [Vec::new(), Vec::new()];
     for tick in 0..20u32 {
-        history.publish_poses(tick, (1..=10).map(|id| (id, pose((tick * id) as f32 * 0.01, 0.0))));
+        history.publish(tick, (1..=10).map(|id| (id, pose((tick * id) as f32 * 0.01, 0.0))));
         for (at, (viewer, payload)) in viewers.iter_mut().zip(&mut payloads).enumerate() {
             viewer.due(&history, None);
             payload.clear();
@@ -238,8 +243,8 @@ fn a_tight_budget_prefers_what_is_near_and_starves_nothing() {
     let mut last_heard = BTreeMap::new();
     let (mut near, mut far) = (0, 0);
     for tick in 0..400u32 {
-        history.publish_poses(tick, (1..=100).map(|id| (id, at(id, tick))));
-        viewer.due(&history, Some(EntityId(1)));
+        history.publish(tick, (1..=100).map(|id| (id, at(id, tick))));
+        viewer.due(&history, Some(1));
         let mut payload = Vec::new();
         viewer.fill(&history, tick.into(), 1_100, &mut payload);
         let before: BTreeMap<u32, Row> = replica.rows().collect();
@@ -270,11 +275,11 @@ fn a_viewer_that_lost_its_memory_is_told_all_again() {
         replica.apply(&payload).unwrap()
     };
     for tick in 0..3 {
-        history.publish_poses(tick, [(1, pose(tick as f32, 0.0))].into_iter());
+        history.publish(tick, [(1, pose(tick as f32, 0.0))].into_iter());
         assert_eq!(round(&mut viewer, &mut replica, &history, tick).missing, 0);
     }
     replica = Replica::default();
-    history.publish_poses(3, [(1, pose(3.0, 0.0))].into_iter());
+    history.publish(3, [(1, pose(3.0, 0.0))].into_iter());
     assert_eq!(round(&mut viewer, &mut replica, &history, 3).missing, 1);
     viewer.reset();
     assert_eq!(round(&mut viewer, &mut replica, &history, 4).missing, 0);
@@ -303,10 +308,10 @@ fn the_vectors_of_the_specification_hold() {
             };
             let turn = if id % 3 == 2 { step as f32 / 64.0 } else { 0.0 };
             let position = [moved as f32 / 1_024.0, id as f32, -(moved as f32) / 512.0];
-            (id, Pose { position, rotation: [0.0, turn, 0.0, (1.0 - turn * turn).sqrt()] })
+            (id, Transform { position, rotation: [0.0, turn, 0.0, (1.0 - turn * turn).sqrt()] })
         });
-        history.publish_poses(tick, here);
-        viewer.due(&history, Some(EntityId(1)));
+        history.publish(tick, here);
+        viewer.due(&history, Some(1));
         while viewer.has_more() {
             let mut payload = Vec::new();
             let number = steps.len() as u64;

@@ -1,0 +1,10 @@
+//! Where something is and how it is turned.
+
+/// A position and a rotation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Transform {
+    /// Of the centre, in metres.
+    pub position: [f32; 3],
+    /// A unit quaternion: x, y, z, w.
+    pub rotation: [f32; 4],
+}
