@@ -115,7 +115,7 @@ async fn show(channel: Channel, number: u64) -> Result<(), OutputLost> {
             Ok(message) => {
                 output::line(format_args!("[{number}] {}", line(&message)))?;
                 if let MessageKind::Command(id) = message.kind
-                    && let Err(error) = channel.reply(id, &message.bytes)
+                    && let Err(error) = channel.reply(id, &message.bytes).await
                 {
                     output::line(format_args!("[{number}] the reply was not taken: {error}"))?;
                 }
@@ -130,7 +130,7 @@ async fn show(channel: Channel, number: u64) -> Result<(), OutputLost> {
 fn line(message: &Message) -> String {
     let text = text(&message.bytes);
     match message.kind {
-        MessageKind::State { key } => format!("state {key}: {text}"),
+        MessageKind::State { key } => format!("state {}: {text}", key.raw()),
         MessageKind::Event => format!("event: {text}"),
         MessageKind::Command(_) => format!("command: {text}"),
         _ => format!("{} bytes", message.bytes.len()),

@@ -1,7 +1,7 @@
 //! `nowcast send`
 
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::bail;
 use nowcast::{Channel, Error};
@@ -56,9 +56,9 @@ async fn send(args: &Args, channel: &Channel, what: What) -> anyhow::Result<()> 
     let lane = channel.lane(args.lane);
     let patience = Duration::from_secs(args.timeout);
     match what {
-        What::State(key, value) => lane.state(key, &value)?,
-        What::Event(event) => lane.event(&event)?,
-        What::Command(command) => match lane.command(&command, Instant::now() + patience).await {
+        What::State(key, value) => lane.state(key, &value).await?,
+        What::Event(event) => lane.event(&event).await?,
+        What::Command(command) => match lane.command(&command, patience).await {
             Err(Error::TimedOut) => {
                 bail!("no reply within {} s: does the service answer commands?", args.timeout)
             }

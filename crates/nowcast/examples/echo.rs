@@ -36,9 +36,9 @@ async fn send_back(channel: &Channel) -> Result<(), nowcast::Error> {
         let message = channel.receive().await?;
         let lane = channel.lane(message.lane);
         match message.kind {
-            MessageKind::State { key } => lane.state(key, &message.bytes)?,
-            MessageKind::Event => lane.event_wait(&message.bytes).await?,
-            MessageKind::Command(id) => channel.reply(id, &message.bytes)?,
+            MessageKind::State { key } => lane.state(key, &message.bytes).await?,
+            MessageKind::Event => lane.event(&message.bytes).await?,
+            MessageKind::Command(id) => channel.reply(id, &message.bytes).await?,
             MessageKind::Replication { .. } => {}
         }
     }

@@ -201,7 +201,7 @@ async fn put_states(channel: Arc<Channel>, tally: Arc<Tally>, sender: usize) {
         beat.tick().await;
         let mut batch = channel.batch();
         for key in 1..=STATES {
-            if batch.state(0, key, &[7; STATE_BYTES]).is_err() {
+            if batch.try_state(0, key, &[7; STATE_BYTES]).is_err() {
                 return;
             }
         }
@@ -212,7 +212,7 @@ async fn put_states(channel: Arc<Channel>, tally: Arc<Tally>, sender: usize) {
 async fn get_states(channel: Arc<Channel>, tally: Arc<Tally>) {
     while let Ok(message) = channel.receive().await {
         // One of ten stands for the packet they came in.
-        if message.key() == Some(STATES) {
+        if message.key().is_some_and(|key| key.raw() == STATES) {
             tally.got.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -19,38 +19,15 @@ use limits::{Counted, Place, Places};
 use sessions::Sessions;
 
 use crate::carrier::{Carrier, Ended, Ending, retire};
-use crate::channel::{Channel, Phase, Shared};
-use crate::driver::Driver;
-use crate::entry::{Now, Ticket};
+use crate::channel::{Channel, Entry, Phase};
+use crate::driver::{Driver, SessionLink, Shared};
+use crate::entry::Now;
 use crate::{clock, random};
 
 /// A carrier without a HELLO is closed after this (`spec/CARRIERS.md`, section 6).
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
 /// Channels that the application has not accepted yet; beyond that new sessions are refused as busy.
 const BACKLOG_MAX: usize = 1_024;
-
-/// Who came in.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
-    /// The player's or device's name, if a token says one.
-    pub name: Option<String>,
-    /// The name of the service that was entered.
-    pub room: String,
-    /// What the token says about the role.
-    pub role: Option<String>,
-    /// Where the first carrier came from.
-    pub address: Option<SocketAddr>,
-    /// What a [`Door`](crate::entry::Door) wants to be told when the session begins.
-    pub ticket: Option<Ticket>,
-}
-
-impl Entry {
-    /// Whether no session may begin by it: it was opened for one that is there already.
-    #[must_use]
-    pub fn only_resumes(&self) -> bool {
-        self.ticket.as_ref().is_some_and(Ticket::only_resumes)
-    }
-}
 
 /// Where carriers are handed over; cheap to clone.
 ///
@@ -176,14 +153,28 @@ impl Accepted {
     /// # Errors
     /// [`crate::Error::Closed`] with `going_away`.
     pub async fn accept(&mut self) -> Result<Channel, crate::Error> {
-        self.next().await.ok_or_else(|| {
-            crate::Error::Closed(nowcast_session::Closed {
-                code: CloseCode::GOING_AWAY,
-                reason: "the endpoint is gone".into(),
-                by: nowcast_session::ClosedBy::Us,
-            })
-        })
+        self.next().await.ok_or_else(is_gone)
     }
+
+    /// As [`accept`](Self::accept), but never waits: `None` where no task has connected.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub fn try_accept(&mut self) -> Result<Option<Channel>, crate::Error> {
+        match self.ready.try_recv() {
+            Ok(channel) => Ok(Some(channel)),
+            Err(mpsc::error::TryRecvError::Empty) => Ok(None),
+            Err(mpsc::error::TryRecvError::Disconnected) => Err(is_gone()),
+        }
+    }
+}
+
+fn is_gone() -> crate::Error {
+    crate::Error::Closed(nowcast_session::Closed {
+        code: CloseCode::GOING_AWAY,
+        reason: "the endpoint is gone".into(),
+        by: nowcast_session::ClosedBy::Us,
+    })
 }
 
 impl std::fmt::Debug for Accepted {
@@ -285,7 +276,7 @@ impl Inner {
             let is_known = |phase: &Phase| matches!(phase, Phase::Open | Phase::Closed(_));
             let opened = changes.wait_for(|(phase, _)| is_known(phase)).await;
             if matches!(opened.as_deref(), Ok((Phase::Open, _))) {
-                ready.send(Channel::new(Arc::clone(&shared), entry));
+                ready.send(Channel::new(Arc::new(SessionLink::new(Arc::clone(&shared), entry))));
             }
         };
         let mut driver = Driver::new(Arc::clone(&shared));

@@ -12,10 +12,10 @@ use nowcast_session::{CloseCode, Closed, Config, Session};
 pub use address::BadAddress;
 pub use trust::Trust;
 
-use crate::acceptor::{Entry, limits_of};
+use crate::acceptor::limits_of;
 use crate::carrier::CarrierKind;
-use crate::channel::{Channel, Phase, Shared};
-use crate::driver::Driver;
+use crate::channel::{Channel, Entry, Phase};
+use crate::driver::{Driver, SessionLink, Shared};
 use crate::endpoint::Refusal;
 use crate::names::{self, NamesError};
 use crate::{clock, local, neighbours, random};
@@ -27,7 +27,7 @@ use remote::Remote;
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let channel = nowcast::connect("nowcast://localhost:7777/tracker").await?;
-/// channel.state(1, b"newest wins")?;
+/// channel.state(1, b"newest wins").await?;
 /// println!("{} over {:?}", channel.receive().await?.bytes.len(), channel.status().carrier);
 /// # Ok(())
 /// # }
@@ -37,6 +37,12 @@ use remote::Remote;
 /// [`ConnectError`].
 pub async fn connect(url: &str) -> Result<Channel, ConnectError> {
     Connector::new().connect(url).await
+}
+
+/// The name, where an address means a task of this machine.
+pub(crate) fn name_here(url: &str) -> Option<String> {
+    let address = Address::parse(url).ok()?;
+    (address.port.is_none() && address.is_here()).then_some(address.name)
 }
 
 /// How to connect.
@@ -234,7 +240,7 @@ impl Connector {
             let shared = Shared::new(session, Some(carrier));
             tokio::spawn(Driver::new(Arc::clone(&shared)));
             supervisor::watch(remote.clone(), offer.clone(), self.carriers.clone(), &shared);
-            let channel = Channel::new(Arc::clone(&shared), Entry::default());
+            let channel = Channel::new(Arc::new(SessionLink::new(Arc::clone(&shared), Entry::default())));
             match opened(&shared).await {
                 Ok(()) => return Ok(channel),
                 // The carrier died before the session began: the others are left.

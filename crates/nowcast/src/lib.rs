@@ -4,39 +4,43 @@
 //!
 //! | verb | promise |
 //! | --- | --- |
-//! | `state(key, value)` | the newest value wins; never waits for a slow reader |
+//! | `state(key, value)` | the newest value wins; waits only where the key is new and the lane full |
 //! | `event(value)` | delivered exactly once, in order, and after the states it was put after |
-//! | `command(value)` | an event that is answered, with a deadline |
+//! | `command(value, timeout)` | an event that is answered |
 //! | `receive()` | the newest value of each key, and every event |
+//!
+//! Each of them is a future that waits, and has a twin that never does: `try_state`, `try_event`, `try_receive`. Values are
+//! bytes, or typed by [`nowcast_wire::Wire`]: `channel.lane(0).typed::<Pose>()`.
 //!
 //! [`Listener`] advertises names, [`connect`] finds them, and both sides hold a [`Channel`] over the best carrier there is:
 //! shared memory, WebTransport or WebSocket. It survives the loss of its carrier.
 //!
-//! Tasks without an async runtime, on one machine, talk through shared memory alone ([`local`]):
+//! Threads without an async runtime use [`blocking`]. On one machine nothing else runs for it then:
 //!
 //! ```
-//! use nowcast::local;
+//! use nowcast::blocking;
 //!
 //! # let name = &format!("doc-lib-{}", std::process::id());
-//! let mut service = local::advertise(name)?; // in one process
+//! let service = blocking::advertise(name)?; // in one process
 //! # std::thread::scope(|scope| {
 //! # let renderer = scope.spawn(|| {
-//! let mut renderer = local::connect(name)?; // in another
-//! # renderer.receive_wait(None)?.unpack::<[f32; 3]>().map_err(local::Error::from)
+//! let renderer = blocking::connect(name)?; // in another
+//! # Ok::<_, Box<dyn std::error::Error + Send + Sync>>(renderer.receive()?.decode::<[f32; 3]>()?)
 //! # });
-//! let mut tracker = service.accept(None)?;
-//! tracker.state(1, &[0.1_f32, 1.7, -0.3])?; // replaces what the renderer has not seen yet
-//! # assert_eq!(renderer.join().unwrap()?, [0.1, 1.7, -0.3]);
-//! # Ok::<_, local::Error>(()) })?;
-//! # Ok::<_, local::Error>(())
+//! let tracker = service.accept()?;
+//! let positions = tracker.lane(0).typed::<[f32; 3]>();
+//! positions.state(1, &[0.1, 1.7, -0.3])?; // replaces what the renderer has not seen yet
+//! # assert_eq!(renderer.join().unwrap().unwrap(), [0.1, 1.7, -0.3]);
+//! # Ok::<_, Box<dyn std::error::Error>>(()) })?;
+//! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod blocking;
 pub mod carrier;
 pub mod endpoint;
 pub mod entry;
 pub mod local;
 pub mod names;
-pub mod pack;
 
 mod acceptor;
 mod certificate;
@@ -44,16 +48,17 @@ mod channel;
 mod clock;
 mod connector;
 mod driver;
+mod helper;
 mod listener;
 mod neighbours;
 mod random;
 
-pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Accepted, Acceptor, Entry};
+pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Accepted, Acceptor};
 pub use carrier::CarrierKind;
 pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
 pub use channel::{
-    Batch, Channel, CommandId, Error, LEAVE_TIME_MAX, Lane, Message, MessageKind, Messages, Phase, Source,
-    Status, StatusChanges,
+    Batch, Channel, CommandId, Entry, Error, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind, Messages,
+    Payload, Phase, Received, Source, Status, StatusChanges, decode,
 };
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
 pub use endpoint::BindError;

@@ -8,9 +8,9 @@ use std::sync::{Arc, RwLock, Weak};
 
 use tokio::task::JoinSet;
 
-use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acceptor, Entry};
+use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acceptor};
 use crate::certificate::{CertificateConfig, CertificateHash, Certificates};
-use crate::channel::{Channel, Error};
+use crate::channel::{Channel, Entry, Error};
 use crate::endpoint::{Asking, BindError, Directory, Discovery, QuicEndpoint, Refusal, Tcp, bind, is_name};
 use crate::entry::{self, Crowded, Door, Network, Now, Peer, Place, Policy, Request};
 #[cfg(feature = "mdns")]
@@ -86,7 +86,7 @@ impl ListenConfig {
 /// let url = format!("nowcast://localhost:{}/tracker", listener.port());
 ///
 /// let (theirs, ours) = tokio::join!(tracker.accept(), nowcast::connect(&url));
-/// theirs?.state(1, b"looks up")?;
+/// theirs?.state(1, b"looks up").await?;
 /// assert_eq!(ours?.receive().await?.bytes, b"looks up");
 /// # Ok(())
 /// # }
@@ -249,6 +249,14 @@ impl Service {
     /// When the listener is gone.
     pub async fn accept(&mut self) -> Result<Channel, Error> {
         self.accepted.accept().await
+    }
+
+    /// Accepts a task if one has connected.
+    ///
+    /// # Errors
+    /// As [`accept`](Self::accept).
+    pub fn try_accept(&mut self) -> Result<Option<Channel>, Error> {
+        self.accepted.try_accept()
     }
 
     /// The name.

@@ -1,14 +1,14 @@
 //! Tasks of the same machine and user, which need no network (`spec/CARRIERS.md`, section 5).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use crate::acceptor::Entry;
-use crate::channel::{Channel, LOCAL_LANES};
-use crate::local::OpenError;
+use crate::channel::Channel;
 use crate::local::backend::{self, Welcome};
+use crate::local::{LANES, LocalLink, OpenError};
 
 /// The system was short of something; there may be more after this.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(100);
@@ -23,7 +23,7 @@ impl Neighbours {
     /// Advertises the name on this machine. `None` when another process has it there, or the machine has no such names:
     /// then everybody comes over the network.
     pub(crate) fn welcome(name: &str, ready: mpsc::Sender<Channel>) -> Option<Self> {
-        let welcome = backend::advertise(name, &LOCAL_LANES)
+        let welcome = backend::advertise(name, &LANES)
             .and_then(Welcome::new)
             .inspect_err(|error| tracing::debug!(%error, "not advertised on this machine"))
             .ok()?;
@@ -41,8 +41,8 @@ async fn accept_all(welcome: Welcome, ready: mpsc::Sender<Channel>) {
     loop {
         match welcome.accept().await {
             Ok(queues) => {
-                let entry = Entry { room: welcome.name().to_owned(), ..Entry::default() };
-                if ready.send(Channel::local(queues, entry)).await.is_err() {
+                let link = LocalLink::new(queues, welcome.name());
+                if ready.send(Channel::new(Arc::new(link))).await.is_err() {
                     return;
                 }
             }
@@ -59,9 +59,13 @@ async fn accept_all(welcome: Welcome, ready: mpsc::Sender<Channel>) {
 /// Connects to the task that advertises the name on this machine, if one does.
 pub(crate) async fn find(name: &str) -> Option<Channel> {
     let wanted = name.to_owned();
-    let found = spawn_blocking(move || backend::connect(&wanted, &LOCAL_LANES)).await.ok()?;
-    match found {
-        Ok(queues) => Some(Channel::local(queues, Entry { room: name.to_owned(), ..Entry::default() })),
+    spawn_blocking(move || find_now(&wanted)).await.ok()?
+}
+
+/// As [`find`], but the peer may take up to a second to greet.
+pub(crate) fn find_now(name: &str) -> Option<Channel> {
+    match backend::connect(name, &LANES) {
+        Ok(queues) => Some(Channel::new(Arc::new(LocalLink::new(queues, name)))),
         Err(OpenError::NotFound(_)) => None,
         Err(error) => {
             tracing::debug!(%error, "the name of this machine cannot be used");

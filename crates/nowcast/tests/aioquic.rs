@@ -31,11 +31,11 @@ async fn answer(mut service: Service) -> (u32, u64) {
     let channel = service.accept().await.unwrap();
     while let Ok(message) = channel.receive().await {
         match message.kind {
-            MessageKind::State { key } => channel.state(key, &message.bytes).unwrap(),
-            MessageKind::Event => channel.event(&message.bytes).unwrap(),
+            MessageKind::State { key } => channel.try_state(key, &message.bytes).unwrap(),
+            MessageKind::Event => channel.try_event(&message.bytes).unwrap(),
             MessageKind::Command(id) => {
                 let backwards: Vec<u8> = message.bytes.iter().rev().copied().collect();
-                channel.reply(id, &backwards).unwrap();
+                channel.try_reply(id, &backwards).unwrap();
             }
             MessageKind::Replication { .. } => panic!("nobody sent any"),
         }

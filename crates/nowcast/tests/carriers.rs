@@ -1,8 +1,8 @@
 //! Channels over real sockets: both carriers, one endpoint.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use nowcast::{CarrierKind, Channel, Connector, ListenConfig, Listener, MessageKind, Service};
+use nowcast::{CarrierKind, Channel, Connector, Key, ListenConfig, Listener, MessageKind, Service};
 
 async fn endpoint() -> (Listener, Service, String) {
     let listener = Listener::bind(ListenConfig::loopback(0)).await.unwrap();
@@ -25,24 +25,24 @@ async fn within<T>(seconds: u64, future: impl Future<Output = T>) -> T {
 async fn says_all_four_verbs(kind: CarrierKind) {
     let (_listener, ours, theirs) = within(10, pair(kind)).await;
     assert_eq!(ours.status().carrier, Some(kind));
-    ours.state(7, b"old").unwrap();
-    ours.state(7, b"new").unwrap();
-    ours.event(b"after").unwrap();
+    ours.try_state(7, b"old").unwrap();
+    ours.try_state(7, b"new").unwrap();
+    ours.try_event(b"after").unwrap();
     let answering = async {
         let mut seen = Vec::new();
         loop {
             let message = theirs.receive().await.unwrap();
             if let MessageKind::Command(id) = message.kind {
-                theirs.reply(id, b"42").unwrap();
+                theirs.try_reply(id, b"42").unwrap();
                 return seen;
             }
             seen.push((message.key(), message.bytes));
         }
     };
-    let asking = ours.command(b"what?", Instant::now() + Duration::from_secs(5));
+    let asking = ours.command(b"what?", Duration::from_secs(5));
     let (seen, reply) = within(10, async { tokio::join!(answering, asking) }).await;
     assert_eq!(reply.unwrap(), b"42");
-    let last = seen.iter().rfind(|(key, _)| *key == Some(7)).unwrap();
+    let last = seen.iter().rfind(|(key, _)| *key == Some(Key::state(7))).unwrap();
     assert_eq!(last.1, b"new");
     assert_eq!(seen.last().unwrap(), &(None, b"after".to_vec()));
     ours.close(64, "enough");
@@ -65,7 +65,7 @@ async fn dropping_a_channel_delivers_what_was_put() {
     for kind in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
         let (_listener, ours, theirs) = within(10, pair(kind)).await;
         for number in 0..1_000u32 {
-            ours.event_wait(&number.to_le_bytes()).await.unwrap();
+            ours.event(&number.to_le_bytes()).await.unwrap();
         }
         drop(ours);
         for number in 0..1_000u32 {
@@ -88,21 +88,21 @@ async fn a_name_without_a_port_is_found_without_a_network() {
     let (ours, theirs) = within(10, async { tokio::join!(nowcast::connect(&url), service.accept()) }).await;
     let (ours, theirs) = (ours.unwrap(), theirs.unwrap());
     assert_eq!(ours.status().carrier, Some(nowcast::local::CARRIER));
-    ours.lane(3).state(1, b"old").unwrap();
-    ours.lane(3).state(1, b"new").unwrap();
+    ours.lane(3).try_state(1, b"old").unwrap();
+    ours.lane(3).try_state(1, b"new").unwrap();
     let message = within(5, theirs.receive()).await.unwrap();
-    assert_eq!((message.lane, message.key(), message.bytes.as_slice()), (3, Some(1), &b"new"[..]));
+    assert_eq!((message.lane.number(), message.key(), message.bytes.as_slice()), (3, Some(Key::state(1)), &b"new"[..]));
     let answering = async {
         let message = theirs.receive().await.unwrap();
         let MessageKind::Command(id) = message.kind else { panic!("{message:?}") };
-        theirs.event(b"first").unwrap();
-        theirs.reply(id, &message.bytes).unwrap();
+        theirs.try_event(b"first").unwrap();
+        theirs.try_reply(id, &message.bytes).unwrap();
     };
-    let asking = ours.command(b"echo", Instant::now() + Duration::from_secs(5));
+    let asking = ours.command(b"echo", Duration::from_secs(5));
     let ((), reply) = within(10, async { tokio::join!(answering, asking) }).await;
     assert_eq!(reply.unwrap(), b"echo");
     assert_eq!(within(5, ours.receive()).await.unwrap().bytes, b"first");
-    ours.event_wait(b"last").await.unwrap();
+    ours.event(b"last").await.unwrap();
     drop(ours);
     assert_eq!(within(5, theirs.receive()).await.unwrap().bytes, b"last");
     assert!(

@@ -109,7 +109,7 @@ async fn echo(mut service: Service, counters: tokio::sync::watch::Sender<AcceptC
                     while let Ok(message) = channel.receive().await {
                         if let MessageKind::Command(id) = message.kind {
                             // A peer that does not read has a full lane; that is its own matter.
-                            let _ = channel.reply(id, &message.bytes);
+                            let _ = channel.try_reply(id, &message.bytes);
                         }
                     }
                 });
@@ -141,7 +141,7 @@ impl Friend {
             let mut answered = Answers::default();
             while stopped.try_recv().is_err() {
                 let (asked, question) = (Instant::now(), answered.count.to_le_bytes());
-                let reply = channel.command(&question, asked + DEADLINE).await;
+                let reply = channel.command(&question, DEADLINE).await;
                 assert_eq!(reply.as_deref(), Ok(question.as_slice()), "the friend noticed");
                 answered.count += 1;
                 answered.longest = answered.longest.max(asked.elapsed());
@@ -285,7 +285,7 @@ async fn a_token_for_one_entry_begins_one_session_and_resumes_it() {
         Err(ConnectError::Refused(refusal)) => assert!(refusal.cause.contains("used"), "{}", refusal.cause),
         other => panic!("{other:?}"),
     }
-    let reply = channel.command(b"still here", Instant::now() + DEADLINE).await.unwrap();
+    let reply = channel.command(b"still here", DEADLINE).await.unwrap();
     assert_eq!(reply, b"still here");
     scene.end().await;
 }
@@ -449,7 +449,7 @@ async fn a_peer_that_stops_reading_costs_no_history() {
         for round in 0..400_u64 {
             value[..8].copy_from_slice(&round.to_le_bytes());
             for key in 1..=KEYS {
-                channel.state(key, &value).unwrap();
+                channel.try_state(key, &value).unwrap();
             }
             if round == 50 {
                 before = resident_bytes();
@@ -458,7 +458,7 @@ async fn a_peer_that_stops_reading_costs_no_history() {
         }
         let grown = resident_bytes().saturating_sub(before);
         assert!(grown < 32 * 1024 * 1024, "{carrier}: it grew by {grown} bytes");
-        channel.event(b"that was all").unwrap();
+        channel.try_event(b"that was all").unwrap();
         thaw.0.send(()).unwrap();
         let messages = tokio::task::spawn_blocking(move || reader.join().unwrap()).await.unwrap();
         assert!(messages < 10 * KEYS, "{carrier}: {messages} messages are history");

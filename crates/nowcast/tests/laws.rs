@@ -152,8 +152,8 @@ async fn put(channel: &Channel, direction: &Direction, lane: u8, key: u64, bytes
     let record = || direction.lock().unwrap()[usize::from(lane)].puts.push(Key::from_raw(key));
     record();
     let put = match key {
-        0 => channel.lane(lane).event_wait(&payload).await,
-        key => channel.lane(lane).state(key, &payload),
+        0 => channel.lane(lane).event(&payload).await,
+        key => channel.lane(lane).try_state(key, &payload),
     };
     put.expect("a lane has room for a dozen keys");
 }
@@ -191,9 +191,9 @@ fn take(channel: &Channel, direction: &Direction) -> Result<bool, Error> {
 fn record(direction: &Direction, message: nowcast::Message) {
     let number = laws::put_of(&message.bytes).expect("no payload is torn");
     let key = match message.kind {
-        MessageKind::State { key } => Key::state(key),
+        MessageKind::State { key } => key,
         MessageKind::Event => Key::EVENT,
         other => panic!("{other:?}, which nobody put"),
     };
-    direction.lock().unwrap()[usize::from(message.lane)].gets.push((key, number));
+    direction.lock().unwrap()[usize::from(message.lane.number())].gets.push((key, number));
 }

@@ -17,8 +17,8 @@ async fn talk(channel: &Channel, stop: &tokio::sync::Notify) -> u64 {
         tokio::select! {
             () = stop.notified() => return number,
             _ = beat.tick() => {
-                channel.state(1 + number % 7, &number.to_le_bytes()).unwrap();
-                channel.event_wait(&number.to_le_bytes()).await.unwrap();
+                channel.try_state(1 + number % 7, &number.to_le_bytes()).unwrap();
+                channel.event(&number.to_le_bytes()).await.unwrap();
                 number += 1;
             }
         }
@@ -98,7 +98,7 @@ async fn a_session_begins_on_websocket_where_udp_is_dropped() {
     let (ours, theirs) = house.join(&BOTH).await;
     println!("joined {:?} after the question", began.elapsed());
     assert_eq!(ours.status().carrier, Some(CarrierKind::WebSocket));
-    theirs.event(b"here").unwrap();
+    theirs.try_event(b"here").unwrap();
     assert_eq!(within(5, ours.receive()).await.unwrap().bytes, b"here");
 }
 
@@ -137,7 +137,7 @@ async fn an_application_sees_a_status_and_no_error_until_the_session_gives_up() 
             break;
         }
         // Puts are taken all the same.
-        ours.state(1, b"kept").unwrap();
+        ours.try_state(1, b"kept").unwrap();
     }
     assert!(matches!(seen.last(), Some(Phase::Closed(_))), "{seen:?}");
 }

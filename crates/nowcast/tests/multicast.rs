@@ -22,7 +22,7 @@ async fn an_announced_name_is_found_and_entered_without_a_port() {
     let connector = Connector::new().trust(Trust::Announced);
     let url = format!("nowcast://local/{name}");
     let (theirs, ours) = tokio::join!(service.accept(), connector.connect(&url));
-    theirs.unwrap().event(b"found").unwrap();
+    theirs.unwrap().try_event(b"found").unwrap();
     assert_eq!(ours.unwrap().receive().await.unwrap().bytes, b"found");
     drop(service);
     let is_gone =

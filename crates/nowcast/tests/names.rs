@@ -200,7 +200,7 @@ async fn a_service_is_found_by_its_name_alone() {
     let carriers = [CarrierKind::WebTransport, CarrierKind::WebSocket];
     let connector = Connector::new().carriers(carriers).name_server_port(server.port());
     let (ours, theirs) = tokio::join!(connector.connect("nowcast://127.0.0.1/tracker"), service.accept());
-    theirs.unwrap().event(b"found").unwrap();
+    theirs.unwrap().try_event(b"found").unwrap();
     assert_eq!(ours.unwrap().receive().await.unwrap().bytes, b"found");
     drop(service);
     until("the name ends with the service", async || handle.stats().names == 0).await;

@@ -18,7 +18,7 @@ async fn put_rounds(channel: &Channel, rounds: std::ops::Range<u64>) {
         beat.tick().await;
         let mut batch = channel.batch();
         for key in 1..=KEYS {
-            batch.state(0, key, &round.to_le_bytes()).unwrap();
+            batch.try_state(0, key, &round.to_le_bytes()).unwrap();
         }
     }
 }
@@ -29,7 +29,7 @@ async fn read_until(channel: &Channel, round: u64) -> HashMap<u64, u64> {
     let mut current = std::collections::HashSet::new();
     while current.len() < KEYS as usize {
         let message = within(20, channel.receive()).await.unwrap();
-        let key = message.key().expect("only states are put");
+        let key = message.key().expect("only states are put").raw();
         *times.entry(key).or_default() += 1;
         if u64::from_le_bytes(message.bytes.try_into().unwrap()) >= round {
             current.insert(key);

@@ -44,7 +44,7 @@ async fn put_rounds(channel: &Channel) {
         let mut batch = channel.batch();
         let value = now_micros().to_le_bytes();
         for key in 1..=KEYS {
-            batch.state(0, key, &value).expect("the lane holds all keys");
+            batch.try_state(0, key, &value).expect("the lane holds all keys");
         }
     }
 }
@@ -192,7 +192,7 @@ async fn read_all(channel: &Channel, since: u64) -> HashMap<u64, u64> {
     let (mut times, mut current) = (HashMap::new(), std::collections::HashSet::new());
     while current.len() < KEYS as usize {
         let message = channel.receive().await.expect("nobody closes");
-        let key = message.key().expect("only states are put");
+        let key = message.key().expect("only states are put").raw();
         *times.entry(key).or_default() += 1;
         if u64::from_le_bytes(message.bytes.try_into().expect("a time")) >= since {
             current.insert(key);

@@ -44,6 +44,12 @@ impl Key {
     }
 }
 
+impl From<u64> for Key {
+    fn from(key: u64) -> Self {
+        Key::from_raw(key)
+    }
+}
+
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {

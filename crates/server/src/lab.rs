@@ -41,10 +41,10 @@ async fn echo(channel: &Channel) -> Result<(), Error> {
         let message = channel.receive().await?;
         let lane = channel.lane(message.lane);
         match message.kind {
-            MessageKind::State { key } => lane.state(key, &message.bytes)?,
+            MessageKind::State { key } => lane.state(key, &message.bytes).await?,
             // While the client does not read, nothing more is read of it.
-            MessageKind::Event => lane.event_wait(&message.bytes).await?,
-            MessageKind::Command(id) => channel.reply(id, &message.bytes)?,
+            MessageKind::Event => lane.event(&message.bytes).await?,
+            MessageKind::Command(id) => channel.reply(id, &message.bytes).await?,
             MessageKind::Replication { .. } => {}
         }
     }

@@ -89,7 +89,7 @@ async fn slow_session(server: &TestServer) -> Channel {
     let url = format!("nowcast://{}/plaza", server.address);
     let channel = connector.connect(&url).await.expect("there is room");
     let join = ToWorld::Join { protocol: PROTOCOL, name: String::new(), network_hz: 5 };
-    channel.event(&encode_to_vec(&join)).expect("nothing waits before it");
+    channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
     channel
 }
 
@@ -98,7 +98,7 @@ async fn until_missed(channel: &Channel) -> u32 {
     let mut missed = 0;
     loop {
         let message = channel.receive().await.expect("the session goes on");
-        match (message.kind, message.lane) {
+        match (message.kind, message.lane.number()) {
             (MessageKind::State { key: MISSED_KEY }, CHAT_LANE) => {
                 missed = decode::<Missed>(&message.bytes).expect("it is well-formed").lines;
             }

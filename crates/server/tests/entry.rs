@@ -42,17 +42,17 @@ async fn connect(
 /// Joins, and returns the name that the world gives.
 async fn name_of(channel: &Channel, asked: &str) -> String {
     let join = ToWorld::Join { protocol: PROTOCOL, name: asked.into(), network_hz: 60 };
-    channel.event(&encode_to_vec(&join)).expect("nothing waits before it");
+    channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
     let mut own = None;
     loop {
         let message = timeout(PATIENCE, channel.receive()).await.expect("it comes").expect("it goes on");
-        match (message.kind, message.lane) {
+        match (message.kind, message.lane.number()) {
             (nowcast::MessageKind::Event, WORLD_LANE) => {
                 if let FromWorld::Welcome { id, .. } = decode(&message.bytes).expect("it is an event") {
                     own = Some(u64::from(id));
                 }
             }
-            (nowcast::MessageKind::State { key }, WORLD_LANE) if own == Some(key) => {
+            (nowcast::MessageKind::State { key }, WORLD_LANE) if own == Some(key.raw()) => {
                 return decode::<Thing>(&message.bytes).expect("it is a thing").name;
             }
             _ => {}

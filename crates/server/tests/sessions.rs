@@ -40,7 +40,7 @@ impl Guest {
         let url = format!("nowcast://{address}/{room}");
         let channel = Connector::new().carriers([carrier]).connect(&url).await.expect("there is room");
         let join = ToWorld::Join { protocol: PROTOCOL, name: name.into(), network_hz: 60 };
-        channel.event(&encode_to_vec(&join)).expect("nothing waits before it");
+        channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
         let (things, replica) = (BTreeMap::new(), Replica::default());
         let mut guest = Self { channel, id: 0, things, replica, said: Vec::new() };
         guest
@@ -74,15 +74,15 @@ impl Guest {
     }
 
     fn take(&mut self, message: &nowcast::Message) {
-        match (message.kind, message.lane) {
+        match (message.kind, message.lane.number()) {
             (MessageKind::Replication { .. }, _) => {
                 assert_eq!(self.replica.apply(&message.bytes).expect("it is well-formed").missing, 0);
             }
             (MessageKind::State { key }, WORLD_LANE) if message.bytes.is_empty() => {
-                self.things.remove(&(key as u32));
+                self.things.remove(&(key.raw() as u32));
             }
             (MessageKind::State { key }, WORLD_LANE) => {
-                self.things.insert(key as u32, decode(&message.bytes).expect("it is a thing"));
+                self.things.insert(key.raw() as u32, decode(&message.bytes).expect("it is a thing"));
             }
             (MessageKind::Event, WORLD_LANE) => {
                 if let FromWorld::Welcome { id, .. } = decode(&message.bytes).expect("it is an event") {
@@ -130,7 +130,7 @@ async fn people_on_either_carrier_and_on_the_plain_protocol_are_in_one_world() {
     ada.until("Ben and Cleo", |ada| named(ada, ben_id, "Ben") && named(ada, cleo_id, "Cleo")).await;
 
     let start = ada.place(ada.id).expect("it stands somewhere");
-    ada.channel.state(CONTROLS_KEY, &encode_to_vec(&RUN)).expect("a state is always taken");
+    ada.channel.try_state(CONTROLS_KEY, &encode_to_vec(&RUN)).expect("a state is always taken");
     let ada_id = ada.id;
     let is_away = move |guest: &Guest| {
         guest.place(ada_id).is_some_and(|[x, _, z]| (x - start[0]).hypot(z - start[2]) > 1.0)
@@ -138,7 +138,7 @@ async fn people_on_either_carrier_and_on_the_plain_protocol_are_in_one_world() {
     ben.until("Ada's steps", is_away).await;
 
     let line = Line { text: "<b>hello</b>".into() };
-    ben.channel.lane(CHAT_LANE).event(&encode_to_vec(&line)).expect("there is room for a line");
+    ben.channel.lane(CHAT_LANE).try_event(&encode_to_vec(&line)).expect("there is room for a line");
     ada.until("the line", |ada| !ada.said.is_empty()).await;
     assert_eq!(ada.said[0], Said { from: ben_id, name: "Ben".into(), text: line.text.clone() });
     loop {
@@ -166,7 +166,7 @@ fn who_vanishes_stands_still_before_the_session_is_given_up() {
         let (said, heard) = tokio::sync::oneshot::channel();
         elsewhere.spawn(async move {
             let ada = Guest::join_at(address, "plaza", "Ada", CarrierKind::WebTransport).await;
-            ada.channel.state(CONTROLS_KEY, &encode_to_vec(&RUN)).expect("a state is always taken");
+            ada.channel.try_state(CONTROLS_KEY, &encode_to_vec(&RUN)).expect("a state is always taken");
             ada.channel.drained().await.expect("it arrives");
             said.send(ada.id).expect("the test waits");
             std::future::pending::<()>().await;
@@ -201,14 +201,14 @@ async fn who_breaks_the_rules_is_told_which_and_nobody_else_notices() {
     let again = ToWorld::Join { protocol: PROTOCOL, name: String::new(), network_hz: 0 };
     type Break<'a> = (&'a str, u32, Box<dyn Fn(&Channel) -> Result<(), Error> + 'a>);
     let breaks: [Break<'_>; 8] = [
-        ("garbage", 64, Box::new(|channel| channel.event(b"\xff\xff\xff"))),
-        ("an empty event", 64, Box::new(|channel| channel.event(b""))),
-        ("a second Join", 64, Box::new(|channel| channel.event(&encode_to_vec(&again)))),
-        ("a state of another key", 64, Box::new(|channel| channel.state(7, b"x"))),
-        ("a state on the lane of chat", 64, Box::new(|channel| channel.lane(CHAT_LANE).state(1, b"x"))),
-        ("NaN", 65, Box::new(|channel| channel.state(CONTROLS_KEY, &encode_to_vec(&nan)))),
-        ("out of bounds", 65, Box::new(|channel| channel.state(CONTROLS_KEY, &encode_to_vec(&wide)))),
-        ("a rate out of bounds", 65, Box::new(|channel| channel.event(&encode_to_vec(&far)))),
+        ("garbage", 64, Box::new(|channel| channel.try_event(b"\xff\xff\xff"))),
+        ("an empty event", 64, Box::new(|channel| channel.try_event(b""))),
+        ("a second Join", 64, Box::new(|channel| channel.try_event(&encode_to_vec(&again)))),
+        ("a state of another key", 64, Box::new(|channel| channel.try_state(7, b"x"))),
+        ("a state on the lane of chat", 64, Box::new(|channel| channel.lane(CHAT_LANE).try_state(1, b"x"))),
+        ("NaN", 65, Box::new(|channel| channel.try_state(CONTROLS_KEY, &encode_to_vec(&nan)))),
+        ("out of bounds", 65, Box::new(|channel| channel.try_state(CONTROLS_KEY, &encode_to_vec(&wide)))),
+        ("a rate out of bounds", 65, Box::new(|channel| channel.try_event(&encode_to_vec(&far)))),
     ];
     for (what, code, break_rule) in breaks {
         let mut guest = Guest::join(&server, "rules", "Guest", CarrierKind::WebSocket).await;
@@ -220,7 +220,7 @@ async fn who_breaks_the_rules_is_told_which_and_nobody_else_notices() {
     for _ in 0..400 {
         let line = encode_to_vec(&Line { text: "x".into() });
         // The lane may be full for a moment, or the session closed by now.
-        let _ = timeout(Duration::from_secs(1), noisy.channel.lane(CHAT_LANE).event_wait(&line)).await;
+        let _ = timeout(Duration::from_secs(1), noisy.channel.lane(CHAT_LANE).event(&line)).await;
     }
     assert_eq!(noisy.end().await.code.0, 66);
     witness
@@ -235,12 +235,12 @@ async fn who_breaks_the_rules_is_told_which_and_nobody_else_notices() {
 async fn controls_and_lines_that_come_before_join_wait_for_it() {
     let server = TestServer::start().await;
     let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("there is room");
-    channel.state(CONTROLS_KEY, &encode_to_vec(&RUN)).expect("a state is always taken");
+    channel.try_state(CONTROLS_KEY, &encode_to_vec(&RUN)).expect("a state is always taken");
     let line = Line { text: "before I am here".into() };
-    channel.lane(CHAT_LANE).event(&encode_to_vec(&line)).expect("there is room for a line");
+    channel.lane(CHAT_LANE).try_event(&encode_to_vec(&line)).expect("there is room for a line");
     channel.drained().await.expect("both arrive");
     let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 60 };
-    channel.event(&encode_to_vec(&join)).expect("nothing waits before it");
+    channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
     let (things, replica) = (BTreeMap::new(), Replica::default());
     let mut ada = Guest { channel, id: 0, things, replica, said: Vec::new() };
     ada.until("her avatar", |ada| ada.place(ada.id).is_some()).await;
@@ -257,7 +257,7 @@ async fn controls_and_lines_that_come_before_join_wait_for_it() {
 async fn who_takes_a_world_for_another_service_is_told_what_it_is() {
     let server = TestServer::start().await;
     let channel = Guest::open(&server, "plaza", CarrierKind::WebSocket).await.expect("there is room");
-    channel.event(b"hello").expect("nothing waits before it");
+    channel.try_event(b"hello").expect("nothing waits before it");
     let closed = timeout(PATIENCE, channel.closed()).await.expect("it ends");
     assert!(closed.code.0 == 64 && closed.reason.contains("this is a world"), "{closed}");
     server.stop().await;
@@ -274,7 +274,7 @@ async fn who_does_not_say_who_he_is_or_comes_to_no_room_is_named_the_cause() {
     assert_eq!(timeout(PATIENCE, silent.closed()).await.expect("it ends").code.0, 68);
     let other = Guest::open(&server, "one", CarrierKind::WebSocket).await.expect("there is room");
     let join = ToWorld::Join { protocol: 99, name: String::new(), network_hz: 0 };
-    other.event(&encode_to_vec(&join)).expect("nothing waits before it");
+    other.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
     assert_eq!(timeout(PATIENCE, other.closed()).await.expect("it ends").code.0, 5);
 
     let first = Guest::join(&server, "one", "Ada", CarrierKind::WebSocket).await;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The next line comes before this or never.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -147,10 +147,10 @@ fn who_has_no_token_stays_outside() {
 #[test]
 fn watch_prints_a_line_for_each_message_when_nobody_looks() {
     let name = format!("watched-{}", std::process::id());
-    let mut service = nowcast::local::advertise(&name).unwrap();
+    let mut service = nowcast::blocking::advertise(&name).unwrap();
     let mut watching = Running::start(&["watch", &name]);
-    let mut channel = service.accept(Some(Instant::now() + DEADLINE)).unwrap();
-    channel.state(3, &7_u8).unwrap();
+    let channel = service.accept_within(DEADLINE).unwrap();
+    channel.state(3, &[7]).unwrap();
     channel.event(b"hi").unwrap();
     assert_eq!(watching.line(), "state 3: 0x07");
     assert_eq!(watching.line(), "event: hi");

@@ -111,7 +111,7 @@ async fn watch_ends_with_an_error_when_its_lines_are_lost() {
     tokio::spawn(async move {
         loop {
             let channel = service.accept().await.unwrap();
-            channel.event(b"hello").unwrap();
+            channel.try_event(b"hello").unwrap();
             tokio::spawn(async move { channel.closed().await });
         }
     });
@@ -163,7 +163,7 @@ async fn what_a_service_says_cannot_command_the_terminal() {
     tokio::spawn(async move {
         loop {
             let channel = service.accept().await.unwrap();
-            channel.event("a\u{202e}b".as_bytes()).unwrap();
+            channel.try_event("a\u{202e}b".as_bytes()).unwrap();
             channel.drained().await.unwrap();
             channel.leave(64, "\u{1b}[31mred\u{202e}").await;
         }
@@ -212,7 +212,7 @@ impl Heard {
             while let Ok(channel) = service.accept().await {
                 let (message, ending) = (message.clone(), ending.clone());
                 tokio::spawn(async move {
-                    channel.event(b"hello").unwrap();
+                    channel.try_event(b"hello").unwrap();
                     while channel.receive().await.is_ok() {
                         message.send(()).unwrap();
                     }

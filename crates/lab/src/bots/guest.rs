@@ -59,7 +59,7 @@ struct Guest {
 impl Guest {
     async fn run(&mut self, plan: &Plan, index: usize, end: Instant) {
         let join = ToWorld::Join { protocol: PROTOCOL, name: format!("bot-{index}"), network_hz: plan.hz };
-        if let Err(error) = self.channel.event(&encode_to_vec(&join)) {
+        if let Err(error) = self.channel.try_event(&encode_to_vec(&join)) {
             return self.felt.end(error);
         }
         let mut thoughts = tokio::time::interval(Duration::from_secs(1) / THOUGHTS_HZ);
@@ -91,7 +91,7 @@ impl Guest {
 
     fn send(&mut self, said: ClientMessage) -> Result<(), nowcast::Error> {
         self.felt.sent += 1;
-        let event = |message: ToWorld| self.channel.event(&encode_to_vec(&message));
+        let event = |message: ToWorld| self.channel.try_event(&encode_to_vec(&message));
         match said {
             ClientMessage::Input(input) => {
                 let controls = Controls {
@@ -101,10 +101,10 @@ impl Guest {
                     run: input.run,
                     jump: input.jump,
                 };
-                self.channel.state(CONTROLS_KEY, &encode_to_vec(&controls))
+                self.channel.try_state(CONTROLS_KEY, &encode_to_vec(&controls))
             }
             ClientMessage::Chat { text } => {
-                self.channel.lane(CHAT_LANE).event(&encode_to_vec(&Line { text }))
+                self.channel.lane(CHAT_LANE).try_event(&encode_to_vec(&Line { text }))
             }
             ClientMessage::Grab { block } => event(ToWorld::Grab { block }),
             ClientMessage::Throw { power, pitch } => {
@@ -119,9 +119,9 @@ impl Guest {
     fn receive(&mut self, message: &Message) -> Result<(), String> {
         self.felt.received += 1;
         self.felt.received_bytes += message.bytes.len() as u64;
-        match (message.kind, message.lane) {
+        match (message.kind, message.lane.number()) {
             (MessageKind::Replication { .. }, _) => self.replicated(&message.bytes),
-            (MessageKind::State { key }, WORLD_LANE) => self.described(key as u32, &message.bytes),
+            (MessageKind::State { key }, WORLD_LANE) => self.described(key.raw() as u32, &message.bytes),
             (MessageKind::Event, WORLD_LANE) => {
                 let event: FromWorld = decode(&message.bytes).map_err(|error| error.to_string())?;
                 if let FromWorld::Welcome { protocol, id, room, step_hz, network_hz, tick } = event {

@@ -68,7 +68,7 @@ fn session() -> Config {
 
 fn converted(message: nowcast::Message) -> Option<Message> {
     let key = match message.kind {
-        MessageKind::State { key } => u16::try_from(key).ok()?,
+        MessageKind::State { key } => u16::try_from(key.raw()).ok()?,
         MessageKind::Event => 0,
         MessageKind::Command(_) | MessageKind::Replication { .. } => return None,
     };
@@ -85,9 +85,9 @@ fn ended(error: nowcast::Error) -> PeerError {
 impl Connection for Ours {
     fn put(&mut self, key: u16, bytes: &[u8]) -> Result<(), PeerError> {
         let put = if key == 0 {
-            self.channel.lane(EVENTS).event(bytes)
+            self.channel.lane(EVENTS).try_event(bytes)
         } else {
-            self.channel.lane(STATES).state(key.into(), bytes)
+            self.channel.lane(STATES).try_state(u64::from(key), bytes)
         };
         put.map_err(PeerError::stack("put"))
     }

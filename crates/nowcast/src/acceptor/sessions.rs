@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use crate::channel::Shared;
+use crate::driver::Shared;
 
 /// Sessions that can be resumed. Their number is bounded by the places they take.
 #[derive(Default)]

@@ -6,20 +6,20 @@ use super::message::Message;
 
 /// What waits once more, lane by lane.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     lanes: Vec<Option<UpdatableQueue<Message>>>,
     /// A message that did not fit in there.
     held: Option<Message>,
 }
 
 impl Kept {
-    pub(super) fn next(&mut self) -> Option<Message> {
+    pub(crate) fn next(&mut self) -> Option<Message> {
         let kept = self.lanes.iter_mut().flatten().find_map(UpdatableQueue::pop);
         kept.map(|(_, message)| message).or_else(|| self.held.take())
     }
 
-    pub(super) fn keep(&mut self, message: Message) {
-        let lane = usize::from(message.lane);
+    pub(crate) fn keep(&mut self, message: Message) {
+        let lane = usize::from(message.lane.number());
         if self.lanes.len() <= lane {
             self.lanes.resize_with(lane + 1, || None);
         }
@@ -29,8 +29,12 @@ impl Kept {
         }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_none() && self.lanes.iter().flatten().all(UpdatableQueue::is_empty)
+    }
+
     /// Whether not even one more message can be kept.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.held.is_some()
     }
 }

@@ -3,12 +3,45 @@
 use std::time::{Duration, Instant};
 
 use nowcast_queue::{Key, Weigh};
+use nowcast_wire::Read;
+
+use super::{Error, Received};
+
+/// Names a lane of a channel, from 0. A channel has as many as both sides accept, 8 by default and 16 at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LaneId(pub(crate) u8);
+
+impl LaneId {
+    /// The lane of this number. Whether there is one, the first put says.
+    #[must_use]
+    pub const fn new(number: u8) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+}
+
+impl From<u8> for LaneId {
+    fn from(number: u8) -> Self {
+        Self(number)
+    }
+}
+
+impl std::fmt::Display for LaneId {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
 
 /// A message from the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The lane it came on.
-    pub lane: u8,
+    pub lane: LaneId,
     /// What it is.
     pub kind: MessageKind,
     /// What it says.
@@ -23,12 +56,12 @@ pub struct Message {
 pub enum MessageKind {
     /// The newest value of a key.
     State {
-        /// The key, at least 1.
-        key: u64,
+        /// The key.
+        key: Key,
     },
     /// Something that happened.
     Event,
-    /// Something that wants an answer, by [`Channel::reply`](super::Channel::reply).
+    /// Something that wants an answer, by [`Channel::reply`](super::Channel::reply) or [`Lane::reply`](super::Lane::reply).
     Command(CommandId),
     /// Bytes of the peer's replication source.
     Replication {
@@ -40,11 +73,39 @@ pub enum MessageKind {
 /// Names a command in its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CommandId {
-    pub(super) lane: u8,
+    pub(super) lane: LaneId,
     pub(super) number: u64,
 }
 
+impl CommandId {
+    pub(crate) fn new(lane: u8, number: u64) -> Self {
+        Self { lane: LaneId(lane), number }
+    }
+}
+
 impl Message {
+    pub(crate) fn new(received: Received, bytes: Vec<u8>) -> Self {
+        let Received { lane, kind, produced_at } = received;
+        Self { lane, kind, bytes, produced_at }
+    }
+
+    /// Moves the message into the buffer of a caller.
+    pub(crate) fn unpack(self, bytes: &mut Vec<u8>) -> Received {
+        let Self { lane, kind, bytes: mut own, produced_at } = self;
+        bytes.clear();
+        bytes.append(&mut own);
+        Received { lane, kind, produced_at }
+    }
+
+    /// The message as a value of the type that its sender put through a [typed lane](super::Lane::typed). Text and bytes
+    /// may be borrowed from the message.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where the bytes are not of that type; it names the field.
+    pub fn decode<'de, T: Read<'de>>(&'de self) -> Result<T, Error> {
+        super::decode(&self.bytes)
+    }
+
     /// How old the news is.
     #[must_use]
     pub fn age(&self) -> Duration {
@@ -53,7 +114,7 @@ impl Message {
 
     /// The key of a state.
     #[must_use]
-    pub fn key(&self) -> Option<u64> {
+    pub fn key(&self) -> Option<Key> {
         match self.kind {
             MessageKind::State { key } => Some(key),
             _ => None,
@@ -62,7 +123,7 @@ impl Message {
 
     /// What it replaces when it has to wait once more.
     pub(super) fn queue_key(&self) -> Key {
-        self.key().map_or(Key::EVENT, Key::from_raw)
+        self.key().unwrap_or(Key::EVENT)
     }
 }
 

@@ -51,7 +51,7 @@ pub struct Status {
 }
 
 impl Status {
-    pub(super) fn of(session: &Session, carrier: Option<CarrierKind>, phase: Phase, resumed: u64) -> Status {
+    pub(crate) fn of(session: &Session, carrier: Option<CarrierKind>, phase: Phase, resumed: u64) -> Status {
         let stats = session.stats().clone();
         let gauges = session.gauges();
         Status {

@@ -9,8 +9,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::remote::{Offer, Remote};
 use super::{ConnectError, Opening};
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
-use crate::channel::Shared;
 use crate::clock;
+use crate::driver::Shared;
 
 /// WebTransport is given so much time before a WebSocket is opened beside it.
 const HEAD_START: Duration = Duration::from_millis(300);

@@ -21,7 +21,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::{Asking, Directory, Refusal, name_in, no_such_name};
-use crate::acceptor::{Acceptor, Entry};
+use crate::acceptor::Acceptor;
+use crate::channel::Entry;
 use crate::carrier::{OverTcp, SUBPROTOCOL, WebSocket};
 use crate::entry::{Page, Peer, host_of, origin_of};
 

@@ -19,7 +19,8 @@ pub(crate) use socket::{bind, datagrams};
 pub(crate) use tcp::Tcp;
 pub use tcp::{TLS_HANDSHAKE, tls_config};
 
-use crate::acceptor::{AcceptRefusal, Acceptor, Entry};
+use crate::acceptor::{AcceptRefusal, Acceptor};
+use crate::channel::Entry;
 use crate::entry::{Network, Page, Place};
 
 /// What path a service has under its endpoint.

@@ -11,7 +11,7 @@ use super::proxy::{Network, Peer};
 use super::refusal::Refusal;
 use super::token::{Claims, TokenError, unix_time};
 use super::used::{Use, UsedTokens};
-use crate::acceptor::Entry;
+use crate::channel::Entry;
 use crate::endpoint::Asking;
 
 /// The longest origin or host that an answer repeats, in characters.
@@ -352,7 +352,8 @@ impl Door {
         let kind =
             if request.is_resuming { Some(Kind::OnlyResuming) } else { id.map(|id| Kind::Once { id, exp }) };
         let ticket = kind.map(|kind| Ticket { door: Arc::clone(self), kind });
-        Ok(Entry { name, room: request.room.to_owned(), role, address: Some(request.address), ticket })
+        let room = request.room.to_owned();
+        Ok(Entry { name, room, role, address: Some(request.address), process: None, ticket })
     }
 
     fn judge_page(&self, page: Page<'_>, is_question: bool) -> Result<(), Refusal> {

@@ -32,7 +32,7 @@ mod refusal;
 mod token;
 mod used;
 
-pub use crate::acceptor::Entry;
+pub use crate::channel::Entry;
 pub use door::{Door, Now, Place, Policy, PolicyError, Request, Ticket};
 pub use key::{KeyError, TokenKey, new_secret};
 pub use limits::{Addresses, Allowance, Bucket, Crowded, Limits, Verdict, network_of};

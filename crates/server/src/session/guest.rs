@@ -55,7 +55,7 @@ struct Early(Vec<Message>);
 impl Early {
     /// Keeps a message until the client has joined.
     fn keep(&mut self, message: Message) -> Result<(), Closing> {
-        match (message.kind, message.lane) {
+        match (message.kind, message.lane.number()) {
             (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => {
                 self.0.retain(|kept| kept.kind != message.kind || kept.lane != message.lane);
             }
@@ -75,7 +75,7 @@ async fn first_event(channel: &Channel) -> Result<(Message, Early), Closing> {
     let mut early = Early::default();
     loop {
         let message = channel.receive().await.map_err(closed)?;
-        if message.kind == Received::Event && message.lane == WORLD_LANE {
+        if message.kind == Received::Event && message.lane.number() == WORLD_LANE {
             return Ok((message, early));
         }
         early.keep(message)?;
@@ -155,7 +155,7 @@ impl Guest {
     /// Handles one message: decoded, within its bounds, within its rate, and only then done.
     fn handle(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         self.shared.metrics.messages_received.inc();
-        let plain = match (message.kind, message.lane) {
+        let plain = match (message.kind, message.lane.number()) {
             (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => return self.steer(message, rates),
             (Received::Event, CHAT_LANE) => ClientMessage::Chat { text: read::<Line>(message)?.text },
             (Received::Event, WORLD_LANE) => match read::<ToWorld>(message)? {

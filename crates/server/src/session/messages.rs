@@ -1,5 +1,6 @@
 //! What is said on sessions (`spec/WORLD.md`, section 3). The bodies are in the wire format (`spec/WIRE.md`).
 
+use nowcast::Key;
 use nowcast_wire::Wire;
 use nowcast_world::{EntityRef, Input, InputError, Kind as WorldKind};
 
@@ -18,10 +19,10 @@ pub const CHAT_LANE: u8 = 1;
 pub const REPLICATION_LANE: u8 = 2;
 
 /// The key of a client's [`Controls`] on [`WORLD_LANE`].
-pub const CONTROLS_KEY: u64 = 1;
+pub const CONTROLS_KEY: Key = Key::state(1);
 
 /// The key of [`Missed`] on [`CHAT_LANE`].
-pub const MISSED_KEY: u64 = 1;
+pub const MISSED_KEY: Key = Key::state(1);
 
 /// What a client tells the world, as events.
 #[derive(Wire, Clone, Debug, PartialEq)]

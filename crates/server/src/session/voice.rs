@@ -78,7 +78,7 @@ impl Voice {
         let per_round = BYTES_PER_SECOND_MAX / self.network_hz.max(1) as usize;
         let viewer = Viewer::with_bytes_per_round_max(per_round);
         let feed = Feed { history: Arc::clone(history), viewer: Arc::new(viewer.into()) };
-        self.tell(|batch| batch.event(WORLD_LANE, &nowcast_wire::encode_to_vec(welcome)));
+        self.tell(|batch| batch.try_event(WORLD_LANE, &nowcast_wire::encode_to_vec(welcome)));
         self.news(all);
         self.channel.set_source(Box::new(feed.clone()));
         // A client is welcomed once, so nothing was there before.
@@ -87,7 +87,7 @@ impl Voice {
 
     /// Tells what happened. Returns how many lines of chat had to be left out.
     pub(crate) fn news(&self, news: &News) -> u64 {
-        self.tell(|batch| news.things.iter().try_for_each(|(id, thing)| batch.state(WORLD_LANE, *id, thing)));
+        self.tell(|batch| news.things.iter().try_for_each(|(id, thing)| batch.try_state(WORLD_LANE, *id, thing)));
         news.said.iter().filter(|said| !self.say(said)).count() as u64
     }
 
@@ -95,7 +95,7 @@ impl Voice {
     /// told how many before the next that it gets.
     fn say(&self, said: &[u8]) -> bool {
         let is_said = self.tell_missed()
-            && !matches!(self.channel.lane(CHAT_LANE).event(said), Err(Error::Refused(Refused::Full)));
+            && !matches!(self.channel.lane(CHAT_LANE).try_event(said), Err(Error::Refused(Refused::Full)));
         if !is_said {
             self.missed.fetch_add(1, Ordering::Relaxed);
         }
@@ -109,7 +109,7 @@ impl Voice {
             return true;
         }
         let missed = nowcast_wire::encode_to_vec(&Missed { lines });
-        let put = self.channel.lane(CHAT_LANE).state(MISSED_KEY, &missed);
+        let put = self.channel.lane(CHAT_LANE).try_state(MISSED_KEY, &missed);
         let is_told = !matches!(put, Err(Error::Refused(Refused::Full)));
         if is_told {
             self.missed_told.store(lines, Ordering::Relaxed);
@@ -119,7 +119,7 @@ impl Voice {
 
     /// Tells something that concerns this client alone.
     pub(crate) fn event(&self, event: &FromWorld) {
-        self.tell(|batch| batch.event(WORLD_LANE, &nowcast_wire::encode_to_vec(event)));
+        self.tell(|batch| batch.try_event(WORLD_LANE, &nowcast_wire::encode_to_vec(event)));
     }
 
     /// A round of movement is due.

@@ -332,6 +332,11 @@ impl Session {
         None
     }
 
+    /// Whether [`poll_message`](Self::poll_message) may have something.
+    pub fn is_readable(&self) -> bool {
+        self.readable != 0
+    }
+
     fn poll_lane(&mut self, now: Time, lane: u8) -> Option<crate::lane::receive::Arrived> {
         self.incoming[usize::from(lane)].as_mut()?.poll(now)
     }

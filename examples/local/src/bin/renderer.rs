@@ -2,29 +2,28 @@
 //!
 //! `cargo run --release -p nowcast-examples --bin renderer` while the tracker runs; a number says for how many seconds.
 
-use nowcast::local::{self, Error, Message};
-use nowcast::pack::UnpackError;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-type Pose = (u64, f64, [f64; 3]);
+use nowcast::{MessageKind, blocking};
+use nowcast_examples::{Button, Pose, now_ns};
 
-fn main() -> Result<(), Error> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(5);
-    let mut tracker = local::connect("tracker")?;
-    let answer: String = tracker.command(&"recentre".to_owned(), Instant::now() + Duration::from_secs(1))?;
-    println!("The tracker says: {answer}.");
-    let (mut ages, mut angle) = (Vec::new(), 0.0);
+    let tracker = blocking::connect("tracker")?;
+    let answer = tracker.command(b"recentre", Duration::from_secs(1))?;
+    println!("The tracker says: {}.", String::from_utf8_lossy(&answer));
+    let (mut ages, mut turned, mut bytes) = (Vec::new(), 0.0, Vec::new());
     let begin = Instant::now();
     for frame in 1..=60 * seconds {
-        while let Some(message) = tracker.receive()? {
-            match message {
-                Message::State { .. } => {
-                    let (taken, turned, _position): Pose = message.unpack()?;
-                    ages.push(nanoseconds().saturating_sub(taken));
-                    angle = turned;
+        while let Some(message) = tracker.try_receive_into(&mut bytes)? {
+            match message.kind {
+                MessageKind::State { .. } => {
+                    let pose: Pose = nowcast::decode(&bytes)?;
+                    ages.push(now_ns().saturating_sub(pose.taken_ns));
+                    turned = pose.turned;
                 }
-                Message::Event { .. } => button(message.unpack()?, angle)?,
-                Message::Command(_) => {}
+                MessageKind::Event => print(&nowcast::decode(&bytes)?, turned),
+                _ => {}
             }
         }
         // Here a real renderer would draw.
@@ -37,13 +36,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-fn button((sample, pressed_at): (u32, f64), seen: f64) -> Result<(), UnpackError> {
-    let exact = if pressed_at == seen { "the very pose seen last" } else { "another pose!" };
-    println!("Button at sample {sample}, in {exact}: turned by {pressed_at:.3} rad.");
-    Ok(())
-}
-
-/// The clock that all processes of a machine share.
-fn nanoseconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64)
+fn print(button: &Button, seen: f64) {
+    let exact = if button.turned == seen { "the very pose seen last" } else { "another pose!" };
+    println!("Button at sample {}, in {exact}: turned by {:.3} rad.", button.sample, button.turned);
 }

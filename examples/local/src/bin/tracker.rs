@@ -2,48 +2,45 @@
 //!
 //! `cargo run --release -p nowcast-examples --bin tracker`, then the renderer in another terminal.
 
-use nowcast::local::{self, Channel, Error, Message};
 use std::time::{Duration, Instant};
 
-const HEAD: u64 = 1;
+use nowcast::blocking::{self, Channel};
+use nowcast::{Error, MessageKind};
+use nowcast_examples::{Button, HEAD, Pose, now_ns};
 
-fn main() -> Result<(), Error> {
-    let mut service = local::advertise("tracker")?;
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut service = blocking::advertise("tracker")?;
     println!("The tracker waits for a renderer. Stop it with Ctrl+C.");
     loop {
-        let channel = service.accept(None)?;
-        println!("Process {} looks.", channel.peer_pid());
-        match track(channel) {
-            Err(Error::Queue(ended)) => println!("It looks no longer: {ended}."),
-            other => return other,
+        let channel = service.accept()?;
+        println!("Process {} looks.", channel.entry().process.unwrap_or_default());
+        if let Err(ended) = track(&channel) {
+            println!("It looks no longer: {ended}.");
         }
     }
 }
 
-fn track(mut channel: Channel) -> Result<(), Error> {
+fn track(channel: &Channel) -> Result<(), Error> {
+    let (poses, buttons) = (channel.lane(0).typed::<Pose>(), channel.lane(0).typed::<Button>());
     let begin = Instant::now();
     let mut zero = 0.0;
     for sample in 1_u32.. {
         let angle = f64::from(sample) / 500.0;
         let position = [angle.sin(), 1.7, angle.cos()];
         // A renderer that draws 60 frames a second never sees 940 of these 1,000, and never waits for one of them.
-        channel.state(HEAD, &(nanoseconds(), angle - zero, position))?;
+        poses.state(HEAD, &Pose { taken_ns: now_ns(), turned: angle - zero, position })?;
         if sample.is_multiple_of(700) {
             // Whoever sees the button pressed has seen the pose it was pressed in.
-            channel.event(&(sample, angle - zero))?;
+            buttons.event(&Button { sample, turned: angle - zero })?;
         }
-        if let Some(Message::Command(command)) = channel.receive()? {
+        if let Some(message) = channel.try_receive()?
+            && let MessageKind::Command(command) = message.kind
+        {
             zero = angle;
-            channel.reply(command, &"the view is straight ahead again".to_owned())?;
+            channel.reply(command, b"the view is straight ahead again")?;
         }
         let next = begin + Duration::from_millis(1) * sample;
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
     }
     Ok(())
-}
-
-/// The clock that all processes of a machine share.
-fn nanoseconds() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(0, |now| now.as_nanos() as u64)
 }

@@ -14,7 +14,7 @@
 //! | `names` | who advertises what: locks, sockets, and who may come in |
 //! | `transport` | the sockets of this system |
 //!
-//! One helper thread in each process runs all pumps, so that tasks need no runtime of their own.
+//! The helper thread of the process (`helper.rs`) runs all pumps, so that tasks need no runtime of their own.
 
 mod ends;
 mod error;
@@ -28,15 +28,11 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
-use std::io;
-use std::sync::OnceLock;
 use std::time::Duration;
-
-use tokio::runtime::{Builder, Runtime};
 
 use crate::carrier::CarrierKind;
 
-pub(crate) use ends::Queues;
+pub(crate) use ends::{QueueReceiver, QueueSender, Queues};
 pub use error::OpenError;
 pub use names::{Advertised, advertised};
 pub(crate) use names::{Listener, Welcome, advertise, connect, connect_until};
@@ -56,14 +52,3 @@ const ENTRIES_MAX: usize = 1 << 24;
 const BYTES_MAX: usize = 1 << 30;
 /// How long an end that is dropped waits until what was put is in the hands of the kernel.
 const LINGER_MAX: Duration = Duration::from_secs(1);
-
-/// The helper thread of this process.
-fn helper() -> io::Result<&'static Runtime> {
-    static HELPER: OnceLock<Result<Runtime, io::ErrorKind>> = OnceLock::new();
-    let helper = HELPER.get_or_init(|| {
-        let mut builder = Builder::new_multi_thread();
-        let built = builder.worker_threads(1).thread_name("nowcast-local").enable_all().build();
-        built.map_err(|error| error.kind())
-    });
-    helper.as_ref().map_err(|&kind| io::Error::from(kind))
-}

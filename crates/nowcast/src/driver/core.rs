@@ -1,35 +1,19 @@
-//! What a channel and its driver share: the session, its carrier, and who waits for what.
+//! What a driver and the handles of its channel share: the session, its carrier, and the tasks that wait.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::Waker;
+use std::task::{Poll, Waker};
 
-use nowcast_session::{
-    CloseCode, Closed, MessageKind as Kind, Notice, PacketOutcome, Refused, Replication, Session, Time,
-};
-use tokio::sync::{oneshot, watch};
+use nowcast_session::{CloseCode, Closed, MessageKind as Kind, Notice, Refused, Replication, Session, Time};
+use tokio::sync::watch;
 
-use super::Error;
-use super::kept::Kept;
-use super::message::{CommandId, Message, MessageKind};
-use super::status::{Phase, Status};
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
+use crate::channel::{
+    CommandId, Error, Kept, LaneId, Message, MessageKind, Phase, Received, Replies, Source, Status, WakerSet,
+};
 use crate::{clock, random};
-
-/// Feeds lanes with states of its own, which depend on what the peer has; see [`Replication`].
-///
-/// It is called with the channel locked: it must not call the channel. When it panics, the channel ends with the code
-/// `APPLICATION` on both sides.
-pub trait Source: Replication + Send {
-    /// Hears what became of the bytes that it put into a packet.
-    fn settled(&mut self, outcome: PacketOutcome);
-}
-
-/// What became of a command.
-type Reply = Result<Vec<u8>, Error>;
 
 /// How many expired events are remembered for an application that does not ask.
 const EXPIRED_MAX: usize = 1_024;
@@ -52,15 +36,19 @@ pub(crate) struct Core {
     pub(crate) looked_at: Time,
     driver: Option<Waker>,
     driver_is_woken: bool,
-    readers: Vec<Waker>,
-    writers: Vec<Waker>,
+    readers: WakerSet,
+    writers: WakerSet,
+    /// The packets that were acknowledged when the writers were last woken.
+    acknowledged: u64,
     /// Batches that are open; nothing is sent meanwhile.
     pub(crate) open_batches: usize,
+    /// When the latest batch began.
+    pub(crate) batch_began: Time,
     /// The application's source panicked.
     pub(crate) is_source_broken: Cell<bool>,
-    replies: HashMap<(u8, u64), oneshot::Sender<Reply>>,
+    replies: Replies,
     kept: Kept,
-    expired: Vec<(u8, u64)>,
+    expired: Vec<(LaneId, u64)>,
     phase: Phase,
     resumed: u64,
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
@@ -86,11 +74,13 @@ impl Shared {
                 looked_at: clock::now(),
                 driver: None,
                 driver_is_woken: false,
-                readers: Vec::new(),
-                writers: Vec::new(),
+                readers: WakerSet::default(),
+                writers: WakerSet::default(),
+                acknowledged: 0,
                 open_batches: 0,
+                batch_began: Time::default(),
                 is_source_broken: Cell::new(false),
-                replies: HashMap::new(),
+                replies: Replies::default(),
                 kept: Kept::default(),
                 expired: Vec::new(),
                 phase: Phase::Connecting,
@@ -163,8 +153,8 @@ impl Core {
         }
         if has_news {
             self.note_change();
-            wake_all(&mut self.readers);
-            wake_all(&mut self.writers);
+            self.readers.wake_all();
+            self.writers.wake_all();
         }
     }
 
@@ -176,18 +166,17 @@ impl Core {
             }
             Notice::Detached => self.phase = Phase::Interrupted,
             Notice::Closed(closed) => {
+                self.replies.settle_all(&Error::Closed(closed.clone()));
                 self.phase = Phase::Closed(closed);
-                self.replies.clear();
             }
             Notice::Expired { lane, event } => {
                 if self.expired.len() < EXPIRED_MAX {
-                    self.expired.push((lane, event));
+                    self.expired.push((LaneId(lane), event));
                 }
             }
             Notice::CommandTimedOut { lane, command } => {
-                if let Some(waiting) = self.replies.remove(&(lane, command)) {
-                    let _ = waiting.send(Err(Error::TimedOut));
-                }
+                // A caller that has gone away needs no word.
+                self.replies.settle(CommandId::new(lane, command), Err(Error::TimedOut));
             }
         }
     }
@@ -205,71 +194,78 @@ impl Core {
         self.carrier.as_ref().map(|carrier| carrier.kind())
     }
 
-    /// Something arrived: who reads may have something to read, who writes may have room.
+    /// Something arrived: wakes the tasks that can go on now.
     pub(crate) fn wake_waiting(&mut self) {
-        wake_all(&mut self.readers);
-        wake_all(&mut self.writers);
-    }
-
-    pub(super) fn wait_to_read(&mut self, waker: &Waker) {
-        wait(&mut self.readers, waker);
-    }
-
-    pub(super) fn wait_to_write(&mut self, waker: &Waker) {
-        wait(&mut self.writers, waker);
-    }
-
-    /// The next message for the application.
-    pub(super) fn next_message(&mut self) -> Result<Option<Message>, Error> {
-        if let Some(message) = self.kept.next() {
-            return Ok(Some(message));
+        if !self.replies.is_empty() {
+            self.take_replies();
         }
-        let message = self.pump();
-        if message.is_none() {
-            self.note_reading();
-            if let Some(closed) = self.closed() {
-                return Err(Error::Closed(closed));
-            }
+        if self.session.is_readable() || !self.kept.is_empty() {
+            self.readers.wake_all();
         }
-        Ok(message)
+        // Room comes with acknowledgements alone.
+        let acknowledged = self.session.stats().packets_acknowledged;
+        if mem::replace(&mut self.acknowledged, acknowledged) != acknowledged {
+            self.writers.wake_all();
+        }
     }
 
-    /// Takes what arrived until the reply to a command may be among it; the rest is kept for the application.
-    pub(super) fn pump_for_reply(&mut self) -> Result<(), Error> {
-        loop {
-            if self.kept.is_full() {
-                return Err(Error::Behind);
-            }
-            let Some(message) = self.pump() else { break };
-            self.kept.keep(message);
+    pub(super) fn wait_to_write(&self, waker: &Waker) {
+        self.writers.insert(waker);
+    }
+
+    /// Takes the next message for the application.
+    pub(super) fn poll_message(
+        &mut self,
+        bytes: &mut Vec<u8>,
+        waker: Option<&Waker>,
+    ) -> Poll<Result<Received, Error>> {
+        if let Some(kept) = self.kept.next() {
+            return Poll::Ready(Ok(kept.unpack(bytes)));
+        }
+        if let Some(received) = self.take_message(bytes) {
+            return Poll::Ready(Ok(received));
         }
         self.note_reading();
-        Ok(())
+        if let Some(closed) = self.closed() {
+            return Poll::Ready(Err(Error::Closed(closed)));
+        }
+        if let Some(waker) = waker {
+            self.readers.insert(waker);
+        }
+        Poll::Pending
     }
 
-    /// The next message that is not a reply; replies go to who waits for them.
-    fn pump(&mut self) -> Option<Message> {
+    /// Takes what arrived as long as a reply that is awaited may be among it; the rest is kept for the application.
+    fn take_replies(&mut self) {
         loop {
+            if self.kept.is_full() {
+                return self.replies.settle_all(&Error::Behind);
+            }
             let mut bytes = Vec::new();
+            let Some(received) = self.take_message(&mut bytes) else { break };
+            self.kept.keep(Message::new(received, bytes));
+        }
+        self.note_reading();
+    }
+
+    /// The next message that is not a reply; replies go to the tasks that asked.
+    fn take_message(&mut self, bytes: &mut Vec<u8>) -> Option<Received> {
+        loop {
             // The time only says by when consumption is to be reported; reading a clock for each message would cost more.
-            let message = self.session.poll_message(self.looked_at, &mut bytes)?;
+            let message = self.session.poll_message(self.looked_at, bytes)?;
             let lane = message.lane;
             let kind = match message.kind {
-                Kind::State { key } => MessageKind::State { key },
+                Kind::State { key } => MessageKind::State { key: key.into() },
                 Kind::Event => MessageKind::Event,
-                Kind::Command { command } => MessageKind::Command(CommandId { lane, number: command }),
+                Kind::Command { command } => MessageKind::Command(CommandId::new(lane, command)),
                 Kind::Replication { packet } => MessageKind::Replication { packet },
                 Kind::Reply { command } => {
-                    if let Some(waiting) = self.replies.remove(&(lane, command)) {
-                        // Whoever asked may have given up.
-                        let _ = waiting.send(Ok(bytes));
-                        wake_all(&mut self.readers);
-                    }
+                    // The session counts replies that come too late; a caller that has just gone away needs none.
+                    self.replies.settle(CommandId::new(lane, command), Ok(mem::take(bytes)));
                     continue;
                 }
             };
-            let produced_at = clock::instant(message.produced_at);
-            return Some(Message { lane, kind, bytes, produced_at });
+            return Some(Received { lane: LaneId(lane), kind, produced_at: clock::instant(message.produced_at) });
         }
     }
 
@@ -281,14 +277,23 @@ impl Core {
         }
     }
 
-    pub(super) fn await_reply(&mut self, lane: u8, command: u64) -> oneshot::Receiver<Reply> {
-        let (sender, receiver) = oneshot::channel();
-        // Commands are bounded by the session; those whose caller left end with their deadline.
-        self.replies.insert((lane, command), sender);
-        receiver
+    /// A command was put; its reply is awaited.
+    pub(super) fn expect_reply(&mut self, command: CommandId) {
+        self.replies.expect(command);
     }
 
-    pub(super) fn take_expired(&mut self) -> Vec<(u8, u64)> {
+    pub(super) fn poll_reply(&mut self, command: CommandId, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
+        match self.replies.poll(command, waker) {
+            Some(reply) => reply,
+            None => Poll::Ready(Err(self.closed().map_or(Error::TimedOut, Error::Closed))),
+        }
+    }
+
+    pub(super) fn forget_reply(&mut self, command: CommandId) {
+        self.replies.forget(command);
+    }
+
+    pub(super) fn take_expired(&mut self) -> Vec<(LaneId, u64)> {
         mem::take(&mut self.expired)
     }
 
@@ -335,10 +340,16 @@ impl Core {
     }
 
     /// What the session said to a put.
-    pub(super) fn explain<T>(&self, put: Result<T, Refused>) -> Result<T, Error> {
-        put.map_err(|refused| match (refused, self.closed()) {
-            (Refused::Closed, Some(closed)) => Error::Closed(closed),
-            _ => Error::Refused(refused),
+    pub(super) fn explain<T>(&mut self, put: Result<T, Refused>) -> Result<T, Error> {
+        put.map_err(|refused| {
+            if refused == Refused::Closed {
+                // A packet may have ended the session since the driver last looked.
+                self.take_news();
+            }
+            match (refused, self.closed()) {
+                (Refused::Closed, Some(closed)) => Error::Closed(closed),
+                _ => Error::Refused(refused),
+            }
         })
     }
 }
@@ -379,14 +390,4 @@ impl Replication for Guarded<'_> {
             out.truncate(before);
         }
     }
-}
-
-fn wait(waiting: &mut Vec<Waker>, waker: &Waker) {
-    if !waiting.iter().any(|other| other.will_wake(waker)) {
-        waiting.push(waker.clone());
-    }
-}
-
-fn wake_all(waiting: &mut Vec<Waker>) {
-    waiting.drain(..).for_each(Waker::wake);
 }

@@ -4,6 +4,9 @@
 //! sleep until something happens. The application puts and takes under the same lock and wakes the driver; packets are
 //! filled only in its turn, when the carrier is ready, so they hold the newest values (late binding).
 
+mod core;
+mod link;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -14,8 +17,11 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
 use crate::carrier::{self, Ended, Ending, retire};
-use crate::channel::{Core, Guarded, Shared};
 use crate::clock;
+use core::{Core, Guarded};
+
+pub(crate) use core::Shared;
+pub(crate) use link::SessionLink;
 
 /// Packets taken in one turn, so that a flood on one session leaves room for others.
 const RECEIVE_MAX: u32 = 64;

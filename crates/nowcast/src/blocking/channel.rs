@@ -1,0 +1,304 @@
+//! The four verbs for threads.
+
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use nowcast_queue::Key;
+use nowcast_session::Closed;
+use nowcast_wire::{ReadOwned, Wire};
+
+use super::wait::wait;
+use crate::channel::{
+    Asked, CommandId, Entry, Error, LaneId, Message, Payload, Phase, Received, Status, decode,
+};
+
+/// A [channel](crate::Channel) for threads: the same channel, whose calls block instead of being futures.
+///
+/// ```
+/// use nowcast::{MessageKind, blocking};
+/// use std::time::Duration;
+///
+/// # let name = &format!("doc-blocking-{}", std::process::id());
+/// let mut service = blocking::advertise(name)?;
+/// let doubler = std::thread::spawn({
+///     # let name = name.clone();
+///     move || {
+///         let channel = blocking::connect(&name).expect("it is advertised");
+///         let numbers = channel.lane(0).typed::<u32>();
+///         while let Ok(message) = channel.receive() {
+///             if let MessageKind::Command(id) = message.kind {
+///                 numbers.reply(id, &(2 * message.decode::<u32>()?))?;
+///             }
+///         }
+///         Ok::<_, nowcast::Error>(())
+///     }
+/// });
+/// let channel = service.accept()?;
+/// let answer: u32 = channel.lane(0).typed::<u32>().call(&21, Duration::from_secs(5))?;
+/// assert_eq!(answer, 42);
+/// drop(channel); // closes it, which ends the other side's loop
+/// doubler.join().unwrap()?;
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Channel {
+    channel: crate::Channel,
+    first: Lane,
+}
+
+impl From<crate::Channel> for Channel {
+    fn from(channel: crate::Channel) -> Self {
+        let first = Lane(channel.lane(0));
+        Self { channel, first }
+    }
+}
+
+impl Channel {
+    /// The same channel for async tasks.
+    #[must_use]
+    pub fn to_async(&self) -> crate::Channel {
+        self.channel.clone()
+    }
+
+    /// A lane of its own order; see [`crate::Channel::lane`].
+    #[must_use]
+    pub fn lane(&self, lane: impl Into<LaneId>) -> Lane {
+        Lane(self.channel.lane(lane))
+    }
+
+    /// Puts the newest value of `key` on lane 0; see [`Lane::state`].
+    ///
+    /// # Errors
+    /// See [`Lane::state`].
+    pub fn state(&self, key: impl Into<Key>, value: &[u8]) -> Result<(), Error> {
+        self.first.state(key, value)
+    }
+
+    /// Puts the newest value of `key` on lane 0 without waiting; see [`Lane::try_state`].
+    ///
+    /// # Errors
+    /// See [`Lane::try_state`].
+    pub fn try_state(&self, key: impl Into<Key>, value: &[u8]) -> Result<(), Error> {
+        self.first.try_state(key, value)
+    }
+
+    /// Puts an event on lane 0; see [`Lane::event`].
+    ///
+    /// # Errors
+    /// See [`Lane::event`].
+    pub fn event(&self, payload: &[u8]) -> Result<(), Error> {
+        self.first.event(payload)
+    }
+
+    /// Puts an event on lane 0 without waiting; see [`Lane::try_event`].
+    ///
+    /// # Errors
+    /// See [`Lane::try_event`].
+    pub fn try_event(&self, payload: &[u8]) -> Result<(), Error> {
+        self.first.try_event(payload)
+    }
+
+    /// Puts a command on lane 0 and waits for its reply; see [`Lane::command`].
+    ///
+    /// # Errors
+    /// See [`Lane::command`].
+    pub fn command(&self, payload: &[u8], timeout: Duration) -> Result<Vec<u8>, Error> {
+        self.first.command(payload, timeout)
+    }
+
+    /// Answers a command; see [`Lane::reply`].
+    ///
+    /// # Errors
+    /// See [`Lane::reply`].
+    pub fn reply(&self, command: CommandId, payload: &[u8]) -> Result<(), Error> {
+        self.first.reply(command, payload)
+    }
+
+    /// Receives the next message, waiting for one.
+    ///
+    /// # Errors
+    /// How the channel ended, once everything that had arrived was received.
+    pub fn receive(&self) -> Result<Message, Error> {
+        self.receive_until(None)
+    }
+
+    /// Receives the next message, waiting for one at most for `timeout`.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive), and [`Error::TimedOut`].
+    pub fn receive_within(&self, timeout: Duration) -> Result<Message, Error> {
+        self.receive_until(Instant::now().checked_add(timeout))
+    }
+
+    fn receive_until(&self, deadline: Option<Instant>) -> Result<Message, Error> {
+        let mut bytes = Vec::new();
+        let received = self.receive_into_until(&mut bytes, deadline)?;
+        Ok(Message::new(received, bytes))
+    }
+
+    /// Receives the next message into a buffer in the place of what is there, waiting for one. No memory is allocated
+    /// where the buffer is large enough.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn receive_into(&self, bytes: &mut Vec<u8>) -> Result<Received, Error> {
+        self.receive_into_until(bytes, None)
+    }
+
+    fn receive_into_until(&self, bytes: &mut Vec<u8>, deadline: Option<Instant>) -> Result<Received, Error> {
+        let link = self.channel.link();
+        // Sleeping costs more than looking a few times, where the peer needs no system call to put something there.
+        for _ in 0..link.looks_before_sleep() {
+            if let Poll::Ready(received) = link.poll_receive(bytes, None) {
+                return received;
+            }
+            std::hint::spin_loop();
+        }
+        wait(deadline, |waker| link.poll_receive(bytes, Some(waker))).unwrap_or(Err(Error::TimedOut))
+    }
+
+    /// Receives the next message if there is one.
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn try_receive(&self) -> Result<Option<Message>, Error> {
+        self.channel.try_receive()
+    }
+
+    /// Receives the next message into a buffer if there is one; see [`receive_into`](Self::receive_into).
+    ///
+    /// # Errors
+    /// As [`receive`](Self::receive).
+    pub fn try_receive_into(&self, bytes: &mut Vec<u8>) -> Result<Option<Received>, Error> {
+        self.channel.try_receive_into(bytes)
+    }
+
+    /// Waits until all that was put has arrived at the peer.
+    ///
+    /// # Errors
+    /// How the channel ended, if it did before.
+    pub fn drained(&self) -> Result<(), Error> {
+        always(wait(None, |waker| self.channel.link().poll_drained(waker)))
+    }
+
+    /// How the channel is.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.channel.status()
+    }
+
+    /// Who is at the other end, as far as the endpoint knows.
+    #[must_use]
+    pub fn entry(&self) -> &Entry {
+        self.channel.entry()
+    }
+
+    /// How the channel ended, if it did.
+    #[must_use]
+    pub fn ended(&self) -> Option<Closed> {
+        match self.channel.status().phase {
+            Phase::Closed(closed) => Some(closed),
+            _ => None,
+        }
+    }
+
+    /// Ends the channel at once; see [`crate::Channel::close`].
+    pub fn close(&self, code: u32, reason: &str) {
+        self.channel.close(code, reason);
+    }
+}
+
+/// A [lane](crate::Lane) for threads: the same lane, whose calls block instead of being futures.
+#[derive(Debug)]
+pub struct Lane<T: ?Sized = [u8]>(crate::Lane<T>);
+
+impl<T: Payload + ?Sized> Lane<T> {
+    /// The same lane for values of another type.
+    #[must_use]
+    pub fn typed<U: Wire>(&self) -> Lane<U> {
+        Lane(self.0.typed())
+    }
+
+    /// The lane's name.
+    #[must_use]
+    pub fn id(&self) -> LaneId {
+        self.0.id()
+    }
+
+    /// Puts the newest value of `key`, at least 1. Waits only where the key is new and the lane full.
+    ///
+    /// # Errors
+    /// As [`crate::Lane::state`].
+    pub fn state(&self, key: impl Into<Key>, value: &T) -> Result<(), Error> {
+        let key = key.into();
+        always(wait(None, |waker| self.0.poll_state(key, value, Some(waker))))
+    }
+
+    /// As [`state`](Self::state), but never waits.
+    ///
+    /// # Errors
+    /// As [`crate::Lane::try_state`].
+    pub fn try_state(&self, key: impl Into<Key>, value: &T) -> Result<(), Error> {
+        self.0.try_state(key, value)
+    }
+
+    /// Puts an event. Waits while the lane is full.
+    ///
+    /// # Errors
+    /// As [`crate::Lane::event`].
+    pub fn event(&self, value: &T) -> Result<(), Error> {
+        always(wait(None, |waker| self.0.poll_event(value, None, Some(waker)))).map(drop)
+    }
+
+    /// As [`event`](Self::event), but never waits.
+    ///
+    /// # Errors
+    /// As [`crate::Lane::try_event`].
+    pub fn try_event(&self, value: &T) -> Result<(), Error> {
+        self.0.try_event(value)
+    }
+
+    /// Puts a command and waits for its reply, at most for `timeout` (and a day).
+    ///
+    /// # Errors
+    /// As [`crate::Lane::command`].
+    pub fn command(&self, value: &T, timeout: Duration) -> Result<Vec<u8>, Error> {
+        let mut asked = Asked::new(&self.0, timeout);
+        wait(Some(asked.until()), |waker| asked.poll(value, waker)).unwrap_or(Err(Error::TimedOut))
+    }
+
+    /// As [`command`](Self::command), with a reply that is a value of the type `R`.
+    ///
+    /// # Errors
+    /// As [`crate::Lane::call`].
+    pub fn call<R: ReadOwned>(&self, value: &T, timeout: Duration) -> Result<R, Error> {
+        decode(&self.command(value, timeout)?)
+    }
+
+    /// Answers a command, on the lane that it came on. Waits while that is full.
+    ///
+    /// # Errors
+    /// As [`crate::Lane::reply`].
+    pub fn reply(&self, command: CommandId, value: &T) -> Result<(), Error> {
+        always(wait(None, |waker| self.0.poll_reply(command, value, Some(waker))))
+    }
+
+    /// As [`reply`](Self::reply), but never waits.
+    ///
+    /// # Errors
+    /// As [`crate::Lane::try_reply`].
+    pub fn try_reply(&self, command: CommandId, value: &T) -> Result<(), Error> {
+        self.0.try_reply(command, value)
+    }
+}
+
+impl<T: ?Sized> Clone for Lane<T> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// What was waited for without a deadline.
+fn always<T>(done: Option<Result<T, Error>>) -> Result<T, Error> {
+    done.unwrap_or(Err(Error::TimedOut))
+}

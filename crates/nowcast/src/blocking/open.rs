@@ -1,0 +1,194 @@
+//! How threads get channels.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use nowcast_queue::Bounds;
+
+use super::Channel;
+use super::wait::{block_on, block_on_until};
+use crate::connector::{self, ConnectError, Connector};
+use crate::endpoint::BindError;
+use crate::listener::{AdvertiseError, ListenConfig};
+use crate::local::backend;
+use crate::local::{LANES, LocalLink, OpenError};
+use crate::neighbours;
+
+/// Connects to a service: `nowcast://HOST:PORT/NAME`, `nowcast://HOST/NAME`, or a mere name of this machine. See
+/// [`crate::connect`].
+///
+/// # Errors
+/// [`ConnectError`].
+pub fn connect(address: &str) -> Result<Channel, ConnectError> {
+    let url = match address.contains("://") {
+        true => address.to_owned(),
+        false => format!("nowcast://localhost/{address}"),
+    };
+    if let Some(name) = connector::name_here(&url)
+        && let Some(channel) = neighbours::find_now(&name)
+    {
+        return Ok(channel.into());
+    }
+    connect_with(&Connector::new(), &url)
+}
+
+/// As [`connect`], with wishes of one's own; `url` is a whole address. The channel lives in the helper thread.
+///
+/// # Errors
+/// [`ConnectError`].
+pub fn connect_with(connector: &Connector, url: &str) -> Result<Channel, ConnectError> {
+    let connected = block_on(connector.connect(url)).map_err(|error| ConnectError::Unreachable {
+        place: url.to_owned(),
+        cause: format!("no helper thread: {error}"),
+    })?;
+    connected.map(Channel::from)
+}
+
+/// Connects to a name of this machine alone, and waits until it is advertised, at most for `timeout`. `outgoing` bounds what
+/// may wait in each lane that this side puts on; there are as many lanes as bounds, at most 8.
+///
+/// # Errors
+/// [`OpenError::TimedOut`], [`OpenError::Bounds`], and all that can be wrong with a peer.
+pub fn connect_local(name: &str, outgoing: &[Bounds], timeout: Duration) -> Result<Channel, OpenError> {
+    let queues = backend::connect_until(name, outgoing, deadline(timeout))?;
+    Ok(local(queues, name))
+}
+
+/// Advertises a name to the tasks of this user on this machine, without a port of the network.
+///
+/// # Errors
+/// [`OpenError::Taken`] when a living process has the name.
+pub fn advertise(name: &str) -> Result<Service, OpenError> {
+    advertise_with(name, &LANES)
+}
+
+/// As [`advertise`], with bounds for what may wait in each lane that this side puts on; there are as many lanes as bounds, at
+/// most 8.
+///
+/// # Errors
+/// As [`advertise`], and [`OpenError::Bounds`].
+pub fn advertise_with(name: &str, outgoing: &[Bounds]) -> Result<Service, OpenError> {
+    let listener = backend::advertise(name, outgoing)?;
+    Ok(Service(Names::Local(listener, name.to_owned())))
+}
+
+/// An [endpoint](crate::Listener) for threads.
+#[derive(Debug)]
+pub struct Listener(crate::Listener);
+
+impl Listener {
+    /// Opens the sockets and serves them in the helper thread.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn bind(config: ListenConfig) -> Result<Self, BindError> {
+        let address = std::net::SocketAddr::new(
+            config.hosts.first().copied().unwrap_or(std::net::Ipv6Addr::UNSPECIFIED.into()),
+            config.port,
+        );
+        let bound = block_on(crate::Listener::bind(config));
+        bound.map_err(|error| BindError::Io { address, error })?.map(Self)
+    }
+
+    /// The port; with port 0 in the configuration, the one the system chose.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.0.port()
+    }
+
+    /// Lets tasks in that ask for `name`, until the service is dropped.
+    ///
+    /// # Errors
+    /// [`AdvertiseError`].
+    ///
+    /// # Panics
+    /// Never: the helper thread runs since [`bind`](Self::bind).
+    pub fn advertise(&self, name: &str) -> Result<Service, AdvertiseError> {
+        let advertised = block_on(self.0.advertise(name)).expect("the helper thread runs");
+        Ok(Service(Names::Everywhere(advertised?)))
+    }
+}
+
+/// An advertised name. Dropping it frees the name; the channels that were accepted stay.
+#[derive(Debug)]
+pub struct Service(Names);
+
+#[derive(Debug)]
+enum Names {
+    Local(backend::Listener, String),
+    Everywhere(crate::Service),
+}
+
+/// Why no channel was accepted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcceptError {
+    /// Something is wrong with a task of this machine; the name stays advertised, and others can be accepted.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// No task came within the time that was given.
+    #[error("no task connected within the time that was given")]
+    TimedOut,
+    /// The listener is gone, so that no task will come.
+    #[error(transparent)]
+    Closed(crate::Error),
+}
+
+impl Service {
+    /// Waits for the next task that connects.
+    ///
+    /// # Errors
+    /// [`AcceptError`].
+    pub fn accept(&mut self) -> Result<Channel, AcceptError> {
+        self.accept_until(None)
+    }
+
+    /// Waits for the next task that connects, at most for `timeout`.
+    ///
+    /// # Errors
+    /// [`AcceptError`].
+    pub fn accept_within(&mut self, timeout: Duration) -> Result<Channel, AcceptError> {
+        self.accept_until(Some(deadline(timeout)))
+    }
+
+    /// Accepts a task if one has connected.
+    ///
+    /// # Errors
+    /// [`AcceptError`].
+    pub fn try_accept(&mut self) -> Result<Option<Channel>, AcceptError> {
+        match &mut self.0 {
+            Names::Local(listener, name) => Ok(listener.try_accept()?.map(|queues| local(queues, name))),
+            Names::Everywhere(service) => {
+                service.try_accept().map(|channel| channel.map(Channel::from)).map_err(AcceptError::Closed)
+            }
+        }
+    }
+
+    fn accept_until(&mut self, deadline: Option<Instant>) -> Result<Channel, AcceptError> {
+        match &mut self.0 {
+            Names::Local(listener, name) => {
+                let queues = listener.accept(deadline).map_err(|error| match error {
+                    OpenError::TimedOut => AcceptError::TimedOut,
+                    other => AcceptError::Open(other),
+                })?;
+                Ok(local(queues, name))
+            }
+            Names::Everywhere(service) => {
+                let accepting = block_on_until(deadline, service.accept());
+                let accepted = accepting.map_err(OpenError::from)?.ok_or(AcceptError::TimedOut)?;
+                accepted.map(Channel::from).map_err(AcceptError::Closed)
+            }
+        }
+    }
+}
+
+fn local(queues: backend::Queues, name: &str) -> Channel {
+    Channel::from(crate::Channel::new(Arc::new(LocalLink::new(queues, name))))
+}
+
+/// The longest time that is waited for something that has a deadline.
+const WAIT_MAX: Duration = Duration::from_secs(24 * 3_600);
+
+fn deadline(timeout: Duration) -> Instant {
+    Instant::now() + timeout.min(WAIT_MAX)
+}

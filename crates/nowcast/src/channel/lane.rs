@@ -1,0 +1,246 @@
+//! One lane: what is put.
+
+use std::future::poll_fn;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use nowcast_queue::Key;
+use nowcast_session::Refused;
+use nowcast_wire::{ReadOwned, Wire};
+
+use super::link::{Link, Put};
+use super::{CommandId, Error, LaneId, Payload, decode};
+
+/// The longest time that a command may take.
+const COMMAND_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
+
+/// One lane of a channel: an order of its own. Put messages that need not wait for each other on different lanes.
+///
+/// A lane is cheap to clone and can move into a task. The channel stays open as long as one of its lanes is held.
+/// `T` is what it carries: bytes (`[u8]`), or a type that derives [`Wire`], see [`typed`](Self::typed).
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let listener = nowcast::Listener::bind(nowcast::ListenConfig::loopback(0)).await?;
+/// # let mut service = listener.advertise("tracker").await?;
+/// # let url = format!("nowcast://127.0.0.1:{}/tracker", listener.port());
+/// # let (tracker, renderer) = tokio::join!(service.accept(), nowcast::connect(&url));
+/// # let (tracker, renderer) = (tracker?, renderer?);
+/// #[derive(nowcast_wire::Wire, Debug, PartialEq)]
+/// struct Pose { position: [f32; 3], yaw: f32 }
+///
+/// let poses = tracker.lane(1).typed::<Pose>();
+/// tokio::spawn(async move { poses.state(7, &Pose { position: [0.1, 1.7, -0.3], yaw: 0.5 }).await });
+///
+/// let message = renderer.receive().await?;
+/// assert_eq!(message.decode::<Pose>()?.yaw, 0.5);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Lane<T: ?Sized = [u8]> {
+    link: Arc<dyn Link>,
+    id: LaneId,
+    carries: PhantomData<fn(&T)>,
+}
+
+impl Lane {
+    pub(super) fn new(link: Arc<dyn Link>, id: LaneId) -> Self {
+        Self { link, id, carries: PhantomData }
+    }
+}
+
+impl<T: Payload + ?Sized> Lane<T> {
+    /// The same lane for values of another type.
+    #[must_use]
+    pub fn typed<U: Wire>(&self) -> Lane<U> {
+        Lane { link: Arc::clone(&self.link), id: self.id, carries: PhantomData }
+    }
+
+    /// The lane's name.
+    #[must_use]
+    pub fn id(&self) -> LaneId {
+        self.id
+    }
+
+    /// Puts the newest value of `key`, at least 1: it replaces one that was not sent yet. Waits only where the key is new and
+    /// the lane full.
+    ///
+    /// # Errors
+    /// [`Refused::KeyZero`], [`Refused::NoLane`], [`Refused::TooLarge`], and whatever ended the channel.
+    pub async fn state(&self, key: impl Into<Key>, value: &T) -> Result<(), Error> {
+        let key = key.into();
+        poll_fn(|context| self.poll_state(key, value, Some(context.waker()))).await
+    }
+
+    /// As [`state`](Self::state), but never waits.
+    ///
+    /// # Errors
+    /// As [`state`](Self::state), and [`Refused::Full`] where the key is new and the lane full.
+    pub fn try_state(&self, key: impl Into<Key>, value: &T) -> Result<(), Error> {
+        at_once(self.poll_state(key.into(), value, None))
+    }
+
+    /// Puts an event, which is delivered exactly once, in order, and after the states it was put after. Waits while the lane
+    /// is full.
+    ///
+    /// # Errors
+    /// [`Refused::NoLane`], [`Refused::TooLarge`], and whatever ended the channel.
+    pub async fn event(&self, value: &T) -> Result<(), Error> {
+        poll_fn(|context| self.poll_event(value, None, Some(context.waker()))).await.map(drop)
+    }
+
+    /// As [`event`](Self::event), but never waits.
+    ///
+    /// # Errors
+    /// As [`event`](Self::event), and [`Refused::Full`] where the lane holds as much as it may.
+    pub fn try_event(&self, value: &T) -> Result<(), Error> {
+        at_once(self.poll_event(value, None, None)).map(drop)
+    }
+
+    /// As [`event`](Self::event), but given up if it was not acknowledged after `lifetime`, which
+    /// [`Channel::take_expired`](super::Channel::take_expired) then tells by the number returned here.
+    ///
+    /// # Errors
+    /// As [`event`](Self::event).
+    pub async fn event_with_lifetime(&self, value: &T, lifetime: Duration) -> Result<u64, Error> {
+        poll_fn(|context| self.poll_event(value, Some(lifetime), Some(context.waker()))).await
+    }
+
+    /// As [`event_with_lifetime`](Self::event_with_lifetime), but never waits.
+    ///
+    /// # Errors
+    /// As [`try_event`](Self::try_event).
+    pub fn try_event_with_lifetime(&self, value: &T, lifetime: Duration) -> Result<u64, Error> {
+        at_once(self.poll_event(value, Some(lifetime), None))
+    }
+
+    /// Puts a command and waits for its reply, at most for `timeout` (and a day). Messages that arrive before the reply
+    /// are received as ever. Must be called within a tokio runtime. Dropping the future gives up on the reply.
+    ///
+    /// # Errors
+    /// [`Error::TimedOut`] after `timeout`, [`Error::Behind`] when more arrives before the reply than this side keeps,
+    /// [`Refused::NoLane`], [`Refused::TooLarge`], and whatever ended the channel.
+    pub async fn command(&self, value: &T, timeout: Duration) -> Result<Vec<u8>, Error> {
+        let asking = async {
+            let mut asked = Asked::new(self, timeout);
+            poll_fn(|context| asked.poll(value, context.waker())).await
+        };
+        tokio::time::timeout(timeout.min(COMMAND_TIME_MAX), asking).await.unwrap_or(Err(Error::TimedOut))
+    }
+
+    /// As [`command`](Self::command), with a reply that is a value of the type `R`.
+    ///
+    /// # Errors
+    /// As [`command`](Self::command), and [`Error::Invalid`] where the reply is not of that type.
+    pub async fn call<R: ReadOwned>(&self, value: &T, timeout: Duration) -> Result<R, Error> {
+        decode(&self.command(value, timeout).await?)
+    }
+
+    /// Answers a command, on the lane that it came on. Waits while that is full.
+    ///
+    /// # Errors
+    /// [`Refused::TooLarge`], and whatever ended the channel.
+    pub async fn reply(&self, command: CommandId, value: &T) -> Result<(), Error> {
+        poll_fn(|context| self.poll_reply(command, value, Some(context.waker()))).await
+    }
+
+    /// As [`reply`](Self::reply), but never waits.
+    ///
+    /// # Errors
+    /// As [`reply`](Self::reply), and [`Refused::Full`] where the lane holds as much as it may.
+    pub fn try_reply(&self, command: CommandId, value: &T) -> Result<(), Error> {
+        at_once(self.poll_reply(command, value, None))
+    }
+
+    #[inline]
+    pub(crate) fn poll_state(&self, key: Key, value: &T, waker: Option<&Waker>) -> Poll<Result<(), Error>> {
+        value.with_bytes(|bytes| {
+            self.link.poll_put(self.id, Put::State(key, bytes), waker).map(|put| put.map(drop))
+        })
+    }
+
+    pub(crate) fn poll_event(
+        &self,
+        value: &T,
+        lifetime: Option<Duration>,
+        waker: Option<&Waker>,
+    ) -> Poll<Result<u64, Error>> {
+        value.with_bytes(|bytes| self.link.poll_put(self.id, Put::Event(bytes, lifetime), waker))
+    }
+
+    pub(crate) fn poll_reply(
+        &self,
+        command: CommandId,
+        value: &T,
+        waker: Option<&Waker>,
+    ) -> Poll<Result<(), Error>> {
+        let CommandId { lane, number } = command;
+        value.with_bytes(|bytes| {
+            self.link.poll_put(lane, Put::Reply(number, bytes), waker).map(|put| put.map(drop))
+        })
+    }
+}
+
+/// What has no room is refused.
+fn at_once<T>(put: Poll<Result<T, Error>>) -> Result<T, Error> {
+    match put {
+        Poll::Ready(put) => put,
+        Poll::Pending => Err(Error::Refused(Refused::Full)),
+    }
+}
+
+/// A command on its way to its reply. Dropping it gives up on the reply.
+pub(crate) struct Asked<'a, T: ?Sized> {
+    lane: &'a Lane<T>,
+    command: Option<CommandId>,
+    until: Instant,
+}
+
+impl<'a, T: Payload + ?Sized> Asked<'a, T> {
+    pub(crate) fn new(lane: &'a Lane<T>, timeout: Duration) -> Self {
+        Self { lane, command: None, until: Instant::now() + timeout.min(COMMAND_TIME_MAX) }
+    }
+
+    /// When the command has taken too long.
+    pub(crate) fn until(&self) -> Instant {
+        self.until
+    }
+
+    /// Puts the command when there is room, and then waits for the reply.
+    pub(crate) fn poll(&mut self, value: &T, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
+        let Lane { link, id, .. } = self.lane;
+        if self.command.is_none() {
+            let left = self.until.saturating_duration_since(Instant::now());
+            let put =
+                value.with_bytes(|bytes| link.poll_put(*id, Put::Command(bytes, left), Some(waker)));
+            self.command = match put {
+                Poll::Ready(number) => Some(CommandId::new(id.number(), number?)),
+                Poll::Pending => return Poll::Pending,
+            };
+        }
+        self.command.map_or(Poll::Pending, |command| link.poll_reply(command, waker))
+    }
+}
+
+impl<T: ?Sized> Drop for Asked<'_, T> {
+    fn drop(&mut self) {
+        if let Some(command) = self.command {
+            self.lane.link.forget_reply(command);
+        }
+    }
+}
+
+impl<T: ?Sized> Clone for Lane<T> {
+    fn clone(&self) -> Self {
+        Self { link: Arc::clone(&self.link), id: self.id, carries: PhantomData }
+    }
+}
+
+impl<T: ?Sized> std::fmt::Debug for Lane<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("Lane").field(&self.id.number()).finish()
+    }
+}

@@ -1,0 +1,98 @@
+//! What carries a channel: a session over a network (`driver/link.rs`), or the queues of one machine (`local/link.rs`).
+
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use super::{CommandId, Entry, Error, Key, LaneId, MessageKind, Phase, Source, Status};
+use crate::carrier::CarrierKind;
+
+/// What is put.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Put<'a> {
+    State(Key, &'a [u8]),
+    Event(&'a [u8], Option<Duration>),
+    /// A command, and how long its reply may take.
+    Command(&'a [u8], Duration),
+    /// A reply to the command of this number.
+    Reply(u64, &'a [u8]),
+}
+
+/// What was received; its bytes are in the caller's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The lane it came on.
+    pub lane: LaneId,
+    /// What it is.
+    pub kind: MessageKind,
+    /// When the value was produced (states), or when its packet left (all others), by this machine's clock as far as the
+    /// peer's is known.
+    pub produced_at: Instant,
+}
+
+/// One end of a channel, shared by all handles of it. Dropping it ends the channel.
+///
+/// The calls that may have to wait take a waker: with one, `Pending` means that it is woken when another try is worth it;
+/// without one, nothing is remembered.
+pub(crate) trait Link: Send + Sync {
+    /// Puts a message. `Pending` where the lane is full. Returns the number of an event or command.
+    fn poll_put(&self, lane: LaneId, put: Put<'_>, waker: Option<&Waker>) -> Poll<Result<u64, Error>>;
+
+    /// Takes the next message into `bytes`, in the place of what is there. `Pending` where there is none.
+    fn poll_receive(&self, bytes: &mut Vec<u8>, waker: Option<&Waker>) -> Poll<Result<Received, Error>>;
+
+    /// How often a thread should look for a message before it sleeps.
+    fn looks_before_sleep(&self) -> u32 {
+        0
+    }
+
+    /// Takes the reply to a command of this side.
+    fn poll_reply(&self, command: CommandId, waker: &Waker) -> Poll<Result<Vec<u8>, Error>>;
+
+    /// Nobody waits for the reply any longer.
+    fn forget_reply(&self, command: CommandId);
+
+    /// Ready when all that was put has arrived.
+    fn poll_drained(&self, waker: &Waker) -> Poll<Result<(), Error>>;
+
+    fn status(&self) -> Status;
+
+    fn watch(&self) -> watch::Receiver<(Phase, Option<CarrierKind>)>;
+
+    fn entry(&self) -> &Entry;
+
+    /// Ends the channel at once.
+    fn close(&self, code: u32, reason: &str);
+
+    /// True once nothing more leaves; `None` where nothing has to.
+    fn watch_left(&self) -> Option<watch::Receiver<bool>> {
+        None
+    }
+
+    /// Holds back what is put until as many calls of [`end_batch`](Self::end_batch) have followed.
+    fn begin_batch(&self) {}
+
+    fn end_batch(&self) {}
+
+    /// As [`poll_put`](Self::poll_put) without a waker, within a batch.
+    fn put_in_batch(&self, lane: LaneId, put: Put<'_>) -> Poll<Result<u64, Error>> {
+        self.poll_put(lane, put, None)
+    }
+
+    fn take_expired(&self) -> Vec<(LaneId, u64)> {
+        Vec::new()
+    }
+
+    fn silence(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn set_source(&self, _source: Box<dyn Source>) {}
+
+    fn source_has_more(&self) {}
+
+    fn ping(&self) {}
+
+    fn set_bytes_per_second_max(&self, _bytes_per_second_max: Option<u64>) {}
+}

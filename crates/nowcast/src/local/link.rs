@@ -1,0 +1,363 @@
+//! The end of a channel between tasks of one machine (`spec/CARRIERS.md`, section 5): both hold the ends of queues, so there
+//! is no session, no packet and no driver.
+//!
+//! Under key 0 a message begins with one byte that says what it is; commands and replies then have eight bytes of number
+//! (`spec/QUEUE.md`, section 8).
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use nowcast_queue::{Bounds, Key, Refusal};
+use nowcast_session::{CloseCode, Closed, ClosedBy, Gauges, Refused, Stats};
+use tokio::sync::watch;
+
+use super::backend::{CARRIER, QueueReceiver, QueueSender, Queues};
+use crate::carrier::CarrierKind;
+use crate::channel::{
+    CommandId, Entry, Error, Kept, LaneId, Link, Message, MessageKind, Phase, Put, Received, Replies, Status,
+    WakerSet,
+};
+
+/// As many lanes as a session has by default; all but the first are small.
+pub(crate) const LANES: [Bounds; 8] = {
+    const SMALL: Bounds = Bounds { entries_max: 256, bytes_max: 256 * 1_024 };
+    let first = Bounds { entries_max: 4_096, bytes_max: 2 * 1_024 * 1_024 };
+    [first, SMALL, SMALL, SMALL, SMALL, SMALL, SMALL, SMALL]
+};
+
+/// To look so often takes about as long as to go to sleep.
+const LOOKS: u32 = 200;
+
+const EVENT: u8 = 0;
+const COMMAND: u8 = 1;
+const REPLY: u8 = 2;
+/// The kind, and the number of a command.
+const NUMBERED_BYTES: usize = 9;
+
+/// The ends of the queues of one channel. Sending and receiving have a lock each, and neither is held by a task that waits.
+pub(crate) struct LocalLink {
+    sending: Mutex<Sending>,
+    receiving: Mutex<Receiving>,
+    /// How the channel ended.
+    end: OnceLock<Closed>,
+    changes: watch::Sender<(Phase, Option<CarrierKind>)>,
+    readers: Arc<WakerSet>,
+    writers: Arc<WakerSet>,
+    entry: Entry,
+}
+
+struct Sending {
+    /// Gone once the channel is over; that closes it for the peer.
+    queue: Option<QueueSender>,
+    sealed: Vec<u8>,
+    commands: u64,
+}
+
+struct Receiving {
+    queue: Option<QueueReceiver>,
+    kept: Kept,
+    replies: Replies,
+    received: u64,
+    late_replies: u64,
+}
+
+impl LocalLink {
+    /// The link of a channel under the name that was advertised.
+    pub(crate) fn new(queues: Queues, name: &str) -> Self {
+        let Queues { sender, receiver } = queues;
+        let (changes, _) = watch::channel((Phase::Open, Some(CARRIER)));
+        let process = Some(receiver.peer_pid());
+        Self {
+            sending: Mutex::new(Sending { queue: Some(sender), sealed: Vec::new(), commands: 0 }),
+            receiving: Mutex::new(Receiving {
+                queue: Some(receiver),
+                kept: Kept::default(),
+                replies: Replies::default(),
+                received: 0,
+                late_replies: 0,
+            }),
+            end: OnceLock::new(),
+            changes,
+            readers: Arc::default(),
+            writers: Arc::default(),
+            entry: Entry { room: name.to_owned(), process, ..Entry::default() },
+        }
+    }
+
+    fn sending(&self) -> MutexGuard<'_, Sending> {
+        self.sending.lock().expect("nobody panics while holding it")
+    }
+
+    fn receiving(&self) -> MutexGuard<'_, Receiving> {
+        self.receiving.lock().expect("nobody panics while holding it")
+    }
+
+    /// The error that every call after the end gives.
+    fn ended(&self) -> Error {
+        self.end.get().map_or(Error::Refused(Refused::Closed), |closed| Error::Closed(closed.clone()))
+    }
+
+    /// What a queue says no with. Neither lock is held.
+    fn explain(&self, refusal: Refusal) -> Error {
+        let (code, by) = match refusal {
+            Refusal::Full => return Error::Refused(Refused::Full),
+            Refusal::TooLarge { bytes, bytes_max } => {
+                return Error::Refused(Refused::TooLarge { bytes, bytes_max });
+            }
+            Refusal::Closed => (CloseCode::DONE, ClosedBy::Peer),
+            Refusal::Corrupt(_) => (CloseCode::VIOLATION, ClosedBy::Us),
+            _ => (CloseCode::GAVE_UP, ClosedBy::Silence),
+        };
+        let reason = if code == CloseCode::DONE { String::new() } else { refusal.to_string() };
+        self.finish(Closed { code, reason, by });
+        self.ended()
+    }
+
+    /// The channel is over. What has arrived can still be received, unless this side has closed it.
+    fn finish(&self, closed: Closed) {
+        let by_us = closed.by == ClosedBy::Us;
+        if self.end.set(closed.clone()).is_err() {
+            return;
+        }
+        self.sending().queue = None;
+        if by_us {
+            self.finish_receiving();
+        }
+        self.changes.send_replace((Phase::Closed(closed), None));
+        self.readers.wake_all();
+        self.writers.wake_all();
+    }
+
+    /// Nothing more will be received.
+    fn finish_receiving(&self) {
+        let mut receiving = self.receiving();
+        receiving.queue = None;
+        receiving.replies.settle_all(&self.ended());
+    }
+
+    /// Nothing more is in the queue that this side gets from. Neither lock is held.
+    fn explain_receiving(&self, refusal: Refusal) -> Error {
+        let error = self.explain(refusal);
+        self.finish_receiving();
+        error
+    }
+
+    /// Takes what arrived as long as the reply that is awaited may be among it; the rest is kept.
+    fn look_for_reply(&self, receiving: &mut Receiving, waker: &Waker) -> Result<(), Refusal> {
+        while !receiving.kept.is_full() {
+            let mut bytes = Vec::new();
+            let Some(received) = receiving.take(&mut bytes, Some((&self.readers, waker)))? else {
+                return Ok(());
+            };
+            receiving.kept.keep(Message::new(received, bytes));
+            self.readers.wake_all();
+        }
+        receiving.replies.settle_all(&Error::Behind);
+        Ok(())
+    }
+}
+
+impl Link for LocalLink {
+    fn poll_put(&self, lane: LaneId, put: Put<'_>, waker: Option<&Waker>) -> Poll<Result<u64, Error>> {
+        let mut guard = self.sending();
+        let Sending { queue, sealed, commands } = &mut *guard;
+        let Some(queue) = queue else {
+            drop(guard);
+            return Poll::Ready(Err(self.ended()));
+        };
+        let (index, lanes) = (usize::from(lane.number()), queue.lanes());
+        if index >= lanes {
+            let lanes = lanes.try_into().unwrap_or(u8::MAX);
+            return Poll::Ready(Err(Error::Refused(Refused::NoLane { lane: lane.number(), lanes })));
+        }
+        let (key, bytes, number) = match put {
+            Put::State(key, _) if key.is_event() => return Poll::Ready(Err(Error::Refused(Refused::KeyZero))),
+            Put::State(key, value) => (key, value, 0),
+            Put::Event(payload, _) => (Key::EVENT, seal(sealed, EVENT, None, payload), 0),
+            Put::Command(payload, _) => {
+                *commands += 1;
+                // Its reply may be there before the put has returned.
+                self.receiving().replies.expect(CommandId::new(lane.number(), *commands));
+                (Key::EVENT, seal(sealed, COMMAND, Some(*commands), payload), *commands)
+            }
+            Put::Reply(number, payload) => (Key::EVENT, seal(sealed, REPLY, Some(number), payload), number),
+        };
+        let mut done = queue.try_put_on(index, key, bytes);
+        if done == Err(Refusal::Full)
+            && let Some(waker) = waker
+        {
+            let waker = self.writers.join(waker);
+            done = match queue.poll_put_on(&mut Context::from_waker(&waker), index, key, bytes) {
+                Poll::Ready(done) => done,
+                Poll::Pending => Err(Refusal::Full),
+            };
+        }
+        drop(guard);
+        if done.is_err() && matches!(put, Put::Command(..)) {
+            self.forget_reply(CommandId::new(lane.number(), number));
+        }
+        match done {
+            Ok(_) => Poll::Ready(Ok(number)),
+            Err(Refusal::Full) => Poll::Pending,
+            Err(refusal) => Poll::Ready(Err(self.explain(refusal))),
+        }
+    }
+
+    fn poll_receive(&self, bytes: &mut Vec<u8>, waker: Option<&Waker>) -> Poll<Result<Received, Error>> {
+        let mut receiving = self.receiving();
+        if let Some(kept) = receiving.kept.next() {
+            return Poll::Ready(Ok(kept.unpack(bytes)));
+        }
+        let taken = receiving.take(bytes, waker.map(|waker| (&self.readers, waker)));
+        drop(receiving);
+        match taken {
+            Ok(Some(received)) => Poll::Ready(Ok(received)),
+            Ok(None) => Poll::Pending,
+            Err(refusal) => Poll::Ready(Err(self.explain_receiving(refusal))),
+        }
+    }
+
+    fn looks_before_sleep(&self) -> u32 {
+        if CARRIER == CarrierKind::SharedMemory { LOOKS } else { 0 }
+    }
+
+    fn poll_reply(&self, command: CommandId, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
+        let mut receiving = self.receiving();
+        if let Some(Poll::Ready(reply)) = receiving.replies.poll(command, waker) {
+            return Poll::Ready(reply);
+        }
+        if let Err(refusal) = self.look_for_reply(&mut receiving, waker) {
+            drop(receiving);
+            self.explain_receiving(refusal);
+            receiving = self.receiving();
+        }
+        let reply = receiving.replies.poll(command, waker);
+        reply.unwrap_or_else(|| Poll::Ready(Err(self.ended())))
+    }
+
+    fn forget_reply(&self, command: CommandId) {
+        self.receiving().replies.forget(command);
+    }
+
+    fn poll_drained(&self, waker: &Waker) -> Poll<Result<(), Error>> {
+        let mut sending = self.sending();
+        let Some(queue) = &mut sending.queue else { return Poll::Ready(Err(self.ended())) };
+        let waker = self.writers.join(waker);
+        queue.poll_drained(&mut Context::from_waker(&waker)).map(Ok)
+    }
+
+    fn status(&self) -> Status {
+        let mut stats = Stats::default();
+        if let Some(queue) = &self.sending().queue {
+            stats.superseded = queue.counters().replaced;
+        }
+        let receiving = self.receiving();
+        stats.messages_received = receiving.received;
+        stats.dropped.late_replies = receiving.late_replies;
+        drop(receiving);
+        let phase = self.end.get().cloned().map_or(Phase::Open, Phase::Closed);
+        Status {
+            carrier: Some(CARRIER),
+            is_open: phase == Phase::Open,
+            phase,
+            rtt: None,
+            loss: 0.0,
+            freshness: None,
+            freshness_p99: None,
+            superseded: stats.superseded,
+            resent: 0,
+            resumed: 0,
+            gauges: Gauges::default(),
+            stats,
+        }
+    }
+
+    fn watch(&self) -> watch::Receiver<(Phase, Option<CarrierKind>)> {
+        self.changes.subscribe()
+    }
+
+    fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    fn close(&self, code: u32, reason: &str) {
+        self.finish(Closed { code: CloseCode(code), reason: reason.to_owned(), by: ClosedBy::Us });
+    }
+}
+
+impl Receiving {
+    /// Takes the next message that is not a reply; replies go to the tasks that asked. With a waker, a task is woken when
+    /// there may be one.
+    fn take(
+        &mut self,
+        bytes: &mut Vec<u8>,
+        waker: Option<(&Arc<WakerSet>, &Waker)>,
+    ) -> Result<Option<Received>, Refusal> {
+        let Some(queue) = &mut self.queue else { return Err(Refusal::Closed) };
+        loop {
+            let mut got = queue.try_get_any(bytes)?;
+            if got.is_none()
+                && let Some((readers, waker)) = waker
+            {
+                let waker = readers.join(waker);
+                got = match queue.poll_get_any(&mut Context::from_waker(&waker), bytes) {
+                    Poll::Ready(got) => Some(got?),
+                    Poll::Pending => None,
+                };
+            }
+            let Some((lane, key)) = got else { return Ok(None) };
+            let lane = LaneId::new(lane.try_into().unwrap_or(u8::MAX));
+            self.received += 1;
+            let kind = match unseal(key, bytes)? {
+                Sealed::State => MessageKind::State { key },
+                Sealed::Event => MessageKind::Event,
+                Sealed::Command(number) => MessageKind::Command(CommandId::new(lane.number(), number)),
+                Sealed::Reply(number) => {
+                    let command = CommandId::new(lane.number(), number);
+                    let is_awaited = self.replies.settle(command, Ok(std::mem::take(bytes)));
+                    self.late_replies += u64::from(!is_awaited);
+                    continue;
+                }
+            };
+            return Ok(Some(Received { lane, kind, produced_at: Instant::now() }));
+        }
+    }
+}
+
+/// What a message of the queue is.
+enum Sealed {
+    State,
+    Event,
+    Command(u64),
+    Reply(u64),
+}
+
+fn seal<'a>(sealed: &'a mut Vec<u8>, kind: u8, number: Option<u64>, payload: &[u8]) -> &'a [u8] {
+    sealed.clear();
+    sealed.push(kind);
+    if let Some(number) = number {
+        sealed.extend_from_slice(&number.to_le_bytes());
+    }
+    sealed.extend_from_slice(payload);
+    sealed
+}
+
+/// Takes off what [`seal`] has put before the payload.
+fn unseal(key: Key, bytes: &mut Vec<u8>) -> Result<Sealed, Refusal> {
+    if !key.is_event() {
+        return Ok(Sealed::State);
+    }
+    let number = || {
+        let number = bytes.get(1..NUMBERED_BYTES).and_then(|number| number.first_chunk());
+        number.map(|number| u64::from_le_bytes(*number)).ok_or(Refusal::Corrupt("a command without a number"))
+    };
+    let (sealed, length) = match bytes.first() {
+        Some(&EVENT) => (Sealed::Event, 1),
+        Some(&COMMAND) => (Sealed::Command(number()?), NUMBERED_BYTES),
+        Some(&REPLY) => (Sealed::Reply(number()?), NUMBERED_BYTES),
+        _ => return Err(Refusal::Corrupt("an event of an unknown kind")),
+    };
+    bytes.drain(..length);
+    Ok(sealed)
+}

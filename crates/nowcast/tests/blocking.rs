@@ -1,0 +1,293 @@
+//! Threads without a runtime, and the four verbs between them.
+
+use futures_util::StreamExt;
+use nowcast::blocking::{self, Channel};
+use nowcast::session::{CloseCode, Closed, Refused};
+use nowcast::{Bounds, CarrierKind, Error, Key, ListenConfig, Message, MessageKind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// Both sides of a channel, each with this room for what it puts.
+fn channel(of: &str, bounds: Bounds) -> (Channel, Channel) {
+    let name = format!("blocking-{}-{of}", std::process::id());
+    let mut service = blocking::advertise_with(&name, &[bounds]).expect("the name is fresh");
+    std::thread::scope(|scope| {
+        let near = scope.spawn(|| blocking::connect_local(&name, &[bounds], SOON).expect("it is advertised"));
+        let far = service.accept_within(SOON).expect("somebody connects");
+        (near.join().expect("no panic"), far)
+    })
+}
+
+fn key_of(message: &Message) -> Option<u64> {
+    message.key().map(Key::raw)
+}
+
+#[test]
+fn a_state_is_received_as_its_newest_value_and_an_event_behind_it() {
+    let (near, far) = channel("verbs", Bounds::default());
+    let (numbers, words) = (near.lane(0).typed::<u32>(), near.lane(0).typed::<String>());
+    for turn in 0..100 {
+        numbers.state(1, &turn).expect("room");
+    }
+    words.event(&"clicked".to_owned()).expect("room");
+    numbers.state(1, &100).expect("room");
+    let receive = || far.receive_within(SOON).expect("open");
+    let (mut states, mut last) = (0, receive());
+    while key_of(&last) == Some(1) {
+        states += 1;
+        let next = receive();
+        assert!(
+            next.kind != MessageKind::Event || last.decode::<u32>() == Ok(99),
+            "the newest of before"
+        );
+        last = next;
+    }
+    assert_eq!(last.decode::<&str>(), Ok("clicked"));
+    let last = receive();
+    assert!(key_of(&last) == Some(1) && last.decode() == Ok(100_u32), "{last:?}");
+    // Over a socket the first values may be on their way before they are replaced.
+    let most = if nowcast::local::CARRIER == CarrierKind::SharedMemory { 1 } else { 32 };
+    assert!((1..=most).contains(&states), "{states} values were received");
+    assert!(near.status().superseded >= 100 - most, "{:?}", near.status());
+}
+
+#[test]
+fn a_command_gets_its_own_reply_and_what_came_before_it_is_received_afterwards() {
+    let (near, far) = channel("command", Bounds::default());
+    let server = std::thread::spawn(move || {
+        let (texts, numbers) = (far.lane(0).typed::<String>(), far.lane(0).typed::<u8>());
+        while let Ok(message) = far.receive() {
+            if let MessageKind::Command(command) = message.kind {
+                let text: String = message.decode().expect("a text");
+                numbers.state(1, &1).expect("room");
+                numbers.event(&2).expect("room");
+                numbers.state(1, &3).expect("room");
+                texts.reply(command, &text.to_uppercase()).expect("room");
+            }
+        }
+    });
+    let texts = near.lane(0).typed::<String>();
+    for _ in 0..3 {
+        let reply: String = texts.call(&"hello".to_owned(), SOON).expect("a reply");
+        assert_eq!(reply, "HELLO");
+    }
+    let kept = std::iter::from_fn(|| near.try_receive().expect("open")).map(|message| message.bytes[0]);
+    // The state behind the first event was replaced by that of the second command.
+    assert_eq!(kept.collect::<Vec<_>>(), [1, 2, 1, 2, 1, 2, 3]);
+    drop(near);
+    drop(texts);
+    server.join().expect("no panic");
+}
+
+#[test]
+fn a_command_ends_at_its_deadline_and_its_late_reply_is_counted() {
+    let (near, far) = channel("deadline", Bounds::default());
+    let reply = near.command(&[1], Duration::from_millis(10));
+    assert_eq!(reply, Err(Error::TimedOut));
+    let asked = far.receive_within(SOON).expect("open");
+    let MessageKind::Command(command) = asked.kind else { panic!("a command was put: {asked:?}") };
+    far.reply(command, &[2]).expect("room");
+    far.event(&[3]).expect("room");
+    let next = near.receive_within(SOON).expect("open");
+    assert_eq!(next.kind, MessageKind::Event, "nobody asks for the reply any more: {next:?}");
+    assert_eq!(near.status().stats.dropped.late_replies, 1);
+}
+
+#[test]
+fn a_thread_that_receives_passes_on_the_reply_that_another_one_awaits() {
+    let (near, far) = channel("two-threads", Bounds::default());
+    let server = std::thread::spawn(move || {
+        while let Ok(message) = far.receive() {
+            if let MessageKind::Command(command) = message.kind {
+                far.event(&message.bytes).expect("room");
+                far.reply(command, &message.bytes).expect("room");
+            }
+        }
+    });
+    let receiver = std::thread::spawn({
+        let near = near.clone();
+        move || (0..200_u32).map(|_| near.receive_within(SOON).expect("open").bytes).collect::<Vec<_>>()
+    });
+    for number in 0..200_u32 {
+        assert_eq!(near.command(&number.to_le_bytes(), SOON), Ok(number.to_le_bytes().to_vec()));
+    }
+    let events = receiver.join().expect("no panic");
+    assert!(events.into_iter().eq((0..200_u32).map(|number| number.to_le_bytes().to_vec())));
+    drop(near);
+    server.join().expect("no panic");
+}
+
+#[test]
+fn a_reply_behind_more_events_than_are_kept_is_an_error_and_no_event_is_lost() {
+    let (near, far) = channel("behind", Bounds { entries_max: 4, bytes_max: 1000 });
+    const EVENTS: u32 = 20_000;
+    let server = std::thread::spawn(move || {
+        for event in 0..EVENTS {
+            far.event(&event.to_le_bytes()).expect("the other side receives");
+        }
+        far
+    });
+    let reply = near.command(&[1], SOON);
+    assert_eq!(reply, Err(Error::Behind));
+    for event in 0..EVENTS {
+        assert_eq!(near.receive_within(SOON).expect("open").bytes, event.to_le_bytes());
+    }
+    server.join().expect("no panic");
+}
+
+#[test]
+fn a_thread_waits_while_the_lane_is_full() {
+    let (near, far) = channel("full", Bounds { entries_max: 2, bytes_max: 1000 });
+    let sender = std::thread::spawn(move || {
+        for event in 0..200_u8 {
+            near.event(&[event]).expect("it waits for room");
+        }
+        let refused = (0..200_u8).find_map(|event| near.try_event(&[event]).err());
+        assert_eq!(refused, Some(Error::Refused(Refused::Full)), "this call never waits");
+    });
+    for event in 0..200_u8 {
+        assert_eq!(far.receive_within(SOON).expect("open").bytes, [event]);
+    }
+    sender.join().expect("no panic");
+}
+
+#[test]
+fn a_bound_that_a_call_breaks_is_named() {
+    let (near, _far) = channel("bounds", Bounds { entries_max: 2, bytes_max: 1000 });
+    assert_eq!(near.state(0, b"x"), Err(Error::Refused(Refused::KeyZero)));
+    assert_eq!(near.lane(1).event(b"x"), Err(Error::Refused(Refused::NoLane { lane: 1, lanes: 1 })));
+    let refused = near.state(1, &[0; 1001]);
+    assert_eq!(refused, Err(Error::Refused(Refused::TooLarge { bytes: 1001, bytes_max: 1000 })));
+}
+
+#[test]
+fn a_channel_that_is_over_always_gives_the_same_reason() {
+    let (near, far) = channel("over", Bounds::default());
+    near.event(b"last").expect("room");
+    far.close(70, "enough");
+    let Err(Error::Closed(closed)) = far.receive() else { panic!("it is closed") };
+    assert_eq!((closed.code.0, closed.reason.as_str()), (70, "enough"));
+    let over = Err(Error::Closed(closed.clone()));
+    assert_eq!([far.event(b"x"), far.state(1, b"x"), far.drained()], [over.clone(), over.clone(), over]);
+    assert_eq!(far.command(b"x", SOON), Err(Error::Closed(closed.clone())));
+    assert_eq!(far.ended(), Some(closed));
+}
+
+#[test]
+fn messages_are_a_stream_for_any_executor_that_ends_when_the_peer_closes() {
+    let (near, far) = channel("stream", Bounds::default());
+    let sender = std::thread::spawn(move || {
+        for event in 0..50_u32 {
+            near.event(&event.to_le_bytes()).expect("room");
+        }
+        assert_eq!(near.command(&[21], SOON), Ok(vec![42]));
+    });
+    let far = far.to_async();
+    let events = block_on(async {
+        let (mut events, mut messages) = (0, far.messages());
+        while let Some(message) = messages.next().await {
+            let message = message.expect("in order");
+            match message.kind {
+                MessageKind::Command(command) => {
+                    far.reply(command, &[2 * message.bytes[0]]).await.expect("room");
+                }
+                _ => {
+                    assert_eq!(message.decode::<u32>(), Ok(events));
+                    events += 1;
+                }
+            }
+        }
+        events
+    });
+    sender.join().expect("no panic");
+    assert_eq!(events, 50);
+}
+
+#[test]
+fn threads_talk_over_a_network_too() {
+    let listener = blocking::Listener::bind(ListenConfig::loopback(0)).expect("loopback has free ports");
+    let mut service = listener.advertise("threads").expect("the name is free");
+    for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
+        let url = format!("nowcast://127.0.0.1:{}/threads", listener.port());
+        let connector = nowcast::Connector::new().carriers([carrier]);
+        let near = blocking::connect_with(&connector, &url).expect("the endpoint lets everybody in");
+        let far = service.accept_within(SOON).expect("somebody connects");
+        assert_eq!(near.status().carrier, Some(carrier));
+        let server = std::thread::spawn(move || {
+            while let Ok(message) = far.receive() {
+                if let MessageKind::Command(command) = message.kind {
+                    far.reply(command, &message.bytes).expect("room");
+                }
+            }
+            far.ended()
+        });
+        assert_eq!(near.command(b"echo", SOON), Ok(b"echo".to_vec()));
+        drop(near);
+        let ended = server.join().expect("no panic");
+        assert!(matches!(ended, Some(Closed { code: CloseCode::DONE, .. })), "{ended:?}");
+    }
+}
+
+/// Set for the process that is killed: the name it advertises.
+const DOOMED: &str = "NOWCAST_LOCAL_DOOMED";
+
+#[test]
+fn a_process_that_is_killed_is_missed_after_what_it_put_and_its_name_is_free() {
+    let name = format!("doomed-{}", std::process::id());
+    let mut doomed = std::process::Command::new(std::env::current_exe().expect("this program has a path"))
+        .args(["--exact", "the_doomed_process", "--ignored"])
+        .env(DOOMED, &name)
+        .spawn()
+        .expect("this program starts once more");
+    let near = blocking::connect_local(&name, &[Bounds::default()], SOON).expect("it is advertised");
+    assert_eq!(near.entry().process, Some(doomed.id()));
+    let taken = blocking::advertise(&name).map(drop).expect_err("it lives");
+    assert!(taken.to_string().contains(&format!("taken by process {}", doomed.id())), "{taken}");
+    for event in 0..3_u8 {
+        assert_eq!(near.receive_within(SOON).expect("it lives").bytes, [event]);
+    }
+    doomed.kill().expect("it is ours");
+    doomed.wait().expect("it ends");
+    let missed = near.receive_within(SOON);
+    let Err(Error::Closed(closed)) = missed else { panic!("it is dead: {missed:?}") };
+    assert_eq!(closed.code, CloseCode::GAVE_UP);
+    assert_eq!(near.event(b"x"), Err(Error::Closed(closed)), "the reason stays the same");
+    let listed = nowcast::local::advertised().expect("the directory is ours");
+    assert!(listed.iter().all(|entry| entry.name != name || !entry.alive), "{listed:?}");
+    blocking::advertise(&name).expect("a dead one's name is free");
+}
+
+#[test]
+#[ignore = "another test starts it as a process of its own, and kills it"]
+fn the_doomed_process() {
+    let Ok(name) = std::env::var(DOOMED) else { return };
+    let mut service = blocking::advertise(&name).expect("the name is fresh");
+    let channel = service.accept_within(SOON).expect("somebody connects");
+    for event in 0..3_u8 {
+        channel.event(&[event]).expect("room");
+    }
+    // It hears nothing and is killed meanwhile.
+    let _ = channel.receive_within(SOON);
+}
+
+/// The smallest executor: parks the thread between polls.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
