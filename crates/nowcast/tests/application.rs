@@ -114,7 +114,6 @@ async fn a_panic_in_a_source_ends_the_channel_and_poisons_nothing() {
         let MessageKind::Command(id) = message.kind else { panic!("it is a command") };
         theirs.try_reply(id, b"yes").expect("there is room");
     };
-    let (reply, ()) =
-        tokio::join!(ours.command(b"well?", Duration::from_secs(20)), answering);
+    let (reply, ()) = tokio::join!(ours.command(b"well?", Duration::from_secs(20)), answering);
     assert_eq!(reply.expect("it is answered"), b"yes");
 }

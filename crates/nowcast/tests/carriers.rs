@@ -91,7 +91,10 @@ async fn a_name_without_a_port_is_found_without_a_network() {
     ours.lane(3).try_state(1, b"old").unwrap();
     ours.lane(3).try_state(1, b"new").unwrap();
     let message = within(5, theirs.receive()).await.unwrap();
-    assert_eq!((message.lane.number(), message.key(), message.bytes.as_slice()), (3, Some(Key::state(1)), &b"new"[..]));
+    assert_eq!(
+        (message.lane.number(), message.key(), message.bytes.as_slice()),
+        (3, Some(Key::state(1)), &b"new"[..])
+    );
     let answering = async {
         let message = theirs.receive().await.unwrap();
         let MessageKind::Command(id) = message.kind else { panic!("{message:?}") };

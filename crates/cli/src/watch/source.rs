@@ -48,7 +48,13 @@ impl Source {
         // Values that need no network have no dates.
         let is_dated = !self.channel.status().carrier.is_some_and(CarrierKind::is_local);
         let produced_at = is_dated.then_some(message.produced_at);
-        Ok(Seen { kind, lane: message.lane.number(), key: message.key().map(Key::raw), bytes: message.bytes, produced_at })
+        Ok(Seen {
+            kind,
+            lane: message.lane.number(),
+            key: message.key().map(Key::raw),
+            bytes: message.bytes,
+            produced_at,
+        })
     }
 
     /// What the channel is like, in a few lines.

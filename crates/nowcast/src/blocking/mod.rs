@@ -15,4 +15,6 @@ mod open;
 mod wait;
 
 pub use channel::{Channel, Lane};
-pub use open::{AcceptError, Listener, Service, advertise, advertise_with, connect, connect_local, connect_with};
+pub use open::{
+    AcceptError, Listener, Service, advertise, advertise_with, connect, connect_local, connect_with,
+};

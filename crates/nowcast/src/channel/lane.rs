@@ -214,8 +214,7 @@ impl<'a, T: Payload + ?Sized> Asked<'a, T> {
         let Lane { link, id, .. } = self.lane;
         if self.command.is_none() {
             let left = self.until.saturating_duration_since(Instant::now());
-            let put =
-                value.with_bytes(|bytes| link.poll_put(*id, Put::Command(bytes, left), Some(waker)));
+            let put = value.with_bytes(|bytes| link.poll_put(*id, Put::Command(bytes, left), Some(waker)));
             self.command = match put {
                 Poll::Ready(number) => Some(CommandId::new(id.number(), number?)),
                 Poll::Pending => return Poll::Pending,

@@ -265,7 +265,11 @@ impl Core {
                     continue;
                 }
             };
-            return Some(Received { lane: LaneId(lane), kind, produced_at: clock::instant(message.produced_at) });
+            return Some(Received {
+                lane: LaneId(lane),
+                kind,
+                produced_at: clock::instant(message.produced_at),
+            });
         }
     }
 

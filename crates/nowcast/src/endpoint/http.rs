@@ -22,8 +22,8 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::{Asking, Directory, Refusal, name_in, no_such_name};
 use crate::acceptor::Acceptor;
-use crate::channel::Entry;
 use crate::carrier::{OverTcp, SUBPROTOCOL, WebSocket};
+use crate::channel::Entry;
 use crate::entry::{Page, Peer, host_of, origin_of};
 
 /// The head of a request has to fit, with its address and all headers.

@@ -172,7 +172,9 @@ impl Link for LocalLink {
             return Poll::Ready(Err(Error::Refused(Refused::NoLane { lane: lane.number(), lanes })));
         }
         let (key, bytes, number) = match put {
-            Put::State(key, _) if key.is_event() => return Poll::Ready(Err(Error::Refused(Refused::KeyZero))),
+            Put::State(key, _) if key.is_event() => {
+                return Poll::Ready(Err(Error::Refused(Refused::KeyZero)));
+            }
             Put::State(key, value) => (key, value, 0),
             Put::Event(payload, _) => (Key::EVENT, seal(sealed, EVENT, None, payload), 0),
             Put::Command(payload, _) => {

@@ -8,7 +8,9 @@ use tokio::task::spawn_blocking;
 use crate::carrier::CarrierKind;
 
 pub use nowcast_shm::{Advertised, OpenError, advertised};
-pub(crate) use nowcast_shm::{Listener, ShmChannel as Queues, ShmReceiver as QueueReceiver, ShmSender as QueueSender};
+pub(crate) use nowcast_shm::{
+    Listener, ShmChannel as Queues, ShmReceiver as QueueReceiver, ShmSender as QueueSender,
+};
 pub(crate) use nowcast_shm::{advertise, connect, connect_until};
 
 /// What carries channels between two tasks of this machine here.

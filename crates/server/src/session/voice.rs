@@ -87,7 +87,9 @@ impl Voice {
 
     /// Tells what happened. Returns how many lines of chat had to be left out.
     pub(crate) fn news(&self, news: &News) -> u64 {
-        self.tell(|batch| news.things.iter().try_for_each(|(id, thing)| batch.try_state(WORLD_LANE, *id, thing)));
+        self.tell(|batch| {
+            news.things.iter().try_for_each(|(id, thing)| batch.try_state(WORLD_LANE, *id, thing))
+        });
         news.said.iter().filter(|said| !self.say(said)).count() as u64
     }
 
