@@ -77,6 +77,7 @@ impl QueueSender {
     }
 
     /// Puts a value on a lane and waits for room, until the deadline.
+    #[cfg(test)]
     pub(crate) fn put_on(
         &mut self,
         lane: usize,
@@ -148,6 +149,7 @@ impl QueueReceiver {
     }
 
     /// Gets the next message of any lane and waits for one, until the deadline.
+    #[cfg(test)]
     pub(crate) fn get_any(
         &mut self,
         value: &mut Vec<u8>,
@@ -174,11 +176,6 @@ impl QueueReceiver {
         }
         state.incoming.waker = Some(context.waker().clone());
         Poll::Pending
-    }
-
-    /// The bounds of each lane, as the sender chose them.
-    pub(crate) fn bounds(&self) -> Vec<Bounds> {
-        self.shared.lock().incoming.bounds().to_vec()
     }
 
     /// The process at the other end, as it says itself.

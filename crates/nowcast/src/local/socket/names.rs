@@ -21,7 +21,8 @@ use tokio::time::timeout;
 
 use super::ends::Queues;
 use super::transport::{self, Socket};
-use super::{OpenError, frame, helper, pump};
+use super::{OpenError, frame, pump};
+use crate::helper::helper;
 
 /// How long a peer may take to say hello, once connected.
 const GREETING_MAX: Duration = Duration::from_secs(1);

@@ -7,7 +7,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
 use super::ends::Queues;
 use super::frame::{self, Hello, Receipt};
-use super::{WINDOW_ENTRIES, helper, pump};
+use super::{WINDOW_ENTRIES, pump};
+use crate::helper::helper;
 
 const SMALL: Bounds = Bounds { entries_max: 4, bytes_max: 1_000 };
 const A: Key = Key::state(1);
