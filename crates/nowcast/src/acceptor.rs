@@ -14,7 +14,7 @@ use nowcast_session::{CloseCode, Config, Limits, Session};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
-pub use limits::{AcceptCounters, AcceptLimits};
+pub use limits::{AcceptCounters, AcceptLimits, AcceptRefusal};
 use limits::{Counted, Place, Places};
 use sessions::Sessions;
 
@@ -129,17 +129,6 @@ impl std::fmt::Debug for Acceptor {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Acceptor").field("counters", &self.counters()).finish_non_exhaustive()
     }
-}
-
-/// Why nobody is let in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AcceptRefusal {
-    /// A limit of this address is reached.
-    #[error("too many sessions from this address")]
-    TooMany,
-    /// A limit of the service is reached.
-    #[error("the service takes no more sessions")]
-    Full,
 }
 
 impl Accepted {

@@ -1,6 +1,7 @@
 //! Finds a service and begins a session with it, over the best carrier there is.
 
 mod address;
+mod error;
 mod remote;
 mod supervisor;
 mod trust;
@@ -10,16 +11,17 @@ use std::sync::Arc;
 use nowcast_session::{CloseCode, Closed, Config, Session};
 
 pub use address::BadAddress;
+pub use error::ConnectError;
 pub use trust::Trust;
 
 use crate::acceptor::limits_of;
 use crate::carrier::CarrierKind;
 use crate::channel::{Channel, Entry, Phase};
 use crate::driver::{Driver, SessionLink, Shared};
-use crate::endpoint::Refusal;
 use crate::names::{self, NamesError};
 use crate::{clock, local, neighbours, random};
 use address::Address;
+use error::Opening;
 use remote::Remote;
 
 /// Connects to the service at `nowcast://HOST:PORT/NAME`; see [`Connector`] for tokens and other wishes.
@@ -70,57 +72,6 @@ pub struct Connector {
     trust: Trust,
     session: Config,
     name_server_port: u16,
-}
-
-/// Why there is no channel. Each message names the cause and what can be done.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConnectError {
-    /// It is not an address.
-    #[error(transparent)]
-    Address(#[from] BadAddress),
-    /// Nothing of this name is known.
-    #[error("nothing is known as '{name}' at {host}: start the service, or give its port")]
-    NoSuchName {
-        /// The name.
-        name: String,
-        /// Where it was looked for.
-        host: String,
-    },
-    /// Nobody answers there.
-    #[error("nobody answers at {place} ({cause}): start the service, or check host and port")]
-    Unreachable {
-        /// Host and port.
-        place: String,
-        /// What the system says.
-        cause: String,
-    },
-    /// What answers there does not speak as it should.
-    #[error("what answers at {place} cannot be used ({cause}): check the port, and whom to trust")]
-    Broken {
-        /// Host and port.
-        place: String,
-        /// What was wrong.
-        cause: String,
-    },
-    /// The endpoint refuses.
-    #[error("the endpoint refuses ({}): {}: {}", .0.error, .0.cause, .0.cure)]
-    Refused(Refusal),
-    /// None of the carriers that are wanted is offered.
-    #[error("none of the carriers that are wanted is offered: allow more of them")]
-    NoCarrier,
-    /// The session ended before it began.
-    #[error(transparent)]
-    Closed(#[from] Closed),
-}
-
-/// What a carrier is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Opening {
-    /// A new session, with the token if there is one.
-    Beginning,
-    /// A session that goes on, which proves itself.
-    Resuming,
 }
 
 impl Default for Connector {

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
-use super::AcceptRefusal;
 use crate::entry;
 
 /// How many carriers and sessions an acceptor takes.
@@ -59,6 +58,17 @@ pub struct AcceptCounters {
     pub unknown_session: u64,
     /// HELLOs with a wrong token or an old epoch.
     pub wrong_token: u64,
+}
+
+/// Why nobody is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AcceptRefusal {
+    /// A limit of this address is reached.
+    #[error("too many sessions from this address")]
+    TooMany,
+    /// A limit of the service is reached.
+    #[error("the service takes no more sessions")]
+    Full,
 }
 
 /// Something to be counted.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use nowcast_queue::{Key, Weigh};
 use nowcast_wire::Read;
 
-use super::{Error, Received};
+use super::Error;
 
 /// Names a lane of a channel, from 0. A channel has as many as both sides accept, 8 by default and 16 at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +35,18 @@ impl std::fmt::Display for LaneId {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(formatter)
     }
+}
+
+/// What was received; its bytes are in the caller's buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// The lane it came on.
+    pub lane: LaneId,
+    /// What it is.
+    pub kind: MessageKind,
+    /// When the value was produced (states), or when its packet left (all others), by this machine's clock as far as the
+    /// peer's is known.
+    pub produced_at: Instant,
 }
 
 /// A message from the peer.

@@ -25,8 +25,8 @@ use url::Url;
 use web_transport_quinn::{ALPN, Session};
 
 use super::address::Address;
+use super::error::{ConnectError, Opening};
 use super::trust::{Trust, client_config};
-use super::{ConnectError, Opening};
 use crate::carrier::{
     Carrier, CarrierKind, OverTcp, SUBPROTOCOL, WebSocket, WebTransport, prepare_stream, transport_config,
     websocket_config,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use nowcast_session::Time;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::error::{ConnectError, Opening};
 use super::remote::{Offer, Remote};
-use super::{ConnectError, Opening};
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::clock;
 use crate::driver::Shared;
@@ -18,11 +18,11 @@ const HEAD_START: Duration = Duration::from_millis(300);
 const SILENCE_PROBES: u32 = 3;
 const SILENCE_MIN: Duration = Duration::from_millis(250);
 const SILENCE_MAX: Duration = Duration::from_millis(400);
-/// Where nothing was asked for so long, and nothing came, a question finds out whether datagrams still pass.
+/// After this time without traffic in either direction a ping finds out whether datagrams still pass.
 const QUIET: Duration = Duration::from_millis(400);
-/// Who looks at the time so much later than it wanted has not looked at what arrived either.
+/// A task that runs this much later than it asked for was held up. Packets may have arrived that nobody has read yet.
 const LATE: Duration = Duration::from_millis(20);
-/// It judges nothing by the clock before it has looked again, so often at most.
+/// A task that was held up checks again this many times at most before it calls the carrier silent.
 const LATE_LOOKS_MAX: u32 = 10;
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_MAX: Duration = Duration::from_secs(2);
