@@ -175,6 +175,26 @@ fn a_channel_that_is_over_always_gives_the_same_reason() {
 }
 
 #[test]
+fn a_thread_that_sleeps_wakes_when_its_own_side_closes() {
+    let (near, _far) = channel("asleep", Bounds::default());
+    let sleeper = std::thread::spawn({
+        let near = near.clone();
+        move || near.receive()
+    });
+    // Two threads wait for messages, and a third closes.
+    let other = std::thread::spawn({
+        let near = near.clone();
+        move || near.receive_within(SOON)
+    });
+    std::thread::sleep(Duration::from_millis(20));
+    near.close(64, "enough");
+    for thread in [sleeper, other] {
+        let Err(Error::Closed(closed)) = thread.join().expect("no panic") else { panic!("it is closed") };
+        assert_eq!(closed.code.0, 64);
+    }
+}
+
+#[test]
 fn messages_are_a_stream_for_any_executor_that_ends_when_the_peer_closes() {
     let (near, far) = channel("stream", Bounds::default());
     let sender = std::thread::spawn(move || {

@@ -1,6 +1,5 @@
 //! The four verbs for threads.
 
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use nowcast_queue::Key;
@@ -147,12 +146,8 @@ impl Channel {
 
     fn receive_into_until(&self, bytes: &mut Vec<u8>, deadline: Option<Instant>) -> Result<Received, Error> {
         let link = self.channel.link();
-        // Sleeping costs more than looking a few times, where the peer needs no system call to put something there.
-        for _ in 0..link.looks_before_sleep() {
-            if let Poll::Ready(received) = link.poll_receive(bytes, None) {
-                return received;
-            }
-            std::hint::spin_loop();
+        if let Some(received) = link.receive_asleep(bytes, deadline) {
+            return received;
         }
         wait(deadline, |waker| link.poll_receive(bytes, Some(waker))).unwrap_or(Err(Error::TimedOut))
     }

@@ -39,8 +39,7 @@ pub trait Carrier: Send {
     /// How the carrier ended.
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>>;
 
-    /// Whether it waits for its way alone: it keeps next to nothing that it could not send at once, so that when it is not
-    /// ready its way is full.
+    /// Whether the carrier buffers next to nothing of its own. Then it is not ready only while the network path is full.
     fn is_shallow(&self) -> bool {
         false
     }

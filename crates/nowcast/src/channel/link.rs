@@ -3,9 +3,10 @@
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
+use nowcast_queue::Key;
 use tokio::sync::watch;
 
-use super::{CommandId, Entry, Error, Key, LaneId, MessageKind, Phase, Source, Status};
+use super::{CommandId, Entry, Error, LaneId, Phase, Received, Source, Status};
 use crate::carrier::CarrierKind;
 
 /// What is put.
@@ -19,18 +20,6 @@ pub(crate) enum Put<'a> {
     Reply(u64, &'a [u8]),
 }
 
-/// What was received; its bytes are in the caller's buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Received {
-    /// The lane it came on.
-    pub lane: LaneId,
-    /// What it is.
-    pub kind: MessageKind,
-    /// When the value was produced (states), or when its packet left (all others), by this machine's clock as far as the
-    /// peer's is known.
-    pub produced_at: Instant,
-}
-
 /// One end of a channel, shared by all handles of it. Dropping it ends the channel.
 ///
 /// The calls that may have to wait take a waker: with one, `Pending` means that it is woken when another try is worth it;
@@ -42,9 +31,14 @@ pub(crate) trait Link: Send + Sync {
     /// Takes the next message into `bytes`, in the place of what is there. `Pending` where there is none.
     fn poll_receive(&self, bytes: &mut Vec<u8>, waker: Option<&Waker>) -> Poll<Result<Received, Error>>;
 
-    /// How often a thread should look for a message before it sleeps.
-    fn looks_before_sleep(&self) -> u32 {
-        0
+    /// As [`poll_receive`](Self::poll_receive), but puts the calling thread to sleep until there is a message, at most until
+    /// the deadline. `None` where the link has no better way to sleep than a waker, and at the deadline.
+    fn receive_asleep(
+        &self,
+        _bytes: &mut Vec<u8>,
+        _deadline: Option<Instant>,
+    ) -> Option<Result<Received, Error>> {
+        None
     }
 
     /// Takes the reply to a command of this side.

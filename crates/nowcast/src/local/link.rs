@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nowcast_queue::{Bounds, Key, Refusal};
 use nowcast_session::{CloseCode, Closed, ClosedBy, Gauges, Refused, Stats};
@@ -26,8 +26,8 @@ pub(crate) const LANES: [Bounds; 8] = {
     [first, SMALL, SMALL, SMALL, SMALL, SMALL, SMALL, SMALL]
 };
 
-/// To look so often takes about as long as to go to sleep.
-const LOOKS: u32 = 200;
+/// A thread that sleeps looks this often whether its own side has closed the channel.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 const EVENT: u8 = 0;
 const COMMAND: u8 = 1;
@@ -56,6 +56,8 @@ struct Sending {
 
 struct Receiving {
     queue: Option<QueueReceiver>,
+    /// A thread sleeps with the queue in its hands, which it gives back.
+    is_lent: bool,
     kept: Kept,
     replies: Replies,
     received: u64,
@@ -72,6 +74,7 @@ impl LocalLink {
             sending: Mutex::new(Sending { queue: Some(sender), sealed: Vec::new(), commands: 0 }),
             receiving: Mutex::new(Receiving {
                 queue: Some(receiver),
+                is_lent: false,
                 kept: Kept::default(),
                 replies: Replies::default(),
                 received: 0,
@@ -129,10 +132,17 @@ impl LocalLink {
         self.writers.wake_all();
     }
 
+    /// Whether this side has closed the channel, and wants nothing more.
+    fn is_ours_to_end(&self) -> bool {
+        self.end.get().is_some_and(|closed| closed.by == ClosedBy::Us)
+    }
+
     /// Nothing more will be received.
     fn finish_receiving(&self) {
         let mut receiving = self.receiving();
         receiving.queue = None;
+        // A thread that sleeps finds out by itself.
+        receiving.is_lent = false;
         receiving.replies.settle_all(&self.ended());
     }
 
@@ -220,8 +230,39 @@ impl Link for LocalLink {
         }
     }
 
-    fn looks_before_sleep(&self) -> u32 {
-        if CARRIER == CarrierKind::SharedMemory { LOOKS } else { 0 }
+    fn receive_asleep(
+        &self,
+        bytes: &mut Vec<u8>,
+        deadline: Option<Instant>,
+    ) -> Option<Result<Received, Error>> {
+        loop {
+            let mut receiving = self.receiving();
+            if let Some(kept) = receiving.kept.next() {
+                return Some(Ok(kept.unpack(bytes)));
+            }
+            match receiving.take(bytes, None) {
+                Ok(Some(received)) => return Some(Ok(received)),
+                Ok(None) => {}
+                Err(refusal) => {
+                    drop(receiving);
+                    return Some(Err(self.explain_receiving(refusal)));
+                }
+            }
+            // No lock is held by a thread that sleeps, so it takes the queue along. A second thread waits by a waker.
+            let mut queue = receiving.lend()?;
+            drop(receiving);
+            let look_again = Instant::now() + LOOK_AGAIN;
+            let until = deadline.map_or(look_again, |deadline| deadline.min(look_again));
+            let got = queue.get_any(bytes, Some(until));
+            let taken = self.receiving().give_back(queue, got, bytes, self.is_ours_to_end());
+            self.readers.wake_all();
+            match taken {
+                Ok(Some(received)) => return Some(Ok(received)),
+                Ok(None) if deadline.is_some_and(|deadline| deadline <= Instant::now()) => return None,
+                Ok(None) => {}
+                Err(refusal) => return Some(Err(self.explain_receiving(refusal))),
+            }
+        }
     }
 
     fn poll_reply(&self, command: CommandId, waker: &Waker) -> Poll<Result<Vec<u8>, Error>> {
@@ -296,8 +337,14 @@ impl Receiving {
         bytes: &mut Vec<u8>,
         waker: Option<(&Arc<WakerSet>, &Waker)>,
     ) -> Result<Option<Received>, Refusal> {
-        let Some(queue) = &mut self.queue else { return Err(Refusal::Closed) };
         loop {
+            let Some(queue) = &mut self.queue else {
+                if !self.is_lent {
+                    return Err(Refusal::Closed);
+                }
+                waker.into_iter().for_each(|(readers, waker)| readers.insert(waker));
+                return Ok(None);
+            };
             let mut got = queue.try_get_any(bytes)?;
             if got.is_none()
                 && let Some((readers, waker)) = waker
@@ -309,20 +356,51 @@ impl Receiving {
                 };
             }
             let Some((lane, key)) = got else { return Ok(None) };
-            let lane = LaneId::new(lane.try_into().unwrap_or(u8::MAX));
-            self.received += 1;
-            let kind = match unseal(key, bytes)? {
-                Sealed::State => MessageKind::State { key },
-                Sealed::Event => MessageKind::Event,
-                Sealed::Command(number) => MessageKind::Command(CommandId::new(lane.number(), number)),
-                Sealed::Reply(number) => {
-                    let command = CommandId::new(lane.number(), number);
-                    let is_awaited = self.replies.settle(command, Ok(std::mem::take(bytes)));
-                    self.late_replies += u64::from(!is_awaited);
-                    continue;
-                }
-            };
-            return Ok(Some(Received { lane, kind, produced_at: Instant::now() }));
+            if let Some(received) = self.sort(lane, key, bytes)? {
+                return Ok(Some(received));
+            }
+        }
+    }
+
+    /// The message that was got, unless it is a reply, which goes to the task that asked.
+    fn sort(&mut self, lane: usize, key: Key, bytes: &mut Vec<u8>) -> Result<Option<Received>, Refusal> {
+        let lane = LaneId::new(lane.try_into().unwrap_or(u8::MAX));
+        self.received += 1;
+        let kind = match unseal(key, bytes)? {
+            Sealed::State => MessageKind::State { key },
+            Sealed::Event => MessageKind::Event,
+            Sealed::Command(number) => MessageKind::Command(CommandId::new(lane.number(), number)),
+            Sealed::Reply(number) => {
+                let command = CommandId::new(lane.number(), number);
+                let is_awaited = self.replies.settle(command, Ok(std::mem::take(bytes)));
+                self.late_replies += u64::from(!is_awaited);
+                return Ok(None);
+            }
+        };
+        Ok(Some(Received { lane, kind, produced_at: Instant::now() }))
+    }
+
+    /// The queue, for a thread that sleeps until something is in it.
+    fn lend(&mut self) -> Option<QueueReceiver> {
+        let queue = self.queue.take();
+        self.is_lent |= queue.is_some();
+        queue
+    }
+
+    /// Takes the queue back, and what the thread got.
+    fn give_back(
+        &mut self,
+        queue: QueueReceiver,
+        got: Result<(usize, Key), Refusal>,
+        bytes: &mut Vec<u8>,
+        is_over: bool,
+    ) -> Result<Option<Received>, Refusal> {
+        self.is_lent = false;
+        self.queue = (!is_over).then_some(queue);
+        match got {
+            Ok((lane, key)) => self.sort(lane, key, bytes),
+            Err(Refusal::TimedOut) => Ok(None),
+            Err(refusal) => Err(refusal),
         }
     }
 }

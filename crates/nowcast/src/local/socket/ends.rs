@@ -149,7 +149,6 @@ impl QueueReceiver {
     }
 
     /// Gets the next message of any lane and waits for one, until the deadline.
-    #[cfg(test)]
     pub(crate) fn get_any(
         &mut self,
         value: &mut Vec<u8>,
