@@ -4,6 +4,7 @@ export { BodyPredictor } from "./bodies.js";
 export type { BodyColumns } from "./body-motion.js";
 export { DeltaCodec, type DeltaMode, type DeltaOptions, type DeltaPacket } from "./codec.js";
 export type { DeltaFrame } from "./frame.js";
+export { FrameReader } from "./frame-reader.js";
 export type { DeltaGuess } from "./guess.js";
 export { type DeltaField, DeltaLayout } from "./layout.js";
 export type { DeltaPast } from "./past.js";

@@ -1,7 +1,31 @@
 import { NowcastError } from "../errors/nowcast-error.js";
-import { ENTITIES_MAX } from "./plain/decode.js";
-import type { MoveMessage, SpawnedEntity } from "./plain/messages.js";
-import type { Entity, EntityId, Vec3 } from "./world.js";
+import type { Entity, EntityId, EntityKind, Vec3 } from "./world.js";
+
+/** Entities in one message, and in one world. */
+export const ENTITIES_MAX = 65_536;
+
+/** An entity as it enters the world of a client. */
+export interface SpawnedEntity {
+  readonly id: EntityId;
+  readonly kind: EntityKind;
+  readonly size: Vec3 | undefined;
+  readonly color: number;
+  readonly name: string | undefined;
+  readonly position: Vec3;
+  readonly euler: Vec3;
+}
+
+/**
+ * Movement, in columns. Both arrays belong to who reads messages and are overwritten by the next one; only the first `count`
+ * entities in them count.
+ */
+export interface MoveColumns {
+  readonly tick: number;
+  readonly count: number;
+  readonly ids: Uint32Array;
+  /** Six numbers per entity: position x, y, z and Euler angles x, y, z. */
+  readonly poses: Float64Array;
+}
 
 type MutableVec3 = [number, number, number];
 
@@ -67,7 +91,7 @@ export class EntityTable {
     return gone;
   }
 
-  move(message: MoveMessage): Entity[] {
+  move(message: MoveColumns): Entity[] {
     const moved: Entity[] = [];
     for (let i = 0; i < message.count; i++) {
       const entity = this.find(message.ids[i] as EntityId);

@@ -1,7 +1,8 @@
 import { NowcastError } from "../errors/nowcast-error.js";
-import { PlainWorld } from "./plain/plain-world.js";
-import { SessionWorld } from "./session/session-world.js";
-import type { JoinOptions, World } from "./world.js";
+import { sessionUrl, worldUrl } from "./address.js";
+import { WorldClient } from "./client.js";
+import { SessionAdapter } from "./session/session-adapter.js";
+import { ENCODINGS, type JoinOptions, type World } from "./world.js";
 
 /**
  * Joins the world at `url`, such as `nowcast://localhost:7777/plaza` or the address that a browser shows; a page may leave
@@ -13,16 +14,35 @@ import type { JoinOptions, World } from "./world.js";
  * world.on("welcome", () => world.input({ forward: 1, right: 0, yaw: 0, run: false, jump: false }));
  * ```
  *
- * Addresses such as `ws://localhost:7777/ws/plaza` are joined by the plain protocol, unless `protocol` says otherwise.
+ * Addresses such as `ws://localhost:7777/ws/plaza` are joined by the plain protocol, unless `protocol` says otherwise. Throws a
+ * `NowcastError` for an address or an option that makes no sense.
  */
 export function joinWorld(url: string | URL, options: JoinOptions = {}): World {
   const protocol = options.protocol ?? (/^wss?:/i.test(String(url)) ? "plain" : "session");
   switch (protocol) {
     case "plain":
-      return new PlainWorld(url, options);
-    case "session":
-      return new SessionWorld(url, options);
+      return joinPlain(worldUrl(url), options);
+    case "session": {
+      const address = sessionUrl(url);
+      return new WorldClient(options, (handlers) => new SessionAdapter(address, options, handlers));
+    }
     default:
       throw new NowcastError("misuse", `protocol "${String(protocol)}" is neither session nor plain`);
   }
+}
+
+function joinPlain(url: URL, options: JoinOptions): World {
+  const { encoding } = options;
+  if (encoding !== undefined && !ENCODINGS.includes(encoding)) {
+    throw new NowcastError("misuse", `encoding "${encoding}" is none of ${ENCODINGS.join(", ")}`);
+  }
+  const loaded = import("./plain/plain-adapter.js");
+  return new WorldClient(
+    options,
+    loaded.then(
+      ({ PlainAdapter }) =>
+        (handlers) =>
+          new PlainAdapter(url, options, handlers),
+    ),
+  );
 }

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { WebSocket as WsWebSocket } from "ws";
 import { NowcastError } from "../../src/index.js";
+import { backOffMs } from "../../src/world/back-off.js";
 import { type EntityId, joinWorld, type World, type WorldEvents } from "../../src/world/index.js";
-import { backOffMs } from "../../src/world/plain/connection.js";
 import { AVATAR, BLOCK, greetPlainly, ScriptedServer, WELCOME } from "../scripted-server.js";
 import { waitFor } from "../wait-for.js";
 

@@ -1,10 +1,9 @@
 import { asNowcastError, NowcastError } from "../../errors/nowcast-error.js";
 import { loadWebSocket } from "../../websocket/load.js";
 import type { WebSocketConstructor, WebSocketLike } from "../../websocket/websocket.js";
+import { backOffMs } from "../back-off.js";
 import { CLOSED_ABNORMALLY, worldEnd } from "../end.js";
 
-const BACK_OFF_MS_MIN = 250;
-const BACK_OFF_MS_MAX = 5000;
 /** A server sends something at every snapshot, even when nothing moves: this much silence is a dead connection. */
 const SILENCE_MS_MAX = 10_000;
 const WATCH_INTERVAL_MS = 1000;
@@ -147,12 +146,6 @@ export class Connection {
 function didNotOpen(reason: string): NowcastError {
   const cause = reason === "" ? "the WebSocket did not open" : reason;
   return new NowcastError("network", cause, { closeCode: CLOSED_ABNORMALLY });
-}
-
-/** Doubles from 250 ms to 5 s; `random` from 0 to 1 takes up to half off, so that clients don't return in step. */
-export function backOffMs(attempt: number, random: number): number {
-  const fullMs = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** Math.min(attempt, 16));
-  return fullMs * (1 - random / 2);
 }
 
 function closeQuietly(socket: WebSocketLike, code: number, reason: string): void {

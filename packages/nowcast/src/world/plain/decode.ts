@@ -1,5 +1,6 @@
 import { decodeMsgpack } from "../../codec/msgpack.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
+import { ENTITIES_MAX, type SpawnedEntity } from "../entity-table.js";
 import type { Encoding, EntityKind } from "../world.js";
 import {
   malformed,
@@ -14,12 +15,10 @@ import {
   readU32,
   readVec3,
 } from "./fields.js";
-import { type MoveMessage, PROTOCOL_VERSION, type ServerMessage, type SpawnedEntity } from "./messages.js";
+import { type MoveMessage, PROTOCOL_VERSION, type ServerMessage } from "./messages.js";
 
 /** The largest message that is believed: 4 MiB, some thirty thousand entities in the widest encoding. */
 export const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
-/** Entities in one message, and in one world. */
-export const ENTITIES_MAX = 65_536;
 
 const MOVE_TYPE = 1;
 const MOVE_HEAD_BYTES = 6;

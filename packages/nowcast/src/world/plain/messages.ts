@@ -1,30 +1,13 @@
-import type { EntityId, EntityKind, Input, Vec3 } from "../world.js";
+import type { MoveColumns, SpawnedEntity } from "../entity-table.js";
+import type { Action } from "../protocol.js";
+import type { EntityId, Input } from "../world.js";
 
 /** The version of the plain protocol that this SDK speaks. */
 export const PROTOCOL_VERSION = 1;
 
-/** An entity as it enters the world of a client. */
-export interface SpawnedEntity {
-  readonly id: EntityId;
-  readonly kind: EntityKind;
-  readonly size: Vec3 | undefined;
-  readonly color: number;
-  readonly name: string | undefined;
-  readonly position: Vec3;
-  readonly euler: Vec3;
-}
-
-/**
- * Movement, in columns, whatever the encoding. Both arrays belong to the decoder and are overwritten by the next
- * message; only the first `count` entities in them count.
- */
-export interface MoveMessage {
+/** Movement, whatever the encoding; see {@link MoveColumns} for who owns it. */
+export interface MoveMessage extends MoveColumns {
   readonly type: "move";
-  readonly tick: number;
-  readonly count: number;
-  readonly ids: Uint32Array;
-  /** Six numbers per entity: position x, y, z and Euler angles x, y, z. */
-  readonly poses: Float64Array;
 }
 
 /** What a server says: `spec/PLAIN.md`, section 3. */
@@ -51,8 +34,7 @@ export type ServerMessage =
 /** What a client says: `spec/PLAIN.md`, section 4. */
 export type ClientMessage =
   | ({ readonly type: "input" } & Input)
-  | { readonly type: "grab"; readonly block?: EntityId }
-  | { readonly type: "throw"; readonly power: number; readonly pitch: number }
+  | Action
   | { readonly type: "chat"; readonly text: string }
   | { readonly type: "name"; readonly name: string }
   | { readonly type: "rate"; readonly hz: number }

@@ -1,4 +1,6 @@
-import { DeltaCodec, type DeltaFrame, DeltaLayout } from "../../delta/index.js";
+import type { DeltaFrame } from "../../delta/frame.js";
+import { FrameReader } from "../../delta/frame-reader.js";
+import { DeltaLayout } from "../../delta/layout.js";
 import { WireError } from "../../errors/nowcast-error.js";
 import { GROUP_ENTITIES_MAX, type GroupRecord, PayloadReader } from "./payload.js";
 
@@ -35,7 +37,7 @@ export interface Applied {
 
 /** A copy of a world's movement, kept up by payloads in any order and with any losses. */
 export class Replica {
-  readonly #codec = new DeltaCodec(LAYOUT, { entitiesMax: GROUP_ENTITIES_MAX });
+  readonly #reader = new FrameReader(LAYOUT, GROUP_ENTITIES_MAX);
   /** The frames of each group by age, the newest last. */
   readonly #groups = new Map<number, DeltaFrame[]>();
 
@@ -81,7 +83,7 @@ export class Replica {
 
   #decode(group: number, tick: number, delta: Uint8Array, past: readonly DeltaFrame[]): DeltaFrame {
     try {
-      return this.#codec.decodeAgainstFrames(tick, delta, past);
+      return this.#reader.read(tick, delta, past);
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       throw new WireError(error.detail, error.offset, `replication.group ${group}.${error.path}`);

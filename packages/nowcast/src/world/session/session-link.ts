@@ -4,8 +4,8 @@ import type { ChannelStatus } from "../../channel/status.js";
 import { connect } from "../../connect/connect.js";
 import { asNowcastError, type ErrorCode, NowcastError } from "../../errors/nowcast-error.js";
 import { CloseCode } from "../../session/fault.js";
+import { backOffMs } from "../back-off.js";
 import { worldEnd } from "../end.js";
-import { backOffMs } from "../plain/connection.js";
 import type { JoinOptions } from "../world.js";
 
 /** After these, the same client would be turned away again: `spec/SESSION.md` section 12, `spec/WORLD.md` section 7. */

@@ -1,7 +1,6 @@
 import type { Emitter } from "../../events/emitter.js";
-import type { EntityTable } from "../entity-table.js";
+import type { EntityTable, SpawnedEntity } from "../entity-table.js";
 import { quaternionToEuler } from "../interpolation/rotation.js";
-import type { SpawnedEntity } from "../plain/messages.js";
 import type { Entity, EntityId, EntityKind, Vec3, WorldEvents } from "../world.js";
 import type { Thing } from "./generated/messages.js";
 import { type Movement, Replica, readPosition, readRotation } from "./replica.js";
@@ -36,14 +35,12 @@ export class Things implements Movement {
     return this.#tick;
   }
 
-  /** Another session: nothing is known any more. */
+  /** Another session: nothing is known any more. The table is its owner's to clear. */
   restart(tick: number): void {
     this.#replica = new Replica();
     this.#described.clear();
     this.#reaching.clear();
     this.#tick = tick;
-    const before = this.table.clear();
-    if (before.length > 0) this.emitter.emit("despawn", { entities: before });
   }
 
   /** What a thing is from now on; undefined when it is gone. False if there are too many. */

@@ -1,0 +1,34 @@
+import { WireError } from "../errors/nowcast-error.js";
+import { BitReader } from "./bits.js";
+import { DeltaCoding, fastModels, HEADER_FAST, readMode } from "./coding.js";
+import { FastSymbols } from "./fast-mode.js";
+import { checkTick, type DeltaFrame } from "./frame.js";
+import { baselinesOfFrames } from "./frames-alone.js";
+import type { DeltaLayout } from "./layout.js";
+import { PAST_MAX } from "./past.js";
+import { LinearPredictor } from "./predict.js";
+
+/**
+ * Reads what {@link DeltaCodec.encodeAgainstFrames} writes in the fast mode with linear prediction, as worlds send it, and nothing
+ * else: for pages, which need not load the other mode and the writers.
+ */
+export class FrameReader {
+  readonly #coding: DeltaCoding;
+
+  constructor(
+    readonly layout: DeltaLayout,
+    entitiesMax: number,
+  ) {
+    this.#coding = new DeltaCoding(layout, new LinearPredictor(), entitiesMax);
+  }
+
+  /** The frame of `tick`, told against `past`, newest first. Throws a `WireError` as {@link DeltaCodec.decode} does. */
+  read(tick: number, bytes: Uint8Array, past: readonly DeltaFrame[]): DeltaFrame {
+    checkTick(tick);
+    const known = this.#coding.known(baselinesOfFrames(this.layout, past.slice(0, PAST_MAX)));
+    if (readMode(bytes, known) !== HEADER_FAST) throw new WireError("not of the fast mode", 0, "header");
+    const bits = new BitReader(bytes, 1);
+    const models = fastModels(this.layout, known);
+    return this.#coding.read(new FastSymbols(bits, models), models, tick, known, bits).frame;
+  }
+}

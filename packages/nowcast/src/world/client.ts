@@ -1,0 +1,199 @@
+import { asNowcastError, NowcastError } from "../errors/nowcast-error.js";
+import { Emitter } from "../events/emitter.js";
+import { DISPOSE, Waiting, type WaitOptions } from "../events/waiting.js";
+import {
+  bounded,
+  boundedHz,
+  boundedId,
+  boundedText,
+  LINE_CHARACTERS_MAX,
+  NAME_CHARACTERS_MAX,
+} from "./bounded.js";
+import { EntityTable } from "./entity-table.js";
+import { InputSender } from "./input-sender.js";
+import { SnapshotClock } from "./interpolation/snapshot-clock.js";
+import type { Action, OpenProtocol, ProtocolAdapter, ProtocolHandlers } from "./protocol.js";
+import { RateMeter } from "./rate-meter.js";
+import type {
+  Entity,
+  EntityId,
+  Input,
+  JoinOptions,
+  World,
+  WorldEvents,
+  WorldStats,
+  WorldStatus,
+} from "./world.js";
+
+const WAITING_CHAT_LINES_MAX = 16;
+
+/** A seat in a world, whatever the protocol: what the program wants goes to an adapter, what the adapter hears comes here. */
+export class WorldClient implements World, ProtocolHandlers {
+  status: WorldStatus = "connecting";
+  avatarId: EntityId | undefined;
+  name: string | undefined;
+  networkHz: number | undefined;
+  readonly table = new EntityTable();
+  readonly emitter = new Emitter<WorldEvents>();
+
+  readonly #waiting = new Waiting();
+  readonly #meter = new RateMeter();
+  readonly #clock = new SnapshotClock();
+  readonly #inputs: InputSender;
+  #protocol: ProtocolAdapter | undefined;
+  #stepHz = 60;
+  #waitingChat: string[] = [];
+  #welcomes = 0;
+  #unknownMessages = 0;
+  #unsentActions = 0;
+
+  /** The code of a protocol that is rarely spoken is loaded when it is. */
+  constructor({ name, networkHz }: JoinOptions, open: OpenProtocol | Promise<OpenProtocol>) {
+    this.name = name === undefined ? undefined : boundedText(name, NAME_CHARACTERS_MAX, "name");
+    this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
+    this.#inputs = new InputSender({
+      send: (input) => this.#protocol?.input(input) ?? false,
+      backlogBytes: () => this.#protocol?.backlogBytes ?? 0,
+    });
+    if (typeof open === "function") this.#protocol = open(this);
+    else
+      open
+        .then((loaded) => this.#loaded(loaded))
+        .catch((error) => this.lost(asNowcastError(error), undefined));
+  }
+
+  get entities(): ReadonlyMap<EntityId, Entity> {
+    return this.table.entities;
+  }
+
+  get stats(): WorldStats {
+    return {
+      pingMs: this.#protocol?.pingMs,
+      ...this.#meter.rates(performance.now()),
+      snapshots: this.#clock.snapshots,
+      snapshotIntervalMs: this.#clock.intervalMs,
+      jitterMs: this.#clock.jitterMs,
+      reconnects: Math.max(0, this.#welcomes - 1),
+      unknownMessages: this.#unknownMessages,
+      unknownEntities: this.table.unknownEntities,
+      unsentActions: this.#unsentActions,
+      link: this.#protocol?.link,
+    };
+  }
+
+  input(input: Input): void {
+    this.#inputs.set(input);
+  }
+
+  grab(block?: EntityId): void {
+    this.#act(block === undefined ? { type: "grab" } : { type: "grab", block: boundedId(block, "block") });
+  }
+
+  throw(power: number, pitch: number): void {
+    const bounds = { power: bounded(power, 0, 1, "power"), pitch: bounded(pitch, -1.5, 1.5, "pitch") };
+    this.#act({ type: "throw", ...bounds });
+  }
+
+  chat(line: string): void {
+    const text = boundedText(line, LINE_CHARACTERS_MAX, "text");
+    if (this.#protocol?.chat(text)) return;
+    if (this.status === "closed" || this.#waitingChat.length >= WAITING_CHAT_LINES_MAX) this.#unsentActions++;
+    else this.#waitingChat.push(text);
+  }
+
+  rename(name: string): void {
+    this.name = boundedText(name, NAME_CHARACTERS_MAX, "name");
+    this.#protocol?.rename(this.name);
+  }
+
+  setRate(hz: number): void {
+    this.networkHz = boundedHz(hz, "rate");
+    this.#protocol?.setRate(this.networkHz);
+  }
+
+  on<K extends keyof WorldEvents>(
+    type: K,
+    listener: (event: WorldEvents[K]) => void,
+    options?: WaitOptions,
+  ): () => void {
+    return this.emitter.on(type, listener, options);
+  }
+
+  once<K extends keyof WorldEvents>(type: K, { signal }: WaitOptions = {}): Promise<WorldEvents[K]> {
+    return this.#waiting.wait(signal, (resolve) => this.emitter.on(type, resolve));
+  }
+
+  [DISPOSE](): void {
+    this.close();
+  }
+
+  close(): void {
+    if (this.status === "closed") return;
+    this.#protocol?.close();
+    this.#ended();
+    this.emitter.end();
+    this.#waiting.end(new NowcastError("misuse", "the world was closed", { code: "closed_here" }));
+  }
+
+  received(nowMs: number, bytes: number): void {
+    this.#meter.record(nowMs, bytes);
+  }
+
+  unknownMessage(): void {
+    this.#unknownMessages++;
+  }
+
+  welcomed(welcome: WorldEvents["welcome"]): void {
+    const before = this.table.clear();
+    if (before.length > 0) this.emitter.emit("despawn", { entities: before });
+    this.#welcomes++;
+    this.avatarId = welcome.avatarId;
+    this.#stepHz = welcome.stepHz;
+    this.#clock.restart();
+    this.#changeStatus("open");
+    this.emitter.emit("welcome", welcome);
+    this.#inputs.connected();
+    for (const text of this.#waitingChat.splice(0)) this.chat(text);
+  }
+
+  moved(tick: number, nowMs: number, moved: readonly Entity[], isNewest: boolean): void {
+    if (isNewest) this.#clock.record(tick, nowMs, this.#stepHz);
+    if (isNewest || moved.length > 0) this.emitter.emit("snapshot", { tick, receivedAtMs: nowMs, moved });
+  }
+
+  interrupted(isInterrupted: boolean): void {
+    this.#changeStatus(isInterrupted ? "reconnecting" : "open");
+  }
+
+  lost(error: NowcastError, retryInMs: number | undefined): void {
+    if (this.status === "closed") return;
+    if (retryInMs === undefined) this.#ended();
+    else if (this.#welcomes > 0) this.#changeStatus("reconnecting");
+    this.emitter.emit("error", { error, retryInMs });
+    if (retryInMs !== undefined) return;
+    this.emitter.end();
+    this.#waiting.end(error);
+  }
+
+  #loaded(open: OpenProtocol): void {
+    if (this.status !== "closed") this.#protocol = open(this);
+  }
+
+  #act(action: Action): void {
+    if (!this.#protocol?.act(action)) this.#unsentActions++;
+  }
+
+  /** Nothing will be sent any more: what waits is given up. */
+  #ended(): void {
+    this.#inputs.stop();
+    this.#unsentActions += this.#waitingChat.splice(0).length;
+    this.#changeStatus("closed");
+  }
+
+  #changeStatus(status: WorldStatus): void {
+    // A listener may leave in the middle of a welcome; that is for good.
+    if (this.status === status || this.status === "closed") return;
+    this.status = status;
+    this.emitter.emit("status", { status });
+  }
+}
