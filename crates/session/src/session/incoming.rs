@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::acks::Eliciting;
-use super::{Deadline, Phase, Session};
+use super::{Phase, Session};
 use crate::error::{Broken, CloseCode, Closed, ClosedBy};
 use crate::lane::receive::{ReceiveContext, ReceiveLane};
 use crate::packet::{self, Ack, Arrival, Data, Frame, Packet, Ranges, unfold_number};
@@ -209,7 +209,7 @@ impl Session {
                 Item::Event { lane, number, part } => {
                     let Some(sender) = &mut self.outgoing[usize::from(lane)] else { continue };
                     if let Some((at, id)) = sender.event_arrived(number, part, &mut self.store) {
-                        self.deadlines.remove(&Deadline { at, lane, id, is_command: false });
+                        self.commands.event_arrived(at, lane, id);
                     }
                 }
                 Item::Replication { lane } => {

@@ -1,21 +1,23 @@
 //! The session: its verbs, in the order in which a driver calls them.
 
 mod acks;
+mod commands;
 mod handshake;
 mod incoming;
 mod outage;
 mod outgoing;
+mod redundancy;
 mod timers;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::config::{Carrier, Config, Entropy};
 use crate::error::{CloseCode, Closed, ClosedBy, Refused};
+use crate::lane::LaneConfig;
 use crate::lane::receive::{ReceiveLane, What};
 use crate::lane::send::{Bound, SendLane};
-use crate::lane::{Bucket, LaneConfig};
 use crate::limits::{LANES_MAX, Limits};
 use crate::message::{Message, MessageKind, Notice};
 use crate::packet::{EventKind, Received, Resume};
@@ -27,8 +29,10 @@ use crate::stats::{Gauges, Stats};
 use crate::store::Store;
 use crate::time::Time;
 use acks::AckState;
+use commands::Commands;
 use handshake::Phase;
 use outage::Outage;
+use redundancy::Redundancy;
 
 /// One end of one conversation, independent of any carrier, clock or thread.
 ///
@@ -70,9 +74,8 @@ pub struct Session {
     stats: Stats,
     notices: VecDeque<Notice>,
     outcomes: VecDeque<PacketOutcome>,
-    deadlines: BTreeSet<Deadline>,
-    commands: Vec<OpenCommand>,
-    repeats: Repeats,
+    commands: Commands,
+    redundancy: Redundancy,
     bound: Vec<Bound>,
     scratch: Vec<u8>,
     proof: Option<Proof>,
@@ -100,48 +103,8 @@ struct Proof {
     was_sent: bool,
 }
 
-/// The end of an event's time to live, or of a command's patience.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Deadline {
-    at: Time,
-    lane: u8,
-    id: u64,
-    is_command: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct OpenCommand {
-    lane: u8,
-    id: u64,
-    deadline: Time,
-    number: Option<u64>,
-}
-
-/// Events that may ride again before any loss is known.
-#[derive(Debug, Default)]
-struct Repeats {
-    first: VecDeque<(Time, u8, u64)>,
-    later: [VecDeque<(Time, u8, u64)>; 3],
-    bucket: Bucket,
-}
-
-impl Repeats {
-    /// Repetitions of one turn, in the order of time.
-    fn queue(&mut self, turn: usize) -> &mut VecDeque<(Time, u8, u64)> {
-        match turn {
-            0 => &mut self.first,
-            later => &mut self.later[later - 1],
-        }
-    }
-}
-
-const COMMANDS_OPEN_MAX: usize = 4_096;
-/// Events with a time to live and commands whose end is open.
-const DEADLINES_MAX: usize = 16_384;
 /// Notices kept for an application that does not read them, the newest.
 const NOTICES_UNREAD_MAX: usize = 4_096;
-
-const _: () = assert!(COMMANDS_OPEN_MAX < DEADLINES_MAX);
 
 impl Session {
     /// Begins a session: the first packet it gives is a HELLO.
@@ -167,6 +130,7 @@ impl Session {
             outgoing: (0..lanes).map(|_| None).collect(),
             incoming: (0..config.limits.lanes_max).map(|_| None).collect(),
             rate: Rate::new(config.bytes_per_second_max),
+            redundancy: Redundancy::new(config.redundancy_bits_per_second),
             config,
             carrier,
             entropy,
@@ -186,9 +150,7 @@ impl Session {
             stats: Stats::default(),
             notices: VecDeque::new(),
             outcomes: VecDeque::new(),
-            deadlines: BTreeSet::new(),
-            commands: Vec::new(),
-            repeats: Repeats::default(),
+            commands: Commands::default(),
             bound: Vec::new(),
             scratch: Vec::new(),
             proof: None,
@@ -232,13 +194,13 @@ impl Session {
         payload: &[u8],
         time_to_live: Option<Duration>,
     ) -> Result<u64, Refused> {
-        if time_to_live.is_some() && self.deadlines.len() >= DEADLINES_MAX {
+        if time_to_live.is_some() && !self.commands.has_room_for_event() {
             return Err(Refused::Full);
         }
         let expires = time_to_live.map(|time_to_live| now + time_to_live);
         let id = self.put(now, lane, EventKind::Event, payload, expires)?;
         if let Some(at) = expires {
-            self.deadlines.insert(Deadline { at, lane, id, is_command: false });
+            self.commands.add_event(at, lane, id);
         }
         Ok(id)
     }
@@ -254,13 +216,12 @@ impl Session {
         payload: &[u8],
         patience: Duration,
     ) -> Result<u64, Refused> {
-        if self.commands.len() >= COMMANDS_OPEN_MAX || self.deadlines.len() >= DEADLINES_MAX {
+        if !self.commands.has_room_for_command() {
             return Err(Refused::Full);
         }
         let at = now + patience;
         let id = self.put(now, lane, EventKind::Command, payload, Some(at))?;
-        self.deadlines.insert(Deadline { at, lane, id, is_command: true });
-        self.commands.push(OpenCommand { lane, id, deadline: at, number: None });
+        self.commands.add_command(at, lane, id);
         Ok(id)
     }
 
@@ -348,14 +309,11 @@ impl Session {
             What::Replication { number } => MessageKind::Replication { packet: number },
             What::Event { number, kind: EventKind::Command } => MessageKind::Command { command: number },
             What::Event { kind: EventKind::Reply(command), .. } => {
-                let is_it = |open: &OpenCommand| open.lane == lane && open.number == Some(command);
-                let Some(index) = self.commands.iter().position(is_it) else {
+                let Some(command) = self.commands.answered(lane, command) else {
                     self.stats.dropped.late_replies += 1;
                     return None;
                 };
-                let OpenCommand { id, deadline: at, .. } = self.commands.swap_remove(index);
-                self.deadlines.remove(&Deadline { at, lane, id, is_command: true });
-                MessageKind::Reply { command: id }
+                MessageKind::Reply { command }
             }
             What::Event { .. } => MessageKind::Event,
         })

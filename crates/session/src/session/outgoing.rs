@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use super::redundancy::{LEADING_BYTES, REPEAT_BYTES_MAX};
 use super::{Phase, Session};
 use crate::builder::Builder;
-use crate::lane::send::{Bound, SendContext};
+use crate::lane::send::{Bound, SendContext, SendLane};
 use crate::limits::PART_BYTES;
 use crate::packet::{seal, write, write_header};
 use crate::sent::Item;
@@ -20,25 +21,11 @@ const QUIET_RUN_MAX: u32 = 64;
 const SPAN_MAX: u64 = 16_384;
 /// So many fates may be unread before sources are asked for more; those of what is in flight are added to them.
 const OUTCOMES_UNREAD_MAX: usize = 4_096;
-/// Larger events do not ride again.
-const REPEAT_BYTES_MAX: u32 = 256;
 /// A peer that was stopped reads all of a silence before the newest, so there is no more of it.
 const SILENT_BYTES_MAX: u64 = 1_024 * 1_024;
-/// A repetition and its frame fit into this.
-const REPEAT_ROOM: usize = REPEAT_BYTES_MAX as usize + 32;
-const REPEAT_FIRST: Duration = Duration::from_millis(2);
-/// Later repetitions only ride in packets that leave anyway.
-const REPEAT_LATER: [Duration; 3] =
-    [Duration::from_millis(12), Duration::from_millis(30), Duration::from_millis(60)];
-
 /// Where packets are kept small because the link is slow, an event that leads leaves up to this long before its turn, and
 /// nearly alone: a whole packet, and the wait for its turn, would be most of what it is late by.
 const LEAD: Duration = Duration::from_millis(5);
-/// What such a packet holds: an event and what little else fits.
-const LEADING_BYTES: usize = REPEAT_BYTES_MAX as usize + 64;
-/// What it costs that the event did not ride in a larger packet: its headers on the link.
-const LEADING_COST: usize = 80;
-
 /// Why a packet leaves.
 #[derive(Clone, Copy, Debug, Default)]
 struct Reasons {
@@ -95,7 +82,7 @@ impl Session {
         write_header(out, number, now.wire(), &self.received, acks.then_some(delay));
         let end = start + self.packet_bytes_max();
         let content_end = if reasons.leads {
-            self.repeats.bucket.spend(LEADING_COST);
+            self.redundancy.led();
             out.len() + LEADING_BYTES
         } else {
             start + self.rate.packet_bytes(self.carrier.is_reliable)
@@ -161,7 +148,7 @@ impl Session {
     /// for like repetitions, which need half of the bucket.
     fn event_leads(&mut self, now: Time) -> bool {
         let is_slow = self.rate.packet_bytes(false) < self.packet_bytes_max();
-        if self.carrier.is_reliable || !is_slow || self.repeat_tokens(now) < self.repeat_tokens_max() / 2.0 {
+        if self.carrier.is_reliable || !is_slow || !self.redundancy.can_lead(now) {
             return false;
         }
         let lanes = self.lanes_in_use();
@@ -349,16 +336,10 @@ impl Session {
     fn note_bound(&mut self, now: Time) {
         for Bound { lane, number, id, is_command, length } in self.bound.drain(..) {
             if is_command {
-                let is_it = |open: &&mut super::OpenCommand| open.lane == lane && open.id == id;
-                if let Some(open) = self.commands.iter_mut().find(is_it) {
-                    open.number = Some(number);
-                }
+                self.commands.bound(lane, id, number);
             }
-            if length <= REPEAT_BYTES_MAX && !self.carrier.is_reliable {
-                self.repeats.first.push_back((now + REPEAT_FIRST, lane, number));
-                for (queue, wait) in self.repeats.later.iter_mut().zip(REPEAT_LATER) {
-                    queue.push_back((now + wait, lane, number));
-                }
+            if !self.carrier.is_reliable {
+                self.redundancy.bound(now, lane, number, length);
             }
         }
     }
@@ -394,64 +375,27 @@ impl Session {
 
     /// When an event that nothing else repeats gets a packet of its own.
     pub(super) fn repeat_at(&mut self, now: Time) -> Option<Time> {
-        loop {
-            let &(at, lane, number) = self.repeats.first.front()?;
-            let is_wanted =
-                self.outgoing[usize::from(lane)].as_ref().is_some_and(|lane| lane.can_repeat(number));
-            if is_wanted && (at > now || self.repeat_tokens(now) >= 0.0) {
-                return Some(at);
-            }
-            self.repeats.first.pop_front();
-        }
+        self.redundancy.due_at(now, |lane, number| can_repeat(&self.outgoing, lane, number))
     }
 
-    fn repeat_tokens(&mut self, now: Time) -> f64 {
-        let per_second = f64::from(self.config.redundancy_bits_per_second) / 8.0;
-        if per_second == 0.0 {
-            return -1.0;
-        }
-        self.repeats.bucket.tokens(now, per_second, self.repeat_tokens_max())
-    }
-
-    /// Half a second's.
-    fn repeat_tokens_max(&self) -> f64 {
-        f64::from(self.config.redundancy_bits_per_second) / 16.0
-    }
-
-    /// Lets events ride again that were not acknowledged yet, within the budget.
+    /// Repeats events that were not acknowledged yet, within the budget.
     fn write_repeats(&mut self, now: Time, builder: &mut Builder<'_>) {
-        for turn in 0..=REPEAT_LATER.len() {
-            loop {
-                let queue = self.repeats.queue(turn);
-                let Some(&(at, lane, number)) = queue.front() else { break };
-                if at > now {
-                    break;
-                }
-                let is_wanted =
-                    self.outgoing[usize::from(lane)].as_ref().is_some_and(|lane| lane.can_repeat(number));
-                // Later turns take only what the first ones are not likely to need.
-                let kept = if turn == 0 { 0.0 } else { self.repeat_tokens_max() / 2.0 };
-                let can_pay = is_wanted && self.repeat_tokens(now) >= kept;
-                if can_pay && builder.room() < REPEAT_ROOM {
-                    return;
-                }
-                self.repeats.queue(turn).pop_front();
-                let Some(lane) = self.outgoing[usize::from(lane)].as_mut().filter(|_| can_pay) else {
-                    continue;
-                };
-                let mut context = SendContext {
-                    now,
-                    builder,
-                    store: &mut self.store,
-                    sent: &mut self.sent,
-                    stats: &mut self.stats,
-                    whole_max: PART_BYTES,
-                    limits: &self.peer,
-                    bound: &mut self.bound,
-                };
-                let used = lane.repeat(number, &mut context);
-                self.repeats.bucket.spend(used);
-            }
+        while let Some((lane, number)) =
+            self.redundancy.next(now, builder.room(), |lane, number| can_repeat(&self.outgoing, lane, number))
+        {
+            let Some(lane) = &mut self.outgoing[usize::from(lane)] else { continue };
+            let mut context = SendContext {
+                now,
+                builder,
+                store: &mut self.store,
+                sent: &mut self.sent,
+                stats: &mut self.stats,
+                whole_max: PART_BYTES,
+                limits: &self.peer,
+                bound: &mut self.bound,
+            };
+            let used = lane.repeat(number, &mut context);
+            self.redundancy.spend(used);
         }
     }
 
@@ -470,4 +414,8 @@ impl Session {
         self.sent.push(now, bytes, false);
         true
     }
+}
+
+fn can_repeat(lanes: &[Option<Box<SendLane>>], lane: u8, number: u64) -> bool {
+    lanes[usize::from(lane)].as_ref().is_some_and(|lane| lane.can_repeat(number))
 }

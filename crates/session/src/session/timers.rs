@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::commands::Deadline;
 use super::{Phase, Session};
 use crate::error::{CloseCode, Closed, ClosedBy};
 use crate::lane::send::Expiry;
@@ -122,23 +123,15 @@ impl Session {
     }
 
     fn expire(&mut self, now: Time) {
-        while let Some(deadline) = self.deadlines.first().copied() {
-            if deadline.at > now {
-                return;
-            }
-            self.deadlines.pop_first();
-            let Some(lane) = &mut self.outgoing[usize::from(deadline.lane)] else { continue };
-            let (lane_number, id) = (deadline.lane, deadline.id);
-            let is_it = |open: &super::OpenCommand| open.lane == lane_number && open.id == id;
-            if deadline.is_command {
-                let Some(index) = self.commands.iter().position(is_it) else { continue };
-                self.commands.swap_remove(index);
-                lane.expire(id, &mut self.store);
+        while let Some(Deadline { lane, id, is_command, .. }) = self.commands.take_due(now) {
+            let Some(sender) = &mut self.outgoing[usize::from(lane)] else { continue };
+            let expiry = sender.expire(id, &mut self.store);
+            if is_command {
                 self.stats.commands_timed_out += 1;
-                self.tell(Notice::CommandTimedOut { lane: lane_number, command: id });
-            } else if lane.expire(id, &mut self.store) == Expiry::Expired {
+                self.tell(Notice::CommandTimedOut { lane, command: id });
+            } else if expiry == Expiry::Expired {
                 self.stats.expired += 1;
-                self.tell(Notice::Expired { lane: lane_number, event: id });
+                self.tell(Notice::Expired { lane, event: id });
             }
         }
     }
@@ -158,8 +151,7 @@ impl Session {
             Phase::Closing { until, .. } => Some(*until),
             Phase::Listening | Phase::Closed => None,
         };
-        let deadline = self.deadlines.first().map(|deadline| deadline.at);
-        earliest([phase, deadline.filter(|_| !self.is_closed())])
+        earliest([phase, self.commands.next_at().filter(|_| !self.is_closed())])
     }
 
     fn open_wakes_at(&mut self, now: Time) -> Option<Time> {

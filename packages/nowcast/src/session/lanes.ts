@@ -1,12 +1,12 @@
 /** All lanes of a session, in both directions: made when first used, filled by class and in turn. */
 import type { PacketBuilder } from "./builder.js";
 import type { SessionConfig } from "./config.js";
-import { type EarlyRecovery, REPEAT_BYTES_MAX } from "./early-recovery.js";
 import { PeerFault } from "./fault.js";
 import type { BoundEvent } from "./lane/message.js";
 import { type ReceivedEvent, type ReceivedState, ReceiveLane } from "./lane/receive.js";
 import { type SendContext, SendLane } from "./lane/send.js";
 import { checkLane, type Limits, PART_BYTES } from "./limits.js";
+import { REPEAT_BYTES_MAX, type Redundancy } from "./redundancy.js";
 import type { Item } from "./sent.js";
 import type { SessionStats } from "./stats.js";
 import { earliest } from "./time.js";
@@ -153,11 +153,11 @@ export class Lanes {
   }
 
   /** Lets events ride again. */
-  ride(loading: Loading, recovery: EarlyRecovery): void {
+  ride(loading: Loading, redundancy: Redundancy): void {
     const hasRoom = () => loading.builder.room >= REPEAT_BYTES_MAX + 64;
     const repeat = (lane: number, number: number) =>
       this.#outgoing[lane]?.repeat(number, this.#context(loading, lane)) ?? 0;
-    recovery.ride(loading.nowUs, hasRoom, repeat);
+    redundancy.ride(loading.nowUs, hasRoom, repeat);
   }
 
   /** Lanes by class; within a class each is first in turn. */

@@ -15,9 +15,8 @@ import type { PutOutcome } from "../queue/updatable-queue.js";
 import { Acknowledger } from "./acks.js";
 import { PacketBuilder } from "./builder.js";
 import { PeerClock, toWireTime, WIRE_UNIT_US } from "./clock.js";
+import { Commands } from "./commands.js";
 import { type Carrier, DEFAULT_CONFIG, type SessionConfig } from "./config.js";
-import { Deadlines } from "./deadlines.js";
-import { EarlyRecovery, LEADING_BYTES } from "./early-recovery.js";
 import { CloseCode, type Closed, PeerFault } from "./fault.js";
 import { Flight } from "./flight.js";
 import { type Gauges, readGauges } from "./gauges.js";
@@ -41,6 +40,7 @@ import {
 } from "./packet/packets.js";
 import { MalformedPacket } from "./packet/reader.js";
 import { PacketWriter } from "./packet/writer.js";
+import { LEADING_BYTES, Redundancy } from "./redundancy.js";
 import { type Replicated, ReplicationLanes, type ReplicationSource } from "./replication.js";
 import type { Item, SentPacket } from "./sent.js";
 import { newStats, type SessionStats } from "./stats.js";
@@ -63,8 +63,8 @@ export class Session {
   readonly #handshake: Handshake;
   readonly #flight: Flight;
   readonly #acks = new Acknowledger();
-  readonly #recovery: EarlyRecovery;
-  readonly #deadlines = new Deadlines();
+  readonly #redundancy: Redundancy;
+  readonly #commands = new Commands();
   #carrier: Carrier;
   #nextId = 0;
   #lastHeardUs: number;
@@ -85,7 +85,7 @@ export class Session {
       lost: (packet: SentPacket) => this.#lost(packet),
     };
     this.#flight = new Flight(this.stats, outcomes, config.bytesPerSecondMax, carrier.isReliable);
-    this.#recovery = new EarlyRecovery(config.redundancyBitsPerSecond / 8);
+    this.#redundancy = new Redundancy(config.redundancyBitsPerSecond / 8);
     this.#lastHeardUs = nowUs;
   }
 
@@ -309,7 +309,7 @@ export class Session {
   /** When to call {@link handleTimeout} and {@link pollPacket} if nothing happens before. */
   pollTimeout(nowUs: number): number | undefined {
     const dueUs = this.isOpen ? this.#openDueUs(nowUs) : this.#handshake.dueUs(nowUs, this.#lastHeardUs);
-    return earliest([dueUs, this.isClosed ? undefined : this.#deadlines.nextUs]);
+    return earliest([dueUs, this.isClosed ? undefined : this.#commands.nextUs]);
   }
 
   /** The next packet that may and should leave now. Call it only when the carrier takes a packet at once. */
@@ -344,13 +344,13 @@ export class Session {
     timeToLiveUs: number | undefined,
   ): number | PutOutcome {
     if (value.length > this.#peer.messageBytesMax) return "too large";
-    if (timeToLiveUs !== undefined && this.#deadlines.isFull) return "full";
+    if (timeToLiveUs !== undefined && this.#commands.isFull) return "full";
     const id = this.#nextId;
     const outcome = this.#lanes.sending(lane, this.#peer).putEvent({ id, kind, answers, value });
     if (outcome !== "queued") return outcome;
     this.#nextId += 1;
     if (timeToLiveUs !== undefined) {
-      this.#deadlines.add({ atUs: nowUs + timeToLiveUs, lane, id, isCommand: kind === EventKind.command });
+      this.#commands.add({ atUs: nowUs + timeToLiveUs, lane, id, isCommand: kind === EventKind.command });
     }
     return id;
   }
@@ -364,7 +364,7 @@ export class Session {
   }
 
   #replied(lane: number, { answers, value }: ReceivedEvent): void {
-    const command = this.#deadlines.answered(lane, answers);
+    const command = this.#commands.answered(lane, answers);
     if (command === undefined) this.stats.dropped.lateReplies += 1;
     else this.#tell({ type: "reply", lane, command, value });
   }
@@ -479,7 +479,7 @@ export class Session {
   #messageArrived({ message, part, generation }: Extract<Item, { readonly type: "message" }>): void {
     message.acknowledged(part, generation);
     if (message instanceof BoundEvent && message.isArrived && message.id !== undefined) {
-      this.#deadlines.arrived(message.id);
+      this.#commands.arrived(message.id);
     }
   }
 
@@ -509,7 +509,7 @@ export class Session {
   }
 
   #expire(nowUs: number): void {
-    for (const { lane, id, isCommand } of this.#deadlines.takeDue(nowUs)) {
+    for (const { lane, id, isCommand } of this.#commands.takeDue(nowUs)) {
       const wasWanted = this.#lanes.expire(lane, id);
       if (isCommand) this.#tell({ type: "command timed out", lane, command: id });
       else if (wasWanted) {
@@ -544,7 +544,7 @@ export class Session {
 
   #repeatAtUs(nowUs: number): number | undefined {
     if (this.#carrier.isReliable) return undefined;
-    return this.#recovery.dueUs(nowUs, (lane, number) => this.#lanes.canRepeat(lane, number));
+    return this.#redundancy.dueUs(nowUs, (lane, number) => this.#lanes.canRepeat(lane, number));
   }
 
   #contentAtUs(nowUs: number): number | undefined {
@@ -555,7 +555,7 @@ export class Session {
   /** Whether a small event goes first, and packets are kept small because the link is slow. */
   #eventLeads(nowUs: number): boolean {
     if (this.#carrier.isReliable || this.#flight.packetBytes >= this.#packetBytesMax) return false;
-    return this.#lanes.leadsWithEvent(this.#peer) && this.#recovery.canLead(nowUs);
+    return this.#lanes.leadsWithEvent(this.#peer) && this.#redundancy.canLead(nowUs);
   }
 
   #writeData(nowUs: number): boolean {
@@ -588,12 +588,12 @@ export class Session {
     }
     const loading = this.#loading(nowUs, builder, items);
     if (window || content) this.#lanes.writeWindows(loading);
-    if (!this.#carrier.isReliable) this.#lanes.ride(loading, this.#recovery);
+    if (!this.#carrier.isReliable) this.#lanes.ride(loading, this.#redundancy);
     if (content || isProbe) {
       // A whole packet would be most of what such an event is late by.
       const isAlone = content && leads;
       builder.beginContent(isAlone ? this.#writer.length + LEADING_BYTES : this.#flight.packetBytes);
-      if (isAlone) this.#recovery.led();
+      if (isAlone) this.#redundancy.led();
       this.#lanes.fill(loading);
       this.#replication.fill(number, builder, items);
     }
@@ -612,9 +612,9 @@ export class Session {
 
   #loading(nowUs: number, builder: PacketBuilder, items: Item[]): Loading {
     const onBound: Loading["onBound"] = (lane, event) => {
-      if (!this.#carrier.isReliable) this.#recovery.bound(nowUs, lane, event);
+      if (!this.#carrier.isReliable) this.#redundancy.bound(nowUs, lane, event);
       const isCommand = event.kind === EventKind.command && event.id !== undefined;
-      if (isCommand) this.#deadlines.numbered(lane, event.number, event.id);
+      if (isCommand) this.#commands.numbered(lane, event.number, event.id);
     };
     return { nowUs, builder, items, peer: this.#peer, onBound };
   }

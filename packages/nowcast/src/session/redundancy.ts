@@ -1,6 +1,6 @@
 /**
- * Events that are not acknowledged ride again before any loss is known, within a budget (`spec/SESSION.md`, section 10):
- * so a single loss costs one send interval, not a round trip.
+ * Early recovery: small events that are not acknowledged are sent again before any loss is known, within a budget
+ * (`spec/SESSION.md`, section 10). So a single loss costs one send interval, not a round trip.
  */
 import type { BoundEvent } from "./lane/message.js";
 
@@ -19,7 +19,7 @@ interface Repetition {
   readonly number: number;
 }
 
-export class EarlyRecovery {
+export class Redundancy {
   readonly #queues: Repetition[][] = WAITS_US.map(() => []);
   #tokens: number;
   #filledUs: number | undefined;

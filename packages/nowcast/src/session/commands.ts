@@ -1,4 +1,7 @@
-/** Commands that wait for replies, and the times at which they and mortal events are given up. */
+/**
+ * Commands that wait for replies, and the times at which they, and events with a time to live, are given up
+ * (`spec/SESSION.md`, section 9).
+ */
 interface Deadline {
   readonly atUs: number;
   readonly lane: number;
@@ -9,7 +12,7 @@ interface Deadline {
 /** Events with a time to live and commands whose end is open. */
 const DEADLINES_MAX = 16_384;
 
-export class Deadlines {
+export class Commands {
   /** By the id that the application knows. */
   readonly #waiting = new Map<number, Deadline>();
   /** The least of their times, while it is known. */

@@ -1,0 +1,105 @@
+//! Commands that wait for replies, and the times at which they, and events with a time to live, are given up
+//! (`spec/SESSION.md`, section 9).
+//!
+//! **Invariant**: every open command has its deadline in the table; an event has one until it arrived or expired.
+
+use std::collections::BTreeSet;
+
+use crate::time::Time;
+
+const COMMANDS_OPEN_MAX: usize = 4_096;
+/// Events with a time to live and commands whose end is open.
+const DEADLINES_MAX: usize = 16_384;
+
+const _: () = assert!(COMMANDS_OPEN_MAX < DEADLINES_MAX);
+
+/// The end of an event's time to live, or of a command's patience.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Deadline {
+    pub(super) at: Time,
+    pub(super) lane: u8,
+    pub(super) id: u64,
+    pub(super) is_command: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenCommand {
+    lane: u8,
+    id: u64,
+    deadline: Time,
+    /// The number of its event, by which the reply names it, once it has left.
+    number: Option<u64>,
+}
+
+impl OpenCommand {
+    fn is(&self, lane: u8, id: u64) -> bool {
+        self.lane == lane && self.id == id
+    }
+}
+
+/// All deadlines of a session, and its commands without a reply.
+#[derive(Debug, Default)]
+pub(super) struct Commands {
+    deadlines: BTreeSet<Deadline>,
+    open: Vec<OpenCommand>,
+}
+
+impl Commands {
+    /// Whether one more event with a time to live fits.
+    pub(super) fn has_room_for_event(&self) -> bool {
+        self.deadlines.len() < DEADLINES_MAX
+    }
+
+    /// Whether one more command fits.
+    pub(super) fn has_room_for_command(&self) -> bool {
+        self.open.len() < COMMANDS_OPEN_MAX && self.deadlines.len() < DEADLINES_MAX
+    }
+
+    /// An event with a time to live was put.
+    pub(super) fn add_event(&mut self, at: Time, lane: u8, id: u64) {
+        self.deadlines.insert(Deadline { at, lane, id, is_command: false });
+    }
+
+    /// A command was put.
+    pub(super) fn add_command(&mut self, at: Time, lane: u8, id: u64) {
+        self.deadlines.insert(Deadline { at, lane, id, is_command: true });
+        self.open.push(OpenCommand { lane, id, deadline: at, number: None });
+    }
+
+    /// A command leaves for the first time, as the event of this number.
+    pub(super) fn bound(&mut self, lane: u8, id: u64, number: u64) {
+        if let Some(open) = self.open.iter_mut().find(|open| open.is(lane, id)) {
+            open.number = Some(number);
+        }
+    }
+
+    /// An event arrived before the end of its time to live.
+    pub(super) fn event_arrived(&mut self, at: Time, lane: u8, id: u64) {
+        self.deadlines.remove(&Deadline { at, lane, id, is_command: false });
+    }
+
+    /// The command that a reply answers, if it still waits.
+    pub(super) fn answered(&mut self, lane: u8, number: u64) -> Option<u64> {
+        let index = self.open.iter().position(|open| open.lane == lane && open.number == Some(number))?;
+        let OpenCommand { id, deadline: at, .. } = self.open.swap_remove(index);
+        self.deadlines.remove(&Deadline { at, lane, id, is_command: true });
+        Some(id)
+    }
+
+    /// When the next one is given up.
+    pub(super) fn next_at(&self) -> Option<Time> {
+        self.deadlines.first().map(|deadline| deadline.at)
+    }
+
+    /// Takes out the next one that is given up by now.
+    pub(super) fn take_due(&mut self, now: Time) -> Option<Deadline> {
+        let deadline = self.deadlines.first().copied().filter(|deadline| deadline.at <= now)?;
+        self.deadlines.pop_first();
+        if deadline.is_command
+            && let Some(index) = self.open.iter().position(|open| open.is(deadline.lane, deadline.id))
+        {
+            self.open.swap_remove(index);
+        }
+        Some(deadline)
+    }
+}

@@ -1,0 +1,130 @@
+//! Early recovery: small events that are not acknowledged are sent again before any loss is known, within a budget
+//! (`spec/SESSION.md`, section 10). So a single loss costs one send interval, not a round trip.
+//!
+//! **Invariant**: what is sent early never costs more than the budget; what the budget cannot pay for is forgotten.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::lane::Bucket;
+use crate::time::Time;
+
+/// Larger events are not repeated.
+pub(super) const REPEAT_BYTES_MAX: u32 = 256;
+/// A repetition and its frame fit into this.
+const REPEAT_ROOM: usize = REPEAT_BYTES_MAX as usize + 32;
+/// The content of a packet for an event that leads: the event, and what little else fits.
+pub(super) const LEADING_BYTES: usize = REPEAT_BYTES_MAX as usize + 64;
+/// What it costs that the event did not ride in a larger packet: its headers on the link.
+const LEADING_COST: usize = 80;
+/// The first repetition gets a packet of its own if it must. Later ones only ride in packets that leave anyway.
+const WAITS: [Duration; 4] = [
+    Duration::from_millis(2),
+    Duration::from_millis(12),
+    Duration::from_millis(30),
+    Duration::from_millis(60),
+];
+/// The budget may be saved up for this long.
+const BUDGET_SECONDS: f64 = 0.5;
+
+/// An event that may be repeated from a time on.
+#[derive(Clone, Copy, Debug)]
+struct Repetition {
+    at: Time,
+    lane: u8,
+    number: u64,
+}
+
+/// Events that may be sent again before any loss is known, and what that may cost.
+#[derive(Debug)]
+pub(super) struct Redundancy {
+    bytes_per_second: f64,
+    /// Repetitions of each turn, in the order of time.
+    turns: [VecDeque<Repetition>; WAITS.len()],
+    bucket: Bucket,
+}
+
+impl Redundancy {
+    pub(super) fn new(bits_per_second: u32) -> Self {
+        Self {
+            bytes_per_second: f64::from(bits_per_second) / 8.0,
+            turns: Default::default(),
+            bucket: Bucket::default(),
+        }
+    }
+
+    /// An event of `length` bytes left for the first time.
+    pub(super) fn bound(&mut self, now: Time, lane: u8, number: u64, length: u32) {
+        if length > REPEAT_BYTES_MAX {
+            return;
+        }
+        for (turn, wait) in self.turns.iter_mut().zip(WAITS) {
+            turn.push_back(Repetition { at: now + wait, lane, number });
+        }
+    }
+
+    /// When an event that nothing else repeats gets a packet of its own. `can_repeat` says of which event, by lane and
+    /// number, a repetition is still wanted.
+    pub(super) fn due_at(&mut self, now: Time, can_repeat: impl Fn(u8, u64) -> bool) -> Option<Time> {
+        loop {
+            let &Repetition { at, lane, number } = self.turns[0].front()?;
+            if can_repeat(lane, number) && (at > now || self.tokens(now) >= 0.0) {
+                return Some(at);
+            }
+            self.turns[0].pop_front();
+        }
+    }
+
+    /// The next event, by lane and number, that is to be repeated in the packet that leaves now and has `room`: pay for it
+    /// with [`Self::spend`].
+    pub(super) fn next(
+        &mut self,
+        now: Time,
+        room: usize,
+        can_repeat: impl Fn(u8, u64) -> bool,
+    ) -> Option<(u8, u64)> {
+        for turn in 0..WAITS.len() {
+            // Later turns take only what the first ones are not likely to need.
+            let kept = if turn == 0 { 0.0 } else { self.tokens_max() / 2.0 };
+            while let Some(&Repetition { lane, number, .. }) =
+                self.turns[turn].front().filter(|repetition| repetition.at <= now)
+            {
+                let can_pay = can_repeat(lane, number) && self.tokens(now) >= kept;
+                if can_pay && room < REPEAT_ROOM {
+                    return None;
+                }
+                self.turns[turn].pop_front();
+                if can_pay {
+                    return Some((lane, number));
+                }
+            }
+        }
+        None
+    }
+
+    /// A repetition took so many bytes.
+    pub(super) fn spend(&mut self, bytes: usize) {
+        self.bucket.spend(bytes);
+    }
+
+    /// Whether an event may lead: that leaves half of the budget to first repetitions.
+    pub(super) fn can_lead(&mut self, now: Time) -> bool {
+        self.tokens(now) >= self.tokens_max() / 2.0
+    }
+
+    /// A packet leaves for an event alone.
+    pub(super) fn led(&mut self) {
+        self.bucket.spend(LEADING_COST);
+    }
+
+    fn tokens(&mut self, now: Time) -> f64 {
+        if self.bytes_per_second == 0.0 {
+            return -1.0;
+        }
+        self.bucket.tokens(now, self.bytes_per_second, self.tokens_max())
+    }
+
+    fn tokens_max(&self) -> f64 {
+        self.bytes_per_second * BUDGET_SECONDS
+    }
+}
