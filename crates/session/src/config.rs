@@ -51,6 +51,11 @@ impl Carrier {
     pub const BARE_DATAGRAMS: Self = Self { is_checked: false, ..Self::DATAGRAMS };
     /// A reliable, ordered stream of messages, as WebSocket has it.
     pub const STREAM: Self = Self { is_reliable: true, is_checked: true, packet_bytes_max: 16_384 };
+
+    /// Whether what arrives is what the peer sent, all of it and in order: then nobody but the peer can be at fault.
+    pub(crate) fn is_trusted(self) -> bool {
+        self.is_reliable && self.is_checked
+    }
 }
 
 /// Random bytes from the caller, because nothing here has a source of randomness. Never use the same twice.

@@ -29,6 +29,15 @@ struct Estimate {
     minimum: u64,
     /// How long the peer holds acknowledgements now: the longest lately.
     held: u64,
+    /// Follows from the rest, and is asked for more often than that changes.
+    probe_timeout: Duration,
+}
+
+impl Estimate {
+    fn set_probe_timeout(&mut self) {
+        let spread = (4 * self.variation).max(GRANULARITY_MICROS);
+        self.probe_timeout = Duration::from_micros(self.smoothed + spread) + allowance(self.held);
+    }
 }
 
 impl Rtt {
@@ -38,14 +47,16 @@ impl Rtt {
         let sample = sample.as_micros() as u64;
         let ack_delay = ack_delay.as_micros() as u64;
         let Some(estimate) = &mut self.estimate else {
-            let first = Estimate {
+            let mut first = Estimate {
                 latest: sample,
                 adjusted: sample,
                 smoothed: sample,
                 variation: sample / 2,
                 minimum: sample,
                 held: longest_lately(ACK_DELAY_FIRST_MICROS, ack_delay),
+                probe_timeout: Duration::ZERO,
             };
+            first.set_probe_timeout();
             self.estimate = Some(first);
             return;
         };
@@ -59,6 +70,7 @@ impl Rtt {
         estimate.adjusted = adjusted;
         estimate.variation = (3 * estimate.variation + estimate.smoothed.abs_diff(adjusted)) / 4;
         estimate.smoothed = (7 * estimate.smoothed + adjusted) / 8;
+        estimate.set_probe_timeout();
     }
 
     /// The smoothed round-trip time, once there is one.
@@ -91,10 +103,7 @@ impl Rtt {
 
     /// After this time without an acknowledgement a probe is due, before back-off.
     pub(crate) fn probe_timeout(&self) -> Duration {
-        self.estimate.map_or(INITIAL_TIMEOUT, |estimate| {
-            let spread = (4 * estimate.variation).max(GRANULARITY_MICROS);
-            Duration::from_micros(estimate.smoothed + spread) + allowance(estimate.held)
-        })
+        self.estimate.map_or(INITIAL_TIMEOUT, |estimate| estimate.probe_timeout)
     }
 }
 

@@ -245,8 +245,10 @@ impl SentPackets {
         self.oldest_in_flight().map_or(0..0, |(packet, _)| items_of(packet))
     }
 
-    pub(crate) fn item(&self, index: u64) -> Item {
-        self.items[(index - self.items_first) as usize]
+    /// The items of one packet.
+    pub(crate) fn items(&self, of: Range<u64>) -> impl Iterator<Item = Item> + '_ {
+        let [start, end] = [of.start, of.end].map(|index| index.saturating_sub(self.items_first) as usize);
+        self.items.range(start..end).copied()
     }
 
     /// Forgets settled packets at the front; their items must not be asked for afterwards.

@@ -7,6 +7,7 @@ mod send_vectors;
 mod states;
 #[cfg(test)]
 mod vectors;
+mod waiting;
 
 use nowcast_queue::Bounds;
 

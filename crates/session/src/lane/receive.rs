@@ -139,29 +139,8 @@ impl ReceiveLane {
         }
     }
 
-    /// A value of interval `interval`.
-    pub(crate) fn state(
-        &mut self,
-        interval: u64,
-        state: StateHead,
-        value: &[u8],
-        context: &mut ReceiveContext<'_>,
-    ) -> Result<(), Broken> {
-        check_length(value.len() as u64, context.limits)?;
-        self.whole_state(interval, state, value.len(), |store| store.insert(value), context)
-    }
-
-    fn is_stale(&mut self, interval: u64, key: u64, stamp: u64, limits: &Limits) -> Result<bool, Broken> {
-        if interval < self.next {
-            return Ok(true);
-        }
-        let key = self.mixed(key);
-        let known = self.interval(interval, limits)?.keys.get(&key);
-        Ok(known.is_some_and(|known| known.stamp >= stamp))
-    }
-
     /// A value of `length` bytes, which `payload` puts into the store if it is not stale.
-    fn whole_state(
+    pub(crate) fn state(
         &mut self,
         interval: u64,
         state: StateHead,
@@ -169,6 +148,7 @@ impl ReceiveLane {
         payload: impl FnOnce(&mut Store) -> Handle,
         context: &mut ReceiveContext<'_>,
     ) -> Result<(), Broken> {
+        check_length(length as u64, context.limits)?;
         if interval < self.next {
             context.stats.dropped.stale_states += 1;
             return Ok(());
@@ -223,6 +203,15 @@ impl ReceiveLane {
         self.check_cost(context.limits)?;
         self.release_events(context);
         Ok(())
+    }
+
+    fn is_stale(&mut self, interval: u64, key: u64, stamp: u64, limits: &Limits) -> Result<bool, Broken> {
+        if interval < self.next {
+            return Ok(true);
+        }
+        let key = self.mixed(key);
+        let known = self.interval(interval, limits)?.keys.get(&key);
+        Ok(known.is_some_and(|known| known.stamp >= stamp))
     }
 
     /// A whole event.
@@ -303,7 +292,7 @@ impl ReceiveLane {
         }
         let of = Of::State { interval, key: state.key, stamp: state.stamp };
         match self.assemble(of, None, part, context)? {
-            Some(payload) => self.whole_state(interval, state, part.total as usize, |_| payload, context),
+            Some(payload) => self.state(interval, state, part.total as usize, |_| payload, context),
             None => Ok(()),
         }
     }

@@ -161,7 +161,7 @@ impl Script {
             }
             self.sent.push(self.now, out.len(), true);
             let settled = self.sent.acknowledge(first).expect("it was sent now");
-            let items: Vec<Item> = settled.items.map(|index| self.sent.item(index)).collect();
+            let items: Vec<Item> = self.sent.items(settled.items).collect();
             self.sent.forget();
             let carried = carried(&out);
             assert_eq!(carried.len(), items.len(), "every message has its item");

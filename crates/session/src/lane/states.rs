@@ -2,7 +2,7 @@
 
 use nowcast_queue::{Key, KeyMap};
 
-use super::send::Waiting;
+use super::waiting::Waiting;
 use crate::limits::{MESSAGE_COST, PART_BYTES};
 use crate::store::{Handle, Store};
 use crate::time::Time;

@@ -168,9 +168,9 @@ fn hex(bytes: &[u8]) -> String {
 
 fn take(lane: &mut ReceiveLane, frame: &Frame<'_>, context: &mut ReceiveContext<'_>) -> Result<(), Broken> {
     match frame {
-        Frame::States(states) => {
-            states.records().try_for_each(|(state, value)| lane.state(states.interval, state, value, context))
-        }
+        Frame::States(states) => states.records().try_for_each(|(state, value)| {
+            lane.state(states.interval, state, value.len(), |store| store.insert(value), context)
+        }),
         Frame::Event { head, payload } => lane.event(*head, payload, context),
         Frame::EventPart { head, part } => lane.event_part(*head, *part, context),
         Frame::StatePart { interval, state, part, .. } => lane.state_part(*interval, *state, *part, context),

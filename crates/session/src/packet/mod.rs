@@ -130,19 +130,13 @@ impl<'a> Data<'a> {
     }
 }
 
-/// Appends the header of a data packet, with an acknowledgement of what was `received` if there is a `delay`.
-pub(crate) fn write_header(
-    out: &mut Vec<u8>,
-    number: u64,
-    time: u32,
-    received: &Received,
-    ack_delay: Option<u64>,
-) {
+/// Appends the header of a data packet; `ack` is what was received, and for how long the acknowledgement was held.
+pub(crate) fn write_header(out: &mut Vec<u8>, number: u64, time: u32, ack: Option<(&Received, u64)>) {
     let flags_at = out.len();
     out.push(0);
     out.extend_from_slice(&(number as u16).to_le_bytes());
     out.extend_from_slice(&time.to_le_bytes()[..3]);
-    if let Some(delay) = ack_delay {
+    if let Some((received, delay)) = ack {
         let has_ranges = received.write(delay, out);
         out[flags_at] = if has_ranges { FLAG_ACK | FLAG_RANGES } else { FLAG_ACK };
     }

@@ -1,9 +1,13 @@
 //! When to acknowledge what arrived (`spec/SESSION.md`, section 6).
+//!
+//! **Invariant**: from the arrival of a packet that elicits an acknowledgement until one leaves, there is a time at which one
+//! leaves even alone.
 
 use std::time::Duration;
 
+use crate::packet::{Arrival, Data, Received, write_header};
 use crate::rtt::{ACK_DELAY_FIRST_MICROS, ACK_DELAY_MAX, HELD_ACK_DELAY_MAX, allowance, longest_lately};
-use crate::time::Time;
+use crate::time::{Time, WIRE_UNIT_MICROS};
 
 /// Acknowledge after this number of eliciting packets, and after this time.
 const DATAGRAM_ACK: (u32, Duration) = (4, ACK_DELAY_MAX);
@@ -21,11 +25,87 @@ const SLACK_SHARE: u32 = 2;
 /// less than that, so that the peer never takes it for lost.
 const MARGIN: u32 = 20;
 
+/// What arrives after so long a silence is acknowledged at once: the peer may have waited for an answer all that time.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// The numbers of the packets that arrived, and what of them is to be acknowledged when.
+#[derive(Debug)]
+pub(super) struct Acknowledger {
+    received: Received,
+    pending: Pending,
+}
+
+impl Acknowledger {
+    pub(super) fn new() -> Self {
+        Self { received: Received::new(), pending: Pending::default() }
+    }
+
+    /// The largest number that arrived.
+    pub(super) fn largest(&self) -> Option<u64> {
+        self.received.largest()
+    }
+
+    /// Whether a packet of this number is new.
+    pub(super) fn classify(&self, number: u64) -> Arrival {
+        self.received.classify(number)
+    }
+
+    /// A new packet of `length` bytes arrived, after nothing had been heard since `last_heard`.
+    pub(super) fn arrived(
+        &mut self,
+        now: Time,
+        number: u64,
+        data: &Data<'_>,
+        length: usize,
+        last_heard: Time,
+        is_reliable: bool,
+    ) {
+        let leaves_gap = self.received.insert(number);
+        if self.received.largest() == Some(number) {
+            self.pending.largest_at = now;
+        }
+        if data.is_eliciting() {
+            let ends_quiet = now.since(last_heard) >= QUIET;
+            let has_only_states = data.has_only_states();
+            let packet = Eliciting { bytes: length, leaves_gap, ends_quiet, has_only_states };
+            self.pending.arrived(now, &packet, is_reliable);
+        }
+    }
+
+    /// When an acknowledgement leaves even alone.
+    pub(super) fn due_at(&self, now: Time) -> Option<Time> {
+        self.pending.due_at(now)
+    }
+
+    /// Begins packet `number`, with an acknowledgement if there is anything new to acknowledge: `true` then.
+    pub(super) fn write_header(&self, now: Time, number: u64, out: &mut Vec<u8>) -> bool {
+        let delay = now.since(self.pending.largest_at).as_micros() as u64 / WIRE_UNIT_MICROS;
+        let ack = self.pending.is_new.then_some((&self.received, delay));
+        write_header(out, number, now.wire(), ack);
+        self.pending.is_new
+    }
+
+    /// A packet leaves: `acks` if with an acknowledgement.
+    pub(super) fn departed(&mut self, now: Time, is_eliciting: bool, acks: bool) {
+        self.pending.departed(now, is_eliciting, acks);
+    }
+
+    /// Nothing of what arrived is acknowledged any more, but the peer still goes by the delays that were reported to it.
+    pub(super) fn forget(&mut self) {
+        self.pending = Pending { reported_delay: self.pending.reported_delay, ..Pending::default() };
+    }
+
+    /// The path is another one, on which no delay was reported to the peer.
+    pub(super) fn forget_path(&mut self) {
+        self.pending = Pending::default();
+    }
+}
+
 /// What is to be acknowledged.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AckState {
-    pub(super) largest_at: Time,
-    pub(super) is_new: bool,
+struct Pending {
+    largest_at: Time,
+    is_new: bool,
     eliciting: u32,
     /// Bytes of these packets.
     bytes: usize,
@@ -38,7 +118,7 @@ pub(super) struct AckState {
     reported_delay: u64,
 }
 
-impl Default for AckState {
+impl Default for Pending {
     fn default() -> Self {
         Self {
             largest_at: Time::default(),
@@ -55,22 +135,17 @@ impl Default for AckState {
 }
 
 /// One packet that is to be acknowledged.
-pub(super) struct Eliciting {
-    pub(super) bytes: usize,
-    pub(super) leaves_gap: bool,
+struct Eliciting {
+    bytes: usize,
+    leaves_gap: bool,
     /// Nothing had arrived for long.
-    pub(super) ends_quiet: bool,
+    ends_quiet: bool,
     /// Whether it has nothing but states, which a later one replaces if it is lost.
-    pub(super) has_only_states: bool,
+    has_only_states: bool,
 }
 
-impl AckState {
-    /// Nothing of what arrived is acknowledged any more, but the peer still goes by the delays that were reported to it.
-    pub(super) fn forget(&mut self) {
-        *self = Self { reported_delay: self.reported_delay, ..Self::default() };
-    }
-
-    pub(super) fn arrived(&mut self, now: Time, packet: &Eliciting, is_reliable: bool) {
+impl Pending {
+    fn arrived(&mut self, now: Time, packet: &Eliciting, is_reliable: bool) {
         let (packets, delay) = if is_reliable { STREAM_ACK } else { DATAGRAM_ACK };
         self.is_new = true;
         self.eliciting += 1;
@@ -95,7 +170,7 @@ impl AckState {
     }
 
     /// A packet leaves: `acks` if with an acknowledgement.
-    pub(super) fn departed(&mut self, now: Time, is_eliciting: bool, acks: bool) {
+    fn departed(&mut self, now: Time, is_eliciting: bool, acks: bool) {
         if is_eliciting {
             self.cadence.departed(now);
         }
@@ -112,7 +187,7 @@ impl AckState {
     }
 
     /// When an acknowledgement leaves even alone.
-    pub(super) fn due_at(&self, now: Time) -> Option<Time> {
+    fn due_at(&self, now: Time) -> Option<Time> {
         if self.is_urgent { Some(now) } else { self.due_at }
     }
 }
@@ -154,8 +229,8 @@ mod tests {
         Time::from_micros(3_600_000_000 + millis * 1_000)
     }
 
-    fn sending_at(times: &[u64]) -> AckState {
-        let mut acks = AckState::default();
+    fn sending_at(times: &[u64]) -> Pending {
+        let mut acks = Pending::default();
         times.iter().for_each(|&time| acks.departed(at(time), true, false));
         acks
     }

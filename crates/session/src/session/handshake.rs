@@ -1,19 +1,19 @@
 //! Beginning, resuming and ending (`spec/SESSION.md`, sections 4 and 12).
+//!
+//! **Invariant**: a session has exactly one [`Phase`]; whoever changes it returns the notice that the application gets.
 
 use std::time::Duration;
 
-use super::outage::Outage;
-use super::{AckState, Proof, Session};
-use crate::config::{Carrier, Entropy};
-use crate::error::{CloseCode, Closed, ClosedBy, Malformed};
+use crate::config::{Carrier, Config, Entropy};
+use crate::error::{Broken, CloseCode, Closed, ClosedBy, Malformed};
+use crate::limits::Limits;
 use crate::message::Notice;
-use crate::packet::{self, HELLO_BYTES_MIN, Hello, Refuse, Resume, VERSION, Welcome};
-use crate::rtt::Rtt;
+use crate::packet::{self, Data, Frame, HELLO_BYTES_MIN, Hello, Refuse, Resume, VERSION, Welcome};
 use crate::time::Time;
 
 /// Where a session stands.
 #[derive(Debug)]
-pub(super) enum Phase {
+enum Phase {
     /// Acceptor: no HELLO came yet on this carrier.
     Listening,
     /// Initiator: HELLO is repeated until it is answered.
@@ -56,8 +56,133 @@ const HELLO_WAIT_MAX: Duration = Duration::from_secs(2);
 const CLOSES_MAX: u32 = 3;
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
-impl Session {
-    pub(super) fn begin_connecting(&mut self, now: Time) {
+/// The initiator's proof, until one packet that carries it is acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Proof {
+    bytes: [u8; 8],
+    was_sent: bool,
+}
+
+/// What a HELLO led to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// It is the first on this carrier, and will be granted.
+    First,
+    /// It was answered before, or will be refused.
+    Answered,
+    /// No HELLO is expected.
+    Misplaced,
+}
+
+/// Whether a data packet is taken.
+#[derive(Debug)]
+pub(super) enum Admission {
+    /// It is: the session is open.
+    Open,
+    /// It is: the peer showed with it that it receives at its address.
+    Proven(Notice),
+    /// It is: the carrier whose silence detached the session is heard again, before another took its place.
+    Returned(Notice),
+    /// It is not: the session is closed.
+    Closed,
+    /// It is not: the peer is not proven.
+    Unproven,
+}
+
+/// How the session began, who the peer is, and how it ends.
+#[derive(Debug)]
+pub(super) struct Handshake {
+    /// What we accept.
+    own: Limits,
+    /// What the peer accepts; our own until it told us.
+    peer: Limits,
+    /// The shorter of both sides'.
+    idle_timeout: Duration,
+    resume_timeout: Duration,
+    /// For a handshake.
+    timeout: Duration,
+    entropy: Entropy,
+    is_initiator: bool,
+    phase: Phase,
+    /// What names the session and lets it be resumed, once there is one.
+    identity: Option<Resume>,
+    /// The initiator's count of carriers tried; an attempt that died unanswered counts too.
+    epoch: u64,
+    proof: Option<Proof>,
+}
+
+impl Handshake {
+    /// An initiator asks at once; an acceptor listens.
+    pub(super) fn new(now: Time, config: &Config, entropy: Entropy, is_initiator: bool) -> Self {
+        let mut handshake = Self {
+            own: config.limits,
+            peer: config.limits,
+            idle_timeout: config.limits.idle_timeout,
+            resume_timeout: config.limits.resume_timeout,
+            timeout: config.handshake_timeout,
+            entropy,
+            is_initiator,
+            phase: Phase::Listening,
+            identity: None,
+            epoch: 0,
+            proof: None,
+        };
+        if is_initiator {
+            handshake.begin_connecting(now);
+        }
+        handshake
+    }
+
+    /// What the peer accepts; ours until it told us.
+    pub(super) fn peer(&self) -> &Limits {
+        &self.peer
+    }
+
+    pub(super) fn identity(&self) -> Option<&Resume> {
+        self.identity.as_ref()
+    }
+
+    /// After this much silence the carrier is regarded as dead.
+    pub(super) fn idle_timeout(&self) -> Duration {
+        self.idle_timeout
+    }
+
+    fn learn_limits(&mut self, peer: Limits) {
+        self.peer = peer;
+        self.idle_timeout = self.own.idle_timeout.min(peer.idle_timeout);
+        self.resume_timeout = self.own.resume_timeout.min(peer.resume_timeout);
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.phase, Phase::Open)
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        matches!(self.phase, Phase::Closing { .. } | Phase::Closed)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.phase, Phase::Closed)
+    }
+
+    pub(super) fn is_detached(&self) -> bool {
+        matches!(self.phase, Phase::Detached { .. })
+    }
+
+    /// Whether packets of the carrier are taken, even if it was silent for too long.
+    pub(super) fn is_attached(&self) -> bool {
+        !matches!(self.phase, Phase::Closed | Phase::Detached { is_attached: false, .. })
+    }
+
+    /// Since when a HELLO wants an answer.
+    pub(super) fn connecting_since(&self) -> Option<Time> {
+        match self.phase {
+            Phase::Connecting { began, .. } => Some(began),
+            _ => None,
+        }
+    }
+
+    fn begin_connecting(&mut self, now: Time) {
         let nonce = self.entropy.part(0);
         if let Some(identity) = &self.identity {
             self.epoch = self.epoch.max(identity.epoch) + 1;
@@ -65,23 +190,10 @@ impl Session {
         self.phase = Phase::Connecting { nonce, began: now, next: now, wait: HELLO_WAIT_FIRST };
     }
 
-    /// Goes on with the session over another carrier; the old one is no longer used. `entropy` must be fresh.
-    ///
-    /// An acceptor that serves many sessions reads a HELLO with [`Hello::read`], finds the session it names, asks it
-    /// [`check_resume`](Self::check_resume), attaches the carrier and handles the HELLO.
-    pub fn attach(&mut self, now: Time, carrier: Carrier, entropy: Entropy) {
-        if self.is_closed() {
-            return;
-        }
-        self.carrier = carrier;
-        let seed = self.entropy.part::<8>(40);
+    /// A new carrier: an initiator asks to resume on it, an acceptor waits for HELLO.
+    pub(super) fn attach(&mut self, now: Time, entropy: Entropy) {
         self.entropy = entropy;
-        // The tables of the lanes go on, and so does their seed.
-        self.entropy.0[40..].copy_from_slice(&seed);
-        self.lose_everything();
-        self.outgoing.iter_mut().flatten().for_each(|lane| lane.change_carrier());
-        self.forget_path();
-        self.last_heard = now;
+        self.proof = None;
         if self.is_initiator {
             self.begin_connecting(now);
         } else {
@@ -89,41 +201,54 @@ impl Session {
         }
     }
 
-    /// The carrier is known to be dead, before its silence shows it.
-    pub fn detach(&mut self, now: Time) {
+    /// The carrier is known to be dead.
+    pub(super) fn detach(&mut self, now: Time) -> Option<Notice> {
         match &mut self.phase {
-            Phase::Closing { .. } | Phase::Closed => return,
+            Phase::Closing { .. } | Phase::Closed => return None,
             Phase::Detached { is_attached, .. } => {
                 *is_attached = false;
-                return;
+                return None;
             }
             _ => {}
         }
         if self.identity.is_none() {
-            let reason = "the carrier died before the session began".to_owned();
-            self.end(now, Closed { code: CloseCode::GAVE_UP, reason, by: ClosedBy::Silence });
-            return;
+            return self.give_up(now, "the carrier died before the session began");
         }
-        self.begin_detached(now, false);
+        Some(self.begin_detached(now, false))
     }
 
-    pub(super) fn begin_detached(&mut self, now: Time, is_attached: bool) {
+    /// The carrier of an open session is regarded as dead by its silence alone.
+    pub(super) fn fell_silent(&mut self, now: Time) -> Notice {
+        self.begin_detached(now, true)
+    }
+
+    fn begin_detached(&mut self, now: Time, is_attached: bool) -> Notice {
         self.phase = Phase::Detached { since: now, is_attached };
-        self.ack.forget();
-        self.is_probe_due = false;
-        self.tell(Notice::Detached);
+        Notice::Detached
     }
 
-    /// The same carrier runs over another path: what was learned of the old one no longer holds.
-    pub fn handle_path_change(&mut self) {
-        self.forget_path();
+    /// Ends the session; the peer is told if it can be.
+    pub(super) fn end(&mut self, now: Time, closed: Closed) -> Option<Notice> {
+        if self.is_closed() {
+            return None;
+        }
+        let tells_peer = self.is_open() && closed.by == ClosedBy::Us;
+        let notice = Notice::Closed(closed.clone());
+        self.phase = if tells_peer {
+            Phase::Closing { closed, due: true, left: CLOSES_MAX, until: now + CLOSING_TIME }
+        } else {
+            Phase::Closed
+        };
+        Some(notice)
+    }
+
+    fn give_up(&mut self, now: Time, reason: &str) -> Option<Notice> {
+        let reason = reason.to_owned();
+        self.end(now, Closed { code: CloseCode::GAVE_UP, reason, by: ClosedBy::Silence })
     }
 
     /// Whether a HELLO may take over this session; the comparison takes the same time for every token.
-    ///
-    /// # Errors
-    /// The code to refuse it with.
-    pub fn check_resume(&self, resume: &Resume) -> Result<(), CloseCode> {
+    pub(super) fn check_resume(&self, resume: &Resume) -> Result<(), CloseCode> {
         let Some(identity) = self.identity.filter(|_| !self.is_closed() && !self.is_initiator) else {
             return Err(CloseCode::UNKNOWN_SESSION);
         };
@@ -138,30 +263,9 @@ impl Session {
         Ok(())
     }
 
-    /// Appends the refusal of a HELLO for which there is no session object, as a carrier without session would send it.
-    pub fn refuse(hello: &Hello, code: CloseCode, text: &str, carrier: Carrier, out: &mut Vec<u8>) {
-        let start = out.len();
-        Refuse::new(hello.nonce, code, text).write(out);
-        if !carrier.is_checked {
-            packet::seal(out, start);
-        }
-    }
-
-    /// Appends the refusal of a first packet that is no HELLO, or none that can be read, where the carrier is one on which
-    /// only its sender can be at fault: `false` on others, where such packets are dropped.
-    pub fn refuse_first(packet: &[u8], malformed: &Malformed, carrier: Carrier, out: &mut Vec<u8>) -> bool {
-        if carrier.is_reliable && carrier.is_checked {
-            unreadable(packet, malformed).write(out);
-        }
-        carrier.is_reliable && carrier.is_checked
-    }
-
-    /// A peer that is not proven sent what cannot be read. Where it arrived as it was sent, the peer is told: to its
-    /// programmer silence would look like a dead server.
+    /// The acceptor read a packet that is malformed, from a peer that is not proven, over a carrier on which only the peer
+    /// can be at fault. The peer is told: to its programmer silence would look like a dead server.
     pub(super) fn refuse_malformed(&mut self, packet: &[u8], malformed: &Malformed) {
-        if !(self.carrier.is_reliable && self.carrier.is_checked) {
-            return;
-        }
         let (nonce, ends) = match &self.phase {
             Phase::Listening => (nonce_of(packet), self.identity.is_none()),
             Phase::Answered { hello, .. } => {
@@ -173,40 +277,30 @@ impl Session {
         self.phase = Phase::Refusing { refuse, ends };
     }
 
-    pub(super) fn on_hello(&mut self, now: Time, hello: Hello) {
+    pub(super) fn on_hello(&mut self, hello: Hello) -> Heard {
         match &mut self.phase {
             Phase::Listening if !self.is_initiator => {}
             Phase::Answered { hello: answered, answer_due, .. } if answered.nonce == hello.nonce => {
                 answered.clock = hello.clock;
                 *answer_due = true;
-                return;
+                return Heard::Answered;
             }
-            _ => {
-                self.stats.dropped.misplaced += 1;
-                return;
-            }
+            _ => return Heard::Misplaced,
         }
         if let Err((code, text)) = self.admit(&hello) {
             // A wrong token must not end the session that it does not belong to.
             let ends = self.identity.is_none();
             self.phase = Phase::Refusing { refuse: Refuse::new(hello.nonce, code, text), ends };
-            return;
+            return Heard::Answered;
         }
         let identity = match (self.identity, hello.resume) {
             (Some(identity), Some(resume)) => Resume { epoch: resume.epoch, ..identity },
             _ => Resume { session: self.entropy.part(8), token: self.entropy.part(16), epoch: 0 },
         };
-        let is_resumed = self.identity.is_some();
-        if is_resumed && shrinks(&self.peer, &hello.limits) {
-            let refuse = Refuse::new(hello.nonce, CloseCode::VIOLATION, "limits shrank");
-            self.phase = Phase::Refusing { refuse, ends: false };
-            return;
-        }
         self.identity = Some(identity);
-        self.learn_limits(&hello);
-        self.last_heard = now;
-        self.clock.guess(now, hello.clock);
+        self.learn_limits(hello.limits);
         self.phase = Phase::Answered { hello, proof: self.entropy.part(32), answer_due: true };
+        Heard::First
     }
 
     fn admit(&self, hello: &Hello) -> Result<(), (CloseCode, &'static str)> {
@@ -218,63 +312,48 @@ impl Session {
             (None, Some(_)) => Err((CloseCode::UNKNOWN_SESSION, "there is no such session here")),
             (Some(_), None) => Err((CloseCode::WRONG_TOKEN, "the carrier is for a session to resume")),
             (Some(_), Some(resume)) => {
-                self.check_resume(resume).map_err(|code| (code, "the resume token or epoch is wrong"))
+                self.check_resume(resume).map_err(|code| (code, "the resume token or epoch is wrong"))?;
+                if shrinks(&self.peer, &hello.limits) {
+                    return Err((CloseCode::VIOLATION, "limits shrank"));
+                }
+                Ok(())
             }
         }
     }
 
-    fn learn_limits(&mut self, hello: &Hello) {
-        self.peer = hello.limits;
-        self.idle_timeout = self.config.limits.idle_timeout.min(self.peer.idle_timeout);
-        self.resume_timeout = self.config.limits.resume_timeout.min(self.peer.resume_timeout);
-    }
-
-    pub(super) fn on_welcome(&mut self, now: Time, welcome: &Welcome) {
+    /// Takes the answer to our HELLO, `None` if none like it is awaited. `fits` says whether the peer accepts all that was
+    /// put so far.
+    pub(super) fn on_welcome(&mut self, welcome: &Welcome, fits: bool) -> Result<Option<Notice>, Broken> {
         let is_awaited = matches!(&self.phase, Phase::Connecting { nonce, .. } if *nonce == welcome.nonce);
         if !is_awaited {
-            self.stats.dropped.misplaced += 1;
-            return;
+            return Ok(None);
         }
         if welcome.version != VERSION {
-            self.break_off(now, CloseCode::VIOLATION, "a version that was not offered");
-            return;
+            return Err(Broken::violation("a version that was not offered"));
         }
-        let is_resumed = self.identity.is_some();
+        let resumed = self.identity.is_some();
         if let Some(identity) = &self.identity {
             let is_same = identity.session == welcome.resume.session
                 && welcome.resume.epoch == self.epoch
                 && !shrinks(&self.peer, &welcome.limits);
             if !is_same {
-                self.break_off(now, CloseCode::VIOLATION, "another session than the one to resume");
-                return;
+                return Err(Broken::violation("another session than the one to resume"));
             }
         }
-        let fits = self.largest_put <= welcome.limits.message_bytes_max as usize
-            && self.highest_lane < welcome.limits.lanes_max;
         if !fits {
-            self.break_off(now, CloseCode::LIMIT_EXCEEDED, "what was put exceeds what the peer accepts");
-            return;
+            return Err(Broken::limit("what was put exceeds what the peer accepts"));
         }
         self.identity = Some(welcome.resume);
-        self.peer = welcome.limits;
-        self.idle_timeout = self.config.limits.idle_timeout.min(self.peer.idle_timeout);
-        self.resume_timeout = self.config.limits.resume_timeout.min(self.peer.resume_timeout);
-        self.last_heard = now;
-        self.clock.guess(now, welcome.clock);
-        if welcome.hello_clock <= now.as_micros() {
-            let sent = Time::from_micros(welcome.hello_clock);
-            self.clock.sample(sent, welcome.clock as i64, welcome.clock as i64, now);
-            self.rtt.sample(now.since(sent), Duration::ZERO);
-        }
+        self.learn_limits(welcome.limits);
         self.proof = Some(Proof { bytes: welcome.proof, was_sent: false });
         self.phase = Phase::Open;
-        self.tell(Notice::Opened { resumed: is_resumed });
+        Ok(Some(Notice::Opened { resumed }))
     }
 
-    pub(super) fn on_refuse(&mut self, now: Time, refuse: Refuse) {
-        if !self.awaits(&refuse) {
-            self.stats.dropped.misplaced += 1;
-            return;
+    /// Takes a refusal, `None` if none is awaited. `is_trusted` says that nobody but the peer can have sent it.
+    pub(super) fn on_refuse(&mut self, now: Time, refuse: Refuse, is_trusted: bool) -> Option<Notice> {
+        if !self.awaits(&refuse, is_trusted) {
+            return None;
         }
         let reason = if refuse.code == CloseCode::VERSION {
             let (min, max) = (refuse.version_min, refuse.version_max);
@@ -282,50 +361,107 @@ impl Session {
         } else {
             refuse.text
         };
-        self.end(now, Closed { code: refuse.code, reason, by: ClosedBy::Peer });
+        self.end(now, Closed { code: refuse.code, reason, by: ClosedBy::Peer })
     }
 
     /// Whether a refusal is for us, and not too late.
-    fn awaits(&self, refuse: &Refuse) -> bool {
+    fn awaits(&self, refuse: &Refuse, is_trusted: bool) -> bool {
         let is_ours = refuse.nonce == self.entropy.part(0);
-        // Nobody but the peer can say anything on such a carrier, and it may not have been able to read our nonce.
-        let is_trusted = self.carrier.is_reliable && self.carrier.is_checked;
         match &self.phase {
+            // The peer may not have been able to read our nonce.
             Phase::Connecting { .. } => is_ours || is_trusted && refuse.nonce == NONCE_UNREAD,
             Phase::Open => is_trusted && is_ours && self.proof.is_some(),
             _ => false,
         }
     }
 
-    /// The peer showed that it receives at its address.
-    pub(super) fn on_proof(&mut self) {
-        let resumed = self.identity.is_some_and(|identity| identity.epoch > 0);
-        self.phase = Phase::Open;
-        // The answer to a first PING tells round trip and clock before anything else is sent.
-        self.is_probe_due = true;
-        self.tell(Notice::Opened { resumed });
-    }
-
-    /// Ends the session; the peer is told if it can be.
-    pub(super) fn end(&mut self, now: Time, closed: Closed) {
-        if self.is_closed() {
-            return;
+    /// Decides whether a data packet is taken.
+    pub(super) fn admit_data(&mut self, data: &Data<'_>) -> Admission {
+        match &mut self.phase {
+            Phase::Open => Admission::Open,
+            Phase::Answered { proof, .. } => {
+                let proof = Frame::Proof(*proof);
+                if !data.frames().any(|frame| frame == proof) {
+                    return Admission::Unproven;
+                }
+                let resumed = self.identity.is_some_and(|identity| identity.epoch > 0);
+                self.phase = Phase::Open;
+                Admission::Proven(Notice::Opened { resumed })
+            }
+            Phase::Detached { is_attached: true, .. } => {
+                self.phase = Phase::Open;
+                Admission::Returned(Notice::Opened { resumed: true })
+            }
+            Phase::Closing { due, left, .. } => {
+                // CLOSE is said again, unless the peer says it too.
+                *due = *left > 0;
+                if data.frames().any(|frame| matches!(frame, Frame::Close { .. })) {
+                    self.phase = Phase::Closed;
+                }
+                Admission::Closed
+            }
+            _ => Admission::Unproven,
         }
-        let tells = matches!(self.phase, Phase::Open) && closed.by == ClosedBy::Us;
-        self.tell(Notice::Closed(closed.clone()));
-        self.phase = if tells {
-            Phase::Closing { closed, due: true, left: CLOSES_MAX, until: now + CLOSING_TIME }
-        } else {
-            Phase::Closed
-        };
     }
 
-    pub(super) fn break_off(&mut self, now: Time, code: CloseCode, reason: &str) {
-        self.end(now, Closed { code, reason: reason.to_owned(), by: ClosedBy::Us });
+    /// Whether a packet must leave to carry the proof.
+    pub(super) fn proof_is_due(&self) -> bool {
+        self.proof.is_some_and(|proof| !proof.was_sent)
     }
 
-    /// Writes the packet of the handshake that is due, if any.
-    pub(super) fn write_handshake(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
+    /// The proof that a packet which leaves now carries, if any.
+    pub(super) fn take_proof(&mut self) -> Option<[u8; 8]> {
+        let proof = self.proof.as_mut()?;
+        proof.was_sent = true;
+        Some(proof.bytes)
+    }
+
+    /// The peer has the proof, or the path is another one.
+    pub(super) fn forget_proof(&mut self) {
+        self.proof = None;
+    }
+
+    /// What time demands before and after the session is open.
+    pub(super) fn handle_timeout(&mut self, now: Time, last_heard: Time) -> Option<Notice> {
+        match &self.phase {
+            Phase::Connecting { began, .. } if now.since(*began) >= self.timeout => {
+                if self.identity.is_some() {
+                    return self.detach(now);
+                }
+                self.give_up(now, "no answer within the handshake time-out")
+            }
+            Phase::Answered { .. } if now.since(last_heard) >= self.timeout => {
+                if self.identity.is_some_and(|identity| identity.epoch > 0) {
+                    return self.detach(now);
+                }
+                self.give_up(now, "the peer was not proven within the handshake time-out")
+            }
+            Phase::Detached { since, .. } if now.since(*since) >= self.resume_timeout => {
+                self.give_up(now, "no new carrier within the resume time-out")
+            }
+            Phase::Closing { until, .. } if now >= *until => {
+                self.phase = Phase::Closed;
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// When [`Self::handle_timeout`] or [`Self::write`] has something to do; `None` while the session is open.
+    pub(super) fn due_at(&self, now: Time, last_heard: Time) -> Option<Time> {
+        match &self.phase {
+            Phase::Connecting { began, next, .. } => Some((*next).min(*began + self.timeout)),
+            Phase::Answered { answer_due: true, .. } | Phase::Refusing { .. } => Some(now),
+            Phase::Answered { .. } => Some(last_heard + self.timeout),
+            Phase::Detached { since, .. } => Some(*since + self.resume_timeout),
+            Phase::Closing { due: true, .. } => Some(now),
+            Phase::Closing { until, .. } => Some(*until),
+            Phase::Open | Phase::Listening | Phase::Closed => None,
+        }
+    }
+
+    /// Writes the packet of the handshake that is due, if any: `true` then, and a notice if nothing follows on this carrier.
+    pub(super) fn write(&mut self, now: Time, out: &mut Vec<u8>) -> (bool, Option<Notice>) {
         match &mut self.phase {
             Phase::Connecting { nonce, next, wait, .. } if now >= *next => {
                 *next = now + *wait;
@@ -336,11 +472,11 @@ impl Session {
                     version_max: VERSION,
                     nonce: *nonce,
                     clock: now.as_micros(),
-                    limits: self.config.limits,
+                    limits: self.own,
                     resume,
                 };
                 hello.write(out);
-                true
+                (true, None)
             }
             Phase::Answered { hello, proof, answer_due } if *answer_due => {
                 *answer_due = false;
@@ -351,52 +487,49 @@ impl Session {
                     resume: self.identity.expect("an answered session has its identity"),
                     hello_clock: hello.clock,
                     clock: now.as_micros(),
-                    limits: self.config.limits,
+                    limits: self.own,
                 };
                 let start = out.len();
                 welcome.write(out);
                 debug_assert!(out.len() - start <= HELLO_BYTES_MIN, "no answer is longer than its request");
-                true
+                (true, None)
             }
             Phase::Refusing { refuse, ends } => {
                 refuse.write(out);
                 let closed = Closed { code: refuse.code, reason: refuse.text.clone(), by: ClosedBy::Us };
-                if *ends {
-                    self.end(now, closed);
-                } else {
-                    self.begin_detached(now, false);
-                }
-                true
+                let notice =
+                    if *ends { self.end(now, closed) } else { Some(self.begin_detached(now, false)) };
+                (true, notice)
             }
-            _ => false,
+            _ => (false, None),
         }
     }
 
-    /// An initiator that asked in vain.
-    pub(super) fn connecting_timed_out(&mut self, now: Time) {
-        let Phase::Connecting { began, .. } = self.phase else { return };
-        if now.since(began) < self.config.handshake_timeout {
-            return;
-        }
-        if self.identity.is_some() {
-            self.detach(now);
-        } else {
-            let reason = "no answer within the handshake time-out".to_owned();
-            self.end(now, Closed { code: CloseCode::GAVE_UP, reason, by: ClosedBy::Silence });
+    /// What a CLOSE that is due says; it is then no longer due.
+    pub(super) fn take_close(&mut self) -> Option<&Closed> {
+        match &mut self.phase {
+            Phase::Closing { closed, due, left, .. } if *due && *left > 0 => {
+                *due = false;
+                *left -= 1;
+                Some(closed)
+            }
+            _ => None,
         }
     }
+}
 
-    fn forget_path(&mut self) {
-        self.rtt = Rtt::default();
-        self.rate.restart(0.5);
-        self.sent.forget_path();
-        self.outage = Outage::default();
-        self.probes = 0;
-        self.is_probe_due = false;
-        self.waits_since = None;
-        self.ack = AckState::default();
-        self.proof = None;
+/// Appends the refusal of a HELLO for which there is no session object, as a carrier without session would send it.
+pub(super) fn write_refusal(hello: &Hello, code: CloseCode, text: &str, carrier: Carrier, out: &mut Vec<u8>) {
+    let start = out.len();
+    Refuse::new(hello.nonce, code, text).write(out);
+    if !carrier.is_checked {
+        packet::seal(out, start);
     }
+}
+
+/// Appends the refusal of a first packet that cannot be read as a HELLO.
+pub(super) fn write_unreadable(packet: &[u8], malformed: &Malformed, out: &mut Vec<u8>) {
+    unreadable(packet, malformed).write(out);
 }
 
 /// Stands in a refusal for the nonce of a HELLO that could not be read so far.
@@ -411,7 +544,7 @@ fn unreadable(packet: &[u8], malformed: &Malformed) -> Refuse {
     Refuse::new(nonce_of(packet), CloseCode::MALFORMED, &malformed.to_string())
 }
 
-fn shrinks(before: &crate::limits::Limits, after: &crate::limits::Limits) -> bool {
+fn shrinks(before: &Limits, after: &Limits) -> bool {
     after.lanes_max < before.lanes_max
         || after.window_bytes < before.window_bytes
         || after.message_bytes_max < before.message_bytes_max

@@ -6,11 +6,10 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use super::lanes::{Departure, Lanes, REPEAT_BYTES_MAX};
 use crate::lane::Bucket;
 use crate::time::Time;
 
-/// Larger events are not repeated.
-pub(super) const REPEAT_BYTES_MAX: u32 = 256;
 /// A repetition and its frame fit into this.
 const REPEAT_ROOM: usize = REPEAT_BYTES_MAX as usize + 32;
 /// The content of a packet for an event that leads: the event, and what little else fits.
@@ -63,48 +62,36 @@ impl Redundancy {
         }
     }
 
-    /// When an event that nothing else repeats gets a packet of its own. `can_repeat` says of which event, by lane and
-    /// number, a repetition is still wanted.
-    pub(super) fn due_at(&mut self, now: Time, can_repeat: impl Fn(u8, u64) -> bool) -> Option<Time> {
+    /// When an event that nothing else repeats gets a packet of its own.
+    pub(super) fn due_at(&mut self, now: Time, lanes: &Lanes) -> Option<Time> {
         loop {
             let &Repetition { at, lane, number } = self.turns[0].front()?;
-            if can_repeat(lane, number) && (at > now || self.tokens(now) >= 0.0) {
+            if lanes.can_repeat(lane, number) && (at > now || self.tokens(now) >= 0.0) {
                 return Some(at);
             }
             self.turns[0].pop_front();
         }
     }
 
-    /// The next event, by lane and number, that is to be repeated in the packet that leaves now and has `room`: pay for it
-    /// with [`Self::spend`].
-    pub(super) fn next(
-        &mut self,
-        now: Time,
-        room: usize,
-        can_repeat: impl Fn(u8, u64) -> bool,
-    ) -> Option<(u8, u64)> {
+    /// Repeats in the packet that leaves now what is due and can be paid for.
+    pub(super) fn repeat(&mut self, lanes: &mut Lanes, departure: &mut Departure<'_, '_>) {
+        let now = departure.now;
         for turn in 0..WAITS.len() {
             // Later turns take only what the first ones are not likely to need.
             let kept = if turn == 0 { 0.0 } else { self.tokens_max() / 2.0 };
             while let Some(&Repetition { lane, number, .. }) =
                 self.turns[turn].front().filter(|repetition| repetition.at <= now)
             {
-                let can_pay = can_repeat(lane, number) && self.tokens(now) >= kept;
-                if can_pay && room < REPEAT_ROOM {
-                    return None;
+                let can_pay = lanes.can_repeat(lane, number) && self.tokens(now) >= kept;
+                if can_pay && departure.builder.room() < REPEAT_ROOM {
+                    return;
                 }
                 self.turns[turn].pop_front();
                 if can_pay {
-                    return Some((lane, number));
+                    self.bucket.spend(lanes.repeat(lane, number, departure));
                 }
             }
         }
-        None
-    }
-
-    /// A repetition took so many bytes.
-    pub(super) fn spend(&mut self, bytes: usize) {
-        self.bucket.spend(bytes);
     }
 
     /// Whether an event may lead: that leaves half of the budget to first repetitions.

@@ -6,9 +6,10 @@ mod retransmit;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use nowcast_queue::{Key, UpdatableQueue, Weigh};
+use nowcast_queue::{Key, UpdatableQueue};
 
 use super::states::{Parts, SentStates};
+use super::waiting::Waiting;
 use super::{Bucket, LaneConfig};
 use crate::builder::Builder;
 use crate::error::Refused;
@@ -18,24 +19,6 @@ use crate::sent::{Item, SentPackets};
 use crate::stats::Stats;
 use crate::store::{Handle, Store};
 use crate::time::Time;
-
-/// A message that waits in the lane's queue.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
-    pub(crate) payload: Handle,
-    pub(crate) length: u32,
-    pub(crate) at: Time,
-    pub(crate) kind: EventKind,
-    pub(crate) expires: Option<Time>,
-    /// The application's name of an event: counts the events put on this lane.
-    pub(crate) id: u64,
-}
-
-impl Weigh for Waiting {
-    fn bytes(&self) -> usize {
-        self.length as usize
-    }
-}
 
 /// An event that was bound to a packet and not acknowledged.
 #[derive(Debug)]
@@ -280,7 +263,20 @@ impl SendLane {
         self.fill_retransmissions(context);
         self.fill_jobs(context);
         self.fill_deferred(context);
-        self.fill_new(context);
+        while let Some((key, &waiting)) = self.queue.peek() {
+            if key.is_event() {
+                if !self.take_event(&waiting, context) {
+                    break;
+                }
+                continue;
+            }
+            let newest = self.states.newest(key.raw());
+            let is_deferred = self.defer(newest, &waiting, context);
+            if !is_deferred && !self.bind_state(key.raw(), newest, &waiting, context) {
+                break;
+            }
+            self.queue.pop();
+        }
         let used = before - context.builder.room();
         self.is_stuck = used == 0 && before >= context.whole_max + FRAME_BYTES_MAX;
         self.bucket.spend(used);
@@ -344,19 +340,6 @@ impl SendLane {
         }
     }
 
-    fn fill_new(&mut self, context: &mut SendContext<'_, '_>) {
-        while let Some((key, &waiting)) = self.queue.peek() {
-            let went_on = if key.is_event() {
-                self.take_event(&waiting, context)
-            } else {
-                self.take_state(key.raw(), &waiting, context)
-            };
-            if !went_on {
-                return;
-            }
-        }
-    }
-
     fn take_event(&mut self, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {
         if waiting.expires.is_some_and(|expires| expires <= context.now) {
             self.pop_event();
@@ -384,26 +367,23 @@ impl SendLane {
         self.events_waiting -= 1;
     }
 
-    fn take_state(&mut self, key: u64, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {
-        let newest = self.states.newest(key);
-        let under_way = newest.filter(|&slot| {
-            let state = self.states.get(slot);
-            let is_under_way = state.parts.is_some() && !state.is_acknowledged();
-            state.deferred.is_some() || is_under_way && state.interval == self.interval()
-        });
-        if let Some(slot) = under_way {
-            let state = self.states.get_mut(slot);
-            match state.deferred.replace(Box::new(*waiting)) {
-                Some(old) => {
-                    context.store.remove(old.payload);
-                    context.stats.superseded += 1;
-                }
-                None => self.deferred.push(slot),
-            }
-        } else if !self.bind_state(key, newest, waiting, context) {
+    /// Lets a value wait whose large predecessor of the same interval, in slot `newest`, has not arrived; `false` if there is
+    /// none.
+    fn defer(&mut self, newest: Option<u32>, waiting: &Waiting, context: &mut SendContext<'_, '_>) -> bool {
+        let interval = self.interval();
+        let Some(slot) = newest else { return false };
+        let state = self.states.get_mut(slot);
+        let is_in_parts = state.parts.is_some() && !state.is_acknowledged();
+        if state.deferred.is_none() && !(is_in_parts && state.interval == interval) {
             return false;
         }
-        self.queue.pop();
+        match state.deferred.replace(Box::new(*waiting)) {
+            Some(old) => {
+                context.store.remove(old.payload);
+                context.stats.superseded += 1;
+            }
+            None => self.deferred.push(slot),
+        }
         true
     }
 

@@ -1,0 +1,25 @@
+//! What waits to be sent for the first time.
+
+use nowcast_queue::Weigh;
+
+use crate::packet::EventKind;
+use crate::store::Handle;
+use crate::time::Time;
+
+/// A message that waits in the lane's queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) payload: Handle,
+    pub(crate) length: u32,
+    pub(crate) at: Time,
+    pub(crate) kind: EventKind,
+    pub(crate) expires: Option<Time>,
+    /// The application's name of an event: counts the events put on this lane.
+    pub(crate) id: u64,
+}
+
+impl Weigh for Waiting {
+    fn bytes(&self) -> usize {
+        self.length as usize
+    }
+}

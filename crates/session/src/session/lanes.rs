@@ -1,0 +1,486 @@
+//! All lanes of a session, in both directions: made when first used, filled by class and in turn (`spec/SESSION.md`,
+//! sections 7, 8 and 10).
+//!
+//! **Invariant**: one pass over the lanes, [`Lanes::plan`], decides what a packet will hold; nothing between the pass and
+//! [`Lanes::fill`] changes what the lanes have.
+
+use std::collections::VecDeque;
+
+use crate::builder::Builder;
+use crate::config::Config;
+use crate::error::{Broken, Refused};
+use crate::lane::LaneConfig;
+use crate::lane::receive::{Arrived, ReceiveContext, ReceiveLane};
+use crate::lane::send::{Bound, Expiry, SendContext, SendLane};
+use crate::limits::{LANES_MAX, Limits};
+use crate::packet::{Frame, write};
+use crate::sent::{Item, SentPackets};
+use crate::source::{PacketOutcome, Replication};
+use crate::stats::Stats;
+use crate::store::Store;
+use crate::time::Time;
+
+/// While this number of outcomes is unread, sources are not asked for more; those of what is in flight are added to them.
+const OUTCOMES_UNREAD_MAX: usize = 4_096;
+/// Larger events are not repeated before any loss is known.
+pub(super) const REPEAT_BYTES_MAX: u32 = 256;
+/// Larger events do not lead a packet.
+const LEADING_BYTES_MAX: u32 = REPEAT_BYTES_MAX;
+/// What a probe takes from each lane.
+const PROBE_MESSAGES: usize = 16;
+
+/// What a packet will hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    /// Some lane has something for it.
+    pub(super) has_content: bool,
+    /// What goes first, in every lane of the first class that has anything queued, is a small event that was not sent yet.
+    pub(super) leads_with_event: bool,
+}
+
+/// In the order in which lanes are filled: by class, and within a class those first that had least for their weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct PlannedLane {
+    class: u8,
+    turn: u64,
+    lane: u8,
+}
+
+/// The packet that is being filled.
+pub(super) struct Departure<'a, 'b> {
+    pub(super) now: Time,
+    pub(super) number: u64,
+    pub(super) builder: &'a mut Builder<'b>,
+    pub(super) sent: &'a mut SentPackets,
+    pub(super) stats: &'a mut Stats,
+    /// What the peer accepts.
+    pub(super) peer: &'a Limits,
+    /// Messages up to this length go whole.
+    pub(super) whole_max: usize,
+}
+
+impl<'b> Departure<'_, 'b> {
+    fn context<'c>(&'c mut self, store: &'c mut Store, bound: &'c mut Vec<Bound>) -> SendContext<'c, 'b> {
+        SendContext {
+            now: self.now,
+            builder: self.builder,
+            store,
+            sent: self.sent,
+            stats: self.stats,
+            whole_max: self.whole_max,
+            limits: self.peer,
+            bound,
+        }
+    }
+}
+
+/// The packet that a frame came in.
+pub(super) struct Arrival<'a> {
+    pub(super) now: Time,
+    /// When it left, by our clock, as far as known.
+    pub(super) left: Time,
+    /// What we accept.
+    pub(super) limits: &'a Limits,
+    pub(super) stats: &'a mut Stats,
+}
+
+/// The lanes, what they hold, and the messages' bytes.
+#[derive(Debug)]
+pub(super) struct Lanes {
+    configs: Vec<LaneConfig>,
+    has_sources: bool,
+    /// Some lane has a limit in bytes a second.
+    has_limits: bool,
+    outgoing: Vec<Option<Box<SendLane>>>,
+    incoming: Vec<Option<Box<ReceiveLane>>>,
+    /// Keeps a peer from choosing keys that collide in the tables of the incoming lanes.
+    seed: u64,
+    store: Store,
+    /// The lanes that have something for the packet that was planned last.
+    planned: Vec<PlannedLane>,
+    /// Events that left for the first time in the packet that is being filled.
+    bound: Vec<Bound>,
+    /// What a source wrote.
+    scratch: Vec<u8>,
+    outcomes: VecDeque<PacketOutcome>,
+    /// A source had something when it was asked last.
+    source_waits: bool,
+    turn_floor: u64,
+    /// The incoming lane that is read first.
+    next_to_read: u8,
+    /// A bit for each incoming lane that may have something to read.
+    readable: u16,
+    /// The incoming lanes below this one may have brought something.
+    heard: u8,
+    /// The longest message and the highest lane that was put on, for a peer whose limits are not known yet.
+    largest_put: usize,
+    highest_lane: u8,
+}
+
+impl Lanes {
+    /// `seed` keeps a peer from choosing keys that collide in our tables.
+    pub(super) fn new(config: &Config, seed: u64) -> Self {
+        let count = config.lanes.len().min(LANES_MAX.into());
+        Self {
+            configs: config.lanes[..count].to_vec(),
+            has_sources: config.lanes.iter().any(|lane| lane.has_source),
+            has_limits: config.lanes.iter().any(|lane| lane.bytes_per_second_max.is_some()),
+            outgoing: (0..count).map(|_| None).collect(),
+            incoming: (0..config.limits.lanes_max).map(|_| None).collect(),
+            seed,
+            store: Store::default(),
+            planned: Vec::with_capacity(count),
+            bound: Vec::new(),
+            scratch: Vec::new(),
+            outcomes: VecDeque::new(),
+            source_waits: false,
+            turn_floor: 0,
+            next_to_read: 0,
+            readable: 0,
+            heard: 0,
+            largest_put: 0,
+            highest_lane: 0,
+        }
+    }
+
+    /// How many lanes can be sent on: ours, as far as the peer accepts them.
+    pub(super) fn usable(&self, peer: &Limits) -> u8 {
+        peer.lanes_max.min(self.outgoing.len() as u8)
+    }
+
+    /// Whether the peer accepts all that was put before its limits were known.
+    pub(super) fn fit(&self, peer: &Limits) -> bool {
+        self.largest_put <= peer.message_bytes_max as usize && self.highest_lane < peer.lanes_max
+    }
+
+    /// Whether the peer accepts a message of `length` bytes on this lane.
+    pub(super) fn check_put(&mut self, lane: u8, length: usize, peer: &Limits) -> Result<(), Refused> {
+        let lanes = self.usable(peer);
+        if lane >= lanes {
+            return Err(Refused::NoLane { lane, lanes });
+        }
+        let bytes_max = peer.message_bytes_max as usize;
+        if length > bytes_max {
+            return Err(Refused::TooLarge { bytes: length, bytes_max });
+        }
+        self.largest_put = self.largest_put.max(length);
+        self.highest_lane = self.highest_lane.max(lane);
+        Ok(())
+    }
+
+    /// The lane to put a message into that was checked, and the bytes of all messages. It is made when it is first used: an
+    /// idle session is small.
+    pub(super) fn sending(&mut self, lane: u8) -> (&mut SendLane, &mut Store) {
+        let configs = &self.configs;
+        let sender = self.outgoing[usize::from(lane)]
+            .get_or_insert_with(|| Box::new(SendLane::new(lane, configs[usize::from(lane)])));
+        (sender, &mut self.store)
+    }
+
+    /// How many lanes may have something to send: all, if sources feed some, or those that were put on.
+    fn in_use(&self, peer: &Limits) -> usize {
+        let used = if self.has_sources { LANES_MAX } else { self.highest_lane + 1 };
+        self.usable(peer).min(used).into()
+    }
+
+    /// A source that does not read what became of its bytes gets no more of them sent.
+    fn may_ask_sources(&self) -> bool {
+        self.has_sources && self.outcomes.len() < OUTCOMES_UNREAD_MAX
+    }
+
+    /// The one pass that decides what a packet will hold. Without `source` its last answer counts.
+    pub(super) fn plan(&mut self, now: Time, peer: &Limits, source: Option<&dyn Replication>) -> Plan {
+        let in_use = self.in_use(peer);
+        let asks = self.may_ask_sources();
+        let mut leads_with_event = false;
+        let mut first_class = u16::MAX;
+        let mut source_waits = false;
+        self.planned.clear();
+        for (lane, sender) in (0..).zip(&mut self.outgoing[..in_use]) {
+            let has_queued = sender.as_mut().is_some_and(|sender| sender.has_more(now));
+            let has_sourced = self.has_sources
+                && self.configs[usize::from(lane)].has_source
+                && match source {
+                    Some(source) => asks && source.has_more(lane),
+                    None => self.source_waits,
+                };
+            if !has_queued && !has_sourced {
+                continue;
+            }
+            source_waits |= has_sourced;
+            let config = &self.configs[usize::from(lane)];
+            let class = u16::from(config.class);
+            let mut turn = self.turn_floor;
+            if let Some(sender) = sender {
+                turn = turn.max(sender.turn);
+                if has_queued && class <= first_class {
+                    let is_event = !config.has_source && sender.event_leads(LEADING_BYTES_MAX);
+                    leads_with_event = is_event && (class < first_class || leads_with_event);
+                    first_class = class;
+                }
+            }
+            self.planned.push(PlannedLane { class: config.class, turn, lane });
+        }
+        if source.is_some() {
+            self.source_waits = source_waits;
+        }
+        Plan { has_content: !self.planned.is_empty(), leads_with_event }
+    }
+
+    /// Puts into the packet what the lanes of the last plan have.
+    pub(super) fn fill(&mut self, source: &mut dyn Replication, departure: &mut Departure<'_, '_>) {
+        let asks = self.may_ask_sources();
+        self.planned.sort_unstable();
+        if let Some(least) = self.planned.iter().map(|planned| planned.turn).min() {
+            self.turn_floor = least;
+        }
+        for at in 0..self.planned.len() {
+            let PlannedLane { turn, lane, .. } = self.planned[at];
+            let index = usize::from(lane);
+            if let Some(sender) = &mut self.outgoing[index] {
+                sender.turn = turn;
+                sender.fill(&mut departure.context(&mut self.store, &mut self.bound));
+            }
+            if asks && self.configs[index].has_source {
+                self.fill_from_source(source, lane, departure);
+            }
+        }
+    }
+
+    fn fill_from_source(
+        &mut self,
+        source: &mut dyn Replication,
+        lane: u8,
+        departure: &mut Departure<'_, '_>,
+    ) {
+        const HEAD: usize = 3;
+        let Departure { builder, sent, number, .. } = departure;
+        self.scratch.clear();
+        // What does not fit into its share of the packet may need all of it.
+        for room in [builder.room_to_share(), builder.room()] {
+            let room = room.saturating_sub(HEAD);
+            if room > 0 && self.scratch.is_empty() && source.has_more(lane) {
+                source.fill(lane, *number, room, &mut self.scratch);
+                assert!(self.scratch.len() <= room, "a replication source keeps to the room it was given");
+            }
+        }
+        if !self.scratch.is_empty() {
+            let payload = &self.scratch;
+            builder.frame(|out| write::replication(out, lane, payload));
+            sent.push_item(Item::Replication { lane });
+        }
+    }
+
+    /// Takes the events that left for the first time since the last call.
+    pub(super) fn take_bound(&mut self) -> std::vec::Drain<'_, Bound> {
+        self.bound.drain(..)
+    }
+
+    /// Whether a repetition of this event is wanted.
+    pub(super) fn can_repeat(&self, lane: u8, number: u64) -> bool {
+        self.outgoing[usize::from(lane)].as_ref().is_some_and(|lane| lane.can_repeat(number))
+    }
+
+    /// Repeats an event that was not acknowledged; returns how many bytes that took.
+    pub(super) fn repeat(&mut self, lane: u8, number: u64, departure: &mut Departure<'_, '_>) -> usize {
+        let Some(sender) = &mut self.outgoing[usize::from(lane)] else { return 0 };
+        sender.repeat(number, &mut departure.context(&mut self.store, &mut self.bound))
+    }
+
+    /// Reports to the peer how many events the application has consumed.
+    pub(super) fn write_windows(&mut self, departure: &mut Departure<'_, '_>) {
+        for (lane, receiver) in (0..).zip(&mut self.incoming[..self.heard.into()]) {
+            let Some(receiver) = receiver else { continue };
+            let Some(consumed) = receiver.window() else { continue };
+            departure.builder.frame(|out| write::window(out, lane, consumed));
+            departure.sent.push_item(Item::Window { lane, consumed });
+            receiver.window_sent();
+        }
+    }
+
+    /// When the peer is to be told what the application has consumed. A time that has passed means now.
+    pub(super) fn report_at(&self, own: &Limits) -> Option<Time> {
+        let lanes = self.incoming[..self.heard.into()].iter().flatten();
+        lanes.filter_map(|lane| lane.window_due(own)).min()
+    }
+
+    /// When a lane that is limited in bytes a second may send again.
+    pub(super) fn bulk_at(&mut self, now: Time, peer: &Limits) -> Option<Time> {
+        if !self.has_limits {
+            return None;
+        }
+        let in_use = self.in_use(peer);
+        self.outgoing[..in_use].iter_mut().flatten().filter_map(|lane| lane.next_at(now)).min()
+    }
+
+    /// Whether these lanes exist: the count of those that bring something, and of those that WINDOW speaks of, which are the
+    /// ones that we send on.
+    pub(super) fn check(&self, (lanes, window_lanes): (u32, u32)) -> Result<(), Broken> {
+        if lanes as usize > self.incoming.len() || window_lanes as usize > self.outgoing.len() {
+            return Err(Broken::limit("a lane beyond lanes_max"));
+        }
+        Ok(())
+    }
+
+    /// Takes a frame of packet `number`, of a lane that exists.
+    pub(super) fn receive(
+        &mut self,
+        number: u64,
+        frame: &Frame<'_>,
+        arrival: Arrival<'_>,
+    ) -> Result<(), Broken> {
+        let Some(lane) = frame.lane() else { return Ok(()) };
+        if let Frame::Window { consumed, .. } = frame {
+            return self.consumed(lane, *consumed);
+        }
+        self.readable |= 1 << lane;
+        self.heard = self.heard.max(lane + 1);
+        let Arrival { now, left, limits, stats } = arrival;
+        let context = &mut ReceiveContext { store: &mut self.store, stats, limits, left, now };
+        let seed = self.seed ^ u64::from(lane);
+        let lane = self.incoming[usize::from(lane)].get_or_insert_with(|| Box::new(ReceiveLane::new(seed)));
+        match frame {
+            Frame::States(states) => states.records().try_for_each(|(state, value)| {
+                lane.state(states.interval, state, value.len(), |store| store.insert(value), context)
+            }),
+            Frame::Event { head, payload } => lane.event(*head, payload, context),
+            Frame::EventPart { head, part } => lane.event_part(*head, *part, context),
+            Frame::StatePart { interval, state, part, .. } => {
+                lane.state_part(*interval, *state, *part, context)
+            }
+            Frame::Replication { payload, .. } => {
+                lane.replication(number, payload, context);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The peer's application has consumed the events of an outgoing lane below `consumed`.
+    fn consumed(&mut self, lane: u8, consumed: u64) -> Result<(), Broken> {
+        match &mut self.outgoing[usize::from(lane)] {
+            Some(lane) => lane.consumed(consumed),
+            None if consumed == 0 => Ok(()),
+            None => Err(Broken::violation("consumed more events than were sent")),
+        }
+    }
+
+    /// The next message by the laws of the queue, and the lane it came on; its payload in `into`. Lanes take turns.
+    pub(super) fn poll(&mut self, now: Time, into: &mut Vec<u8>) -> Option<(u8, Arrived)> {
+        while self.readable != 0 {
+            let ahead = self.readable.rotate_right(self.next_to_read.into()).trailing_zeros() as u8;
+            let lane = (self.next_to_read + ahead) % LANES_MAX;
+            if let Some(receiver) = &mut self.incoming[usize::from(lane)]
+                && let Some(arrived) = receiver.poll(now)
+            {
+                into.clear();
+                into.extend_from_slice(self.store.get(arrived.payload));
+                self.store.remove(arrived.payload);
+                return Some((lane, arrived));
+            }
+            self.readable &= !(1 << lane);
+        }
+        None
+    }
+
+    /// Whether [`Self::poll`] may have something.
+    pub(super) fn is_readable(&self) -> bool {
+        self.readable != 0
+    }
+
+    /// A message of this lane was shown: the next lane is read first.
+    pub(super) fn end_turn(&mut self, lane: u8) {
+        self.next_to_read = (lane + 1) % LANES_MAX;
+    }
+
+    /// A packet with a value, or a part of it, arrived.
+    pub(super) fn state_arrived(&mut self, lane: u8, slot: u32, stamp: u64, part: Option<u32>) {
+        if let Some(sender) = &mut self.outgoing[usize::from(lane)] {
+            sender.state_arrived(slot, stamp, part, &mut self.store);
+        }
+    }
+
+    /// A packet with an event, or a part of it, arrived. Returns the end of its time to live and its id, if it no longer
+    /// needs them.
+    pub(super) fn event_arrived(&mut self, lane: u8, number: u64, part: Option<u32>) -> Option<(Time, u64)> {
+        let sender = self.outgoing[usize::from(lane)].as_mut()?;
+        sender.event_arrived(number, part, &mut self.store)
+    }
+
+    /// A packet with bytes of a source arrived, or was lost.
+    pub(super) fn settled(&mut self, lane: u8, number: u64, arrived: bool) {
+        self.outcomes.push_back(PacketOutcome { lane, number, arrived });
+    }
+
+    /// A packet with this item was lost.
+    pub(super) fn lost(&mut self, number: u64, item: Item) {
+        match item {
+            Item::State { lane, slot, stamp, part } => {
+                if let Some(lane) = &mut self.outgoing[usize::from(lane)] {
+                    lane.state_lost(slot, stamp, part);
+                }
+            }
+            Item::Event { lane, number, part } => {
+                if let Some(lane) = &mut self.outgoing[usize::from(lane)] {
+                    lane.event_lost(number, part);
+                }
+            }
+            Item::Window { lane, consumed } => {
+                if let Some(lane) = &mut self.incoming[usize::from(lane)] {
+                    lane.window_lost(consumed);
+                }
+            }
+            Item::Replication { lane } => {
+                self.settled(lane, number, false);
+            }
+            Item::Proof => {}
+        }
+    }
+
+    /// What became of a source's bytes in a packet.
+    pub(super) fn poll_outcome(&mut self) -> Option<PacketOutcome> {
+        self.outcomes.pop_front()
+    }
+
+    /// The next packet carries this item of the oldest packet in flight.
+    pub(super) fn probe(&mut self, item: Item) {
+        if let Item::State { lane, .. } | Item::Event { lane, .. } = item
+            && let Some(lane) = &mut self.outgoing[usize::from(lane)]
+        {
+            lane.probe(item);
+        }
+    }
+
+    /// And the oldest events and values of each lane.
+    pub(super) fn probe_oldest(&mut self) {
+        for lane in self.outgoing.iter_mut().flatten() {
+            lane.probe_oldest(PROBE_MESSAGES);
+        }
+    }
+
+    /// The time to live of an event, or the patience of a command, ended. `None` if nothing was ever put on the lane.
+    pub(super) fn expire(&mut self, lane: u8, id: u64) -> Option<Expiry> {
+        let sender = self.outgoing[usize::from(lane)].as_mut()?;
+        Some(sender.expire(id, &mut self.store))
+    }
+
+    /// Packets have another size from now on.
+    pub(super) fn change_carrier(&mut self) {
+        self.outgoing.iter_mut().flatten().for_each(|lane| lane.change_carrier());
+    }
+
+    /// Whether everything put has arrived at the peer.
+    pub(super) fn is_drained(&self) -> bool {
+        self.outgoing.iter().flatten().all(|lane| lane.is_drained())
+    }
+
+    /// Messages that wait to be sent for the first time.
+    pub(super) fn waiting(&self) -> usize {
+        self.outgoing.iter().flatten().map(|lane| lane.waiting()).sum()
+    }
+
+    /// Messages that wait for the application.
+    pub(super) fn unread(&self) -> usize {
+        self.incoming.iter().flatten().map(|lane| lane.unread()).sum()
+    }
+}

@@ -1,0 +1,365 @@
+//! Packets in flight: their acknowledgement and loss, round trips, probes, silence and outages (`spec/SESSION.md`, sections
+//! 6 and 10).
+//!
+//! **Invariant**: while packets are in flight on a carrier that can lose them, there is a time at which something is done
+//! about it: the oldest counts as lost, or a probe leaves.
+
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::packet::Ranges;
+use crate::rate::{Arrived, Rate};
+use crate::rtt::{PROBE_TIMEOUT_MAX, Rtt};
+use crate::sent::{Item, SentPackets, Settled};
+use crate::stats::Stats;
+use crate::time::Time;
+
+/// A silent peer is sent new values at this share of what it took before, so that all of them are sent once before the
+/// second turn begins; there are no more of them than before.
+const SILENT_SHARE: f64 = 1.5;
+/// For this time it is sent as many as before; then ever fewer.
+const SILENCE_BOLD: Duration = Duration::from_secs(3);
+/// A peer that was stopped reads everything that was sent in a silence before it reads the newest, so that has a maximum.
+const SILENT_BYTES_MAX: u64 = 1_024 * 1_024;
+/// A silence of at least this, and of this number of probe time-outs, is an outage.
+const OUTAGE: Duration = Duration::from_secs(1);
+const OUTAGE_PROBES: u32 = 3;
+/// After this number of packets that elicit nothing one does, so that the peer's view of our packets stays near.
+const QUIET_RUN_MAX: u32 = 64;
+/// A sender stops when this number of packets in a row is unacknowledged: numbers would no longer unfold.
+const SPAN_MAX: u64 = 16_384;
+
+/// Notified of each thing that was in a packet, when the packet is acknowledged or lost.
+pub(super) trait ItemOwners {
+    /// Packet `number` arrived, with `item` in it.
+    fn arrived(&mut self, number: u64, item: Item);
+    /// Packet `number` was lost, with `item` in it.
+    fn lost(&mut self, number: u64, item: Item);
+}
+
+/// What an acknowledgement says of time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    /// When it arrived.
+    pub(super) now: Time,
+    /// How long the peer held it, µs.
+    pub(super) delay_micros: u64,
+    /// When it left, by the peer's clock, µs.
+    pub(super) left_peer: i64,
+}
+
+/// What learns from acknowledgements, beside recovery itself.
+pub(super) struct Learners<'a> {
+    pub(super) rate: &'a mut Rate,
+    pub(super) clock: &'a mut Clock,
+    pub(super) stats: &'a mut Stats,
+}
+
+/// The packets in flight, and what their acknowledgements teach about the path.
+#[derive(Debug)]
+pub(super) struct Recovery {
+    pub(super) sent: SentPackets,
+    rtt: Rtt,
+    is_reliable: bool,
+    /// The next packet leaves and elicits an acknowledgement, whatever the rate.
+    pub(super) is_probe_due: bool,
+    /// Since when packets are in flight without any acknowledgement.
+    waits_since: Option<Time>,
+    probes: u32,
+    probed_at: Time,
+    /// Sent since the silence began.
+    silent_bytes: u64,
+    /// Packets in a row that elicited no acknowledgement.
+    quiet_run: u32,
+    /// Packets below this number were sent before the last outage ended: how long they took says nothing of the path.
+    informative_from: u64,
+    /// No packet that was sent after the last outage has been acknowledged yet.
+    follows_outage: bool,
+}
+
+impl Recovery {
+    pub(super) fn new(now: Time, is_reliable: bool) -> Self {
+        Self {
+            sent: SentPackets::default(),
+            rtt: Rtt::default(),
+            is_reliable,
+            is_probe_due: false,
+            waits_since: None,
+            probes: 0,
+            probed_at: now,
+            silent_bytes: 0,
+            quiet_run: 0,
+            informative_from: 0,
+            follows_outage: false,
+        }
+    }
+
+    /// What is known of the round-trip time.
+    pub(super) fn rtt(&self) -> &Rtt {
+        &self.rtt
+    }
+
+    /// Another carrier: everything in flight is lost, and what was learned of the path no longer holds.
+    pub(super) fn change_carrier(
+        &mut self,
+        is_reliable: bool,
+        stats: &mut Stats,
+        owners: &mut impl ItemOwners,
+    ) {
+        self.is_reliable = is_reliable;
+        while let Some(settled) = self.sent.lose_oldest() {
+            stats.packets_lost += 1;
+            self.give_up(&settled, owners);
+        }
+        self.forget_path();
+    }
+
+    /// The path is another one: what was learned of it no longer holds.
+    pub(super) fn forget_path(&mut self) {
+        self.rtt = Rtt::default();
+        self.sent.forget_path();
+        self.informative_from = 0;
+        self.follows_outage = false;
+        self.probes = 0;
+        self.is_probe_due = false;
+        self.waits_since = None;
+    }
+
+    /// The handshake took one round trip.
+    pub(super) fn sample(&mut self, round_trip: Duration) {
+        self.rtt.sample(round_trip, Duration::ZERO);
+    }
+
+    /// A packet arrives, before anything of it takes effect. After an outage the peer is sent what is newest at once: at
+    /// the rate of before, without the back-off of the silence, and whatever is still in flight.
+    pub(super) fn heard(&mut self, now: Time, last_heard: Time, rate: &mut Rate) {
+        let Some(since) = self.waits_since else { return };
+        let silent = now.since(since.max(last_heard));
+        if silent < OUTAGE.max(OUTAGE_PROBES * self.rtt.probe_timeout()) {
+            return;
+        }
+        self.end_silence(now);
+        self.sent.write_off_flight();
+        rate.go_on();
+        // Where every answer takes this long, the path itself is that slow, and the next answer is a valid sample.
+        if !self.follows_outage {
+            self.follows_outage = true;
+            self.informative_from = self.sent.next_number();
+        }
+    }
+
+    /// The peer acknowledged packets.
+    pub(super) fn acknowledged(
+        &mut self,
+        timing: Timing,
+        ranges: &Ranges,
+        learners: Learners<'_>,
+        owners: &mut impl ItemOwners,
+    ) {
+        let Timing { now, .. } = timing;
+        let largest = ranges[0].1;
+        let mut newest: Option<Settled> = None;
+        let (mut bytes, mut is_progress) = (0, false);
+        self.sent.note_largest(largest);
+        learners.rate.found(self.sent.find_missed(now, ranges));
+        for &(low, high) in ranges.iter() {
+            let (low, high) = self.sent.tracked(low, high);
+            for number in (low..high).rev() {
+                let Some(settled) = self.sent.acknowledge(number) else { continue };
+                if settled.eliciting {
+                    is_progress = true;
+                    bytes += u64::from(settled.bytes);
+                    learners.stats.packets_acknowledged += 1;
+                }
+                for item in self.sent.items(settled.items.clone()) {
+                    owners.arrived(number, item);
+                }
+                if newest.is_none() {
+                    newest = Some(settled);
+                }
+            }
+        }
+        let newest = newest.filter(|newest| newest.number == largest && is_progress);
+        if let Some(newest) = &newest {
+            if self.silence(now).is_some() {
+                learners.rate.slow_down();
+            }
+            if self.is_informative(newest) {
+                self.learn(timing, newest, bytes, learners.rate, learners.clock);
+            }
+        }
+        self.sent.forget();
+        self.detect_losses(now, learners.rate, learners.stats, owners);
+        if newest.is_some() {
+            self.end_silence(now);
+        }
+    }
+
+    /// Learns about time and rate from the newest of acknowledged packets, with `bytes` in all.
+    fn learn(&mut self, timing: Timing, newest: &Settled, bytes: u64, rate: &mut Rate, clock: &mut Clock) {
+        let Timing { now, delay_micros, left_peer } = timing;
+        self.follows_outage = false;
+        self.rtt.sample(now.since(newest.at), Duration::from_micros(delay_micros));
+        let arrived = left_peer.wrapping_sub(delay_micros as i64);
+        clock.sample(newest.at, arrived, left_peer, now);
+        let arrived = Arrived {
+            number: newest.number,
+            next_number: self.sent.next_number(),
+            sent: newest.at,
+            arrived,
+            packet_bytes: newest.bytes,
+            bytes,
+            busy_period: newest.busy_period,
+            is_reliable: self.is_reliable,
+        };
+        rate.acknowledged(now, arrived);
+    }
+
+    /// Whether the acknowledgement or loss of this packet says anything of the path as it is now.
+    fn is_informative(&self, settled: &Settled) -> bool {
+        settled.number >= self.informative_from
+    }
+
+    /// Declares packets lost that later ones were acknowledged before.
+    pub(super) fn detect_losses(
+        &mut self,
+        now: Time,
+        rate: &mut Rate,
+        stats: &mut Stats,
+        owners: &mut impl ItemOwners,
+    ) {
+        if self.is_reliable {
+            return;
+        }
+        let delay = self.loss_delay();
+        while let Some(settled) = self.sent.lose(now, delay) {
+            stats.packets_lost += 1;
+            if self.is_informative(&settled) {
+                rate.lost(settled.bytes);
+            }
+            self.give_up(&settled, owners);
+        }
+        if self.sent.in_flight() == 0 {
+            self.waits_since = None;
+        }
+    }
+
+    fn give_up(&mut self, lost: &Settled, owners: &mut impl ItemOwners) {
+        for item in self.sent.items(lost.items.clone()) {
+            owners.lost(lost.number, item);
+        }
+        self.sent.forget();
+    }
+
+    /// How old a packet must be to be lost, once a later one is acknowledged.
+    fn loss_delay(&self) -> Duration {
+        self.rtt.loss_delay(self.sent.overtaken())
+    }
+
+    /// When the next packet counts as lost if nothing arrives.
+    pub(super) fn loss_at(&self) -> Option<Time> {
+        self.sent.loss_at(self.loss_delay()).filter(|_| !self.is_reliable)
+    }
+
+    /// A packet leaves, with the items that were pushed to [`Self::sent`].
+    pub(super) fn departed(&mut self, now: Time, bytes: usize, is_eliciting: bool, rate: &mut Rate) {
+        self.sent.push(now, bytes, is_eliciting);
+        match self.silence(now) {
+            Some(share) => {
+                rate.spend_silently(now, bytes, share);
+                self.silent_bytes += bytes as u64;
+            }
+            None => {
+                rate.spend(now, bytes);
+                self.silent_bytes = 0;
+            }
+        }
+        if is_eliciting {
+            self.quiet_run = 0;
+            self.is_probe_due = false;
+            self.waits_since.get_or_insert(now);
+        } else {
+            self.quiet_run += 1;
+        }
+    }
+
+    /// Whether so many packets elicited nothing that the next one should.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet_run >= QUIET_RUN_MAX
+    }
+
+    /// When acknowledgements will have stayed away for so long that a probe leaves.
+    pub(super) fn probe_at(&self) -> Option<Time> {
+        if self.is_reliable || self.sent.in_flight() == 0 {
+            return None;
+        }
+        let base = self.rtt.probe_timeout();
+        let is_bold = self.waits_since.is_some_and(|since| self.probed_at.since(since) < SILENCE_BOLD);
+        let doublings = if is_bold { 0 } else { self.probes.min(10) };
+        let wait = (base * (1 << doublings)).min(PROBE_TIMEOUT_MAX.max(base));
+        let from = self.waits_since.map_or(self.probed_at, |since| since.max(self.probed_at));
+        Some(from + wait)
+    }
+
+    /// A probe is due: the next packet carries what the oldest packet in flight held, whatever the rate. Returns that.
+    pub(super) fn probe(&mut self, now: Time) -> impl Iterator<Item = Item> + '_ {
+        self.is_probe_due = true;
+        self.probes += 1;
+        self.probed_at = now;
+        self.sent.items(self.sent.oldest_items())
+    }
+
+    /// How much of the rate to use while the peer is silent; `None` if it is not.
+    fn silence(&self, now: Time) -> Option<f64> {
+        let since = self.waits_since.filter(|_| !self.is_reliable)?;
+        let elapsed = now.since(since);
+        if elapsed < 2 * self.rtt.probe_timeout() {
+            return None;
+        }
+        let late = elapsed.saturating_sub(SILENCE_BOLD).as_secs().min(30) as i32;
+        Some(SILENT_SHARE * 0.5f64.powi(late))
+    }
+
+    /// When the silence begins, if it has not begun: from then on the bytes in flight no longer hold new content back.
+    pub(super) fn silence_begins(&self, now: Time) -> Option<Time> {
+        let begins = self.waits_since.map(|since| since + 2 * self.rtt.probe_timeout());
+        begins.filter(|begins| *begins > now)
+    }
+
+    fn end_silence(&mut self, now: Time) {
+        self.probes = 0;
+        self.probed_at = now;
+        self.waits_since = (self.sent.in_flight() > 0).then_some(now);
+    }
+
+    /// Since when packets are in flight without any acknowledgement; `None` while nothing is in flight.
+    pub(super) fn unanswered_since(&self) -> Option<Time> {
+        self.waits_since.filter(|_| self.sent.in_flight() > 0)
+    }
+
+    /// Whether so many packets are tracked or unacknowledged that no content may leave.
+    pub(super) fn is_full(&self) -> bool {
+        self.sent.is_full() || self.sent.unacknowledged_span() > SPAN_MAX
+    }
+
+    /// Whether the bytes in flight leave room for more; in a silence only those sent since it began count.
+    pub(super) fn has_room_in_flight(&self, now: Time, rate: &Rate) -> bool {
+        match self.silence(now) {
+            Some(_) => self.silent_bytes < SILENT_BYTES_MAX,
+            None => self.sent.in_flight_bytes() < self.flight_bytes_max(rate),
+        }
+    }
+
+    fn flight_bytes_max(&self, rate: &Rate) -> u64 {
+        const UNKNOWN: Duration = Duration::from_millis(100);
+        let (least, smoothed) = (self.rtt.minimum(), self.rtt.smoothed());
+        let (least, smoothed) = (least.unwrap_or(UNKNOWN), smoothed.unwrap_or(UNKNOWN));
+        rate.flight_bytes_max(least, smoothed, self.is_reliable)
+    }
+
+    /// When a packet elicits an acknowledgement only to keep the carrier alive. A session that never sent anything eliciting
+    /// begins to count with what it heard first.
+    pub(super) fn keep_alive_at(&self, idle_timeout: Duration, last_heard: Time) -> Time {
+        self.sent.last_eliciting_at().unwrap_or(last_heard) + idle_timeout / 3
+    }
+}
