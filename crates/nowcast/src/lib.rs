@@ -21,7 +21,7 @@
 //! use nowcast::blocking;
 //!
 //! # let name = &format!("doc-lib-{}", std::process::id());
-//! let service = blocking::advertise(name)?; // in one process
+//! let mut service = blocking::advertise(name)?; // in one process
 //! # std::thread::scope(|scope| {
 //! # let renderer = scope.spawn(|| {
 //! let renderer = blocking::connect(name)?; // in another
@@ -64,6 +64,6 @@ pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
 pub use endpoint::BindError;
 pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
 
-pub use nowcast_queue::{Bounds, Counters, Key, Refusal};
+pub use nowcast_queue::{Bounds, Key};
 /// The protocol below channels: its configuration, and what it says.
 pub use nowcast_session as session;

@@ -3,12 +3,13 @@
 mod common;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use common::{House, within};
-use nowcast::session::{CloseCode, PacketOutcome, Replication};
-use nowcast::{CarrierKind, MessageKind, Source};
+use common::{House, until, within};
+use nowcast::session::{CloseCode, PacketOutcome, Refused, Replication};
+use nowcast::{CarrierKind, Error, MessageKind, Source};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_channel_goes_on_while_a_batch_of_it_is_open() {
@@ -54,6 +55,101 @@ async fn nothing_leaves_while_a_batch_is_open() {
         assert_eq!(theirs.receive().await.expect("it is open").bytes, b"second");
     })
     .await;
+}
+
+/// Counts how often a task is woken.
+#[derive(Default)]
+struct Wakes(AtomicU64);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_task_that_receives_sleeps_while_only_acknowledgements_arrive() {
+    let mut house = House::build().await;
+    for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
+        let (ours, theirs) = house.join(&[carrier]).await;
+        within(20, async {
+            let wakes = Arc::new(Wakes::default());
+            let waker = Waker::from(Arc::clone(&wakes));
+            assert!(ours.poll_receive(&mut Context::from_waker(&waker)).is_pending());
+            for number in 0..50_u8 {
+                ours.event(&[number]).await.expect("it is open");
+                assert_eq!(theirs.receive().await.expect("it is open").bytes, [number]);
+            }
+            ours.drained().await.expect("it is open");
+            assert_eq!(wakes.0.load(Ordering::Relaxed), 0, "{carrier}");
+            theirs.event(b"now").await.expect("it is open");
+            until("it is woken", || wakes.0.load(Ordering::Relaxed) == 1).await;
+            assert_eq!(ours.receive().await.expect("it is open").bytes, b"now");
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_channel_that_is_over_gives_the_same_reason_to_every_call() {
+    let mut house = House::build().await;
+    for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
+        let (ours, theirs) = house.join(&[carrier]).await;
+        within(20, async {
+            ours.close(70, "enough");
+            let closed = theirs.closed().await;
+            assert_eq!((closed.code.0, closed.reason.as_str()), (70, "enough"), "{carrier}");
+            let over = Err(Error::Closed(closed.clone()));
+            let lane = theirs.lane(1);
+            assert_eq!([lane.event(b"x").await, lane.try_state(1, b"x")], [over.clone(), over.clone()]);
+            let soon = Duration::from_secs(20);
+            assert_eq!(theirs.command(b"x", soon).await, Err(Error::Closed(closed.clone())));
+            assert_eq!(theirs.receive().await, Err(Error::Closed(closed)));
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_bound_that_a_call_breaks_is_named() {
+    let mut house = House::build().await;
+    for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket, nowcast::local::CARRIER] {
+        let (ours, _theirs) = house.join(&[carrier]).await;
+        let refused = Err(Error::Refused(Refused::KeyZero));
+        assert_eq!([ours.state(0, b"x").await, ours.try_state(0, b"x")], [refused.clone(), refused]);
+        let lanes = Err(Error::Refused(Refused::NoLane { lane: 8, lanes: 8 }));
+        assert_eq!(ours.lane(8).event(b"x").await, lanes, "{carrier}");
+        let large = vec![0; 64 << 20];
+        let Err(Error::Refused(Refused::TooLarge { bytes, bytes_max })) = ours.event(&large).await else {
+            panic!("{carrier}: 64 MiB are refused")
+        };
+        assert!(bytes >= large.len() && bytes_max < large.len());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lane_of_a_type_moves_into_a_task_and_keeps_the_channel_open() {
+    let mut house = House::build().await;
+    for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket, nowcast::local::CARRIER] {
+        let (ours, theirs) = house.join(&[carrier]).await;
+        within(20, async {
+            let words = ours.lane(2).typed::<String>();
+            drop(ours);
+            let speaking = tokio::spawn(async move {
+                words.event(&"hello".to_owned()).await?;
+                words.call::<u32>(&"how many?".to_owned(), Duration::from_secs(20)).await
+            });
+            let message = theirs.receive().await.expect("it is open");
+            assert_eq!((message.lane.number(), message.decode::<&str>()), (2, Ok("hello")));
+            let asked = theirs.receive().await.expect("it is open");
+            let MessageKind::Command(id) = asked.kind else { panic!("it is a command") };
+            theirs.lane(0).typed::<u32>().reply(id, &3).await.expect("it is open");
+            assert_eq!(speaking.await.expect("no panic"), Ok(3), "{carrier}");
+            let Err(Error::Invalid(what)) = asked.decode::<bool>() else { panic!("it is a text") };
+            assert!(!what.is_empty());
+        })
+        .await;
+    }
 }
 
 /// Panics in one of the three things that it is asked.
