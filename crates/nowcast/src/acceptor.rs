@@ -15,7 +15,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::time::timeout;
 
 pub use limits::{AcceptCounters, AcceptLimits, AcceptRefusal};
-use limits::{Counted, Place, Places};
+use limits::{Counted, Permit, Permits};
 use sessions::Sessions;
 
 use crate::carrier::{Carrier, Ended, Ending, retire};
@@ -57,7 +57,7 @@ pub struct Acceptor {
 
 struct Inner {
     session: Config,
-    places: Places,
+    permits: Permits,
     sessions: Sessions,
     ready: mpsc::Sender<Channel>,
 }
@@ -83,7 +83,7 @@ impl Acceptor {
         let (sender, ready) = mpsc::channel(BACKLOG_MAX);
         let inner = Inner {
             session: config.session,
-            places: Places::new(config.limits),
+            permits: Permits::new(config.limits),
             sessions: Sessions::default(),
             ready: sender,
         };
@@ -92,21 +92,21 @@ impl Acceptor {
 
     /// Takes over a carrier whose peer may enter as `entry` says. Must be called within a tokio runtime.
     pub fn hand_over(&self, carrier: Box<dyn Carrier>, entry: Entry) {
-        let (place, displaced) = self.inner.places.take_carrier(entry.address);
+        let (permit, displaced) = self.inner.permits.take_carrier(entry.address);
         let inner = Arc::clone(&self.inner);
-        tokio::spawn(async move { inner.take_in(carrier, entry, place, displaced).await });
+        tokio::spawn(async move { inner.take_in(carrier, entry, permit, displaced).await });
     }
 
-    /// Whether a session from this address would be let in now, or the named limit that is in the way. What only resumes
-    /// needs no such place: its session has one.
+    /// Whether a session from this address would be let in now, or the limit that stands against it. A carrier that resumes a
+    /// session needs no permit: its session has one.
     ///
     /// # Errors
     /// [`AcceptRefusal`].
     pub fn check(&self, address: Option<SocketAddr>) -> Result<(), AcceptRefusal> {
-        self.inner.places.check(address)
+        self.inner.permits.check(address)
     }
 
-    /// Where channels go that came by another way than a carrier.
+    /// Where channels go that did not come over a carrier.
     pub(crate) fn queue(&self) -> mpsc::Sender<Channel> {
         self.inner.ready.clone()
     }
@@ -114,7 +114,7 @@ impl Acceptor {
     /// What was refused and dropped, and how many are here.
     #[must_use]
     pub fn counters(&self) -> AcceptCounters {
-        self.inner.places.counters()
+        self.inner.permits.counters()
     }
 
     /// Ends all sessions because the endpoint goes away.
@@ -177,7 +177,7 @@ impl Inner {
         self: Arc<Self>,
         mut carrier: Box<dyn Carrier>,
         entry: Entry,
-        place: Place,
+        permit: Permit,
         displaced: Arc<Notify>,
     ) {
         let first = tokio::select! {
@@ -186,14 +186,14 @@ impl Inner {
             () = displaced.notified() => return retire(carrier, Ending::GoingAway),
         };
         let Ok(Ok(packet)) = first else {
-            self.places.count(Counted::NoHello);
+            self.permits.count(Counted::NoHello);
             return retire(carrier, Ending::Violation);
         };
         debug_assert!(carrier.properties().is_checked, "a HELLO is read without a checksum");
         let hello = match Hello::read(&packet) {
             Ok(hello) => hello,
             Err(malformed) => {
-                self.places.count(Counted::NotHello);
+                self.permits.count(Counted::NotHello);
                 let mut refusal = Vec::new();
                 return match Session::refuse_first(&packet, &malformed, carrier.properties(), &mut refusal) {
                     true => send_last(carrier, refusal, Ending::Violation),
@@ -203,7 +203,7 @@ impl Inner {
         };
         match &hello.resume {
             Some(_) => self.resume(carrier, &hello, &packet),
-            None => self.begin(carrier, entry, place, &hello, packet).await,
+            None => self.begin(carrier, entry, permit, &hello, packet).await,
         }
     }
 
@@ -212,7 +212,7 @@ impl Inner {
         let Some(resume) = &hello.resume else { return };
         let now = clock::now();
         let Some(shared) = self.sessions.find(&resume.session) else {
-            self.places.count(Counted::UnknownSession);
+            self.permits.count(Counted::UnknownSession);
             return refuse(carrier, hello, CloseCode::UNKNOWN_SESSION, "there is no such session here");
         };
         let mut core = shared.lock();
@@ -220,11 +220,11 @@ impl Inner {
             Ok(()) => {
                 core.attach(now, carrier);
                 core.session.handle_packet(now, packet);
-                self.places.count(Counted::Resumed);
+                self.permits.count(Counted::Resumed);
             }
             Err(code) => {
                 drop(core);
-                self.places.count(Counted::WrongToken);
+                self.permits.count(Counted::WrongToken);
                 refuse(carrier, hello, code, "the resume token or epoch is wrong");
             }
         }
@@ -234,16 +234,16 @@ impl Inner {
         self: Arc<Self>,
         carrier: Box<dyn Carrier>,
         mut entry: Entry,
-        place: Place,
+        permit: Permit,
         hello: &Hello,
         packet: Bytes,
     ) {
         // Only as many channels wait as there is room for, so none is lost between its opening and its acceptance.
         let Ok(ready) = self.ready.clone().try_reserve_owned() else {
-            self.places.count(Counted::Busy);
+            self.permits.count(Counted::Busy);
             return refuse(carrier, hello, CloseCode::BUSY, "the service does not accept now");
         };
-        let Some(place) = place.become_session() else {
+        let Some(permit) = permit.become_session() else {
             return refuse(carrier, hello, CloseCode::BUSY, "the service takes no more sessions");
         };
         if let Some(Err(refusal)) = entry.ticket.take().map(|ticket| ticket.redeem(Now::read())) {
@@ -273,7 +273,7 @@ impl Inner {
         if let Some(identity) = identity {
             self.sessions.remove(&identity.session);
         }
-        drop(place);
+        drop(permit);
     }
 }
 

@@ -15,8 +15,8 @@ pub struct AcceptLimits {
     pub sessions_max: usize,
     /// Sessions from one address: an IPv4 address, or the /64 of an IPv6 address.
     pub sessions_per_address_max: usize,
-    /// Carriers that have not said HELLO yet. For one more, the oldest of the address that has most gives way: nobody who
-    /// says nothing keeps out others.
+    /// Carriers that have not said HELLO yet. For one more, the oldest of the address that has most gives way, so that silent
+    /// carriers cannot keep others out.
     pub carriers_max: usize,
     /// Such carriers from one address; for one more, its oldest gives way.
     pub carriers_per_address_max: usize,
@@ -82,9 +82,9 @@ pub(super) enum Counted {
     WrongToken,
 }
 
-/// The places of an acceptor.
+/// The permits that an acceptor gives out.
 #[derive(Clone)]
-pub(super) struct Places {
+pub(super) struct Permits {
     limits: AcceptLimits,
     taken: Arc<Mutex<Taken>>,
 }
@@ -92,7 +92,7 @@ pub(super) struct Places {
 #[derive(Default)]
 struct Taken {
     counters: AcceptCounters,
-    by_network: HashMap<IpAddr, Guest>,
+    by_network: HashMap<IpAddr, AddressLoad>,
     /// Carriers without a HELLO in the order in which they came, bounded by `carriers_max`.
     waiting: BTreeMap<u64, Waiting>,
 }
@@ -105,20 +105,20 @@ struct Waiting {
 
 /// What one address holds; it is forgotten when it holds nothing.
 #[derive(Clone, Copy, Default)]
-struct Guest {
+struct AddressLoad {
     carriers: usize,
     sessions: usize,
 }
 
-/// A place, first of a carrier and then of a session; dropping it frees it.
-pub(super) struct Place {
-    places: Places,
+/// Room for a carrier, and then for its session; dropping it frees the room.
+pub(super) struct Permit {
+    permits: Permits,
     network: Option<IpAddr>,
     /// The number of a carrier among those that wait; a session has none.
     waiting: Option<u64>,
 }
 
-impl Places {
+impl Permits {
     pub(super) fn new(limits: AcceptLimits) -> Self {
         Self { limits, taken: Arc::default() }
     }
@@ -128,25 +128,26 @@ impl Places {
         if taken.counters.sessions >= self.limits.sessions_max {
             return Err(AcceptRefusal::Full);
         }
-        let guest = network_of(address).and_then(|network| taken.by_network.get(&network).copied());
-        let guest = guest.unwrap_or_default();
-        if guest.sessions >= self.limits.sessions_per_address_max {
+        let load = network_of(address).and_then(|network| taken.by_network.get(&network).copied());
+        let load = load.unwrap_or_default();
+        if load.sessions >= self.limits.sessions_per_address_max {
             return Err(AcceptRefusal::TooMany);
         }
         Ok(())
     }
 
-    /// Takes a place for a carrier, if need be that of an older one, and gives what tells it that it has to give way.
-    pub(super) fn take_carrier(&self, address: Option<SocketAddr>) -> (Place, Arc<Notify>) {
+    /// A permit for a new carrier, if need be that of an older one, and the signal by which the new carrier learns that it has
+    /// lost its permit to a later one.
+    pub(super) fn take_carrier(&self, address: Option<SocketAddr>) -> (Permit, Arc<Notify>) {
         let network = network_of(address);
         let mut taken = self.lock();
         let of_network =
-            network.and_then(|network| taken.by_network.get(&network)).map_or(0, |guest| guest.carriers);
+            network.and_then(|network| taken.by_network.get(&network)).map_or(0, |load| load.carriers);
         if network.is_some() && of_network >= self.limits.carriers_per_address_max {
             taken.displace_oldest_of(network);
         } else if taken.counters.carriers >= self.limits.carriers_max {
-            let crowd = taken.by_network.iter().max_by_key(|(_, guest)| guest.carriers);
-            let crowd = crowd.filter(|(_, guest)| guest.carriers > 0).map(|(network, _)| *network);
+            let crowd = taken.by_network.iter().max_by_key(|(_, load)| load.carriers);
+            let crowd = crowd.filter(|(_, load)| load.carriers > 0).map(|(network, _)| *network);
             taken.displace_oldest_of(crowd);
         }
         let number = taken.counters.handed_over;
@@ -157,7 +158,7 @@ impl Places {
         }
         let displaced = Arc::new(Notify::new());
         taken.waiting.insert(number, Waiting { network, displaced: Arc::clone(&displaced) });
-        (Place { places: self.clone(), network, waiting: Some(number) }, displaced)
+        (Permit { permits: self.clone(), network, waiting: Some(number) }, displaced)
     }
 
     pub(super) fn count(&self, what: Counted) {
@@ -192,12 +193,12 @@ impl Taken {
         }
     }
 
-    /// Frees a waiting carrier's place, once.
+    /// Frees a waiting carrier's permit, once.
     fn stop_waiting(&mut self, number: u64) -> Option<Waiting> {
         let waiting = self.waiting.remove(&number)?;
         self.counters.carriers -= 1;
-        if let Some(guest) = waiting.network.and_then(|network| self.by_network.get_mut(&network)) {
-            guest.carriers -= 1;
+        if let Some(load) = waiting.network.and_then(|network| self.by_network.get_mut(&network)) {
+            load.carriers -= 1;
         }
         self.forget(waiting.network);
         Some(waiting)
@@ -206,20 +207,21 @@ impl Taken {
     /// An address that holds nothing is not remembered.
     fn forget(&mut self, network: Option<IpAddr>) {
         let Some(network) = network else { return };
-        if self.by_network.get(&network).is_some_and(|guest| guest.sessions == 0 && guest.carriers == 0) {
+        if self.by_network.get(&network).is_some_and(|load| load.sessions == 0 && load.carriers == 0) {
             self.by_network.remove(&network);
         }
     }
 }
 
-impl Place {
-    /// The carrier said HELLO: its place becomes a session's, if there is one and it did not have to give way just now.
-    pub(super) fn become_session(mut self) -> Option<Place> {
-        let limits = self.places.limits;
-        let mut taken = self.places.lock();
-        let guest = self.network.and_then(|network| taken.by_network.get(&network).copied());
+impl Permit {
+    /// The carrier said HELLO: its permit becomes one of a session. `None` where there are too many sessions, or where the
+    /// carrier has lost its permit.
+    pub(super) fn become_session(mut self) -> Option<Permit> {
+        let limits = self.permits.limits;
+        let mut taken = self.permits.lock();
+        let load = self.network.and_then(|network| taken.by_network.get(&network).copied());
         let is_full = taken.counters.sessions >= limits.sessions_max
-            || guest.is_some_and(|guest| guest.sessions >= limits.sessions_per_address_max);
+            || load.is_some_and(|load| load.sessions >= limits.sessions_per_address_max);
         if is_full {
             taken.counters.refused_sessions += 1;
             drop(taken);
@@ -240,17 +242,17 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
-        let mut taken = self.places.lock();
+        let mut taken = self.permits.lock();
         if let Some(number) = self.waiting {
-            // One that had to give way has no place any more.
+            // A carrier that gave way has lost its permit already.
             taken.stop_waiting(number);
             return;
         }
         taken.counters.sessions -= 1;
-        if let Some(guest) = self.network.and_then(|network| taken.by_network.get_mut(&network)) {
-            guest.sessions -= 1;
+        if let Some(load) = self.network.and_then(|network| taken.by_network.get_mut(&network)) {
+            load.sessions -= 1;
         }
         taken.forget(self.network);
     }
@@ -264,8 +266,8 @@ fn network_of(address: Option<SocketAddr>) -> Option<IpAddr> {
 mod tests {
     use super::*;
 
-    fn limits(carriers_max: usize, carriers_per_address_max: usize) -> Places {
-        Places::new(AcceptLimits { carriers_max, carriers_per_address_max, ..AcceptLimits::default() })
+    fn limits(carriers_max: usize, carriers_per_address_max: usize) -> Permits {
+        Permits::new(AcceptLimits { carriers_max, carriers_per_address_max, ..AcceptLimits::default() })
     }
 
     fn is_told(displaced: &Notify) -> bool {
@@ -276,33 +278,33 @@ mod tests {
 
     #[test]
     fn the_oldest_carrier_without_a_hello_gives_way() {
-        let places = limits(100, 3);
+        let permits = limits(100, 3);
         let [one, other] = ["192.0.2.1:1", "192.0.2.2:1"].map(|address| address.parse().ok());
-        let silent: Vec<_> = (0..3).map(|_| places.take_carrier(one)).collect();
-        let beside = places.take_carrier(other);
-        let newest = places.take_carrier(one);
+        let silent: Vec<_> = (0..3).map(|_| permits.take_carrier(one)).collect();
+        let beside = permits.take_carrier(other);
+        let newest = permits.take_carrier(one);
         assert_eq!(
             silent.iter().map(|(_, displaced)| is_told(displaced)).collect::<Vec<_>>(),
             [true, false, false]
         );
         assert!(!is_told(&beside.1));
-        assert_eq!((places.counters().carriers, places.counters().refused_carriers), (4, 1));
-        let session = newest.0.become_session().expect("who says HELLO begins");
+        assert_eq!((permits.counters().carriers, permits.counters().refused_carriers), (4, 1));
+        let session = newest.0.become_session().expect("a carrier that says HELLO begins a session");
         let mut silent = silent.into_iter();
-        assert!(silent.next().unwrap().0.become_session().is_none(), "who gave way does not");
+        assert!(silent.next().unwrap().0.become_session().is_none(), "a carrier that gave way does not");
         drop((silent.collect::<Vec<_>>(), beside, session));
-        assert_eq!((places.counters().carriers, places.counters().sessions), (0, 0));
-        assert!(places.lock().by_network.is_empty() && places.lock().waiting.is_empty());
+        assert_eq!((permits.counters().carriers, permits.counters().sessions), (0, 0));
+        assert!(permits.lock().by_network.is_empty() && permits.lock().waiting.is_empty());
     }
 
     #[test]
     fn where_all_places_are_taken_the_address_with_most_gives_one() {
-        let places = limits(5, 4);
+        let permits = limits(5, 4);
         let [greedy, modest, late] =
             ["192.0.2.1:1", "192.0.2.2:1", "192.0.2.3:1"].map(|address| address.parse().ok());
-        let first = places.take_carrier(modest);
-        let many: Vec<_> = (0..4).map(|_| places.take_carrier(greedy)).collect();
-        let _late = places.take_carrier(late);
+        let first = permits.take_carrier(modest);
+        let many: Vec<_> = (0..4).map(|_| permits.take_carrier(greedy)).collect();
+        let _late = permits.take_carrier(late);
         assert!(!is_told(&first.1) && is_told(&many[0].1) && !is_told(&many[1].1));
     }
 }

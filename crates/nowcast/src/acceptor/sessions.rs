@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use crate::driver::Shared;
 
-/// Sessions that can be resumed. Their number is bounded by the places they take.
+/// Sessions that can be resumed. Their number is bounded by the permits they hold.
 #[derive(Default)]
 pub(super) struct Sessions {
     by_id: Mutex<HashMap<[u8; 8], Weak<Shared>>>,

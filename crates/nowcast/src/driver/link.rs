@@ -12,7 +12,7 @@ use crate::carrier::CarrierKind;
 use crate::channel::{CommandId, Entry, Error, LaneId, Link, Phase, Put, Received, Source, Status};
 use crate::clock;
 
-/// A dropped channel stays so long to deliver what was put.
+/// The longest time that a dropped channel stays to deliver what was put.
 const LINGER: Duration = Duration::from_secs(5);
 
 /// A session, as the handles of its channel see it.

@@ -147,7 +147,7 @@ enum Sent {
 
 fn send(core: &mut Core, now: Time, packet: &mut Vec<u8>, context: &mut Context<'_>) -> Sent {
     if core.open_batches > 0 {
-        // Whoever closes the last one wakes the driver.
+        // The end of the last batch wakes the driver.
         return Sent::All;
     }
     for _ in 0..SEND_MAX {
