@@ -170,8 +170,13 @@ async fn a_slow_loris_loses_its_place() {
 #[tokio::test]
 async fn a_reader_that_stops_reading_costs_little() {
     let (server, handle) = serve(NameServerConfig::default()).await;
-    let mut names = connect(server).await;
+    // One connection may hold a quarter of them.
+    let mut services = Vec::new();
+    for _ in 0..4 {
+        services.push(connect(server).await);
+    }
     for index in 0..1_000 {
+        let names = &mut services[index % 4];
         let line = format!("{{\"advertise\":\"a-service-with-a-long-name-{index}\",\"port\":7777}}\n");
         names.write_all(line.as_bytes()).await.unwrap();
         // Answers are to be read, or the server stops reading.
@@ -186,7 +191,7 @@ async fn a_reader_that_stops_reading_costs_little() {
     // Its requests pile up in its own kernel's buffer, or it is closed: the server reads no more of them.
     let _ = asked.await;
     assert_eq!(list(server).await.unwrap().len(), 1_000);
-    until("it is closed", async || handle.stats().connections <= 1).await;
+    until("it is closed", async || handle.stats().connections <= services.len()).await;
 }
 
 #[tokio::test]

@@ -273,14 +273,17 @@ mod tests {
     #[test]
     fn a_list_of_thousands_is_written_in_small_pieces() {
         let mut server = Server::new();
-        let mut service = server.connect(1, "127.0.0.1");
+        // Of many machines, because one may not hold so many.
         for index in 0..4_096 {
+            let machine = IpAddr::from([192, 0, 2, (index / 256) as u8]);
+            let mut service = Connection::new(ConnectionId(index), machine, true, server.now);
             let line = format!("{{\"advertise\":\"service-{index:04}\",\"port\":7777}}\n");
             assert!(server.ask(&mut service, &line).starts_with("{\"advertised\""));
         }
+        let mut service = server.connect(5_000, "127.0.0.1");
         let refused = server.ask(&mut service, "{\"advertise\":\"one-more\",\"port\":7777}\n");
         assert_eq!(refused, "{\"error\":\"full\"}\n");
-        let mut client = server.connect(2, "127.0.0.1");
+        let mut client = server.connect(5_001, "127.0.0.1");
         client.handle_bytes(server.now, b"{\"list\":true}\n{\"list\":true}\n", &mut server.registry);
         assert!(client.poll_output(&server.registry).len() < OUTPUT_BYTES + 200);
         assert_eq!(client.room(), 0, "nothing more is read before the list was written");
@@ -289,17 +292,23 @@ mod tests {
         assert!(lists.ends_with("{\"listed\":4096}\n"));
     }
 
+    /// How many of 1,000 names a connection gets.
+    fn taken(server: &mut Server, id: u64, address: &str) -> usize {
+        let mut connection = Connection::new(ConnectionId(id), address.parse().unwrap(), true, server.now);
+        let name = |index| format!("{{\"advertise\":\"from-{id}-{index}\",\"port\":1}}\n");
+        let refused = "{\"error\":\"too_many_names\"}\n";
+        (0..1_000).filter(|index| server.ask(&mut connection, &name(*index)) != refused).count()
+    }
+
     #[test]
-    fn a_machine_cannot_take_all_names() {
-        let mut registry = Registry::default();
-        let host = |last| Some(IpAddr::from([192, 0, 2, last]));
-        let taken = |registry: &mut Registry, from: u8| {
-            let name = |index| format!("from-{from}-{index}");
-            (0..1_000)
-                .filter(|&i| registry.advertise(ConnectionId(1), &name(i), 1, host(from)).is_ok())
-                .count()
-        };
-        assert_eq!((taken(&mut registry, 1), taken(&mut registry, 2)), (256, 256));
+    fn neither_a_connection_nor_a_machine_can_take_all_names() {
+        let mut server = Server::new();
+        let of_others = [taken(&mut server, 1, "192.0.2.1"), taken(&mut server, 2, "192.0.2.1")];
+        assert_eq!(of_others, [256, 0], "another machine has as many as a connection");
+        let of_own: Vec<usize> = (10..15).map(|id| taken(&mut server, id, "127.0.0.1")).collect();
+        assert_eq!(of_own, [256, 256, 256, 256, 0], "programs of this machine have 1,024 together");
+        assert_eq!(taken(&mut server, 20, "192.0.2.2"), 256, "others find room all the same");
+        assert_eq!(server.registry.refused(), 744 + 1_000 + 4 * 744 + 1_000 + 744);
     }
 
     #[test]

@@ -47,6 +47,11 @@ pub enum Refused {
     /// Advertising from another machine is not switched on.
     #[error("this name server takes names from its own machine only: its operator may allow others")]
     NotAllowed,
+    /// The connection, or its machine, advertises as many names as one may.
+    #[error(
+        "this connection or its machine advertises as many names as one may: end a service that needs none"
+    )]
+    TooManyNames,
     /// A limit of the name server is reached.
     #[error("the name server takes no more: come again later")]
     Full,

@@ -9,8 +9,16 @@ use super::protocol::{Refused, Service};
 /// Names that a name server holds at most.
 const NAMES_MAX: usize = 4_096;
 
-/// Names that one machine may hold, other than the name server's own.
+/// Names that one connection may hold.
+const NAMES_PER_CONNECTION_MAX: usize = 256;
+
+/// Names that the programs of the name server's own machine may hold together.
+const NAMES_OF_OWN_HOST_MAX: usize = 1_024;
+
+/// Names that any other machine may hold.
 const NAMES_PER_HOST_MAX: usize = 256;
+
+const _: () = assert!(NAMES_PER_CONNECTION_MAX < NAMES_OF_OWN_HOST_MAX && NAMES_OF_OWN_HOST_MAX < NAMES_MAX);
 
 /// Identifies a connection; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +28,8 @@ pub(super) struct ConnectionId(pub(super) u64);
 #[derive(Debug, Default)]
 pub(super) struct Registry {
     names: BTreeMap<String, Holder>,
+    /// Names that were refused, because their connection or their machine held as many as it may.
+    refused: u64,
 }
 
 #[derive(Debug)]
@@ -41,15 +51,25 @@ impl Registry {
         match self.names.get(name) {
             Some(holder) if holder.connection != connection => return Err(Refused::NameTaken),
             Some(_) => {}
-            None => {
-                let of_host = || self.names.values().filter(|holder| holder.host == host).count();
-                if self.names.len() >= NAMES_MAX || (host.is_some() && of_host() >= NAMES_PER_HOST_MAX) {
-                    return Err(Refused::Full);
-                }
-            }
+            None => self.check_room(connection, host)?,
         }
         self.names.insert(name.to_owned(), Holder { connection, port, host });
         Ok(())
+    }
+
+    /// Whether a connection from `host` may hold one name more.
+    fn check_room(&mut self, connection: ConnectionId, host: Option<IpAddr>) -> Result<(), Refused> {
+        let (mut of_connection, mut of_host) = (0, 0);
+        for holder in self.names.values() {
+            of_connection += usize::from(holder.connection == connection);
+            of_host += usize::from(holder.host == host);
+        }
+        let of_host_max = if host.is_some() { NAMES_PER_HOST_MAX } else { NAMES_OF_OWN_HOST_MAX };
+        if of_connection >= NAMES_PER_CONNECTION_MAX || of_host >= of_host_max {
+            self.refused += 1;
+            return Err(Refused::TooManyNames);
+        }
+        if self.names.len() >= NAMES_MAX { Err(Refused::Full) } else { Ok(()) }
     }
 
     /// Takes back everything that a connection holds.
@@ -66,6 +86,11 @@ impl Registry {
         let from = name.map_or(Bound::Unbounded, Bound::Excluded);
         let next = self.names.range::<str, _>((from, Bound::Unbounded)).next();
         next.map(|(name, holder)| service(name, holder))
+    }
+
+    /// Names that were refused, because their connection or their machine held as many as it may.
+    pub(super) fn refused(&self) -> u64 {
+        self.refused
     }
 
     pub(super) fn len(&self) -> usize {

@@ -83,6 +83,8 @@ pub struct NameServerStats {
     pub evicted: u64,
     /// Connections that were refused, because all others advertise.
     pub refused: u64,
+    /// Names that were refused, because their connection or their machine held as many as it may.
+    pub names_refused: u64,
 }
 
 /// Looks at a running name server.
@@ -96,7 +98,12 @@ impl NameServerHandle {
     #[must_use]
     pub fn stats(&self) -> NameServerStats {
         let state = self.shared.lock();
-        NameServerStats { connections: state.slots.len(), names: state.registry.len(), ..state.stats }
+        NameServerStats {
+            connections: state.slots.len(),
+            names: state.registry.len(),
+            names_refused: state.registry.refused(),
+            ..state.stats
+        }
     }
 }
 
@@ -182,7 +189,7 @@ async fn accept_from(listener: TcpListener, shared: Arc<Shared>) {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, address)) => {
-                    let Some(guest) = Guest::admit(&shared, address.ip()) else { continue };
+                    let Some(guest) = ServedConnection::admit(&shared, address.ip()) else { continue };
                     serving.spawn(guest.serve(stream));
                 }
                 Err(error) => {
@@ -197,16 +204,16 @@ async fn accept_from(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 /// A connection with its place. Dropping it frees the place and releases the names.
-struct Guest {
+struct ServedConnection {
     id: ConnectionId,
     connection: Connection,
     evicted: Arc<Notify>,
     shared: Arc<Shared>,
 }
 
-impl Guest {
+impl ServedConnection {
     /// Finds a place for a connection, if need be that of the oldest that advertises nothing.
-    fn admit(shared: &Arc<Shared>, address: IpAddr) -> Option<Guest> {
+    fn admit(shared: &Arc<Shared>, address: IpAddr) -> Option<ServedConnection> {
         let mut guard = shared.lock();
         let state = &mut *guard;
         state.stats.accepted += 1;
@@ -225,7 +232,7 @@ impl Guest {
         state.slots.insert(id, Slot { advertises: false, evicted: Arc::clone(&evicted) });
         let id = ConnectionId(id);
         let connection = Connection::new(id, address, shared.config.allow_remote, Instant::now());
-        Some(Guest { id, connection, evicted, shared: Arc::clone(shared) })
+        Some(ServedConnection { id, connection, evicted, shared: Arc::clone(shared) })
     }
 
     async fn serve(mut self, mut stream: TcpStream) {
@@ -279,7 +286,7 @@ impl Guest {
     }
 }
 
-impl Drop for Guest {
+impl Drop for ServedConnection {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.registry.release(self.id);
