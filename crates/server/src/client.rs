@@ -137,8 +137,8 @@ impl Client {
         self.plain().outbox.push_event(into_message(message.encode(self.plain().encoding)));
     }
 
-    /// Sends what the outbox has. What to say is decided at the moment the socket has room, so that a slow client gets
-    /// the newest state and no backlog.
+    /// Sends what the outbox has. What to say is decided at the moment the kernel would send it at once, which a flush of
+    /// this connection waits for, so that a slow client gets the newest state and no backlog.
     async fn tell(&self, sink: &mut SplitSink<Socket, Message>) -> Closing {
         let mut known: Option<Arc<Snapshot>> = None;
         let mut pinged = Instant::now();
@@ -218,6 +218,7 @@ pub(crate) fn command_of(message: ClientMessage) -> Option<Command> {
 
 /// Tells the client why, and waits for it to have read that.
 async fn close(mut socket: Socket, closing: &Closing, patience: Duration) {
+    socket.get_mut().expect_end();
     let told = match closing.frame() {
         Some(frame) => timeout(patience, socket.close(Some(frame))).await.is_ok_and(|result| result.is_ok()),
         // The library has answered the client's close frame, or there is nobody to tell.

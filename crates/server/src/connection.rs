@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use nowcast::carrier::OverTcp;
+use nowcast::carrier::{OverTcp, poll_room};
 use nowcast::endpoint::TLS_HANDSHAKE;
 use nowcast::entry::{Addresses, Bucket, Crowded, Network, Peer};
 use prometheus_client::metrics::counter::Counter;
@@ -40,6 +40,8 @@ pub(crate) struct Connection {
     received: Counter,
     sent: Counter,
     limit: Limit,
+    /// Whether it is flushed only when the kernel would send at once what it is given next.
+    waits_for_room: bool,
     flooded: Counter,
     _place: Place,
 }
@@ -123,13 +125,17 @@ impl Connection {
             received,
             sent,
             limit: Limit::Http,
+            waits_for_room: false,
             flooded: metrics.flooded.clone(),
             _place: place,
         })
     }
 
-    /// From now on every so many bytes have to make a message. Reading fails when they don't.
+    /// From now on this carries messages of the plain protocol. Reading fails when so many bytes make none. Flushing waits
+    /// until the kernel is through with nearly all it was given, so that who flushes before each message decides what it
+    /// says at the last moment.
     pub(crate) fn expect_messages(&mut self) -> Unfinished {
+        self.waits_for_room = true;
         let unfinished = Unfinished::default();
         self.limit = Limit::Messages(unfinished.clone());
         unfinished
@@ -157,6 +163,11 @@ impl Connection {
                 is_flood
             }
         }
+    }
+
+    /// From now on only a last word is sent, which nothing newer replaces.
+    pub(crate) fn expect_end(&mut self) {
+        self.waits_for_room = false;
     }
 
     /// Who is at the other end.
@@ -278,7 +289,8 @@ impl AsyncWrite for Connection {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
+        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
+        if self.waits_for_room { poll_room(self.stream.socket(), cx) } else { Poll::Ready(Ok(())) }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -360,5 +372,63 @@ impl Drop for Place {
         let mut addresses = self.places.lock();
         addresses.free(self.address);
         self.places.metrics.connections.set(addresses.connections() as i64);
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use tokio::net::{TcpListener, TcpSocket};
+
+    use super::*;
+    use crate::config::UNSENT_BYTES_MAX;
+
+    /// About as much as a `move` in a busy room.
+    const MESSAGE: [u8; 1_000] = [7; 1_000];
+    /// When nothing moves for so long on one machine, nothing will.
+    const QUIET: Duration = Duration::from_millis(200);
+
+    /// A connection whose far end reads nothing, and has little room for what it does not read.
+    async fn with_little_room() -> (TcpStream, Connection) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4_096).unwrap();
+        let (far, near) = tokio::join!(socket.connect(listener.local_addr().unwrap()), listener.accept());
+        let (mut far, (near, address)) = (far.unwrap(), near.unwrap());
+        far.write_all(b"G").await.unwrap();
+        let metrics = Arc::new(Metrics::new(None));
+        let places = Arc::new(Places::new(&Limits::default(), Vec::new(), Arc::clone(&metrics)));
+        let place = places.take(address.ip()).unwrap();
+        let certificates = nowcast::Certificates::new(&nowcast::CertificateConfig::default()).unwrap();
+        let tls = TlsAcceptor::from(nowcast::endpoint::tls_config(certificates));
+        (far, Connection::open(near, address, place, &tls, &metrics).await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn while_the_client_reads_nothing_no_backlog_of_messages_is_handed_to_the_kernel() {
+        let (far, mut connection) = with_little_room().await;
+        connection.expect_messages();
+        let mut taken = 0;
+        let send = async |connection: &mut Connection| {
+            connection.flush().await.unwrap();
+            connection.write_all(&MESSAGE).await.unwrap();
+        };
+        while timeout(QUIET, send(&mut connection)).await.is_ok() {
+            taken += MESSAGE.len() as u64;
+        }
+        let unsent = taken - rustix::io::ioctl_fionread(&far).unwrap();
+        println!("{taken} bytes taken, {unsent} unsent");
+        assert!(unsent <= u64::from(UNSENT_BYTES_MAX), "{unsent} bytes wait in the kernel");
+        // What makes room again also wakes who waits for it.
+        let mut unread = vec![0; 64 * 1_024];
+        let reads = async {
+            loop {
+                far.readable().await.unwrap();
+                let _ = far.try_read(&mut unread);
+            }
+        };
+        tokio::select! {
+            () = reads => {}
+            sent = timeout(10 * QUIET, send(&mut connection)) => sent.expect("it is woken"),
+        }
     }
 }

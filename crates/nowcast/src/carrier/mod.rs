@@ -15,7 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::task::JoinHandle;
 
-pub use socket::OverTcp;
+pub use socket::{OverTcp, poll_room};
 pub(crate) use websocket::config as websocket_config;
 pub use websocket::{SUBPROTOCOL, UNSENT_BYTES_MAX, WebSocket, prepare_stream};
 pub use webtransport::WebTransport;

@@ -35,7 +35,10 @@ impl<S: OverTcp> OverTcp for tokio_rustls::client::TlsStream<S> {
 /// Writing until the socket is full does not find that out. Linux holds the bytes that wait against
 /// `TCP_NOTSENT_LOWAT` only when it begins another buffer, and a buffer that has not left takes what is written behind it
 /// until it has 64 KB: a whole backlog of values that nothing can replace any more. `poll` compares each time it is asked.
-pub(super) fn poll_room(socket: &TcpStream, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+///
+/// # Errors
+/// What the system says; a connection that broke is ready, and the next write says how.
+pub fn poll_room(socket: &TcpStream, context: &mut Context<'_>) -> Poll<io::Result<()>> {
     // The kernel wakes us only when acknowledgements make room, not when its own pacing does; so it is asked first.
     if has_room(socket)? {
         return Poll::Ready(Ok(()));

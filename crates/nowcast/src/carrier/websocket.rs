@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::socket::OverTcp;
+use super::socket::{OverTcp, poll_room};
 use super::{Carrier, CarrierKind, Ended, Ending};
 
 /// The subprotocol that both ends name.
@@ -85,8 +85,7 @@ impl<S: OverTcp> Carrier for WebSocket<S> {
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
         // What TLS or the library still hold goes first; then the kernel must be through with nearly all it was given.
         ready!(Pin::new(&mut self.stream).poll_flush(context)).map_err(ended)?;
-        super::socket::poll_room(self.stream.get_ref().tcp(), context)
-            .map_err(|error| ended(Error::Io(error)))
+        poll_room(self.stream.get_ref().tcp(), context).map_err(|error| ended(Error::Io(error)))
     }
 
     fn is_shallow(&self) -> bool {
