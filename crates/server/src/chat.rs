@@ -1,6 +1,6 @@
 //! Who speaks next in a room.
 //!
-//! A line that is said is sent to every member, so what a room costs grows with its members squared. A room therefore
+//! A line that is said is sent to every player, so what a room costs grows with its players squared. A room therefore
 //! passes on a bounded number of bytes a second. Where more is said than that, whoever said least lately is heard first,
 //! and where too many lines wait, one of whoever said most is left out. So a speaker of many or long lines waits for the
 //! others, and they never wait for it.
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use nowcast::entry::Bucket;
 use nowcast_world::EntityId;
 
-/// Bytes of chat a second that a room sends to each member: some 160 short lines.
+/// Bytes of chat a second that a room sends to each player: some 160 short lines.
 const BYTES_PER_SECOND: usize = 16 * 1024;
 
 /// Bytes that a room sends at once when it was quiet before.

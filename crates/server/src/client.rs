@@ -16,18 +16,18 @@ use tracing::{debug, info};
 use crate::closing::Closing;
 use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
 use crate::connection::{Connection, Unfinished};
-use crate::member::{Command, Member, Plain};
 use crate::metrics::Metrics;
-use crate::outbox::Outgoing;
 use crate::plain::{ClientMessage, FrameRef, ServerMessage};
+use crate::player::{Command, Plain, Player};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
+use crate::send_queue::Outgoing;
 use crate::snapshot::{Snapshot, into_message};
 
 /// A client that is joined to a room.
 pub(crate) struct Client {
     pub(crate) seat: Seat,
-    pub(crate) member: Arc<Member>,
+    pub(crate) player: Arc<Player>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) timeouts: Timeouts,
 }
@@ -47,14 +47,14 @@ impl Client {
         let socket =
             WebSocketStream::from_partially_read(connection, received, Role::Server, Some(config)).await;
         let (mut sink, mut stream) = socket.split();
-        self.seat.enter(Arc::clone(&self.member));
+        self.seat.enter(Arc::clone(&self.player));
         debug!(room = self.seat.room(), %address, encoding = %self.plain().encoding, "client joined");
 
         let closing = tokio::select! {
             closing = self.listen(&mut stream, &unfinished) => closing,
             closing = self.tell(&mut sink) => closing,
         };
-        self.member.leave();
+        self.player.leave();
         self.metrics.close_client(closing.code(), closing.label());
         info!(room = self.seat.room(), %address, code = closing.code(), reason = closing.reason(), "client left");
 
@@ -63,7 +63,7 @@ impl Client {
     }
 
     fn plain(&self) -> &Plain {
-        self.member.plain().expect("a WebSocket of the plain protocol makes such a member")
+        self.player.plain().expect("a WebSocket of the plain protocol makes such a player")
     }
 
     /// Takes in what the client says, until it may not stay.
@@ -120,13 +120,13 @@ impl Client {
     fn obey(&self, message: ClientMessage) {
         match message {
             ClientMessage::Rate { hz } => {
-                self.member.set_network_hz(hz);
+                self.player.set_network_hz(hz);
                 self.answer(&ServerMessage::Rate { hz });
             }
             ClientMessage::Ping { time } => self.answer(&ServerMessage::Pong { time }),
             message => {
                 let command = command_of(message).expect("all others are for the world");
-                if !self.member.command(command) {
+                if !self.player.command(command) {
                     self.metrics.drop_message("backlog");
                 }
             }
@@ -134,16 +134,16 @@ impl Client {
     }
 
     fn answer(&self, message: &ServerMessage) {
-        self.plain().outbox.push_event(into_message(message.encode(self.plain().encoding)));
+        self.plain().queue.push_event(into_message(message.encode(self.plain().encoding)));
     }
 
-    /// Sends what the outbox has. What to say is decided at the moment the kernel would send it at once, which a flush of
-    /// this connection waits for, so that a slow client gets the newest state and no backlog.
+    /// Sends what waits. What to say is decided at the moment the kernel would send it at once, for which a flush of this
+    /// connection waits, so that a slow client gets the newest state and no backlog.
     async fn tell(&self, sink: &mut SplitSink<Socket, Message>) -> Closing {
         let mut known: Option<Arc<Snapshot>> = None;
         let mut pinged = Instant::now();
         loop {
-            let mut next = timeout(self.timeouts.ping, self.plain().outbox.next()).await.ok();
+            let mut next = timeout(self.timeouts.ping, self.plain().queue.next()).await.ok();
             let mut batch_bytes = 0;
             while let Some(outgoing) = next {
                 let messages = match outgoing {
@@ -157,7 +157,7 @@ impl Client {
                         return error.into();
                     }
                 }
-                next = if batch_bytes < WRITE_BATCH_BYTES { self.plain().outbox.take() } else { None };
+                next = if batch_bytes < WRITE_BATCH_BYTES { self.plain().queue.take() } else { None };
             }
             if pinged.elapsed() >= self.timeouts.ping {
                 pinged = Instant::now();

@@ -1,4 +1,4 @@
-//! One TCP connection: its options, its byte counters, its place under the limits, and its end.
+//! One TCP connection: its options, its byte counters, its permit under the limits, and its end.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -43,7 +43,7 @@ pub(crate) struct Connection {
     /// Whether it is flushed only when the kernel would send at once what it is given next.
     waits_for_room: bool,
     flooded: Counter,
-    _place: Place,
+    _permit: ConnectionPermit,
 }
 
 /// How much may be read before the connection is given up.
@@ -99,7 +99,7 @@ impl Connection {
     pub(crate) async fn open(
         stream: TcpStream,
         address: SocketAddr,
-        place: Place,
+        permit: ConnectionPermit,
         tls: &TlsAcceptor,
         metrics: &Metrics,
     ) -> io::Result<Self> {
@@ -127,7 +127,7 @@ impl Connection {
             limit: Limit::Http,
             waits_for_room: false,
             flooded: metrics.flooded.clone(),
-            _place: place,
+            _permit: permit,
         })
     }
 
@@ -305,20 +305,20 @@ impl OverTcp for Connection {
 }
 
 /// The connections that are open, by address, under their limits.
-pub(crate) struct Places {
+pub(crate) struct ConnectionLimits {
     metrics: Arc<Metrics>,
     addresses: Mutex<Addresses>,
     /// Their addresses speak for many.
     proxies: Vec<Network>,
 }
 
-/// One connection's place; dropping it frees it.
-pub(crate) struct Place {
-    places: Arc<Places>,
+/// One connection's place under the limits; dropping it frees the place.
+pub(crate) struct ConnectionPermit {
+    connection_limits: Arc<ConnectionLimits>,
     address: IpAddr,
 }
 
-impl Places {
+impl ConnectionLimits {
     pub(crate) fn new(limits: &Limits, proxies: Vec<Network>, metrics: Arc<Metrics>) -> Self {
         let addresses = Addresses::new(
             limits.connections_max,
@@ -329,7 +329,7 @@ impl Places {
     }
 
     /// Takes a place for a connection from this address, or counts why there is none.
-    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<Place> {
+    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Option<ConnectionPermit> {
         let mut addresses = self.lock();
         let is_shared = self.proxies.iter().any(|network| network.contains(address));
         let taken = match is_shared {
@@ -339,7 +339,7 @@ impl Places {
         match taken {
             Ok(()) => {
                 self.metrics.connections.set(addresses.connections() as i64);
-                Some(Place { places: Arc::clone(self), address })
+                Some(ConnectionPermit { connection_limits: Arc::clone(self), address })
             }
             Err(crowded) => {
                 self.metrics.refuse(match crowded {
@@ -367,11 +367,11 @@ impl Places {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        let mut addresses = self.places.lock();
+        let mut addresses = self.connection_limits.lock();
         addresses.free(self.address);
-        self.places.metrics.connections.set(addresses.connections() as i64);
+        self.connection_limits.metrics.connections.set(addresses.connections() as i64);
     }
 }
 
@@ -396,11 +396,12 @@ mod tests {
         let (mut far, (near, address)) = (far.unwrap(), near.unwrap());
         far.write_all(b"G").await.unwrap();
         let metrics = Arc::new(Metrics::new(None));
-        let places = Arc::new(Places::new(&Limits::default(), Vec::new(), Arc::clone(&metrics)));
-        let place = places.take(address.ip()).unwrap();
+        let connection_limits =
+            Arc::new(ConnectionLimits::new(&Limits::default(), Vec::new(), Arc::clone(&metrics)));
+        let permit = connection_limits.take(address.ip()).unwrap();
         let certificates = nowcast::Certificates::new(&nowcast::CertificateConfig::default()).unwrap();
         let tls = TlsAcceptor::from(nowcast::endpoint::tls_config(certificates));
-        (far, Connection::open(near, address, place, &tls, &metrics).await.unwrap())
+        (far, Connection::open(near, address, permit, &tls, &metrics).await.unwrap())
     }
 
     #[tokio::test]

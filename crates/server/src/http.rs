@@ -17,11 +17,11 @@ use nowcast::entry::{Claims, Page, Peer, host_of, origin_of, unix_time};
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::connection::Places;
+use crate::connection::ConnectionLimits;
 use crate::join::join;
 use crate::metrics::{self, Metrics};
 use crate::rooms::{Health, RoomSummary, Rooms};
-use crate::session::door::{self, Sessions};
+use crate::session::admission::{self, Sessions};
 use crate::web;
 
 /// What every request may need.
@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     pub(crate) config: Arc<Config>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) rooms: Arc<Rooms>,
-    pub(crate) places: Arc<Places>,
+    pub(crate) connection_limits: Arc<ConnectionLimits>,
     pub(crate) sessions: Sessions,
     /// Takes sessions of the lab's page in.
     pub(crate) lab: Acceptor,
@@ -56,7 +56,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .layer(from_fn_with_state(Arc::clone(&shared), check_page));
     Router::new()
         .route("/ws/{room}", get(join))
-        .route("/nowcast/{room}", get(door::answer))
+        .route("/nowcast/{room}", get(admission::answer))
         .merge(pages)
         .layer(from_fn_with_state(Arc::clone(&shared), check_host))
         .layer(from_fn(harden))

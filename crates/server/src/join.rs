@@ -1,4 +1,5 @@
-//! The door for plain clients: `GET /ws/ROOM?encoding=…&name=…&hz=…`, upgraded to a WebSocket (RFC 6455, section 4.2).
+//! How clients of the plain protocol join: `GET /ws/ROOM?encoding=…&name=…&hz=…`, upgraded to a WebSocket (RFC 6455,
+//! section 4.2).
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use nowcast::endpoint::{UpgradeError, upgrade_key, upgrade_required_headers};
-use nowcast::entry::{Entry, Now, Page, Peer, Refusal, Request as Knock, origin_of};
+use nowcast::entry::{Entry, Now, Page, Peer, Refusal, Request as AdmissionRequest, origin_of};
 use serde::Deserialize;
 use tokio::time::timeout;
 use tracing::debug;
@@ -17,9 +18,9 @@ use tracing::debug;
 use crate::client::Client;
 use crate::connection::Connection;
 use crate::http::{Host, Shared};
-use crate::member::{Member, Plain, Way};
 use crate::names::Name;
 use crate::plain::{Encoding, NETWORK_HZ};
+use crate::player::{Plain, Player, Way};
 use crate::rooms::{RoomRefusal, Seat};
 
 /// The longest `name` parameter in bytes; the world shortens it to 24 characters.
@@ -33,7 +34,7 @@ pub(crate) enum JoinError {
     #[error(transparent)]
     Upgrade(UpgradeError),
     #[error("{0}: {cure}", cure = .0.cure())]
-    Door(Refusal),
+    Admission(Refusal),
     #[error("bad parameter: {0}")]
     Parameter(String),
     #[error("this address joins too often: wait a second")]
@@ -47,7 +48,7 @@ impl JoinError {
         match self {
             Self::NotWebSocket => StatusCode::UPGRADE_REQUIRED,
             Self::Upgrade(error) => error.status(),
-            Self::Door(refusal) => {
+            Self::Admission(refusal) => {
                 let refusal = nowcast::endpoint::Refusal::from(refusal.clone());
                 StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN)
             }
@@ -61,8 +62,8 @@ impl JoinError {
     fn label(&self) -> &'static str {
         match self {
             Self::NotWebSocket | Self::Upgrade(_) => "not_websocket",
-            Self::Door(Refusal::Origin(_)) => "origin",
-            Self::Door(refusal) => refusal.word(),
+            Self::Admission(Refusal::Origin(_)) => "origin",
+            Self::Admission(refusal) => refusal.word(),
             Self::TooOften => "join_rate",
             Self::Parameter(_) => "parameter",
             Self::Room(refusal) => refusal.label(),
@@ -108,22 +109,22 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     let accept = upgrade_key(request.method(), request.headers(), None)
         .map_err(JoinError::Upgrade)?
         .ok_or(JoinError::NotWebSocket)?;
-    let entry = knock(shared, room, &request).map_err(JoinError::Door)?;
-    let member =
+    let entry = ask_admission(shared, room, &request).map_err(JoinError::Admission)?;
+    let player =
         read_parameters(request.uri().query().unwrap_or_default(), shared.config.network_hz, &entry)?;
     let on_upgrade = request.extensions_mut().remove::<OnUpgrade>().ok_or(JoinError::NotWebSocket)?;
-    if !entry.address.is_some_and(|address| shared.places.may_join(address.ip())) {
+    if !entry.address.is_some_and(|address| shared.connection_limits.may_join(address.ip())) {
         return Err(JoinError::TooOften);
     }
     let seat = shared.rooms.reserve(room, entry.address.map(|address| address.ip()))?;
     if let Some(ticket) = entry.ticket {
-        ticket.redeem(Now::read()).map_err(JoinError::Door)?;
+        ticket.redeem(Now::read()).map_err(JoinError::Admission)?;
     }
 
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
         match timeout(shared.config.timeouts.handshake, on_upgrade).await {
-            Ok(Ok(upgraded)) => live(upgraded, seat, member, &shared).await,
+            Ok(Ok(upgraded)) => live(upgraded, seat, player, &shared).await,
             Ok(Err(error)) => debug!(%error, "the client went away during the handshake"),
             Err(_) => debug!("the handshake took too long"),
         }
@@ -137,11 +138,11 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
 }
 
 /// Runs the client on the bare connection, without the HTTP machinery around it.
-async fn live(upgraded: Upgraded, seat: Seat, member: Member, shared: &Shared) {
+async fn live(upgraded: Upgraded, seat: Seat, player: Player, shared: &Shared) {
     let parts = upgraded.downcast::<TokioIo<Connection>>().expect("every connection is served as this type");
     let client = Client {
         seat,
-        member: Arc::new(member),
+        player: Arc::new(player),
         metrics: Arc::clone(&shared.metrics),
         timeouts: shared.config.timeouts.clone(),
     };
@@ -149,21 +150,21 @@ async fn live(upgraded: Upgraded, seat: Seat, member: Member, shared: &Shared) {
 }
 
 /// Asks the door of the sessions: programs send no origin, and pages cannot hide theirs.
-fn knock(shared: &Shared, room: &str, request: &Request) -> Result<Entry, Refusal> {
+fn ask_admission(shared: &Shared, room: &str, request: &Request) -> Result<Entry, Refusal> {
     let Peer { address, is_encrypted } =
         *request.extensions().get::<Peer>().expect("every request is given its peer");
     let origin = origin_of(request.headers());
     let page = Page { host: Host::of(request), origin: origin.as_deref() };
     let door = &shared.sessions.door;
     // There is nothing to resume here.
-    let knock = Knock::new(room, address).query(request.uri().query()).page(page).resuming(false);
+    let asked = AdmissionRequest::new(room, address).query(request.uri().query()).page(page).resuming(false);
     // Where a token is needed, it must not be told to everybody on the way.
     let is_private = is_encrypted || door.policy().key.is_none();
-    let knock = if is_private { knock.encrypted() } else { knock };
-    door.check(Now::read(), &knock)
+    let asked = if is_private { asked.encrypted() } else { asked };
+    door.check(Now::read(), &asked)
 }
 
-fn read_parameters(query: &str, network_hz: u32, entry: &Entry) -> Result<Member, JoinError> {
+fn read_parameters(query: &str, network_hz: u32, entry: &Entry) -> Result<Player, JoinError> {
     let parameters: Parameters =
         serde_urlencoded::from_str(query).map_err(|error| JoinError::Parameter(error.to_string()))?;
     let encoding = match &parameters.encoding {
@@ -187,5 +188,5 @@ fn read_parameters(query: &str, network_hz: u32, entry: &Entry) -> Result<Member
     }
     // A name in a token is the operator's word, the other one the client's.
     let name = entry.name.clone().map_or(Name::Asked(parameters.name), Name::Verified);
-    Ok(Member::new(name, Way::Plain(Plain::new(encoding)), hz))
+    Ok(Player::new(name, Way::Plain(Plain::new(encoding)), hz))
 }

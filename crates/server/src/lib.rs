@@ -25,7 +25,7 @@
 //!
 //! A connection is accepted in `server`, answered in `http` and, for a WebSocket, upgraded in `join`. From then on it
 //! is a `client`: one task that reads and writes. The other side is a `room`: one thread that steps a world. The two
-//! meet in a `member`, which holds the client's waiting commands and, in its `outbox`, what the client is to be told.
+//! meet in a `player`, which holds the client's waiting commands and, in its `send_queue`, what the client is to be told.
 //! A `snapshot` is what a room looked like at one step; it is encoded once for all who know the same.
 
 mod chat;
@@ -37,15 +37,15 @@ mod http;
 mod join;
 mod lab;
 mod logs;
-mod member;
 mod metrics;
 mod names;
-mod outbox;
 pub mod plain;
+mod player;
 mod process;
 mod rate;
 mod room;
 mod rooms;
+mod send_queue;
 mod server;
 pub mod session;
 mod snapshot;

@@ -1,4 +1,4 @@
-//! One room: a world, its members, and the thread that steps it.
+//! One room: a world, its players, and the thread that steps it.
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -17,13 +17,13 @@ use tracing::{debug, info};
 
 use crate::chat::{Chat, Line};
 use crate::closing::Closing;
-use crate::member::{Command, Member};
 use crate::names::{Name, Names};
-use crate::outbox::Greeting;
 use crate::plain::{Encoding, Entity, EntityKind, PROTOCOL, ServerMessage};
+use crate::player::{Command, Player};
 use crate::process::thread_cpu_time;
-use crate::rooms::{Door, Rooms};
-use crate::session::voice::News;
+use crate::rooms::{Lobby, Rooms};
+use crate::send_queue::Greeting;
+use crate::session::writer::News;
 use crate::session::{self, FromWorld};
 use crate::snapshot::{Snapshot, into_message, rounded};
 
@@ -53,12 +53,12 @@ const STEP: Duration = Duration::from_nanos(1_000_000_000 / STEP_HZ as u64);
 /// One room. It lives on a thread of its own, so that physics never holds up a socket.
 pub(crate) struct Room {
     name: String,
-    door: Arc<Door>,
+    lobby: Arc<Lobby>,
     rooms: Arc<Rooms>,
     /// Dropped after the room, whatever ends it.
     tenancy: Tenancy,
     world: World,
-    members: Vec<Present>,
+    players: Vec<SeatedPlayer>,
     /// The newest snapshots, newest last, whose encodings are still shared.
     shared: VecDeque<Arc<Snapshot>>,
     /// What sessions are told of movement.
@@ -87,21 +87,21 @@ impl Started {
     }
 }
 
-/// A member with an avatar.
-struct Present {
-    member: Arc<Member>,
+/// A player with an avatar.
+struct SeatedPlayer {
+    player: Arc<Player>,
     avatar: EntityId,
 }
 
 impl Room {
     /// Starts the room's thread.
-    pub(crate) fn open(name: &str, door: Arc<Door>, rooms: Arc<Rooms>) -> io::Result<()> {
+    pub(crate) fn open(name: &str, lobby: Arc<Lobby>, rooms: Arc<Rooms>) -> io::Result<()> {
         let name = name.to_owned();
         thread::Builder::new().name(format!("room {name}")).spawn(move || {
             // First of all: nothing that follows may end without anybody hearing of it.
             let tenancy = Tenancy {
                 name: name.clone(),
-                door: Arc::clone(&door),
+                lobby: Arc::clone(&lobby),
                 rooms: Arc::clone(&rooms),
                 has_ticked: false,
             };
@@ -109,11 +109,11 @@ impl Room {
             info!(room = name, seed = rooms.config.seed, "room opened");
             let room = Self {
                 name,
-                door,
+                lobby,
                 rooms,
                 tenancy,
                 world,
-                members: Vec::new(),
+                players: Vec::new(),
                 shared: VecDeque::new(),
                 history: Arc::default(),
                 names: Names::default(),
@@ -137,7 +137,7 @@ impl Room {
                 return;
             }
             let now = Instant::now();
-            if !self.rooms.is_deserted(&self.name) || !self.members.is_empty() {
+            if !self.rooms.is_deserted(&self.name) || !self.players.is_empty() {
                 deserted_since = now;
                 self.tick();
             } else {
@@ -174,12 +174,12 @@ impl Room {
     fn dismiss_leavers(&mut self) {
         let Self { world, chat, names, .. } = self;
         let metrics = &self.rooms.metrics;
-        self.members.retain(|present| {
-            let stays = !present.member.has_left();
+        self.players.retain(|seated| {
+            let stays = !seated.player.has_left();
             if !stays {
-                world.leave(present.avatar);
-                chat.forget(present.avatar);
-                names.forget(present.avatar);
+                world.leave(seated.avatar);
+                chat.forget(seated.avatar);
+                names.forget(seated.avatar);
                 metrics.clients.dec();
             }
             stays
@@ -187,10 +187,10 @@ impl Room {
     }
 
     fn take_commands(&mut self, now: Instant) {
-        for index in 0..self.members.len() {
-            let Present { member, avatar } = &self.members[index];
-            let (member, avatar) = (Arc::clone(member), *avatar);
-            for command in member.take_commands() {
+        for index in 0..self.players.len() {
+            let SeatedPlayer { player, avatar } = &self.players[index];
+            let (player, avatar) = (Arc::clone(player), *avatar);
+            for command in player.take_commands() {
                 self.was_used |= command.is_felt();
                 match command {
                     Command::Input(input) => self.world.set_input(avatar, input),
@@ -203,7 +203,7 @@ impl Room {
                     Command::Act(Action::Rename { name }) => {
                         // What was said before is said under the name of then.
                         self.let_speak(now);
-                        self.rename(&member, avatar, name);
+                        self.rename(&player, avatar, name);
                     }
                     Command::Act(action) => self.world.act(avatar, action),
                 }
@@ -218,32 +218,32 @@ impl Room {
         }
         for Line { speaker, .. } in self.unsaid.drain(..) {
             self.rooms.metrics.drop_message("chat_budget");
-            if let Some(present) = self.members.iter().find(|present| present.avatar == speaker) {
-                present.member.notice(UNSAID);
+            if let Some(seated) = self.players.iter().find(|seated| seated.avatar == speaker) {
+                seated.player.notice(UNSAID);
             }
         }
     }
 
-    /// Gives an avatar to everybody who waits at the door; some are to be told something beside their greeting.
-    fn seat_newcomers(&mut self) -> Vec<(Present, Option<&'static str>)> {
+    /// Gives an avatar to everybody who waits in the lobby; some are to be told something beside their greeting.
+    fn seat_newcomers(&mut self) -> Vec<(SeatedPlayer, Option<&'static str>)> {
         let mut newcomers = Vec::new();
-        let mut waiting = self.door.take_waiting();
+        let mut waiting = self.lobby.take_waiting();
         // Those whose names are somebody else's word come first, so that nobody takes theirs in the same tick.
-        waiting.sort_by_key(|member| matches!(member.name, Name::Asked(_)));
-        for member in waiting {
-            if member.has_left() {
+        waiting.sort_by_key(|player| matches!(player.name, Name::Asked(_)));
+        for player in waiting {
+            if player.has_left() {
                 continue;
             }
-            let (name, notice) = self.name_of(&member);
+            let (name, notice) = self.name_of(&player);
             match self.world.join(&name) {
                 Ok(avatar) => {
-                    self.bind_name(&member, avatar);
-                    newcomers.push((Present { member, avatar }, notice));
+                    self.bind_name(&player, avatar);
+                    newcomers.push((SeatedPlayer { player, avatar }, notice));
                 }
                 Err(error) => {
                     // Seats are fewer than avatars, so this takes an embedder's own world with another limit.
-                    debug!(room = self.name, %error, "the world refused a member");
-                    member.close(Closing::RoomGone);
+                    debug!(room = self.name, %error, "the world refused a player");
+                    player.close(Closing::RoomGone);
                 }
             }
         }
@@ -251,8 +251,8 @@ impl Room {
     }
 
     /// What a newcomer is called, and what it is to be told of that.
-    fn name_of(&self, member: &Member) -> (String, Option<&'static str>) {
-        match &member.name {
+    fn name_of(&self, player: &Player) -> (String, Option<&'static str>) {
+        match &player.name {
             Name::Verified(name) => (self.names.tell_apart(name), None),
             Name::Asked(name) if self.names.are_free(name) => (name.clone(), None),
             // It becomes a guest with a number.
@@ -261,24 +261,24 @@ impl Room {
     }
 
     /// A newcomer's token names it: from now on nobody else is called so, not even those who were here before.
-    fn bind_name(&mut self, member: &Member, avatar: EntityId) {
+    fn bind_name(&mut self, player: &Player, avatar: EntityId) {
         let Some(EntityRef { name: Some(name), .. }) = self.world.entity(avatar) else { return };
-        if !matches!(&member.name, Name::Verified(asked) if !sanitize(asked, NAME_CHARS_MAX).is_empty()) {
+        if !matches!(&player.name, Name::Verified(asked) if !sanitize(asked, NAME_CHARS_MAX).is_empty()) {
             return;
         }
         self.names.bind(avatar, name);
-        for Present { member, avatar } in &self.members {
+        for SeatedPlayer { player, avatar } in &self.players {
             let is_free = |name| self.names.are_free(name);
             let name = self.world.entity(*avatar).and_then(|entity| entity.name);
             if !self.names.is_bound(*avatar) && !name.is_none_or(is_free) {
-                member.notice(NAME_TAKEN);
+                player.notice(NAME_TAKEN);
                 self.world.act(*avatar, Action::Rename { name: String::new() });
             }
         }
     }
 
     /// Gives an avatar another name, if it may have that.
-    fn rename(&mut self, member: &Member, avatar: EntityId, name: String) {
+    fn rename(&mut self, player: &Player, avatar: EntityId, name: String) {
         let (reason, notice) = if self.names.is_bound(avatar) {
             ("name_bound", NAME_BOUND)
         } else if !self.names.are_free(&name) {
@@ -287,10 +287,10 @@ impl Room {
             return self.world.act(avatar, Action::Rename { name });
         };
         self.rooms.metrics.drop_message(reason);
-        member.notice(notice);
+        player.notice(notice);
     }
 
-    /// Tells the members what happened. Newcomers don't hear it: their greeting says it all.
+    /// Tells the players what happened. Newcomers don't hear it: their greeting says it all.
     fn tell_events(&mut self) {
         let events: Vec<Event> = std::iter::from_fn(|| self.world.poll_event()).collect();
         if events.is_empty() {
@@ -298,8 +298,8 @@ impl Room {
         }
         self.tell_plain_clients(&events);
         let news = News::of(&events, &self.world);
-        for voice in self.members.iter().filter_map(|present| present.member.voice()) {
-            self.count_missed(voice.news(&news));
+        for writer in self.players.iter().filter_map(|seated| seated.player.session_writer()) {
+            self.count_missed(writer.news(&news));
         }
     }
 
@@ -335,52 +335,52 @@ impl Room {
         }
         for message in &news {
             let encoded = Encoded::new(message);
-            for plain in self.members.iter().filter_map(|present| present.member.plain()) {
+            for plain in self.players.iter().filter_map(|seated| seated.player.plain()) {
                 let encoded = encoded.for_encoding(plain.encoding);
                 if matches!(message, ServerMessage::Chat { .. }) {
-                    self.count_missed(plain.outbox.push_line(encoded));
+                    self.count_missed(plain.queue.push_line(encoded));
                 } else {
-                    plain.outbox.push_event(encoded);
+                    plain.queue.push_event(encoded);
                 }
             }
         }
     }
 
     /// Tells newcomers who they are and everything that is there, and counts them in.
-    fn greet(&mut self, newcomers: Vec<(Present, Option<&'static str>)>) {
+    fn greet(&mut self, newcomers: Vec<(SeatedPlayer, Option<&'static str>)>) {
         let (newcomers, notices): (Vec<_>, Vec<_>) = newcomers.into_iter().unzip();
         self.greet_plain_clients(&newcomers);
         self.greet_sessions(&newcomers);
         for (newcomer, notice) in newcomers.into_iter().zip(notices) {
             if let Some(notice) = notice {
-                newcomer.member.notice(notice);
+                newcomer.player.notice(notice);
             }
             self.rooms.metrics.clients.inc();
-            self.members.push(newcomer);
+            self.players.push(newcomer);
         }
     }
 
-    fn greet_sessions(&self, newcomers: &[Present]) {
-        if newcomers.iter().all(|newcomer| newcomer.member.voice().is_none()) {
+    fn greet_sessions(&self, newcomers: &[SeatedPlayer]) {
+        if newcomers.iter().all(|newcomer| newcomer.player.session_writer().is_none()) {
             return;
         }
         let all = News::all(&self.world);
-        for Present { member, avatar } in newcomers {
-            let Some(voice) = member.voice() else { continue };
+        for SeatedPlayer { player, avatar } in newcomers {
+            let Some(writer) = player.session_writer() else { continue };
             let welcome = FromWorld::Welcome {
                 protocol: session::PROTOCOL,
                 id: avatar.0,
                 room: self.name.clone(),
                 step_hz: STEP_HZ,
-                network_hz: member.network_hz(),
+                network_hz: player.network_hz(),
                 tick: self.world.tick(),
             };
-            voice.welcome(&welcome, &all, &self.history);
+            writer.welcome(&welcome, &all, &self.history);
         }
     }
 
-    fn greet_plain_clients(&self, newcomers: &[Present]) {
-        if newcomers.iter().all(|newcomer| newcomer.member.plain().is_none()) {
+    fn greet_plain_clients(&self, newcomers: &[SeatedPlayer]) {
+        if newcomers.iter().all(|newcomer| newcomer.player.plain().is_none()) {
             return;
         }
         let baseline = self.snapshot();
@@ -393,35 +393,35 @@ impl Room {
             },
         ));
         let picture: Vec<Encoded<'_>> = picture.iter().map(Encoded::new).collect();
-        for Present { member, avatar } in newcomers {
-            let Some(plain) = member.plain() else { continue };
+        for SeatedPlayer { player, avatar } in newcomers {
+            let Some(plain) = player.plain() else { continue };
             let welcome = ServerMessage::Welcome {
                 protocol: PROTOCOL,
                 id: avatar.0,
                 room: self.name.clone(),
                 step_hz: STEP_HZ,
-                network_hz: member.network_hz(),
+                network_hz: player.network_hz(),
                 tick: self.world.tick(),
             };
             let welcome = Encoded::new(&welcome);
             let messages = std::iter::once(&welcome).chain(&picture);
             let messages = messages.map(|message| message.for_encoding(plain.encoding)).collect();
-            plain.outbox.greet(Greeting { messages, baseline: Arc::clone(&baseline) });
+            plain.queue.greet(Greeting { messages, baseline: Arc::clone(&baseline) });
         }
     }
 
-    /// Puts the state of now into the outbox of everybody who is due for it, or who still has an older one there.
+    /// Puts the state of now into the send queue of everybody who is due for it, or who still has an older one there.
     fn publish_snapshot(&mut self) {
         let tick = self.world.tick();
         let mut fresh: Option<Arc<Snapshot>> = None;
-        for Present { member, avatar } in &self.members {
-            let Some(plain) = member.plain() else { continue };
-            let due = is_due(tick + u64::from(avatar.0) % PHASES, member.network_hz());
-            if !due && !plain.outbox.has_snapshot() {
+        for SeatedPlayer { player, avatar } in &self.players {
+            let Some(plain) = player.plain() else { continue };
+            let due = is_due(tick + u64::from(avatar.0) % PHASES, player.network_hz());
+            if !due && !plain.queue.has_snapshot() {
                 continue;
             }
             let snapshot = fresh.get_or_insert_with(|| self.snapshot());
-            if plain.outbox.put_snapshot(Arc::clone(snapshot)) {
+            if plain.queue.put_snapshot(Arc::clone(snapshot)) {
                 self.rooms.metrics.snapshots_superseded.inc();
             }
         }
@@ -433,7 +433,7 @@ impl Room {
 
     /// Takes the world down for sessions, which read it when their packets leave, and wakes those that are due.
     fn publish_history(&mut self) {
-        if self.members.iter().all(|present| present.member.voice().is_none()) {
+        if self.players.iter().all(|seated| seated.player.session_writer().is_none()) {
             return;
         }
         let started = Instant::now();
@@ -443,11 +443,11 @@ impl Room {
             .expect("only this thread writes, and it ends when it panics")
             .publish(tick as u32, self.world.poses().map(|(id, pose)| (id.0, transform_of(pose))));
         self.rooms.metrics.observe_encode(started.elapsed());
-        for Present { member, avatar } in &self.members {
-            if let Some(voice) = member.voice()
-                && is_due(tick + u64::from(avatar.0) % PHASES, member.network_hz())
+        for SeatedPlayer { player, avatar } in &self.players {
+            if let Some(writer) = player.session_writer()
+                && is_due(tick + u64::from(avatar.0) % PHASES, player.network_hz())
             {
-                voice.round(&self.history, *avatar);
+                writer.round(&self.history, *avatar);
             }
         }
     }
@@ -488,7 +488,7 @@ impl Room {
 impl Drop for Room {
     /// Runs when the room ends, and when its thread panics.
     fn drop(&mut self) {
-        self.rooms.metrics.clients.dec_by(self.members.len() as i64);
+        self.rooms.metrics.clients.dec_by(self.players.len() as i64);
         self.show_awake(0);
         info!(room = self.name, tick = self.world.tick(), "room closed");
     }
@@ -498,7 +498,7 @@ impl Drop for Room {
 /// when the room's thread panicked before there was a world.
 struct Tenancy {
     name: String,
-    door: Arc<Door>,
+    lobby: Arc<Lobby>,
     rooms: Arc<Rooms>,
     has_ticked: bool,
 }
@@ -519,8 +519,8 @@ impl Drop for Tenancy {
         if is_panic && !self.has_ticked {
             self.rooms.failed("the thread of the last one panicked");
         }
-        self.door.end(&if self.rooms.is_stopping() { Closing::ShuttingDown } else { Closing::RoomGone });
-        self.rooms.forget(&self.name, &self.door);
+        self.lobby.end(&if self.rooms.is_stopping() { Closing::ShuttingDown } else { Closing::RoomGone });
+        self.rooms.forget(&self.name, &self.lobby);
         self.rooms.metrics.end_room(match (is_panic, self.rooms.is_stopping()) {
             (true, _) => "panicked",
             (false, true) => "shutdown",

@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use crate::closing::Closing;
 use crate::config::{Config, Limits, ROOM_NAME_BYTES_MAX};
-use crate::member::Member;
 use crate::metrics::Metrics;
+use crate::player::Player;
 use crate::room::Room;
 
 /// For so long `/healthz` tells of a room that could not be opened, unless another one can be.
@@ -45,7 +45,7 @@ pub(crate) enum Health {
 }
 
 struct Open {
-    door: Arc<Door>,
+    lobby: Arc<Lobby>,
     /// The network of whoever opened it, if that is known.
     opened_by: Option<IpAddr>,
     /// Players, counted from the moment they are let in until their connection has ended.
@@ -54,16 +54,16 @@ struct Open {
 
 /// Where a client's task meets the room's thread.
 #[derive(Default)]
-pub(crate) struct Door {
+pub(crate) struct Lobby {
     waiting: Mutex<Queue>,
 }
 
 #[derive(Default)]
 struct Queue {
-    members: Vec<Arc<Member>>,
+    players: Vec<Arc<Player>>,
     /// All that have entered and not left, so that each of them can be told of the end of the room.
-    entered: Vec<Weak<Member>>,
-    /// Set when the room has ended and nobody will take members in any more.
+    entered: Vec<Weak<Player>>,
+    /// Set when the room has ended and nobody will take players in any more.
     ended: bool,
 }
 
@@ -193,17 +193,17 @@ impl Rooms {
         let mut open = self.lock();
         self.check(name, opened_by, &open)?;
         if !open.contains_key(name) {
-            let door = Arc::new(Door::default());
-            Room::open(name, Arc::clone(&door), Arc::clone(self)).map_err(|error| {
+            let lobby = Arc::new(Lobby::default());
+            Room::open(name, Arc::clone(&lobby), Arc::clone(self)).map_err(|error| {
                 self.failed(&format!("the system has no thread for it ({error})"));
                 RoomRefusal::NoThread(error.to_string())
             })?;
-            open.insert(name.to_owned(), Open { door, opened_by, seats: 0 });
+            open.insert(name.to_owned(), Open { lobby, opened_by, seats: 0 });
             self.metrics.rooms.set(open.len() as i64);
         }
         let room = open.get_mut(name).expect("it is there or was just opened");
         room.seats += 1;
-        Ok(Seat { rooms: Arc::clone(self), room: name.to_owned(), door: Arc::clone(&room.door) })
+        Ok(Seat { rooms: Arc::clone(self), room: name.to_owned(), lobby: Arc::clone(&room.lobby) })
     }
 
     /// What is open, ordered by name.
@@ -234,7 +234,7 @@ impl Rooms {
         self.lock().get(name).is_none_or(|room| room.seats == 0)
     }
 
-    /// Closes the door of a room that nobody has a seat in. Returns whether it is closed.
+    /// Closes the lobby of a room that nobody has a seat in. Returns whether it is closed.
     pub(crate) fn close_if_deserted(&self, name: &str) -> bool {
         let mut open = self.lock();
         let deserted = open.get(name).is_none_or(|room| room.seats == 0);
@@ -246,17 +246,17 @@ impl Rooms {
     }
 
     /// Forgets a room whose thread ends, unless another one has its name by now.
-    pub(crate) fn forget(&self, name: &str, door: &Arc<Door>) {
+    pub(crate) fn forget(&self, name: &str, lobby: &Arc<Lobby>) {
         let mut open = self.lock();
-        if open.get(name).is_some_and(|room| Arc::ptr_eq(&room.door, door)) {
+        if open.get(name).is_some_and(|room| Arc::ptr_eq(&room.lobby, lobby)) {
             open.remove(name);
             self.metrics.rooms.set(open.len() as i64);
         }
     }
 
-    fn free_seat(&self, name: &str, door: &Arc<Door>) {
+    fn free_seat(&self, name: &str, lobby: &Arc<Lobby>) {
         if let Some(room) = self.lock().get_mut(name)
-            && Arc::ptr_eq(&room.door, door)
+            && Arc::ptr_eq(&room.lobby, lobby)
         {
             room.seats -= 1;
         }
@@ -267,21 +267,21 @@ impl Rooms {
     }
 }
 
-impl Door {
+impl Lobby {
     /// Takes in whoever waits.
-    pub(crate) fn take_waiting(&self) -> Vec<Arc<Member>> {
-        std::mem::take(&mut self.lock().members)
+    pub(crate) fn take_waiting(&self) -> Vec<Arc<Player>> {
+        std::mem::take(&mut self.lock().players)
     }
 
     /// Says that the room has ended; whoever entered it, or comes from now on, is sent away with this reason.
     pub(crate) fn end(&self, closing: &Closing) {
         let mut queue = self.lock();
         queue.ended = true;
-        queue.members.clear();
+        queue.players.clear();
         let entered = std::mem::take(&mut queue.entered);
         drop(queue);
-        for member in entered.iter().filter_map(Weak::upgrade) {
-            member.close(closing.clone());
+        for player in entered.iter().filter_map(Weak::upgrade) {
+            player.close(closing.clone());
         }
     }
 
@@ -295,19 +295,19 @@ impl Door {
 pub(crate) struct Seat {
     rooms: Arc<Rooms>,
     room: String,
-    door: Arc<Door>,
+    lobby: Arc<Lobby>,
 }
 
 impl Seat {
-    /// Goes in. The room greets the member with its next tick.
-    pub(crate) fn enter(&self, member: Arc<Member>) {
-        let mut queue = self.door.lock();
+    /// Goes in. The room greets the player with its next tick.
+    pub(crate) fn enter(&self, player: Arc<Player>) {
+        let mut queue = self.lobby.lock();
         if queue.ended {
-            member.close(Closing::RoomGone);
+            player.close(Closing::RoomGone);
         } else {
-            queue.entered.retain(|member| member.upgrade().is_some_and(|member| !member.has_left()));
-            queue.entered.push(Arc::downgrade(&member));
-            queue.members.push(member);
+            queue.entered.retain(|player| player.upgrade().is_some_and(|player| !player.has_left()));
+            queue.entered.push(Arc::downgrade(&player));
+            queue.players.push(player);
         }
     }
 
@@ -318,7 +318,7 @@ impl Seat {
 
 impl Drop for Seat {
     fn drop(&mut self) {
-        self.rooms.free_seat(&self.room, &self.door);
+        self.rooms.free_seat(&self.room, &self.lobby);
     }
 }
 
@@ -338,10 +338,10 @@ fn is_room_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::member::{Plain, Way};
     use crate::names::Name;
-    use crate::outbox::Outgoing;
     use crate::plain::Encoding;
+    use crate::player::{Plain, Way};
+    use crate::send_queue::Outgoing;
 
     /// A server's rooms, whose worlds are made like this.
     fn rooms(make_world: fn(&Config) -> World) -> Arc<Rooms> {
@@ -349,12 +349,12 @@ mod tests {
         Arc::new(Rooms { make_world, ..Rooms::new(Arc::new(Config::default()), metrics) })
     }
 
-    fn enter(rooms: &Arc<Rooms>, room: &str) -> (Seat, Arc<Member>) {
+    fn enter(rooms: &Arc<Rooms>, room: &str) -> (Seat, Arc<Player>) {
         let seat = rooms.reserve(room, None).expect("there is room");
-        let member =
-            Arc::new(Member::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 60));
-        seat.enter(Arc::clone(&member));
-        (seat, member)
+        let player =
+            Arc::new(Player::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 60));
+        seat.enter(Arc::clone(&player));
+        (seat, player)
     }
 
     /// Waits for something that another thread does.
@@ -366,23 +366,23 @@ mod tests {
         }
     }
 
-    fn is_told(member: &Member) -> bool {
-        matches!(member.plain().unwrap().outbox.take(), Some(Outgoing::Close(Closing::RoomGone)))
+    fn is_told(player: &Player) -> bool {
+        matches!(player.plain().unwrap().queue.take(), Some(Outgoing::Close(Closing::RoomGone)))
     }
 
     #[test]
     fn a_room_whose_thread_panics_is_forgotten_and_its_members_are_told() {
         let rooms = rooms(make_world);
-        let (seat, member) = enter(&rooms, "plaza");
-        until("the welcome", || member.plain().unwrap().outbox.take().is_some());
-        member.poison();
-        until("the end", || is_told(&member));
+        let (seat, player) = enter(&rooms, "plaza");
+        until("the welcome", || player.plain().unwrap().queue.take().is_some());
+        player.poison();
+        until("the end", || is_told(&player));
         until("the place in the list", || rooms.list().is_empty());
         assert!(rooms.metrics.render().contains(r#"nowcast_rooms_ended_total{reason="panicked"} 1"#));
         assert_eq!(rooms.metrics.clients.get(), 0);
         drop(seat);
-        let (_seat, member) = enter(&rooms, "plaza");
-        until("the welcome", || member.plain().unwrap().outbox.take().is_some());
+        let (_seat, player) = enter(&rooms, "plaza");
+        until("the welcome", || player.plain().unwrap().queue.take().is_some());
         assert_eq!(rooms.health(), Health::Good, "other rooms can be opened all the time");
     }
 
@@ -390,8 +390,8 @@ mod tests {
     fn a_room_that_cannot_be_made_leaves_nobody_waiting_and_is_told_by_healthz() {
         let rooms = rooms(|_| panic!("no world today"));
         for room in ["one", "two"] {
-            let (_seat, member) = enter(&rooms, room);
-            until("the end", || is_told(&member));
+            let (_seat, player) = enter(&rooms, room);
+            until("the end", || is_told(&player));
         }
         until("the places in the list", || rooms.list().is_empty());
         assert!(matches!(rooms.health(), Health::Failing(_)));

@@ -23,13 +23,13 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
 use crate::config::{Config, Limits};
-use crate::connection::{Connection, Places};
+use crate::connection::{Connection, ConnectionLimits};
 use crate::http::{Shared, router};
 use crate::lab;
 use crate::metrics::Metrics;
 use crate::rooms::Rooms;
-use crate::session::door::{self, Sessions};
-use crate::session::{guest, session_config};
+use crate::session::admission::{self, Sessions};
+use crate::session::{client_session, session_config};
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 1_024;
@@ -114,8 +114,11 @@ impl Server {
         let config = Arc::new(config);
         let metrics = Arc::new(Metrics::new(config.logs.as_ref()));
         let rooms = Arc::new(Rooms::new(Arc::clone(&config), Arc::clone(&metrics)));
-        let places =
-            Arc::new(Places::new(&config.limits, config.entry.proxies.clone(), Arc::clone(&metrics)));
+        let connection_limits = Arc::new(ConnectionLimits::new(
+            &config.limits,
+            config.entry.proxies.clone(),
+            Arc::clone(&metrics),
+        ));
         let certificates = Certificates::new(&config.certificate)?;
         let port =
             listeners.first().and_then(|listener| listener.local_addr().ok()).map_or(0, |at| at.port());
@@ -124,11 +127,11 @@ impl Server {
         let door = Door::listening(policy(&config), &config.hosts, port);
         let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, door };
         let (lab, lab_accepted) = lab::acceptor();
-        let shared = Arc::new(Shared { config, metrics, rooms, places, sessions, lab });
+        let shared = Arc::new(Shared { config, metrics, rooms, connection_limits, sessions, lab });
         let quic = match udp_port {
             None => None,
             Some(port) => {
-                let directory = Arc::new(door::Rooms(Arc::clone(&shared)));
+                let directory = Arc::new(admission::Rooms(Arc::clone(&shared)));
                 let quic = QuicEndpoint::bind(&shared.config.hosts, port, certificates, directory);
                 Some(quic.map_err(|error| BindError::Udp(error.to_string()))?)
             }
@@ -175,7 +178,8 @@ impl Server {
         self.stop.send_replace(true);
         let has_sessions = || self.shared.sessions.acceptor.counters().sessions > 0;
         let ended = async {
-            while !self.shared.rooms.is_empty() || !self.shared.places.are_free() || has_sessions() {
+            while !self.shared.rooms.is_empty() || !self.shared.connection_limits.are_free() || has_sessions()
+            {
                 sleep(Duration::from_millis(5)).await;
             }
         };
@@ -237,11 +241,11 @@ impl Admitting {
 
     /// Serves a connection, if it is within the limits.
     fn admit(&self, stream: TcpStream, address: SocketAddr) {
-        let Some(place) = self.shared.places.take(address.ip()) else { return };
+        let Some(permit) = self.shared.connection_limits.take(address.ip()) else { return };
         let (tls, router) = (self.tls.clone(), self.router.clone());
         let (shared, mut stop) = (Arc::clone(&self.shared), self.stop.clone());
         tokio::spawn(async move {
-            let opening = Connection::open(stream, address, place, &tls, &shared.metrics);
+            let opening = Connection::open(stream, address, permit, &tls, &shared.metrics);
             let opened = tokio::select! {
                 opened = timeout(shared.config.timeouts.handshake, opening) => opened,
                 () = stopped(&mut stop) => return,
@@ -339,7 +343,7 @@ async fn serve(
 /// Takes in the sessions, whatever carrier they came on.
 async fn receive_sessions(mut accepted: Accepted, shared: Arc<Shared>) {
     while let Some(channel) = accepted.next().await {
-        tokio::spawn(guest::receive(channel, Arc::clone(&shared)));
+        tokio::spawn(client_session::receive(channel, Arc::clone(&shared)));
     }
 }
 

@@ -3,18 +3,18 @@
 //! | file | what is in it |
 //! | --- | --- |
 //! | `messages.rs` | what is said, in the wire format |
-//! | `door.rs` | who comes in: `/nowcast/ROOM`, WebTransport on the same port |
-//! | `guest.rs` | one client, from its session's beginning to its end |
-//! | `steering.rs` | what one client's controls say, and until when they hold |
-//! | `voice.rs` | what a room says to one client |
-//! | `feed.rs` | movement, written when a packet leaves |
+//! | `admission.rs` | who comes in: `/nowcast/ROOM`, WebTransport on the same port |
+//! | `client_session.rs` | one client, from its session's beginning to its end |
+//! | `input_watchdog.rs` | what one client's controls say, and until when they hold |
+//! | `writer.rs` | what a room says to one client |
+//! | `replication_source.rs` | movement, written when a packet leaves |
 
-pub(crate) mod door;
-mod feed;
-pub(crate) mod guest;
+pub(crate) mod admission;
+pub(crate) mod client_session;
+mod input_watchdog;
 mod messages;
-mod steering;
-pub(crate) mod voice;
+mod replication_source;
+pub(crate) mod writer;
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use nowcast::{Channel, Error};
 use nowcast_replication::{History, Viewer};
 use nowcast_world::{EntityId, EntityRef, Event, World};
 
-use super::feed::Feed;
+use super::replication_source::ReplicationSource;
 use super::{CHAT_LANE, FromWorld, MISSED_KEY, Missed, Said, Thing, WORLD_LANE};
 use crate::closing::Closing;
 
@@ -16,9 +16,9 @@ use crate::closing::Closing;
 const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
 
 /// A room's end of a client's channel. Everything is put without waiting: what cannot be taken ends the client.
-pub(crate) struct Voice {
+pub(crate) struct SessionWriter {
     channel: Arc<Channel>,
-    feed: OnceLock<Feed>,
+    source: OnceLock<ReplicationSource>,
     network_hz: u32,
     /// Lines of chat that the client was not sent, and how many of them it has been told of. The room's thread alone
     /// counts.
@@ -67,22 +67,22 @@ fn describe(entity: &EntityRef<'_>) -> (u64, Vec<u8>) {
     (entity.id.0.into(), nowcast_wire::encode_to_vec(&Thing::of(entity)))
 }
 
-impl Voice {
+impl SessionWriter {
     pub(crate) fn new(channel: Arc<Channel>, network_hz: u32) -> Self {
         let (missed, missed_told) = Default::default();
-        Self { channel, feed: OnceLock::new(), network_hz, missed, missed_told }
+        Self { channel, source: OnceLock::new(), network_hz, missed, missed_told }
     }
 
     /// Tells a newcomer who it is and what is there; from now on it is told of movement.
     pub(crate) fn welcome(&self, welcome: &FromWorld, all: &News, history: &Arc<RwLock<History>>) {
         let per_round = BYTES_PER_SECOND_MAX / self.network_hz.max(1) as usize;
         let viewer = Viewer::with_bytes_per_round_max(per_round);
-        let feed = Feed { history: Arc::clone(history), viewer: Arc::new(viewer.into()) };
+        let source = ReplicationSource { history: Arc::clone(history), viewer: Arc::new(viewer.into()) };
         self.tell(|batch| batch.try_event(WORLD_LANE, &nowcast_wire::encode_to_vec(welcome)));
         self.news(all);
-        self.channel.set_source(Box::new(feed.clone()));
+        self.channel.set_source(Box::new(source.clone()));
         // A client is welcomed once, so nothing was there before.
-        let _ = self.feed.set(feed);
+        let _ = self.source.set(source);
     }
 
     /// Tells what happened. Returns how many lines of chat had to be left out.
@@ -126,10 +126,10 @@ impl Voice {
 
     /// A round of movement is due.
     pub(crate) fn round(&self, history: &RwLock<History>, avatar: EntityId) {
-        let Some(feed) = self.feed.get() else { return };
+        let Some(source) = self.source.get() else { return };
         {
             let history = history.read().expect("its one writer is the thread that reads here");
-            feed.viewer().due(&history, Some(avatar.0));
+            source.viewer().due(&history, Some(avatar.0));
         }
         self.channel.source_has_more();
         self.tell_missed();
@@ -137,8 +137,8 @@ impl Voice {
 
     /// The client lost what it knew of movement.
     pub(crate) fn forget(&self) {
-        if let Some(feed) = self.feed.get() {
-            feed.viewer().reset();
+        if let Some(source) = self.source.get() {
+            source.viewer().reset();
             self.channel.source_has_more();
         }
     }

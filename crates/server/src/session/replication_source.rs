@@ -13,30 +13,30 @@ use super::REPLICATION_LANE;
 /// The room's thread says when something is due, the session's driver writes it and learns what arrived. The history
 /// is never locked by somebody who waits for a viewer while its writer holds it, so the two cannot block each other.
 #[derive(Clone)]
-pub(super) struct Feed {
+pub(super) struct ReplicationSource {
     pub(super) history: Arc<RwLock<History>>,
     pub(super) viewer: Arc<Mutex<Viewer>>,
 }
 
-impl Feed {
+impl ReplicationSource {
     pub(super) fn viewer(&self) -> MutexGuard<'_, Viewer> {
         self.viewer.lock().expect("nobody panics while holding it")
     }
 }
 
-impl Replication for Feed {
+impl Replication for ReplicationSource {
     fn has_more(&self, lane: u8) -> bool {
         lane == REPLICATION_LANE && self.viewer().has_more()
     }
 
     fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
-        // A room that panicked while it wrote has nothing more to say; its members are told to leave.
+        // A room that panicked while it wrote has nothing more to say; its players are told to leave.
         let Ok(history) = self.history.read() else { return };
         self.viewer().fill(&history, number, room, out);
     }
 }
 
-impl Source for Feed {
+impl Source for ReplicationSource {
     fn settled(&mut self, outcome: PacketOutcome) {
         self.viewer().settled(outcome.number, outcome.arrived);
     }

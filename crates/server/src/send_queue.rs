@@ -16,7 +16,7 @@ use crate::snapshot::Snapshot;
 /// sent. Between the two there is one rule, the barrier: an event that was put before a snapshot is sent before it, so
 /// that no `move` names an entity that the client hasn't heard of.
 #[derive(Default)]
-pub(crate) struct Outbox {
+pub(crate) struct SendQueue {
     waiting: Mutex<Waiting>,
     changed: Notify,
 }
@@ -56,7 +56,7 @@ pub(crate) enum Outgoing {
     Close(Closing),
 }
 
-impl Outbox {
+impl SendQueue {
     /// Queues an event. A client that leaves too many unread is closed.
     pub(crate) fn push_event(&self, message: Message) {
         let bytes = message.len();
@@ -109,7 +109,7 @@ impl Outbox {
         self.lock().snapshot.is_some()
     }
 
-    /// Ends the outbox: the next thing to send is this.
+    /// Ends it: the next thing to send is this.
     pub(crate) fn close(&self, closing: Closing) {
         self.lock().close(closing);
         self.changed.notify_one();
@@ -182,8 +182,8 @@ mod tests {
     }
 
     /// What comes out, in a form that can be compared: events by their text, snapshots by which one it is.
-    fn drain(outbox: &Outbox, snapshots: &[&Arc<Snapshot>]) -> Vec<String> {
-        std::iter::from_fn(|| match outbox.take()? {
+    fn drain(queue: &SendQueue, snapshots: &[&Arc<Snapshot>]) -> Vec<String> {
+        std::iter::from_fn(|| match queue.take()? {
             Outgoing::Event(message) => Some(message.to_string()),
             Outgoing::Snapshot(taken) => {
                 let which = snapshots.iter().position(|snapshot| Arc::ptr_eq(snapshot, &taken));
@@ -198,55 +198,55 @@ mod tests {
 
     #[test]
     fn a_newer_snapshot_replaces_the_one_that_waits_and_stays_behind_earlier_events() {
-        let outbox = Outbox::default();
+        let queue = SendQueue::default();
         let [old, new] = [snapshot(), snapshot()];
-        outbox.push_event("spawn 1".into());
-        assert!(!outbox.put_snapshot(Arc::clone(&old)));
-        outbox.push_event("spawn 2".into());
-        assert!(outbox.put_snapshot(Arc::clone(&new)), "one was replaced");
-        outbox.push_event("despawn 1".into());
-        assert_eq!(drain(&outbox, &[&old, &new]), ["spawn 1", "spawn 2", "snapshot 1", "despawn 1"]);
+        queue.push_event("spawn 1".into());
+        assert!(!queue.put_snapshot(Arc::clone(&old)));
+        queue.push_event("spawn 2".into());
+        assert!(queue.put_snapshot(Arc::clone(&new)), "one was replaced");
+        queue.push_event("despawn 1".into());
+        assert_eq!(drain(&queue, &[&old, &new]), ["spawn 1", "spawn 2", "snapshot 1", "despawn 1"]);
     }
 
     #[test]
     fn the_greeting_comes_first() {
-        let outbox = Outbox::default();
-        outbox.push_event("pong".into());
-        outbox.greet(Greeting { messages: Vec::new(), baseline: snapshot() });
-        assert_eq!(drain(&outbox, &[]), ["greeting", "pong"]);
+        let queue = SendQueue::default();
+        queue.push_event("pong".into());
+        queue.greet(Greeting { messages: Vec::new(), baseline: snapshot() });
+        assert_eq!(drain(&queue, &[]), ["greeting", "pong"]);
     }
 
     #[test]
     fn lines_that_find_no_room_are_counted_and_the_client_stays() {
-        let outbox = Outbox::default();
+        let queue = SendQueue::default();
         let line = "x".repeat(1_000);
         let fit = CHAT_BYTES_MAX / line.len();
-        let missed: u64 = (0..fit + 7).map(|_| outbox.push_line(line.as_str().into())).sum();
+        let missed: u64 = (0..fit + 7).map(|_| queue.push_line(line.as_str().into())).sum();
         assert_eq!(missed, 7);
-        outbox.push_event("spawn".into());
-        assert!(matches!(outbox.take(), Some(Outgoing::Event(_))));
-        assert_eq!(outbox.push_line("after a gap of which nobody has heard".into()), 1);
-        let rest = drain(&outbox, &[]);
+        queue.push_event("spawn".into());
+        assert!(matches!(queue.take(), Some(Outgoing::Event(_))));
+        assert_eq!(queue.push_line("after a gap of which nobody has heard".into()), 1);
+        let rest = drain(&queue, &[]);
         assert_eq!(rest.len(), fit + 1);
         assert_eq!(rest[fit - 1..], ["spawn", "8 missed"]);
-        assert_eq!(outbox.push_line("now".into()), 0);
-        assert_eq!(drain(&outbox, &[]), ["now"]);
+        assert_eq!(queue.push_line("now".into()), 0);
+        assert_eq!(drain(&queue, &[]), ["now"]);
     }
 
     #[test]
     fn too_many_unread_events_end_it_and_free_their_memory() {
-        let outbox = Outbox::default();
+        let queue = SendQueue::default();
         let line = "x".repeat(1_000);
         for _ in 0..EVENTS_BYTES_MAX / line.len() {
-            outbox.push_event(line.as_str().into());
+            queue.push_event(line.as_str().into());
         }
-        assert!(matches!(outbox.take(), Some(Outgoing::Event(_))), "all of them fit");
+        assert!(matches!(queue.take(), Some(Outgoing::Event(_))), "all of them fit");
         for _ in 0..2 {
-            outbox.push_event(line.as_str().into());
+            queue.push_event(line.as_str().into());
         }
-        assert!(matches!(outbox.take(), Some(Outgoing::Close(Closing::TooSlow))));
-        assert_eq!(outbox.lock().events.capacity(), 0);
-        outbox.close(Closing::ShuttingDown);
-        assert!(matches!(outbox.take(), Some(Outgoing::Close(Closing::TooSlow))), "the first reason stays");
+        assert!(matches!(queue.take(), Some(Outgoing::Close(Closing::TooSlow))));
+        assert_eq!(queue.lock().events.capacity(), 0);
+        queue.close(Closing::ShuttingDown);
+        assert!(matches!(queue.take(), Some(Outgoing::Close(Closing::TooSlow))), "the first reason stays");
     }
 }

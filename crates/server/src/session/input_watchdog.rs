@@ -13,12 +13,12 @@ pub(super) const SILENCE_MAX: Duration = Duration::from_millis(500);
 
 /// The newest controls of a client, and whether they hold.
 #[derive(Default)]
-pub(super) struct Steering {
+pub(super) struct InputWatchdog {
     newest: Input,
     is_halted: bool,
 }
 
-impl Steering {
+impl InputWatchdog {
     /// The client says something new.
     pub(super) fn steer(&mut self, input: Input) {
         *self = Self { newest: input, is_halted: false };
@@ -43,21 +43,21 @@ mod tests {
     #[test]
     fn who_falls_silent_stands_still_and_goes_on_when_heard_again() {
         let walking = Input { forward: 1.0, yaw: 0.5, run: true, ..Input::default() };
-        let mut steering = Steering::default();
-        steering.steer(walking);
-        assert_eq!(steering.hear(true), None);
-        assert_eq!(steering.hear(false), Some(Input { forward: 0.0, ..walking }));
-        assert_eq!(steering.hear(false), None, "it stands already");
-        assert_eq!(steering.hear(true), Some(walking));
+        let mut watchdog = InputWatchdog::default();
+        watchdog.steer(walking);
+        assert_eq!(watchdog.hear(true), None);
+        assert_eq!(watchdog.hear(false), Some(Input { forward: 0.0, ..walking }));
+        assert_eq!(watchdog.hear(false), None, "it stands already");
+        assert_eq!(watchdog.hear(true), Some(walking));
     }
 
     #[test]
     fn what_a_client_says_at_last_holds_at_once() {
-        let mut steering = Steering::default();
-        steering.steer(Input { right: 1.0, ..Input::default() });
-        assert!(steering.hear(false).is_some());
-        steering.steer(Input { yaw: 1.0, ..Input::default() });
-        assert_eq!(steering.hear(true), None);
-        assert_eq!(steering.hear(false), None, "who stands need not be halted");
+        let mut watchdog = InputWatchdog::default();
+        watchdog.steer(Input { right: 1.0, ..Input::default() });
+        assert!(watchdog.hear(false).is_some());
+        watchdog.steer(Input { yaw: 1.0, ..Input::default() });
+        assert_eq!(watchdog.hear(true), None);
+        assert_eq!(watchdog.hear(false), None, "who stands need not be halted");
     }
 }

@@ -9,15 +9,15 @@ use nowcast_world::{Action, Input};
 use crate::closing::Closing;
 use crate::config::COMMANDS_MAX;
 use crate::names::Name;
-use crate::outbox::Outbox;
 use crate::plain::{Encoding, ServerMessage};
+use crate::send_queue::SendQueue;
 use crate::session::FromWorld;
-use crate::session::voice::Voice;
+use crate::session::writer::SessionWriter;
 use crate::snapshot::into_message;
 
-/// One client as its room sees it: the client's task writes commands and reads the outbox, the room's thread does the
+/// One client as its room sees it: the client's task writes commands and reads the send queue, the room's thread does the
 /// opposite. Nothing else is shared between the two.
-pub(crate) struct Member {
+pub(crate) struct Player {
     /// The name that it wants; the room decides what becomes of it.
     pub(crate) name: Name,
     pub(crate) way: Way,
@@ -31,18 +31,18 @@ pub(crate) enum Way {
     /// The plain protocol.
     Plain(Plain),
     /// A session.
-    Session(Voice),
+    Session(SessionWriter),
 }
 
 /// A client of the plain protocol.
 pub(crate) struct Plain {
     pub(crate) encoding: Encoding,
-    pub(crate) outbox: Outbox,
+    pub(crate) queue: SendQueue,
 }
 
 impl Plain {
     pub(crate) fn new(encoding: Encoding) -> Self {
-        Self { encoding, outbox: Outbox::default() }
+        Self { encoding, queue: SendQueue::default() }
     }
 }
 
@@ -66,7 +66,7 @@ impl Command {
     }
 }
 
-impl Member {
+impl Player {
     pub(crate) fn new(name: Name, way: Way, network_hz: u32) -> Self {
         Self {
             name,
@@ -107,8 +107,8 @@ impl Member {
     /// Ends the client, for this reason.
     pub(crate) fn close(&self, closing: Closing) {
         match &self.way {
-            Way::Plain(plain) => plain.outbox.close(closing),
-            Way::Session(voice) => voice.close(&closing),
+            Way::Plain(plain) => plain.queue.close(closing),
+            Way::Session(writer) => writer.close(&closing),
         }
     }
 
@@ -118,9 +118,9 @@ impl Member {
         match &self.way {
             Way::Plain(plain) => {
                 let notice = ServerMessage::Notice { text }.encode(plain.encoding);
-                plain.outbox.push_event(into_message(notice));
+                plain.queue.push_event(into_message(notice));
             }
-            Way::Session(voice) => voice.event(&FromWorld::Notice { text }),
+            Way::Session(writer) => writer.event(&FromWorld::Notice { text }),
         }
     }
 
@@ -133,14 +133,14 @@ impl Member {
     }
 
     /// The session's end that it is, if it is one.
-    pub(crate) fn voice(&self) -> Option<&Voice> {
+    pub(crate) fn session_writer(&self) -> Option<&SessionWriter> {
         match &self.way {
             Way::Plain(_) => None,
-            Way::Session(voice) => Some(voice),
+            Way::Session(writer) => Some(writer),
         }
     }
 
-    /// Makes the room that this member is in panic at its next tick.
+    /// Makes the room that this player is in panic at its next tick.
     #[cfg(test)]
     pub(crate) fn poison(&self) {
         let poisoning = || {
@@ -170,24 +170,24 @@ mod tests {
 
     #[test]
     fn inputs_replace_each_other_up_to_the_next_action() {
-        let member = Member::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10);
+        let player = Player::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10);
         for yaw in [0.1, 0.2, 0.3] {
-            assert!(member.command(facing(yaw)));
+            assert!(player.command(facing(yaw)));
         }
-        assert!(member.command(Command::Act(Action::grab())));
+        assert!(player.command(Command::Act(Action::grab())));
         for yaw in [0.4, 0.5] {
-            assert!(member.command(facing(yaw)));
+            assert!(player.command(facing(yaw)));
         }
-        assert_eq!(member.take_commands(), [facing(0.3), Command::Act(Action::grab()), facing(0.5)]);
-        assert!(member.take_commands().is_empty());
+        assert_eq!(player.take_commands(), [facing(0.3), Command::Act(Action::grab()), facing(0.5)]);
+        assert!(player.take_commands().is_empty());
     }
 
     #[test]
     fn commands_beyond_the_limit_are_refused() {
-        let member = Member::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10);
+        let player = Player::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10);
         for _ in 0..COMMANDS_MAX {
-            assert!(member.command(Command::Act(Action::grab())));
+            assert!(player.command(Command::Act(Action::grab())));
         }
-        assert!(!member.command(Command::Act(Action::grab())));
+        assert!(!player.command(Command::Act(Action::grab())));
     }
 }

@@ -16,7 +16,7 @@ use nowcast::carrier::{SUBPROTOCOL, WebSocket};
 use nowcast::endpoint::{
     Asking, Directory, Discovery, Refusal, UpgradeError, upgrade_key, upgrade_required_headers,
 };
-use nowcast::entry::{Door, Now, Page, Peer, Request as Knock, origin_of};
+use nowcast::entry::{Door, Now, Page, Peer, Request as AdmissionRequest, origin_of};
 use nowcast::{Acceptor, Certificates, Entry};
 use tokio::time::timeout;
 use tracing::debug;
@@ -122,14 +122,14 @@ fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
 }
 
 fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal> {
-    let entry = shared.sessions.door.check(Now::read(), &Knock::from(&asking))?;
+    let entry = shared.sessions.door.check(Now::read(), &AdmissionRequest::from(&asking))?;
     let Asking { name, address, query, is_joining, .. } = asking;
     // Who comes back has a seat and a session; what was opened by saying so can begin none.
     let comes_back = entry.only_resumes();
     if !comes_back && name != lab::NAME {
         shared.rooms.may_enter(name, Some(address.ip())).map_err(|refusal| refuse(&refusal))?;
     }
-    if is_joining && !shared.places.may_join(address.ip()) {
+    if is_joining && !shared.connection_limits.may_join(address.ip()) {
         return Err(Refusal::new("too_many", "this address joins too often", "wait a second"));
     }
     if name == lab::NAME && !may_measure(shared, address, query) {

@@ -11,15 +11,15 @@ use nowcast_world::Action;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
-use super::steering::{LOOK, SILENCE_MAX, Steering};
-use super::voice::Voice;
+use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
+use super::writer::SessionWriter;
 use super::{CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, ToWorld, WORLD_LANE};
 use crate::client::command_of;
 use crate::closing::Closing;
 use crate::http::Shared;
-use crate::member::{Command, Member, Way};
 use crate::names::Name;
 use crate::plain::{ClientMessage, DecodeError, NETWORK_HZ, OutOfBounds};
+use crate::player::{Command, Player, Way};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 
@@ -33,11 +33,16 @@ const EARLY_MESSAGES_MAX: usize = 16;
 pub(crate) async fn receive(channel: Channel, shared: Arc<Shared>) {
     let channel = Arc::new(channel);
     let closing = match enter(&channel, &shared).await {
-        Ok((seat, member, early)) => {
-            let steering = Steering::default();
-            let guest =
-                Guest { channel: Arc::clone(&channel), seat, member, steering, shared: Arc::clone(&shared) };
-            guest.stay(early).await
+        Ok((seat, player, early)) => {
+            let watchdog = InputWatchdog::default();
+            let session = ClientSession {
+                channel: Arc::clone(&channel),
+                seat,
+                player,
+                watchdog,
+                shared: Arc::clone(&shared),
+            };
+            session.stay(early).await
         }
         Err(closing) => closing,
     };
@@ -83,7 +88,7 @@ async fn first_event(channel: &Channel) -> Result<(Message, Early), Closing> {
 }
 
 /// Waits for the client to say who it is, and reserves its seat.
-async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Arc<Member>, Early), Closing> {
+async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Arc<Player>, Early), Closing> {
     let first = timeout(shared.config.timeouts.handshake, first_event(channel)).await;
     let (message, early) = first.map_err(|_| Closing::Idle)??;
     let Ok(ToWorld::Join { protocol, name, network_hz }) = read(&message) else {
@@ -107,23 +112,23 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
     })?;
     // A name in a token is the operator's word, the other one the client's.
     let name = entry.name.clone().map_or(Name::Asked(name), Name::Verified);
-    let voice = Voice::new(Arc::clone(channel), network_hz);
-    Ok((seat, Arc::new(Member::new(name, Way::Session(voice), network_hz)), early))
+    let writer = SessionWriter::new(Arc::clone(channel), network_hz);
+    Ok((seat, Arc::new(Player::new(name, Way::Session(writer), network_hz)), early))
 }
 
 /// A client with a seat.
-struct Guest {
+struct ClientSession {
     channel: Arc<Channel>,
     seat: Seat,
-    member: Arc<Member>,
-    steering: Steering,
+    player: Arc<Player>,
+    watchdog: InputWatchdog,
     shared: Arc<Shared>,
 }
 
-impl Guest {
+impl ClientSession {
     /// Takes in what the client says, until it may not stay.
     async fn stay(mut self, early: Early) -> Closing {
-        self.seat.enter(Arc::clone(&self.member));
+        self.seat.enter(Arc::clone(&self.player));
         debug!(room = self.seat.room(), "session joined");
         let mut rates = Rates::new(Instant::now());
         let mut changes = self.channel.status_changes();
@@ -148,7 +153,7 @@ impl Guest {
                 break closing;
             }
         };
-        self.member.leave();
+        self.player.leave();
         closing
     }
 
@@ -170,9 +175,9 @@ impl Guest {
             return Ok(());
         }
         if let ClientMessage::Rate { hz } = plain {
-            self.member.set_network_hz(hz);
-            if let Way::Session(voice) = &self.member.way {
-                voice.event(&FromWorld::Rate { network_hz: hz });
+            self.player.set_network_hz(hz);
+            if let Way::Session(writer) = &self.player.way {
+                writer.event(&FromWorld::Rate { network_hz: hz });
             }
         } else if let Some(command) = command_of(plain) {
             self.command(command);
@@ -185,7 +190,7 @@ impl Guest {
         let controls: Controls = read(message)?;
         let input = controls.to_input().map_err(|error| Closing::OutOfBounds(OutOfBounds::from(error)))?;
         self.admit(MessageKind::Input, rates)?;
-        self.steering.steer(input);
+        self.watchdog.steer(input);
         self.command(Command::Input(input));
         Ok(())
     }
@@ -197,23 +202,23 @@ impl Guest {
         let is_heard = !is_interrupted
             && (silence < SILENCE_MAX
                 || silence < SILENCE_MAX + self.channel.status().rtt.unwrap_or_default());
-        if let Some(input) = self.steering.hear(is_heard) {
+        if let Some(input) = self.watchdog.hear(is_heard) {
             self.command(Command::Input(input));
         }
     }
 
     fn forget(&self, rates: &mut Rates) -> Result<(), Closing> {
         if self.admit(MessageKind::Rate, rates)?
-            && let Way::Session(voice) = &self.member.way
+            && let Way::Session(writer) = &self.player.way
         {
-            voice.forget();
+            writer.forget();
         }
         Ok(())
     }
 
     fn command(&self, command: Command) {
         let is_chat = matches!(&command, Command::Act(Action::Chat { .. }));
-        if !self.member.command(command) {
+        if !self.player.command(command) {
             self.shared.metrics.drop_message(if is_chat { "chat_backlog" } else { "backlog" });
         }
     }
