@@ -5,7 +5,7 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{Error, Utf8Bytes};
 
 use crate::plain::{DecodeError, OutOfBounds};
-use crate::rooms::RoomRefusal;
+use crate::room_refusal::RoomRefusal;
 use crate::session::PROTOCOL;
 
 /// A close frame's payload is at most 125 bytes, two of them the code (RFC 6455, section 5.5).

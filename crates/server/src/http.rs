@@ -11,39 +11,16 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use nowcast::Acceptor;
 use nowcast::endpoint::Refusal;
 use nowcast::entry::{Claims, Page, Peer, host_of, origin_of, unix_time};
 use serde::Serialize;
 
-use crate::config::Config;
-use crate::connection::ConnectionLimits;
 use crate::join::join;
-use crate::metrics::{self, Metrics};
-use crate::rooms::{Health, RoomSummary, Rooms};
-use crate::session::admission::{self, Sessions};
+use crate::metrics;
+use crate::rooms::{Health, RoomSummary};
+use crate::session::admission;
+use crate::shared::{Host, Shared};
 use crate::web;
-
-/// What every request may need.
-pub(crate) struct Shared {
-    pub(crate) config: Arc<Config>,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) rooms: Arc<Rooms>,
-    pub(crate) connection_limits: Arc<ConnectionLimits>,
-    pub(crate) sessions: Sessions,
-    /// Takes sessions of the lab's page in.
-    pub(crate) lab: Acceptor,
-}
-
-/// The host that a request asks, as [`check_host`] found it.
-#[derive(Clone)]
-pub(crate) struct Host(Option<String>);
-
-impl Host {
-    pub(crate) fn of(request: &Request) -> Option<&str> {
-        request.extensions().get::<Self>().and_then(|host| host.0.as_deref())
-    }
-}
 
 /// Everything that a server answers.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {

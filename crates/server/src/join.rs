@@ -17,11 +17,12 @@ use tracing::debug;
 
 use crate::client::Client;
 use crate::connection::Connection;
-use crate::http::{Host, Shared};
 use crate::names::Name;
 use crate::plain::{Encoding, NETWORK_HZ};
 use crate::player::{Plain, Player, Way};
-use crate::rooms::{RoomRefusal, Seat};
+use crate::room_refusal::RoomRefusal;
+use crate::rooms::Seat;
+use crate::shared::{Host, Shared};
 
 /// The longest `name` parameter in bytes; the world shortens it to 24 characters.
 const NAME_BYTES_MAX: usize = 512;

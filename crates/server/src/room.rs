@@ -1,31 +1,31 @@
 //! One room: a world, its players, and the thread that steps it.
 
-use std::cell::OnceCell;
+mod naming;
+mod plain_delivery;
+mod tenancy;
+
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use self::tenancy::Tenancy;
 use nowcast_replication::{History, Transform};
 use nowcast_world::text::sanitize;
-use nowcast_world::{
-    Action, CHAT_CHARS_MAX, EntityId, EntityRef, Event, Kind, NAME_CHARS_MAX, Pose, STEP_HZ, World,
-};
-use tokio_tungstenite::tungstenite::Message;
+use nowcast_world::{Action, CHAT_CHARS_MAX, EntityId, Event, Pose, STEP_HZ, World};
 use tracing::{debug, info};
 
 use crate::chat::{Chat, Line};
 use crate::closing::Closing;
+use crate::lobby::Lobby;
 use crate::names::{Name, Names};
-use crate::plain::{Encoding, Entity, EntityKind, PROTOCOL, ServerMessage};
 use crate::player::{Command, Player};
 use crate::process::thread_cpu_time;
-use crate::rooms::{Lobby, Rooms};
-use crate::send_queue::Greeting;
+use crate::rooms::Rooms;
 use crate::session::writer::News;
 use crate::session::{self, FromWorld};
-use crate::snapshot::{Snapshot, into_message, rounded};
+use crate::snapshot::Snapshot;
 
 /// Steps that a room makes up for after it was held up. What is beyond that is left out, so that a slow machine shows
 /// a slow world instead of one that never catches up.
@@ -34,16 +34,6 @@ const CATCH_UP_STEPS_MAX: u32 = 6;
 /// Clients of one rate are due in this many groups, one step after the other, because all at once would make a burst of
 /// every snapshot. Inside of a group they share what is encoded for them.
 const PHASES: u64 = 6;
-
-/// Snapshots whose encodings are kept for clients that get to them a little late.
-const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
-
-/// What somebody is told whose name is in a token, and wants another.
-const NAME_BOUND: &str = "Your name stands in your token, so it stays.";
-
-/// What somebody is told who wants to be called like somebody with a token.
-const NAME_TAKEN: &str =
-    "Somebody here shows a token with that name, or one that looks like it: choose another.";
 
 /// What a speaker is told whose line is left out.
 const UNSAID: &str = "Your line was left out: too much is said here at once. Say it again in a moment.";
@@ -250,46 +240,6 @@ impl Room {
         newcomers
     }
 
-    /// What a newcomer is called, and what it is to be told of that.
-    fn name_of(&self, player: &Player) -> (String, Option<&'static str>) {
-        match &player.name {
-            Name::Verified(name) => (self.names.tell_apart(name), None),
-            Name::Asked(name) if self.names.are_free(name) => (name.clone(), None),
-            // It becomes a guest with a number.
-            Name::Asked(_) => (String::new(), Some(NAME_TAKEN)),
-        }
-    }
-
-    /// A newcomer's token names it: from now on nobody else is called so, not even those who were here before.
-    fn bind_name(&mut self, player: &Player, avatar: EntityId) {
-        let Some(EntityRef { name: Some(name), .. }) = self.world.entity(avatar) else { return };
-        if !matches!(&player.name, Name::Verified(asked) if !sanitize(asked, NAME_CHARS_MAX).is_empty()) {
-            return;
-        }
-        self.names.bind(avatar, name);
-        for SeatedPlayer { player, avatar } in &self.players {
-            let is_free = |name| self.names.are_free(name);
-            let name = self.world.entity(*avatar).and_then(|entity| entity.name);
-            if !self.names.is_bound(*avatar) && !name.is_none_or(is_free) {
-                player.notice(NAME_TAKEN);
-                self.world.act(*avatar, Action::Rename { name: String::new() });
-            }
-        }
-    }
-
-    /// Gives an avatar another name, if it may have that.
-    fn rename(&mut self, player: &Player, avatar: EntityId, name: String) {
-        let (reason, notice) = if self.names.is_bound(avatar) {
-            ("name_bound", NAME_BOUND)
-        } else if !self.names.are_free(&name) {
-            ("name_taken", NAME_TAKEN)
-        } else {
-            return self.world.act(avatar, Action::Rename { name });
-        };
-        self.rooms.metrics.drop_message(reason);
-        player.notice(notice);
-    }
-
     /// Tells the players what happened. Newcomers don't hear it: their greeting says it all.
     fn tell_events(&mut self) {
         let events: Vec<Event> = std::iter::from_fn(|| self.world.poll_event()).collect();
@@ -306,43 +256,6 @@ impl Room {
     fn count_missed(&self, lines: u64) {
         if lines > 0 {
             self.rooms.metrics.lines_missed.inc_by(lines);
-        }
-    }
-
-    fn tell_plain_clients(&self, events: &[Event]) {
-        let mut news: Vec<ServerMessage> = Vec::new();
-        for event in events.iter().cloned() {
-            match (event, news.last_mut()) {
-                (Event::Spawned(id), last) => {
-                    let Some(entity) = self.world.entity(id).map(describe) else { continue };
-                    match last {
-                        Some(ServerMessage::Spawn { entities }) => entities.push(entity),
-                        _ => news.push(ServerMessage::Spawn { entities: vec![entity] }),
-                    }
-                }
-                (Event::Despawned(id), Some(ServerMessage::Despawn { ids })) => ids.push(id.0),
-                (Event::Despawned(id), _) => news.push(ServerMessage::Despawn { ids: vec![id.0] }),
-                (Event::Held { avatar, block }, _) => {
-                    news.push(ServerMessage::Hold { avatar: avatar.0, block: block.map(|id| id.0) });
-                }
-                (Event::Renamed { id, name }, _) => news.push(ServerMessage::Rename { id: id.0, name }),
-                (Event::Chat { from, name, text }, _) => {
-                    news.push(ServerMessage::Chat { from: from.0, name, text });
-                }
-                // Its pose jumps with the next `move`; the plain protocol has no word for it.
-                (Event::Returned(_), _) => {}
-            }
-        }
-        for message in &news {
-            let encoded = Encoded::new(message);
-            for plain in self.players.iter().filter_map(|seated| seated.player.plain()) {
-                let encoded = encoded.for_encoding(plain.encoding);
-                if matches!(message, ServerMessage::Chat { .. }) {
-                    self.count_missed(plain.queue.push_line(encoded));
-                } else {
-                    plain.queue.push_event(encoded);
-                }
-            }
         }
     }
 
@@ -379,58 +292,6 @@ impl Room {
         }
     }
 
-    fn greet_plain_clients(&self, newcomers: &[SeatedPlayer]) {
-        if newcomers.iter().all(|newcomer| newcomer.player.plain().is_none()) {
-            return;
-        }
-        let baseline = self.snapshot();
-        let mut picture =
-            vec![ServerMessage::Spawn { entities: self.world.entities().map(describe).collect() }];
-        picture.extend(self.world.entities().filter(|entity| entity.kind == Kind::Avatar).filter_map(
-            |avatar| {
-                let block = avatar.held?;
-                Some(ServerMessage::Hold { avatar: avatar.id.0, block: Some(block.0) })
-            },
-        ));
-        let picture: Vec<Encoded<'_>> = picture.iter().map(Encoded::new).collect();
-        for SeatedPlayer { player, avatar } in newcomers {
-            let Some(plain) = player.plain() else { continue };
-            let welcome = ServerMessage::Welcome {
-                protocol: PROTOCOL,
-                id: avatar.0,
-                room: self.name.clone(),
-                step_hz: STEP_HZ,
-                network_hz: player.network_hz(),
-                tick: self.world.tick(),
-            };
-            let welcome = Encoded::new(&welcome);
-            let messages = std::iter::once(&welcome).chain(&picture);
-            let messages = messages.map(|message| message.for_encoding(plain.encoding)).collect();
-            plain.queue.greet(Greeting { messages, baseline: Arc::clone(&baseline) });
-        }
-    }
-
-    /// Puts the state of now into the send queue of everybody who is due for it, or who still has an older one there.
-    fn publish_snapshot(&mut self) {
-        let tick = self.world.tick();
-        let mut fresh: Option<Arc<Snapshot>> = None;
-        for SeatedPlayer { player, avatar } in &self.players {
-            let Some(plain) = player.plain() else { continue };
-            let due = is_due(tick + u64::from(avatar.0) % PHASES, player.network_hz());
-            if !due && !plain.queue.has_snapshot() {
-                continue;
-            }
-            let snapshot = fresh.get_or_insert_with(|| self.snapshot());
-            if plain.queue.put_snapshot(Arc::clone(snapshot)) {
-                self.rooms.metrics.snapshots_superseded.inc();
-            }
-        }
-        self.shared.extend(fresh);
-        while self.shared.len() > SHARED_SNAPSHOTS_MAX {
-            self.shared.pop_front().expect("there are some").retire();
-        }
-    }
-
     /// Takes the world down for sessions, which read it when their packets leave, and wakes those that are due.
     fn publish_history(&mut self) {
         if self.players.iter().all(|seated| seated.player.session_writer().is_none()) {
@@ -450,10 +311,6 @@ impl Room {
                 writer.round(&self.history, *avatar);
             }
         }
-    }
-
-    fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::new(Snapshot::new(&self.world, self.shared.back().map(Arc::as_ref)))
     }
 
     fn measure(&mut self, started: Started) {
@@ -494,60 +351,6 @@ impl Drop for Room {
     }
 }
 
-/// A room's entry in the list of rooms. Dropping it takes the room off the list and sends away whoever entered it, even
-/// when the room's thread panicked before there was a world.
-struct Tenancy {
-    name: String,
-    lobby: Arc<Lobby>,
-    rooms: Arc<Rooms>,
-    has_ticked: bool,
-}
-
-impl Tenancy {
-    /// The room works.
-    fn ticked(&mut self) {
-        if !self.has_ticked {
-            self.has_ticked = true;
-            self.rooms.opened();
-        }
-    }
-}
-
-impl Drop for Tenancy {
-    fn drop(&mut self) {
-        let is_panic = thread::panicking();
-        if is_panic && !self.has_ticked {
-            self.rooms.failed("the thread of the last one panicked");
-        }
-        self.lobby.end(&if self.rooms.is_stopping() { Closing::ShuttingDown } else { Closing::RoomGone });
-        self.rooms.forget(&self.name, &self.lobby);
-        self.rooms.metrics.end_room(match (is_panic, self.rooms.is_stopping()) {
-            (true, _) => "panicked",
-            (false, true) => "shutdown",
-            (false, false) => "deserted",
-        });
-    }
-}
-
-/// A message, encoded at most once for each encoding.
-struct Encoded<'m> {
-    message: &'m ServerMessage,
-    json: OnceCell<Message>,
-    msgpack: OnceCell<Message>,
-}
-
-impl<'m> Encoded<'m> {
-    fn new(message: &'m ServerMessage) -> Self {
-        Self { message, json: OnceCell::new(), msgpack: OnceCell::new() }
-    }
-
-    fn for_encoding(&self, encoding: Encoding) -> Message {
-        let encoding = encoding.of_events();
-        let cell = if encoding == Encoding::MsgPack { &self.msgpack } else { &self.json };
-        cell.get_or_init(|| into_message(self.message.encode(encoding))).clone()
-    }
-}
-
 /// Whether a client with this rate gets a snapshot at this step. Rates that don't divide 60 alternate between
 /// neighbouring intervals.
 fn is_due(tick: u64, hz: u32) -> bool {
@@ -557,30 +360,6 @@ fn is_due(tick: u64, hz: u32) -> bool {
 
 fn transform_of(pose: Pose) -> Transform {
     Transform { position: pose.position, rotation: pose.rotation }
-}
-
-fn describe(entity: EntityRef<'_>) -> Entity {
-    let kind = match entity.kind {
-        Kind::Static => EntityKind::Static,
-        Kind::Block => EntityKind::Block,
-        Kind::Avatar => EntityKind::Avatar,
-    };
-    let (p, r) = rounded(&entity.pose);
-    Entity {
-        id: entity.id.0,
-        kind,
-        name: entity.name.map(str::to_owned),
-        // Sizes are round decimals as f32; going through text keeps them round as f64.
-        size: (kind != EntityKind::Avatar).then(|| entity.size.map(round_size)),
-        color: entity.color,
-        p,
-        r,
-    }
-}
-
-/// Rounds to 0.1 mm: sizes are round numbers that an `f32` cannot hold exactly.
-fn round_size(value: f32) -> f64 {
-    (f64::from(value) * 10_000.0).round() / 10_000.0
 }
 
 #[cfg(test)]

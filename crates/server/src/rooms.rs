@@ -1,23 +1,27 @@
 //! The rooms that are open: who may enter, and when a room ends.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast::entry::network_of;
 use nowcast_world::{Layout, World};
 use serde::Serialize;
 
-use crate::closing::Closing;
 use crate::config::{Config, Limits, ROOM_NAME_BYTES_MAX};
+use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::player::Player;
-use crate::room::Room;
+use crate::room_refusal::RoomRefusal;
 
 /// For so long `/healthz` tells of a room that could not be opened, unless another one can be.
 const FAILURE_REMEMBERED: Duration = Duration::from_secs(60);
+
+/// Starts the thread of a room, whose clients come in by this lobby.
+pub(crate) type OpenRoom = fn(&str, Arc<Lobby>, Arc<Rooms>) -> io::Result<()>;
 
 /// The rooms that are open.
 pub(crate) struct Rooms {
@@ -25,6 +29,7 @@ pub(crate) struct Rooms {
     pub(crate) metrics: Arc<Metrics>,
     /// What a room begins with.
     pub(crate) make_world: fn(&Config) -> World,
+    open_room: OpenRoom,
     open: Mutex<BTreeMap<String, Open>>,
     /// When and why a room could last not be opened, if none could be since.
     failure: Mutex<Option<(Instant, String)>>,
@@ -52,21 +57,6 @@ struct Open {
     seats: usize,
 }
 
-/// Where a client's task meets the room's thread.
-#[derive(Default)]
-pub(crate) struct Lobby {
-    waiting: Mutex<Queue>,
-}
-
-#[derive(Default)]
-struct Queue {
-    players: Vec<Arc<Player>>,
-    /// All that have entered and not left, so that each of them can be told of the end of the room.
-    entered: Vec<Weak<Player>>,
-    /// Set when the room has ended and nobody will take players in any more.
-    ended: bool,
-}
-
 /// One line of `/api/rooms`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -76,45 +66,13 @@ pub(crate) struct RoomSummary {
     players_max: usize,
 }
 
-/// Why somebody is not let into a room.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum RoomRefusal {
-    #[error("room name '{0}' is not 1 to {ROOM_NAME_BYTES_MAX} of a-z 0-9 - _")]
-    BadName(String),
-    #[error("room '{room}' is full, {players_max} players are in it")]
-    Full { room: String, players_max: usize },
-    #[error("there are {rooms_max} rooms already, join one of them (/api/rooms)")]
-    TooManyRooms { rooms_max: usize },
-    #[error(
-        "this address has opened {rooms_max} rooms, as many as one may: join one that is open (/api/rooms)"
-    )]
-    TooManyOfAddress { rooms_max: usize },
-    #[error("the server is shutting down")]
-    ShuttingDown,
-    #[error("the server cannot open another room: {0}")]
-    NoThread(String),
-}
-
-impl RoomRefusal {
-    /// The label in `/metrics`.
-    pub(crate) fn label(&self) -> &'static str {
-        match self {
-            Self::BadName(_) => "parameter",
-            Self::Full { .. } => "room_full",
-            Self::TooManyRooms { .. } => "rooms_max",
-            Self::TooManyOfAddress { .. } => "rooms_per_address_max",
-            Self::ShuttingDown => "shutdown",
-            Self::NoThread(_) => "no_thread",
-        }
-    }
-}
-
 impl Rooms {
-    pub(crate) fn new(config: Arc<Config>, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(config: Arc<Config>, metrics: Arc<Metrics>, open_room: OpenRoom) -> Self {
         Self {
             config,
             metrics,
             make_world,
+            open_room,
             open: Mutex::default(),
             failure: Mutex::default(),
             stopping: AtomicBool::new(false),
@@ -194,7 +152,7 @@ impl Rooms {
         self.check(name, opened_by, &open)?;
         if !open.contains_key(name) {
             let lobby = Arc::new(Lobby::default());
-            Room::open(name, Arc::clone(&lobby), Arc::clone(self)).map_err(|error| {
+            (self.open_room)(name, Arc::clone(&lobby), Arc::clone(self)).map_err(|error| {
                 self.failed(&format!("the system has no thread for it ({error})"));
                 RoomRefusal::NoThread(error.to_string())
             })?;
@@ -267,30 +225,6 @@ impl Rooms {
     }
 }
 
-impl Lobby {
-    /// Takes in whoever waits.
-    pub(crate) fn take_waiting(&self) -> Vec<Arc<Player>> {
-        std::mem::take(&mut self.lock().players)
-    }
-
-    /// Says that the room has ended; whoever entered it, or comes from now on, is sent away with this reason.
-    pub(crate) fn end(&self, closing: &Closing) {
-        let mut queue = self.lock();
-        queue.ended = true;
-        queue.players.clear();
-        let entered = std::mem::take(&mut queue.entered);
-        drop(queue);
-        for player in entered.iter().filter_map(Weak::upgrade) {
-            player.close(closing.clone());
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Whoever waits is told of the end of a room, also when that room panicked just here.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// A place in a room, held from before the handshake until after the connection's end.
 pub(crate) struct Seat {
     rooms: Arc<Rooms>,
@@ -301,14 +235,7 @@ pub(crate) struct Seat {
 impl Seat {
     /// Goes in. The room greets the player with its next tick.
     pub(crate) fn enter(&self, player: Arc<Player>) {
-        let mut queue = self.lobby.lock();
-        if queue.ended {
-            player.close(Closing::RoomGone);
-        } else {
-            queue.entered.retain(|player| player.upgrade().is_some_and(|player| !player.has_left()));
-            queue.entered.push(Arc::downgrade(&player));
-            queue.players.push(player);
-        }
+        self.lobby.enter(player);
     }
 
     pub(crate) fn room(&self) -> &str {
@@ -338,15 +265,17 @@ fn is_room_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::closing::Closing;
     use crate::names::Name;
     use crate::plain::Encoding;
     use crate::player::{Plain, Way};
+    use crate::room::Room;
     use crate::send_queue::Outgoing;
 
     /// A server's rooms, whose worlds are made like this.
     fn rooms(make_world: fn(&Config) -> World) -> Arc<Rooms> {
         let metrics = Arc::new(Metrics::new(None));
-        Arc::new(Rooms { make_world, ..Rooms::new(Arc::new(Config::default()), metrics) })
+        Arc::new(Rooms { make_world, ..Rooms::new(Arc::new(Config::default()), metrics, Room::open) })
     }
 
     fn enter(rooms: &Arc<Rooms>, room: &str) -> (Seat, Arc<Player>) {

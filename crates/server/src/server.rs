@@ -24,12 +24,13 @@ use tracing::{debug, info, warn};
 
 use crate::config::{Config, Limits};
 use crate::connection::{Connection, ConnectionLimits};
-use crate::http::{Shared, router};
+use crate::http::router;
 use crate::lab;
 use crate::metrics::Metrics;
+use crate::room::Room;
 use crate::rooms::Rooms;
-use crate::session::admission::{self, Sessions};
-use crate::session::{client_session, session_config};
+use crate::session::{admission, client_session, session_config};
+use crate::shared::{Sessions, Shared};
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 1_024;
@@ -113,7 +114,7 @@ impl Server {
         let listeners = listen(&config)?;
         let config = Arc::new(config);
         let metrics = Arc::new(Metrics::new(config.logs.as_ref()));
-        let rooms = Arc::new(Rooms::new(Arc::clone(&config), Arc::clone(&metrics)));
+        let rooms = Arc::new(Rooms::new(Arc::clone(&config), Arc::clone(&metrics), Room::open));
         let connection_limits = Arc::new(ConnectionLimits::new(
             &config.limits,
             config.entry.proxies.clone(),

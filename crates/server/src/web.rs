@@ -12,7 +12,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 
-use crate::http::Shared;
+use crate::shared::Shared;
 
 /// Scripts and styles come from this server only, nothing is inline, nothing is evaluated, and no page frames this one.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \

@@ -16,25 +16,15 @@ use nowcast::carrier::{SUBPROTOCOL, WebSocket};
 use nowcast::endpoint::{
     Asking, Directory, Discovery, Refusal, UpgradeError, upgrade_key, upgrade_required_headers,
 };
-use nowcast::entry::{Door, Now, Page, Peer, Request as AdmissionRequest, origin_of};
-use nowcast::{Acceptor, Certificates, Entry};
+use nowcast::entry::{Now, Page, Peer, Request as AdmissionRequest, origin_of};
+use nowcast::{Acceptor, Entry};
 use tokio::time::timeout;
 use tracing::debug;
 
 use crate::connection::Connection;
-use crate::http::{Host, Shared};
 use crate::lab;
-use crate::rooms::RoomRefusal;
-
-/// What of sessions every request may need.
-pub(crate) struct Sessions {
-    pub(crate) acceptor: Acceptor,
-    pub(crate) certificates: Arc<Certificates>,
-    /// The port of UDP that clients are told, if WebTransport is served.
-    pub(crate) udp_port: Option<u16>,
-    /// Judges who may enter, by whatever protocol.
-    pub(crate) door: Arc<Door>,
-}
+use crate::room_refusal::RoomRefusal;
+use crate::shared::{Host, Sessions, Shared};
 
 /// Rooms by name, for WebTransport.
 pub(crate) struct Rooms(pub(crate) Arc<Shared>);

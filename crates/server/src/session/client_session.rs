@@ -16,12 +16,12 @@ use super::writer::SessionWriter;
 use super::{CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, ToWorld, WORLD_LANE};
 use crate::client::command_of;
 use crate::closing::Closing;
-use crate::http::Shared;
 use crate::names::Name;
 use crate::plain::{ClientMessage, DecodeError, NETWORK_HZ, OutOfBounds};
 use crate::player::{Command, Player, Way};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
+use crate::shared::Shared;
 
 /// The longest name that is looked at; the world shortens it to 24 characters.
 const NAME_BYTES_MAX: usize = 512;

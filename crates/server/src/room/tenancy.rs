@@ -1,0 +1,44 @@
+//! A room's entry in the list of rooms.
+
+use std::sync::Arc;
+use std::thread;
+
+use crate::closing::Closing;
+use crate::lobby::Lobby;
+use crate::rooms::Rooms;
+
+/// A room's entry in the list of rooms. Dropping it takes the room off the list and sends away whoever entered it, even
+/// when the room's thread panicked before there was a world.
+pub(super) struct Tenancy {
+    pub(super) name: String,
+    pub(super) lobby: Arc<Lobby>,
+    pub(super) rooms: Arc<Rooms>,
+    /// Whether the room works.
+    pub(super) has_ticked: bool,
+}
+
+impl Tenancy {
+    /// The room works.
+    pub(super) fn ticked(&mut self) {
+        if !self.has_ticked {
+            self.has_ticked = true;
+            self.rooms.opened();
+        }
+    }
+}
+
+impl Drop for Tenancy {
+    fn drop(&mut self) {
+        let is_panic = thread::panicking();
+        if is_panic && !self.has_ticked {
+            self.rooms.failed("the thread of the last one panicked");
+        }
+        self.lobby.end(&if self.rooms.is_stopping() { Closing::ShuttingDown } else { Closing::RoomGone });
+        self.rooms.forget(&self.name, &self.lobby);
+        self.rooms.metrics.end_room(match (is_panic, self.rooms.is_stopping()) {
+            (true, _) => "panicked",
+            (false, true) => "shutdown",
+            (false, false) => "deserted",
+        });
+    }
+}

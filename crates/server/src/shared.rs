@@ -1,0 +1,43 @@
+//! What every request may need.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use nowcast::entry::Door;
+use nowcast::{Acceptor, Certificates};
+
+use crate::config::Config;
+use crate::connection::ConnectionLimits;
+use crate::metrics::Metrics;
+use crate::rooms::Rooms;
+
+/// What every request may need.
+pub(crate) struct Shared {
+    pub(crate) config: Arc<Config>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) rooms: Arc<Rooms>,
+    pub(crate) connection_limits: Arc<ConnectionLimits>,
+    pub(crate) sessions: Sessions,
+    /// Takes sessions of the lab's page in.
+    pub(crate) lab: Acceptor,
+}
+
+/// What of sessions every request may need.
+pub(crate) struct Sessions {
+    pub(crate) acceptor: Acceptor,
+    pub(crate) certificates: Arc<Certificates>,
+    /// The port of UDP that clients are told, if WebTransport is served.
+    pub(crate) udp_port: Option<u16>,
+    /// Judges who may enter, by whatever protocol.
+    pub(crate) door: Arc<Door>,
+}
+
+/// The host that a request asks, found before it is answered.
+#[derive(Clone)]
+pub(crate) struct Host(pub(crate) Option<String>);
+
+impl Host {
+    pub(crate) fn of(request: &Request) -> Option<&str> {
+        request.extensions().get::<Self>().and_then(|host| host.0.as_deref())
+    }
+}
