@@ -11,6 +11,7 @@ pub mod browser;
 #[cfg(feature = "peers")]
 pub mod codec;
 pub mod everything;
+pub mod foreign;
 pub mod freshness;
 pub mod ipc;
 pub mod lag;

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nowcast_sim::foreign::{PEER_PATH, PEER_VARIABLE, Peer, PeerMissing};
 use nowcast_sim::scenario::{self, Cast, Failure, Lived};
 use serde::Serialize;
+
+use crate::foreign::{PEER_PATH, PEER_VARIABLE, Peer, PeerMissing};
 
 /// How much to soak.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use nowcast_session::packet::Resume;
 use nowcast_session::{Carrier, Entropy, MessageKind, Notice, Refused, Replication, Session, Time};
 
 /// What a pair drives and a scenario's application uses: a [`Session`] in this process, or another implementation in a
-/// process of its own ([`crate::foreign::Foreign`]).
+/// process of its own ([`crate::scenario::OtherImplementation`]).
 pub trait Endpoint {
     /// A packet arrived.
     fn handle_packet(&mut self, now: Time, packet: &[u8]);

@@ -8,7 +8,7 @@
 //! | make packets late, lost, doubled, wrong | [`link::Link`] |
 //! | run two sessions over two links | [`pair::Pair`] |
 //! | check the laws of the queue at both ends under random operations | [`scenario::check`] |
-//! | have the TypeScript session at one of the ends | [`foreign::Peer`], [`scenario::check_with`] |
+//! | have another implementation at one of the ends | [`scenario::OtherImplementation`], [`scenario::check_with`] |
 //!
 //! ```
 //! use nowcast_sim::scenario;
@@ -19,7 +19,6 @@
 //! ```
 
 pub mod endpoint;
-pub mod foreign;
 pub mod freshness;
 pub mod hostile;
 pub mod link;

@@ -12,7 +12,6 @@ use nowcast_session::{
 };
 
 use crate::endpoint::Endpoint;
-use crate::foreign::{Foreign, Peer};
 use crate::link::LinkConfig;
 use crate::pair::{End, Pair};
 use crate::record::Direction;
@@ -57,30 +56,45 @@ pub struct Lived {
     pub kills: u64,
 }
 
+/// Another implementation of the session than `nowcast-session`, to have at one of the ends.
+pub trait OtherImplementation: fmt::Debug {
+    /// Begins a session; the one that it began before is forgotten.
+    ///
+    /// Of `limits`, scenarios change the window and the size of messages.
+    fn begin(
+        &self,
+        end: End,
+        now: Time,
+        carrier: Carrier,
+        limits: &Limits,
+        entropy: Entropy,
+    ) -> Box<dyn Endpoint>;
+}
+
 /// Which implementations are at the ends.
 #[derive(Clone, Copy, Debug)]
 pub enum Cast<'a> {
     /// Ours at both.
     Rust,
-    /// Ours at one, and that of the TypeScript SDK at the other.
+    /// Ours at one, and another at the other.
     Across {
-        /// The process that runs it.
-        peer: &'a Peer,
-        /// Which end is TypeScript.
+        /// The other implementation.
+        peer: &'a dyn OtherImplementation,
+        /// At which end it is.
         end: End,
     },
 }
 
 impl<'a> Cast<'a> {
-    /// TypeScript at the initiator for even seeds, at the acceptor for odd ones.
-    pub fn across(peer: &'a Peer, seed: u64) -> Self {
+    /// The other implementation at the initiator for even seeds, at the acceptor for odd ones.
+    pub fn across(peer: &'a dyn OtherImplementation, seed: u64) -> Self {
         Self::Across { peer, end: End::BOTH[(seed % 2) as usize] }
     }
 
     fn begin(self, end: End, now: Time, carrier: Carrier, entropy: Entropy) -> Box<dyn Endpoint> {
         match self {
             Cast::Across { peer, end: foreign } if foreign == end => {
-                Box::new(Foreign::begin(peer, end, now, carrier, &config().limits, entropy))
+                peer.begin(end, now, carrier, &config().limits, entropy)
             }
             _ if end == End::Initiator => Box::new(Session::connect(now, config(), carrier, entropy)),
             _ => Box::new(Session::accept(now, config(), carrier, entropy)),

@@ -6,8 +6,8 @@
 mod brain;
 mod client;
 mod findings;
-mod guest;
 mod metrics;
+mod session_bot;
 
 use std::time::Duration;
 
@@ -133,7 +133,7 @@ async fn play(plan: &Plan, address: Address) -> Result<Report, BotsError> {
         bots.spawn(async move {
             tokio::time::sleep_until(begin).await;
             match plan.protocol {
-                Protocol::Session => guest::play(&plan, &address, index, end).await,
+                Protocol::Session => session_bot::play(&plan, &address, index, end).await,
                 Protocol::Plain(encoding) => client::play(&plan, encoding, &address, index, end).await,
             }
         });

@@ -221,13 +221,13 @@ fn once(config: &LinkConfig, seed: u64, peer: Peer, task: &Task) -> Result<Outco
     let address = SocketAddr::from((link.host(2).address(), PORT));
     let link_start_ns = now_ns() - link.elapsed().as_nanos() as u64;
     let deadline = Instant::now() + task.duration() + PATIENCE;
-    let start = |host: usize, end: End| -> Result<Voice, TrialError> {
+    let start = |host: usize, end: End| -> Result<HostReports, TrialError> {
         let orders = Orders { peer, end, address, link_start_ns, task: task.clone() };
         let mut command = Command::new(std::env::current_exe().map_err(TrialError::Start)?);
         command.args(["lab", "host", &serde_json::to_string(&orders)?]);
         let mut process = HostProcess::start(link.host(host), command).map_err(TrialError::Start)?;
         let output = process.output().ok_or_else(|| TrialError::Start(io::ErrorKind::BrokenPipe.into()))?;
-        Ok(Voice::of(process, output))
+        Ok(HostReports::of(process, output))
     };
     let named = |end, error| match error {
         RecvTimeoutError::Timeout => {
@@ -270,12 +270,12 @@ fn read_meter(link: &EmulatedLink, bulk: Option<&Bulk>) -> Reading {
 }
 
 /// A program, and the lines that it says.
-struct Voice {
+struct HostReports {
     lines: mpsc::Receiver<String>,
     _process: HostProcess,
 }
 
-impl Voice {
+impl HostReports {
     fn of(process: HostProcess, output: ChildStdout) -> Self {
         /// The longest report is some ten thousand events.
         const LINE_BYTES_MAX: u64 = 64 << 20;

@@ -29,7 +29,7 @@ pub(super) async fn play(plan: &Plan, address: &Address, index: usize, end: Inst
             return felt;
         }
     };
-    let mut guest = Guest {
+    let mut bot = SessionBot {
         channel,
         brain: Brain::new(plan.seed ^ (index as u64 + 1) << 20),
         replica: Replica::default(),
@@ -39,12 +39,12 @@ pub(super) async fn play(plan: &Plan, address: &Address, index: usize, end: Inst
         last_tick: None,
         felt,
     };
-    guest.run(plan, index, end).await;
-    guest.felt.played = guest.joined.map_or(Duration::ZERO, |joined| joined.elapsed());
-    guest.felt
+    bot.run(plan, index, end).await;
+    bot.felt.played = bot.joined.map_or(Duration::ZERO, |joined| joined.elapsed());
+    bot.felt
 }
 
-struct Guest {
+struct SessionBot {
     channel: Channel,
     brain: Brain,
     replica: Replica,
@@ -56,7 +56,7 @@ struct Guest {
     felt: Felt,
 }
 
-impl Guest {
+impl SessionBot {
     async fn run(&mut self, plan: &Plan, index: usize, end: Instant) {
         let join = ToWorld::Join { protocol: PROTOCOL, name: format!("bot-{index}"), network_hz: plan.hz };
         if let Err(error) = self.channel.try_event(&encode_to_vec(&join)) {

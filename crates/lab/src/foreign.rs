@@ -17,9 +17,9 @@ use nowcast_session::packet::Resume;
 use nowcast_session::{
     Carrier, CloseCode, Closed, ClosedBy, Entropy, Limits, MessageKind, Notice, Refused, Replication, Time,
 };
-
-use crate::endpoint::{Endpoint, Polled, PolledMessage, Status, Traffic};
-use crate::pair::End;
+use nowcast_sim::endpoint::{Endpoint, Polled, PolledMessage, Status, Traffic};
+use nowcast_sim::pair::End;
+use nowcast_sim::scenario::OtherImplementation;
 
 /// Why there is no TypeScript to simulate with; each says what to do.
 #[derive(Debug, thiserror::Error)]
@@ -131,7 +131,7 @@ const STATE: u8 = 255;
 
 /// A session of the TypeScript SDK.
 #[derive(Debug)]
-pub struct Foreign {
+struct Foreign {
     peer: Peer,
     role: End,
     message_bytes_max: usize,
@@ -142,30 +142,6 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// Begins a session there; what `peer` was the end of before is forgotten.
-    ///
-    /// Of `limits`, those that scenarios change are passed on: the window and the size of messages.
-    pub fn begin(
-        peer: &Peer,
-        role: End,
-        now: Time,
-        carrier: Carrier,
-        limits: &Limits,
-        entropy: Entropy,
-    ) -> Self {
-        let request = Request::new(BEGIN, now).u8(role as u8).carrier(carrier).bytes(&entropy.0);
-        peer.ask(&request.u32(limits.window_bytes).u32(limits.message_bytes_max));
-        Self {
-            peer: peer.clone(),
-            role,
-            message_bytes_max: limits.message_bytes_max as usize,
-            status: Status::default(),
-            is_closed: false,
-            ticket: None,
-            traffic: Traffic::default(),
-        }
-    }
-
     fn read_status(&mut self, answer: &mut Answer) {
         let bits = answer.u8();
         let has = |bit: u8| bits & (1 << bit) != 0;
@@ -204,6 +180,29 @@ impl Foreign {
             3 => Err(Refused::TooLarge { bytes: payload.len(), bytes_max: self.message_bytes_max }),
             other => panic!("the protocol has no outcome {other}"),
         }
+    }
+}
+
+impl OtherImplementation for Peer {
+    fn begin(
+        &self,
+        end: End,
+        now: Time,
+        carrier: Carrier,
+        limits: &Limits,
+        entropy: Entropy,
+    ) -> Box<dyn Endpoint> {
+        let request = Request::new(BEGIN, now).u8(end as u8).carrier(carrier).bytes(&entropy.0);
+        self.ask(&request.u32(limits.window_bytes).u32(limits.message_bytes_max));
+        Box::new(Foreign {
+            peer: self.clone(),
+            role: end,
+            message_bytes_max: limits.message_bytes_max as usize,
+            status: Status::default(),
+            is_closed: false,
+            ticket: None,
+            traffic: Traffic::default(),
+        })
     }
 }
 

@@ -3,9 +3,11 @@
 //! They need Node and the built SDK, so they run where `NOWCAST_TYPESCRIPT_PEER` names `peer.mjs`, as `cargo xtask test`
 //! does; elsewhere they say that they were left out.
 
+#![cfg(target_os = "linux")]
+
 use std::path::Path;
 
-use nowcast_sim::foreign::{PEER_VARIABLE, Peer};
+use nowcast_lab::foreign::{PEER_VARIABLE, Peer};
 use nowcast_sim::scenario::{self, Cast};
 
 fn peer() -> Option<Peer> {
