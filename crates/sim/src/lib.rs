@@ -19,11 +19,9 @@
 //! ```
 
 pub mod endpoint;
-pub mod freshness;
 pub mod hostile;
 pub mod link;
 pub mod pair;
 mod record;
 pub mod scenario;
 pub mod script;
-pub mod tcp;

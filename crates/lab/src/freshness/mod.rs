@@ -6,6 +6,8 @@ mod plan;
 mod run;
 pub mod simulated;
 mod stream;
+pub mod tcp;
+pub mod workload;
 
 pub use ages::Ages;
 pub use plan::Plan;

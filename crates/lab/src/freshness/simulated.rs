@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use nowcast_sim::freshness::{Outcome, Queueing, Workload, measure, quantile};
 use nowcast_sim::link::{Jitter, LinkConfig, Loss, SPIKE_MAX};
-use nowcast_sim::tcp::Control;
 
+use super::tcp::Control;
+use super::workload::{Outcome, Queueing, Workload, measure, quantile};
 use crate::report::{BarChart, Cell, Chart, Column, Report, Section, Table};
 
 /// What to run.

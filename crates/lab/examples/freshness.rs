@@ -1,7 +1,7 @@
-//! `cargo run --release -p nowcast-sim --example freshness`: the figures as raw numbers.
-use nowcast_sim::freshness::{Outcome, Queueing, Workload, measure, quantile};
+//! `cargo run --release -p nowcast-lab --example freshness`: the figures as raw numbers.
+use nowcast_lab::freshness::tcp::Control;
+use nowcast_lab::freshness::workload::{Outcome, Queueing, Workload, measure, quantile};
 use nowcast_sim::link::{Jitter, LinkConfig, Loss};
-use nowcast_sim::tcp::Control;
 use std::time::Duration;
 
 fn show(name: &str, o: &Outcome) {

@@ -1,8 +1,10 @@
 //! What the session promises about age, on shortened runs of the figures that `nowcast lab freshness --simulated` prints.
 
+#![cfg(target_os = "linux")]
+
 use std::time::Duration;
 
-use nowcast_sim::freshness::{Outcome, Queueing, Workload, measure, quantile};
+use nowcast_lab::freshness::workload::{Outcome, Queueing, Workload, measure, quantile};
 use nowcast_sim::link::{Jitter, LinkConfig, Loss};
 
 const INTERVAL_MS: f32 = 16.667;

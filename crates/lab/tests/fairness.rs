@@ -1,10 +1,12 @@
 //! What is left to each when the session and TCP share a link.
 
+#![cfg(target_os = "linux")]
+
 use std::time::Duration;
 
-use nowcast_sim::freshness::{Outcome, Workload, measure, quantile};
+use nowcast_lab::freshness::tcp::Control;
+use nowcast_lab::freshness::workload::{Outcome, Workload, measure, quantile};
 use nowcast_sim::link::LinkConfig;
-use nowcast_sim::tcp::Control;
 
 /// 24 Mbit/s offered to a narrower link of 50 ms there and back, beside TCP up to `until`.
 fn beside(control: Control, rate_bits: u64, queue_bytes: usize, until: Duration) -> Outcome {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use nowcast_queue::Bounds;
 use nowcast_session::{Carrier, Config, LaneConfig, MessageKind, Refused};
+use nowcast_sim::link::LinkConfig;
+use nowcast_sim::pair::{CROSS_TRAFFIC, End, Pair};
 
-use crate::link::LinkConfig;
-use crate::pair::{CROSS_TRAFFIC, End, Pair};
-use crate::tcp::{Control, PACKET_BYTES, Tcp};
+use super::tcp::{Control, PACKET_BYTES, Tcp};
 
 /// What is sent, and over what.
 #[derive(Clone, Debug)]

@@ -172,7 +172,7 @@ impl Tcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::{Link, LinkConfig};
+    use nowcast_sim::link::{Link, LinkConfig};
 
     /// The share of a link that one sender uses alone.
     fn utilisation(control: Control, queue_bytes: usize) -> f64 {
