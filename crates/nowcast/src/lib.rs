@@ -35,6 +35,8 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
+#![warn(clippy::missing_errors_doc)]
+
 pub mod blocking;
 pub mod carrier;
 pub mod endpoint;

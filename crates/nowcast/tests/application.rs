@@ -14,7 +14,7 @@ use nowcast::{CarrierKind, Error, MessageKind, Source};
 #[tokio::test(flavor = "multi_thread")]
 async fn a_channel_goes_on_while_a_batch_of_it_is_open() {
     let mut house = House::build().await;
-    for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket, CarrierKind::SharedMemory] {
+    for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket, nowcast::local::CARRIER] {
         let (ours, theirs) = house.join(&[carrier]).await;
         within(20, async {
             theirs.try_event(b"before").expect("it is open");
