@@ -11,8 +11,10 @@ use tokio::task::JoinSet;
 use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acceptor};
 use crate::certificate::{CertificateConfig, CertificateHash, Certificates};
 use crate::channel::{Channel, Entry, Error};
-use crate::endpoint::{Asking, BindError, Directory, Discovery, QuicEndpoint, Refusal, Tcp, bind, is_name};
-use crate::entry::{self, Crowded, Door, Network, Now, Peer, Place, Policy, Request};
+use crate::endpoint::{
+    Asking, BindError, Directory, Discovery, QuicEndpoint, RefusalAnswer, Tcp, bind, is_name,
+};
+use crate::entry::{self, Admission, AdmissionRequest, Crowded, Network, Now, Peer, Permit, Policy};
 #[cfg(feature = "mdns")]
 use crate::names::multicast;
 use crate::names::{Advertisement, PORT};
@@ -123,11 +125,11 @@ impl Listener {
         config.entry.check(&config.hosts)?;
         let (port, tcp, udp) = bind(&config.hosts, config.port, config.webtransport)?;
         let certificates = Certificates::new(&config.certificate)?;
-        let door = Door::listening(config.entry.clone(), &config.hosts, port);
+        let admission = Admission::listening(config.entry.clone(), &config.hosts, port);
         let names = Arc::new(Names {
             udp_port: config.webtransport.then(|| config.announced_udp_port.unwrap_or(port)),
             certificates: Arc::clone(&certificates),
-            door,
+            admission,
             config,
             services: RwLock::default(),
         });
@@ -150,10 +152,10 @@ impl Listener {
         self.port
     }
 
-    /// How many were refused at the door, by the word of the refusal (`spec/CARRIERS.md`, section 2).
+    /// How many were refused admission, by the word of the refusal (`spec/CARRIERS.md`, section 2).
     #[must_use]
     pub fn refused(&self) -> Vec<(&'static str, u64)> {
-        self.names.door.refused().to_vec()
+        self.names.admission.refused().to_vec()
     }
 
     /// What clients must know to accept the endpoint's certificate; empty if authorities vouch for it.
@@ -299,7 +301,7 @@ struct Names {
     config: ListenConfig,
     udp_port: Option<u16>,
     certificates: Arc<Certificates>,
-    door: Arc<Door>,
+    admission: Arc<Admission>,
     services: RwLock<HashMap<String, Acceptor>>,
 }
 
@@ -310,17 +312,20 @@ impl Names {
 }
 
 impl Directory for Names {
-    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal> {
-        let entry = self.door.check(Now::read(), &Request::from(&asking))?;
+    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
+        let entry = self.admission.check(Now::read(), &AdmissionRequest::from(&asking))?;
         let services = self.services.read().expect("nobody panics while holding it");
         let Some(acceptor) = services.get(asking.name) else {
-            return Err(self.door.count(entry::Refusal::NoSuchName(asking.name.to_owned())).into());
+            return Err(self
+                .admission
+                .count(entry::AdmissionRefusal::NoSuchName(asking.name.to_owned()))
+                .into());
         };
         if !entry.only_resumes() {
             acceptor.check(Some(asking.address)).map_err(|refusal| {
-                self.door.count(match refusal {
+                self.admission.count(match refusal {
                     AcceptRefusal::TooMany => Crowded::Address.into(),
-                    AcceptRefusal::Full => entry::Refusal::Full,
+                    AcceptRefusal::Full => entry::AdmissionRefusal::Full,
                 })
             })?;
         }
@@ -328,17 +333,17 @@ impl Directory for Names {
     }
 
     fn proxies(&self) -> &[Network] {
-        &self.door.policy().proxies
+        &self.admission.policy().proxies
     }
 
-    fn arrive(&self, address: IpAddr) -> Result<Option<Place>, Refusal> {
-        Ok(Some(self.door.take(Now::read(), address)?))
+    fn arrive(&self, address: IpAddr) -> Result<Option<Permit>, RefusalAnswer> {
+        Ok(Some(self.admission.take(Now::read(), address)?))
     }
 
     fn describe(&self, asking: &Asking<'_>) -> Discovery {
         let hashes = self.certificates.hashes();
         let offer = Discovery::new(asking.name, self.udp_port.map(|port| (port, hashes.as_slice())));
         let peer = Peer { address: asking.address, is_encrypted: asking.is_encrypted };
-        if self.door.wants_encryption(peer) { offer.over_tls_alone() } else { offer }
+        if self.admission.wants_encryption(peer) { offer.over_tls_alone() } else { offer }
     }
 }

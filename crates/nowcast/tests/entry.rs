@@ -1,8 +1,8 @@
-//! The door: who gets in, who does not, and what a stranger can cost.
+//! Admission: who gets in, who does not, and what a stranger can cost.
 
 use nowcast::entry::{
-    Claims, Door, KeyError, Limits, Now, Page, Policy, PolicyError, Refusal, Request, SignError,
-    TOKEN_BYTES_MAX, TokenError, TokenKey,
+    Admission, AdmissionRefusal, AdmissionRequest, Claims, KeyError, Limits, Now, Page, Policy, PolicyError,
+    SignError, TOKEN_BYTES_MAX, TokenError, TokenKey,
 };
 use proptest::prelude::*;
 use std::net::{IpAddr, SocketAddr};
@@ -293,11 +293,11 @@ fn a_token_that_demands_an_extension_is_refused() {
 #[test]
 fn neither_key_nor_token_is_shown_by_debug() {
     let policy = Policy { key: Some(secret()), ..Policy::default() };
-    let shown = format!("{policy:?} {:?}", Door::new(policy.clone()));
+    let shown = format!("{policy:?} {:?}", Admission::new(policy.clone()));
     assert!(!shown.contains("a secret of"), "{shown}");
 }
 
-/// A moment for a door, `seconds` after [`NOW`].
+/// A moment for an admission, `seconds` after [`NOW`].
 fn now(begin: Instant, seconds: u64) -> Now {
     let later = Duration::from_secs(seconds);
     Now { instant: begin + later, unix: NOW + later }
@@ -323,19 +323,20 @@ fn without_a_key_only_loopback_is_open() {
 #[test]
 fn a_token_for_one_entry_begins_one_session() {
     let begin = Instant::now();
-    let door = Door::new(Policy { key: Some(secret()), ..Policy::default() });
+    let admission = Admission::new(Policy { key: Some(secret()), ..Policy::default() });
     let token = in_ten_minutes().once("ticket").sign(&secret()).unwrap();
-    let request = Request::new("plaza", address("127.0.0.1:1")).token(Some(&token));
+    let request = AdmissionRequest::new("plaza", address("127.0.0.1:1")).token(Some(&token));
     // A client tries two carriers at once, and begins on one of them.
-    let (first, second) = (door.check(now(begin, 0), &request), door.check(now(begin, 0), &request));
+    let (first, second) =
+        (admission.check(now(begin, 0), &request), admission.check(now(begin, 0), &request));
     assert!(first.unwrap().ticket.unwrap().redeem(now(begin, 0)).is_ok());
-    let used = Refusal::Token(TokenError::Used);
+    let used = AdmissionRefusal::Token(TokenError::Used);
     assert_eq!(second.unwrap().ticket.unwrap().redeem(now(begin, 1)), Err(used.clone()));
-    assert_eq!(door.check(now(begin, 1), &request).unwrap_err(), used);
+    assert_eq!(admission.check(now(begin, 1), &request).unwrap_err(), used);
     // Its session comes back on another carrier, even when the token has expired.
-    let resumed = door.check(now(begin, 3_600), &request.resuming(true)).unwrap();
-    assert_eq!(resumed.ticket.unwrap().redeem(now(begin, 3_600)), Err(Refusal::OnlyResuming));
-    assert_eq!(door.refused()[0], ("unauthorised", 3));
+    let resumed = admission.check(now(begin, 3_600), &request.resuming(true)).unwrap();
+    assert_eq!(resumed.ticket.unwrap().redeem(now(begin, 3_600)), Err(AdmissionRefusal::OnlyResuming));
+    assert_eq!(admission.refused()[0], ("unauthorised", 3));
 }
 
 #[test]
@@ -347,10 +348,11 @@ fn a_door_names_what_is_wrong() {
         limits: Limits { connections_per_address_max: 4, attempts_per_address_hz: 1.0, ..Limits::default() },
         ..Policy::default()
     };
-    let door = Door::new(policy);
-    let far = Request::new("plaza", address("192.0.2.1:1"));
-    let status = |request: &Request<'_>| {
-        let answer = nowcast::endpoint::Refusal::from(door.check(now(begin, 0), request).unwrap_err());
+    let admission = Admission::new(policy);
+    let far = AdmissionRequest::new("plaza", address("192.0.2.1:1"));
+    let status = |request: &AdmissionRequest<'_>| {
+        let answer =
+            nowcast::endpoint::RefusalAnswer::from(admission.check(now(begin, 0), request).unwrap_err());
         assert!(!answer.cause.is_empty() && !answer.cure.is_empty());
         (answer.status, answer.error)
     };
@@ -360,7 +362,7 @@ fn a_door_names_what_is_wrong() {
     assert_eq!(status(&far.encrypted()), (401, "unauthorised".into()));
     assert_eq!(status(&far.encrypted().token(Some("x"))), (401, "unauthorised".into()));
     assert_eq!(status(&far.encrypted()), (429, "too_many".into()), "four attempts at once");
-    let near = Request::new("plaza", address("[::1]:1"));
+    let near = AdmissionRequest::new("plaza", address("[::1]:1"));
     assert_eq!(status(&near), (401, "unauthorised".into()), "another address is another matter");
 }
 
@@ -368,15 +370,15 @@ fn a_door_names_what_is_wrong() {
 fn a_place_is_free_again_when_it_is_dropped() {
     let begin = Instant::now();
     let limits = Limits { connections_max: 3, connections_per_address_max: 2, ..Limits::default() };
-    let door = Door::new(Policy { limits, ..Policy::default() });
+    let admission = Admission::new(Policy { limits, ..Policy::default() });
     let [one, two, three] = [1, 2, 3].map(|last| IpAddr::from([192, 0, 2, last]));
-    let first = door.take(now(begin, 0), one).unwrap();
-    let _second = door.take(now(begin, 0), one).unwrap();
-    assert_eq!(door.take(now(begin, 0), one).unwrap_err().word(), "too_many");
-    let _third = door.take(now(begin, 0), two).unwrap();
-    assert_eq!(door.take(now(begin, 0), three).unwrap_err().word(), "full");
+    let first = admission.take(now(begin, 0), one).unwrap();
+    let _second = admission.take(now(begin, 0), one).unwrap();
+    assert_eq!(admission.take(now(begin, 0), one).unwrap_err().word(), "too_many");
+    let _third = admission.take(now(begin, 0), two).unwrap();
+    assert_eq!(admission.take(now(begin, 0), three).unwrap_err().word(), "full");
     drop(first);
-    assert!(door.take(now(begin, 0), three).is_ok());
+    assert!(admission.take(now(begin, 0), three).is_ok());
 }
 
 proptest! {

@@ -11,7 +11,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use nowcast::endpoint::Refusal;
+use nowcast::endpoint::RefusalAnswer;
 use nowcast::entry::{Claims, Page, Peer, host_of, origin_of, unix_time};
 use serde::Serialize;
 
@@ -59,9 +59,9 @@ async fn check_host(State(shared): State<Arc<Shared>>, mut request: Request, nex
 async fn check_page(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let origin = origin_of(request.headers());
     let page = Page { host: Host::of(&request), origin: origin.as_deref() };
-    if let Err(refusal) = shared.sessions.door.check_page(page) {
+    if let Err(refusal) = shared.sessions.admission.check_page(page) {
         shared.metrics.refuse(refusal.word());
-        let refusal = Refusal::from(refusal);
+        let refusal = RefusalAnswer::from(refusal);
         let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN);
         return (status, format!("{}: {}\n", refusal.cause, refusal.cure)).into_response();
     }
@@ -81,7 +81,7 @@ fn secure_address(shared: &Shared, request: &Request) -> Option<String> {
     let is_page = request.headers().get(ACCEPT)?.to_str().ok()?.contains("text/html");
     let path = request.uri().path_and_query()?;
     let address = format!("https://{}{path}", Host::of(request)?);
-    (is_page && shared.sessions.door.wants_encryption(*peer)).then_some(address)
+    (is_page && shared.sessions.admission.wants_encryption(*peer)).then_some(address)
 }
 
 /// `ok` while clients are let in; 503 from the beginning of a shutdown, and while rooms cannot be opened.

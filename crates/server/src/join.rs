@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use nowcast::endpoint::{UpgradeError, upgrade_key, upgrade_required_headers};
-use nowcast::entry::{Entry, Now, Page, Peer, Refusal, Request as AdmissionRequest, origin_of};
+use nowcast::entry::{AdmissionRefusal, AdmissionRequest, Entry, Now, Page, Peer, origin_of};
 use serde::Deserialize;
 use tokio::time::timeout;
 use tracing::debug;
@@ -35,7 +35,7 @@ pub(crate) enum JoinError {
     #[error(transparent)]
     Upgrade(UpgradeError),
     #[error("{0}: {cure}", cure = .0.cure())]
-    Admission(Refusal),
+    Admission(AdmissionRefusal),
     #[error("bad parameter: {0}")]
     Parameter(String),
     #[error("this address joins too often: wait a second")]
@@ -50,7 +50,7 @@ impl JoinError {
             Self::NotWebSocket => StatusCode::UPGRADE_REQUIRED,
             Self::Upgrade(error) => error.status(),
             Self::Admission(refusal) => {
-                let refusal = nowcast::endpoint::Refusal::from(refusal.clone());
+                let refusal = nowcast::endpoint::RefusalAnswer::from(refusal.clone());
                 StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN)
             }
             Self::TooOften => StatusCode::TOO_MANY_REQUESTS,
@@ -63,7 +63,7 @@ impl JoinError {
     fn label(&self) -> &'static str {
         match self {
             Self::NotWebSocket | Self::Upgrade(_) => "not_websocket",
-            Self::Admission(Refusal::Origin(_)) => "origin",
+            Self::Admission(AdmissionRefusal::Origin(_)) => "origin",
             Self::Admission(refusal) => refusal.word(),
             Self::TooOften => "join_rate",
             Self::Parameter(_) => "parameter",
@@ -150,19 +150,19 @@ async fn live(upgraded: Upgraded, seat: Seat, player: Player, shared: &Shared) {
     client.run(parts.io.into_inner(), parts.read_buf.to_vec()).await;
 }
 
-/// Asks the door of the sessions: programs send no origin, and pages cannot hide theirs.
-fn ask_admission(shared: &Shared, room: &str, request: &Request) -> Result<Entry, Refusal> {
+/// Asks the admission of the sessions: programs send no origin, and pages cannot hide theirs.
+fn ask_admission(shared: &Shared, room: &str, request: &Request) -> Result<Entry, AdmissionRefusal> {
     let Peer { address, is_encrypted } =
         *request.extensions().get::<Peer>().expect("every request is given its peer");
     let origin = origin_of(request.headers());
     let page = Page { host: Host::of(request), origin: origin.as_deref() };
-    let door = &shared.sessions.door;
+    let admission = &shared.sessions.admission;
     // There is nothing to resume here.
     let asked = AdmissionRequest::new(room, address).query(request.uri().query()).page(page).resuming(false);
     // Where a token is needed, it must not be told to everybody on the way.
-    let is_private = is_encrypted || door.policy().key.is_none();
+    let is_private = is_encrypted || admission.policy().key.is_none();
     let asked = if is_private { asked.encrypted() } else { asked };
-    door.check(Now::read(), &asked)
+    admission.check(Now::read(), &asked)
 }
 
 fn read_parameters(query: &str, network_hz: u32, entry: &Entry) -> Result<Player, JoinError> {

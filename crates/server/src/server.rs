@@ -12,7 +12,7 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use nowcast::endpoint::{QuicEndpoint, tls_config};
-use nowcast::entry::{Door, Peer, Policy};
+use nowcast::entry::{Admission, Peer, Policy};
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
 use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
@@ -125,8 +125,8 @@ impl Server {
             listeners.first().and_then(|listener| listener.local_addr().ok()).map_or(0, |at| at.port());
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = config.webtransport.then_some(port);
-        let door = Door::listening(policy(&config), &config.hosts, port);
-        let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, door };
+        let admission = Admission::listening(policy(&config), &config.hosts, port);
+        let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, admission };
         let (lab, lab_accepted) = lab::acceptor();
         let shared = Arc::new(Shared { config, metrics, rooms, connection_limits, sessions, lab });
         let quic = match udp_port {
@@ -361,7 +361,7 @@ fn accept_config(config: &Config) -> AcceptConfig {
     }
 }
 
-/// Who may enter. What an address may ask for is one limit over all protocols, so the door of sessions knows no lower one.
+/// Who may enter. What an address may ask for is one limit over all protocols, so the admission of sessions knows no lower one.
 fn policy(config: &Config) -> Policy {
     let mut policy = config.entry.clone();
     let Limits { connections_max, connections_per_address_max, joins_per_address_hz, .. } = config.limits;
@@ -437,7 +437,7 @@ fn free_port(host: IpAddr) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use nowcast::entry::{Now, Request};
+    use nowcast::entry::{AdmissionRequest, Now};
 
     use super::*;
 
@@ -460,10 +460,10 @@ mod tests {
     #[test]
     fn the_burst_of_joins_is_the_same_from_every_address() {
         let config = Config::default();
-        let door = Door::new(policy(&config));
+        let admission = Admission::new(policy(&config));
         let now = Now::read();
-        let request = Request::new("plaza", ([203, 0, 113, 7], 5_000).into()).encrypted();
-        let joins = (0..1_000).take_while(|_| door.check(now, &request).is_ok()).count();
+        let request = AdmissionRequest::new("plaza", ([203, 0, 113, 7], 5_000).into()).encrypted();
+        let joins = (0..1_000).take_while(|_| admission.check(now, &request).is_ok()).count();
         assert_eq!(joins, config.limits.connections_per_address_max);
     }
 }

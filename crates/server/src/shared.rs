@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::Request;
-use nowcast::entry::Door;
+use nowcast::entry::Admission;
 use nowcast::{Acceptor, Certificates};
 
 use crate::config::Config;
@@ -29,7 +29,7 @@ pub(crate) struct Sessions {
     /// The port of UDP that clients are told, if WebTransport is served.
     pub(crate) udp_port: Option<u16>,
     /// Judges who may enter, by whatever protocol.
-    pub(crate) door: Arc<Door>,
+    pub(crate) admission: Arc<Admission>,
 }
 
 /// The host that a request asks, found before it is answered.

@@ -17,7 +17,7 @@ pub struct Entry {
     pub address: Option<SocketAddr>,
     /// The number of the peer's process, if it runs on this machine and no network is between.
     pub process: Option<u32>,
-    /// What a [`Door`](crate::entry::Door) wants to be told when the session begins.
+    /// What a [`Admission`](crate::entry::Admission) wants to be told when the session begins.
     pub ticket: Option<Ticket>,
 }
 

@@ -3,7 +3,7 @@
 use nowcast_session::Closed;
 
 use super::address::BadAddress;
-use crate::endpoint::Refusal;
+use crate::endpoint::RefusalAnswer;
 
 /// Why there is no channel. Each message names the cause and what can be done.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -38,7 +38,7 @@ pub enum ConnectError {
     },
     /// The endpoint refuses.
     #[error("the endpoint refuses ({}): {}: {}", .0.error, .0.cause, .0.cure)]
-    Refused(Refusal),
+    Refused(RefusalAnswer),
     /// None of the carriers that are wanted is offered.
     #[error("none of the carriers that are wanted is offered: allow more of them")]
     NoCarrier,

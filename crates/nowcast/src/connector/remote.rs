@@ -32,7 +32,7 @@ use crate::carrier::{
     websocket_config,
 };
 use crate::certificate::CertificateHash;
-use crate::endpoint::{Discovery, Refusal, datagrams};
+use crate::endpoint::{Discovery, RefusalAnswer, datagrams};
 
 /// An answer is a few hundred bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
@@ -188,7 +188,7 @@ impl Remote {
             Ok((stream, _)) => Ok(Box::new(WebSocket::connected(stream))),
             Err(WebSocketError::Http(answer)) => {
                 let body = answer.body().as_deref().unwrap_or_default();
-                Err(ConnectError::Refused(Refusal::from_peer(answer.status().as_u16(), body)))
+                Err(ConnectError::Refused(RefusalAnswer::from_peer(answer.status().as_u16(), body)))
             }
             Err(error) => Err(self.broken(&error)),
         }
@@ -227,7 +227,7 @@ impl Remote {
         connection.abort();
         let body = body.map_err(|error| self.broken(&error))?.to_bytes();
         if status != StatusCode::OK {
-            return Err(ConnectError::Refused(Refusal::from_peer(status.as_u16(), &body)));
+            return Err(ConnectError::Refused(RefusalAnswer::from_peer(status.as_u16(), &body)));
         }
         serde_json::from_slice(&body).map_err(|error| self.broken(&error))
     }

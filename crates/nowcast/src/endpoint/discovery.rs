@@ -41,7 +41,7 @@ pub struct WebTransportOffer {
 
 /// Why a session may not be begun.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Refusal {
+pub struct RefusalAnswer {
     /// The HTTP status.
     #[serde(skip)]
     pub status: u16,
@@ -90,7 +90,7 @@ impl WebTransportOffer {
     }
 }
 
-impl Refusal {
+impl RefusalAnswer {
     /// A refusal by its name in the specification.
     #[must_use]
     pub fn new(error: &'static str, cause: impl Into<String>, cure: impl Into<String>) -> Self {

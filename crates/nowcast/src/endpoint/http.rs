@@ -20,7 +20,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use super::{Asking, Directory, Refusal, name_in, no_such_name};
+use super::{Asking, Directory, RefusalAnswer, name_in, no_such_name};
 use crate::acceptor::Acceptor;
 use crate::carrier::{OverTcp, SUBPROTOCOL, WebSocket};
 use crate::channel::Entry;
@@ -191,7 +191,7 @@ fn upgraded(accept: &str) -> Answer {
 }
 
 fn not_upgraded(error: UpgradeError) -> Answer {
-    let refusal = Refusal::new("bad_request", error.to_string(), "connect with a WebSocket client");
+    let refusal = RefusalAnswer::new("bad_request", error.to_string(), "connect with a WebSocket client");
     let mut answer = text(error.status(), refusal.to_json());
     if error == UpgradeError::Version {
         answer.headers_mut().extend(upgrade_required_headers());
@@ -200,11 +200,11 @@ fn not_upgraded(error: UpgradeError) -> Answer {
 }
 
 fn bad_request(cause: &'static str) -> Answer {
-    let refusal = Refusal::new("bad_request", cause, "name the host once, as RFC 9112 says");
+    let refusal = RefusalAnswer::new("bad_request", cause, "name the host once, as RFC 9112 says");
     text(StatusCode::BAD_REQUEST, refusal.to_json())
 }
 
-fn refused(refusal: &Refusal, asked: &HeaderMap) -> Answer {
+fn refused(refusal: &RefusalAnswer, asked: &HeaderMap) -> Answer {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
     let mut answer = text(status, refusal.to_json());
     // A page that may join may also read why it may not join now.

@@ -10,7 +10,7 @@ mod tcp;
 use std::net::{IpAddr, SocketAddr};
 
 pub use crate::names::is_name;
-pub use discovery::{Discovery, Refusal, WebTransportOffer, hash_from_text, hash_to_text};
+pub use discovery::{Discovery, RefusalAnswer, WebTransportOffer, hash_from_text, hash_to_text};
 pub use hosts::addresses_of_this_machine;
 pub use http::{UpgradeError, upgrade_key, upgrade_required_headers};
 pub use quic::QuicEndpoint;
@@ -21,7 +21,7 @@ pub use tcp::{TLS_HANDSHAKE, tls_config};
 
 use crate::acceptor::{AcceptRefusal, Acceptor};
 use crate::channel::Entry;
-use crate::entry::{Network, Page, Place};
+use crate::entry::{Network, Page, Permit};
 
 /// What path a service has under its endpoint.
 const PATH: &str = "/nowcast/";
@@ -49,13 +49,13 @@ pub trait Directory: Send + Sync + 'static {
     ///
     /// # Errors
     /// The refusal that is answered.
-    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal>;
+    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), RefusalAnswer>;
 
     /// Takes a place for a connection before anything is read from it; none is needed by default.
     ///
     /// # Errors
     /// When its address has as many as it may.
-    fn arrive(&self, _address: IpAddr) -> Result<Option<Place>, Refusal> {
+    fn arrive(&self, _address: IpAddr) -> Result<Option<Permit>, RefusalAnswer> {
         Ok(None)
     }
 
@@ -68,13 +68,15 @@ pub trait Directory: Send + Sync + 'static {
     fn describe(&self, asking: &Asking<'_>) -> Discovery;
 }
 
-impl From<AcceptRefusal> for Refusal {
+impl From<AcceptRefusal> for RefusalAnswer {
     fn from(refusal: AcceptRefusal) -> Self {
         match refusal {
-            AcceptRefusal::TooMany => {
-                Refusal::new("too_many", "this address has as many sessions as it may", "close one first")
-            }
-            AcceptRefusal::Full => Refusal::new("full", "the service is full", "try again later"),
+            AcceptRefusal::TooMany => RefusalAnswer::new(
+                "too_many",
+                "this address has as many sessions as it may",
+                "close one first",
+            ),
+            AcceptRefusal::Full => RefusalAnswer::new("full", "the service is full", "try again later"),
         }
     }
 }
@@ -84,6 +86,6 @@ fn name_in(path: &str) -> Option<&str> {
     path.strip_prefix(PATH).filter(|name| is_name(name))
 }
 
-fn no_such_name() -> Refusal {
-    Refusal::new("no_such_name", "nothing of this name is here", "check the name and the port")
+fn no_such_name() -> RefusalAnswer {
+    RefusalAnswer::new("no_such_name", "nothing of this name is here", "check the name and the port")
 }

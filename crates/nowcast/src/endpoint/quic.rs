@@ -17,7 +17,7 @@ use url::Position;
 use web_transport_quinn::http::StatusCode;
 use web_transport_quinn::{ALPN, Request};
 
-use super::{Asking, Directory, Refusal, name_in, no_such_name};
+use super::{Asking, Directory, RefusalAnswer, name_in, no_such_name};
 use crate::carrier::{WebTransport, transport_config};
 use crate::certificate::Certificates;
 use crate::entry::{Page, network_of, origin_of};
@@ -254,7 +254,7 @@ async fn enter(incoming: Incoming, directory: &dyn Directory) {
 }
 
 /// Answers with the status of the refusal, and closes when the client has left.
-async fn refuse(request: Request, refusal: &Refusal) {
+async fn refuse(request: Request, refusal: &RefusalAnswer) {
     let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
     // The library's own way of refusing drops HTTP/3's control stream with the request: clients then see that error
     // (RFC 9114, section 6.2.1) and no status. Answering keeps the stream as long as the answer needs.

@@ -110,11 +110,11 @@ pub struct Addresses {
     connections_per_address_max: usize,
     attempts_per_address_hz: f64,
     connections: usize,
-    guests: HashMap<IpAddr, Guest>,
+    uses: HashMap<IpAddr, AddressUse>,
 }
 
 #[derive(Debug)]
-struct Guest {
+struct AddressUse {
     connections: usize,
     attempts: Bucket,
 }
@@ -147,7 +147,7 @@ impl Addresses {
             connections_per_address_max,
             attempts_per_address_hz,
             connections: 0,
-            guests: HashMap::new(),
+            uses: HashMap::new(),
         }
     }
 
@@ -171,11 +171,11 @@ impl Addresses {
         if self.connections >= self.connections_max {
             return Err(Crowded::Full);
         }
-        let guest = self.guest(address, now);
-        if guest.connections >= most {
+        let used = self.use_of(address, now);
+        if used.connections >= most {
             return Err(Crowded::Address);
         }
-        guest.connections += 1;
+        used.connections += 1;
         self.connections += 1;
         Ok(())
     }
@@ -183,8 +183,8 @@ impl Addresses {
     /// Gives a place back. The address stays known, so that its attempts are remembered.
     pub fn free(&mut self, address: IpAddr) {
         self.connections = self.connections.saturating_sub(1);
-        if let Some(guest) = self.guests.get_mut(&network_of(address)) {
-            guest.connections = guest.connections.saturating_sub(1);
+        if let Some(used) = self.uses.get_mut(&network_of(address)) {
+            used.connections = used.connections.saturating_sub(1);
         }
     }
 
@@ -193,7 +193,7 @@ impl Addresses {
     /// # Errors
     /// [`Crowded::TooOften`].
     pub fn attempt(&mut self, address: IpAddr, now: Instant) -> Result<(), Crowded> {
-        if self.guest(address, now).attempts.take(now) { Ok(()) } else { Err(Crowded::TooOften) }
+        if self.use_of(address, now).attempts.take(now) { Ok(()) } else { Err(Crowded::TooOften) }
     }
 
     /// The connections that are there.
@@ -205,16 +205,16 @@ impl Addresses {
     /// The addresses that are remembered, at most twice as many as there may be connections.
     #[must_use]
     pub fn remembered(&self) -> usize {
-        self.guests.len()
+        self.uses.len()
     }
 
-    fn guest(&mut self, address: IpAddr, now: Instant) -> &mut Guest {
+    fn use_of(&mut self, address: IpAddr, now: Instant) -> &mut AddressUse {
         let network = network_of(address);
-        if self.guests.len() >= 2 * self.connections_max && !self.guests.contains_key(&network) {
+        if self.uses.len() >= 2 * self.connections_max && !self.uses.contains_key(&network) {
             // Only addresses without a connection are forgotten, so at least half of them go.
-            self.guests.retain(|_, guest| guest.connections > 0);
+            self.uses.retain(|_, used| used.connections > 0);
         }
-        self.guests.entry(network).or_insert_with(|| Guest {
+        self.uses.entry(network).or_insert_with(|| AddressUse {
             connections: 0,
             attempts: Bucket::new(self.attempts_per_address_hz, self.connections_per_address_max as f64, now),
         })

@@ -1,28 +1,28 @@
-//! The door of an endpoint: who may enter (`spec/CARRIERS.md`, sections 1, 2 and 7), and how much of it.
+//! Admission to an endpoint: who may enter (`spec/CARRIERS.md`, sections 1, 2 and 7), and how much of it.
 //!
-//! [`Policy`] says what is wanted, [`Door`] judges. It has no clock and no socket: an endpoint tells it the time and who
-//! knocks, and answers what it says.
+//! [`Policy`] says what is wanted, [`Admission`] judges. It has no clock and no socket: an endpoint gives it the time and an
+//! [`AdmissionRequest`], and answers what it says.
 //!
 //! ```
-//! use nowcast::entry::{Claims, Door, Now, Policy, Request, TokenKey};
+//! use nowcast::entry::{Admission, AdmissionRequest, Claims, Now, Policy, TokenKey};
 //! use std::time::Duration;
 //!
 //! let key = TokenKey::secret(b"32 bytes that nobody else knows.")?;
 //! let now = Now::read();
-//! let door = Door::new(Policy { key: Some(key.clone()), ..Policy::default() });
+//! let admission = Admission::new(Policy { key: Some(key.clone()), ..Policy::default() });
 //!
-//! let stranger = Request::new("plaza", "192.0.2.1:5000".parse()?).encrypted();
-//! assert_eq!(door.check(now, &stranger).unwrap_err().word(), "unauthorised");
+//! let stranger = AdmissionRequest::new("plaza", "192.0.2.1:5000".parse()?).encrypted();
+//! assert_eq!(admission.check(now, &stranger).unwrap_err().word(), "unauthorised");
 //!
 //! let token = Claims::new(now.unix + Duration::from_secs(60)).name("Ada").once("ticket 1").sign(&key)?;
-//! let entry = door.check(now, &stranger.token(Some(&token)))?;
+//! let entry = admission.check(now, &stranger.token(Some(&token)))?;
 //! assert_eq!(entry.name.as_deref(), Some("Ada"));
 //! entry.ticket.expect("it is for one entry").redeem(now)?; // when the session begins
-//! assert!(door.check(now, &stranger.token(Some(&token))).is_err(), "it was good for one entry");
+//! assert!(admission.check(now, &stranger.token(Some(&token))).is_err(), "it was good for one entry");
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 
-mod door;
+mod admission;
 mod key;
 mod limits;
 mod page;
@@ -33,12 +33,12 @@ mod token;
 mod used;
 
 pub use crate::channel::Entry;
-pub use door::{Door, Now, Place, Policy, PolicyError, Request, Ticket};
+pub use admission::{Admission, AdmissionRequest, Now, Permit, Policy, PolicyError, Ticket};
 pub use key::{KeyError, TokenKey, new_secret};
 pub use limits::{Addresses, Allowance, Bucket, Crowded, Limits, Verdict, network_of};
 pub use page::{OriginError, Page, host_of, origin_of, parse_origin};
 pub use proxy::{Network, NetworkError, Peer};
-pub use refusal::Refusal;
+pub use refusal::AdmissionRefusal;
 pub use token::{
     Claims, NAME_CHARACTERS_MAX, ROLE_CHARACTERS_MAX, SignError, TOKEN_BYTES_MAX, TokenError, unix_time,
 };

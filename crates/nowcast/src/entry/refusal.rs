@@ -6,8 +6,8 @@ use super::token::TokenError;
 /// Why somebody is not let in.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refusal {
-    /// The token does not open the door.
+pub enum AdmissionRefusal {
+    /// The token is not good here.
     #[error(transparent)]
     Token(#[from] TokenError),
     /// What was opened to resume a session asked for a new one.
@@ -36,7 +36,7 @@ pub enum Refusal {
     Full,
 }
 
-impl Refusal {
+impl AdmissionRefusal {
     /// The word for programs, and the label of its counter.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -85,8 +85,8 @@ impl Refusal {
         ["unauthorised", "wrong_origin", "wrong_host", "not_encrypted", "no_such_name", "too_many", "full"];
 }
 
-impl From<Refusal> for crate::endpoint::Refusal {
-    fn from(refusal: Refusal) -> Self {
+impl From<AdmissionRefusal> for crate::endpoint::RefusalAnswer {
+    fn from(refusal: AdmissionRefusal) -> Self {
         Self::new(refusal.word(), refusal.to_string(), refusal.cure())
     }
 }

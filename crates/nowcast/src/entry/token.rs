@@ -63,7 +63,7 @@ pub struct Claims {
     pub jti: Option<String>,
 }
 
-/// Why a token does not open the door. Each text says what is wrong; [`cure`](TokenError::cure) says what helps.
+/// Why a token is refused. Each text says what is wrong; [`cure`](TokenError::cure) says what helps.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {

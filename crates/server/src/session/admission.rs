@@ -14,9 +14,9 @@ use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use nowcast::carrier::{SUBPROTOCOL, WebSocket};
 use nowcast::endpoint::{
-    Asking, Directory, Discovery, Refusal, UpgradeError, upgrade_key, upgrade_required_headers,
+    Asking, Directory, Discovery, RefusalAnswer, UpgradeError, upgrade_key, upgrade_required_headers,
 };
-use nowcast::entry::{Now, Page, Peer, Request as AdmissionRequest, origin_of};
+use nowcast::entry::{AdmissionRequest, Now, Page, Peer, origin_of};
 use nowcast::{Acceptor, Entry};
 use tokio::time::timeout;
 use tracing::debug;
@@ -30,7 +30,7 @@ use crate::shared::{Host, Sessions, Shared};
 pub(crate) struct Rooms(pub(crate) Arc<Shared>);
 
 impl Directory for Rooms {
-    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal> {
+    fn admit(&self, asking: Asking<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
         admit(&self.0, asking).inspect_err(|refusal| self.0.metrics.refuse_session(&refusal.error))
     }
 
@@ -103,7 +103,7 @@ async fn hand_over(upgraded: Upgraded, acceptor: &Acceptor, entry: Entry) {
 
 fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
     shared.metrics.refuse("not_websocket");
-    let refusal = Refusal::new("bad_request", error.to_string(), "connect with a WebSocket client");
+    let refusal = RefusalAnswer::new("bad_request", error.to_string(), "connect with a WebSocket client");
     let mut answer = (error.status(), headers(None), refusal.to_json()).into_response();
     if error == UpgradeError::Version {
         answer.headers_mut().extend(upgrade_required_headers());
@@ -111,8 +111,8 @@ fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
     answer
 }
 
-fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refusal> {
-    let entry = shared.sessions.door.check(Now::read(), &AdmissionRequest::from(&asking))?;
+fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
+    let entry = shared.sessions.admission.check(Now::read(), &AdmissionRequest::from(&asking))?;
     let Asking { name, address, query, is_joining, .. } = asking;
     // Who comes back has a seat and a session; what was opened by saying so can begin none.
     let comes_back = entry.only_resumes();
@@ -120,11 +120,15 @@ fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refus
         shared.rooms.may_enter(name, Some(address.ip())).map_err(|refusal| refuse(&refusal))?;
     }
     if is_joining && !shared.connection_limits.may_join(address.ip()) {
-        return Err(Refusal::new("too_many", "this address joins too often", "wait a second"));
+        return Err(RefusalAnswer::new("too_many", "this address joins too often", "wait a second"));
     }
     if name == lab::NAME && !may_measure(shared, address, query) {
         let cure = "give a token, or serve with --expose lab";
-        return Err(Refusal::new("no_such_name", "only this machine measures its connection here", cure));
+        return Err(RefusalAnswer::new(
+            "no_such_name",
+            "only this machine measures its connection here",
+            cure,
+        ));
     }
     let acceptor = if name == lab::NAME { &shared.lab } else { &shared.sessions.acceptor };
     if !comes_back {
@@ -133,14 +137,14 @@ fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refus
     Ok((acceptor.clone(), entry))
 }
 
-/// Whether somebody whom the door let in may measure. A token that was shown is a good one by now.
+/// Whether somebody who was admitted may measure. A token that was shown is a good one by now.
 fn may_measure(shared: &Shared, address: SocketAddr, query: Option<&str>) -> bool {
     let has_token = shared.config.entry.key.is_some()
         && query.is_some_and(|query| query.split('&').any(|parameter| parameter.starts_with("token=")));
     shared.config.exposed.lab || address.ip().to_canonical().is_loopback() || has_token
 }
 
-fn refuse(refusal: &RoomRefusal) -> Refusal {
+fn refuse(refusal: &RoomRefusal) -> RefusalAnswer {
     let (error, cure) = match refusal {
         RoomRefusal::BadName(_) => ("no_such_name", "choose another name"),
         RoomRefusal::Full { .. } => ("full", "try again later, or enter another room"),
@@ -149,15 +153,15 @@ fn refuse(refusal: &RoomRefusal) -> Refusal {
         }
         RoomRefusal::ShuttingDown | RoomRefusal::NoThread(_) => ("full", "come back in a moment"),
     };
-    Refusal::new(error, refusal.to_string(), cure)
+    RefusalAnswer::new(error, refusal.to_string(), cure)
 }
 
 fn describe(shared: &Shared, asking: &Asking<'_>) -> Discovery {
-    let Sessions { certificates, udp_port, door, .. } = &shared.sessions;
+    let Sessions { certificates, udp_port, admission, .. } = &shared.sessions;
     let hashes = certificates.hashes();
     let offer = Discovery::new(asking.name, udp_port.map(|port| (port, hashes.as_slice())));
     let peer = Peer { address: asking.address, is_encrypted: asking.is_encrypted };
-    if door.wants_encryption(peer) { offer.over_tls_alone() } else { offer }
+    if admission.wants_encryption(peer) { offer.over_tls_alone() } else { offer }
 }
 
 fn headers(origin: Option<HeaderValue>) -> HeaderMap {

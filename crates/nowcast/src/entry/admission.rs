@@ -8,7 +8,7 @@ use super::key::TokenKey;
 use super::limits::{Addresses, Limits};
 use super::page::{Named, OriginError, OwnPages, Page, parse_origin};
 use super::proxy::{Network, Peer};
-use super::refusal::Refusal;
+use super::refusal::AdmissionRefusal;
 use super::token::{Claims, TokenError, unix_time};
 use super::used::{Use, UsedTokens};
 use crate::channel::Entry;
@@ -90,9 +90,9 @@ impl Now {
     }
 }
 
-/// Somebody knocks.
+/// A request to enter, as an endpoint read it.
 #[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
+pub struct AdmissionRequest<'a> {
     room: &'a str,
     address: SocketAddr,
     token: Option<&'a str>,
@@ -102,11 +102,11 @@ pub struct Request<'a> {
     is_question: bool,
 }
 
-impl<'a> Request<'a> {
+impl<'a> AdmissionRequest<'a> {
     /// For the name `room`, from an address; without a token, not encrypted, no page.
     #[must_use]
-    pub fn new(room: &'a str, address: SocketAddr) -> Request<'a> {
-        Request {
+    pub fn new(room: &'a str, address: SocketAddr) -> AdmissionRequest<'a> {
+        AdmissionRequest {
             room,
             address,
             token: None,
@@ -119,25 +119,25 @@ impl<'a> Request<'a> {
 
     /// With the token of the address's query, if it has one.
     #[must_use]
-    pub fn token(self, token: Option<&'a str>) -> Request<'a> {
-        Request { token, ..self }
+    pub fn token(self, token: Option<&'a str>) -> AdmissionRequest<'a> {
+        AdmissionRequest { token, ..self }
     }
 
     /// With the page that asks, if one does, and the host that it asks.
     #[must_use]
-    pub fn page(self, page: Page<'a>) -> Request<'a> {
-        Request { page, ..self }
+    pub fn page(self, page: Page<'a>) -> AdmissionRequest<'a> {
+        AdmissionRequest { page, ..self }
     }
 
     /// Asks about the name and opens nothing.
     #[must_use]
-    pub fn question(self) -> Request<'a> {
-        Request { is_question: true, ..self }
+    pub fn question(self) -> AdmissionRequest<'a> {
+        AdmissionRequest { is_question: true, ..self }
     }
 
     /// With what the query of the address says: `token` and `resume`. Anything else is the application's.
     #[must_use]
-    pub fn query(self, query: Option<&'a str>) -> Request<'a> {
+    pub fn query(self, query: Option<&'a str>) -> AdmissionRequest<'a> {
         let mut request = self;
         for (key, value) in query.unwrap_or_default().split('&').filter_map(|pair| pair.split_once('=')) {
             match key {
@@ -152,36 +152,37 @@ impl<'a> Request<'a> {
 
     /// Over TLS or QUIC.
     #[must_use]
-    pub fn encrypted(self) -> Request<'a> {
-        Request { is_encrypted: true, ..self }
+    pub fn encrypted(self) -> AdmissionRequest<'a> {
+        AdmissionRequest { is_encrypted: true, ..self }
     }
 
     /// Only to resume a session (`resume=1` in the query): then no token is needed, and none is used up.
     #[must_use]
-    pub fn resuming(self, is_resuming: bool) -> Request<'a> {
-        Request { is_resuming, ..self }
+    pub fn resuming(self, is_resuming: bool) -> AdmissionRequest<'a> {
+        AdmissionRequest { is_resuming, ..self }
     }
 }
 
-impl<'a> From<&Asking<'a>> for Request<'a> {
-    fn from(asking: &Asking<'a>) -> Request<'a> {
-        let request = Request::new(asking.name, asking.address).query(asking.query).page(asking.page);
+impl<'a> From<&Asking<'a>> for AdmissionRequest<'a> {
+    fn from(asking: &Asking<'a>) -> AdmissionRequest<'a> {
+        let request =
+            AdmissionRequest::new(asking.name, asking.address).query(asking.query).page(asking.page);
         let request = if asking.is_joining { request } else { request.question() };
         // A question may be asked without encryption; what it is about may not.
         if asking.is_encrypted || !asking.is_joining { request.encrypted() } else { request }
     }
 }
 
-/// What a door wants to be told when a session begins: a token that is good for one entry is used up then, and not when a
+/// What an [`Admission`] is told when a session begins. A token that is good for one entry is used up then, and not when a
 /// carrier is opened, because a client that tries two carriers at once shows it twice.
 #[derive(Clone, Debug)]
 pub struct Ticket {
-    door: Arc<Door>,
-    kind: Kind,
+    admission: Arc<Admission>,
+    kind: TicketKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Kind {
+enum TicketKind {
     /// Only a session that exists can go on.
     OnlyResuming,
     /// The id and the end of a token.
@@ -192,27 +193,29 @@ impl Ticket {
     /// Whether it begins nothing: it was opened for a session that is there already.
     #[must_use]
     pub fn only_resumes(&self) -> bool {
-        self.kind == Kind::OnlyResuming
+        self.kind == TicketKind::OnlyResuming
     }
 
     /// A session begins.
     ///
     /// # Errors
     /// When the token was used meanwhile, or the carrier was opened for resuming.
-    pub fn redeem(self, now: Now) -> Result<(), Refusal> {
-        let Kind::Once { id, exp } = self.kind else { return Err(self.door.count(Refusal::OnlyResuming)) };
-        let used = self.door.lock().used.use_id(&id, exp, now.unix);
+    pub fn redeem(self, now: Now) -> Result<(), AdmissionRefusal> {
+        let TicketKind::Once { id, exp } = self.kind else {
+            return Err(self.admission.count(AdmissionRefusal::OnlyResuming));
+        };
+        let used = self.admission.lock().used.use_id(&id, exp, now.unix);
         match used {
             Use::First => Ok(()),
-            Use::Again => Err(self.door.count(TokenError::Used.into())),
-            Use::Full => Err(self.door.count(Refusal::TooManyTokens)),
+            Use::Again => Err(self.admission.count(TokenError::Used.into())),
+            Use::Full => Err(self.admission.count(AdmissionRefusal::TooManyTokens)),
         }
     }
 }
 
 impl PartialEq for Ticket {
     fn eq(&self, other: &Ticket) -> bool {
-        Arc::ptr_eq(&self.door, &other.door) && self.kind == other.kind
+        Arc::ptr_eq(&self.admission, &other.admission) && self.kind == other.kind
     }
 }
 
@@ -220,7 +223,7 @@ impl Eq for Ticket {}
 
 /// Judges who may enter. It is shared by everything that accepts carriers.
 #[derive(Debug)]
-pub struct Door {
+pub struct Admission {
     policy: Policy,
     named: Named,
     /// Where the endpoint is open to its machine.
@@ -232,26 +235,26 @@ pub struct Door {
 struct State {
     addresses: Addresses,
     used: UsedTokens,
-    refused: [u64; Refusal::WORDS.len()],
+    refused: [u64; AdmissionRefusal::WORDS.len()],
 }
 
-impl Door {
-    /// A door that nobody has gone through yet. Where the endpoint listens is what the policy [allows](Policy::check): without a
+impl Admission {
+    /// An admission that has let nobody in yet. Where the endpoint listens is what the policy [allows](Policy::check): without a
     /// key, and unless everybody is let in, loopback alone.
     #[must_use]
-    pub fn new(policy: Policy) -> Arc<Door> {
+    pub fn new(policy: Policy) -> Arc<Admission> {
         let is_local = policy.key.is_none() && !policy.anonymous;
         Self::with(policy, is_local.then_some(OwnPages { port: None }))
     }
 
-    /// The door of an endpoint that listens on these addresses and this port.
+    /// Admission to an endpoint that listens on these addresses and this port.
     #[must_use]
-    pub fn listening(policy: Policy, hosts: &[IpAddr], port: u16) -> Arc<Door> {
+    pub fn listening(policy: Policy, hosts: &[IpAddr], port: u16) -> Arc<Admission> {
         let is_local = policy.is_open_to_its_machine(hosts);
         Self::with(policy, is_local.then_some(OwnPages { port: Some(port) }))
     }
 
-    fn with(policy: Policy, own_pages: Option<OwnPages>) -> Arc<Door> {
+    fn with(policy: Policy, own_pages: Option<OwnPages>) -> Arc<Admission> {
         let named = Named::new(&policy.origins);
         let limits = &policy.limits;
         let addresses = Addresses::new(
@@ -260,8 +263,8 @@ impl Door {
             limits.attempts_per_address_hz,
         );
         let used = UsedTokens::new(limits.used_tokens_max);
-        let state = State { addresses, used, refused: [0; Refusal::WORDS.len()] };
-        Arc::new(Door { policy, named, own_pages, state: Mutex::new(state) })
+        let state = State { addresses, used, refused: [0; AdmissionRefusal::WORDS.len()] };
+        Arc::new(Admission { policy, named, own_pages, state: Mutex::new(state) })
     }
 
     /// What is wanted.
@@ -274,8 +277,8 @@ impl Door {
     /// Connections from this machine need none.
     ///
     /// # Errors
-    /// [`Refusal::Crowded`].
-    pub fn take(self: &Arc<Self>, now: Now, address: IpAddr) -> Result<Place, Refusal> {
+    /// [`AdmissionRefusal::Crowded`].
+    pub fn take(self: &Arc<Self>, now: Now, address: IpAddr) -> Result<Permit, AdmissionRefusal> {
         let address = address.to_canonical();
         let is_shared = self.policy.proxies.iter().any(|network| network.contains(address));
         let taken = match (address.is_loopback(), is_shared) {
@@ -284,7 +287,7 @@ impl Door {
             (false, false) => self.lock().addresses.take(address, now.instant),
         };
         match taken {
-            Ok(()) => Ok(Place { door: Arc::clone(self), address }),
+            Ok(()) => Ok(Permit { admission: Arc::clone(self), address }),
             Err(crowded) => Err(self.count(crowded.into())),
         }
     }
@@ -293,15 +296,19 @@ impl Door {
     ///
     /// # Errors
     /// Why it is refused.
-    pub fn check(self: &Arc<Self>, now: Now, request: &Request<'_>) -> Result<Entry, Refusal> {
+    pub fn check(
+        self: &Arc<Self>,
+        now: Now,
+        request: &AdmissionRequest<'_>,
+    ) -> Result<Entry, AdmissionRefusal> {
         self.judge(now, request).map_err(|refusal| self.count(refusal))
     }
 
     /// Judges a request that opens nothing and asks about no name: the endpoint's pages and figures.
     ///
     /// # Errors
-    /// [`Refusal::Host`] and [`Refusal::Origin`], where web pages are judged.
-    pub fn check_page(&self, page: Page<'_>) -> Result<(), Refusal> {
+    /// [`AdmissionRefusal::Host`] and [`AdmissionRefusal::Origin`], where web pages are judged.
+    pub fn check_page(&self, page: Page<'_>) -> Result<(), AdmissionRefusal> {
         self.judge_page(page, true).map_err(|refusal| self.count(refusal))
     }
 
@@ -313,18 +320,18 @@ impl Door {
     }
 
     /// Counts a refusal that is decided elsewhere, and hands it back.
-    pub fn count(&self, refusal: Refusal) -> Refusal {
-        if let Some(index) = Refusal::WORDS.iter().position(|word| *word == refusal.word()) {
+    pub fn count(&self, refusal: AdmissionRefusal) -> AdmissionRefusal {
+        if let Some(index) = AdmissionRefusal::WORDS.iter().position(|word| *word == refusal.word()) {
             self.lock().refused[index] += 1;
         }
         refusal
     }
 
-    /// How many were refused, by [`Refusal::word`].
+    /// How many were refused, by [`AdmissionRefusal::word`].
     #[must_use]
-    pub fn refused(&self) -> [(&'static str, u64); Refusal::WORDS.len()] {
+    pub fn refused(&self) -> [(&'static str, u64); AdmissionRefusal::WORDS.len()] {
         let counts = self.lock().refused;
-        std::array::from_fn(|index| (Refusal::WORDS[index], counts[index]))
+        std::array::from_fn(|index| (AdmissionRefusal::WORDS[index], counts[index]))
     }
 
     /// The connections from other machines that have a place.
@@ -333,7 +340,7 @@ impl Door {
         self.lock().addresses.connections()
     }
 
-    fn judge(self: &Arc<Self>, now: Now, request: &Request<'_>) -> Result<Entry, Refusal> {
+    fn judge(self: &Arc<Self>, now: Now, request: &AdmissionRequest<'_>) -> Result<Entry, AdmissionRefusal> {
         let ip = request.address.ip().to_canonical();
         // Reading a signature is the dearest thing that a stranger can ask for before he is known. A proxy on this machine
         // speaks for many, so that loopback is not one address.
@@ -342,27 +349,30 @@ impl Door {
         }
         self.judge_page(request.page, request.is_question)?;
         if self.wants_encryption(Peer { address: request.address, is_encrypted: request.is_encrypted }) {
-            return Err(Refusal::NotEncrypted);
+            return Err(AdmissionRefusal::NotEncrypted);
         }
         let claims = self.claims(now, request)?;
         let (name, role, id, exp) = match claims {
             Some(claims) => (claims.sub, claims.role, claims.jti, claims.exp),
             None => (None, None, None, 0),
         };
-        let kind =
-            if request.is_resuming { Some(Kind::OnlyResuming) } else { id.map(|id| Kind::Once { id, exp }) };
-        let ticket = kind.map(|kind| Ticket { door: Arc::clone(self), kind });
+        let kind = if request.is_resuming {
+            Some(TicketKind::OnlyResuming)
+        } else {
+            id.map(|id| TicketKind::Once { id, exp })
+        };
+        let ticket = kind.map(|kind| Ticket { admission: Arc::clone(self), kind });
         let room = request.room.to_owned();
         Ok(Entry { name, room, role, address: Some(request.address), process: None, ticket })
     }
 
-    fn judge_page(&self, page: Page<'_>, is_question: bool) -> Result<(), Refusal> {
+    fn judge_page(&self, page: Page<'_>, is_question: bool) -> Result<(), AdmissionRefusal> {
         let quoted = |text: &str| text.chars().take(QUOTED_CHARACTERS_MAX).collect();
         if let Some(own) = self.own_pages {
             // What opens a carrier and has no origin is no browser. A browser leaves it out where it takes the page for ours.
             let is_of_a_page = page.origin.is_some() || is_question;
             if let Some(host) = page.host.filter(|host| is_of_a_page && !own.knows_host(&self.named, host)) {
-                return Err(Refusal::Host(quoted(host)));
+                return Err(AdmissionRefusal::Host(quoted(host)));
             }
         }
         let Some(origin) = page.origin else { return Ok(()) };
@@ -371,11 +381,11 @@ impl Door {
                 Some(own) => own.is_own(origin, page.host),
                 None => self.policy.origins.is_empty(),
             };
-        if is_allowed { Ok(()) } else { Err(Refusal::Origin(quoted(origin))) }
+        if is_allowed { Ok(()) } else { Err(AdmissionRefusal::Origin(quoted(origin))) }
     }
 
     /// What the token says, if one is needed or shown.
-    fn claims(&self, now: Now, request: &Request<'_>) -> Result<Option<Claims>, TokenError> {
+    fn claims(&self, now: Now, request: &AdmissionRequest<'_>) -> Result<Option<Claims>, TokenError> {
         let Some(key) = self.policy.key.as_ref().filter(|_| !request.is_resuming) else { return Ok(None) };
         let Some(token) = request.token else {
             return if self.policy.anonymous { Ok(None) } else { Err(TokenError::Missing) };
@@ -395,15 +405,15 @@ impl Door {
 
 /// A connection's place under the limits. Dropping it frees it.
 #[derive(Debug)]
-pub struct Place {
-    door: Arc<Door>,
+pub struct Permit {
+    admission: Arc<Admission>,
     address: IpAddr,
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         if !self.address.is_loopback() {
-            self.door.lock().addresses.free(self.address);
+            self.admission.lock().addresses.free(self.address);
         }
     }
 }
