@@ -351,7 +351,7 @@ impl ConnectionLimits {
         }
     }
 
-    /// Whether this address may join a room now. Joining is the dearest thing that a stranger can ask for: an avatar, a
+    /// Whether this address may join a room now. Joining is the most expensive thing that a stranger can ask for: an avatar, a
     /// description of the whole world, and news for everybody else.
     pub(crate) fn may_join(&self, address: IpAddr) -> bool {
         self.lock().attempt(address, Instant::now()).is_ok()

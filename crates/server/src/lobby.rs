@@ -51,7 +51,7 @@ impl Lobby {
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // Whoever waits is told of the end of a room, also when that room panicked just here.
+        // The clients that wait are told of the end of a room even when the room panicked while it held this lock.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

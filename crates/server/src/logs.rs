@@ -146,7 +146,7 @@ impl<O: Write> Writing<O> {
         loop {
             match entries.recv_timeout(REPORT_INTERVAL) {
                 Ok(Entry::Line(line)) => self.line(&line),
-                // Whoever waited may have given up.
+                // The thread that waited may have given up.
                 Ok(Entry::Flush(done)) => drop(done.try_send(())),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,

@@ -52,8 +52,8 @@ struct RoundedPose {
 }
 
 impl Snapshot {
-    /// Takes down the poses of a world. Angles are dear and most bodies rest, so what is where it was in an `earlier`
-    /// snapshot of the same world is taken from there.
+    /// Records the poses of a world. Angles are expensive to compute and most bodies rest, so a body that is where an
+    /// `earlier` snapshot of the same world has it is taken from there.
     pub(crate) fn new(world: &World, earlier: Option<&Self>) -> Self {
         let (known_poses, known_exact) =
             earlier.map_or((&[][..], &[][..]), |earlier| (&earlier.poses[..], &earlier.exact[..]));

@@ -342,7 +342,7 @@ impl Admission {
 
     fn judge(self: &Arc<Self>, now: Now, request: &AdmissionRequest<'_>) -> Result<Entry, AdmissionRefusal> {
         let ip = request.address.ip().to_canonical();
-        // Reading a signature is the dearest thing that a stranger can ask for before he is known. A proxy on this machine
+        // Checking a signature is the most expensive thing that an unknown client can ask for. A proxy on this machine
         // speaks for many, so that loopback is not one address.
         if !ip.is_loopback() {
             self.lock().addresses.attempt(ip, now.instant)?;

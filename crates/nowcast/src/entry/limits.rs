@@ -188,7 +188,7 @@ impl Addresses {
         }
     }
 
-    /// Counts an attempt at something dear.
+    /// Counts an attempt at something expensive.
     ///
     /// # Errors
     /// [`Crowded::TooOften`].
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(
             addresses.take([203, 0, 113, 7].into(), now),
             Err(Crowded::Address),
-            "who is here is not forgotten"
+            "an address with connections is not forgotten"
         );
     }
 

@@ -119,7 +119,7 @@ impl Connection {
     /// Sends an empty line, or ends, when it is time.
     pub(super) fn handle_timeout(&mut self, now: Instant) {
         if now >= self.heard + self.patience() {
-            // Who does not read may hear nothing more.
+            // A peer that does not read is sent nothing more.
             self.output.clear();
             self.listing = None;
             self.is_ending = true;
@@ -159,7 +159,7 @@ impl Connection {
                         Ok(None) => {}
                         Err(error) => {
                             self.say(&Answer::Error { error });
-                            // Whoever sends something else altogether is no client of ours.
+                            // A peer that sends something else altogether is no client of ours.
                             self.is_ending = error == Refused::BadRequest;
                         }
                     }

@@ -1,4 +1,4 @@
-//! What one client's controls say, and that nobody runs on who cannot be heard.
+//! What one client's controls say. The avatar of a client that cannot be heard stands still.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl InputWatchdog {
         *self = Self { newest: input, is_halted: false };
     }
 
-    /// Whether the client can be heard now. Returns the controls that hold from now on, if that changes them.
+    /// Notes whether the client can be heard now. Returns the controls that hold from now on, if that changes them.
     pub(super) fn hear(&mut self, is_heard: bool) -> Option<Input> {
         let standing = Input { forward: 0.0, right: 0.0, jump: false, ..self.newest };
         if is_heard != self.is_halted || standing == self.newest {
@@ -58,6 +58,6 @@ mod tests {
         assert!(watchdog.hear(false).is_some());
         watchdog.steer(Input { yaw: 1.0, ..Input::default() });
         assert_eq!(watchdog.hear(true), None);
-        assert_eq!(watchdog.hear(false), None, "who stands need not be halted");
+        assert_eq!(watchdog.hear(false), None, "a client that stands need not be halted");
     }
 }

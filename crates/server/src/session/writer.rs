@@ -150,7 +150,7 @@ impl SessionWriter {
 
     fn tell(&self, put: impl FnOnce(&mut nowcast::Batch<'_>) -> Result<(), Error>) {
         let done = put(&mut self.channel.batch());
-        // Who does not read so much is not told more; whose channel is closed is gone anyway.
+        // A client that left so much unread is told nothing more. A client whose channel is closed is gone anyway.
         if let Err(Error::Refused(Refused::Full)) = done {
             self.close(&Closing::TooSlow);
         }
