@@ -146,13 +146,23 @@ pub(crate) const EVENTS_BYTES_MAX: usize = 256 * 1024;
 /// Of these, lines of chat and what stands before them; a line beyond that is left out.
 pub(crate) const CHAT_BYTES_MAX: usize = 64 * 1024;
 
+/// What an event is charged beside its own bytes while it waits: an entry of the queue, which doubles when it grows, and an
+/// allocation of its own. Without it, many small events would cost several times what is allowed.
+pub(crate) const EVENT_OVERHEAD_BYTES: usize = 192;
+
+/// What a client of the plain protocol may cost beside the description of its world, as `docs/SERVER.md` says.
+const CLIENT_BYTES_MAX: usize = 512 * 1024;
+
+/// Texts that a client may say at once, by the rates of lines and names.
+const TEXTS_AT_ONCE_MAX: usize = 8;
+
 /// Commands a client may have waiting for the next step.
 pub(crate) const COMMANDS_MAX: usize = 64;
 
 /// Bytes that are handed to the socket at once. What is not yet handed over can still be replaced by newer state.
 pub(crate) const WRITE_BATCH_BYTES: usize = 16 * 1024;
 
-/// Bytes that wait in the kernel unsent before the socket counts as full.
+/// Bytes of HTTP that wait in the kernel unsent before the socket counts as full; messages have a lower bound.
 pub(crate) const UNSENT_BYTES_MAX: u32 = 16 * 1024;
 
 /// The kernel's send buffer for a client; it holds what is in flight, so it bounds the rate on a long link.
@@ -162,6 +172,11 @@ pub(crate) const SEND_BUFFER_BYTES: usize = 128 * 1024;
 pub(crate) const ROOM_NAME_BYTES_MAX: usize = 32;
 
 const _: () = assert!(WRITE_BATCH_BYTES < EVENTS_BYTES_MAX);
+// What waits for it, what its WebSocket holds to be written and of a message that is not complete, and what it says.
+const _: () = assert!(
+    EVENTS_BYTES_MAX + 2 * WRITE_BATCH_BYTES + (4 + TEXTS_AT_ONCE_MAX) * MESSAGE_BYTES_MAX
+        <= CLIENT_BYTES_MAX
+);
 const _: () = assert!(CHAT_BYTES_MAX < EVENTS_BYTES_MAX);
 const _: () = assert!(UNSENT_BYTES_MAX as usize <= SEND_BUFFER_BYTES);
 

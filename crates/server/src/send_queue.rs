@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::closing::Closing;
-use crate::config::{CHAT_BYTES_MAX, EVENTS_BYTES_MAX};
+use crate::config::{CHAT_BYTES_MAX, EVENT_OVERHEAD_BYTES, EVENTS_BYTES_MAX};
 use crate::snapshot::Snapshot;
 
 /// What waits to be sent to one client.
@@ -59,9 +59,8 @@ pub(crate) enum Outgoing {
 impl SendQueue {
     /// Queues an event. A client that leaves too many unread is closed.
     pub(crate) fn push_event(&self, message: Message) {
-        let bytes = message.len();
         let mut waiting = self.lock();
-        if waiting.event_bytes + bytes > EVENTS_BYTES_MAX {
+        if waiting.event_bytes + cost(&message) > EVENTS_BYTES_MAX {
             waiting.close(Closing::TooSlow);
         } else {
             waiting.push(message);
@@ -74,7 +73,7 @@ impl SendQueue {
     /// those before. Returns how many were left out.
     pub(crate) fn push_line(&self, message: Message) -> u64 {
         let mut waiting = self.lock();
-        let is_missed = waiting.missed > 0 || waiting.event_bytes + message.len() > CHAT_BYTES_MAX;
+        let is_missed = waiting.missed > 0 || waiting.event_bytes + cost(&message) > CHAT_BYTES_MAX;
         if waiting.closing.is_some() {
             return 0;
         }
@@ -143,7 +142,7 @@ impl SendQueue {
             let missed = std::mem::take(&mut waiting.missed);
             return (missed > 0).then_some(Outgoing::Missed(missed));
         };
-        waiting.event_bytes -= event.len();
+        waiting.event_bytes -= cost(&event);
         waiting.events_before = waiting.events_before.saturating_sub(1);
         Some(Outgoing::Event(event))
     }
@@ -156,7 +155,7 @@ impl SendQueue {
 impl Waiting {
     fn push(&mut self, message: Message) {
         if self.closing.is_none() {
-            self.event_bytes += message.len();
+            self.event_bytes += cost(&message);
             self.events.push_back(message);
         }
     }
@@ -170,6 +169,11 @@ impl Waiting {
         self.greeting = None;
         self.missed = 0;
     }
+}
+
+/// What an event costs while it waits, in bytes.
+fn cost(message: &Message) -> usize {
+    message.len() + EVENT_OVERHEAD_BYTES
 }
 
 #[cfg(test)]
@@ -220,7 +224,7 @@ mod tests {
     fn lines_that_find_no_room_are_counted_and_the_client_stays() {
         let queue = SendQueue::default();
         let line = "x".repeat(1_000);
-        let fit = CHAT_BYTES_MAX / line.len();
+        let fit = CHAT_BYTES_MAX / (line.len() + EVENT_OVERHEAD_BYTES);
         let missed: u64 = (0..fit + 7).map(|_| queue.push_line(line.as_str().into())).sum();
         assert_eq!(missed, 7);
         queue.push_event("spawn".into());
@@ -234,10 +238,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_client_leaves_unread_takes_no_more_memory_than_it_is_charged() {
+        for length in [1, 24, 60, 80, 100, 300, 330, 800, 1_000] {
+            let text = "x".repeat(length);
+            let used = allocation_counter::measure(|| {
+                let queue = SendQueue::default();
+                while queue.lock().closing.is_none() {
+                    queue.push_event(text.as_str().into());
+                }
+            });
+            println!("events of {length} bytes: {} bytes at most", used.bytes_max);
+            assert!(used.bytes_max <= EVENTS_BYTES_MAX as u64, "{length}: {}", used.bytes_max);
+        }
+    }
+
+    #[test]
     fn too_many_unread_events_end_it_and_free_their_memory() {
         let queue = SendQueue::default();
         let line = "x".repeat(1_000);
-        for _ in 0..EVENTS_BYTES_MAX / line.len() {
+        for _ in 0..EVENTS_BYTES_MAX / (line.len() + EVENT_OVERHEAD_BYTES) {
             queue.push_event(line.as_str().into());
         }
         assert!(matches!(queue.take(), Some(Outgoing::Event(_))), "all of them fit");
