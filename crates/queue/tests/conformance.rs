@@ -1,7 +1,7 @@
 //! The in-process queue passes the suite, and the suite catches queues that don't.
 
 use nowcast_queue::conformance::laws::{self, Ended};
-use nowcast_queue::conformance::{Implementation, InProcess, Suite};
+use nowcast_queue::conformance::{Implementation, InProcess, Suite, publishers};
 use nowcast_queue::{Bounds, Key, Put, Receiver, Refusal, Sender, in_process};
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -16,6 +16,18 @@ fn the_in_process_queue_obeys_the_laws() {
     let suite = Suite { seed: 1, cases: cases() };
     match suite.run(&InProcess) {
         Ok(passed) => println!("in process: {passed:?}, seeds from {}", suite.seed),
+        Err(failure) => panic!("{failure}"),
+    }
+}
+
+#[test]
+fn every_subscriber_of_a_publisher_sees_the_laws_obeyed() {
+    let suite = publishers::Suite { seed: 1, cases: cases() };
+    match suite.run(&publishers::InProcess) {
+        Ok(passed) => {
+            assert!(passed.behind > 0, "the bound of the backlog is tested too");
+            println!("publisher in process: {passed:?}, seeds from {}", suite.seed);
+        }
         Err(failure) => panic!("{failure}"),
     }
 }
