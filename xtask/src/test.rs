@@ -13,8 +13,8 @@ pub(crate) struct Args {
     /// Leave out the tests in a real browser, and say so
     #[arg(long)]
     without_browser: bool,
-    /// Run the tests of channels, server and program once more with local names over a socket, as on systems without
-    /// shared memory
+    /// Run all tests of channels, server and program once more with local names over a socket, as on systems without
+    /// shared memory; without this, only some of the channels' tests are
     #[arg(long)]
     portable: bool,
     /// Stop at the first step that fails
@@ -53,6 +53,10 @@ fn session_vectors() -> anyhow::Result<()> {
 
 const BROWSER_STEP: Step = Step { name: "browser tests", run: browser_tests };
 const PORTABLE_STEP: Step = Step { name: "rust tests, portable", run: portable_tests };
+const PORTABLE_SHORT_STEP: Step =
+    Step { name: "rust tests, portable in short", run: portable_tests_in_short };
+/// The tests of `crates/nowcast` that show in less than a minute whether channels of one machine work over a socket.
+const PORTABLE_SHORT: [&str; 3] = ["application", "blocking", "carriers"];
 /// What knows how tasks of one machine reach each other.
 const PORTABLE_PACKAGES: [&str; 3] = ["nowcast", "server", "cli"];
 
@@ -60,7 +64,7 @@ const PORTABLE_PACKAGES: [&str; 3] = ["nowcast", "server", "cli"];
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let mut outcomes = Vec::new();
     let steps = STEPS.iter().chain((!args.without_browser).then_some(&BROWSER_STEP));
-    let steps = steps.chain(args.portable.then_some(&PORTABLE_STEP));
+    let steps = steps.chain([if args.portable { &PORTABLE_STEP } else { &PORTABLE_SHORT_STEP }]);
     for step in steps {
         eprintln!("\n{} {}", console::bold("==>"), console::bold(step.name));
         let start = Instant::now();
@@ -126,8 +130,16 @@ fn portable_tests() -> anyhow::Result<()> {
             }
         }
     }
+    portable_tests_named(names.iter().map(String::as_str))
+}
+
+fn portable_tests_in_short() -> anyhow::Result<()> {
+    portable_tests_named(PORTABLE_SHORT.into_iter())
+}
+
+fn portable_tests_named<'a>(names: impl Iterator<Item = &'a str>) -> anyhow::Result<()> {
     let mut line = vec!["cargo", "test", "--workspace", "--no-fail-fast", "--features", "nowcast/portable"];
-    line.extend(names.iter().flat_map(|name| ["--test", name]));
+    line.extend(names.flat_map(|name| ["--test", name]));
     step::run(&line)
 }
 
