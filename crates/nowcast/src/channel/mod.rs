@@ -5,11 +5,10 @@
 //! | `mod.rs` | [`Channel`]: all of a connection, and what is received |
 //! | `lane.rs`, `batch.rs`, `payload.rs` | what is put, as bytes or typed |
 //! | `link.rs` | what a carrier of channels does: a session (`driver/`), or queues of one machine (`local/`) |
-//! | `message.rs`, `status.rs`, `entry.rs`, `error.rs` | what the application is told |
+//! | `message.rs`, `status.rs`, `error.rs` | what the application is told |
 //! | `kept.rs`, `replies.rs`, `wakers.rs` | what every link needs |
 
 mod batch;
-mod entry;
 mod error;
 mod kept;
 mod lane;
@@ -32,7 +31,6 @@ use nowcast_queue::Key;
 use nowcast_session::{CloseCode, Closed};
 
 pub use batch::Batch;
-pub use entry::Entry;
 pub use error::Error;
 pub use lane::Lane;
 pub use message::{CommandId, LaneId, Message, MessageKind, Received};
@@ -45,6 +43,8 @@ pub(crate) use lane::Asked;
 pub(crate) use link::{Link, Put};
 pub(crate) use replies::Replies;
 pub(crate) use wakers::WakerSet;
+
+pub use crate::entry::Entry;
 
 use crate::carrier::RETIRE_TIME_MAX;
 

@@ -23,8 +23,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use super::{Asking, Directory, RefusalAnswer, name_in, no_such_name};
 use crate::acceptor::Acceptor;
 use crate::carrier::{OverTcp, SUBPROTOCOL, WebSocket};
-use crate::channel::Entry;
-use crate::entry::{Page, Peer, host_of, origin_of};
+use crate::entry::{Entry, Page, Peer, host_of, origin_of};
 
 /// The head of a request has to fit, with its address and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1_024;

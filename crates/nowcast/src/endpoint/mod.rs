@@ -20,8 +20,7 @@ pub(crate) use tcp::Tcp;
 pub use tcp::{TLS_HANDSHAKE, tls_config};
 
 use crate::acceptor::{AcceptRefusal, Acceptor};
-use crate::channel::Entry;
-use crate::entry::{Network, Page, Permit};
+use crate::entry::{AdmissionRequest, Entry, Network, Page, Permit};
 
 /// What path a service has under its endpoint.
 const PATH: &str = "/nowcast/";
@@ -41,6 +40,16 @@ pub struct Asking<'a> {
     pub is_encrypted: bool,
     /// Whether a session is to begin or go on, rather than to be asked about.
     pub is_joining: bool,
+}
+
+impl<'a> From<&Asking<'a>> for AdmissionRequest<'a> {
+    fn from(asking: &Asking<'a>) -> AdmissionRequest<'a> {
+        let request =
+            AdmissionRequest::new(asking.name, asking.address).query(asking.query).page(asking.page);
+        let request = if asking.is_joining { request } else { request.question() };
+        // A question may be asked without encryption; what it is about may not.
+        if asking.is_encrypted || !asking.is_joining { request.encrypted() } else { request }
+    }
 }
 
 /// Knows the services of an endpoint and who may enter them.

@@ -11,8 +11,6 @@ use super::proxy::{Network, Peer};
 use super::refusal::AdmissionRefusal;
 use super::token::{Claims, TokenError, unix_time};
 use super::used::{Use, UsedTokens};
-use crate::channel::Entry;
-use crate::endpoint::Asking;
 
 /// The longest origin or host that an answer repeats, in characters.
 const QUOTED_CHARACTERS_MAX: usize = 100;
@@ -163,13 +161,28 @@ impl<'a> AdmissionRequest<'a> {
     }
 }
 
-impl<'a> From<&Asking<'a>> for AdmissionRequest<'a> {
-    fn from(asking: &Asking<'a>) -> AdmissionRequest<'a> {
-        let request =
-            AdmissionRequest::new(asking.name, asking.address).query(asking.query).page(asking.page);
-        let request = if asking.is_joining { request } else { request.question() };
-        // A question may be asked without encryption; what it is about may not.
-        if asking.is_encrypted || !asking.is_joining { request.encrypted() } else { request }
+/// What the endpoint knows of the peer of a channel.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The player's or device's name, if a token says one.
+    pub name: Option<String>,
+    /// The name of the service that was entered.
+    pub room: String,
+    /// What the token says about the role.
+    pub role: Option<String>,
+    /// Where the first carrier came from.
+    pub address: Option<SocketAddr>,
+    /// The number of the peer's process, if it runs on this machine and no network is between.
+    pub process: Option<u32>,
+    /// What the [`Admission`] wants to be told when the session begins.
+    pub ticket: Option<Ticket>,
+}
+
+impl Entry {
+    /// Whether no session may begin by it: it was opened for one that is there already.
+    #[must_use]
+    pub fn only_resumes(&self) -> bool {
+        self.ticket.as_ref().is_some_and(Ticket::only_resumes)
     }
 }
 
