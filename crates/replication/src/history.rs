@@ -49,14 +49,14 @@ pub(crate) struct Kept {
     pub(crate) until: u32,
     /// Two opposite corners of the smallest box around its entities; `None` without any.
     pub(crate) bounds: Option<Bounds>,
-    /// What was made of it, by the ticks of the frames it is told against.
+    /// Its encodings, by the ticks of the frames it is encoded against.
     shared: Mutex<Vec<(Past, Arc<[u8]>)>>,
 }
 
 /// The least and the greatest coordinates, in steps.
 pub(crate) type Bounds = [[i32; 3]; 2];
 
-/// The ticks of the frames that a frame is told against, newest first; `None` beyond the last.
+/// The ticks of the baselines that a frame is encoded against, newest first; `None` beyond the last.
 pub(crate) type Past = [Option<u32>; 3];
 
 impl History {
@@ -172,7 +172,7 @@ impl Group {
         self.kept.get(at).filter(|kept| kept.frame.tick() == tick)
     }
 
-    /// The newest frame against those of `past`, made once for all who ask for the same.
+    /// The newest frame encoded against the baselines of `past`, once for all viewers that have the same.
     pub(crate) fn delta(&self, past: Past, encoder: &mut Encoder) -> Option<Arc<[u8]>> {
         let newest = self.kept.back()?;
         let find = |made: &[(Past, Arc<[u8]>)]| {

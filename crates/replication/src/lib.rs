@@ -1,7 +1,7 @@
-//! Replication: what each viewer is to be told of the world's movement, in as few bytes as its losses allow.
+//! Replication: sends each viewer the world's movement in as few bytes as its losses allow.
 //!
-//! Everything that moves is in a **group** of at most [`GROUP_ENTITIES_MAX`], so that what is told of a group fits into one
-//! packet and the loss of a packet costs only the groups that were in it. A group is told as the difference from what
+//! Everything that moves is in a **group** of at most [`GROUP_ENTITIES_MAX`], so that a group fits into one packet
+//! and the loss of a packet costs only the groups that were in it. A group is sent as the difference from what
 //! the viewer has acknowledged of it. Differences are made from frames alone, so viewers that have the same share the
 //! bytes: what a [`Viewer`] keeps is a few numbers for each group, never a copy of the world.
 //!
@@ -35,7 +35,7 @@
 //! | `row.rs` | transforms as whole numbers |
 //! | `transform.rs` | [`Transform`]: where something is |
 //! | `history.rs` | [`History`]: what there is to tell, once for all viewers |
-//! | `viewer.rs` | [`Viewer`]: what one viewer has, and what it is told next |
+//! | `viewer.rs` | [`Viewer`]: what one viewer has, and what it is sent next |
 //! | `payload.rs` | the bytes (`spec/WORLD.md`, section 5) |
 //! | `replica.rs` | [`Replica`]: the other end |
 

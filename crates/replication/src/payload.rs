@@ -13,7 +13,7 @@ pub(crate) struct RecordHead {
     pub(crate) group: u16,
     /// The tick of the group's frame: since then it has been like this.
     pub(crate) tick: u32,
-    /// The ticks of the frames it is told against, newest first.
+    /// The ticks of the baselines it is encoded against, newest first.
     pub(crate) past: [Option<u32>; 3],
     /// How long the first of them stayed like it was.
     pub(crate) stay: u32,

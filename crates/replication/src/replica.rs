@@ -17,7 +17,7 @@ pub struct Replica {
     is_empty: bool,
 }
 
-/// The frames of a group that later ones may be told against, oldest first.
+/// The frames of a group that later ones may be encoded against, oldest first.
 #[derive(Debug, Default)]
 struct Held {
     frames: VecDeque<Frame>,
@@ -30,7 +30,7 @@ pub struct Applied {
     pub tick: u32,
     /// Groups that are newer now.
     pub groups: usize,
-    /// Groups told against frames that are not here, which asks for [`crate::Viewer::reset`].
+    /// Groups encoded against baselines that are not here, which asks for [`crate::Viewer::reset`].
     pub missing: usize,
 }
 

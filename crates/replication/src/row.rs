@@ -4,7 +4,7 @@ use nowcast_wire::delta::{Field, Layout};
 
 use crate::transform::Transform;
 
-/// Positions are told in this part of a metre.
+/// Positions are rounded to this part of a metre.
 pub const STEPS_PER_METRE: f32 = 1_024.0;
 
 /// Bits of each of the three smaller components of a quaternion.

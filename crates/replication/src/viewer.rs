@@ -1,4 +1,4 @@
-//! What one viewer has of a world, and what it is told next.
+//! What one viewer has of a world, and what it is sent next.
 
 use std::collections::VecDeque;
 
@@ -18,11 +18,11 @@ const NEAR_METRES: f32 = 8.0;
 /// One viewer: what it has acknowledged of each group, what is on its way, and what is due.
 ///
 /// [`Viewer::due`] at the viewer's rate; [`Viewer::fill`] when a packet leaves; [`Viewer::settled`] when the session knows
-/// what became of it. What was lost is told again at once, as it is then.
+/// what became of it. What was lost is sent again at once, with the newest values.
 #[derive(Debug, Default)]
 pub struct Viewer {
     groups: Vec<Known>,
-    /// Groups with something to tell, the most urgent last.
+    /// Groups with something new, the most urgent last.
     wanted: Vec<u16>,
     /// Packets whose fate is not known, in the order of their numbers.
     awaited: VecDeque<Awaited>,
@@ -31,20 +31,20 @@ pub struct Viewer {
     encoder: Encoder,
     bytes_left: Option<usize>,
     bytes_per_round_max: Option<usize>,
-    /// What this viewer was told.
+    /// What this viewer was sent.
     pub stats: ViewerStats,
 }
 
-/// What a viewer was told.
+/// What a viewer was sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ViewerStats {
     /// Payloads.
     pub payloads: u64,
     /// Groups in them.
     pub records: u64,
-    /// Groups told again, because the packet was lost.
+    /// Groups sent again, because the packet was lost.
     pub repeated: u64,
-    /// Groups told as a whole, because the viewer has nothing to tell a difference from.
+    /// Groups sent as a whole, because the viewer has no baseline of them.
     pub whole: u64,
     /// Groups that had to wait for the next round, because the bytes of a round were spent.
     pub postponed: u64,
@@ -54,8 +54,8 @@ pub struct ViewerStats {
 struct Known {
     /// The newest frames that the viewer has, newest first.
     acked: Past,
-    /// The newest frame that was told and not lost.
-    told: Option<u32>,
+    /// The newest frame that was sent and not lost.
+    sent: Option<u32>,
     /// Grows while it waits.
     urgency: f32,
     is_wanted: bool,
@@ -68,12 +68,12 @@ struct Awaited {
 }
 
 impl Viewer {
-    /// A viewer that is told at most so many bytes in a round; the nearest and longest waiting groups go first.
+    /// A viewer that is sent at most so many bytes in a round; the nearest and longest waiting groups go first.
     pub fn with_bytes_per_round_max(bytes_per_round_max: usize) -> Self {
         Self { bytes_per_round_max: Some(bytes_per_round_max), ..Self::default() }
     }
 
-    /// A round begins: what moved since the last one is to be told, most urgently what is near to the entity `avatar`.
+    /// A round begins: what moved since the last one is to be sent, most urgently what is near to the entity `avatar`.
     pub fn due(&mut self, history: &History, avatar: Option<u32>) {
         self.wants_tick = true;
         self.bytes_left = self.bytes_per_round_max;
@@ -81,7 +81,7 @@ impl Viewer {
         let eye = avatar.and_then(|id| history.position(id));
         for (known, group) in self.groups.iter_mut().zip(history.groups()) {
             let Some(newest) = group.newest() else { continue };
-            if known.told != Some(newest.frame.tick()) {
+            if known.sent != Some(newest.frame.tick()) {
                 known.urgency += weight(newest.bounds, eye);
                 known.is_wanted = true;
             }
@@ -97,7 +97,7 @@ impl Viewer {
         wanted.sort_by(|a, b| urgency(a).total_cmp(&urgency(b)));
     }
 
-    /// Whether there is something to tell now.
+    /// Whether there is something to send now.
     pub fn has_more(&self) -> bool {
         self.wants_tick || !self.wanted.is_empty()
     }
@@ -129,7 +129,7 @@ impl Viewer {
             }
             self.stats.whole += u64::from(head.past[0].is_none());
             self.bytes_left = self.bytes_left.map(|left| left.saturating_sub(out.len() - before));
-            self.groups[usize::from(group)].told = Some(head.tick);
+            self.groups[usize::from(group)].sent = Some(head.tick);
             self.settle_wish(at);
             records.push((group, head.tick));
         }
@@ -151,13 +151,13 @@ impl Viewer {
         }
     }
 
-    /// What a group is told as; `None` if there is nothing to tell.
+    /// How a group is sent; `None` if there is nothing new.
     fn record(&mut self, history: &History, group: u16) -> Option<(RecordHead, std::sync::Arc<[u8]>)> {
         let known = &self.groups[usize::from(group)];
         let frames = history.groups().get(usize::from(group))?;
         let newest = frames.newest()?;
         let tick = newest.frame.tick();
-        if known.told == Some(tick) {
+        if known.sent == Some(tick) {
             return None;
         }
         let mut past = known.acked;
@@ -203,12 +203,12 @@ impl Viewer {
         }
         for (group, tick) in records {
             let known = &mut self.groups[usize::from(group)];
-            let Some(told) = known.told.or(known.acked[0]) else {
+            let Some(sent) = known.sent.or(known.acked[0]) else {
                 known.acked[0] = Some(tick);
                 continue;
             };
-            // The newest first; ticks wrap, and none of these is newer than what was told last.
-            let age = |tick: u32| told.wrapping_sub(tick) as i32;
+            // The newest first; ticks wrap, and none of these is newer than what was sent last.
+            let age = |tick: u32| sent.wrapping_sub(tick) as i32;
             if known.acked.contains(&Some(tick)) {
                 continue;
             }
@@ -233,8 +233,8 @@ impl Viewer {
         let mut again = 0;
         for &(group, tick) in records {
             let known = &mut self.groups[usize::from(group)];
-            if known.told == Some(tick) {
-                known.told = known.acked[0];
+            if known.sent == Some(tick) {
+                known.sent = known.acked[0];
                 known.urgency += 1.0;
                 again += u64::from(!known.is_wanted);
                 known.is_wanted = true;

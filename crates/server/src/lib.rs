@@ -25,8 +25,9 @@
 //!
 //! A connection is accepted in `server`, answered in `http` and, for a WebSocket, upgraded in `join`. From then on it
 //! is a `client`: one task that reads and writes. The other side is a `room`: one thread that steps a world. The two
-//! meet in a `player`, which holds the client's waiting commands and, in its `send_queue`, what the client is to be told.
-//! A `snapshot` is what a room looked like at one step; it is encoded once for all who know the same.
+//! meet in a `player`, which holds the client's waiting commands and, in its `send_queue`, what the client is to be told;
+//! the client enters by the room's `lobby`. A `snapshot` is what a room looked like at one step; it is encoded once for all
+//! clients that know the same. `session` has the same for clients on sessions.
 
 mod chat;
 mod client;
