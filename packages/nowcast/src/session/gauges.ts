@@ -1,6 +1,7 @@
 /** What is measured now: what a display of the connection shows. */
-import type { Flight } from "./flight.js";
+
 import type { Lanes } from "./lanes.js";
+import type { Recovery } from "./recovery.js";
 import type { SessionStats } from "./stats.js";
 
 export interface Gauges {
@@ -20,8 +21,8 @@ export interface Gauges {
   readonly superseded: number;
 }
 
-export function readGauges(stats: SessionStats, flight: Flight, lanes: Lanes): Gauges {
-  const { rtt } = flight;
+export function readGauges(stats: SessionStats, recovery: Recovery, lanes: Lanes): Gauges {
+  const { rtt } = recovery;
   const isMeasured = rtt.latestUs !== undefined;
   const known = stats.packetsAcknowledged + stats.packetsLost;
   const { entries, superseded } = lanes.waiting;
@@ -30,8 +31,8 @@ export function readGauges(stats: SessionStats, flight: Flight, lanes: Lanes): G
     roundTripVariationUs: isMeasured ? rtt.variationUs : undefined,
     loss: known === 0 ? 0 : stats.packetsLost / known,
     freshnessUs: lanes.freshnessUs,
-    bytesPerSecond: flight.bytesPerSecond,
-    inFlightBytes: flight.inFlightBytes,
+    bytesPerSecond: recovery.bytesPerSecond,
+    inFlightBytes: recovery.inFlightBytes,
     waiting: entries,
     superseded,
   };

@@ -15,8 +15,16 @@ import { earliest } from "./time.js";
 const OVERHEAD_BYTES_MAX = 176;
 const PROBE_EVENTS = 16;
 
+/** What a packet will hold. */
+export interface Plan {
+  /** The lanes that have something for it. */
+  readonly lanes: readonly number[];
+  /** What goes first in every lane of the first class that has anything is a small event that was not sent yet. */
+  readonly leadsWithEvent: boolean;
+}
+
 /** A packet that is being filled. */
-export interface Loading {
+export interface Departure {
   readonly nowUs: number;
   readonly builder: PacketBuilder;
   readonly items: Item[];
@@ -113,21 +121,19 @@ export class Lanes {
     return earliest(this.#incoming.map((lane) => lane?.windowDueUs(nowUs)));
   }
 
-  /** Whether a packet could carry anything now. */
-  hasMore(peer: Limits): boolean {
-    return this.#outgoing.some((lane) => lane?.hasMore(peer));
-  }
-
-  /** Whether what goes first in every lane of the first class that has anything is a small event. */
-  leadsWithEvent(peer: Limits): boolean {
-    let [first, leads] = [Number.POSITIVE_INFINITY, false];
+  /** The one pass over the lanes that decides what a packet will hold. */
+  plan(peer: Limits): Plan {
+    const lanes: number[] = [];
+    let [first, leadsWithEvent] = [Number.POSITIVE_INFINITY, false];
     for (const [lane, sendLane] of this.#outgoing.entries()) {
-      const laneClass = this.config.laneClasses[lane] ?? 0;
-      if (laneClass > first || !sendLane?.hasMore(peer)) continue;
-      leads = (laneClass < first || leads) && sendLane.leadsWithEvent(REPEAT_BYTES_MAX);
+      if (!sendLane?.hasMore(peer)) continue;
+      lanes.push(lane);
+      const laneClass = this.#classOf(lane);
+      if (laneClass > first) continue;
+      leadsWithEvent = (laneClass < first || leadsWithEvent) && sendLane.leadsWithEvent(REPEAT_BYTES_MAX);
       first = laneClass;
     }
-    return leads;
+    return { lanes, leadsWithEvent };
   }
 
   canRepeat(lane: number, number: number): boolean {
@@ -142,7 +148,7 @@ export class Lanes {
     return this.#outgoing[lane]?.expire(id) ?? false;
   }
 
-  writeWindows({ builder, items }: Loading): void {
+  writeWindows({ builder, items }: Departure): void {
     for (const [lane, receiveLane] of this.#incoming.entries()) {
       const consumed = receiveLane?.windowToReport();
       if (receiveLane === undefined || consumed === undefined) continue;
@@ -152,26 +158,28 @@ export class Lanes {
     }
   }
 
-  /** Lets events ride again. */
-  ride(loading: Loading, redundancy: Redundancy): void {
-    const hasRoom = () => loading.builder.room >= REPEAT_BYTES_MAX + 64;
+  /** Repeats events that were not acknowledged. */
+  repeat(departure: Departure, redundancy: Redundancy): void {
+    const hasRoom = () => departure.builder.room >= REPEAT_BYTES_MAX + 64;
     const repeat = (lane: number, number: number) =>
-      this.#outgoing[lane]?.repeat(number, this.#context(loading, lane)) ?? 0;
-    redundancy.ride(loading.nowUs, hasRoom, repeat);
+      this.#outgoing[lane]?.repeat(number, this.#context(departure, lane)) ?? 0;
+    redundancy.repeat(departure.nowUs, hasRoom, repeat);
   }
 
-  /** Lanes by class; within a class each is first in turn. */
-  fill(loading: Loading): void {
+  /** Puts into the packet what the planned lanes have: lanes by class; within a class each is first in turn. */
+  fill({ lanes }: Plan, departure: Departure): void {
     this.#turn += 1;
     const count = this.#outgoing.length;
     const turn = (lane: number) => (lane + this.#turn) % count;
-    const classOf = (lane: number) => this.config.laneClasses[lane] ?? 0;
-    const order = Array.from({ length: count }, (_, lane) => lane);
-    order.sort((a, b) => classOf(a) - classOf(b) || turn(a) - turn(b));
-    for (const lane of order) this.#outgoing[lane]?.fill(this.#context(loading, lane), loading.peer);
+    const order = [...lanes].sort((a, b) => this.#classOf(a) - this.#classOf(b) || turn(a) - turn(b));
+    for (const lane of order) this.#outgoing[lane]?.fill(this.#context(departure, lane), departure.peer);
   }
 
-  #context({ nowUs, builder, items, onBound }: Loading, lane: number): SendContext {
+  #classOf(lane: number): number {
+    return this.config.laneClasses[lane] ?? 0;
+  }
+
+  #context({ nowUs, builder, items, onBound }: Departure, lane: number): SendContext {
     const wholeBytesMax = Math.max(PART_BYTES, builder.bytesMax - OVERHEAD_BYTES_MAX);
     return {
       nowUs,

@@ -47,8 +47,8 @@ export class Redundancy {
     return undefined;
   }
 
-  /** Lets events ride in the packet that leaves now; `repeat` says how many bytes it took, or that there is no room. */
-  ride(nowUs: number, hasRoom: () => boolean, repeat: (lane: number, number: number) => number): void {
+  /** Repeats in the packet that leaves now what is due and can be paid for; `repeat` says how many bytes it took. */
+  repeat(nowUs: number, hasRoom: () => boolean, repeat: (lane: number, number: number) => number): void {
     for (const [turn, queue] of this.#queues.entries()) {
       // Later turns take only what the first ones are not likely to need.
       const kept = turn === 0 ? 0 : (this.bytesPerSecond * BUCKET_SECONDS) / 2;

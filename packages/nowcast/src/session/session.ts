@@ -17,16 +17,15 @@ import { PacketBuilder } from "./builder.js";
 import { PeerClock, toWireTime, WIRE_UNIT_US } from "./clock.js";
 import { Commands } from "./commands.js";
 import { type Carrier, DEFAULT_CONFIG, type SessionConfig } from "./config.js";
-import { CloseCode, type Closed, PeerFault } from "./fault.js";
-import { Flight } from "./flight.js";
+import { CloseCode, PeerFault } from "./fault.js";
 import { type Gauges, readGauges } from "./gauges.js";
 import { Handshake, type Role } from "./handshake.js";
-import { BoundEvent } from "./lane/message.js";
+import { Owners } from "./item-owners.js";
 import type { ReceivedEvent, ReceivedState } from "./lane/receive.js";
-import { Lanes, type Loading } from "./lanes.js";
+import { type Departure, Lanes, type Plan } from "./lanes.js";
 import { checkLane, checkLimits, type Limits } from "./limits.js";
 import type { Notice } from "./notice.js";
-import { crc32c } from "./packet/crc32c.js";
+import { CHECKSUM_BYTES, crc32c, unseal } from "./packet/crc32c.js";
 import { EventKind, type Frame } from "./packet/frames.js";
 import { unfoldAcknowledgement, unfoldNumber } from "./packet/numbers.js";
 import {
@@ -40,13 +39,13 @@ import {
 } from "./packet/packets.js";
 import { MalformedPacket } from "./packet/reader.js";
 import { PacketWriter } from "./packet/writer.js";
+import { Recovery } from "./recovery.js";
 import { LEADING_BYTES, Redundancy } from "./redundancy.js";
 import { type Replicated, ReplicationLanes, type ReplicationSource } from "./replication.js";
-import type { Item, SentPacket } from "./sent.js";
+import type { Item } from "./sent.js";
 import { newStats, type SessionStats } from "./stats.js";
 import { earliest } from "./time.js";
 
-const CHECKSUM_BYTES = 4;
 const QUIET_RUN_MAX = 64;
 /** Notices kept for an application that does not read them, the newest. */
 const NOTICES_UNREAD_MAX = 4_096;
@@ -61,7 +60,7 @@ export class Session {
   readonly #notices: Notice[] = [];
   readonly #replication = new ReplicationLanes();
   readonly #handshake: Handshake;
-  readonly #flight: Flight;
+  readonly #recovery: Recovery;
   readonly #acks = new Acknowledger();
   readonly #redundancy: Redundancy;
   readonly #commands = new Commands();
@@ -80,11 +79,8 @@ export class Session {
     this.#lanes = new Lanes(config, this.stats);
     this.#carrier = carrier;
     this.#handshake = new Handshake(config, entropy, nowUs, role, (notice) => this.#tell(notice));
-    const outcomes = {
-      arrived: (packet: SentPacket) => this.#arrived(packet),
-      lost: (packet: SentPacket) => this.#lost(packet),
-    };
-    this.#flight = new Flight(this.stats, outcomes, config.bytesPerSecondMax, carrier.isReliable);
+    const owners = new Owners(this.#lanes, this.#commands, this.#handshake, this.#replication);
+    this.#recovery = new Recovery(this.stats, owners, config.bytesPerSecondMax, carrier.isReliable);
     this.#redundancy = new Redundancy(config.redundancyBitsPerSecond / 8);
     this.#lastHeardUs = nowUs;
   }
@@ -142,16 +138,16 @@ export class Session {
   }
 
   get roundTripUs(): number | undefined {
-    const { rtt } = this.#flight;
+    const { rtt } = this.#recovery;
     return rtt.latestUs === undefined ? undefined : rtt.smoothedUs;
   }
 
   get bytesPerSecond(): number {
-    return this.#flight.bytesPerSecond;
+    return this.#recovery.bytesPerSecond;
   }
 
   get gauges(): Gauges {
-    return readGauges(this.stats, this.#flight, this.#lanes);
+    return readGauges(this.stats, this.#recovery, this.#lanes);
   }
 
   /** When anything was last taken from the peer. */
@@ -165,19 +161,19 @@ export class Session {
    */
   silentForUs(nowUs: number): number {
     const { phase } = this.#handshake;
-    const sinceUs = phase.name === "connecting" ? phase.attempt.beganUs : this.#flight.outSinceUs;
+    const sinceUs = phase.name === "connecting" ? phase.attempt.beganUs : this.#recovery.outSinceUs;
     if (sinceUs === undefined || (phase.name !== "connecting" && phase.name !== "open")) return 0;
     return Math.max(0, nowUs - Math.max(sinceUs, this.#lastHeardUs));
   }
 
   /** How long an acknowledgement may take before a probe asks for it. */
   get probeTimeoutUs(): number {
-    return this.#flight.rtt.probeTimeoutUs;
+    return this.#recovery.rtt.probeTimeoutUs;
   }
 
   /** The shortest round trip that was measured on this carrier; 0 before any was. */
   get shortestRoundTripUs(): number {
-    return this.#flight.rtt.minimumUs;
+    return this.#recovery.rtt.minimumUs;
   }
 
   /** Says why a HELLO may not take over this session. */
@@ -259,13 +255,13 @@ export class Session {
     this.#handshake.attach(nowUs, entropy, role);
     this.#carrier = carrier;
     this.#acks.sent();
-    this.#flight.begin(carrier.isReliable);
+    this.#recovery.begin(carrier.isReliable);
     this.#lastHeardUs = nowUs;
   }
 
   /** Asks the peer for a sign of life with the next packet. */
   ping(): void {
-    if (this.isOpen) this.#flight.isProbeDue = true;
+    if (this.isOpen) this.#recovery.isProbeDue = true;
   }
 
   /** Takes a packet from the current carrier. Any bytes are allowed. */
@@ -275,7 +271,7 @@ export class Session {
       dropped.closed += 1;
       return;
     }
-    const body = this.#unseal(bytes);
+    const body = this.#carrier.isChecked ? bytes : unseal(bytes);
     if (body === undefined) {
       dropped.corrupt += 1;
       return;
@@ -289,13 +285,14 @@ export class Session {
     try {
       this.#handle(nowUs, readPacket(body));
     } catch (error) {
-      if (error instanceof PeerFault) this.#end(nowUs, { code: error.code, reason: error.message, by: "us" });
+      if (error instanceof PeerFault)
+        this.#handshake.end(nowUs, { code: error.code, reason: error.message, by: "us" });
       else if (!(error instanceof MalformedPacket)) throw error;
       else if (!this.isOpen) {
         dropped.malformed += 1;
         // To the peer's programmer silence would look like a dead server.
         if (this.#isTrusted) this.#handshake.refuseMalformed(body, error.field);
-      } else this.#end(nowUs, { code: CloseCode.malformed, reason: error.field, by: "us" });
+      } else this.#handshake.end(nowUs, { code: CloseCode.malformed, reason: error.field, by: "us" });
     }
   }
 
@@ -369,15 +366,6 @@ export class Session {
     else this.#tell({ type: "reply", lane, command, value });
   }
 
-  #unseal(bytes: Uint8Array): Uint8Array | undefined {
-    if (this.#carrier.isChecked || bytes.length === 0) return bytes;
-    const end = bytes.length - CHECKSUM_BYTES;
-    if (end < 0) return undefined;
-    const sum = new DataView(bytes.buffer, bytes.byteOffset + end, CHECKSUM_BYTES).getUint32(0, true);
-    const body = bytes.subarray(0, end);
-    return crc32c(body) === sum ? body : undefined;
-  }
-
   #handle(nowUs: number, packet: Packet): void {
     switch (packet.type) {
       case "hello":
@@ -410,7 +398,7 @@ export class Session {
     this.clock.guess(nowUs, Number(clock));
     if (helloClock > nowUs) return;
     this.clock.sample(Number(helloClock), Number(clock), Number(clock), nowUs);
-    this.#flight.sample(Math.floor(nowUs - Number(helloClock)));
+    this.#recovery.sample(Math.floor(nowUs - Number(helloClock)));
   }
 
   #onData(nowUs: number, packet: DataPacket): void {
@@ -426,7 +414,7 @@ export class Session {
       return;
     }
     // The answer to a first PING tells round trip and clock before anything else is sent.
-    if (!wasOpen) this.#flight.isProbeDue = true;
+    if (!wasOpen) this.#recovery.isProbeDue = true;
     const number = unfoldNumber(packet.numberLow, this.#acks.largest);
     const arrival = this.#acks.judge(number);
     if (arrival !== "new") {
@@ -434,15 +422,15 @@ export class Session {
       return;
     }
     for (const frame of packet.frames) if (frame.type === "replication") this.#lanes.receiving(frame.lane);
-    const ranges = packet.ack && unfoldAcknowledgement(packet.ack, this.#flight.nextNumber - 1);
+    const ranges = packet.ack && unfoldAcknowledgement(packet.ack, this.#recovery.nextNumber - 1);
     const isEliciting = packet.frames.some(({ type }) => type !== "padding" && type !== "close");
     this.#acks.arrived(nowUs, number, isEliciting, this.#carrier.isReliable, this.#lastHeardUs);
-    this.#flight.heard(nowUs, this.#lastHeardUs);
+    this.#recovery.heard(nowUs, this.#lastHeardUs);
     this.#lastHeardUs = nowUs;
     const leftPeerUs = this.clock.unfold(packet.time, nowUs);
     if (packet.ack && ranges) {
       const delayUs = Number(packet.ack.delay) * WIRE_UNIT_US;
-      this.#flight.acknowledged(nowUs, ranges, delayUs, leftPeerUs, this.clock);
+      this.#recovery.acknowledged(nowUs, ranges, delayUs, leftPeerUs, this.clock);
     }
     const leftUs = this.clock.toOurs(leftPeerUs, nowUs);
     for (const frame of packet.frames) this.#onFrame(nowUs, leftUs, number, frame);
@@ -461,48 +449,23 @@ export class Session {
       case "window":
         return this.#lanes.windowReceived(frame.lane, frame.consumed, this.#peer);
       case "close":
-        return this.#end(nowUs, { code: frame.code, reason: frame.reason, by: "peer" });
+        return this.#handshake.end(nowUs, { code: frame.code, reason: frame.reason, by: "peer" });
       case "replication":
         if (this.#replication.received(frame.lane, number, frame.payload)) this.stats.dropped.unread += 1;
         return;
     }
   }
 
-  #arrived({ number, items }: SentPacket): void {
-    for (const item of items) {
-      if (item.type === "message") this.#messageArrived(item);
-      else if (item.type === "replication") this.#replication.settled(item.lane, number, true);
-      else if (item.type === "proof") this.#handshake.proof = undefined;
-    }
-  }
-
-  #messageArrived({ message, part, generation }: Extract<Item, { readonly type: "message" }>): void {
-    message.acknowledged(part, generation);
-    if (message instanceof BoundEvent && message.isArrived && message.id !== undefined) {
-      this.#commands.arrived(message.id);
-    }
-  }
-
-  #lost({ number, items }: SentPacket): void {
-    const { proof } = this.#handshake;
-    for (const item of items) {
-      if (item.type === "message") item.message.lost(item.part, item.generation);
-      else if (item.type === "window") this.#lanes.windowLost(item.lane, item.consumed);
-      else if (item.type === "replication") this.#replication.settled(item.lane, number, false);
-      else if (proof) proof.wasSent = false;
-    }
-  }
-
   #openTimeout(nowUs: number): void {
     if (nowUs - this.#lastHeardUs >= this.#handshake.idleTimeoutUs) {
       this.#handshake.fellSilent(nowUs);
-      this.#flight.isProbeDue = false;
+      this.#recovery.isProbeDue = false;
       return;
     }
-    this.#flight.detectLosses(nowUs);
-    const probeAtUs = this.#flight.probeAtUs();
+    this.#recovery.detectLosses(nowUs);
+    const probeAtUs = this.#recovery.probeAtUs();
     if (probeAtUs === undefined || nowUs < probeAtUs) return;
-    for (const item of this.#flight.probe(nowUs)) {
+    for (const item of this.#recovery.probe(nowUs)) {
       if (item.type === "message") item.message.probe(item.part, item.generation);
     }
     this.#lanes.probe();
@@ -519,19 +482,15 @@ export class Session {
     }
   }
 
-  #end(nowUs: number, closed: Closed): void {
-    this.#handshake.end(nowUs, closed);
-  }
-
   #openDueUs(nowUs: number): number | undefined {
-    const must = this.#flight.isProbeDue || this.#handshake.proof?.wasSent === false;
+    const must = this.#recovery.isProbeDue || this.#handshake.proof?.wasSent === false;
     return earliest([
       must ? nowUs : undefined,
       this.#acks.dueUs(nowUs),
-      this.#flight.lossAtUs(),
+      this.#recovery.lossAtUs(),
       this.#contentAtUs(nowUs),
       this.#lanes.windowDueUs(nowUs),
-      this.#flight.probeAtUs(),
+      this.#recovery.probeAtUs(),
       this.#repeatAtUs(nowUs),
       this.#keepAliveAtUs,
       this.#lastHeardUs + this.#handshake.idleTimeoutUs,
@@ -539,7 +498,7 @@ export class Session {
   }
 
   get #keepAliveAtUs(): number {
-    return this.#flight.keepAliveAtUs(this.#handshake.idleTimeoutUs, this.#lastHeardUs);
+    return this.#recovery.keepAliveAtUs(this.#handshake.idleTimeoutUs, this.#lastHeardUs);
   }
 
   #repeatAtUs(nowUs: number): number | undefined {
@@ -548,32 +507,38 @@ export class Session {
   }
 
   #contentAtUs(nowUs: number): number | undefined {
-    const hasMore = this.#lanes.hasMore(this.#peer) || this.#replication.hasMore;
-    return hasMore ? this.#flight.contentAtUs(nowUs, this.#eventLeads(nowUs)) : undefined;
+    const plan = this.#lanes.plan(this.#peer);
+    return this.#plannedAtUs(nowUs, plan, this.#eventLeads(nowUs, plan));
+  }
+
+  #plannedAtUs(nowUs: number, plan: Plan, leads: boolean): number | undefined {
+    const hasContent = plan.lanes.length > 0 || this.#replication.hasMore;
+    return hasContent ? this.#recovery.contentAtUs(nowUs, leads) : undefined;
   }
 
   /** Whether a small event goes first, and packets are kept small because the link is slow. */
-  #eventLeads(nowUs: number): boolean {
-    if (this.#carrier.isReliable || this.#flight.packetBytes >= this.#packetBytesMax) return false;
-    return this.#lanes.leadsWithEvent(this.#peer) && this.#redundancy.canLead(nowUs);
+  #eventLeads(nowUs: number, plan: Plan): boolean {
+    if (this.#carrier.isReliable || this.#recovery.packetBytes >= this.#packetBytesMax) return false;
+    return plan.leadsWithEvent && this.#redundancy.canLead(nowUs);
   }
 
   #writeData(nowUs: number): boolean {
     const isDue = (atUs: number | undefined): boolean => atUs !== undefined && atUs <= nowUs;
     const { proof } = this.#handshake;
-    const leads = this.#eventLeads(nowUs);
-    const contentAtUs = this.#contentAtUs(nowUs);
-    if (contentAtUs !== undefined && contentAtUs > nowUs) this.#flight.holdBack();
+    const plan = this.#lanes.plan(this.#peer);
+    const leads = this.#eventLeads(nowUs, plan);
+    const contentAtUs = this.#plannedAtUs(nowUs, plan, leads);
+    if (contentAtUs !== undefined && contentAtUs > nowUs) this.#recovery.holdBack();
     const ack = isDue(this.#acks.dueUs(nowUs));
     const content = isDue(contentAtUs);
-    const isProbe = this.#flight.isProbeDue;
-    const ping = isProbe || isDue(this.#keepAliveAtUs) || (ack && this.#flight.quietRun >= QUIET_RUN_MAX);
+    const isProbe = this.#recovery.isProbeDue;
+    const ping = isProbe || isDue(this.#keepAliveAtUs) || (ack && this.#recovery.quietRun >= QUIET_RUN_MAX);
     const window = isDue(this.#lanes.windowDueUs(nowUs));
     const repeat = isDue(this.#repeatAtUs(nowUs));
     const proves = proof?.wasSent === false;
     if (!(ack || content || ping || window || repeat || proves)) return false;
     const acknowledgement = this.#acks.toSend(nowUs);
-    const number = this.#flight.nextNumber;
+    const number = this.#recovery.nextNumber;
     writeDataHead(this.#writer, {
       numberLow: number % 0x10000,
       time: toWireTime(nowUs),
@@ -586,21 +551,21 @@ export class Session {
       builder.frame({ type: "proof", proof: proof.proof });
       items.push({ type: "proof" });
     }
-    const loading = this.#loading(nowUs, builder, items);
-    if (window || content) this.#lanes.writeWindows(loading);
-    if (!this.#carrier.isReliable) this.#lanes.ride(loading, this.#redundancy);
+    const departure = this.#departure(nowUs, builder, items);
+    if (window || content) this.#lanes.writeWindows(departure);
+    if (!this.#carrier.isReliable) this.#lanes.repeat(departure, this.#redundancy);
     if (content || isProbe) {
       // A whole packet would be most of what such an event is late by.
       const isAlone = content && leads;
-      builder.beginContent(isAlone ? this.#writer.length + LEADING_BYTES : this.#flight.packetBytes);
+      builder.beginContent(isAlone ? this.#writer.length + LEADING_BYTES : this.#recovery.packetBytes);
       if (isAlone) this.#redundancy.led();
-      this.#lanes.fill(loading);
+      this.#lanes.fill(plan, departure);
       this.#replication.fill(number, builder, items);
     }
     if ((ping || proves) && !builder.isEliciting) builder.frame({ type: "ping" });
     if (!builder.isEliciting && !ack) return false;
     const bytes = this.#writer.length + (this.#carrier.isChecked ? 0 : CHECKSUM_BYTES);
-    this.#flight.departed(nowUs, bytes, builder.isEliciting, items);
+    this.#recovery.departed(nowUs, bytes, builder.isEliciting, items);
     if (acknowledgement !== undefined) this.#acks.sent();
     return true;
   }
@@ -610,8 +575,8 @@ export class Session {
     return bytes - (this.#carrier.isChecked ? 0 : CHECKSUM_BYTES);
   }
 
-  #loading(nowUs: number, builder: PacketBuilder, items: Item[]): Loading {
-    const onBound: Loading["onBound"] = (lane, event) => {
+  #departure(nowUs: number, builder: PacketBuilder, items: Item[]): Departure {
+    const onBound: Departure["onBound"] = (lane, event) => {
       if (!this.#carrier.isReliable) this.#redundancy.bound(nowUs, lane, event);
       const isCommand = event.kind === EventKind.command && event.id !== undefined;
       if (isCommand) this.#commands.numbered(lane, event.number, event.id);
@@ -622,11 +587,11 @@ export class Session {
   #writeClose(nowUs: number): boolean {
     const closed = this.#handshake.takeClose();
     if (closed === undefined) return false;
-    const numberLow = this.#flight.nextNumber % 0x10000;
+    const numberLow = this.#recovery.nextNumber % 0x10000;
     writeDataHead(this.#writer, { numberLow, time: toWireTime(nowUs), ack: undefined });
     const { code, reason } = closed;
     new PacketBuilder(this.#writer, this.#packetBytesMax).frame({ type: "close", code, reason });
-    this.#flight.departedLast(nowUs, this.#writer.length);
+    this.#recovery.departedLast(nowUs, this.#writer.length);
     return true;
   }
 }

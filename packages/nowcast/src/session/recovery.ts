@@ -1,4 +1,7 @@
-/** What is in flight, and what its acknowledgements teach about the path (`spec/SESSION.md`, sections 10 and 11). */
+/**
+ * Packets in flight: their acknowledgement and loss, round trips, probes, silence and outages (`spec/SESSION.md`, sections 6
+ * and 10).
+ */
 import type { PeerClock } from "./clock.js";
 import { SendRate } from "./rate/rate.js";
 import { RoundTrip } from "./rtt.js";
@@ -18,20 +21,20 @@ const ROUND_TRIP_US = 100_000;
 /** An event that leads leaves up to this long before its turn. */
 const LEAD_US = 5_000;
 
-/** Notified when a packet is acknowledged or lost. */
-export interface PacketOutcomes {
+/** Notified of what was in a packet, when the packet is acknowledged or lost. */
+export interface ItemOwners {
   arrived(packet: SentPacket): void;
   lost(packet: SentPacket): void;
 }
 
-export class Flight {
+export class Recovery {
   /** The next packet must leave, whatever the rate. */
   isProbeDue = false;
   /** Packets in a row that ask for no acknowledgement. */
   quietRun = 0;
   readonly #sent = new SentPackets();
   readonly #stats: SessionStats;
-  readonly #outcomes: PacketOutcomes;
+  readonly #owners: ItemOwners;
   #isReliable: boolean;
   #rtt = new RoundTrip();
   #rate: SendRate;
@@ -39,14 +42,14 @@ export class Flight {
   /** Sent since the silence began. */
   #silentBytes = 0;
   /** Packets below this number were sent before an outage ended: how long they took says nothing of the path. */
-  #toldFrom = 0;
+  #informativeFrom = 0;
   /** No later packet has been acknowledged yet. */
-  #isUntold = false;
+  #followsOutage = false;
   #lastElicitingUs: number | undefined;
 
-  constructor(stats: SessionStats, outcomes: PacketOutcomes, bytesPerSecondMax: number, isReliable: boolean) {
+  constructor(stats: SessionStats, owners: ItemOwners, bytesPerSecondMax: number, isReliable: boolean) {
     this.#stats = stats;
-    this.#outcomes = outcomes;
+    this.#owners = owners;
     this.#rate = new SendRate(bytesPerSecondMax);
     this.#isReliable = isReliable;
   }
@@ -83,9 +86,9 @@ export class Flight {
     this.#rtt = new RoundTrip();
     this.#rate = this.#rate.restarted(0.5);
     this.#silence = new Silence();
-    this.#isUntold = false;
+    this.#followsOutage = false;
     this.isProbeDue = false;
-    for (const packet of this.#sent.takeAll()) this.#outcomes.lost(packet);
+    for (const packet of this.#sent.takeAll()) this.#owners.lost(packet);
   }
 
   /** The first sample, from the handshake. */
@@ -119,8 +122,8 @@ export class Flight {
     this.#sent.writeOffFlight();
     this.#rate = this.#rate.resumed();
     // Where every answer takes this long, the path itself is that slow, and the next answer is a valid sample.
-    if (!this.#isUntold) this.#toldFrom = this.#sent.nextNumber;
-    this.#isUntold = true;
+    if (!this.#followsOutage) this.#informativeFrom = this.#sent.nextNumber;
+    this.#followsOutage = true;
   }
 
   /** A packet that nobody waits for. */
@@ -139,12 +142,13 @@ export class Flight {
     this.#rate.found(this.#sent.findMissed(nowUs, ranges));
     for (const packet of acknowledged) {
       this.#stats.packetsAcknowledged += 1;
-      this.#outcomes.arrived(packet);
+      this.#owners.arrived(packet);
     }
     const newest = acknowledged[acknowledged.length - 1];
     if (newest?.number === ranges[0]![1]) {
       if (this.#silentShare(nowUs) !== undefined) this.#rate = this.#rate.slowedDown();
-      if (newest.number >= this.#toldFrom) this.#learn(nowUs, acknowledged, delayUs, leftPeerUs, clock);
+      if (newest.number >= this.#informativeFrom)
+        this.#learn(nowUs, acknowledged, delayUs, leftPeerUs, clock);
       this.#silence.acknowledged(nowUs, this.#sent.inFlight);
     }
     this.detectLosses(nowUs);
@@ -159,7 +163,7 @@ export class Flight {
     clock: PeerClock,
   ): void {
     const newest = acknowledged[acknowledged.length - 1]!;
-    this.#isUntold = false;
+    this.#followsOutage = false;
     this.#rtt.sample(Math.floor(nowUs - newest.sentUs), delayUs);
     const arrivedUs = leftPeerUs - delayUs;
     clock.sample(newest.sentUs, arrivedUs, leftPeerUs, nowUs);
@@ -183,8 +187,8 @@ export class Flight {
     if (this.#isReliable) return;
     for (const packet of this.#sent.detectLost(nowUs, this.#rtt)) {
       this.#stats.packetsLost += 1;
-      if (packet.number >= this.#toldFrom) this.#rate.lost(packet.bytes);
-      this.#outcomes.lost(packet);
+      if (packet.number >= this.#informativeFrom) this.#rate.lost(packet.bytes);
+      this.#owners.lost(packet);
     }
   }
 
