@@ -15,6 +15,9 @@
 //! [`Listener`] advertises names, [`connect`] finds them, and both sides hold a [`Channel`] over the best carrier there is:
 //! shared memory, WebTransport or WebSocket. It survives the loss of its carrier.
 //!
+//! One task that tells many publishes: [`Listener::publish`] gives a [`Publisher`], and tasks subscribe by [`connect`]. Users of
+//! Zenoh, iceoryx2 and ROS call that a topic.
+//!
 //! Threads without an async runtime use [`blocking`]. On one machine nothing else runs for it then:
 //!
 //! ```
@@ -53,6 +56,8 @@ mod driver;
 mod helper;
 mod listener;
 mod neighbours;
+mod publish;
+mod published;
 mod random;
 
 pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Accepted, Acceptor};
@@ -65,7 +70,8 @@ pub use channel::{
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
 pub use endpoint::BindError;
 pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
+pub use publish::Publisher;
 
-pub use nowcast_queue::{Bounds, Key};
+pub use nowcast_queue::{Bounds, Key, PublicationBounds, PublicationCounters};
 /// The protocol below channels: its configuration, and what it says.
 pub use nowcast_session as session;

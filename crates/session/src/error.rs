@@ -39,12 +39,14 @@ impl CloseCode {
     pub const UNAUTHORISED: Self = Self(9);
     /// The acceptor shuts down.
     pub const GOING_AWAY: Self = Self(10);
+    /// A subscriber fell further behind its publisher than the publisher keeps events.
+    pub const BEHIND: Self = Self(11);
     /// The first code that applications may give a meaning to.
     pub const APPLICATION: Self = Self(64);
 
     /// The name in the specification, if it has one.
     pub fn name(self) -> Option<&'static str> {
-        const NAMES: [&str; 11] = [
+        const NAMES: [&str; 12] = [
             "done",
             "malformed",
             "limit_exceeded",
@@ -56,6 +58,7 @@ impl CloseCode {
             "busy",
             "unauthorised",
             "going_away",
+            "behind",
         ];
         NAMES.get(self.0 as usize).copied()
     }

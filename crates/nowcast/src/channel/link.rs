@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::{CommandId, Entry, Error, LaneId, Phase, Received, Source, Status};
 use crate::carrier::CarrierKind;
+use crate::published::Subscription;
 
 /// What is put.
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +81,11 @@ pub(crate) trait Link: Send + Sync {
 
     fn silence(&self) -> Duration {
         Duration::ZERO
+    }
+
+    /// Has the channel read what is published when it sends. Gives the subscription back where nothing reads that late.
+    fn subscribe(&self, subscription: Subscription) -> Option<Subscription> {
+        Some(subscription)
     }
 
     fn set_source(&self, _source: Box<dyn Source>) {}

@@ -5,6 +5,7 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use nowcast_session::{CloseCode, Closed, MessageKind as Kind, Notice, Refused, Replication, Session, Time};
 use tokio::sync::watch;
@@ -13,8 +14,11 @@ use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::channel::{
     CommandId, Error, Kept, LaneId, Message, MessageKind, Phase, Received, Replies, Source, Status, WakerSet,
 };
+use crate::published::Subscription;
 use crate::{clock, random};
 
+/// The longest time that a dropped channel stays to deliver what was put.
+const LINGER: Duration = Duration::from_secs(5);
 /// How many expired events are remembered for an application that does not ask.
 const EXPIRED_MAX: usize = 1_024;
 
@@ -30,6 +34,8 @@ pub(crate) struct Core {
     /// What the session ran on last.
     latest_kind: Option<CarrierKind>,
     pub(crate) source: Option<Box<dyn Source>>,
+    /// What a publisher has for the peer.
+    pub(crate) subscription: Option<Subscription>,
     /// When the driver wakes by itself.
     pub(crate) armed: Option<Time>,
     /// When the driver last looked at the clock.
@@ -70,6 +76,7 @@ impl Shared {
                 carrier,
                 latest_kind: kind,
                 source: None,
+                subscription: None,
                 armed: None,
                 looked_at: clock::now(),
                 driver: None,
@@ -323,6 +330,12 @@ impl Core {
         }
         self.session.close(now, code, reason);
         self.take_news();
+        self.wake_driver();
+    }
+
+    /// The session ends once all was delivered, or after some time.
+    pub(crate) fn linger(&mut self, now: Time) {
+        self.lingers_until = Some(now + LINGER);
         self.wake_driver();
     }
 

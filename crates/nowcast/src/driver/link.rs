@@ -11,9 +11,7 @@ use super::core::{Core, Shared};
 use crate::carrier::CarrierKind;
 use crate::channel::{CommandId, Entry, Error, LaneId, Link, Phase, Put, Received, Source, Status};
 use crate::clock;
-
-/// The longest time that a dropped channel stays to deliver what was put.
-const LINGER: Duration = Duration::from_secs(5);
+use crate::published::Subscription;
 
 /// A session, as the handles of its channel see it.
 pub(crate) struct SessionLink {
@@ -130,6 +128,13 @@ impl Link for SessionLink {
         since.map_or(Duration::ZERO, |since| clock::now().since(since))
     }
 
+    fn subscribe(&self, subscription: Subscription) -> Option<Subscription> {
+        let mut core = self.lock();
+        core.subscription = Some(subscription);
+        core.wake_driver();
+        None
+    }
+
     fn set_source(&self, source: Box<dyn Source>) {
         let mut core = self.lock();
         core.source = Some(source);
@@ -154,7 +159,6 @@ impl Link for SessionLink {
 impl Drop for SessionLink {
     fn drop(&mut self) {
         let mut core = self.lock();
-        core.lingers_until = Some(clock::now() + LINGER);
-        core.wake_driver();
+        core.linger(clock::now());
     }
 }

@@ -5,6 +5,7 @@
 //! filled only in its turn, when the carrier is ready, so they hold the newest values (late binding).
 
 mod core;
+mod feed;
 mod link;
 
 use std::pin::Pin;
@@ -19,6 +20,7 @@ use tokio::time::{Instant, Sleep};
 use crate::carrier::{self, Ended, Ending, retire};
 use crate::clock;
 use core::{Core, Guarded};
+use feed::{feed, feed_at};
 
 pub(crate) use core::Shared;
 pub(crate) use link::SessionLink;
@@ -106,7 +108,8 @@ fn turn(core: &mut Core, packet: &mut Vec<u8>, context: &mut Context<'_>) -> boo
     if received > 0 {
         core.wake_waiting();
     }
-    core.armed = core.session.poll_timeout(now).map(|at| match sent {
+    let fed = feed_at(core, now, context);
+    core.armed = core.session.poll_timeout(now).into_iter().chain(fed).min().map(|at| match sent {
         Sent::All => at.max(now + TICK),
         Sent::Blocked => at.max(now + BLOCKED_PAUSE),
         Sent::Many => at,
@@ -151,22 +154,21 @@ fn send(core: &mut Core, now: Time, packet: &mut Vec<u8>, context: &mut Context<
         return Sent::All;
     }
     for _ in 0..SEND_MAX {
-        let Core { session, carrier, source, is_source_broken, .. } = core;
-        let Some(open) = carrier else { return Sent::All };
+        let ready = match carrier_is_ready(core, now, context) {
+            Poll::Pending => return Sent::Blocked,
+            Poll::Ready(ready) => ready,
+        };
+        if ready.is_ok() {
+            feed(core, now);
+        }
+        let Core { session, carrier: Some(open), source, is_source_broken, .. } = core else {
+            return Sent::All;
+        };
         let mut none = NoReplication;
         let mut guarded = source.as_mut().map(|source| Guarded::new(source.as_mut(), is_source_broken));
         let source: &mut dyn Replication = match &mut guarded {
             Some(source) => source,
             None => &mut none,
-        };
-        let ready = match open.poll_ready(context) {
-            Poll::Pending => {
-                if open.is_shallow() {
-                    session.carrier_is_full(now, source);
-                }
-                return Sent::Blocked;
-            }
-            Poll::Ready(ready) => ready,
         };
         packet.clear();
         let sent = ready.and_then(|()| {
@@ -183,6 +185,21 @@ fn send(core: &mut Core, now: Time, packet: &mut Vec<u8>, context: &mut Context<
         }
     }
     Sent::Many
+}
+
+/// Whether the carrier takes a packet at once. A missing one is ready to be found missing.
+fn carrier_is_ready(core: &mut Core, now: Time, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
+    let Core { session, carrier: Some(carrier), source, is_source_broken, .. } = core else {
+        return Poll::Ready(Ok(()));
+    };
+    let ready = carrier.poll_ready(context);
+    if ready.is_pending() && carrier.is_shallow() {
+        match source.as_mut().map(|source| Guarded::new(source.as_mut(), is_source_broken)) {
+            Some(source) => session.carrier_is_full(now, &source),
+            None => session.carrier_is_full(now, &NoReplication),
+        }
+    }
+    ready
 }
 
 /// The carrier ended by itself.

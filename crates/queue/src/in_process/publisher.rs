@@ -36,6 +36,7 @@ pub fn publisher<V: Weigh>(bounds: PublicationBounds) -> Publisher<V> {
         is_open: true,
         sleeping: 0,
         wakers: HashMap::new(),
+        watchers: HashMap::new(),
         distributor: None,
         is_news: false,
     };
@@ -66,7 +67,14 @@ impl<V: Weigh> Publisher<V> {
     /// As [`Publication::put`].
     pub fn put(&self, key: Key, value: V) -> Result<Put, Refused<V>> {
         let mut state = self.shared.lock();
+        let behind = state.publication.counters().behind;
         let put = state.publication.put(key, value);
+        if state.publication.counters().behind != behind {
+            let watchers = mem::take(&mut state.watchers);
+            self.shared.tell(state);
+            watchers.into_values().for_each(Waker::wake);
+            return put;
+        }
         // Only what has a place of its own can be news to somebody who waits.
         if matches!(put, Ok(Put::Queued)) {
             self.shared.tell(state);
@@ -149,12 +157,24 @@ impl<V: Weigh> Subscriber<V> {
         state.wait(self.id, context.waker());
         Poll::Pending
     }
+
+    /// Arranges for a task to be woken when a subscriber falls behind, which may be this one, unless it has; says whether it
+    /// has. For tasks that cannot take what waits now.
+    pub fn poll_behind(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut state = self.shared.lock();
+        if matches!(state.publication.peek(self.id), Err(Refusal::Behind)) {
+            return Poll::Ready(());
+        }
+        state.watchers.insert(self.id, context.waker().clone());
+        Poll::Pending
+    }
 }
 
 impl<V: Weigh> Drop for Subscriber<V> {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.wakers.remove(&self.id);
+        state.watchers.remove(&self.id);
         state.publication.unsubscribe(self.id);
     }
 }
@@ -248,7 +268,9 @@ struct State<V> {
     sleeping: usize,
     /// Tasks that wait.
     wakers: HashMap<SubscriberId, Waker>,
-    /// The task that wakes them.
+    /// Tasks that want to know when their subscriber falls behind.
+    watchers: HashMap<SubscriberId, Waker>,
+    /// The task that wakes those that wait.
     distributor: Option<Waker>,
     /// Whether that task was told since it last ran.
     is_news: bool,

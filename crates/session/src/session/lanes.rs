@@ -298,6 +298,11 @@ impl Lanes {
         }
     }
 
+    /// Whether messages wait before what would be put now.
+    pub(super) fn have_waiting(&self) -> bool {
+        self.outgoing.iter().flatten().any(|lane| lane.waiting() > 0 || lane.is_sending_parts())
+    }
+
     /// When the peer is to be told what the application has consumed. A time that has passed means now.
     pub(super) fn report_at(&self, own: &Limits) -> Option<Time> {
         let lanes = self.incoming[..self.heard.into()].iter().flatten();

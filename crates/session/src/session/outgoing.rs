@@ -238,6 +238,30 @@ impl Session {
         may
     }
 
+    /// How many bytes of new messages a packet that leaves now has room for, their heads included; 0 if none may leave, or if
+    /// messages wait already.
+    ///
+    /// For drivers that read messages from elsewhere at the last moment: what is put then leaves with the next
+    /// [`poll_packet`](Self::poll_packet). To ask says that there is something to send.
+    pub fn content_room(&mut self, now: Time) -> usize {
+        if !self.is_open() || self.lanes.have_waiting() || !self.may_send(now, false) {
+            return 0;
+        }
+        let bytes = self.rate.packet_bytes(self.carrier.is_reliable).min(self.packet_bytes_max());
+        bytes.saturating_sub(OVERHEAD_BYTES_MAX).max(1)
+    }
+
+    /// When [`content_room`](Self::content_room) is not 0 any more, if only time is needed for it.
+    pub fn content_room_at(&self, now: Time) -> Option<Time> {
+        if !self.is_open() || self.lanes.have_waiting() || self.recovery.is_full() {
+            None
+        } else if self.recovery.has_room_in_flight(now, &self.rate) {
+            Some(self.rate.next_at().max(now))
+        } else {
+            self.recovery.silence_begins(now)
+        }
+    }
+
     /// When content that waits may leave; `None` if none waits, or if it waits for something to arrive.
     pub(super) fn content_at(&mut self, now: Time) -> Option<Time> {
         let plan = self.lanes.plan(now, self.handshake.peer(), None);

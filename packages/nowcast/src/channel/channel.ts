@@ -251,6 +251,7 @@ const END_CODES: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [CloseCode.busy, "full"],
   [CloseCode.unauthorised, "unauthorised"],
   [CloseCode.goingAway, "going_away"],
+  [CloseCode.behind, "too_slow"],
 ]);
 
 /** Whether somebody ended the channel on purpose: `done`, or a code of the application's own. */

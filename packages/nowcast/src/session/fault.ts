@@ -11,6 +11,7 @@ export const CloseCode = {
   busy: 8,
   unauthorised: 9,
   goingAway: 10,
+  behind: 11,
 } as const;
 
 /** How a session ended. */

@@ -246,6 +246,11 @@ impl SendLane {
         self.queue.len()
     }
 
+    /// Whether parts of a large message are to leave before anything new.
+    pub(crate) fn is_sending_parts(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
     /// Packets have another size from now on.
     pub(crate) fn change_carrier(&mut self) {
         self.is_stuck = false;

@@ -1,0 +1,184 @@
+//! One to many: what Zenoh, iceoryx2 and ROS call a topic.
+
+mod subscribers;
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nowcast_queue::{Key, PublicationBounds, PublicationCounters, Refusal, in_process};
+use nowcast_session::Refused;
+use nowcast_wire::Wire;
+use tokio::sync::watch;
+
+use crate::channel::{Error, Payload};
+use crate::clock;
+use crate::listener::{AdvertiseError, Listener};
+use crate::published::Published;
+use subscribers::serve_all;
+
+impl Listener {
+    /// Publishes under `name`: tasks that [`connect`](crate::connect) to it subscribe, over any carrier. Their channels
+    /// receive the newest value of every key, then every event that is put from then on, with the states before it.
+    ///
+    /// # Errors
+    /// [`AdvertiseError`].
+    pub async fn publish(&self, name: &str) -> Result<Publisher, AdvertiseError> {
+        self.publish_with(name, PublicationBounds::default()).await
+    }
+
+    /// As [`publish`](Self::publish), with bounds of one's own for what is kept.
+    ///
+    /// # Errors
+    /// [`AdvertiseError`].
+    pub async fn publish_with(
+        &self,
+        name: &str,
+        bounds: PublicationBounds,
+    ) -> Result<Publisher, AdvertiseError> {
+        let service = self.advertise(name).await?;
+        let table = in_process::publisher(bounds);
+        tokio::spawn(table.distribution());
+        let (open, is_open) = watch::channel(());
+        let ignored = Arc::new(AtomicU64::new(0));
+        let publisher = Publisher {
+            shared: Arc::new(Shared {
+                table: Arc::new(table),
+                name: name.to_owned(),
+                ignored: Arc::clone(&ignored),
+                _open: open,
+            }),
+            carries: PhantomData,
+        };
+        tokio::spawn(serve_all(service, Arc::downgrade(&publisher.shared.table), ignored, is_open));
+        Ok(publisher)
+    }
+}
+
+/// Puts for all tasks that have connected to a name, its subscribers.
+///
+/// A put costs the same for one subscriber as for a thousand. One table holds the newest value of every key; each
+/// subscriber's session reads it at the moment at which a packet leaves for that subscriber. Events, and the last values
+/// before them, are kept once until all subscribers have got them, within bounds ([`PublicationBounds`]): a
+/// subscriber that falls further behind is closed with the code [`BEHIND`](nowcast_session::CloseCode::BEHIND) and
+/// [counted](Self::counters), and no other notices. States alone never make a subscriber fall behind. To each subscriber the laws
+/// of the queue hold (`spec/QUEUE.md`, section 11).
+///
+/// Nothing here waits, so there are no futures. A publisher is cheap to clone, and all handles are the same publisher. When
+/// the last is dropped, the name is free, and subscribers are closed after they got what was put, or after 5 s. What
+/// subscribers put themselves is dropped and [counted](Self::ignored): use [`advertise`](Listener::advertise) where both sides have something to say.
+///
+/// A publisher is one lane. For another priority or order, publish another name.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use nowcast::{ListenConfig, Listener, MessageKind};
+///
+/// let listener = Listener::bind(ListenConfig::loopback(0)).await?;
+/// let tracker = listener.publish("tracker").await?;
+/// tracker.state(1, b"looks left")?;
+/// tracker.state(1, b"looks up")?; // replaces the value before it
+///
+/// let url = format!("nowcast://127.0.0.1:{}/tracker", listener.port());
+/// let (one, two) = (nowcast::connect(&url).await?, nowcast::connect(&url).await?);
+/// for renderer in [&one, &two] {
+///     assert_eq!(renderer.receive().await?.bytes, b"looks up"); // what there was before it came
+/// }
+/// tracker.event(b"presses the button")?;
+/// for renderer in [&one, &two] {
+///     let message = renderer.receive().await?;
+///     assert_eq!((message.kind, &message.bytes[..]), (MessageKind::Event, &b"presses the button"[..]));
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct Publisher<T: ?Sized = [u8]> {
+    shared: Arc<Shared>,
+    carries: PhantomData<fn(&T)>,
+}
+
+struct Shared {
+    table: Arc<in_process::Publisher<Published>>,
+    name: String,
+    ignored: Arc<AtomicU64>,
+    /// Dropped with the last handle, which ends the acceptance of subscribers.
+    _open: watch::Sender<()>,
+}
+
+impl<T: Payload + ?Sized> Publisher<T> {
+    /// The same publisher for values of another type.
+    #[must_use]
+    pub fn typed<U: Wire>(&self) -> Publisher<U> {
+        Publisher { shared: Arc::clone(&self.shared), carries: PhantomData }
+    }
+
+    /// Puts the newest value of `key`, at least 1, for all subscribers. Never waits.
+    ///
+    /// # Errors
+    /// [`Refused::KeyZero`], [`Refused::TooLarge`], and [`Refused::Full`] where there are as many keys or bytes of newest
+    /// values as the bounds allow. No subscriber is a reason to refuse.
+    pub fn state(&self, key: impl Into<Key>, value: &T) -> Result<(), Error> {
+        let key = key.into();
+        if key.is_event() {
+            return Err(Error::Refused(Refused::KeyZero));
+        }
+        self.put(key, value)
+    }
+
+    /// Puts an event for all subscribers there are now: each gets it exactly once, in order, and after the states it was put
+    /// after. Never waits.
+    ///
+    /// # Errors
+    /// [`Refused::TooLarge`].
+    pub fn event(&self, value: &T) -> Result<(), Error> {
+        self.put(Key::EVENT, value)
+    }
+
+    fn put(&self, key: Key, value: &T) -> Result<(), Error> {
+        let published = value.with_bytes(|bytes| Published { at: clock::now(), bytes: bytes.into() });
+        match self.shared.table.put(key, published) {
+            Ok(_) => Ok(()),
+            Err(refused) => Err(Error::Refused(match refused.refusal {
+                Refusal::TooLarge { bytes, bytes_max } => Refused::TooLarge { bytes, bytes_max },
+                _ => Refused::Full,
+            })),
+        }
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// How many subscribers there are.
+    #[must_use]
+    pub fn subscribers(&self) -> usize {
+        self.shared.table.subscribers()
+    }
+
+    /// How many messages subscribers have put, which nobody reads.
+    #[must_use]
+    pub fn ignored(&self) -> u64 {
+        self.shared.ignored.load(Ordering::Relaxed)
+    }
+
+    /// What was put and delivered, and how many subscribers fell behind.
+    #[must_use]
+    pub fn counters(&self) -> PublicationCounters {
+        self.shared.table.counters()
+    }
+}
+
+impl<T: ?Sized> Clone for Publisher<T> {
+    fn clone(&self) -> Self {
+        Publisher { shared: Arc::clone(&self.shared), carries: PhantomData }
+    }
+}
+
+impl<T: ?Sized> std::fmt::Debug for Publisher<T> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Publisher").field("name", &self.shared.name).finish_non_exhaustive()
+    }
+}

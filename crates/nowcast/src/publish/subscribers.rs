@@ -1,0 +1,74 @@
+//! The tasks behind a publisher: they let subscribers in and keep them until they end.
+
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use nowcast_queue::{Refusal, in_process};
+use nowcast_session::CloseCode;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use crate::channel::{Channel, Error};
+use crate::listener::Service;
+use crate::published::{Published, Subscription};
+
+type Table = in_process::Publisher<Published>;
+
+/// Lets in who connects, until the publisher is gone, and stays until the last subscriber has ended.
+pub(super) async fn serve_all(
+    mut service: Service,
+    table: Weak<Table>,
+    ignored: Arc<AtomicU64>,
+    mut is_open: watch::Receiver<()>,
+) {
+    let mut subscribers = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = service.accept() => {
+                let (Ok(channel), Some(table)) = (accepted, table.upgrade()) else { break };
+                subscribers.spawn(serve(channel, table.subscribe(), Arc::clone(&ignored)));
+            }
+            Some(_) = subscribers.join_next() => {}
+            _ = is_open.changed() => break,
+        }
+    }
+    drop(service);
+    while subscribers.join_next().await.is_some() {}
+}
+
+async fn serve(channel: Channel, subscription: Subscription, ignored: Arc<AtomicU64>) {
+    // Whoever receives learns of the end; what comes before it is for nobody.
+    let ended = async {
+        while channel.receive().await.is_ok() {
+            ignored.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    match channel.link().subscribe(subscription) {
+        None => ended.await,
+        Some(subscription) => {
+            tokio::select! {
+                _ = copy(&channel, subscription) => {}
+                () = ended => {}
+            }
+        }
+    }
+}
+
+/// For channels without packets: puts what is published into the queue of one subscriber, where the peer reads it. While
+/// that queue is full, nothing is taken.
+async fn copy(channel: &Channel, mut subscription: Subscription) -> Result<(), Error> {
+    loop {
+        poll_fn(|context| subscription.poll_ready(context)).await;
+        match subscription.take() {
+            Ok(None) => {}
+            Ok(Some((key, value))) if key.is_event() => channel.event(&value.bytes).await?,
+            Ok(Some((key, value))) => channel.state(key, &value.bytes).await?,
+            Err(Refusal::Closed) => return Ok(()),
+            Err(refusal) => {
+                channel.close(CloseCode::BEHIND.0, &refusal.to_string());
+                return Ok(());
+            }
+        }
+    }
+}
