@@ -7,10 +7,20 @@
 //!
 //! ```
 //! use nowcast_replication::{History, Replica, Transform, Viewer};
-//! use nowcast_world::{Config, Pose, World};
+//! use nowcast_world::{Behaviour, Definition, Kind, Pose, Scene, Spawn, Walker, World};
 //!
-//! let mut world = World::new(Config::default());
-//! let ada = world.join("Ada")?;
+//! struct Fall;
+//!
+//! impl Behaviour for Fall {
+//!     fn start(&mut self, scene: &mut Scene) {
+//!         let person = scene.kind("person").expect("the definition has it");
+//!         scene.spawn(person, Spawn::at([0.0, 9.0, 0.0])).expect("the world is empty");
+//!     }
+//! }
+//!
+//! let kinds = vec![Kind::walker("person", Walker::default())];
+//! let mut world = World::new(Definition { kinds, ..Definition::default() }, 0, Box::new(Fall))?;
+//! let ada = world.entities().ids()[0];
 //! let mut history = History::default();
 //! let (mut viewer, mut replica) = (Viewer::default(), Replica::default());
 //! for number in 0..60 {

@@ -9,7 +9,10 @@ use nowcast_replication::{History, Replica, Row, Transform, Viewer};
 use nowcast_session::{Carrier, Config, LaneConfig, MessageKind, Replication};
 use nowcast_sim::link::{Jitter, LinkConfig, Loss};
 use nowcast_sim::pair::{End, Pair};
-use nowcast_world::{Action, EntityId, Input, Pose, World};
+use nowcast_world::{
+    Behaviour, Body, ColliderShape, Command, Definition, EntityId, Input, Kind, PlayerId, Pose, Spawn,
+    Walker, World,
+};
 use proptest::prelude::*;
 
 const LANE: u8 = 2;
@@ -177,21 +180,57 @@ proptest! {
     }
 }
 
-/// People who walk about and throw things, and what a viewer of them has to be told.
+/// Ground with 300 blocks in piles, and a body for everybody who joins.
+struct Yard;
+
+impl Behaviour for Yard {
+    fn start(&mut self, scene: &mut nowcast_world::Scene) {
+        let [ground, block] =
+            ["ground", "block"].map(|name| scene.kind(name).expect("the definition has it"));
+        scene.spawn(ground, Spawn::at([0.0, -1.0, 0.0])).expect("the world is empty");
+        for index in 0..300 {
+            let (pile, storey) = (index / 5, index % 5);
+            let [x, z] = [pile % 10, pile / 10].map(|place| (place as f32 - 5.0) * 3.0);
+            scene.spawn(block, Spawn::at([x, 0.3 + 0.6 * storey as f32, z])).expect("there is room");
+        }
+    }
+
+    fn join(&mut self, scene: &mut nowcast_world::Scene, player: PlayerId) {
+        let person = scene.kind("person").expect("the definition has it");
+        let at = Spawn::at([player.0 as f32 * 1.3 - 13.0, 0.9, 18.0]);
+        scene.spawn_avatar(player, person, at).expect("there is room");
+    }
+}
+
+fn yard() -> World {
+    let ground = Body { friction: 1.0, ..Body::fixed(ColliderShape::Box { size: [200.0, 2.0, 200.0] }) };
+    let definition = Definition {
+        kinds: vec![
+            Kind::new("ground").with_body(ground),
+            Kind::new("block").with_body(Body::dynamic(ColliderShape::cube(0.6))),
+            Kind::walker("person", Walker::default()),
+        ],
+        ..Definition::default()
+    };
+    World::new(definition, 0, Box::new(Yard)).expect("the definition is good")
+}
+
+/// People who walk about among piles, and what a viewer of them has to be told.
 #[test]
 fn a_walk_among_blocks_costs_little_and_is_known_exactly() {
-    let mut world = World::new(nowcast_world::Config::default());
-    let people: Vec<EntityId> = (0..20).map(|_| world.join("").expect("there is room")).collect();
+    let mut world = yard();
+    let people: Vec<PlayerId> = (1..=20).map(PlayerId).collect();
+    for player in &people {
+        world.apply(Command::Join { player: *player, name: String::new() }).expect("there is room");
+    }
     let link =
         LinkConfig { delay: Duration::from_millis(20), loss: Loss::Random(0.02), ..LinkConfig::default() };
     let mut scene = Scene::new(7, Carrier::DATAGRAMS, link);
     for tick in 0..600u32 {
         for (at, id) in people.iter().enumerate() {
             let yaw = at as f32 + (tick / 45) as f32 * 0.7;
-            world.set_input(*id, Input::new(1.0, 0.0, yaw, at % 2 == 0, false).unwrap());
-            if tick % 90 == at as u32 * 4 {
-                world.act(*id, Action::grab());
-            }
+            let input = Input::new(1.0, 0.0, yaw, at % 2 == 0, false).expect("within bounds");
+            world.apply(Command::Input { player: *id, input }).expect("there is room");
         }
         world.step();
         while world.poll_event().is_some() {}

@@ -43,6 +43,7 @@ mod metrics;
 mod names;
 pub mod plain;
 mod player;
+pub mod playground;
 mod process;
 mod rate;
 mod room;

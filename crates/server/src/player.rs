@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use nowcast_world::{Action, Input};
+use nowcast_world::Input;
 
 use crate::closing::Closing;
 use crate::config::COMMANDS_MAX;
 use crate::names::Name;
 use crate::plain::{Encoding, ServerMessage};
+use crate::playground::Action;
 use crate::send_queue::SendQueue;
 use crate::session::FromWorld;
 use crate::session::writer::SessionWriter;

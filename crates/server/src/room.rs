@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use self::tenancy::Tenancy;
 use nowcast_replication::{History, Transform};
 use nowcast_world::text::sanitize;
-use nowcast_world::{Action, CHAT_CHARS_MAX, EntityId, Event, Pose, STEP_HZ, World};
+use nowcast_world::{CHAT_CHARS_MAX, EntityId, Pose, STEP_HZ};
 use tracing::{debug, info};
 
 use crate::chat::{Chat, Line};
@@ -21,6 +21,7 @@ use crate::closing::Closing;
 use crate::lobby::Lobby;
 use crate::names::{Name, Names};
 use crate::player::{Command, Player};
+use crate::playground::{Action, Event, Playground};
 use crate::process::thread_cpu_time;
 use crate::rooms::Rooms;
 use crate::session::writer::News;
@@ -47,7 +48,7 @@ pub(crate) struct Room {
     rooms: Arc<Rooms>,
     /// Dropped after the room, whatever ends it.
     tenancy: Tenancy,
-    world: World,
+    world: Playground,
     players: Vec<SeatedPlayer>,
     /// The newest snapshots, newest last, whose encodings are still shared.
     shared: VecDeque<Arc<Snapshot>>,

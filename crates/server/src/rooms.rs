@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast::entry::network_of;
-use nowcast_world::{Layout, World};
 use serde::Serialize;
 
 use crate::config::{Config, Limits, ROOM_NAME_BYTES_MAX};
 use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::player::Player;
+use crate::playground::{self, Playground};
 use crate::room_refusal::RoomRefusal;
 
 /// For so long `/healthz` tells of a room that could not be opened, unless another one can be.
@@ -28,7 +28,7 @@ pub(crate) struct Rooms {
     pub(crate) config: Arc<Config>,
     pub(crate) metrics: Arc<Metrics>,
     /// What a room begins with.
-    pub(crate) make_world: fn(&Config) -> World,
+    pub(crate) make_world: fn(&Config) -> Playground,
     open_room: OpenRoom,
     open: Mutex<BTreeMap<String, Open>>,
     /// When and why a room could last not be opened, if none could be since.
@@ -249,11 +249,11 @@ impl Drop for Seat {
     }
 }
 
-fn make_world(config: &Config) -> World {
-    World::new(nowcast_world::Config {
+fn make_world(config: &Config) -> Playground {
+    Playground::new(playground::Config {
         seed: config.seed,
         avatars_max: config.limits.players_max,
-        layout: Layout::default(),
+        layout: playground::Layout::default(),
     })
 }
 
@@ -273,7 +273,7 @@ mod tests {
     use crate::send_queue::Outgoing;
 
     /// A server's rooms, whose worlds are made like this.
-    fn rooms(make_world: fn(&Config) -> World) -> Arc<Rooms> {
+    fn rooms(make_world: fn(&Config) -> Playground) -> Arc<Rooms> {
         let metrics = Arc::new(Metrics::new(None));
         Arc::new(Rooms { make_world, ..Rooms::new(Arc::new(Config::default()), metrics, Room::open) })
     }

@@ -179,10 +179,10 @@ fn cost(message: &Message) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nowcast_world::{Config, World};
+    use crate::playground::{Config, Playground};
 
     fn snapshot() -> Arc<Snapshot> {
-        Arc::new(Snapshot::new(&World::new(Config::default()), None))
+        Arc::new(Snapshot::new(&Playground::new(Config::default()), None))
     }
 
     /// What comes out, in a form that can be compared: events by their text, snapshots by which one it is.

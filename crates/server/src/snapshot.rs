@@ -4,11 +4,12 @@ use std::f64::consts::{PI, TAU};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
-use nowcast_world::{Pose, World};
+use nowcast_world::Pose;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::metrics::Metrics;
 use crate::plain::{Encoding, Frame, Moved, ServerMessage, angle_from_bits, angle_to_bits};
+use crate::playground::Playground;
 
 /// Positions are rounded to this part of a metre, so that resting bodies compare equal.
 const STEPS_PER_METRE: f64 = 10_000.0;
@@ -54,7 +55,7 @@ struct RoundedPose {
 impl Snapshot {
     /// Records the poses of a world. Angles are expensive to compute and most bodies rest, so a body that is where an
     /// `earlier` snapshot of the same world has it is taken from there.
-    pub(crate) fn new(world: &World, earlier: Option<&Self>) -> Self {
+    pub(crate) fn new(world: &Playground, earlier: Option<&Self>) -> Self {
         let (known_poses, known_exact) =
             earlier.map_or((&[][..], &[][..]), |earlier| (&earlier.poses[..], &earlier.exact[..]));
         let mut known = known_poses.iter().zip(known_exact).peekable();
@@ -171,15 +172,16 @@ pub(crate) fn into_message(frame: Frame) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nowcast_world::{Config, Input};
+    use crate::playground::Config;
+    use nowcast_world::Input;
 
     fn text(message: &Message) -> &str {
         message.to_text().expect("it is JSON")
     }
 
     /// A world that has come to rest.
-    fn resting() -> World {
-        let mut world = World::new(Config::default());
+    fn resting() -> Playground {
+        let mut world = Playground::new(Config::default());
         for _ in 0..600 {
             world.step();
         }
@@ -229,7 +231,7 @@ mod tests {
 
     #[test]
     fn clients_that_know_the_same_share_the_bytes_until_newer_snapshots_are_out() {
-        let world = World::new(Config::default());
+        let world = Playground::new(Config::default());
         let metrics = Metrics::new(None);
         let [baseline, snapshot] = [Snapshot::new(&world, None), Snapshot::new(&world, None)];
         let bytes = || match snapshot.since(&baseline, Encoding::Custom16, &metrics) {

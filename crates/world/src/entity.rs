@@ -1,20 +1,53 @@
-//! What is in the world, as others see it.
+//! Entities, and the columns in which a world keeps them.
 
+use nowcast_wire::Value;
+
+use crate::kind::KindId;
+use crate::physics::Handles;
+use crate::player::PlayerId;
 use crate::pose::Pose;
 
-/// Names one thing in one world. Ids are never given twice.
+/// Names one entity in one world. Ids grow, and are never given twice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct EntityId(pub u32);
 
-/// What an entity is.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Kind {
-    /// A box that never moves.
-    Static,
-    /// A box that can be pushed, carried and thrown.
-    Block,
-    /// A person: an upright capsule.
-    Avatar,
+/// How something moves.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Velocity {
+    /// Of the centre of mass, in metres a second.
+    pub linear: [f32; 3],
+    /// The axis of the turn, as long as its radians a second.
+    pub angular: [f32; 3],
+}
+
+/// How a new entity begins. What is not said is as its kind says.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Spawn {
+    /// Where it is and how it is turned.
+    pub pose: Pose,
+    /// How large it is, as a multiple of its kind's shape along its own axes; `None` for 1.
+    pub scale: Option<[f32; 3]>,
+    /// How it moves.
+    pub velocity: Velocity,
+    /// Attributes that differ from their defaults.
+    pub attributes: Vec<(String, Value)>,
+    /// Who owns it; `None` for the server.
+    pub owner: Option<PlayerId>,
+    /// What the behaviour keeps of it.
+    pub private: Value,
+}
+
+impl Spawn {
+    /// At rest at this place, upright.
+    pub fn at(position: [f32; 3]) -> Spawn {
+        Spawn { pose: Pose { position, ..Pose::IDENTITY }, ..Spawn::default() }
+    }
+
+    /// With this attribute.
+    pub fn with(mut self, attribute: &str, value: impl Into<Value>) -> Spawn {
+        self.attributes.push((attribute.to_owned(), value.into()));
+        self
+    }
 }
 
 /// One entity as it is now.
@@ -23,15 +56,261 @@ pub struct EntityRef<'a> {
     /// Its name in this world.
     pub id: EntityId,
     /// What it is.
-    pub kind: Kind,
-    /// Where its centre is, and how it is turned.
+    pub kind: KindId,
+    /// Where its origin is, and how it is turned.
     pub pose: Pose,
-    /// Full edge lengths of the box around it, in metres, before rotation.
-    pub size: [f32; 3],
-    /// 0xRRGGBB.
-    pub color: u32,
-    /// The name of an avatar; `None` for everything else.
-    pub name: Option<&'a str>,
-    /// The block that an avatar carries, or the avatar that carries a block.
-    pub held: Option<EntityId>,
+    /// How large it is, as a multiple of its kind's shape.
+    pub scale: [f32; 3],
+    /// How it moves.
+    pub velocity: Velocity,
+    /// What it hangs on.
+    pub parent: Option<EntityId>,
+    /// Who owns it; `None` for the server.
+    pub owner: Option<PlayerId>,
+    /// Its tags, sorted.
+    pub tags: &'a [String],
+    /// Its attributes, in the order of its kind's.
+    pub attributes: &'a [Value],
+    /// The step after which its attributes, tags, scale, parent or owner last changed, or it came.
+    pub changed_tick: u64,
+}
+
+/// All entities of a world, as columns of equal length, ordered by id.
+///
+/// Row `n` of each column belongs to the entity `ids()[n]`. Rows move when entities go, at the end of a step.
+#[derive(Default)]
+pub struct Entities {
+    pub(crate) ids: Vec<EntityId>,
+    pub(crate) is_alive: Vec<bool>,
+    pub(crate) kinds: Vec<KindId>,
+    pub(crate) poses: Vec<Pose>,
+    pub(crate) scales: Vec<[f32; 3]>,
+    pub(crate) velocities: Vec<Velocity>,
+    pub(crate) handles: Vec<Option<Handles>>,
+    pub(crate) parents: Vec<Option<Parent>>,
+    pub(crate) owners: Vec<Option<PlayerId>>,
+    pub(crate) tags: Vec<Vec<String>>,
+    pub(crate) attributes: Vec<Box<[Value]>>,
+    pub(crate) privates: Vec<Value>,
+    pub(crate) gravity_scales: Vec<f32>,
+    pub(crate) passes: Vec<Option<EntityId>>,
+    pub(crate) changed_ticks: Vec<u64>,
+    dead: usize,
+}
+
+/// What an entity hangs on, and where it is seen from there.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Parent {
+    pub(crate) id: EntityId,
+    pub(crate) local: Pose,
+}
+
+/// One new row.
+pub(crate) struct Row {
+    pub(crate) id: EntityId,
+    pub(crate) kind: KindId,
+    pub(crate) pose: Pose,
+    pub(crate) scale: [f32; 3],
+    pub(crate) velocity: Velocity,
+    pub(crate) handles: Option<Handles>,
+    pub(crate) parent: Option<Parent>,
+    pub(crate) owner: Option<PlayerId>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) attributes: Box<[Value]>,
+    pub(crate) private: Value,
+    pub(crate) gravity_scale: f32,
+    pub(crate) passes: Option<EntityId>,
+    pub(crate) changed_tick: u64,
+}
+
+impl Entities {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ids.len() - self.dead
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The column of ids, growing. Between two steps every row is alive.
+    pub fn ids(&self) -> &[EntityId] {
+        &self.ids
+    }
+
+    /// The column of kinds.
+    pub fn kinds(&self) -> &[KindId] {
+        &self.kinds
+    }
+
+    /// The column of poses.
+    pub fn poses(&self) -> &[Pose] {
+        &self.poses
+    }
+
+    /// The column of velocities.
+    pub fn velocities(&self) -> &[Velocity] {
+        &self.velocities
+    }
+
+    /// The column of attributes: those of each entity in the order of its kind's.
+    pub fn attributes(&self) -> &[Box<[Value]>] {
+        &self.attributes
+    }
+
+    /// The column of owners; `None` for the server.
+    pub fn owners(&self) -> &[Option<PlayerId>] {
+        &self.owners
+    }
+
+    /// For each entity the step after which anything but its pose and velocity last changed, or it came.
+    pub fn changed_ticks(&self) -> &[u64] {
+        &self.changed_ticks
+    }
+
+    /// The row of an entity, if it is in the world.
+    pub fn row(&self, id: EntityId) -> Option<usize> {
+        // Where nobody left, the place follows from the id.
+        let first = self.ids.first()?.0;
+        let guess = (id.0.checked_sub(first)? as usize).min(self.ids.len() - 1);
+        let row = if self.ids[guess] == id { guess } else { self.ids[..guess].binary_search(&id).ok()? };
+        self.is_alive[row].then_some(row)
+    }
+
+    /// One entity, if it is in the world.
+    pub fn get(&self, id: EntityId) -> Option<EntityRef<'_>> {
+        self.row(id).map(|row| self.at(row))
+    }
+
+    /// Everything, ordered by id.
+    pub fn iter(&self) -> impl Iterator<Item = EntityRef<'_>> {
+        (0..self.ids.len()).filter(|row| self.is_alive[*row]).map(|row| self.at(row))
+    }
+
+    /// The entities of one kind, ordered by id.
+    pub fn of_kind(&self, kind: KindId) -> impl Iterator<Item = EntityRef<'_>> {
+        (0..self.ids.len())
+            .filter(move |row| self.kinds[*row] == kind && self.is_alive[*row])
+            .map(|row| self.at(row))
+    }
+
+    /// The entities with a tag, ordered by id.
+    pub fn with_tag<'a>(&'a self, tag: &'a str) -> impl Iterator<Item = EntityRef<'a>> {
+        self.iter().filter(move |entity| entity.tags.iter().any(|known| known == tag))
+    }
+
+    fn at(&self, row: usize) -> EntityRef<'_> {
+        EntityRef {
+            id: self.ids[row],
+            kind: self.kinds[row],
+            pose: self.poses[row],
+            scale: self.scales[row],
+            velocity: self.velocities[row],
+            parent: self.parents[row].map(|parent| parent.id),
+            owner: self.owners[row],
+            tags: &self.tags[row],
+            attributes: &self.attributes[row],
+            changed_tick: self.changed_ticks[row],
+        }
+    }
+
+    /// Adds a row; its id is greater than all before.
+    pub(crate) fn push(&mut self, row: Row) {
+        debug_assert!(self.ids.last().is_none_or(|last| *last < row.id), "ids grow");
+        self.ids.push(row.id);
+        self.is_alive.push(true);
+        self.kinds.push(row.kind);
+        self.poses.push(row.pose);
+        self.scales.push(row.scale);
+        self.velocities.push(row.velocity);
+        self.handles.push(row.handles);
+        self.parents.push(row.parent);
+        self.owners.push(row.owner);
+        self.tags.push(row.tags);
+        self.attributes.push(row.attributes);
+        self.privates.push(row.private);
+        self.gravity_scales.push(row.gravity_scale);
+        self.passes.push(row.passes);
+        self.changed_ticks.push(row.changed_tick);
+    }
+
+    /// Marks a row; [`Entities::sweep`] removes it.
+    pub(crate) fn kill(&mut self, row: usize) {
+        self.is_alive[row] = false;
+        self.handles[row] = None;
+        self.dead += 1;
+    }
+
+    /// Removes the rows of those that are gone.
+    pub(crate) fn sweep(&mut self) {
+        if self.dead == 0 {
+            return;
+        }
+        let is_alive = std::mem::take(&mut self.is_alive);
+        macro_rules! keep {
+            ($($column:ident),*) => {$(
+                let mut alive = is_alive.iter();
+                self.$column.retain(|_| *alive.next().expect("columns are of equal length"));
+            )*};
+        }
+        keep!(ids, kinds, poses, scales, velocities, handles, parents, owners, tags, attributes, privates);
+        keep!(gravity_scales, passes, changed_ticks);
+        self.is_alive = vec![true; self.ids.len()];
+        self.dead = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn row(id: u32) -> Row {
+        Row {
+            id: EntityId(id),
+            kind: KindId(0),
+            pose: Pose::IDENTITY,
+            scale: [1.0; 3],
+            velocity: Velocity::default(),
+            handles: None,
+            parent: None,
+            owner: None,
+            tags: Vec::new(),
+            attributes: Box::default(),
+            private: Value::Int(id.into()),
+            gravity_scale: 1.0,
+            passes: None,
+            changed_tick: 0,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_row_is_found_exactly_as_long_as_its_entity_lives(steps in prop::collection::vec((any::<u8>(), any::<bool>()), 1..200)) {
+            let (mut entities, mut model, mut next) = (Entities::default(), BTreeSet::new(), 5);
+            for (choice, sweeps) in steps {
+                if choice % 3 != 0 {
+                    entities.push(row(next));
+                    model.insert(next);
+                    next += u32::from(choice % 2) + 1;
+                } else if let Some(id) = model.iter().nth(usize::from(choice) % model.len().max(1)).copied() {
+                    entities.kill(entities.row(EntityId(id)).unwrap());
+                    model.remove(&id);
+                }
+                if sweeps {
+                    entities.sweep();
+                }
+                prop_assert_eq!(entities.len(), model.len());
+                for id in 0..next + 3 {
+                    let found = entities.row(EntityId(id)).map(|row| entities.privates[row].clone());
+                    prop_assert_eq!(found, model.contains(&id).then(|| Value::Int(id.into())));
+                }
+                prop_assert!(entities.iter().map(|entity| entity.id.0).eq(model.iter().copied()));
+            }
+        }
+    }
 }

@@ -15,22 +15,6 @@ impl Hasher {
         }
     }
 
-    pub(crate) fn u64(&mut self, value: u64) {
-        self.bytes(&value.to_le_bytes());
-    }
-
-    pub(crate) fn floats(&mut self, values: &[f32]) {
-        for value in values {
-            self.bytes(&value.to_bits().to_le_bytes());
-        }
-    }
-
-    /// With its length, so that two neighbouring texts cannot be cut at another place.
-    pub(crate) fn text(&mut self, text: &str) {
-        self.u64(text.len() as u64);
-        self.bytes(text.as_bytes());
-    }
-
     pub(crate) fn finish(self) -> u64 {
         self.0
     }

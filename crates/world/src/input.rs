@@ -1,6 +1,4 @@
-//! What an avatar may be told from outside, and the door at which nonsense is turned away.
-
-use crate::text;
+//! What controls may say, and where nonsense is turned away.
 
 /// How far outside −1..1 a control may be for its sender's rounding to be forgiven.
 const CONTROL_SLACK: f32 = 1e-3;
@@ -44,63 +42,6 @@ impl Input {
     }
 }
 
-/// Something that an avatar does once. Event: done in order, at the next step.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Action {
-    /// Takes a block and carries it; nothing happens when none is in reach or the hands are full.
-    Grab {
-        /// This one, or the nearest in front.
-        block: Option<crate::EntityId>,
-    },
-    /// Lets go of the carried block.
-    Throw {
-        /// 0 puts it down, 1 throws it hard.
-        power: f32,
-        /// Radians above the horizon, −1.5..1.5.
-        pitch: f32,
-    },
-    /// Says something.
-    Chat {
-        /// Sanitised before anybody hears it; dropped when nothing is left.
-        text: String,
-    },
-    /// Takes another name.
-    Rename {
-        /// Sanitised; when nothing is left the avatar becomes a guest.
-        name: String,
-    },
-}
-
-impl Action {
-    /// Takes the nearest block in front.
-    pub fn grab() -> Action {
-        Action::Grab { block: None }
-    }
-
-    /// Lets go of the carried block, checked.
-    pub fn throw(power: f32, pitch: f32) -> Result<Action, InputError> {
-        Action::Throw { power, pitch }.validate()
-    }
-
-    /// Says something.
-    pub fn chat(text: &str) -> Action {
-        Action::Chat { text: text::sanitize(text, CHAT_CHARS_MAX) }
-    }
-
-    /// Checks numbers and shortens text to what the world would keep of it.
-    pub fn validate(self) -> Result<Action, InputError> {
-        Ok(match self {
-            Action::Grab { block } => Action::Grab { block },
-            Action::Throw { power, pitch } => Action::Throw {
-                power: within("power", power, 0.0, 1.0)?,
-                pitch: within("pitch", pitch, -1.5, 1.5)?,
-            },
-            Action::Chat { text } => Action::chat(&text),
-            Action::Rename { name } => Action::Rename { name: text::sanitize(&name, NAME_CHARS_MAX) },
-        })
-    }
-}
-
 /// A number from outside that no honest client sends.
 #[derive(Clone, Copy, PartialEq, Debug, thiserror::Error)]
 pub enum InputError {
@@ -121,17 +62,6 @@ pub enum InputError {
         min: f32,
         /// The largest allowed value.
         max: f32,
-    },
-}
-
-/// Why nobody could join.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum JoinError {
-    /// As many avatars as the configuration allows are in the world.
-    #[error("the world is full: {avatars_max} avatars are in it")]
-    Full {
-        /// The limit.
-        avatars_max: usize,
     },
 }
 
@@ -173,11 +103,9 @@ mod tests {
                 Err(InputError::NotFinite { field: "right" })
             );
             assert_eq!(Input::new(0.0, 0.0, bad, false, false), Err(InputError::NotFinite { field: "yaw" }));
-            assert!(Action::throw(bad, 0.0).is_err() && Action::throw(0.0, bad).is_err());
         }
         let error = Input::new(1.5, 0.0, 0.0, false, false).unwrap_err();
         assert_eq!(error.to_string(), "forward is 1.5, outside -1.001..1.001");
-        assert!(Action::throw(1.1, 0.0).is_err() && Action::throw(0.5, 2.0).is_err());
     }
 
     #[test]

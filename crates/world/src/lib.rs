@@ -1,53 +1,113 @@
-//! The deterministic shared world: ground, blocks and avatars, moved by sixty fixed steps a second.
+//! The engine of shared worlds: entities of kinds, moved by sixty fixed steps a second.
 //!
-//! One invariant drives this crate: **a world is a function of its [`Config`] and of the calls made on it, in order.**
-//! It reads no clock, opens no socket, starts no thread and draws no randomness of its own; two worlds that were given
-//! the same seed, inputs and actions before the same steps have the same [`World::hash`], on every machine.
+//! One invariant drives this crate: **a world is a function of its [`Definition`], its seed, its [`Behaviour`] and
+//! its [`Command`]s, in order.** It reads no clock, opens no socket, starts no thread and draws no randomness of its
+//! own; two worlds that were given the same have the same [`World::hash`] after each step, on every machine, and a
+//! world that was restored from a [`World::snapshot`] goes on to the last bit as the one that was not.
+//!
+//! Three things make a world: a [`Definition`] says what there can be, a [`Behaviour`] is the rules, and the
+//! [`Scene`] is what is there. The rules of no one game are in this crate.
 //!
 //! ```
-//! use nowcast_world::{Action, Config, Input, World};
+//! use nowcast_world::{Action, Behaviour, Body, ColliderShape, Command, Definition, Event, Input, Kind, PlayerId, Scene};
+//! use nowcast_world::{Spawn, To, Value, Walker, World};
 //!
-//! let mut world = World::new(Config::default());
-//! let ada = world.join("Ada")?;
+//! /// Everybody gets a body, and may wave.
+//! struct Park;
+//!
+//! impl Behaviour for Park {
+//!     fn start(&mut self, scene: &mut Scene) {
+//!         let ground = scene.kind("ground").expect("the definition has it");
+//!         scene.spawn(ground, Spawn::at([0.0, -0.5, 0.0])).expect("the world is empty");
+//!     }
+//!
+//!     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
+//!         let person = scene.kind("person").expect("the definition has it");
+//!         let _ = scene.spawn_avatar(player, person, Spawn::at([0.0, 0.9, 0.0]));
+//!     }
+//!
+//!     fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, arguments: &Value) {
+//!         let _ = scene.emit(action, To::All, Value::List(vec![player.0.into(), arguments.clone()]));
+//!     }
+//! }
+//!
+//! let ground = Body::fixed(ColliderShape::Box { size: [50.0, 1.0, 50.0] });
+//! let definition = Definition {
+//!     kinds: vec![Kind::new("ground").with_body(ground), Kind::walker("person", Walker::default())],
+//!     actions: vec![Action::new("wave", "times: u8")?],
+//!     ..Definition::default()
+//! };
+//! let mut world = World::new(definition, 7, Box::new(Park))?;
+//! let ada = PlayerId(1);
+//! world.apply(Command::Join { player: ada, name: "Ada".into() })?;
 //! for tick in 0..120 {
-//!     world.set_input(ada, Input::new(1.0, 0.0, 0.0, true, tick == 60)?); // state: the newest wins
+//!     world.apply(Command::Input { player: ada, input: Input::new(1.0, 0.0, 0.0, true, tick == 60)? })?;
 //!     if tick == 90 {
-//!         world.act(ada, Action::chat("hello")); // event: in order, at the next step
+//!         let arguments = Value::Map(vec![("times".into(), 2.into())]);
+//!         world.apply(Command::Action { player: ada, name: "wave".into(), arguments })?;
 //!     }
 //!     world.step();
 //!     while let Some(event) = world.poll_event() {
-//!         println!("{event:?}");
+//!         assert!(!matches!(event, Event::Refused { .. }), "{event:?}");
 //!     }
 //! }
-//! let ada = world.entity(ada).expect("she has not left");
-//! assert!(ada.pose.position[1] > 0.0);
+//! let avatar = world.scene().player(ada).and_then(|ada| ada.avatar).expect("she has not left");
+//! assert!(world.entity(avatar).expect("she has a body").pose.position[2] < -5.0, "she ran toward −Z");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! Metres, seconds, radians; Y is up, X right, Z toward the viewer (`spec/PLAIN.md`, section 2).
 
-mod avatar;
+mod attributes;
+mod behaviour;
+mod command;
+mod conform;
+mod contact;
+mod definition;
 mod entity;
 mod event;
+mod fields;
 mod hash;
-mod hold;
 mod input;
-pub mod layout;
+mod joint;
+mod kind;
+pub mod limits;
+pub mod math;
 mod physics;
+mod player;
 mod pose;
 mod random;
-mod spawn;
-mod step;
+mod scene;
+pub mod shape;
+mod snapshot;
 pub mod text;
+mod timer;
+mod walker;
 mod world;
 
-pub use avatar::{AVATAR_HEIGHT, AVATAR_RADIUS};
-pub use entity::{EntityId, EntityRef, Kind};
-pub use event::Event;
-pub use input::{Action, CHAT_CHARS_MAX, Input, InputError, JoinError, NAME_CHARS_MAX};
-pub use layout::Layout;
+pub use attributes::{Attributes, OutOfRange};
+pub use behaviour::Behaviour;
+pub use command::{Command, Edit};
+pub use conform::MisfitError;
+pub use contact::Contact;
+pub use definition::{Action, Definition, DefinitionError, Problem};
+pub use entity::{Entities, EntityId, EntityRef, Spawn, Velocity};
+pub use event::{Event, Refusal, To};
+pub use input::{CHAT_CHARS_MAX, Input, InputError, NAME_CHARS_MAX};
+pub use joint::{Joint, JointId, JointKind, Motor};
+pub use kind::{Body, Kind, KindId, Mass, Motion, OwnerPolicy};
+pub use limits::Limits;
+pub use nowcast_wire::Value;
+pub use physics::SPEED_MAX;
+pub use player::{Player, PlayerId};
 pub use pose::Pose;
-pub use world::{Config, Stats, World};
+pub use random::Random;
+pub use scene::{Filter, Hit, Scene, SceneError};
+pub use shape::ColliderShape;
+pub use snapshot::RestoreError;
+pub use timer::{Timer, TimerId};
+pub use walker::Walker;
+pub use world::{ApplyError, Stats, World};
 
 /// Steps of the world in one second.
 pub const STEP_HZ: u32 = 60;

@@ -1,117 +1,226 @@
 //! The one place that knows the physics engine's parts: bodies in, poses out.
-//!
-//! Avatars are dynamic capsules that cannot tip over. They are steered by their velocity ([`crate::avatar`]), so pushing,
-//! being pushed, standing on a stack and knocking it over are ordinary contacts and need no rules of their own.
 
 use rapier3d::prelude::*;
 
-use crate::entity::EntityId;
+use crate::entity::{EntityId, Velocity};
+use crate::kind::{Body, Mass, Motion};
 use crate::pose::Pose as PublicPose;
+use crate::shape::ColliderShape;
 
-/// Nothing moves faster, so nothing tunnels through the ground: one step at this speed is less than its thickness.
-const SPEED_MAX: f32 = 40.0;
+/// Nothing moves faster, in metres a second, so nothing tunnels through ground of usual thickness.
+pub const SPEED_MAX: f32 = 40.0;
 
-/// A block of half a metre weighs 7.5 kg: light enough to throw, heavy enough to knock over its neighbours.
-const BLOCK_DENSITY: f32 = 60.0;
+/// The length of a step in which nothing gets anywhere.
+const TINY_SECONDS: f32 = 1e-7;
 
 /// The handles of one entity's body.
-#[derive(Clone, Copy)]
-pub(crate) struct Body {
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Handles {
     pub(crate) body: RigidBodyHandle,
     pub(crate) collider: ColliderHandle,
 }
 
+/// How a new body begins.
+pub(crate) struct BodyState {
+    pub(crate) id: EntityId,
+    pub(crate) pose: PublicPose,
+    pub(crate) scale: [f32; 3],
+    pub(crate) velocity: Velocity,
+    pub(crate) gravity_scale: f32,
+    pub(crate) passes: Option<EntityId>,
+}
+
 /// The physical world, without any meaning.
 pub(crate) struct Physics {
-    world: PhysicsWorld,
+    pub(crate) world: PhysicsWorld,
+    /// The shapes of kinds at their own size, which their bodies share; filled as they are needed.
+    shapes: Vec<Option<SharedShape>>,
+    /// Bodies that were awake after the last step.
+    awake: Vec<RigidBodyHandle>,
+    /// Bodies on which a force acts for one step.
+    pushed: Vec<RigidBodyHandle>,
 }
 
 impl Physics {
-    pub(crate) fn new() -> Physics {
+    pub(crate) fn new(gravity: [f32; 3]) -> Physics {
         let mut world = PhysicsWorld::new();
+        world.gravity = Vector::from_array(gravity);
         world.integration_parameters.dt = crate::STEP_SECONDS;
         world.integration_parameters.normalized_max_linear_velocity = SPEED_MAX;
-        Physics { world }
+        Physics { world, shapes: Vec::new(), awake: Vec::new(), pushed: Vec::new() }
     }
 
+    /// One step of 1/60 s. Forces act in it and end with it.
     pub(crate) fn step(&mut self) {
         self.world.step_with_events(&Passing, &());
+        for handle in self.pushed.drain(..) {
+            if let Some(body) = self.world.bodies.get_mut(handle) {
+                body.reset_forces(false);
+                body.reset_torques(false);
+            }
+        }
+        // What is not finite was put back to where it was and switched off: it goes on from there, at rest.
+        let broken: Vec<_> = self.world.quarantine().bodies().to_vec();
+        for handle in broken {
+            if let Some(body) = self.world.bodies.get_mut(handle) {
+                body.set_enabled(true);
+            }
+        }
+    }
+
+    /// Every body that may have moved in the last step, in a fixed order.
+    pub(crate) fn drain_moved(&mut self, mut moved: impl FnMut(EntityId, &RigidBody)) {
+        let PhysicsWorld { islands, bodies, .. } = &self.world;
+        let now: Vec<_> = islands.active_bodies().collect();
+        // A body that fell asleep in this step has moved in it.
+        let asleep =
+            self.awake.iter().filter_map(|handle| bodies.get(*handle)).filter(|body| body.is_sleeping());
+        for body in asleep.chain(now.iter().filter_map(|handle| bodies.get(*handle))) {
+            moved(EntityId(body.user_data as u32), body);
+        }
+        self.awake = now;
+    }
+
+    /// Finds the contacts of bodies that are all new, lets nothing move, and puts the pinned ones to sleep where
+    /// everything that they touch sleeps too.
+    pub(crate) fn find_contacts(&mut self, pinned: &[Handles]) {
+        // A step of no length finds contacts and wakes whatever touches something. Only steps of some length know of
+        // islands: the first finds them, the second lets those sleep whose bodies all do. In these even the fastest
+        // body goes no farther than 4 µm each.
+        for dt in [0.0, TINY_SECONDS] {
+            self.world.integration_parameters.dt = dt;
+            self.world.step_with_events(&Passing, &());
+        }
+        for handles in pinned {
+            self.world.bodies[handles.body].sleep();
+        }
+        self.world.step_with_events(&Passing, &());
+        self.world.integration_parameters.dt = crate::STEP_SECONDS;
+    }
+
+    /// Gives a body the motion that it had.
+    pub(crate) fn resume(
+        &mut self,
+        handles: Handles,
+        velocity: Velocity,
+        still_seconds: f32,
+        force: [f32; 3],
+        torque: [f32; 3],
+    ) {
+        let body = &mut self.world.bodies[handles.body];
+        if body.is_fixed() {
+            return;
+        }
+        body.set_linvel(Vector::from_array(velocity.linear), false);
+        body.set_angvel(Vector::from_array(velocity.angular), false);
+        body.activation_mut().time_since_can_sleep = still_seconds;
+        if force != [0.0; 3] || torque != [0.0; 3] {
+            self.add_force(handles, Vector::from_array(force), Vector::from_array(torque));
+        }
     }
 
     pub(crate) fn gravity(&self) -> Vector {
         self.world.gravity
     }
 
-    pub(crate) fn add_static(&mut self, id: EntityId, pose: Pose, size: Vector) {
-        let body = RigidBodyBuilder::fixed().pose(pose);
-        let half = size / 2.0;
-        let collider = ColliderBuilder::cuboid(half.x, half.y, half.z).friction(1.0).user_data(tag(id, None));
-        self.world.insert(body, collider);
-    }
-
-    pub(crate) fn add_block(&mut self, id: EntityId, pose: Pose, size: Vector) -> Body {
-        let body = RigidBodyBuilder::dynamic().pose(pose).angular_damping(0.2);
-        let half = size / 2.0;
-        let collider = ColliderBuilder::cuboid(half.x, half.y, half.z)
-            .density(BLOCK_DENSITY)
-            .friction(0.8)
-            .active_hooks(ActiveHooks::FILTER_CONTACT_PAIRS)
-            .user_data(tag(id, None));
-        let (body, collider) = self.world.insert(body, collider);
-        Body { body, collider }
-    }
-
-    pub(crate) fn add_avatar(
+    /// Adds a body of the kind with this index. The error says why its shape cannot be scaled so.
+    pub(crate) fn add(
         &mut self,
-        id: EntityId,
-        position: Vector,
-        half_height: f32,
-        radius: f32,
-        mass: f32,
-    ) -> Body {
-        let body = RigidBodyBuilder::dynamic().translation(position).lock_rotations();
-        let collider = ColliderBuilder::capsule_y(half_height, radius)
-            .mass(mass)
-            .friction(0.0)
-            .friction_combine_rule(CoefficientCombineRule::Min)
-            .user_data(tag(id, None));
-        let (body, collider) = self.world.insert(body, collider);
-        Body { body, collider }
+        kind: usize,
+        body: &Body,
+        state: &BodyState,
+    ) -> Result<Handles, &'static str> {
+        let shape = self.shape(kind, &body.shape, state.scale)?;
+        let motion = match body.motion {
+            Motion::Fixed | Motion::Sensor => RigidBodyType::Fixed,
+            Motion::Dynamic => RigidBodyType::Dynamic,
+            Motion::Kinematic => RigidBodyType::KinematicVelocityBased,
+        };
+        let mut builder = RigidBodyBuilder::new(motion)
+            .pose(rapier_pose(&state.pose))
+            .linvel(Vector::from_array(state.velocity.linear))
+            .angvel(Vector::from_array(state.velocity.angular))
+            .gravity_scale(state.gravity_scale)
+            .linear_damping(body.linear_damping)
+            .angular_damping(body.angular_damping)
+            .ccd_enabled(body.is_bullet)
+            .user_data(state.id.0.into());
+        if body.locks_rotation {
+            builder = builder.lock_rotations();
+        }
+        let collider = ColliderBuilder::new(shape)
+            .friction(body.friction)
+            .restitution(body.restitution)
+            .sensor(body.motion == Motion::Sensor)
+            .active_hooks(hooks(state.passes))
+            .user_data(tag(state.id, state.passes));
+        let mut collider = match body.mass {
+            Mass::Density(density) => collider.density(density),
+            Mass::Kilograms(mass) => collider.mass(mass),
+        };
+        // What has no friction slides on everything.
+        if body.friction == 0.0 {
+            collider = collider.friction_combine_rule(CoefficientCombineRule::Min);
+        }
+        if body.motion == Motion::Sensor {
+            collider = collider.active_collision_types(ActiveCollisionTypes::all());
+        }
+        let (body, collider) = self.world.insert(builder, collider);
+        Ok(Handles { body, collider })
     }
 
-    pub(crate) fn remove(&mut self, body: Body) {
-        self.world.remove_body(body.body);
+    fn shape(
+        &mut self,
+        kind: usize,
+        shape: &ColliderShape,
+        scale: [f32; 3],
+    ) -> Result<SharedShape, &'static str> {
+        if scale != [1.0; 3] {
+            return shape.build(scale);
+        }
+        if self.shapes.len() <= kind {
+            self.shapes.resize(kind + 1, None);
+        }
+        if let Some(known) = &self.shapes[kind] {
+            return Ok(known.clone());
+        }
+        let built = shape.build(scale)?;
+        self.shapes[kind] = Some(built.clone());
+        Ok(built)
     }
 
-    pub(crate) fn get(&self, body: Body) -> &RigidBody {
-        &self.world.bodies[body.body]
+    pub(crate) fn remove(&mut self, handles: Handles) {
+        self.world.remove_body(handles.body);
     }
 
-    pub(crate) fn get_mut(&mut self, body: Body) -> &mut RigidBody {
-        &mut self.world.bodies[body.body]
+    pub(crate) fn get(&self, handles: Handles) -> &RigidBody {
+        &self.world.bodies[handles.body]
     }
 
-    pub(crate) fn pose(&self, body: Body) -> PublicPose {
-        public_pose(self.get(body).position())
+    pub(crate) fn get_mut(&mut self, handles: Handles) -> &mut RigidBody {
+        &mut self.world.bodies[handles.body]
+    }
+
+    pub(crate) fn collider(&self, handles: Handles) -> &Collider {
+        &self.world.colliders[handles.collider]
     }
 
     pub(crate) fn wake_all(&mut self) {
         self.world.wake_up_all(true);
     }
 
-    /// Puts a body somewhere else, at rest and able to move, whatever state it was in.
-    pub(crate) fn place(&mut self, body: Body, pose: Pose) {
-        let body = &mut self.world.bodies[body.body];
-        body.set_enabled(true);
-        body.set_position(pose, true);
-        body.set_linvel(Vector::ZERO, true);
-        body.set_angvel(Vector::ZERO, true);
+    pub(crate) fn add_force(&mut self, handles: Handles, force: Vector, torque: Vector) {
+        let body = &mut self.world.bodies[handles.body];
+        body.add_force(force, true);
+        body.add_torque(torque, true);
+        self.pushed.push(handles.body);
     }
 
     /// The surfaces that a body touches: the normal toward the body, and how far it still is (negative inside).
-    pub(crate) fn contacts(&self, body: Body) -> impl Iterator<Item = (Vector, f32)> {
-        self.world.narrow_phase.contact_pairs_with(body.collider).flat_map(move |pair| {
-            let sign = if pair.collider1 == body.collider { -1.0 } else { 1.0 };
+    pub(crate) fn contacts(&self, handles: Handles) -> impl Iterator<Item = (Vector, f32)> {
+        let collider = handles.collider;
+        self.world.narrow_phase.contact_pairs_with(collider).flat_map(move |pair| {
+            let sign = if pair.collider1 == collider { -1.0 } else { 1.0 };
             pair.manifolds().iter().filter(|manifold| !manifold.data.solver_contacts.is_empty()).filter_map(
                 move |manifold| {
                     let nearest = manifold.points.iter().map(|point| point.dist).min_by(f32::total_cmp)?;
@@ -121,39 +230,33 @@ impl Physics {
         })
     }
 
-    /// The point of a body's surface that is nearest to `from` (`from` itself when it is inside).
-    pub(crate) fn nearest_point(&self, body: Body, from: Vector) -> Vector {
-        let collider = &self.world.colliders[body.collider];
-        collider.shape().project_point(collider.position(), from, true).point
+    /// Whom a body touches, and how hard; sensors and what overlaps them without force.
+    pub(crate) fn touched(&self, handles: Handles, mut each: impl FnMut(EntityId, f32)) {
+        let collider = handles.collider;
+        let other = |a: ColliderHandle, b: ColliderHandle| {
+            id_of(self.world.colliders[if a == collider { b } else { a }].user_data)
+        };
+        for pair in self.world.narrow_phase.contact_pairs_with(collider) {
+            if pair.has_any_active_contact() {
+                each(other(pair.collider1, pair.collider2), pair.total_impulse_magnitude());
+            }
+        }
+        for (a, b, is_overlapping) in self.world.narrow_phase.intersection_pairs_with(collider) {
+            if is_overlapping {
+                each(other(a, b), 0.0);
+            }
+        }
     }
 
-    /// Whether a static stands between two points.
-    pub(crate) fn is_walled_off(&self, from: Vector, to: Vector) -> bool {
-        let queries = self.world.broad_phase.as_query_pipeline(
-            self.world.narrow_phase.query_dispatcher(),
-            &self.world.bodies,
-            &self.world.colliders,
-            QueryFilter::only_fixed(),
-        );
-        queries.cast_ray(&Ray::new(from, to - from), 0.99, true).is_some()
-    }
-
-    /// Whether two bodies overlap or nearly touch.
-    pub(crate) fn are_close(&self, a: Body, b: Body) -> bool {
-        const MARGIN: f32 = 0.02;
-        let (a, b) = (&self.world.colliders[a.collider], &self.world.colliders[b.collider]);
-        rapier3d::parry::query::distance(a.position(), a.shape(), b.position(), b.shape())
-            .is_ok_and(|apart| apart.distance < MARGIN)
-    }
-
-    /// From now on a block and one avatar do not touch each other, or (`None`) everything touches again.
-    pub(crate) fn set_passing(&mut self, block: Body, id: EntityId, avatar: Option<EntityId>) {
-        self.world.colliders[block.collider].user_data = tag(id, avatar);
+    /// From now on a body and one other do not touch each other, or (`None`) everything touches again.
+    pub(crate) fn set_passes(&mut self, handles: Handles, id: EntityId, other: Option<EntityId>) {
+        let collider = &mut self.world.colliders[handles.collider];
+        collider.user_data = tag(id, other);
+        collider.set_active_hooks(hooks(other));
     }
 }
 
-/// Lets a carried block and its carrier pass through each other, so that a block in the hands is no lever: nobody can
-/// stand on what he carries, nor be thrown by it.
+/// Lets a body and the one that it passes go through each other.
 struct Passing;
 
 impl PhysicsHooks for Passing {
@@ -165,12 +268,17 @@ impl PhysicsHooks for Passing {
     }
 }
 
-/// What a collider remembers: its entity, and the avatar it does not touch.
-fn tag(id: EntityId, passes: Option<EntityId>) -> u128 {
-    u128::from(id.0) | passes.map_or(0, |avatar| u128::from(avatar.0) << 32 | 1 << 64)
+/// Contacts are only asked about where one passes another, because others are cheaper.
+fn hooks(passes: Option<EntityId>) -> ActiveHooks {
+    if passes.is_some() { ActiveHooks::FILTER_CONTACT_PAIRS } else { ActiveHooks::empty() }
 }
 
-fn id_of(tag: u128) -> EntityId {
+/// What a collider remembers: its entity, and the one that it does not touch.
+fn tag(id: EntityId, passes: Option<EntityId>) -> u128 {
+    u128::from(id.0) | passes.map_or(0, |other| u128::from(other.0) << 32 | 1 << 64)
+}
+
+pub(crate) fn id_of(tag: u128) -> EntityId {
     EntityId(tag as u32)
 }
 
@@ -178,18 +286,10 @@ fn passes_of(tag: u128) -> Option<EntityId> {
     (tag >> 64 != 0).then_some(EntityId((tag >> 32) as u32))
 }
 
-/// A turn about the vertical. Sine and cosine come from a portable library: the standard one differs between platforms.
-pub(crate) fn yaw_rotation(yaw: f32) -> Rotation {
-    let (sin, cos) = libm::sincosf(yaw / 2.0);
-    Rotation::from_xyzw(0.0, sin, 0.0, cos)
-}
-
-/// The horizontal direction that `yaw` faces: 0 is −Z, growing counter-clockwise seen from above.
-pub(crate) fn facing(yaw: f32) -> Vector {
-    let (sin, cos) = libm::sincosf(yaw);
-    Vector::new(-sin, 0.0, -cos)
-}
-
 pub(crate) fn public_pose(pose: &Pose) -> PublicPose {
     PublicPose { position: pose.translation.to_array(), rotation: pose.rotation.to_array() }
+}
+
+pub(crate) fn rapier_pose(pose: &PublicPose) -> Pose {
+    Pose::from_parts(Vector::from_array(pose.position), Rotation::from_array(pose.rotation))
 }

@@ -1,5 +1,7 @@
 //! Where something is and how it is turned.
 
+use crate::physics::{public_pose, rapier_pose};
+
 /// A position and a rotation.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Pose {
@@ -9,7 +11,42 @@ pub struct Pose {
     pub rotation: [f32; 4],
 }
 
+impl Default for Pose {
+    fn default() -> Pose {
+        Pose::IDENTITY
+    }
+}
+
 impl Pose {
+    /// At the origin, not turned.
+    pub const IDENTITY: Pose = Pose { position: [0.0; 3], rotation: [0.0, 0.0, 0.0, 1.0] };
+
+    /// The same with a rotation of length 1; `None` when a number is not finite, the place too far away, or the
+    /// rotation none.
+    pub fn checked(&self) -> Option<Pose> {
+        let is_place = self.position.iter().all(|v| v.is_finite() && v.abs() <= crate::limits::POSITION_MAX);
+        let squared: f32 = self.rotation.iter().map(|v| v * v).sum();
+        if !is_place || !squared.is_finite() || squared < 1e-6 {
+            return None;
+        }
+        // A rotation that is as good as normalised keeps its bits, so that setting what was read changes nothing.
+        if (squared - 1.0).abs() < 1e-5 {
+            return Some(*self);
+        }
+        let length = libm::sqrtf(squared);
+        Some(Pose { position: self.position, rotation: self.rotation.map(|v| v / length) })
+    }
+
+    /// A pose that is seen from this one, seen from where this one is seen.
+    pub fn then(&self, local: &Pose) -> Pose {
+        public_pose(&(rapier_pose(self) * rapier_pose(local)))
+    }
+
+    /// What takes this pose back to the origin.
+    pub fn inverse(&self) -> Pose {
+        public_pose(&rapier_pose(self).inverse())
+    }
+
     /// The rotation as three angles in radians, intrinsic XYZ: R = Rx · Ry · Rz, the order that three.js calls `'XYZ'`.
     ///
     /// At the poles (Y at ±π/2) Z is 0 and X carries the whole remaining turn.

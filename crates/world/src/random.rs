@@ -1,14 +1,22 @@
 //! The only source of variety in a world.
 
-/// SplitMix64 (Steele, Lea, Flood 2014), seeded by the world's configuration.
-pub(crate) struct Random(u64);
+/// SplitMix64 (Steele, Lea, Flood 2014), seeded by whoever makes the world.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
+    /// The same seed gives the same numbers.
+    pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// Where it stands: a seed that goes on from here.
+    pub fn seed(&self) -> u64 {
+        self.0
+    }
+
+    /// 64 random bits.
+    pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -16,8 +24,13 @@ impl Random {
         z ^ (z >> 31)
     }
 
+    /// Evenly spread over 0..1, 1 excluded.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
     /// Evenly spread over −1..1.
-    pub(crate) fn signed(&mut self) -> f32 {
-        (self.next() >> 40) as f32 / (1u64 << 23) as f32 - 1.0
+    pub fn signed(&mut self) -> f32 {
+        (self.bits() >> 40) as f32 / (1u64 << 23) as f32 - 1.0
     }
 }

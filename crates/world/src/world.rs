@@ -1,304 +1,264 @@
-//! The world: who and what is in it, and the calls that change or read it.
+//! The world: a scene, its rules, and the commands that wait.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use rapier3d::prelude::Vector;
-
-use crate::avatar::{AVATAR_HEIGHT, AVATAR_RADIUS, Avatar};
-use crate::entity::{EntityId, EntityRef, Kind};
-use crate::event::Event;
-use crate::hash::Hasher;
-use crate::hold::Block;
-use crate::input::{Action, Input, InputError, JoinError, NAME_CHARS_MAX};
-use crate::layout::{Layout, Plan, Planned};
-use crate::physics::{Physics, public_pose, yaw_rotation};
+use crate::behaviour::Behaviour;
+use crate::command::{Command, Edit};
+use crate::definition::{Definition, DefinitionError};
+use crate::entity::{Entities, EntityId, EntityRef, Spawn};
+use crate::event::{Event, Refusal};
+use crate::input::{CHAT_CHARS_MAX, InputError};
+use crate::kind::Motion;
+use crate::player::PlayerId;
 use crate::pose::Pose;
-use crate::{spawn, step, text};
-
-/// What a new world is made from.
-#[derive(Clone, Copy, Debug)]
-pub struct Config {
-    /// Varies what may vary; the same seed gives the same world.
-    pub seed: u64,
-    /// How many avatars may be in the world at a time.
-    pub avatars_max: usize,
-    /// What stands in it.
-    pub layout: Layout,
-}
-
-impl Default for Config {
-    fn default() -> Config {
-        Config { seed: 0, avatars_max: 256, layout: Layout::Playground }
-    }
-}
+use crate::scene::{Scene, SceneError};
+use crate::text;
+use crate::timer::TimerId;
 
 /// What the world had to turn away or repair. All of it is zero in good times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// Inputs and actions with numbers outside their bounds, refused.
+    /// Inputs with numbers outside their bounds, refused by [`World::apply`].
     pub invalid_refused: u64,
-    /// Inputs and actions for an avatar that is not in the world.
-    pub unknown_avatar: u64,
-    /// Actions dropped because too many of one avatar waited for a step.
-    pub actions_dropped: u64,
+    /// Commands that [`World::apply`] had no room for.
+    pub commands_dropped: u64,
+    /// Commands that could not be carried out, each told by an [`Event::Refused`].
+    pub commands_refused: u64,
     /// Events that nobody polled, dropped oldest first.
     pub events_dropped: u64,
-    /// Avatars and blocks that fell off the edge and were put back.
-    pub returned: u64,
+    /// Bodies whose pose or velocity was no number any more; they were put back to where they were, at rest.
+    pub bodies_repaired: u64,
+    /// Attributes of a restored world that did not fit its definition and have their defaults.
+    pub attributes_defaulted: u64,
+}
+
+/// Why a command was not taken.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// As many commands as may wait for one step wait: of this player, or of all.
+    #[error("{max} commands wait for the next step, and no more may")]
+    Full {
+        /// The limit.
+        max: usize,
+    },
+    /// A number that no honest client sends.
+    #[error(transparent)]
+    Input(#[from] InputError),
 }
 
 /// A shared world. See the crate's page for the canonical loop.
 ///
-/// Between two steps any number of [`World::set_input`] and [`World::act`] may come, in any order among avatars; after
-/// a step, [`World::poll_event`] is called until it returns `None`. Reading never changes anything.
+/// Between two steps any number of [`World::apply`] may come; after a step, [`World::poll_event`] is called until it
+/// returns `None`. Reading never changes anything.
 pub struct World {
-    pub(crate) physics: Physics,
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) avatars: BTreeMap<EntityId, Avatar>,
-    pub(crate) tick: u64,
-    pub(crate) stats: Stats,
-    statics: Vec<(EntityId, Planned)>,
-    events: VecDeque<Event>,
-    next_id: u32,
-    avatars_max: usize,
+    pub(crate) scene: Scene,
+    pub(crate) behaviour: Box<dyn Behaviour>,
+    commands: VecDeque<Command>,
+    /// How many commands of each player wait.
+    waiting: BTreeMap<PlayerId, usize>,
 }
 
 impl World {
-    /// Enough for every avatar to join, speak and grab between two polls.
-    const EVENTS_MAX: usize = 65_536;
+    /// Checks the definition, makes the world, and lets its behaviour begin.
+    pub fn new(
+        definition: Definition,
+        seed: u64,
+        behaviour: Box<dyn Behaviour>,
+    ) -> Result<World, DefinitionError> {
+        definition.validate()?;
+        let mut world = World::of(Scene::new(Arc::new(definition), seed), behaviour);
+        world.behaviour.start(&mut world.scene);
+        Ok(world)
+    }
 
-    /// Builds the world that `config` describes.
-    pub fn new(config: Config) -> World {
-        let plan = Plan::new(config.layout, config.seed);
-        let mut world = World {
-            physics: Physics::new(),
-            blocks: Vec::with_capacity(plan.blocks.len()),
-            avatars: BTreeMap::new(),
-            tick: 0,
-            stats: Stats::default(),
-            statics: Vec::with_capacity(plan.statics.len()),
-            events: VecDeque::new(),
-            next_id: 1,
-            avatars_max: config.avatars_max,
+    pub(crate) fn of(scene: Scene, behaviour: Box<dyn Behaviour>) -> World {
+        World { scene, behaviour, commands: VecDeque::new(), waiting: BTreeMap::new() }
+    }
+
+    /// Takes a command for the next step. They are carried out in the order of these calls; of several inputs of one
+    /// player in a row the newest counts. What is wrong with a command beside its numbers is told by an
+    /// [`Event::Refused`] of that step.
+    pub fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
+        let command = match command {
+            Command::Input { player, input } => {
+                let input = input.validate().inspect_err(|_| self.scene.stats.invalid_refused += 1)?;
+                if let Some(Command::Input { player: last, input: newest }) = self.commands.back_mut()
+                    && *last == player
+                {
+                    *newest = input;
+                    return Ok(());
+                }
+                Command::Input { player, input }
+            }
+            other => other,
         };
-        for planned in plan.statics {
-            let id = world.new_id();
-            world.physics.add_static(id, planned.pose, planned.size);
-            world.statics.push((id, planned));
+        let limits = self.scene.definition.limits;
+        let waiting = self.waiting.entry(command.player()).or_default();
+        // Who leaves is always heard.
+        if !matches!(command, Command::Leave { .. }) {
+            let full =
+                [(*waiting, limits.commands_per_player_max), (self.commands.len(), limits.commands_max)];
+            if let Some((_, max)) = full.into_iter().find(|(count, max)| count >= max) {
+                self.scene.stats.commands_dropped += 1;
+                return Err(ApplyError::Full { max });
+            }
         }
-        for Planned { pose, size, color } in plan.blocks {
-            let id = world.new_id();
-            let body = world.physics.add_block(id, pose, size);
-            world.blocks.push(Block { id, body, size, color, home: pose, holder: None, passing: None });
-        }
-        world
+        *waiting += 1;
+        self.commands.push_back(command);
+        Ok(())
     }
 
-    /// Steps taken so far.
-    pub fn tick(&self) -> u64 {
-        self.tick
-    }
-
-    /// What was turned away or repaired so far.
-    pub fn stats(&self) -> Stats {
-        self.stats
-    }
-
-    /// Brings a new avatar to a free spot. Its name is sanitised; without one it is `guest-ID`.
-    pub fn join(&mut self, name: &str) -> Result<EntityId, JoinError> {
-        if self.avatars.len() >= self.avatars_max {
-            return Err(JoinError::Full { avatars_max: self.avatars_max });
-        }
-        let position = spawn::free_spot(self.avatars.values(), &self.blocks, &self.physics);
-        let id = self.new_id();
-        let avatar = Avatar::new(id, name_or_guest(name, id), position, &mut self.physics);
-        self.avatars.insert(id, avatar);
-        self.push_event(Event::Spawned(id));
-        Ok(id)
-    }
-
-    /// Takes an avatar out of the world; what it carried falls.
-    pub fn leave(&mut self, avatar: EntityId) {
-        step::let_go(self, avatar);
-        let Some(gone) = self.avatars.remove(&avatar) else {
-            self.stats.unknown_avatar += 1;
-            return;
-        };
-        self.physics.remove(gone.body);
-        for block in self.blocks.iter_mut().filter(|block| block.passing == Some(avatar)) {
-            block.passing = None;
-            self.physics.set_passing(block.body, block.id, None);
-        }
-        self.push_event(Event::Despawned(avatar));
-    }
-
-    /// What an avatar's controls say from now on. State: the newest wins. An invalid input (see [`Input::new`]) is
-    /// refused and counted, and the one before it holds.
-    pub fn set_input(&mut self, avatar: EntityId, input: Input) {
-        match (self.avatars.get_mut(&avatar), input.validate()) {
-            (Some(avatar), Ok(input)) => avatar.input = input,
-            (None, _) => self.stats.unknown_avatar += 1,
-            (_, Err(InputError::NotFinite { .. } | InputError::OutOfBounds { .. })) => {
-                self.stats.invalid_refused += 1
+    /// Carries out the commands that wait now instead of at the beginning of the next step. The world goes on the
+    /// same; what they did is seen earlier.
+    pub fn apply_waiting(&mut self) {
+        self.waiting.clear();
+        while let Some(command) = self.commands.pop_front() {
+            let player = command.player();
+            if let Err(refusal) = self.carry_out(command) {
+                self.scene.stats.commands_refused += 1;
+                self.scene.push_event(Event::Refused { player, refusal });
             }
         }
     }
 
-    /// Something an avatar does at the next step. Event: in order. An invalid action is refused and counted.
-    pub fn act(&mut self, avatar: EntityId, action: Action) {
-        match (self.avatars.get_mut(&avatar), action.validate()) {
-            (Some(avatar), Ok(_)) if avatar.actions.len() >= Avatar::ACTIONS_MAX => {
-                self.stats.actions_dropped += 1
-            }
-            (Some(avatar), Ok(action)) => avatar.actions.push_back(action),
-            (None, _) => self.stats.unknown_avatar += 1,
-            (_, Err(InputError::NotFinite { .. } | InputError::OutOfBounds { .. })) => {
-                self.stats.invalid_refused += 1
-            }
-        }
-    }
-
-    /// Advances the world by 1/60 s.
+    /// Advances the world by 1/60 s. What happens in a step, in this order:
     pub fn step(&mut self) {
-        step::step(self);
+        self.apply_waiting();
+        self.fire_timers();
+        self.behaviour.step(&mut self.scene);
+        self.scene.steer_walkers();
+        self.scene.move_bodies();
+        self.scene.follow_parents();
+        self.report_contacts();
+        self.scene.entities.sweep();
+        self.scene.tick += 1;
     }
 
     /// The next thing that happened, oldest first.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.scene.events.pop_front()
     }
 
-    /// Everything in the world, ordered by id: statics, blocks, avatars.
-    pub fn entities(&self) -> impl Iterator<Item = EntityRef<'_>> {
-        let statics = self.statics.iter().map(|(id, planned)| static_ref(*id, planned));
-        let blocks = self.blocks.iter().map(|block| self.block_ref(block));
-        statics.chain(blocks).chain(self.avatars.values().map(|avatar| self.avatar_ref(avatar)))
+    /// Everything in the world but its rules.
+    pub fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
+    /// Steps taken so far.
+    pub fn tick(&self) -> u64 {
+        self.scene.tick
+    }
+
+    /// Everything in the world, as columns ordered by id.
+    pub fn entities(&self) -> &Entities {
+        &self.scene.entities
     }
 
     /// One entity, if it is in the world.
     pub fn entity(&self, id: EntityId) -> Option<EntityRef<'_>> {
-        if let Some(avatar) = self.avatars.get(&id) {
-            return Some(self.avatar_ref(avatar));
-        }
-        if let Some(index) = self.block_index(id) {
-            return Some(self.block_ref(&self.blocks[index]));
-        }
-        let index = self.statics.binary_search_by_key(&id, |(id, _)| *id).ok()?;
-        Some(static_ref(id, &self.statics[index].1))
+        self.scene.entities.get(id)
     }
 
     /// The poses of everything that can move, ordered by id.
     pub fn poses(&self) -> impl Iterator<Item = (EntityId, Pose)> {
-        let blocks = self.blocks.iter().map(|block| (block.id, self.physics.pose(block.body)));
-        blocks.chain(self.avatars.values().map(|avatar| (avatar.id, self.avatar_pose(avatar))))
+        let Scene { entities, definition, .. } = &self.scene;
+        let can_move = |row: &usize| {
+            let body = definition.kinds[usize::from(entities.kinds[*row].0)].body.as_ref();
+            let is_put = body.is_some_and(|body| matches!(body.motion, Motion::Fixed | Motion::Sensor));
+            entities.is_alive[*row] && (!is_put || entities.parents[*row].is_some())
+        };
+        (0..entities.ids.len()).filter(can_move).map(|row| (entities.ids[row], entities.poses[row]))
     }
 
-    /// How many avatars are in the world.
-    pub fn avatars(&self) -> usize {
-        self.avatars.len()
-    }
-
-    /// How many blocks and avatars are moving or not yet at rest.
+    /// How many bodies are moving or not yet at rest.
     pub fn awake(&self) -> usize {
-        let blocks = self.blocks.iter().map(|block| block.body);
-        let bodies = blocks.chain(self.avatars.values().map(|avatar| avatar.body));
-        bodies.filter(|body| !self.physics.get(*body).is_sleeping()).count()
+        self.scene.awake()
+    }
+
+    /// What was turned away or repaired so far.
+    pub fn stats(&self) -> Stats {
+        self.scene.stats
     }
 
     /// Wakes everything that sleeps. It changes the course of the world: a tool for tests and load.
     pub fn wake_all(&mut self) {
-        self.physics.wake_all();
+        self.scene.physics.wake_all();
     }
 
-    /// One number for tick, names, holds, and every pose and velocity, to the last bit.
-    pub fn hash(&self) -> u64 {
-        let mut hasher = Hasher::new();
-        hasher.u64(self.tick);
-        let blocks = self.blocks.iter().map(|block| (block.id, block.body, block.holder));
-        let avatars = self
-            .avatars
-            .values()
-            .map(|avatar| (avatar.id, avatar.body, avatar.hold.as_ref().map(|hold| hold.block)));
-        for (id, body, held) in blocks.chain(avatars) {
-            let body = self.physics.get(body);
-            hasher.u64(u64::from(id.0));
-            hasher.u64(held.map_or(0, |id| u64::from(id.0)));
-            hasher.floats(&body.translation().to_array());
-            hasher.floats(&body.rotation().to_array());
-            hasher.floats(&body.linvel().to_array());
-            hasher.floats(&body.angvel().to_array());
+    fn carry_out(&mut self, command: Command) -> Result<(), Refusal> {
+        let World { scene, behaviour, .. } = self;
+        let player = command.player();
+        let is_known = scene.players.contains_key(&player);
+        if !is_known && !matches!(command, Command::Join { .. }) {
+            return Err(Refusal::UnknownPlayer(player.0));
         }
-        for avatar in self.avatars.values() {
-            hasher.text(&avatar.name);
-            hasher.floats(&[avatar.input.forward, avatar.input.right, avatar.input.yaw]);
+        match command {
+            Command::Join { name, .. } => {
+                scene.add_player(player, &name)?;
+                behaviour.join(scene, player);
+            }
+            Command::Leave { .. } => {
+                behaviour.leave(scene, player);
+                scene.remove_player(player);
+            }
+            Command::Input { input, .. } => expect_known(scene.set_player_input(player, input)),
+            Command::Rename { name, .. } => expect_known(scene.rename_player(player, &name)),
+            Command::Action { name, arguments, .. } => {
+                let definition = Arc::clone(&scene.definition);
+                let action = definition.action(&name).ok_or_else(|| Refusal::UnknownAction(name.clone()))?;
+                let arguments = action
+                    .arguments
+                    .conform_map(&arguments)
+                    .map_err(|misfit| Refusal::Arguments { action: name.clone(), misfit })?;
+                behaviour.action(scene, player, &name, &arguments);
+            }
+            Command::Message { text, .. } => {
+                let text = text::sanitize(&text, CHAT_CHARS_MAX);
+                if !text.is_empty() && behaviour.message(scene, player, &text) {
+                    let name =
+                        scene.players.get(&player).map_or_else(String::new, |player| player.name.clone());
+                    scene.push_event(Event::Said { player, name, text });
+                }
+            }
+            Command::Edit { edit, .. } => {
+                make_edit(scene, edit).map_err(|error| Refusal::Edit(error.to_string()))?
+            }
         }
-        hasher.finish()
+        Ok(())
     }
 
-    pub(crate) fn push_event(&mut self, event: Event) {
-        if self.events.len() >= Self::EVENTS_MAX {
-            self.events.pop_front();
-            self.stats.events_dropped += 1;
-        }
-        self.events.push_back(event);
-    }
-
-    pub(crate) fn block_index(&self, id: EntityId) -> Option<usize> {
-        self.blocks.binary_search_by_key(&id, |block| block.id).ok()
-    }
-
-    fn new_id(&mut self) -> EntityId {
-        let id = EntityId(self.next_id);
-        self.next_id = self.next_id.checked_add(1).expect("a world lives shorter than four billion joins");
-        id
-    }
-
-    fn avatar_pose(&self, avatar: &Avatar) -> Pose {
-        Pose {
-            position: self.physics.get(avatar.body).translation().to_array(),
-            rotation: yaw_rotation(avatar.input.yaw).to_array(),
-        }
-    }
-
-    fn avatar_ref<'a>(&'a self, avatar: &'a Avatar) -> EntityRef<'a> {
-        EntityRef {
-            id: avatar.id,
-            kind: Kind::Avatar,
-            pose: self.avatar_pose(avatar),
-            size: [AVATAR_RADIUS * 2.0, AVATAR_HEIGHT, AVATAR_RADIUS * 2.0],
-            color: avatar.color,
-            name: Some(&avatar.name),
-            held: avatar.hold.as_ref().map(|hold| hold.block),
+    fn fire_timers(&mut self) {
+        let before = TimerId(self.scene.timers.next_id());
+        while let Some(timer) = self.scene.timers.take_due(self.scene.tick, before) {
+            self.behaviour.timer(&mut self.scene, &timer);
         }
     }
 
-    fn block_ref(&self, block: &Block) -> EntityRef<'_> {
-        EntityRef {
-            id: block.id,
-            kind: Kind::Block,
-            pose: self.physics.pose(block.body),
-            size: block.size.to_array(),
-            color: block.color,
-            name: None,
-            held: block.holder,
+    fn report_contacts(&mut self) {
+        for contact in self.scene.take_contacts() {
+            self.behaviour.contact(&mut self.scene, &contact);
         }
     }
 }
 
-fn static_ref(id: EntityId, planned: &Planned) -> EntityRef<'_> {
-    EntityRef {
-        id,
-        kind: Kind::Static,
-        pose: public_pose(&planned.pose),
-        size: Vector::to_array(&planned.size),
-        color: planned.color,
-        name: None,
-        held: None,
-    }
+fn expect_known(done: Result<(), SceneError>) {
+    done.expect("the player is in the world");
 }
 
-/// What a name becomes: sanitised, or `guest-ID` when nothing is left of it.
-pub(crate) fn name_or_guest(raw: &str, id: EntityId) -> String {
-    let name = text::sanitize(raw, NAME_CHARS_MAX);
-    if name.is_empty() { format!("guest-{}", id.0) } else { name }
+fn make_edit(scene: &mut Scene, edit: Edit) -> Result<(), SceneError> {
+    match edit {
+        Edit::Spawn { kind, pose } => {
+            let kind = scene.kind(&kind).ok_or(SceneError::UnknownKind(kind))?;
+            scene.spawn(kind, Spawn { pose, ..Spawn::default() }).map(drop)
+        }
+        Edit::Despawn(id) => scene.despawn(id),
+        Edit::Place(id, pose) => {
+            scene.set_pose(id, pose)?;
+            // What cannot move is at rest anyway.
+            let _ = scene.set_velocity(id, crate::Velocity::default());
+            Ok(())
+        }
+        Edit::Attribute(id, name, value) => scene.set_attribute(id, &name, value),
+    }
 }

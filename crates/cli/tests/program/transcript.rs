@@ -6,9 +6,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use nowcast_server::playground::{Config as WorldConfig, Layout, Playground};
 use nowcast_server::replication::{History, Transform, Viewer};
 use nowcast_server::session::{Controls, FromWorld, PROTOCOL, REPLICATION_LANE, Thing, ToWorld};
-use nowcast_server::world::{Config as WorldConfig, EntityId, Input, Layout, Pose, World};
+use nowcast_server::world::{EntityId, Input, Pose};
 use nowcast_session::{
     Carrier, CloseCode, Config, Entropy, LaneConfig, Limits, MessageKind, Replication, Session, Time,
 };
@@ -35,7 +36,7 @@ struct Client {
 
 struct Server {
     session: Session,
-    world: World,
+    world: Playground,
     avatar: Option<EntityId>,
     movement: Movement,
 }
@@ -97,7 +98,7 @@ fn now(end: usize, ms: u64) -> Time {
 impl Run {
     fn new() -> Run {
         let carrier = Carrier::STREAM;
-        let world = World::new(WorldConfig { layout: Layout::Flat, ..WorldConfig::default() });
+        let world = Playground::new(WorldConfig { layout: Layout::Flat, ..WorldConfig::default() });
         let mut client = Session::connect(now(0, 0), config(2), carrier, entropy(0x10));
         let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 5 };
         client.put_event(now(0, 0), 0, &encode_to_vec(&join), None).unwrap();

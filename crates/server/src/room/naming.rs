@@ -1,11 +1,12 @@
 //! What players are called.
 
 use nowcast_world::text::sanitize;
-use nowcast_world::{Action, EntityId, EntityRef, NAME_CHARS_MAX};
+use nowcast_world::{EntityId, NAME_CHARS_MAX};
 
 use super::{Room, SeatedPlayer};
 use crate::names::Name;
 use crate::player::Player;
+use crate::playground::{Action, EntityRef};
 
 /// What somebody is told whose name is in a token, and wants another.
 const NAME_BOUND: &str = "Your name stands in your token, so it stays.";

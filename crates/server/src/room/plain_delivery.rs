@@ -3,11 +3,12 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use nowcast_world::{EntityRef, Event, Kind, STEP_HZ};
+use nowcast_world::STEP_HZ;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{PHASES, Room, SeatedPlayer, is_due};
 use crate::plain::{Encoding, Entity, EntityKind, PROTOCOL, ServerMessage};
+use crate::playground::{EntityRef, Event, Kind};
 use crate::send_queue::Greeting;
 use crate::snapshot::{Snapshot, into_message, rounded};
 

@@ -7,7 +7,6 @@ use nowcast::entry::Verdict;
 use nowcast::session::{CloseCode, Closed, ClosedBy};
 use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusChanges};
 use nowcast_wire::ReadOwned;
-use nowcast_world::Action;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
@@ -19,6 +18,7 @@ use crate::closing::Closing;
 use crate::names::Name;
 use crate::plain::{ClientMessage, DecodeError, NETWORK_HZ, OutOfBounds};
 use crate::player::{Command, Player, Way};
+use crate::playground::Action;
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::shared::Shared;

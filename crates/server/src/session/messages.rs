@@ -2,9 +2,10 @@
 
 use nowcast::Key;
 use nowcast_wire::Wire;
-use nowcast_world::{EntityRef, Input, InputError, Kind as WorldKind};
+use nowcast_world::{Input, InputError};
 
 use crate::plain::ClientMessage;
+use crate::playground::{EntityRef, Kind as WorldKind};
 
 /// The version of `spec/WORLD.md`.
 pub const PROTOCOL: u32 = 1;

@@ -6,11 +6,12 @@ use std::sync::{Arc, OnceLock, RwLock};
 use nowcast::session::Refused;
 use nowcast::{Channel, Error};
 use nowcast_replication::{History, Viewer};
-use nowcast_world::{EntityId, EntityRef, Event, World};
+use nowcast_world::EntityId;
 
 use super::replication_source::ReplicationSource;
 use super::{CHAT_LANE, FromWorld, MISSED_KEY, Missed, Said, Thing, WORLD_LANE};
 use crate::closing::Closing;
+use crate::playground::{EntityRef, Event, Playground};
 
 /// Bytes of movement a second for one client; beyond that what is far away is told more seldom.
 const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
@@ -36,7 +37,7 @@ pub(crate) struct News {
 
 impl News {
     /// What sessions are to be told of these events.
-    pub(crate) fn of(events: &[Event], world: &World) -> Self {
+    pub(crate) fn of(events: &[Event], world: &Playground) -> Self {
         let mut news = Self::default();
         for event in events {
             match event {
@@ -58,7 +59,7 @@ impl News {
     }
 
     /// Everything that is in a world.
-    pub(crate) fn all(world: &World) -> Self {
+    pub(crate) fn all(world: &Playground) -> Self {
         Self { things: world.entities().map(|entity| describe(&entity)).collect(), said: Vec::new() }
     }
 }

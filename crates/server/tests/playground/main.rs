@@ -7,31 +7,32 @@ mod hostile;
 mod playground;
 mod walking;
 
-use nowcast_world::{Config, EntityId, Event, Input, Kind, Layout, World};
+use nowcast_server::playground::{Action, Config, Event, Kind, Layout, Playground};
+use nowcast_server::world::{EntityId, Input};
 
 /// An empty plain with one person on it, who has landed on both feet.
-fn plain_with_ada() -> (World, EntityId) {
-    let mut world = World::new(Config { layout: Layout::Flat, ..Config::default() });
+fn plain_with_ada() -> (Playground, EntityId) {
+    let mut world = Playground::new(Config { layout: Layout::Flat, ..Config::default() });
     let ada = world.join("Ada").expect("there is room");
     steps(&mut world, 30);
     (world, ada)
 }
 
 /// The playground, with everything asleep and Ada at the spawn point.
-fn playground_with_ada() -> (World, EntityId) {
-    let mut world = World::new(Config::default());
+fn playground_with_ada() -> (Playground, EntityId) {
+    let mut world = Playground::new(Config::default());
     let ada = world.join("Ada").expect("there is room");
     steps(&mut world, 120);
     (world, ada)
 }
 
-fn steps(world: &mut World, count: usize) {
+fn steps(world: &mut Playground, count: usize) {
     for _ in 0..count {
         world.step();
     }
 }
 
-fn position(world: &World, id: EntityId) -> [f32; 3] {
+fn position(world: &Playground, id: EntityId) -> [f32; 3] {
     world.entity(id).expect("it is in the world").pose.position
 }
 
@@ -57,7 +58,7 @@ fn run(yaw: f32) -> Input {
 }
 
 /// Runs toward a place until it is reached, or fails after `seconds`.
-fn go_to(world: &mut World, who: EntityId, place: [f32; 3], near: f32, seconds: usize) {
+fn go_to(world: &mut Playground, who: EntityId, place: [f32; 3], near: f32, seconds: usize) {
     for _ in 0..seconds * 60 {
         let here = position(world, who);
         let level = [place[0], here[1], place[2]];
@@ -72,10 +73,10 @@ fn go_to(world: &mut World, who: EntityId, place: [f32; 3], near: f32, seconds: 
     panic!("did not reach {place:?}, is at {:?}", position(world, who));
 }
 
-fn drain(world: &mut World) -> Vec<Event> {
+fn drain(world: &mut Playground) -> Vec<Event> {
     std::iter::from_fn(|| world.poll_event()).collect()
 }
 
-fn blocks(world: &World) -> Vec<(EntityId, [f32; 3])> {
+fn blocks(world: &Playground) -> Vec<(EntityId, [f32; 3])> {
     world.entities().filter(|e| e.kind == Kind::Block).map(|e| (e.id, e.pose.position)).collect()
 }

@@ -1,16 +1,16 @@
 use std::f32::consts::PI;
 
-use nowcast_world::Action;
+use nowcast_server::playground::Action;
 
 use super::*;
 
 /// One of the cubes that lie about near the spawn point.
-fn loose_cube(world: &World) -> EntityId {
+fn loose_cube(world: &Playground) -> EntityId {
     let (id, _) = *blocks(world).last().expect("the playground has blocks");
     id
 }
 
-fn fetch(world: &mut World, who: EntityId, block: EntityId) {
+fn fetch(world: &mut Playground, who: EntityId, block: EntityId) {
     let place = position(world, block);
     go_to(world, who, place, 1.3, 8);
     world.act(who, Action::grab());
@@ -29,7 +29,7 @@ fn a_block_is_fetched_carried_and_put_down_elsewhere() {
     steps(&mut world, 30);
     let carried = distance(position(&world, cube), position(&world, ada));
     assert!((0.6..1.3).contains(&carried), "carried in front, {carried} m away");
-    world.act(ada, Action::throw(0.0, 0.0).unwrap());
+    world.act(ada, Action::throw(0.0, 0.0));
     steps(&mut world, 120);
     let put = position(&world, cube);
     assert!(
@@ -50,7 +50,7 @@ fn a_thrown_block_flies_where_the_avatar_faces_and_the_harder_the_farther() {
         world.set_input(ada, Input { yaw: PI, ..stand() });
         steps(&mut world, 60);
         let start = position(&world, cube);
-        world.act(ada, Action::throw(power, 0.4).unwrap());
+        world.act(ada, Action::throw(power, 0.4));
         steps(&mut world, 60);
         let end = position(&world, cube);
         assert!((end[0] - start[0]).abs() < 1.0, "straight ahead: {start:?} to {end:?}");
@@ -75,7 +75,7 @@ fn a_thrown_block_knocks_over_a_tower() {
     go_to(&mut world, ada, [5.5, 0.9, 8.5], 0.2, 8);
     world.set_input(ada, stand());
     steps(&mut world, 30);
-    world.act(ada, Action::throw(1.0, 0.25).unwrap());
+    world.act(ada, Action::throw(1.0, 0.25));
     steps(&mut world, 240);
     assert!(position(&world, top)[1] < 1.5, "the top fell to {:?}", position(&world, top));
 }

@@ -1,4 +1,4 @@
-use nowcast_world::JoinError;
+use nowcast_server::playground::{Action, JoinError};
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn two_avatars_cannot_be_in_the_same_place() {
 
 #[test]
 fn everybody_who_joins_gets_a_place_of_his_own() {
-    let mut world = World::new(Config { avatars_max: 256, ..Config::default() });
+    let mut world = Playground::new(Config { avatars_max: 256, ..Config::default() });
     let ids: Vec<_> = (0..256).map(|i| world.join(&format!("guest {i}")).expect("there is room")).collect();
     let places: Vec<_> = ids.iter().map(|id| position(&world, *id)).collect();
     for (index, a) in places.iter().enumerate() {
@@ -36,7 +36,7 @@ fn everybody_who_joins_gets_a_place_of_his_own() {
 
 #[test]
 fn a_crowd_that_runs_into_everything_stays_in_the_world() {
-    let mut world = World::new(Config::default());
+    let mut world = Playground::new(Config::default());
     let ids: Vec<_> = (0..60).map(|_| world.join("").unwrap()).collect();
     for tick in 0..900u32 {
         for (index, id) in ids.iter().enumerate() {
@@ -54,10 +54,10 @@ fn a_crowd_that_runs_into_everything_stays_in_the_world() {
 fn names_and_chat_are_events_and_keep_their_order() {
     let (mut world, ada) = plain_with_ada();
     assert_eq!(drain(&mut world), [Event::Spawned(ada)]);
-    world.act(ada, nowcast_world::Action::chat(" hello\u{7} <b>you</b> "));
-    world.act(ada, nowcast_world::Action::Rename { name: "\u{202e}Ada L.".into() });
-    world.act(ada, nowcast_world::Action::chat("it is still me"));
-    world.act(ada, nowcast_world::Action::chat("\u{200b}"));
+    world.act(ada, Action::chat(" hello\u{7} <b>you</b> "));
+    world.act(ada, Action::Rename { name: "\u{202e}Ada L.".into() });
+    world.act(ada, Action::chat("it is still me"));
+    world.act(ada, Action::chat("\u{200b}"));
     assert_eq!(world.poll_event(), None, "nothing happens between steps");
     world.step();
     let said = |name: &str, text: &str| Event::Chat { from: ada, name: name.into(), text: text.into() };

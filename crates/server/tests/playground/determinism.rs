@@ -1,11 +1,11 @@
-use nowcast_world::Action;
+use nowcast_server::playground::Action;
 use proptest::prelude::*;
 
 use super::*;
 
 /// A fixed sequence of everything that can be done to a world.
-fn story(seed: u64, ticks: u64, mut between: impl FnMut(&World, u64)) -> World {
-    let mut world = World::new(Config { seed, ..Config::default() });
+fn story(seed: u64, ticks: u64, mut between: impl FnMut(&Playground, u64)) -> Playground {
+    let mut world = Playground::new(Config { seed, ..Config::default() });
     let mut state = seed | 1;
     let mut draw = move |below: u64| {
         state ^= state << 13;
@@ -29,7 +29,7 @@ fn story(seed: u64, ticks: u64, mut between: impl FnMut(&World, u64)) -> World {
                     world.set_input(*id, input.unwrap());
                 }
                 2 => world.act(*id, Action::grab()),
-                3 => world.act(*id, Action::throw(draw(101) as f32 / 100.0, 0.5).unwrap()),
+                3 => world.act(*id, Action::throw(draw(101) as f32 / 100.0, 0.5)),
                 4 => world.act(*id, Action::chat("to and fro")),
                 _ => {}
             }

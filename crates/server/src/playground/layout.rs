@@ -1,9 +1,7 @@
-//! What stands in a new world: a plan of boxes, made before any physics.
+//! What stands in a new playground: a plan of boxes.
 
-use rapier3d::prelude::{Pose, Rotation, Vector};
-
-use crate::physics::yaw_rotation;
-use crate::random::Random;
+use nowcast_world::math::{Quat, Vec3, yaw_rotation};
+use nowcast_world::{Pose, Random};
 
 /// Which world to build.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -20,21 +18,21 @@ pub enum Layout {
 pub const PLAYGROUND_BLOCKS: usize = 300;
 
 /// One box of the plan.
-pub(crate) struct Planned {
-    pub(crate) pose: Pose,
-    pub(crate) size: Vector,
-    pub(crate) color: u32,
+pub(super) struct Planned {
+    pub(super) pose: Pose,
+    pub(super) size: [f32; 3],
+    pub(super) color: u32,
 }
 
 /// Everything that stands in a new world.
 #[derive(Default)]
-pub(crate) struct Plan {
-    pub(crate) statics: Vec<Planned>,
-    pub(crate) blocks: Vec<Planned>,
+pub(super) struct Plan {
+    pub(super) statics: Vec<Planned>,
+    pub(super) blocks: Vec<Planned>,
 }
 
 impl Plan {
-    pub(crate) fn new(layout: Layout, seed: u64) -> Plan {
+    pub(super) fn new(layout: Layout, seed: u64) -> Plan {
         let mut plan = Plan::default();
         plan.solid([0.0, -1.0, 0.0], [60.0, 2.0, 60.0], GRASS);
         if layout == Layout::Playground {
@@ -56,14 +54,13 @@ impl Plan {
     }
 
     fn solid(&mut self, centre: [f32; 3], size: [f32; 3], color: u32) {
-        let pose = Pose::from_translation(Vector::from_array(centre));
-        self.statics.push(Planned { pose, size: Vector::from_array(size), color });
+        self.statics.push(Planned { pose: Pose { position: centre, ..Pose::IDENTITY }, size, color });
     }
 
     /// A block that stands on `foot`, the middle of its lower side.
-    fn block(&mut self, foot: Vector, yaw: f32, size: [f32; 3], color: u32) {
-        let pose = Pose::from_parts(foot + Vector::Y * (size[1] / 2.0), yaw_rotation(yaw));
-        self.blocks.push(Planned { pose, size: Vector::from_array(size), color });
+    fn block(&mut self, foot: Vec3, yaw: f32, size: [f32; 3], color: u32) {
+        let pose = pose_of(foot + Vec3::Y * (size[1] / 2.0), yaw_rotation(yaw));
+        self.blocks.push(Planned { pose, size, color });
     }
 
     /// Makes every block a little lighter or darker than its neighbours, as real bricks are.
@@ -76,6 +73,10 @@ impl Plan {
             block.color = channel(16) | channel(8) | channel(0);
         }
     }
+}
+
+fn pose_of(position: Vec3, rotation: Quat) -> Pose {
+    Pose { position: position.to_array(), rotation: rotation.to_array() }
 }
 
 const GRASS: u32 = 0x8fa87a;
@@ -109,10 +110,10 @@ fn ramp(plan: &mut Plan, upper_edge: [f32; 3], yaw: f32, [run, rise]: [f32; 2], 
     const THICKNESS: f32 = 0.3;
     let length = (run * run + rise * rise).sqrt();
     let (sin, cos) = libm::sincosf(-libm::atan2f(rise, run) / 2.0);
-    let rotation = yaw_rotation(yaw) * Rotation::from_xyzw(0.0, 0.0, sin, cos);
-    let centre = Vector::from_array(upper_edge) + rotation * Vector::new(length / 2.0, -THICKNESS / 2.0, 0.0);
-    let size = Vector::new(length, THICKNESS, width);
-    plan.statics.push(Planned { pose: Pose::from_parts(centre, rotation), size, color: SAND });
+    let rotation = yaw_rotation(yaw) * Quat::from_xyzw(0.0, 0.0, sin, cos);
+    let centre = Vec3::from_array(upper_edge) + rotation * Vec3::new(length / 2.0, -THICKNESS / 2.0, 0.0);
+    let size = [length, THICKNESS, width];
+    plan.statics.push(Planned { pose: pose_of(centre, rotation), size, color: SAND });
 }
 
 /// Low walls around the garden, with gaps through which one may well fall off.
@@ -146,7 +147,7 @@ fn pyramid(plan: &mut Plan, foot: [f32; 3], layers: usize, edge: f32) {
         for cell in 0..across * across {
             let x = (first + (cell % across) as f32) * pitch;
             let z = (first + (cell / across) as f32) * pitch;
-            let at = Vector::from_array(foot) + Vector::new(x, layer as f32 * edge, z);
+            let at = Vec3::from_array(foot) + Vec3::new(x, layer as f32 * edge, z);
             plan.block(at, 0.0, [edge; 3], COLORS[layer % COLORS.len()]);
         }
     }
@@ -159,8 +160,8 @@ fn brick_wall(plan: &mut Plan, foot: [f32; 3], yaw: f32) {
         let bricks = 8 - course % 2;
         for index in 0..bricks {
             let x = (index as f32 - (bricks as f32 - 1.0) / 2.0) * (brick[0] + 0.01);
-            let along = yaw_rotation(yaw) * Vector::new(x, 0.0, 0.0);
-            let at = Vector::from_array(foot) + along + Vector::Y * (course as f32 * brick[1]);
+            let along = yaw_rotation(yaw) * Vec3::new(x, 0.0, 0.0);
+            let at = Vec3::from_array(foot) + along + Vec3::Y * (course as f32 * brick[1]);
             plan.block(at, yaw, brick, if (course + index) % 3 == 0 { TERRACOTTA } else { BRICK });
         }
     }
@@ -173,7 +174,7 @@ fn round_tower(plan: &mut Plan, foot: [f32; 3]) {
         for index in 0..BRICKS {
             let angle = std::f32::consts::TAU * (index as f32 + 0.5 * (ring % 2) as f32) / BRICKS as f32;
             let (sin, cos) = libm::sincosf(angle);
-            let at = Vector::from_array(foot) + Vector::new(sin * 1.5, ring as f32 * 0.45, cos * 1.5);
+            let at = Vec3::from_array(foot) + Vec3::new(sin * 1.5, ring as f32 * 0.45, cos * 1.5);
             plan.block(at, angle, [0.82, 0.45, 0.4], [CREAM, SAND][ring % 2]);
         }
     }
@@ -184,7 +185,7 @@ fn stone_circle(plan: &mut Plan, centre: [f32; 3]) {
     for gate in 0..6 {
         let angle = std::f32::consts::TAU * gate as f32 / 6.0;
         let turn = yaw_rotation(angle);
-        let at = |x: f32, y: f32| Vector::from_array(centre) + turn * Vector::new(x, y, 5.2);
+        let at = |x: f32, y: f32| Vec3::from_array(centre) + turn * Vec3::new(x, y, 5.2);
         for side in [-0.85, 0.85] {
             plan.block(at(side, 0.0), angle, [0.7, 2.0, 0.7], STONE);
         }
@@ -197,8 +198,8 @@ fn lattice_tower(plan: &mut Plan, foot: [f32; 3]) {
     for layer in 0..10 {
         let yaw = if layer % 2 == 0 { 0.0 } else { std::f32::consts::FRAC_PI_2 };
         for bar in -1..=1 {
-            let aside = yaw_rotation(yaw) * Vector::new(0.0, 0.0, bar as f32 * 0.42);
-            let at = Vector::from_array(foot) + aside + Vector::Y * (layer as f32 * 0.4);
+            let aside = yaw_rotation(yaw) * Vec3::new(0.0, 0.0, bar as f32 * 0.42);
+            let at = Vec3::from_array(foot) + aside + Vec3::Y * (layer as f32 * 0.4);
             plan.block(at, yaw, [1.26, 0.4, 0.4], [OCHRE, NAVY][layer % 2]);
         }
     }
@@ -210,7 +211,7 @@ fn totems(plan: &mut Plan) {
         let mut top = 0.0;
         for (index, edge) in [0.75, 0.68, 0.6, 0.5, 0.42].into_iter().enumerate() {
             let color = [NAVY, TEAL, MINT, OCHRE, ROSE][(index + corner) % 5];
-            plan.block(Vector::new(x, top, z), 0.35 * index as f32, [edge, edge, edge], color);
+            plan.block(Vec3::new(x, top, z), 0.35 * index as f32, [edge, edge, edge], color);
             top += edge;
         }
     }
@@ -218,7 +219,7 @@ fn totems(plan: &mut Plan) {
 
 /// A row of 45 in a long wave.
 fn dominoes(plan: &mut Plan) {
-    let path = |t: f32| Vector::new(15.5 + 2.4 * libm::sinf(t * 0.14), 0.0, 9.0 - 0.45 * t);
+    let path = |t: f32| Vec3::new(15.5 + 2.4 * libm::sinf(t * 0.14), 0.0, 9.0 - 0.45 * t);
     for index in 0..45 {
         let t = index as f32;
         let along = path(t + 0.5) - path(t - 0.5);
@@ -234,7 +235,7 @@ fn toys(plan: &mut Plan) {
         for (index, [across, up]) in
             [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0], [-0.5, 1.0], [0.5, 1.0], [0.0, 2.0]].into_iter().enumerate()
         {
-            let at = Vector::new(x + across * 0.45, y + up * 0.42, z);
+            let at = Vec3::new(x + across * 0.45, y + up * 0.42, z);
             plan.block(at, 0.0, [0.42, 0.42, 0.42], [ROSE, OCHRE, MINT][index % 3]);
         }
     }
@@ -242,6 +243,6 @@ fn toys(plan: &mut Plan) {
         [[2.2, 8.4], [3.1, 7.2], [1.0, 6.6], [-0.6, 9.0], [4.4, 8.8]].into_iter().enumerate()
     {
         let color = [TERRACOTTA, TEAL, CREAM, NAVY, OCHRE][index];
-        plan.block(Vector::new(x, 0.0, z), index as f32, [0.5, 0.5, 0.5], color);
+        plan.block(Vec3::new(x, 0.0, z), index as f32, [0.5, 0.5, 0.5], color);
     }
 }

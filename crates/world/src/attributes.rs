@@ -1,0 +1,171 @@
+//! Attributes: what a kind's entities have, as a shape of the wire format with quantisers and defaults.
+
+use nowcast_wire::shape::{Field, Range, Type};
+use nowcast_wire::{Shape, Value};
+
+use crate::conform::{self, MisfitError};
+use crate::definition::{DefinitionError, Path, Problem};
+use crate::fields;
+use crate::limits::ATTRIBUTES_MAX;
+
+/// What to do with a number outside of its range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OutOfRange {
+    /// The nearest that is in the range.
+    #[default]
+    Clamp,
+    /// An error.
+    Refuse,
+}
+
+/// Named and typed values with defaults.
+///
+/// A value is kept exactly as every reader will see it: a number of a range is a whole number of steps when it is
+/// set, not when it is sent.
+///
+/// ```
+/// use nowcast_world::{Attributes, Value};
+///
+/// let attributes = Attributes::parse("heat: range(0, 1, 0.25), carrier: u32?")?.with_default("heat", Value::F64(0.5))?;
+/// assert_eq!(attributes.conform(0, &Value::F64(0.3))?, Value::F64(0.25));
+/// assert_eq!(attributes.conform(0, &Value::Int(7))?, Value::F64(1.0));
+/// assert!(attributes.conform(1, &Value::Int(-1)).is_err());
+/// assert_eq!(attributes.defaults(), [Value::F64(0.5), Value::Nil]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct Attributes {
+    shape: Shape,
+    defaults: Vec<Value>,
+    out_of_range: OutOfRange,
+    value_bytes_max: usize,
+}
+
+impl Default for Attributes {
+    fn default() -> Attributes {
+        Attributes::parse("").expect("no fields are a valid shape")
+    }
+}
+
+impl Attributes {
+    /// Attributes of a shape whose root is a struct. Defaults are those of its fields, and otherwise nil, zero, the
+    /// least or empty.
+    pub fn new(shape: Shape) -> Result<Attributes, DefinitionError> {
+        let path = Path::default();
+        let value_bytes_max = crate::Limits::DEFAULT.value_bytes_max;
+        let Some(fields) = shape.fields() else {
+            return Err(path.field("attributes").error(Problem::Invalid("the root is no struct")));
+        };
+        let defaults = fields.iter().map(|field| {
+            let value = field.default.clone().unwrap_or_else(|| conform::zero(&shape, &field.ty));
+            conform::conform(&shape, &field.ty, OutOfRange::Refuse, value_bytes_max, &value).map_err(
+                |error| path.field("attributes").field(&field.name).error(Problem::Shape(error.to_string())),
+            )
+        });
+        let defaults = defaults.collect::<Result<_, _>>()?;
+        Ok(Attributes { defaults, shape, out_of_range: OutOfRange::default(), value_bytes_max })
+    }
+
+    /// Attributes as people write them: names and types, between commas.
+    ///
+    /// | written | means |
+    /// | --- | --- |
+    /// | `bool` `u8` … `i64` `f32` `f64` `uvar` `ivar` `text` `bytes` `any` | these types |
+    /// | `T?` `[T]` `[T; 3]` | option, list, array |
+    /// | `range(0, 100, 0.5)` `quat(10)` `angle(16)` | quantisers |
+    pub fn parse(fields: &str) -> Result<Attributes, DefinitionError> {
+        let shape = fields::parse(fields)
+            .map_err(|reason| Path::default().field("attributes").error(Problem::Shape(reason)))?;
+        Attributes::new(shape)
+    }
+
+    /// The same with another default for one of them.
+    pub fn with_default(mut self, name: &str, value: Value) -> Result<Attributes, DefinitionError> {
+        let path = Path::default();
+        let path = path.field("attributes");
+        let Some(index) = self.index(name) else {
+            return Err(path.field(name).error(Problem::Invalid("there is no such attribute")));
+        };
+        self.defaults[index] = self
+            .conform(index, &value)
+            .map_err(|error| path.field(name).error(Problem::Shape(error.to_string())))?;
+        Ok(self)
+    }
+
+    /// The same, with another answer to numbers outside of their range.
+    pub fn with_out_of_range(self, out_of_range: OutOfRange) -> Attributes {
+        Attributes { out_of_range, ..self }
+    }
+
+    /// The shape, as it is told to clients.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Names and types, in order.
+    pub fn fields(&self) -> &[Field] {
+        self.shape.fields().expect("a root that is no struct was refused")
+    }
+
+    /// What each is at first, in the order of the fields.
+    pub fn defaults(&self) -> &[Value] {
+        &self.defaults
+    }
+
+    /// The place of one of them.
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.fields().iter().position(|field| field.name == name)
+    }
+
+    /// A value as one of them keeps it: quantised, and of the type that its shape says. Whole floats are taken for
+    /// integers.
+    ///
+    /// # Panics
+    /// When there is no attribute at `index`.
+    pub fn conform(&self, index: usize, value: &Value) -> Result<Value, MisfitError> {
+        let field = &self.fields()[index];
+        conform::conform(&self.shape, &field.ty, self.out_of_range, self.value_bytes_max, value)
+            .map_err(|error| error.inside(&field.name))
+    }
+
+    /// A whole map of them, where missing ones are the defaults and unknown ones an error: arguments of an action.
+    pub fn conform_map(&self, values: &Value) -> Result<Value, MisfitError> {
+        let given: &[(Value, Value)] = match values {
+            Value::Map(pairs) => pairs,
+            Value::Nil => &[],
+            other => return Err(MisfitError::new("a map", other.kind())),
+        };
+        let unknown = given.iter().find(|(key, _)| key.as_text().and_then(|name| self.index(name)).is_none());
+        if let Some((key, _)) = unknown {
+            return Err(
+                MisfitError::new("a name that is declared", "another").inside(key.as_text().unwrap_or("?"))
+            );
+        }
+        let pairs = self.fields().iter().enumerate().map(|(index, field)| {
+            let value = match values.get(&field.name) {
+                Some(value) => self.conform(index, value)?,
+                None => self.defaults[index].clone(),
+            };
+            Ok((Value::Text(field.name.clone()), value))
+        });
+        Ok(Value::Map(pairs.collect::<Result<_, MisfitError>>()?))
+    }
+
+    pub(crate) fn check(&self, path: &Path<'_>) -> Result<(), DefinitionError> {
+        path.count(self.fields().len(), 0, ATTRIBUTES_MAX)?;
+        for field in self.fields() {
+            let path = path.field(&field.name);
+            if !crate::definition::is_name(&field.name) {
+                return Err(
+                    path.error(Problem::Invalid("a name has 1 to 64 bytes, and no control characters"))
+                );
+            }
+            if let Type::Range(range @ Range { .. }) = &field.ty
+                && range.max().is_none()
+            {
+                return Err(path.error(Problem::Invalid("the bounds of the range make no sense")));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,307 @@
+//! Dynamic values that fit a type: checked, bounded, and quantised as every reader will see them.
+
+use nowcast_wire::quantise::{SmallestThree, dequantise_angle, quantise_angle};
+use nowcast_wire::shape::{DefinitionKind, NumberType, Type};
+use nowcast_wire::{Shape, Value};
+
+use crate::attributes::OutOfRange;
+use crate::limits::VALUE_DEPTH_MAX;
+
+/// A value that does not fit. It is the fault of whoever gave the value.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{}{expected} is expected, not {found}", if .field.is_empty() { String::new() } else { format!("{field}: ") })]
+pub struct MisfitError {
+    /// Where, as in `target.x`; empty for the value itself.
+    pub field: String,
+    /// What would fit.
+    pub expected: String,
+    /// What it is.
+    pub found: String,
+}
+
+impl MisfitError {
+    pub(crate) fn new(expected: impl Into<String>, found: impl Into<String>) -> MisfitError {
+        MisfitError { field: String::new(), expected: expected.into(), found: found.into() }
+    }
+
+    pub(crate) fn inside(self, outer: &str) -> MisfitError {
+        let field = if self.field.is_empty() { outer.to_owned() } else { format!("{outer}.{}", self.field) };
+        MisfitError { field, ..self }
+    }
+}
+
+/// `value` as `ty` keeps it.
+pub(crate) fn conform(
+    shape: &Shape,
+    ty: &Type,
+    out_of_range: OutOfRange,
+    bytes_max: usize,
+    value: &Value,
+) -> Result<Value, MisfitError> {
+    Conform { shape, out_of_range, bytes_left: bytes_max }.value(ty, value, 0)
+}
+
+/// A dynamic value of any type, within bounds of depth and size.
+pub(crate) fn bounded(value: &Value, bytes_max: usize) -> Result<(), MisfitError> {
+    if !is_shallow(value, VALUE_DEPTH_MAX) {
+        return Err(MisfitError::new(format!("a value at most {VALUE_DEPTH_MAX} deep"), "a deeper one"));
+    }
+    let bytes = nowcast_wire::any::to_vec(value).len();
+    if bytes > bytes_max {
+        return Err(MisfitError::new(format!("at most {bytes_max} bytes"), format!("{bytes}")));
+    }
+    Ok(())
+}
+
+fn is_shallow(value: &Value, depth_left: usize) -> bool {
+    let Some(left) = depth_left.checked_sub(1) else { return false };
+    match value {
+        Value::List(items) => items.iter().all(|item| is_shallow(item, left)),
+        Value::Map(pairs) => {
+            pairs.iter().all(|(key, value)| is_shallow(key, left) && is_shallow(value, left))
+        }
+        _ => true,
+    }
+}
+
+/// The value that a type has when nobody says one.
+pub(crate) fn zero(shape: &Shape, ty: &Type) -> Value {
+    zero_within(shape, ty, VALUE_DEPTH_MAX)
+}
+
+fn zero_within(shape: &Shape, ty: &Type, depth_left: usize) -> Value {
+    let Some(left) = depth_left.checked_sub(1) else { return Value::Nil };
+    match ty {
+        Type::Unit | Type::Any | Type::Option(_) => Value::Nil,
+        Type::Bool => Value::Bool(false),
+        Type::Number(NumberType::F32) => Value::F32(0.0),
+        Type::Number(NumberType::F64) | Type::Angle(_) => Value::F64(0.0),
+        Type::Number(_) | Type::Uvar | Type::Ivar => Value::Int(0),
+        Type::Text => Value::Text(String::new()),
+        Type::Bytes => Value::Bytes(Vec::new()),
+        Type::List(_) => Value::List(Vec::new()),
+        Type::Array(count, inner) => {
+            Value::List((0..*count).map(|_| zero_within(shape, inner, left)).collect())
+        }
+        Type::Map(..) => Value::Map(Vec::new()),
+        Type::Range(range) => Value::F64(range.dequantise(range.quantise(0.0))),
+        Type::Quat(_) => Value::List([0.0, 0.0, 0.0, 1.0].map(Value::F64).to_vec()),
+        Type::Ref(index) => match &shape.definition(*index).kind {
+            DefinitionKind::Struct(fields) => {
+                let field = |field: &nowcast_wire::shape::Field| {
+                    let value = field.default.clone().unwrap_or_else(|| zero_within(shape, &field.ty, left));
+                    (Value::Text(field.name.clone()), value)
+                };
+                Value::Map(fields.iter().map(field).collect())
+            }
+            DefinitionKind::Enum(variants) => {
+                variants.first().map_or(Value::Nil, |variant| Value::Text(variant.name.clone()))
+            }
+        },
+    }
+}
+
+struct Conform<'a> {
+    shape: &'a Shape,
+    out_of_range: OutOfRange,
+    bytes_left: usize,
+}
+
+impl Conform<'_> {
+    fn value(&mut self, ty: &Type, value: &Value, depth: usize) -> Result<Value, MisfitError> {
+        let misfit = || MisfitError::new(self.shape.type_name(ty), value.kind());
+        if depth > VALUE_DEPTH_MAX {
+            return Err(MisfitError::new(format!("a value at most {VALUE_DEPTH_MAX} deep"), "a deeper one"));
+        }
+        Ok(match (ty, value) {
+            (Type::Unit, Value::Nil) | (Type::Option(_), Value::Nil) => Value::Nil,
+            (Type::Option(inner), value) => return self.value(inner, value, depth + 1),
+            (Type::Bool, Value::Bool(value)) => Value::Bool(*value),
+            (Type::Number(number), value) => number_of(*number, value).ok_or_else(misfit)?,
+            (Type::Uvar, value) => number_of(NumberType::U64, value).ok_or_else(misfit)?,
+            (Type::Ivar, value) => number_of(NumberType::I64, value).ok_or_else(misfit)?,
+            (Type::Text, Value::Text(text)) => {
+                self.spend(text.len())?;
+                Value::Text(text.clone())
+            }
+            (Type::Bytes, Value::Bytes(bytes)) => {
+                self.spend(bytes.len())?;
+                Value::Bytes(bytes.clone())
+            }
+            (Type::Any, value) => {
+                bounded(value, self.bytes_left)?;
+                self.spend(nowcast_wire::any::to_vec(value).len())?;
+                value.clone()
+            }
+            (Type::Range(range), value) => {
+                let number = value.as_f64().filter(|number| !number.is_nan()).ok_or_else(misfit)?;
+                if self.out_of_range == OutOfRange::Refuse && !(range.low..=range.high).contains(&number) {
+                    return Err(MisfitError::new(self.shape.type_name(ty), number.to_string()));
+                }
+                Value::F64(range.dequantise(range.quantise(number)))
+            }
+            (Type::Angle(bits), value) => {
+                let radians = value.as_f64().filter(|number| number.is_finite()).ok_or_else(misfit)?;
+                Value::F64(dequantise_angle(quantise_angle(radians, *bits), *bits))
+            }
+            (Type::Quat(bits), Value::List(items)) => {
+                let parts: Vec<f64> =
+                    items.iter().filter_map(Value::as_f64).filter(|part| part.is_finite()).collect();
+                let quat =
+                    <[f64; 4]>::try_from(parts).ok().filter(|_| items.len() == 4).ok_or_else(misfit)?;
+                let quat = SmallestThree::from_quat(quat, *bits).to_quat(*bits);
+                Value::List(quat.map(Value::F64).to_vec())
+            }
+            (Type::List(inner), Value::List(items)) => self.items(inner, items, depth)?,
+            (Type::Array(count, inner), Value::List(items)) if items.len() == *count as usize => {
+                self.items(inner, items, depth)?
+            }
+            (Type::Map(key, inner), Value::Map(pairs)) => {
+                self.spend(pairs.len())?;
+                let pairs = pairs.iter().map(|(name, value)| {
+                    Ok((self.value(key, name, depth + 1)?, self.value(inner, value, depth + 1)?))
+                });
+                Value::Map(pairs.collect::<Result<_, MisfitError>>()?)
+            }
+            (Type::Ref(index), value) => return self.reference(*index, ty, value, depth),
+            _ => return Err(misfit()),
+        })
+    }
+
+    fn items(&mut self, inner: &Type, items: &[Value], depth: usize) -> Result<Value, MisfitError> {
+        self.spend(items.len())?;
+        let items = items.iter().enumerate().map(|(at, item)| {
+            self.value(inner, item, depth + 1).map_err(|error| error.inside(&at.to_string()))
+        });
+        Ok(Value::List(items.collect::<Result<_, _>>()?))
+    }
+
+    fn reference(
+        &mut self,
+        index: u32,
+        ty: &Type,
+        value: &Value,
+        depth: usize,
+    ) -> Result<Value, MisfitError> {
+        let shape = self.shape;
+        let misfit = || MisfitError::new(shape.type_name(ty), value.kind());
+        match (&shape.definition(index).kind, value) {
+            (DefinitionKind::Struct(fields), Value::Map(_)) => {
+                let pairs = fields.iter().map(|field| {
+                    let given = value.get(&field.name);
+                    let value = match given.or(field.default.as_ref()) {
+                        Some(value) => self.value(&field.ty, value, depth + 1),
+                        None => self.value(&field.ty, &zero(shape, &field.ty), depth + 1),
+                    };
+                    Ok((Value::Text(field.name.clone()), value.map_err(|error| error.inside(&field.name))?))
+                });
+                Ok(Value::Map(pairs.collect::<Result<_, MisfitError>>()?))
+            }
+            (DefinitionKind::Enum(variants), Value::Text(name)) => variants
+                .iter()
+                .any(|variant| variant.name == *name && variant.fields.is_empty())
+                .then(|| value.clone())
+                .ok_or_else(misfit),
+            _ => Err(misfit()),
+        }
+    }
+
+    fn spend(&mut self, bytes: usize) -> Result<(), MisfitError> {
+        let left = self.bytes_left.checked_sub(bytes);
+        self.bytes_left =
+            left.ok_or_else(|| MisfitError::new("a smaller value", "more bytes than one may have"))?;
+        Ok(())
+    }
+}
+
+fn number_of(number: NumberType, value: &Value) -> Option<Value> {
+    let within = |low: i128, high: i128| {
+        let whole = integer(value)?;
+        (low..=high).contains(&whole).then(|| match i64::try_from(whole) {
+            Ok(value) => Value::Int(value),
+            Err(_) => Value::Uint(whole as u64),
+        })
+    };
+    match number {
+        NumberType::U8 => within(0, u8::MAX.into()),
+        NumberType::U16 => within(0, u16::MAX.into()),
+        NumberType::U32 => within(0, u32::MAX.into()),
+        NumberType::U64 => within(0, u64::MAX.into()),
+        NumberType::I8 => within(i8::MIN.into(), i8::MAX.into()),
+        NumberType::I16 => within(i16::MIN.into(), i16::MAX.into()),
+        NumberType::I32 => within(i32::MIN.into(), i32::MAX.into()),
+        NumberType::I64 => within(i64::MIN.into(), i64::MAX.into()),
+        NumberType::F32 => value.as_f64().map(|v| v as f32).filter(|v| v.is_finite()).map(Value::F32),
+        NumberType::F64 => value.as_f64().filter(|v| v.is_finite()).map(Value::F64),
+    }
+}
+
+/// The whole number that a value is, floats without a fraction included: scripts know no other numbers.
+fn integer(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(value) => Some((*value).into()),
+        Value::Uint(value) => Some((*value).into()),
+        Value::F32(_) | Value::F64(_) => {
+            let number = value.as_f64()?;
+            (number.is_finite() && number.abs() < 1e19 && number == libm::trunc(number))
+                .then_some(number as i128)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::attributes::Attributes;
+
+    #[test]
+    fn what_does_not_fit_is_refused_by_field_and_type() {
+        let attributes = Attributes::parse("team: u8, at: [f32; 3], name: text, mood: u32?").unwrap();
+        let refused = |index: usize, value: Value| attributes.conform(index, &value).unwrap_err().to_string();
+        assert_eq!(refused(0, Value::Int(256)), "team: u8 is expected, not integer");
+        assert_eq!(refused(0, Value::F64(1.5)), "team: u8 is expected, not float");
+        assert_eq!(
+            refused(1, Value::List(vec![Value::F64(f64::NAN); 3])),
+            "at.0: f32 is expected, not float"
+        );
+        assert_eq!(refused(1, Value::List(vec![])), "at: [f32; 3] is expected, not list");
+        assert!(refused(2, Value::Text("x".repeat(20_000))).contains("a smaller value"));
+        assert_eq!(attributes.conform(0, &Value::F64(7.0)), Ok(Value::Int(7)));
+        assert_eq!(attributes.conform(3, &Value::Nil), Ok(Value::Nil));
+    }
+
+    #[test]
+    fn a_number_beyond_its_range_is_clamped_or_refused_as_the_kind_says() {
+        let clamps = Attributes::parse("power: range(0, 1, 0.01)").unwrap();
+        let refuses = clamps.clone().with_out_of_range(OutOfRange::Refuse);
+        assert_eq!(clamps.conform(0, &Value::F64(9.0)), Ok(Value::F64(1.0)));
+        assert!(refuses.conform(0, &Value::F64(9.0)).is_err());
+        assert!(clamps.conform(0, &Value::F64(f64::NAN)).is_err(), "no number is near to that");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_kept_is_what_a_reader_of_the_wire_sees(
+            heat in -2.0f64..2.0, angle in -9.0f64..9.0, team in any::<u8>(), name in "\\PC{0,12}", turn in proptest::array::uniform4(-1.0f64..1.0),
+        ) {
+            let attributes =
+                Attributes::parse("heat: range(-1, 1, 0.01), angle: angle(16), team: u8, name: text, turn: quat(10)").unwrap();
+            let given = [
+                Value::F64(heat),
+                Value::F64(angle),
+                Value::from(team),
+                Value::Text(name),
+                Value::List(turn.map(Value::F64).to_vec()),
+            ];
+            let names = ["heat", "angle", "team", "name", "turn"].map(Value::from);
+            let kept = attributes.conform_map(&Value::Map(names.into_iter().zip(given).collect())).unwrap();
+            let mut bytes = Vec::new();
+            nowcast_wire::encode_value(attributes.shape(), &kept, nowcast_wire::Effort::Fast, &mut bytes).unwrap();
+            prop_assert_eq!(nowcast_wire::decode_value(attributes.shape(), &bytes).unwrap(), kept.clone());
+            prop_assert_eq!(attributes.conform_map(&kept).unwrap(), kept);
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What a world is made of: its kinds, the actions that it understands, and its maxima.
+
+use std::fmt;
+
+use nowcast_wire::Value;
+
+use crate::attributes::Attributes;
+use crate::kind::Kind;
+use crate::limits::{ACTIONS_MAX, KINDS_MAX, Limits, NAME_BYTES_MAX};
+
+/// A world's definition. [`crate::World::new`] checks it; [`Definition::validate`] does so without making a world.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Definition {
+    /// What entities there can be, by name.
+    pub kinds: Vec<Kind>,
+    /// What players can do, by name.
+    pub actions: Vec<Action>,
+    /// The state that a new world begins with: a map.
+    pub state: Value,
+    /// In metres a second squared.
+    pub gravity: [f32; 3],
+    /// What the world may hold.
+    pub limits: Limits,
+}
+
+impl Default for Definition {
+    fn default() -> Definition {
+        Definition {
+            kinds: Vec::new(),
+            actions: Vec::new(),
+            state: Value::Map(Vec::new()),
+            gravity: [0.0, -9.81, 0.0],
+            limits: Limits::DEFAULT,
+        }
+    }
+}
+
+/// Something that players can do.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Action {
+    /// What it is called.
+    pub name: String,
+    /// What has to be said with it.
+    pub arguments: Attributes,
+}
+
+impl Action {
+    /// An action with arguments, written as fields are in [`Attributes::parse`].
+    pub fn new(name: &str, arguments: &str) -> Result<Action, DefinitionError> {
+        let arguments = Attributes::parse(arguments).map_err(|error| error.within("actions", name))?;
+        Ok(Action { name: name.to_owned(), arguments })
+    }
+}
+
+impl Definition {
+    /// Checks everything that can be wrong.
+    pub fn validate(&self) -> Result<(), DefinitionError> {
+        let path = Path::default();
+        path.field("kinds").count(self.kinds.len(), 0, KINDS_MAX)?;
+        path.field("actions").count(self.actions.len(), 0, ACTIONS_MAX)?;
+        unique(&path.field("kinds"), self.kinds.iter().map(|kind| kind.name.as_str()))?;
+        unique(&path.field("actions"), self.actions.iter().map(|action| action.name.as_str()))?;
+        for kind in &self.kinds {
+            kind.check(&path.field("kinds").field(&kind.name))?;
+        }
+        for action in &self.actions {
+            action.arguments.check(&path.field("actions").field(&action.name))?;
+        }
+        let gravity = path.field("gravity");
+        self.gravity.iter().try_for_each(|value| gravity.within(*value, -1_000.0, 1_000.0))?;
+        let Value::Map(state) = &self.state else {
+            return Err(path.field("state").error(Problem::Invalid("it is no map")));
+        };
+        if state.iter().any(|(key, _)| key.as_text().is_none()) {
+            return Err(path.field("state").error(Problem::Invalid("a key is no text")));
+        }
+        let bytes = nowcast_wire::any::to_vec(&self.state).len();
+        path.field("state").count(bytes, 0, self.limits.state_bytes_max)
+    }
+
+    /// The action of this name.
+    pub fn action(&self, name: &str) -> Option<&Action> {
+        self.actions.iter().find(|action| action.name == name)
+    }
+}
+
+fn unique<'a>(path: &Path<'_>, names: impl Iterator<Item = &'a str>) -> Result<(), DefinitionError> {
+    let mut known = std::collections::BTreeSet::new();
+    for name in names {
+        let path = path.field(name);
+        if !is_name(name) {
+            return Err(path.error(Problem::Invalid("a name has 1 to 64 bytes, and no control characters")));
+        }
+        if !known.insert(name) {
+            return Err(path.error(Problem::Invalid("two have this name")));
+        }
+    }
+    Ok(())
+}
+
+/// Whether something can be called so.
+pub(crate) fn is_name(name: &str) -> bool {
+    (1..=NAME_BYTES_MAX).contains(&name.len()) && !name.chars().any(char::is_control)
+}
+
+/// A mistake in a definition. It is the fault of whoever wrote the world.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("{path}: {problem}")]
+pub struct DefinitionError {
+    /// Where, as in `kinds.ball.body.shape.radius`.
+    pub path: String,
+    /// What.
+    pub problem: Problem,
+}
+
+impl DefinitionError {
+    /// The same mistake, found inside of something.
+    pub(crate) fn within(self, list: &str, name: &str) -> DefinitionError {
+        DefinitionError { path: format!("{list}.{name}.{}", self.path), ..self }
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum Problem {
+    /// NaN or infinite.
+    #[error("it is not a finite number")]
+    NotFinite,
+    /// A number outside of its bounds.
+    #[error("{value} is outside {min}..{max}")]
+    OutOfBounds {
+        /// What it is.
+        value: f32,
+        /// The least.
+        min: f32,
+        /// The greatest.
+        max: f32,
+    },
+    /// Too few or too many of something.
+    #[error("there are {count}, and there may be {min} to {max}")]
+    Count {
+        /// How many.
+        count: usize,
+        /// The fewest.
+        min: usize,
+        /// The most.
+        max: usize,
+    },
+    /// Anything else.
+    #[error("{0}")]
+    Invalid(&'static str),
+    /// What the format says of a shape.
+    #[error("{0}")]
+    Shape(String),
+}
+
+/// Where in a definition something is, written down only when it is wrong.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Path<'a> {
+    parent: Option<&'a Path<'a>>,
+    name: &'a str,
+    index: Option<usize>,
+}
+
+impl Path<'_> {
+    pub(crate) fn field<'a>(&'a self, name: &'a str) -> Path<'a> {
+        Path { parent: Some(self), name, index: None }
+    }
+
+    pub(crate) fn index<'a>(&'a self, name: &'a str, index: usize) -> Path<'a> {
+        Path { parent: Some(self), name, index: Some(index) }
+    }
+
+    pub(crate) fn error(&self, problem: Problem) -> DefinitionError {
+        DefinitionError { path: self.to_string(), problem }
+    }
+
+    pub(crate) fn within(&self, value: f32, min: f32, max: f32) -> Result<(), DefinitionError> {
+        if !value.is_finite() {
+            return Err(self.error(Problem::NotFinite));
+        }
+        if value < min || value > max {
+            return Err(self.error(Problem::OutOfBounds { value, min, max }));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn count(&self, count: usize, min: usize, max: usize) -> Result<(), DefinitionError> {
+        if count < min || count > max {
+            return Err(self.error(Problem::Count { count, min, max }));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent.filter(|parent| parent.parent.is_some()) {
+            write!(f, "{parent}.")?;
+        }
+        f.write_str(self.name)?;
+        self.index.map_or(Ok(()), |index| write!(f, "[{index}]"))
+    }
+}

@@ -1,0 +1,142 @@
+//! Joints: what holds two bodies together.
+
+use rapier3d::prelude::*;
+
+use crate::entity::EntityId;
+
+/// Names one joint of a world. Ids grow, and are never given twice.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct JointId(pub u32);
+
+/// Two bodies, and how they are held together. A joint goes with either of its entities.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Joint {
+    /// One of them.
+    pub a: EntityId,
+    /// The other.
+    pub b: EntityId,
+    /// Where it is fastened, seen from `a`, in metres.
+    pub anchor_a: [f32; 3],
+    /// Where it is fastened, seen from `b`, in metres.
+    pub anchor_b: [f32; 3],
+    /// What it allows.
+    pub kind: JointKind,
+    /// Whether the two touch each other all the same.
+    pub collides: bool,
+}
+
+/// What a joint allows.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum JointKind {
+    /// Nothing: the two are one.
+    Fixed,
+    /// Every turn about the anchor.
+    Ball,
+    /// Turns about one axis.
+    Hinge {
+        /// The axis, in the frames of both.
+        axis: [f32; 3],
+        /// The least and the greatest angle in radians; `None` for any.
+        limits: Option<[f32; 2]>,
+        /// What drives it: radians a second, and the most newton metres.
+        motor: Option<Motor>,
+    },
+    /// Moves along one axis.
+    Slider {
+        /// The axis, in the frames of both.
+        axis: [f32; 3],
+        /// The least and the greatest way in metres; `None` for any.
+        limits: Option<[f32; 2]>,
+        /// What drives it: metres a second, and the most newtons.
+        motor: Option<Motor>,
+    },
+    /// Pulls and pushes toward a length between the anchors.
+    Spring {
+        /// In metres.
+        length: f32,
+        /// In newtons a metre.
+        stiffness: f32,
+        /// In newtons for a metre a second.
+        damping: f32,
+    },
+}
+
+/// What drives a joint.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Motor {
+    /// A second: radians or metres.
+    pub velocity: f32,
+    /// The most that it can: newton metres or newtons.
+    pub force_max: f32,
+}
+
+impl Joint {
+    /// A joint at the origins of both, which do not touch each other.
+    pub fn new(a: EntityId, b: EntityId, kind: JointKind) -> Joint {
+        Joint { a, b, anchor_a: [0.0; 3], anchor_b: [0.0; 3], kind, collides: false }
+    }
+
+    /// Whether every number is finite and every axis an axis.
+    pub(crate) fn is_valid(&self) -> bool {
+        let is_axis = |axis: [f32; 3]| {
+            axis.iter().all(|v| v.is_finite() && v.abs() <= 1e6) && Vector::from_array(axis).length() > 1e-3
+        };
+        let are_ordered = |limits: Option<[f32; 2]>| {
+            limits.is_none_or(|[low, high]| low.is_finite() && high.is_finite() && low <= high)
+        };
+        let is_motor = |motor: Option<Motor>| {
+            motor.is_none_or(|motor| {
+                motor.velocity.is_finite() && motor.force_max.is_finite() && motor.force_max >= 0.0
+            })
+        };
+        let is_kind = match self.kind {
+            JointKind::Fixed | JointKind::Ball => true,
+            JointKind::Hinge { axis, limits, motor } | JointKind::Slider { axis, limits, motor } => {
+                is_axis(axis) && are_ordered(limits) && is_motor(motor)
+            }
+            JointKind::Spring { length, stiffness, damping } => {
+                [length, stiffness, damping].iter().all(|v| v.is_finite() && *v >= 0.0)
+            }
+        };
+        let is_place =
+            |place: [f32; 3]| place.iter().all(|v| v.is_finite() && v.abs() <= crate::limits::POSITION_MAX);
+        is_kind && is_place(self.anchor_a) && is_place(self.anchor_b) && self.a != self.b
+    }
+
+    pub(crate) fn build(&self) -> GenericJoint {
+        let (a, b) = (Vector::from_array(self.anchor_a), Vector::from_array(self.anchor_b));
+        let mut joint: GenericJoint = match self.kind {
+            JointKind::Fixed => FixedJointBuilder::new().local_anchor1(a).local_anchor2(b).into(),
+            JointKind::Ball => SphericalJointBuilder::new().local_anchor1(a).local_anchor2(b).into(),
+            JointKind::Hinge { axis, limits, motor } => {
+                let mut hinge = RevoluteJointBuilder::new(Vector::from_array(axis).normalize())
+                    .local_anchor1(a)
+                    .local_anchor2(b);
+                if let Some(limits) = limits {
+                    hinge = hinge.limits(limits);
+                }
+                if let Some(Motor { velocity, force_max }) = motor {
+                    hinge = hinge.motor_velocity(velocity, force_max).motor_max_force(force_max);
+                }
+                hinge.into()
+            }
+            JointKind::Slider { axis, limits, motor } => {
+                let mut slider = PrismaticJointBuilder::new(Vector::from_array(axis).normalize())
+                    .local_anchor1(a)
+                    .local_anchor2(b);
+                if let Some(limits) = limits {
+                    slider = slider.limits(limits);
+                }
+                if let Some(Motor { velocity, force_max }) = motor {
+                    slider = slider.motor_velocity(velocity, force_max).motor_max_force(force_max);
+                }
+                slider.into()
+            }
+            JointKind::Spring { length, stiffness, damping } => {
+                SpringJointBuilder::new(length, stiffness, damping).local_anchor1(a).local_anchor2(b).into()
+            }
+        };
+        joint.contacts_enabled = self.collides;
+        joint
+    }
+}

@@ -1,0 +1,83 @@
+//! What one world may hold. Every table of a world has a maximum, and what is beyond is refused by its name.
+
+/// The maxima of one world.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Entities at a time.
+    pub entities_max: usize,
+    /// Players at a time.
+    pub players_max: usize,
+    /// Joints at a time.
+    pub joints_max: usize,
+    /// Timers that wait at a time.
+    pub timers_max: usize,
+    /// Commands that wait for one step.
+    pub commands_max: usize,
+    /// Commands of one player that wait for one step.
+    pub commands_per_player_max: usize,
+    /// Events that nobody has polled. Beyond that the oldest are dropped and counted.
+    pub events_max: usize,
+    /// Bytes of the world's state as MessagePack.
+    pub state_bytes_max: usize,
+    /// Bytes of one value as MessagePack: an attribute, the private value of an entity, the data of a timer, the
+    /// payload of an event, a value on a screen.
+    pub value_bytes_max: usize,
+    /// Tags of one entity.
+    pub tags_max: usize,
+    /// Values on all screens together.
+    pub screens_max: usize,
+    /// Hits of one query; those beyond are left out, the highest ids first.
+    pub hits_max: usize,
+}
+
+impl Limits {
+    /// Enough for a large world on one core.
+    pub const DEFAULT: Limits = Limits {
+        entities_max: 16_384,
+        players_max: 256,
+        joints_max: 4_096,
+        timers_max: 4_096,
+        commands_max: 65_536,
+        commands_per_player_max: 64,
+        events_max: 65_536,
+        state_bytes_max: 1 << 20,
+        value_bytes_max: 16 << 10,
+        tags_max: 16,
+        screens_max: 4_096,
+        hits_max: 1_024,
+    };
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits::DEFAULT
+    }
+}
+
+/// The longest name of a kind, an attribute, an action, an event, a timer, a tag or a place on the screen, in bytes.
+pub const NAME_BYTES_MAX: usize = 64;
+
+/// Kinds in one definition.
+pub const KINDS_MAX: usize = 1_024;
+
+/// Actions in one definition.
+pub const ACTIONS_MAX: usize = 256;
+
+/// Attributes of one kind.
+pub const ATTRIBUTES_MAX: usize = 64;
+
+/// Depth of a dynamic value: of a state, an argument, a payload.
+pub const VALUE_DEPTH_MAX: usize = 16;
+
+/// How many entities may hang below each other.
+pub const PARENTS_DEPTH_MAX: usize = 8;
+
+/// The farthest coordinate, in metres. Beyond it 32 bits no longer tell millimetres apart well enough for physics.
+pub const POSITION_MAX: f32 = 100_000.0;
+
+/// The greatest speed that can be asked for, in metres a second. The solver lets nothing move faster than
+/// [`crate::SPEED_MAX`].
+pub const VELOCITY_MAX: f32 = 1_000.0;
+
+const _: () = assert!(Limits::DEFAULT.value_bytes_max <= Limits::DEFAULT.state_bytes_max);
+const _: () = assert!(Limits::DEFAULT.commands_per_player_max <= Limits::DEFAULT.commands_max);

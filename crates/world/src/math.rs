@@ -1,0 +1,24 @@
+//! The arithmetic of the engine, which has the same bits on every machine: vectors, rotations, and two directions.
+//!
+//! Of the methods of these types only `+ − × ÷ √` and what is made of them is portable. For sines and their kin use
+//! the functions here, or the `libm` crate.
+
+pub use rapier3d::prelude::{Matrix as Mat3, Rotation as Quat, Vector as Vec3};
+
+/// A turn about the vertical, in radians, counter-clockwise seen from above.
+pub fn yaw_rotation(yaw: f32) -> Quat {
+    let (sin, cos) = libm::sincosf(yaw / 2.0);
+    Quat::from_xyzw(0.0, sin, 0.0, cos)
+}
+
+/// The horizontal direction that `yaw` faces: 0 is −Z, growing counter-clockwise seen from above.
+pub fn facing(yaw: f32) -> Vec3 {
+    let (sin, cos) = libm::sincosf(yaw);
+    Vec3::new(-sin, 0.0, -cos)
+}
+
+/// `vector`, made no longer than `length_max`.
+pub fn shortened(vector: Vec3, length_max: f32) -> Vec3 {
+    let length = vector.length();
+    if length > length_max { vector * (length_max / length) } else { vector }
+}

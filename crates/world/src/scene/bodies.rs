@@ -1,0 +1,197 @@
+//! Where things are, how they move, and what pushes them.
+
+use rapier3d::prelude::Vector;
+
+use super::{Scene, SceneError};
+use crate::entity::{EntityId, Velocity};
+use crate::event::Event;
+use crate::input::Input;
+use crate::kind::Motion;
+use crate::limits::VELOCITY_MAX;
+use crate::physics::{Handles, rapier_pose};
+use crate::pose::Pose;
+
+impl Scene {
+    /// Where an entity is, if it is in the world.
+    pub fn pose(&self, id: EntityId) -> Option<Pose> {
+        Some(self.entities.poses[self.entities.row(id)?])
+    }
+
+    /// Puts an entity elsewhere at once. It keeps its velocity; a client shows a jump, not a way. What hangs on
+    /// something is put relative to it by [`Scene::set_parent`].
+    pub fn set_pose(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
+        let row = self.row(id)?;
+        let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
+        self.put(row, pose);
+        self.push_event(Event::Teleported(id));
+        Ok(())
+    }
+
+    /// How an entity moves, if it is in the world.
+    pub fn velocity(&self, id: EntityId) -> Option<Velocity> {
+        Some(self.entities.velocities[self.entities.row(id)?])
+    }
+
+    /// Sets how a dynamic or kinematic body moves.
+    pub fn set_velocity(&mut self, id: EntityId, velocity: Velocity) -> Result<(), SceneError> {
+        let handles = self.moving(id)?;
+        let velocity = checked(velocity)?;
+        let body = self.physics.get_mut(handles);
+        body.set_linvel(Vector::from_array(velocity.linear), true);
+        body.set_angvel(Vector::from_array(velocity.angular), true);
+        let row = self.row(id)?;
+        self.entities.velocities[row] = velocity;
+        Ok(())
+    }
+
+    /// Sets how a kinematic body moves so that it is at `pose` after the next step.
+    pub fn move_to(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
+        let from = self.pose(id).ok_or(SceneError::UnknownEntity(id))?;
+        let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
+        let per_second = crate::STEP_HZ as f32;
+        let linear = [0, 1, 2].map(|axis| (pose.position[axis] - from.position[axis]) * per_second);
+        let turn = rapier_pose(&pose).rotation * rapier_pose(&from).rotation.inverse();
+        let angular = (turn.to_scaled_axis() * per_second).to_array();
+        self.set_velocity(id, Velocity { linear, angular })
+    }
+
+    /// Lets a force (newtons) and a torque (newton metres) act on a dynamic body for one step.
+    pub fn push(&mut self, id: EntityId, force: [f32; 3], torque: [f32; 3]) -> Result<(), SceneError> {
+        let handles = self.pushable(id)?;
+        let are_finite = force.iter().chain(&torque).all(|v| v.is_finite() && v.abs() <= 1e9);
+        if !are_finite {
+            return Err(SceneError::BadNumber("force"));
+        }
+        self.physics.add_force(handles, Vector::from_array(force), Vector::from_array(torque));
+        Ok(())
+    }
+
+    /// Changes the velocity of a dynamic body at once, by so many newton seconds at a place in the world (`None` for
+    /// its centre of mass).
+    pub fn apply_impulse(
+        &mut self,
+        id: EntityId,
+        impulse: [f32; 3],
+        at: Option<[f32; 3]>,
+    ) -> Result<(), SceneError> {
+        let handles = self.pushable(id)?;
+        let are_finite = impulse.iter().chain(at.iter().flatten()).all(|v| v.is_finite() && v.abs() <= 1e9);
+        if !are_finite {
+            return Err(SceneError::BadNumber("impulse"));
+        }
+        let impulse = Vector::from_array(impulse);
+        let body = self.physics.get_mut(handles);
+        match at {
+            Some(at) => body.apply_impulse_at_point(impulse, Vector::from_array(at), true),
+            None => body.apply_impulse(impulse, true),
+        }
+        self.note_velocity(id, handles)
+    }
+
+    /// Changes the spin of a dynamic body at once, by so many newton metre seconds.
+    pub fn apply_torque_impulse(&mut self, id: EntityId, impulse: [f32; 3]) -> Result<(), SceneError> {
+        let handles = self.pushable(id)?;
+        if !impulse.iter().all(|v| v.is_finite() && v.abs() <= 1e9) {
+            return Err(SceneError::BadNumber("impulse"));
+        }
+        self.physics.get_mut(handles).apply_torque_impulse(Vector::from_array(impulse), true);
+        self.note_velocity(id, handles)
+    }
+
+    /// How much of the world's gravity a body feels; 0 lets it float.
+    pub fn set_gravity_scale(&mut self, id: EntityId, scale: f32) -> Result<(), SceneError> {
+        let handles = self.moving(id)?;
+        if !scale.is_finite() || scale.abs() > 100.0 {
+            return Err(SceneError::BadNumber("gravity scale"));
+        }
+        let row = self.row(id)?;
+        if self.entities.gravity_scales[row] != scale {
+            self.entities.gravity_scales[row] = scale;
+            self.physics.get_mut(handles).set_gravity_scale(scale, true);
+        }
+        Ok(())
+    }
+
+    /// How heavy a body is, in kilograms; `None` without a dynamic one. Before its first step it is 0.
+    pub fn mass(&self, id: EntityId) -> Option<f32> {
+        let handles = self.entities.handles[self.entities.row(id)?]?;
+        Some(self.physics.get(handles).mass()).filter(|_| self.physics.get(handles).is_dynamic())
+    }
+
+    /// Whether a body is at rest and costs nothing; also what has none.
+    pub fn is_asleep(&self, id: EntityId) -> Option<bool> {
+        let handles = self.entities.handles[self.entities.row(id)?];
+        Some(handles.is_none_or(|handles| self.physics.get(handles).is_sleeping()))
+    }
+
+    /// What the controls of a walker say from now on; those of a player do so by themselves for its avatar.
+    pub fn set_input(&mut self, id: EntityId, input: Input) -> Result<(), SceneError> {
+        self.row(id)?;
+        let input = input.validate().map_err(|_| SceneError::BadNumber("input"))?;
+        let walker = self.walkers.get_mut(&id).ok_or(SceneError::NoBody(id))?;
+        walker.input = input;
+        Ok(())
+    }
+
+    /// What the controls of a walker say; `None` for everything else.
+    pub fn input(&self, id: EntityId) -> Option<Input> {
+        self.walkers.get(&id).map(|walker| walker.input)
+    }
+
+    /// How freely a walker goes in the direction that it faces, from 0 (not at all) to 1: less when what it pushes or
+    /// carries does not keep up.
+    pub fn set_freedom_ahead(&mut self, id: EntityId, share: f32) -> Result<(), SceneError> {
+        let walker = self.walkers.get_mut(&id).ok_or(SceneError::NoBody(id))?;
+        if !share.is_finite() {
+            return Err(SceneError::BadNumber("freedom"));
+        }
+        walker.ahead = share.clamp(0.0, 1.0);
+        Ok(())
+    }
+
+    /// Puts a row elsewhere, in its column and in physics.
+    pub(super) fn put(&mut self, row: usize, pose: Pose) {
+        let id = self.entities.ids[row];
+        let Some(handles) = self.entities.handles[row] else {
+            self.entities.poses[row] = pose;
+            return;
+        };
+        let mut placed = rapier_pose(&pose);
+        if let Some(walker) = self.walkers.get_mut(&id) {
+            // A walker never tips over: of a rotation it keeps where it faces.
+            let ahead = placed.rotation * -Vector::Z;
+            walker.input.yaw = libm::atan2f(-ahead.x, -ahead.z);
+            walker.grounds.clear();
+            placed.rotation = rapier3d::prelude::Rotation::IDENTITY;
+        }
+        self.physics.get_mut(handles).set_position(placed, true);
+        self.entities.poses[row] = pose;
+    }
+
+    fn note_velocity(&mut self, id: EntityId, handles: Handles) -> Result<(), SceneError> {
+        let row = self.row(id)?;
+        let body = self.physics.get(handles);
+        self.entities.velocities[row] =
+            Velocity { linear: body.linvel().to_array(), angular: body.angvel().to_array() };
+        Ok(())
+    }
+
+    fn moving(&self, id: EntityId) -> Result<Handles, SceneError> {
+        let handles = self.entities.handles[self.row(id)?].ok_or(SceneError::NoBody(id))?;
+        let is_moving = self.physics.get(handles).is_dynamic_or_kinematic();
+        is_moving.then_some(handles).ok_or(SceneError::NoBody(id))
+    }
+
+    fn pushable(&self, id: EntityId) -> Result<Handles, SceneError> {
+        let row = self.row(id)?;
+        let motion = self.kind_of(self.entities.kinds[row]).body.as_ref().map(|body| body.motion);
+        let handles = self.entities.handles[row].filter(|_| motion == Some(Motion::Dynamic));
+        handles.ok_or(SceneError::NoBody(id))
+    }
+}
+
+pub(super) fn checked(velocity: Velocity) -> Result<Velocity, SceneError> {
+    let is_velocity = |v: &f32| v.is_finite() && v.abs() <= VELOCITY_MAX;
+    let is_good = velocity.linear.iter().chain(&velocity.angular).all(is_velocity);
+    is_good.then_some(velocity).ok_or(SceneError::BadNumber("velocity"))
+}

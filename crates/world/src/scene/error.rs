@@ -1,0 +1,57 @@
+//! Why something cannot be done to a scene.
+
+use crate::conform::MisfitError;
+use crate::entity::EntityId;
+use crate::joint::JointId;
+use crate::player::PlayerId;
+
+/// Why a call changed nothing. It is the fault of the behaviour, or of the edit, that called.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum SceneError {
+    /// No entity with this id is in the world.
+    #[error("no entity {} is in the world", .0.0)]
+    UnknownEntity(EntityId),
+    /// No player with this number is in the world.
+    #[error("no player {} is in the world", .0.0)]
+    UnknownPlayer(PlayerId),
+    /// No joint with this id is in the world.
+    #[error("no joint {} is in the world", .0.0)]
+    UnknownJoint(JointId),
+    /// The definition has no such kind.
+    #[error("no kind is called {0:?}")]
+    UnknownKind(String),
+    /// The kind has no such attribute.
+    #[error("kind {kind:?} has no attribute {attribute:?}")]
+    UnknownAttribute {
+        /// The kind.
+        kind: String,
+        /// The name that was asked for.
+        attribute: String,
+    },
+    /// The kind has no body, or none of the sort that is needed.
+    #[error("entity {} has no body that can do this", .0.0)]
+    NoBody(EntityId),
+    /// A value does not fit its type or its bounds.
+    #[error(transparent)]
+    Misfit(#[from] MisfitError),
+    /// A number is not finite, or out of the bounds of all worlds.
+    #[error("{0} is not finite, or beyond what a world can hold")]
+    BadNumber(&'static str),
+    /// A name is empty, too long or has control characters.
+    #[error("{0:?} is no name: it has 1 to 64 bytes, and no control characters")]
+    BadName(String),
+    /// A shape cannot be scaled so.
+    #[error("{0}")]
+    BadScale(&'static str),
+    /// An entity would hang on itself, or too deep.
+    #[error("entity {} cannot hang there", .0.0)]
+    BadParent(EntityId),
+    /// A table is full.
+    #[error("there may be {max} {of} at most")]
+    Full {
+        /// What there may not be more of.
+        of: &'static str,
+        /// How many there may be.
+        max: usize,
+    },
+}

@@ -1,0 +1,178 @@
+//! Everything in a world but its rules: what hooks are given.
+
+mod bodies;
+mod error;
+mod joints;
+mod players;
+mod queries;
+mod systems;
+mod telling;
+mod things;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use nowcast_wire::Value;
+
+pub use error::SceneError;
+pub use queries::{Filter, Hit};
+
+use crate::contact::Contact;
+use crate::definition::Definition;
+use crate::entity::{Entities, EntityId};
+use crate::event::Event;
+use crate::joint::{Joint, JointId};
+use crate::kind::{Kind, KindId};
+use crate::physics::Physics;
+use crate::player::{Player, PlayerId};
+use crate::random::Random;
+use crate::timer::Timers;
+use crate::walker::WalkerState;
+use crate::world::Stats;
+
+/// Everything in a world but its rules: entities and what they have, players, joints, timers, the world's state.
+///
+/// A [`crate::Behaviour`] is given it in every hook and changes the world through it; everybody else reads it by
+/// [`crate::World::scene`]. What is wrong is refused by an error and changes nothing.
+///
+/// | to | use |
+/// | --- | --- |
+/// | make and remove | [`spawn`](Self::spawn), [`despawn`](Self::despawn) |
+/// | find | [`entities`](Self::entities), [`entity`](Self::entity), [`kind`](Self::kind) |
+/// | move | [`set_pose`](Self::set_pose), [`set_velocity`](Self::set_velocity), [`push`](Self::push), [`apply_impulse`](Self::apply_impulse), [`set_input`](Self::set_input) |
+/// | remember | [`set_attribute`](Self::set_attribute), [`set_private`](Self::set_private), [`set_state`](Self::set_state) |
+/// | hold together | [`join`](Self::join), [`part`](Self::part), [`set_parent`](Self::set_parent), [`set_passes`](Self::set_passes) |
+/// | look around | [`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps), [`distance`](Self::distance), [`touching`](Self::touching) |
+/// | wait | [`after`](Self::after), [`cancel`](Self::cancel) |
+/// | people | [`players`](Self::players), [`player`](Self::player), [`spawn_avatar`](Self::spawn_avatar), [`set_player_tag`](Self::set_player_tag) |
+/// | tell | [`emit`](Self::emit), [`show`](Self::show) |
+/// | chance | [`random`](Self::random) |
+pub struct Scene {
+    pub(crate) definition: Arc<Definition>,
+    pub(crate) tick: u64,
+    pub(crate) random: Random,
+    pub(crate) entities: Entities,
+    pub(crate) physics: Physics,
+    pub(crate) walkers: BTreeMap<EntityId, WalkerState>,
+    pub(crate) joints: BTreeMap<JointId, BoundJoint>,
+    pub(crate) players: BTreeMap<PlayerId, Player>,
+    pub(crate) timers: Timers,
+    pub(crate) state: BTreeMap<String, Value>,
+    pub(crate) state_bytes: usize,
+    pub(crate) screens: BTreeMap<(Option<PlayerId>, String), Value>,
+    /// Pairs that touch and have a kind that reports it, the smaller id first.
+    pub(crate) touching: BTreeSet<(EntityId, EntityId)>,
+    /// Contacts that ended because an entity went, to be reported with those of this step.
+    pub(crate) ended: Vec<Contact>,
+    pub(crate) events: VecDeque<Event>,
+    pub(crate) stats: Stats,
+    pub(crate) next_entity: u32,
+    pub(crate) next_joint: u32,
+    pub(crate) next_player: u32,
+}
+
+/// A joint, and its place in physics.
+pub(crate) struct BoundJoint {
+    pub(crate) joint: Joint,
+    pub(crate) handle: rapier3d::prelude::ImpulseJointHandle,
+}
+
+impl Scene {
+    pub(crate) fn new(definition: Arc<Definition>, seed: u64) -> Scene {
+        let mut scene = Scene {
+            physics: Physics::new(definition.gravity),
+            tick: 0,
+            random: Random::new(seed),
+            entities: Entities::default(),
+            walkers: BTreeMap::new(),
+            joints: BTreeMap::new(),
+            players: BTreeMap::new(),
+            timers: Timers::default(),
+            state: BTreeMap::new(),
+            state_bytes: 0,
+            screens: BTreeMap::new(),
+            touching: BTreeSet::new(),
+            ended: Vec::new(),
+            events: VecDeque::new(),
+            stats: Stats::default(),
+            next_entity: 1,
+            next_joint: 1,
+            next_player: 0,
+            definition,
+        };
+        let definition = Arc::clone(&scene.definition);
+        if let Value::Map(pairs) = &definition.state {
+            for (key, value) in pairs {
+                let key = key.as_text().expect("a definition was checked");
+                scene.set_state(key, value.clone()).expect("a definition was checked");
+            }
+        }
+        scene
+    }
+
+    /// What the world is made of.
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    /// Steps taken so far.
+    pub fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    /// Seconds of the world's own time so far.
+    pub fn seconds(&self) -> f64 {
+        self.tick as f64 / f64::from(crate::STEP_HZ)
+    }
+
+    /// The kind of this name.
+    pub fn kind(&self, name: &str) -> Option<KindId> {
+        let place = self.definition.kinds.iter().position(|kind| kind.name == name)?;
+        Some(KindId(place as u16))
+    }
+
+    /// What the entities of a kind have in common.
+    ///
+    /// # Panics
+    /// For a kind of another definition.
+    pub fn kind_of(&self, kind: KindId) -> &Kind {
+        &self.definition.kinds[usize::from(kind.0)]
+    }
+
+    /// A random number, evenly spread over 0..1, 1 excluded. The same seed and the same calls give the same numbers.
+    pub fn random(&mut self) -> f64 {
+        self.random.unit()
+    }
+
+    /// 64 random bits.
+    pub fn random_bits(&mut self) -> u64 {
+        self.random.bits()
+    }
+
+    /// How many bodies are moving or not yet at rest.
+    pub fn awake(&self) -> usize {
+        let dynamic = |handles: &&crate::physics::Handles| {
+            let body = self.physics.get(**handles);
+            body.is_dynamic() && !body.is_sleeping()
+        };
+        self.entities.handles.iter().flatten().filter(dynamic).count()
+    }
+
+    /// What was turned away or repaired so far.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// Wakes everything that sleeps.
+    pub fn wake_all(&mut self) {
+        self.physics.wake_all();
+    }
+
+    pub(crate) fn push_event(&mut self, event: Event) {
+        if self.events.len() >= self.definition.limits.events_max {
+            self.events.pop_front();
+            self.stats.events_dropped += 1;
+        }
+        self.events.push_back(event);
+    }
+}

@@ -1,0 +1,131 @@
+//! Who takes part, and with what body.
+
+use nowcast_wire::Value;
+
+use super::{Scene, SceneError};
+use crate::conform;
+use crate::entity::{EntityId, Spawn};
+use crate::event::{Event, Refusal};
+use crate::input::{Input, NAME_CHARS_MAX};
+use crate::kind::{KindId, OwnerPolicy};
+use crate::player::{Player, PlayerId};
+use crate::text;
+
+impl Scene {
+    /// Everybody who takes part, ordered by number.
+    pub fn players(&self) -> impl Iterator<Item = &Player> {
+        self.players.values()
+    }
+
+    /// One who takes part.
+    pub fn player(&self, id: PlayerId) -> Option<&Player> {
+        self.players.get(&id)
+    }
+
+    /// Makes the entity that a player moves: it owns it, and its controls steer it. It has one avatar at a time; one
+    /// that it had goes.
+    pub fn spawn_avatar(
+        &mut self,
+        player: PlayerId,
+        kind: KindId,
+        spawn: Spawn,
+    ) -> Result<EntityId, SceneError> {
+        let known = self.player(player).ok_or(SceneError::UnknownPlayer(player))?;
+        let (before, input) = (known.avatar, known.input);
+        let id = self.spawn(kind, Spawn { owner: Some(player), ..spawn })?;
+        if let Some(before) = before {
+            self.despawn(before)?;
+        }
+        self.change_player(player)?.avatar = Some(id);
+        if self.walkers.contains_key(&id) {
+            self.set_input(id, input)?;
+        }
+        Ok(id)
+    }
+
+    /// Gives a player a tag (its team, its role), or takes it away.
+    pub fn set_player_tag(&mut self, player: PlayerId, tag: &str, is_set: bool) -> Result<(), SceneError> {
+        let tags_max = self.definition.limits.tags_max;
+        super::things::change_tag(&mut self.change_player(player)?.tags, tag, is_set, tags_max).map(drop)
+    }
+
+    /// Sets what the behaviour keeps of a player.
+    pub fn set_player_private(
+        &mut self,
+        player: PlayerId,
+        value: impl Into<Value>,
+    ) -> Result<(), SceneError> {
+        let value = value.into();
+        conform::bounded(&value, self.definition.limits.value_bytes_max)?;
+        self.change_player(player)?.private = value;
+        Ok(())
+    }
+
+    fn change_player(&mut self, player: PlayerId) -> Result<&mut Player, SceneError> {
+        self.players.get_mut(&player).ok_or(SceneError::UnknownPlayer(player))
+    }
+
+    pub(crate) fn add_player(&mut self, id: PlayerId, name: &str) -> Result<(), Refusal> {
+        let players_max = self.definition.limits.players_max;
+        if id.0 < self.next_player {
+            return Err(Refusal::PlayerUsed(id.0));
+        }
+        if self.players.len() >= players_max {
+            return Err(Refusal::Full { players_max });
+        }
+        self.next_player = id.0.saturating_add(1);
+        let name = name_or_guest(name, id);
+        let player =
+            Player { id, name, avatar: None, input: Input::default(), tags: Vec::new(), private: Value::Nil };
+        self.players.insert(id, player);
+        self.push_event(Event::Joined(id));
+        Ok(())
+    }
+
+    /// The player is gone; what it owned goes too or is the server's, as its kind says.
+    pub(crate) fn remove_player(&mut self, id: PlayerId) {
+        let owned: Vec<_> = self
+            .entities
+            .iter()
+            .filter(|entity| entity.owner == Some(id))
+            .map(|entity| (entity.id, self.kind_of(entity.kind).owner))
+            .collect();
+        let avatar = self.players.remove(&id).and_then(|player| player.avatar);
+        for (entity, policy) in owned {
+            let goes = policy == OwnerPolicy::GoesToo || avatar == Some(entity);
+            // One that hung on another may have gone with it.
+            let _ = if goes { self.despawn(entity) } else { self.set_owner(entity, None) };
+        }
+        self.screens.retain(|(player, _), _| *player != Some(id));
+        self.push_event(Event::Left(id));
+    }
+
+    pub(crate) fn rename_player(&mut self, id: PlayerId, name: &str) -> Result<(), SceneError> {
+        let name = name_or_guest(name, id);
+        let player = self.change_player(id)?;
+        if player.name != name {
+            player.name.clone_from(&name);
+            let avatar = player.avatar;
+            if let Some(row) = avatar.and_then(|avatar| self.entities.row(avatar)) {
+                self.entities.changed_ticks[row] = self.next_tick();
+            }
+            self.push_event(Event::Renamed { player: id, name });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn set_player_input(&mut self, id: PlayerId, input: Input) -> Result<(), SceneError> {
+        let player = self.change_player(id)?;
+        player.input = input;
+        if let Some(walker) = player.avatar.and_then(|avatar| self.walkers.get_mut(&avatar)) {
+            walker.input = input;
+        }
+        Ok(())
+    }
+}
+
+/// What a name becomes: sanitised, or `guest-N` when nothing is left of it.
+fn name_or_guest(raw: &str, id: PlayerId) -> String {
+    let name = text::sanitize(raw, NAME_CHARS_MAX);
+    if name.is_empty() { format!("guest-{}", id.0) } else { name }
+}

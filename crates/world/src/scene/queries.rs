@@ -1,0 +1,167 @@
+//! Looking around: rays, shapes, overlaps, distances. They see the world as it was after the last step.
+
+use rapier3d::parry::query::{self, ShapeCastOptions};
+use rapier3d::prelude::{Collider, ColliderHandle, QueryFilter, QueryFilterFlags, Ray, Vector};
+
+use super::{Scene, SceneError};
+use crate::entity::EntityId;
+use crate::kind::Motion;
+use crate::physics::{id_of, rapier_pose};
+use crate::pose::Pose;
+use crate::shape::ColliderShape;
+
+/// What a query looks at.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Filter<'a> {
+    /// Bodies that move so alone; `None` for all but sensors.
+    pub motion: Option<Motion>,
+    /// Not this one.
+    pub except: Option<EntityId>,
+    /// Entities with this tag alone.
+    pub tag: Option<&'a str>,
+}
+
+/// What a query met.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Hit {
+    /// Whom.
+    pub entity: EntityId,
+    /// After how many metres.
+    pub distance: f32,
+    /// Where in the world.
+    pub point: [f32; 3],
+    /// The direction away from its surface.
+    pub normal: [f32; 3],
+}
+
+impl Scene {
+    /// The first thing that a ray from `origin` meets within `reach` metres. `direction` need not be of length 1.
+    pub fn cast_ray(
+        &self,
+        origin: [f32; 3],
+        direction: [f32; 3],
+        reach: f32,
+        filter: Filter<'_>,
+    ) -> Result<Option<Hit>, SceneError> {
+        let (origin, direction) = line(origin, direction, reach)?;
+        let predicate = |_: ColliderHandle, collider: &Collider| self.admits(collider, filter);
+        let queries =
+            self.physics.world.query_pipeline_with_filter(rapier_filter(filter).predicate(&predicate));
+        let hit = queries.cast_ray_and_get_normal(&Ray::new(origin, direction), reach, true);
+        Ok(hit.map(|(collider, hit)| Hit {
+            entity: id_of(self.physics.world.colliders[collider].user_data),
+            distance: hit.time_of_impact,
+            point: (origin + direction * hit.time_of_impact).to_array(),
+            normal: hit.normal.to_array(),
+        }))
+    }
+
+    /// The first thing that a shape meets that moves from `pose` in a direction, within `reach` metres. At distance 0
+    /// it overlaps it from the beginning.
+    pub fn cast_shape(
+        &self,
+        shape: &ColliderShape,
+        pose: Pose,
+        direction: [f32; 3],
+        reach: f32,
+        filter: Filter<'_>,
+    ) -> Result<Option<Hit>, SceneError> {
+        let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
+        let (_, direction) = line(pose.position, direction, reach)?;
+        let shape = shape.build([1.0; 3]).map_err(SceneError::BadScale)?;
+        let predicate = |_: ColliderHandle, collider: &Collider| self.admits(collider, filter);
+        let queries =
+            self.physics.world.query_pipeline_with_filter(rapier_filter(filter).predicate(&predicate));
+        let options = ShapeCastOptions::with_max_time_of_impact(reach);
+        let hit = queries.cast_shape(&rapier_pose(&pose), direction, &*shape, options);
+        Ok(hit.map(|(collider, hit)| Hit {
+            entity: id_of(self.physics.world.colliders[collider].user_data),
+            distance: hit.time_of_impact,
+            point: hit.witness1.to_array(),
+            normal: hit.normal1.to_array(),
+        }))
+    }
+
+    /// Whatever overlaps a shape, ordered by id; sensors too. At most as many as the world's limits say.
+    pub fn overlaps(
+        &self,
+        shape: &ColliderShape,
+        pose: Pose,
+        filter: Filter<'_>,
+    ) -> Result<Vec<EntityId>, SceneError> {
+        let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
+        let shape = shape.build([1.0; 3]).map_err(SceneError::BadScale)?;
+        let predicate = |_: ColliderHandle, collider: &Collider| self.admits(collider, filter);
+        let filter = QueryFilter { flags: QueryFilterFlags::default(), ..rapier_filter(filter) };
+        let queries = self.physics.world.query_pipeline_with_filter(filter.predicate(&predicate));
+        let hits = queries.intersect_shape(rapier_pose(&pose), &*shape);
+        let mut ids: Vec<EntityId> = hits.map(|(_, collider)| id_of(collider.user_data)).collect();
+        ids.sort_unstable();
+        ids.truncate(self.definition.limits.hits_max);
+        Ok(ids)
+    }
+
+    /// Metres between the surfaces of two bodies; 0 when they overlap.
+    pub fn distance(&self, a: EntityId, b: EntityId) -> Result<f32, SceneError> {
+        let (a, b) = (self.collider(a)?, self.collider(b)?);
+        let apart = query::distance(a.position(), a.shape(), b.position(), b.shape());
+        apart
+            .map(|apart| apart.distance)
+            .map_err(|_| SceneError::BadScale("these two shapes have no distance"))
+    }
+
+    /// The point of a body that is nearest to `from`; `from` itself when it is inside.
+    pub fn nearest_point(&self, id: EntityId, from: [f32; 3]) -> Result<[f32; 3], SceneError> {
+        let collider = self.collider(id)?;
+        if !from.iter().all(|v| v.is_finite()) {
+            return Err(SceneError::BadNumber("point"));
+        }
+        let projected = collider.shape().project_point(collider.position(), Vector::from_array(from), true);
+        Ok(projected.point.to_array())
+    }
+
+    /// Whom a body touches or, as a sensor, overlaps, ordered by id.
+    pub fn touching(&self, id: EntityId) -> Result<Vec<EntityId>, SceneError> {
+        let handles = self.entities.handles[self.row(id)?].ok_or(SceneError::NoBody(id))?;
+        let mut ids = Vec::new();
+        self.physics.touched(handles, |other, _| ids.push(other));
+        ids.sort_unstable();
+        ids.dedup();
+        Ok(ids)
+    }
+
+    fn collider(&self, id: EntityId) -> Result<&Collider, SceneError> {
+        let handles = self.entities.handles[self.row(id)?].ok_or(SceneError::NoBody(id))?;
+        Ok(self.physics.collider(handles))
+    }
+
+    fn admits(&self, collider: &Collider, filter: Filter<'_>) -> bool {
+        let id = id_of(collider.user_data);
+        if filter.except == Some(id) {
+            return false;
+        }
+        let Some(row) = self.entities.row(id) else { return false };
+        let motion = || self.kind_of(self.entities.kinds[row]).body.as_ref().map(|body| body.motion);
+        filter.motion.is_none_or(|wanted| motion() == Some(wanted))
+            && filter.tag.is_none_or(|tag| self.entities.tags[row].iter().any(|known| known == tag))
+    }
+}
+
+fn rapier_filter<'f>(filter: Filter<'_>) -> QueryFilter<'f> {
+    if filter.motion == Some(Motion::Sensor) {
+        QueryFilter::default()
+    } else {
+        QueryFilter::default().exclude_sensors()
+    }
+}
+
+/// The beginning and the direction of length 1 of a line.
+fn line(origin: [f32; 3], direction: [f32; 3], reach: f32) -> Result<(Vector, Vector), SceneError> {
+    let direction = Vector::from_array(direction);
+    let length = direction.length();
+    let are_finite = origin.iter().all(|v| v.is_finite()) && length.is_finite() && reach.is_finite();
+    if !are_finite || length < 1e-12 || reach < 0.0 {
+        return Err(SceneError::BadNumber("ray"));
+    }
+    Ok((Vector::from_array(origin), direction / length))
+}

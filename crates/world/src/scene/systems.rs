@@ -1,0 +1,87 @@
+//! What moves by itself in a step.
+
+use std::collections::BTreeMap;
+
+use super::Scene;
+use crate::contact::Contact;
+use crate::entity::{EntityId, Velocity};
+use crate::math::yaw_rotation;
+use crate::physics::public_pose;
+
+impl Scene {
+    /// Turns the controls of walkers into velocity.
+    pub(crate) fn steer_walkers(&mut self) {
+        let Scene { walkers, entities, physics, definition, .. } = self;
+        for (id, state) in walkers {
+            let Some(row) = entities.row(*id) else { continue };
+            let walker = &definition.kinds[usize::from(entities.kinds[row].0)].walker;
+            if let (Some(walker), Some(handles)) = (walker, entities.handles[row]) {
+                state.steer(walker, handles, physics);
+            }
+        }
+    }
+
+    /// Physics, and what it did as columns.
+    pub(crate) fn move_bodies(&mut self) {
+        self.physics.step();
+        self.note_moved();
+        self.feel_ground();
+    }
+
+    /// Takes poses and velocities over from physics.
+    pub(crate) fn note_moved(&mut self) {
+        let Scene { physics, entities, .. } = self;
+        physics.drain_moved(|id, body| {
+            let Some(row) = entities.row(id) else { return };
+            entities.poses[row] = public_pose(body.position());
+            entities.velocities[row] =
+                Velocity { linear: body.linvel().to_array(), angular: body.angvel().to_array() };
+        });
+        // A walker's body never turns; the walker faces where its controls say.
+        for (id, state) in &self.walkers {
+            if let Some(row) = self.entities.row(*id) {
+                self.entities.poses[row].rotation = yaw_rotation(state.input.yaw).to_array();
+            }
+        }
+    }
+
+    fn feel_ground(&mut self) {
+        let Scene { walkers, entities, physics, .. } = self;
+        for (id, state) in walkers {
+            if let Some(handles) = entities.row(*id).and_then(|row| entities.handles[row]) {
+                state.feel(handles, physics);
+            }
+        }
+    }
+
+    /// Who began and who ceased to touch in this step, of kinds that report it, ordered by ids.
+    pub(crate) fn take_contacts(&mut self) -> Vec<Contact> {
+        let mut now: BTreeMap<(EntityId, EntityId), f32> = BTreeMap::new();
+        for row in 0..self.entities.ids.len() {
+            let Some(handles) = self.entities.handles[row] else { continue };
+            if !self.definition.kinds[usize::from(self.entities.kinds[row].0)].reports_contacts {
+                continue;
+            }
+            let id = self.entities.ids[row];
+            self.physics.touched(handles, |other, impulse| {
+                let pair = if id < other { (id, other) } else { (other, id) };
+                let known = now.entry(pair).or_default();
+                *known = known.max(impulse);
+            });
+        }
+        let mut contacts = std::mem::take(&mut self.ended);
+        for (&(a, b), &impulse) in &now {
+            if !self.touching.contains(&(a, b)) {
+                contacts.push(Contact { a, b, is_begin: true, impulse });
+            }
+        }
+        for &(a, b) in &self.touching {
+            if !now.contains_key(&(a, b)) {
+                contacts.push(Contact { a, b, is_begin: false, impulse: 0.0 });
+            }
+        }
+        self.touching = now.into_keys().collect();
+        contacts.sort_by_key(|contact| (contact.a, contact.b, contact.is_begin));
+        contacts
+    }
+}

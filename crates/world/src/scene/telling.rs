@@ -1,0 +1,127 @@
+//! What the world remembers, what it waits for, and what it tells.
+
+use nowcast_wire::Value;
+
+use super::{Scene, SceneError};
+use crate::conform;
+use crate::definition::is_name;
+use crate::event::{Event, To};
+use crate::player::PlayerId;
+use crate::timer::TimerId;
+
+/// The longest wait, in seconds: four weeks.
+const WAIT_SECONDS_MAX: f64 = 28.0 * 86_400.0;
+
+impl Scene {
+    /// A value of the world's own state, which lasts as long as the world; `None` when nothing was set.
+    pub fn state(&self, key: &str) -> Option<&Value> {
+        self.state.get(key)
+    }
+
+    /// All of the state, ordered by key.
+    pub fn all_state(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.state.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// Sets a value of the state; nil removes it.
+    pub fn set_state(&mut self, key: &str, value: impl Into<Value>) -> Result<(), SceneError> {
+        if !is_name(key) {
+            return Err(SceneError::BadName(key.to_owned()));
+        }
+        let value = value.into();
+        let bytes_max = self.definition.limits.state_bytes_max;
+        conform::bounded(&value, bytes_max)?;
+        let bytes_of = |value: &Value| key.len() + nowcast_wire::any::to_vec(value).len();
+        let before = self.state.get(key).map_or(0, bytes_of);
+        let after = if matches!(value, Value::Nil) { 0 } else { bytes_of(&value) };
+        let bytes = self.state_bytes - before + after;
+        if bytes > bytes_max {
+            return Err(SceneError::Full { of: "bytes of state", max: bytes_max });
+        }
+        self.state_bytes = bytes;
+        match value {
+            Value::Nil => self.state.remove(key),
+            value => self.state.insert(key.to_owned(), value),
+        };
+        Ok(())
+    }
+
+    /// Lets [`crate::Behaviour::timer`] be called once, so many seconds from now (at the next step at the earliest),
+    /// with this name and data.
+    pub fn after(&mut self, seconds: f64, name: &str, data: Value) -> Result<TimerId, SceneError> {
+        if !is_name(name) {
+            return Err(SceneError::BadName(name.to_owned()));
+        }
+        if !(0.0..=WAIT_SECONDS_MAX).contains(&seconds) {
+            return Err(SceneError::BadNumber("seconds"));
+        }
+        conform::bounded(&data, self.definition.limits.value_bytes_max)?;
+        let timers_max = self.definition.limits.timers_max;
+        if self.timers.len() >= timers_max {
+            return Err(SceneError::Full { of: "timers", max: timers_max });
+        }
+        let steps = libm::round(seconds * f64::from(crate::STEP_HZ)).max(1.0) as u64;
+        Ok(self.timers.set(self.tick + steps, name.to_owned(), data))
+    }
+
+    /// Takes a timer back. Returns whether it still waited.
+    pub fn cancel(&mut self, timer: TimerId) -> bool {
+        self.timers.cancel(timer)
+    }
+
+    /// Tells players something, once.
+    pub fn emit(&mut self, name: &str, to: To, payload: Value) -> Result<(), SceneError> {
+        if !is_name(name) {
+            return Err(SceneError::BadName(name.to_owned()));
+        }
+        conform::bounded(&payload, self.definition.limits.value_bytes_max)?;
+        match to {
+            To::Player(player) if self.player(player).is_none() => {
+                return Err(SceneError::UnknownPlayer(player));
+            }
+            To::Near { position, radius } if !position.iter().chain([&radius]).all(|v| v.is_finite()) => {
+                return Err(SceneError::BadNumber("place"));
+            }
+            _ => {}
+        }
+        self.push_event(Event::Emitted { name: name.to_owned(), to, payload });
+        Ok(())
+    }
+
+    /// Writes something on a player's screen, or (`None`) on everybody's, now and later: a score, a clock, a sentence.
+    /// Nil clears the place.
+    pub fn show(
+        &mut self,
+        player: Option<PlayerId>,
+        place: &str,
+        value: impl Into<Value>,
+    ) -> Result<(), SceneError> {
+        if !is_name(place) {
+            return Err(SceneError::BadName(place.to_owned()));
+        }
+        if let Some(player) = player {
+            self.player(player).ok_or(SceneError::UnknownPlayer(player))?;
+        }
+        let value = value.into();
+        conform::bounded(&value, self.definition.limits.value_bytes_max)?;
+        let key = (player, place.to_owned());
+        if self.screens.get(&key).unwrap_or(&Value::Nil) == &value {
+            return Ok(());
+        }
+        let screens_max = self.definition.limits.screens_max;
+        if matches!(value, Value::Nil) {
+            self.screens.remove(&key);
+        } else if self.screens.len() >= screens_max && !self.screens.contains_key(&key) {
+            return Err(SceneError::Full { of: "values on screens", max: screens_max });
+        } else {
+            self.screens.insert(key, value.clone());
+        }
+        self.push_event(Event::Screen { player, place: place.to_owned(), value });
+        Ok(())
+    }
+
+    /// What stands on screens: whose (`None` for everybody's), where, and what.
+    pub fn screens(&self) -> impl Iterator<Item = (Option<PlayerId>, &str, &Value)> {
+        self.screens.iter().map(|((player, place), value)| (*player, place.as_str(), value))
+    }
+}

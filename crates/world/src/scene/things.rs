@@ -1,0 +1,338 @@
+//! Making and removing entities, and what they have beside a body.
+
+use std::sync::Arc;
+
+use nowcast_wire::Value;
+
+use super::{Scene, SceneError};
+use crate::conform;
+use crate::contact::Contact;
+use crate::definition::is_name;
+use crate::entity::{Entities, EntityId, EntityRef, Parent, Row, Spawn};
+use crate::event::Event;
+use crate::kind::{Kind, KindId};
+use crate::limits::PARENTS_DEPTH_MAX;
+use crate::physics::BodyState;
+use crate::player::PlayerId;
+use crate::pose::Pose;
+use crate::walker::WalkerState;
+
+impl Scene {
+    /// All entities, as columns.
+    pub fn entities(&self) -> &Entities {
+        &self.entities
+    }
+
+    /// One entity, if it is in the world.
+    pub fn entity(&self, id: EntityId) -> Option<EntityRef<'_>> {
+        self.entities.get(id)
+    }
+
+    /// The id that the next entity will have.
+    pub fn next_id(&self) -> EntityId {
+        EntityId(self.next_entity)
+    }
+
+    /// Makes an entity. It is there at once; queries and contacts see it from the next step on.
+    ///
+    /// # Panics
+    /// For a kind of another definition.
+    pub fn spawn(&mut self, kind: KindId, spawn: Spawn) -> Result<EntityId, SceneError> {
+        let definition = Arc::clone(&self.definition);
+        let of = &definition.kinds[usize::from(kind.0)];
+        let entities_max = definition.limits.entities_max;
+        if self.entities.len() >= entities_max {
+            return Err(SceneError::Full { of: "entities", max: entities_max });
+        }
+        let pose = spawn.pose.checked().ok_or(SceneError::BadNumber("pose"))?;
+        let velocity = super::bodies::checked(spawn.velocity)?;
+        let scale = spawn.scale.unwrap_or([1.0; 3]);
+        if !scale.iter().all(|v| v.is_finite() && (0.001..=10_000.0).contains(v)) {
+            return Err(SceneError::BadNumber("scale"));
+        }
+        if let Some(owner) = spawn.owner {
+            self.player(owner).ok_or(SceneError::UnknownPlayer(owner))?;
+        }
+        conform::bounded(&spawn.private, definition.limits.value_bytes_max)?;
+        let attributes = attributes_of(of, &spawn.attributes)?;
+        let id = EntityId(self.next_entity);
+        let gravity_scale = of.body.as_ref().map_or(0.0, |body| body.gravity_scale);
+        let handles = match &of.body {
+            Some(body) => {
+                let state = BodyState { id, pose, scale, velocity, gravity_scale, passes: None };
+                Some(self.physics.add(kind.0.into(), body, &state).map_err(SceneError::BadScale)?)
+            }
+            None => None,
+        };
+        self.next_entity = id.0.checked_add(1).expect("a world lives shorter than four billion entities");
+        if of.walker.is_some() {
+            self.walkers.insert(id, WalkerState::new());
+        }
+        let mut tags = of.tags.clone();
+        tags.sort();
+        self.entities.push(Row {
+            id,
+            kind,
+            pose,
+            scale,
+            velocity,
+            handles,
+            parent: None,
+            owner: spawn.owner,
+            tags,
+            attributes,
+            private: spawn.private,
+            gravity_scale,
+            passes: None,
+            changed_tick: self.next_tick(),
+        });
+        if of.walker.is_some() {
+            // Its body keeps of the rotation where it faces.
+            self.put(self.entities.ids.len() - 1, pose);
+        }
+        self.push_event(Event::Spawned(id));
+        Ok(id)
+    }
+
+    /// Removes an entity, its joints, and what hangs on it.
+    pub fn despawn(&mut self, id: EntityId) -> Result<(), SceneError> {
+        let row = self.row(id)?;
+        let children: Vec<EntityId> = (0..self.entities.ids.len())
+            .filter(|row| {
+                self.entities.is_alive[*row]
+                    && self.entities.parents[*row].is_some_and(|parent| parent.id == id)
+            })
+            .map(|row| self.entities.ids[row])
+            .collect();
+        let joints = self.joints.iter().filter(|(_, bound)| bound.joint.a == id || bound.joint.b == id);
+        for joint in joints.map(|(joint, _)| *joint).collect::<Vec<_>>() {
+            self.part(joint)?;
+        }
+        if let Some(handles) = self.entities.handles[row] {
+            self.physics.remove(handles);
+        }
+        self.entities.kill(row);
+        self.walkers.remove(&id);
+        let gone: Vec<_> = self.touching.iter().filter(|(a, b)| *a == id || *b == id).copied().collect();
+        for (a, b) in gone {
+            self.touching.remove(&(a, b));
+            self.ended.push(Contact { a, b, is_begin: false, impulse: 0.0 });
+        }
+        for row in 0..self.entities.ids.len() {
+            if self.entities.passes[row] == Some(id) {
+                self.let_touch(row);
+            }
+        }
+        for player in self.players.values_mut().filter(|player| player.avatar == Some(id)) {
+            player.avatar = None;
+        }
+        self.push_event(Event::Despawned(id));
+        children.into_iter().try_for_each(|child| self.despawn(child))
+    }
+
+    /// An attribute; `None` when the entity is not there or its kind has no such attribute.
+    pub fn attribute(&self, id: EntityId, name: &str) -> Option<&Value> {
+        let row = self.entities.row(id)?;
+        let index = self.kind_of(self.entities.kinds[row]).attributes.index(name)?;
+        Some(&self.entities.attributes[row][index])
+    }
+
+    /// Sets an attribute, quantised as its kind says. Setting what it is already changes nothing, and costs nobody a
+    /// byte.
+    pub fn set_attribute(
+        &mut self,
+        id: EntityId,
+        name: &str,
+        value: impl Into<Value>,
+    ) -> Result<(), SceneError> {
+        let row = self.row(id)?;
+        let kind = self.kind_of(self.entities.kinds[row]);
+        let index = kind.attributes.index(name).ok_or_else(|| SceneError::UnknownAttribute {
+            kind: kind.name.clone(),
+            attribute: name.to_owned(),
+        })?;
+        let value = kind.attributes.conform(index, &value.into())?;
+        if self.entities.attributes[row][index] != value {
+            self.entities.attributes[row][index] = value;
+            self.entities.changed_ticks[row] = self.next_tick();
+        }
+        Ok(())
+    }
+
+    /// What the behaviour keeps of an entity; clients are never told.
+    pub fn private(&self, id: EntityId) -> Option<&Value> {
+        self.entities.row(id).map(|row| &self.entities.privates[row])
+    }
+
+    /// Sets what the behaviour keeps of an entity.
+    pub fn set_private(&mut self, id: EntityId, value: impl Into<Value>) -> Result<(), SceneError> {
+        let row = self.row(id)?;
+        let value = value.into();
+        conform::bounded(&value, self.definition.limits.value_bytes_max)?;
+        self.entities.privates[row] = value;
+        Ok(())
+    }
+
+    /// Gives an entity a tag, or takes it away.
+    pub fn set_tag(&mut self, id: EntityId, tag: &str, is_set: bool) -> Result<(), SceneError> {
+        let row = self.row(id)?;
+        let tags_max = self.definition.limits.tags_max;
+        if change_tag(&mut self.entities.tags[row], tag, is_set, tags_max)? {
+            self.entities.changed_ticks[row] = self.next_tick();
+        }
+        Ok(())
+    }
+
+    /// Passes an entity to a player, or (`None`) to the server.
+    pub fn set_owner(&mut self, id: EntityId, owner: Option<PlayerId>) -> Result<(), SceneError> {
+        let row = self.row(id)?;
+        if let Some(player) = owner {
+            self.player(player).ok_or(SceneError::UnknownPlayer(player))?;
+        }
+        if self.entities.owners[row] != owner {
+            self.entities.owners[row] = owner;
+            self.entities.changed_ticks[row] = self.next_tick();
+        }
+        Ok(())
+    }
+
+    /// Hangs an entity on another, or (`None`) takes it off. It keeps its place in the world, and from then on
+    /// follows its parent, as it was seen from there. Dynamic bodies hang on joints instead. What hangs goes when its
+    /// parent goes.
+    pub fn set_parent(&mut self, id: EntityId, parent: Option<EntityId>) -> Result<(), SceneError> {
+        let row = self.row(id)?;
+        if self.entities.handles[row].is_some_and(|handles| self.physics.get(handles).is_dynamic()) {
+            return Err(SceneError::NoBody(id));
+        }
+        let parent = match parent {
+            None => None,
+            Some(parent) => {
+                let parent_row = self.row(parent)?;
+                // The chain above must end, and must not come back to this entity; what hangs on it counts too.
+                let above = self.chain_above(parent).filter(|chain| !chain.contains(&id) && parent != id);
+                let depth = above.ok_or(SceneError::BadParent(id))?.len() + self.depth_below(id) + 1;
+                if depth >= PARENTS_DEPTH_MAX {
+                    return Err(SceneError::BadParent(id));
+                }
+                let local = self.entities.poses[parent_row].inverse().then(&self.entities.poses[row]);
+                Some(Parent { id: parent, local })
+            }
+        };
+        self.entities.parents[row] = parent;
+        self.entities.changed_ticks[row] = self.next_tick();
+        Ok(())
+    }
+
+    /// From now on two entities do not touch each other, or (`None`) the first touches everything again. An entity
+    /// passes one other at a time.
+    pub fn set_passes(&mut self, id: EntityId, other: Option<EntityId>) -> Result<(), SceneError> {
+        let row = self.row(id)?;
+        let handles = self.entities.handles[row].ok_or(SceneError::NoBody(id))?;
+        if let Some(other) = other {
+            self.row(other)?;
+        }
+        if self.entities.passes[row] != other {
+            self.entities.passes[row] = other;
+            self.physics.set_passes(handles, id, other);
+        }
+        Ok(())
+    }
+
+    /// The entity that one passes through, if any.
+    pub fn passes(&self, id: EntityId) -> Option<EntityId> {
+        self.entities.passes[self.entities.row(id)?]
+    }
+
+    /// What is set now is seen after the step that is going on, or after the next one.
+    pub(super) fn next_tick(&self) -> u64 {
+        self.tick + 1
+    }
+
+    pub(super) fn row(&self, id: EntityId) -> Result<usize, SceneError> {
+        self.entities.row(id).ok_or(SceneError::UnknownEntity(id))
+    }
+
+    fn let_touch(&mut self, row: usize) {
+        self.entities.passes[row] = None;
+        if let Some(handles) = self.entities.handles[row] {
+            self.physics.set_passes(handles, self.entities.ids[row], None);
+        }
+    }
+
+    /// What an entity hangs on, and what that hangs on; `None` when it is too deep.
+    fn chain_above(&self, id: EntityId) -> Option<Vec<EntityId>> {
+        let mut chain = Vec::new();
+        let mut at = id;
+        while let Some(parent) = self.entities.row(at).and_then(|row| self.entities.parents[row]) {
+            chain.push(parent.id);
+            at = parent.id;
+            if chain.len() >= PARENTS_DEPTH_MAX {
+                return None;
+            }
+        }
+        Some(chain)
+    }
+
+    /// How deep the deepest entity hangs below this one.
+    fn depth_below(&self, id: EntityId) -> usize {
+        let depths = self.entities.iter().filter_map(|entity| {
+            let chain = self.chain_above(entity.id)?;
+            chain.iter().position(|above| *above == id).map(|place| place + 1)
+        });
+        depths.max().unwrap_or(0)
+    }
+
+    /// Puts everything that hangs where its parent says.
+    pub(crate) fn follow_parents(&mut self) {
+        for row in 0..self.entities.ids.len() {
+            if self.entities.parents[row].is_none() || !self.entities.is_alive[row] {
+                continue;
+            }
+            let pose = self.hanging_pose(row);
+            if self.entities.poses[row] != pose {
+                self.put(row, pose);
+            }
+        }
+    }
+
+    fn hanging_pose(&self, row: usize) -> Pose {
+        let Some(Parent { id, local }) = self.entities.parents[row] else { return self.entities.poses[row] };
+        // Chains are no deeper than `PARENTS_DEPTH_MAX`, and have no circles.
+        self.entities.row(id).map_or(local, |parent| self.hanging_pose(parent).then(&local))
+    }
+}
+
+/// The defaults of a kind, and what differs from them.
+fn attributes_of(kind: &Kind, given: &[(String, Value)]) -> Result<Box<[Value]>, SceneError> {
+    let mut attributes: Box<[Value]> = kind.attributes.defaults().into();
+    for (name, value) in given {
+        let index = kind.attributes.index(name).ok_or_else(|| SceneError::UnknownAttribute {
+            kind: kind.name.clone(),
+            attribute: name.clone(),
+        })?;
+        attributes[index] = kind.attributes.conform(index, value)?;
+    }
+    Ok(attributes)
+}
+
+/// Returns whether anything changed.
+pub(super) fn change_tag(
+    tags: &mut Vec<String>,
+    tag: &str,
+    is_set: bool,
+    tags_max: usize,
+) -> Result<bool, SceneError> {
+    match (tags.binary_search_by(|known| known.as_str().cmp(tag)), is_set) {
+        (Ok(_), true) | (Err(_), false) => Ok(false),
+        (Ok(at), false) => {
+            tags.remove(at);
+            Ok(true)
+        }
+        (Err(_), true) if !is_name(tag) => Err(SceneError::BadName(tag.to_owned())),
+        (Err(_), true) if tags.len() >= tags_max => Err(SceneError::Full { of: "tags", max: tags_max }),
+        (Err(at), true) => {
+            tags.insert(at, tag.to_owned());
+            Ok(true)
+        }
+    }
+}

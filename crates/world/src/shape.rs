@@ -1,0 +1,216 @@
+//! What a body is made of, for physics.
+
+use rapier3d::parry::utils::Array2;
+use rapier3d::prelude::{Pose as RapierPose, Rotation, SharedShape, Vector};
+
+use crate::definition::{DefinitionError, Path, Problem};
+use crate::pose::Pose;
+
+/// The smallest extent of a shape, in metres. Thinner things are not felt by physics.
+pub const EXTENT_MIN: f32 = 0.001;
+/// The largest extent of a shape, in metres.
+pub const EXTENT_MAX: f32 = 10_000.0;
+/// Points of a convex hull.
+pub const HULL_POINTS_MAX: usize = 256;
+/// Triangles of a mesh.
+pub const TRIANGLES_MAX: usize = 65_536;
+/// Rows and columns of a height field.
+pub const HEIGHT_FIELD_SIDE_MAX: usize = 512;
+/// Parts of a compound.
+pub const PARTS_MAX: usize = 32;
+
+/// The form of a body, in metres, around its own origin. Y is up.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ColliderShape {
+    /// A box.
+    Box {
+        /// Full edge lengths.
+        size: [f32; 3],
+    },
+    /// A sphere.
+    Sphere {
+        /// Its radius.
+        radius: f32,
+    },
+    /// A cylinder with two half spheres, upright.
+    Capsule {
+        /// Of cylinder and half spheres.
+        radius: f32,
+        /// From end to end, at least twice the radius.
+        height: f32,
+    },
+    /// An upright cylinder.
+    Cylinder {
+        /// Its radius.
+        radius: f32,
+        /// From end to end.
+        height: f32,
+    },
+    /// An upright cone, its point up. Its origin is half way up its axis.
+    Cone {
+        /// Of the base.
+        radius: f32,
+        /// From base to point.
+        height: f32,
+    },
+    /// The smallest convex body around these points.
+    ConvexHull {
+        /// At least four that don't lie in one plane.
+        points: Vec<[f32; 3]>,
+    },
+    /// Triangles, for bodies that forces don't move: a mesh is a surface without an inside.
+    TriangleMesh {
+        /// The corners.
+        vertices: Vec<[f32; 3]>,
+        /// Indices of three corners each.
+        triangles: Vec<[u32; 3]>,
+    },
+    /// Ground over a grid, for bodies that forces don't move.
+    HeightField {
+        /// Heights row by row: rows along Z, columns along X.
+        heights: Vec<f32>,
+        /// Heights in one row; at least 2, and at least 2 rows.
+        columns: usize,
+        /// Extent along X and Z.
+        size: [f32; 2],
+    },
+    /// Several shapes that are one body. Parts are no compounds themselves.
+    Compound {
+        /// Where each part is in the body, and what it is.
+        parts: Vec<(Pose, ColliderShape)>,
+    },
+}
+
+impl ColliderShape {
+    /// A cube.
+    pub fn cube(edge: f32) -> ColliderShape {
+        ColliderShape::Box { size: [edge; 3] }
+    }
+
+    /// Whether it has an inside, so that a body of it can be moved by forces.
+    pub fn is_solid(&self) -> bool {
+        match self {
+            ColliderShape::TriangleMesh { .. } | ColliderShape::HeightField { .. } => false,
+            ColliderShape::Compound { parts } => parts.iter().all(|(_, part)| part.is_solid()),
+            _ => true,
+        }
+    }
+
+    pub(crate) fn check(&self, path: &Path<'_>) -> Result<(), DefinitionError> {
+        let extent = |field: &str, value: f32| path.field(field).within(value, EXTENT_MIN, EXTENT_MAX);
+        match self {
+            ColliderShape::Box { size } => size.iter().try_for_each(|edge| extent("size", *edge))?,
+            ColliderShape::Sphere { radius } => extent("radius", *radius)?,
+            ColliderShape::Capsule { radius, height } => {
+                extent("radius", *radius)?;
+                path.field("height").within(*height, 2.0 * radius, EXTENT_MAX)?;
+            }
+            ColliderShape::Cylinder { radius, height } | ColliderShape::Cone { radius, height } => {
+                extent("radius", *radius)?;
+                extent("height", *height)?;
+            }
+            ColliderShape::ConvexHull { points } => {
+                path.field("points").count(points.len(), 4, HULL_POINTS_MAX)?;
+                points.iter().flatten().try_for_each(|v| coordinate(path, "points", *v))?;
+            }
+            ColliderShape::TriangleMesh { vertices, triangles } => {
+                path.field("triangles").count(triangles.len(), 1, TRIANGLES_MAX)?;
+                path.field("vertices").count(vertices.len(), 3, 3 * TRIANGLES_MAX)?;
+                vertices.iter().flatten().try_for_each(|v| coordinate(path, "vertices", *v))?;
+                let last = (vertices.len() - 1) as f32;
+                triangles
+                    .iter()
+                    .flatten()
+                    .try_for_each(|corner| path.field("triangles").within(*corner as f32, 0.0, last))?;
+            }
+            ColliderShape::HeightField { heights, columns, size } => {
+                path.field("columns").count(*columns, 2, HEIGHT_FIELD_SIDE_MAX)?;
+                let rows = heights.len() / columns;
+                path.field("heights").count(rows, 2, HEIGHT_FIELD_SIDE_MAX)?;
+                if rows * columns != heights.len() {
+                    return Err(path.field("heights").error(Problem::Invalid("the last row is not full")));
+                }
+                heights.iter().try_for_each(|v| coordinate(path, "heights", *v))?;
+                size.iter().try_for_each(|side| extent("size", *side))?;
+            }
+            ColliderShape::Compound { parts } => {
+                path.field("parts").count(parts.len(), 1, PARTS_MAX)?;
+                for (index, (pose, part)) in parts.iter().enumerate() {
+                    let path = path.index("parts", index);
+                    if matches!(part, ColliderShape::Compound { .. }) {
+                        return Err(path.error(Problem::Invalid("a part is a compound itself")));
+                    }
+                    if pose.checked().is_none() {
+                        return Err(path.error(Problem::Invalid(
+                            "a part is nowhere, or not turned by a unit quaternion",
+                        )));
+                    }
+                    part.check(&path)?;
+                }
+            }
+        }
+        // What only the geometry library can tell: a hull without volume, a mesh without area.
+        self.build([1.0; 3]).map(drop).map_err(|reason| path.error(Problem::Invalid(reason)))
+    }
+
+    /// For physics, scaled along its own axes. The error says why it cannot be scaled, or has no volume.
+    pub(crate) fn build(&self, scale: [f32; 3]) -> Result<SharedShape, &'static str> {
+        let [x, y, z] = scale;
+        let scaled = |points: &[[f32; 3]]| -> Vec<Vector> {
+            points.iter().map(|point| Vector::from_array(*point) * Vector::from_array(scale)).collect()
+        };
+        let is_uniform = x == y && y == z;
+        let is_round =
+            |radius: f32| (x == z).then_some(radius * x).ok_or("a round shape needs one scale for X and Z");
+        Ok(match self {
+            ColliderShape::Box { size } => {
+                let half = Vector::from_array(*size) * Vector::from_array(scale) / 2.0;
+                SharedShape::cuboid(half.x, half.y, half.z)
+            }
+            ColliderShape::Sphere { .. } | ColliderShape::Capsule { .. } if !is_uniform => {
+                return Err("a sphere or capsule needs one scale for all axes");
+            }
+            ColliderShape::Sphere { radius } => SharedShape::ball(radius * x),
+            ColliderShape::Capsule { radius, height } => {
+                SharedShape::capsule_y((height / 2.0 - radius) * x, radius * x)
+            }
+            ColliderShape::Cylinder { radius, height } => {
+                SharedShape::cylinder(height / 2.0 * y, is_round(*radius)?)
+            }
+            ColliderShape::Cone { radius, height } => SharedShape::cone(height / 2.0 * y, is_round(*radius)?),
+            ColliderShape::ConvexHull { points } => SharedShape::convex_hull(&scaled(points))
+                .ok_or("the points have no convex hull with a volume")?,
+            ColliderShape::TriangleMesh { vertices, triangles } => {
+                SharedShape::trimesh(scaled(vertices), triangles.clone())
+                    .map_err(|_| "the triangles are no mesh")?
+            }
+            ColliderShape::HeightField { heights, columns, size } => {
+                let rows = heights.len() / columns;
+                let grid = Array2::new(rows, *columns, by_columns(heights, *columns));
+                SharedShape::heightfield(grid, Vector::new(size[0] * x, y, size[1] * z))
+            }
+            ColliderShape::Compound { .. } if !is_uniform => {
+                return Err("a compound needs one scale for all axes");
+            }
+            ColliderShape::Compound { parts } => {
+                let parts = parts.iter().map(|(pose, part)| {
+                    let at = RapierPose::from_parts(
+                        Vector::from_array(pose.position) * x,
+                        Rotation::from_array(pose.rotation),
+                    );
+                    Ok((at, part.build(scale)?))
+                });
+                SharedShape::compound(parts.collect::<Result<_, &'static str>>()?)
+            }
+        })
+    }
+}
+
+/// The geometry library keeps matrices column after column.
+fn by_columns(heights: &[f32], columns: usize) -> Vec<f32> {
+    (0..columns).flat_map(|column| heights.iter().skip(column).step_by(columns).copied()).collect()
+}
+
+fn coordinate(path: &Path<'_>, field: &str, value: f32) -> Result<(), DefinitionError> {
+    path.field(field).within(value, -EXTENT_MAX, EXTENT_MAX)
+}

@@ -1,0 +1,212 @@
+//! Walkers: how what the controls say becomes velocity.
+//!
+//! A walker is a dynamic body that cannot tip over. It is steered by its velocity, so pushing, being pushed, standing
+//! on a stack and knocking it over are ordinary contacts and need no rules of their own.
+
+use rapier3d::prelude::*;
+
+use crate::STEP_SECONDS;
+use crate::definition::{DefinitionError, Path};
+use crate::input::Input;
+use crate::kind::{Body, Mass, Motion};
+use crate::math::{facing, shortened};
+use crate::physics::{Handles, Physics};
+use crate::shape::ColliderShape;
+
+/// Steps between two jumps while the button is held.
+const JUMP_PAUSE_STEPS: u32 = 20;
+/// A walker may still jump this long after its feet left the edge: people press late.
+const GROUND_MEMORY_STEPS: u32 = 6;
+/// The steepest ground that can be walked, as the cosine of its slope (56°). The round foot meets the edge of a step of
+/// 15 cm at this angle, so the same rule climbs stairs.
+const WALKABLE_COSINE: f32 = 0.555;
+/// A surface this near counts as touched.
+const TOUCH_DISTANCE: f32 = 0.03;
+/// Surfaces under the feet that a walker tells apart.
+const GROUNDS_MAX: usize = 4;
+
+/// How the walkers of a kind move.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Walker {
+    /// From the soles to the crown, in metres.
+    pub height: f32,
+    /// Half the width, in metres.
+    pub radius: f32,
+    /// In kilograms.
+    pub mass: f32,
+    /// In metres a second.
+    pub walk_speed: f32,
+    /// In metres a second.
+    pub run_speed: f32,
+    /// Legs on ground, in metres a second squared; also the limit of how hard it pushes, in units of its own weight.
+    pub ground_acceleration: f32,
+    /// In metres a second squared. A little control in the air feels right; more would let people fly around corners.
+    pub air_acceleration: f32,
+    /// At the beginning of a jump, in metres a second: it rises by v²/2g.
+    pub jump_speed: f32,
+}
+
+impl Default for Walker {
+    /// A person who jumps 1.25 m high and so clears a block of one metre.
+    fn default() -> Walker {
+        Walker {
+            height: 1.8,
+            radius: 0.35,
+            mass: 70.0,
+            walk_speed: 3.2,
+            run_speed: 6.4,
+            ground_acceleration: 42.0,
+            air_acceleration: 10.0,
+            jump_speed: 4.95,
+        }
+    }
+}
+
+impl Walker {
+    /// The body of such a walker: an upright capsule that never turns and slides along walls.
+    pub fn body(&self) -> Body {
+        Body {
+            mass: Mass::Kilograms(self.mass),
+            friction: 0.0,
+            locks_rotation: true,
+            ..Body::new(Motion::Dynamic, ColliderShape::Capsule { radius: self.radius, height: self.height })
+        }
+    }
+
+    pub(crate) fn check(&self, path: &Path<'_>) -> Result<(), DefinitionError> {
+        path.field("radius").within(self.radius, 0.05, 5.0)?;
+        path.field("height").within(self.height, 2.0 * self.radius, 20.0)?;
+        path.field("mass").within(self.mass, 0.1, 10_000.0)?;
+        path.field("walk_speed").within(self.walk_speed, 0.0, 40.0)?;
+        path.field("run_speed").within(self.run_speed, 0.0, 40.0)?;
+        path.field("ground_acceleration").within(self.ground_acceleration, 0.0, 1_000.0)?;
+        path.field("air_acceleration").within(self.air_acceleration, 0.0, 1_000.0)?;
+        path.field("jump_speed").within(self.jump_speed, 0.0, 40.0)
+    }
+}
+
+/// One walker as it is now.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct WalkerState {
+    pub(crate) input: Input,
+    /// How freely it may go on ahead, 0..1.
+    pub(crate) ahead: f32,
+    pub(crate) steps_since_ground: u32,
+    pub(crate) steps_since_jump: u32,
+    /// Upward normals of what is under the feet, felt after the last step; at most [`GROUNDS_MAX`].
+    pub(crate) grounds: Vec<[f32; 3]>,
+}
+
+impl WalkerState {
+    pub(crate) fn new() -> WalkerState {
+        WalkerState {
+            input: Input::default(),
+            ahead: 1.0,
+            steps_since_ground: GROUND_MEMORY_STEPS,
+            steps_since_jump: JUMP_PAUSE_STEPS,
+            grounds: Vec::new(),
+        }
+    }
+
+    /// Turns the controls into velocity. Gravity, slopes' reaction and everything that is pushed are the solver's work.
+    pub(crate) fn steer(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
+        let wish = self.wish(walker);
+        let is_idle = wish == Vector::ZERO && !self.input.jump;
+        if is_idle && physics.get(handles).is_sleeping() {
+            return;
+        }
+        let ground = self.ground(wish);
+        self.steps_since_ground =
+            if ground.is_some() { 0 } else { self.steps_since_ground.saturating_add(1) };
+        self.steps_since_jump = self.steps_since_jump.saturating_add(1);
+
+        let gravity = physics.gravity();
+        let velocity = physics.get(handles).linvel();
+        let mut next = match ground {
+            Some(normal) => walk(walker, velocity, wish, normal, gravity),
+            None => drift(walker, velocity, wish),
+        };
+        // Whoever runs over the top of a ramp or stair keeps to the ground; only a jump takes people into the air.
+        if self.steps_since_ground < self.steps_since_jump.min(GROUND_MEMORY_STEPS) && ground.is_none() {
+            next.y = next.y.min(0.0);
+        }
+        if self.input.jump
+            && self.steps_since_ground < GROUND_MEMORY_STEPS
+            && self.steps_since_jump >= JUMP_PAUSE_STEPS
+        {
+            next.y = walker.jump_speed;
+            self.steps_since_jump = 0;
+            self.steps_since_ground = GROUND_MEMORY_STEPS;
+        }
+        // A velocity that is as good as the old one is left alone, or a walker that stands still could never sleep,
+        // nor could the stack it stands on.
+        if (next - velocity).length_squared() > 1e-8 {
+            physics.get_mut(handles).set_linvel(next, !is_idle);
+        }
+    }
+
+    /// Feels what is under the feet.
+    pub(crate) fn feel(&mut self, handles: Handles, physics: &Physics) {
+        if physics.get(handles).is_sleeping() {
+            return;
+        }
+        self.grounds.clear();
+        let walkable = physics
+            .contacts(handles)
+            .filter(|(normal, distance)| normal.y >= WALKABLE_COSINE && *distance < TOUCH_DISTANCE);
+        self.grounds.extend(walkable.map(|(normal, _)| normal.to_array()).take(GROUNDS_MAX));
+    }
+
+    /// The horizontal velocity that the controls ask for.
+    fn wish(&self, walker: &Walker) -> Vector {
+        let ahead = facing(self.input.yaw);
+        let aside = Vector::new(-ahead.z, 0.0, ahead.x);
+        let mut controls = ahead * self.input.forward + aside * self.input.right;
+        let length = controls.length();
+        if length > 1.0 {
+            controls /= length;
+        } else if length < 0.01 {
+            return Vector::ZERO;
+        }
+        let onward = controls.dot(ahead);
+        if onward > 0.0 {
+            controls -= ahead * onward * (1.0 - self.ahead);
+        }
+        controls * if self.input.run { walker.run_speed } else { walker.walk_speed }
+    }
+
+    /// The normal of the ground under the feet: of several walkable surfaces the one that climbs most in the wished
+    /// direction, so that a foot at the first step of a stair takes it.
+    fn ground(&self, wish: Vector) -> Option<Vector> {
+        if self.steps_since_jump < 4 {
+            return None;
+        }
+        self.grounds
+            .iter()
+            .map(|normal| Vector::from_array(*normal))
+            .map(|normal| (normal.dot(wish) - normal.y, normal))
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .map(|(_, normal)| normal)
+    }
+}
+
+/// On ground: along its surface, at full speed whatever its slope, and without sliding down while standing.
+fn walk(walker: &Walker, velocity: Vector, wish: Vector, normal: Vector, gravity: Vector) -> Vector {
+    let speed = wish.length();
+    let along = tangent(wish, normal);
+    let along = if speed > 0.0 { along * (speed / along.length().max(1e-3)) } else { along };
+    // The solver adds gravity after this; its part along the slope is taken away beforehand.
+    let target = along - tangent(gravity, normal) * STEP_SECONDS;
+    let change = tangent(target - velocity, normal);
+    velocity + shortened(change, walker.ground_acceleration * STEP_SECONDS)
+}
+
+/// In the air: a little control.
+fn drift(walker: &Walker, velocity: Vector, wish: Vector) -> Vector {
+    let horizontal = Vector::new(velocity.x, 0.0, velocity.z);
+    velocity + shortened(wish - horizontal, walker.air_acceleration * STEP_SECONDS)
+}
+
+fn tangent(vector: Vector, normal: Vector) -> Vector {
+    vector - normal * vector.dot(normal)
+}
