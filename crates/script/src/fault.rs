@@ -18,6 +18,8 @@ pub enum FaultKind {
     Work,
     /// The script used more memory than it may have, and was stopped.
     Memory,
+    /// A value that cannot be written down was put where values last.
+    State,
 }
 
 /// One fault of a script: where, what, and what helps.
@@ -60,13 +62,34 @@ impl Fault {
         self
     }
 
+    /// What a script raised, told where it was raised: `lua` is still there.
+    pub(crate) fn raised(
+        lua: &mlua::Lua,
+        raised: &mlua::Value,
+        kind: Option<FaultKind>,
+    ) -> mlua::Result<Fault> {
+        let mut place = None;
+        let (found, message) = match raised {
+            mlua::Value::Error(error) => read_error(error, &mut place),
+            mlua::Value::String(text) => {
+                (FaultKind::Runtime, split_place(&text.to_string_lossy(), &mut place))
+            }
+            other => (FaultKind::Runtime, format!("a {} was raised as an error", other.type_name())),
+        };
+        find_place(&lua.traceback(None, 1)?.to_string_lossy(), &mut place);
+        Ok(Fault::at(place, kind.unwrap_or(found), message))
+    }
+
     /// Reads what the interpreter says. `kind` overrides what the error itself looks like: a budget that ran out may have been
     /// caught and raised again as something else.
     pub(crate) fn from_lua(error: &mlua::Error, kind: Option<FaultKind>) -> Fault {
         let mut place = None;
         let (found, message) = read_error(error, &mut place);
+        Fault::at(place, kind.unwrap_or(found), message)
+    }
+
+    fn at(place: Place, kind: FaultKind, message: String) -> Fault {
         let (file, line) = place.map_or((None, None), |(file, line)| (Some(file), Some(line)));
-        let kind = kind.unwrap_or(found);
         let cure = cure(kind, &message).map(str::to_owned);
         Fault { kind, file, line, message: shorten(message), cure }
     }

@@ -1,8 +1,37 @@
-//! Behaviour of worlds in Luau: a sandbox with limits, for text that strangers wrote.
+//! Behaviour of worlds in Luau: rules that people write as text, and that change while people are in the world.
 //!
 //! One rule drives this crate: **a script is a function of its text and of the calls made on it.** It reads no clock and no file,
-//! draws no randomness of its own, and is stopped by counted work, never by time; so the same commands give the same world again.
-//! The crate never touches a file either: [`Sources`] are texts by path.
+//! draws no randomness of its own, and is stopped by counted work, never by time; what lasts, the world keeps. So the same commands
+//! give the same world again, after a restart, a new version, on another machine. The crate never touches a file either:
+//! [`Sources`] are texts by path. `docs/WORLDS.md` is the guide for those who write worlds.
+//!
+//! ```
+//! use nowcast_script::{Limits, Live, Report, Sources};
+//! use nowcast_world::{Command, PlayerId};
+//!
+//! let rules = |word: &str| Sources::of_main(&format!(r#"
+//!     local world = require("@nowcast/world")
+//!     world.state {{ visitors = 0 }}
+//!     world.on("join", function(player)
+//!         world.state.visitors += 1
+//!         world.show("greeting", "{word}, visitor " .. world.state.visitors)
+//!     end)"#));
+//! let mut live = Live::new(rules("hello"), 7, Limits::DEFAULT)?;
+//! live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("there is room");
+//! live.step();
+//! live.reload(rules("welcome"))?; // between two steps, all modules at once, with the state kept
+//! live.apply(Command::Join { player: PlayerId(2), name: "Bo".into() }).expect("there is room");
+//! live.step();
+//! while let Some(event) = live.poll_event() {
+//!     println!("{event:?}");
+//! }
+//! while let Some(report) = live.poll_report() {
+//!     assert!(matches!(report, Report::Runs { .. }));
+//! }
+//! let (_, _, greeting) = live.world().scene().screens().next().expect("it is shown");
+//! assert_eq!(greeting.as_text(), Some("welcome, visitor 2"));
+//! # Ok::<(), nowcast_script::Fault>(())
+//! ```
 //!
 //! | what a script may try | what holds it |
 //! | --- | --- |
@@ -15,15 +44,33 @@
 //! | changing the library for others | everything that scripts share is frozen |
 //! | addresses, the moment of a collection | no weak tables; a table as text is `table` |
 
+mod console;
+mod convert;
+mod define;
 mod fault;
+mod forgotten;
 mod garbage;
+mod handle;
 mod limits;
+mod live;
 mod maths;
 mod meter;
+mod module;
+mod namespace;
+mod path;
+mod reference;
 mod sandbox;
+mod scenario;
+mod script;
 mod sources;
 
+pub use console::{Console, ConsoleStats};
 pub use fault::{Fault, FaultKind};
+pub use forgotten::{Forgotten, forgotten};
 pub use limits::{LINE_BYTES_MAX, Limits};
+pub use live::{Live, PROBATION_STEPS, Report, Version};
+pub use reference::{reference, test_types, world_types};
 pub use sandbox::Sandbox;
+pub use scenario::{Outcome, Scenario};
+pub use script::Script;
 pub use sources::{MAIN, Sources};

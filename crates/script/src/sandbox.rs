@@ -50,6 +50,16 @@ struct Printed {
     dropped: u64,
 }
 
+/// A way to what a script printed.
+pub(crate) struct Lines(Rc<RefCell<Printed>>);
+
+impl Lines {
+    /// All lines that nobody took.
+    pub(crate) fn take(&self) -> Vec<String> {
+        self.0.borrow_mut().lines.drain(..).collect()
+    }
+}
+
 /// Modules as they are loaded.
 struct Loader {
     sources: Sources,
@@ -121,7 +131,7 @@ impl Sandbox {
     }
 
     /// Our own Luau, which may set up what scripts find.
-    fn own(&self, text: &'static str) -> Chunk<'_> {
+    pub(crate) fn own(&self, text: &'static str) -> Chunk<'_> {
         self.lua.load(text).set_name(format!("={OWN_CHUNK}")).set_mode(ChunkMode::Text)
     }
 
@@ -133,6 +143,11 @@ impl Sandbox {
     /// The oldest line that the script printed and nobody took.
     pub fn poll_line(&self) -> Option<String> {
         self.printed.borrow_mut().lines.pop_front()
+    }
+
+    /// The lines, for whoever wants them when the sandbox belongs to a world.
+    pub(crate) fn lines(&self) -> Lines {
+        Lines(self.printed.clone())
     }
 
     /// Lines that found no room, because nobody took those before them.
@@ -165,6 +180,15 @@ impl Sandbox {
             lua.gc_stop();
             R::from_lua_multi(loader.load(lua, MAIN)?, lua)
         })
+    }
+
+    pub(crate) fn meter(&self) -> Rc<Meter> {
+        self.meter.clone()
+    }
+
+    /// Gives the script the work of a load: for what runs beside a world.
+    pub(crate) fn begin_load(&self) {
+        self.meter.refill(self.limits.work_per_load_max);
     }
 
     /// Gives the script the work of one step.

@@ -1,0 +1,63 @@
+//! What a script has to say to who may edit it: faults and printed lines.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use crate::fault::Fault;
+
+/// Faults that nobody polled; beyond that the newest are dropped and counted.
+const FAULTS_MAX: usize = 256;
+
+/// Where a script's faults go. Cloning it gives another way to the same.
+#[derive(Clone, Default)]
+pub struct Console(Rc<RefCell<Waiting>>);
+
+#[derive(Default)]
+struct Waiting {
+    faults: VecDeque<Fault>,
+    stats: ConsoleStats,
+}
+
+/// What a script did wrong so far. All of it is zero in good times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ConsoleStats {
+    /// Faults raised.
+    pub faults: u64,
+    /// Faults that nobody polled in time.
+    pub faults_dropped: u64,
+    /// Steps in which the script was stopped because its work was used up.
+    pub steps_stopped: u64,
+    /// Hooks that were not called because the script had used up the step's work before.
+    pub hooks_skipped: u64,
+}
+
+impl Console {
+    /// The oldest fault that nobody took.
+    pub fn poll_fault(&self) -> Option<Fault> {
+        self.0.borrow_mut().faults.pop_front()
+    }
+
+    /// What went wrong so far.
+    pub fn stats(&self) -> ConsoleStats {
+        self.0.borrow().stats
+    }
+
+    pub(crate) fn report(&self, fault: Fault) {
+        let mut waiting = self.0.borrow_mut();
+        waiting.stats.faults += 1;
+        if waiting.faults.len() < FAULTS_MAX {
+            waiting.faults.push_back(fault);
+        } else {
+            waiting.stats.faults_dropped += 1;
+        }
+    }
+
+    pub(crate) fn note_stopped(&self) {
+        self.0.borrow_mut().stats.steps_stopped += 1;
+    }
+
+    pub(crate) fn note_skipped(&self) {
+        self.0.borrow_mut().stats.hooks_skipped += 1;
+    }
+}

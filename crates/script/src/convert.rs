@@ -1,0 +1,200 @@
+//! Values that last, and values that are told: between Luau and the world.
+
+use mlua::{IntoLua, Lua, Table, Value as Luau, Vector};
+use nowcast_world::{EntityId, PlayerId, Value, limits::VALUE_DEPTH_MAX};
+
+use crate::handle::Handle;
+
+/// The types of MessagePack extensions in which a world keeps what only scripts know.
+const ENTITY: i8 = 1;
+const PLAYER: i8 = 2;
+const VECTOR: i8 = 3;
+
+/// What a value is converted for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// The world keeps it and gives it back to a script: entities, players and vectors are told apart.
+    Keep,
+    /// Clients are told: entities and players are their numbers, a vector is a list of three numbers.
+    Tell,
+}
+
+/// A value out of Luau. The error says where in it something cannot be written down, as in `score.red[2]`.
+pub(crate) fn from_luau(value: &Luau, purpose: Purpose, name: &str) -> Result<Value, String> {
+    read(value, purpose, &Path { above: None, step: Step::Field(name) }, VALUE_DEPTH_MAX)
+}
+
+/// The way to a value, written down only when something is wrong with it.
+struct Path<'a> {
+    above: Option<&'a Path<'a>>,
+    step: Step<'a>,
+}
+
+enum Step<'a> {
+    Field(&'a str),
+    Index(usize),
+}
+
+impl std::fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(above) = self.above {
+            above.fmt(f)?;
+        }
+        match self.step {
+            Step::Field(name) if self.above.is_none() => f.write_str(name),
+            Step::Field(name) => write!(f, ".{name}"),
+            Step::Index(index) => write!(f, "[{index}]"),
+        }
+    }
+}
+
+fn read(value: &Luau, purpose: Purpose, path: &Path<'_>, depth_left: usize) -> Result<Value, String> {
+    Ok(match value {
+        Luau::Nil => Value::Nil,
+        Luau::Boolean(value) => Value::Bool(*value),
+        Luau::Integer(value) => Value::Int(*value),
+        Luau::Number(value) => number(*value),
+        Luau::String(text) => match text.to_str() {
+            Ok(text) => Value::Text(text.to_owned()),
+            Err(_) => Value::Bytes(text.as_bytes().to_vec()),
+        },
+        Luau::Vector(vector) => match purpose {
+            Purpose::Keep => {
+                let parts = [vector.x(), vector.y(), vector.z()];
+                Value::Ext(VECTOR, parts.iter().flat_map(|part| part.to_le_bytes()).collect())
+            }
+            Purpose::Tell => Value::List([vector.x(), vector.y(), vector.z()].map(Value::F32).to_vec()),
+        },
+        Luau::LightUserData(light) => match (Handle::from_light(*light), purpose) {
+            (Some(Handle::Entity(id)), Purpose::Keep) => Value::Ext(ENTITY, id.0.to_le_bytes().to_vec()),
+            (Some(Handle::Player(id)), Purpose::Keep) => Value::Ext(PLAYER, id.0.to_le_bytes().to_vec()),
+            (Some(Handle::Entity(EntityId(id)) | Handle::Player(PlayerId(id))), Purpose::Tell) => {
+                Value::Int(id.into())
+            }
+            (None, _) => return Err(format!("{path} is nothing that can be written down")),
+        },
+        Luau::Table(table) => return read_table(table, purpose, path, depth_left),
+        other => return Err(format!("{path} is a {}, which cannot be written down", type_name(other))),
+    })
+}
+
+/// Whole numbers are integers, as other languages write them; the rest keeps its bits.
+fn number(value: f64) -> Value {
+    let is_whole =
+        value.fract() == 0.0 && value.abs() < 9.0e15 && !(value == 0.0 && value.is_sign_negative());
+    if is_whole { Value::Int(value as i64) } else { Value::F64(value) }
+}
+
+fn read_table(table: &Table, purpose: Purpose, path: &Path<'_>, depth_left: usize) -> Result<Value, String> {
+    let Some(depth_left) = depth_left.checked_sub(1) else {
+        return Err(format!(
+            "{path} is too deep: a table that holds itself, or more than {VALUE_DEPTH_MAX} tables in each other"
+        ));
+    };
+    let mut items: Vec<Value> = Vec::new();
+    let mut pairs: Vec<(String, Value)> = Vec::new();
+    let length = table.raw_len();
+    let mut problem = None;
+    // Whatever a table's metatable pretends, its own pairs are what lasts.
+    let walked = table.for_each(|key: Luau, value: Luau| {
+        let read = match &key {
+            Luau::String(text) => match text.to_str() {
+                Ok(text) => {
+                    let path = Path { above: Some(path), step: Step::Field(&text) };
+                    read(&value, purpose, &path, depth_left).map(|value| pairs.push((text.to_owned(), value)))
+                }
+                Err(_) => Err(format!("{path} has a key that is no text")),
+            },
+            key => match index(key) {
+                // An array is visited from 1 on.
+                Some(index) if index == items.len() + 1 && index <= length => {
+                    let path = Path { above: Some(path), step: Step::Index(index) };
+                    read(&value, purpose, &path, depth_left).map(|value| items.push(value))
+                }
+                Some(index) => {
+                    Err(format!("{path}[{index}] stands after a gap; a list is numbered from 1 on"))
+                }
+                None => Err(format!("{path} has a {} as a key; keys are texts", type_name(key))),
+            },
+        };
+        read.map_err(|error| {
+            problem = Some(error);
+            mlua::Error::runtime("")
+        })
+    });
+    match (walked, problem) {
+        (_, Some(problem)) => return Err(problem),
+        (Err(error), None) => return Err(format!("{path}: {error}")),
+        (Ok(()), None) => {}
+    }
+    if !items.is_empty() && !pairs.is_empty() {
+        return Err(format!("{path} is a list and has names too (`{}`); make it one of the two", pairs[0].0));
+    }
+    if !items.is_empty() {
+        return Ok(Value::List(items));
+    }
+    // The same table is written down the same way, however it was filled.
+    pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(Value::Map(pairs.into_iter().map(|(key, value)| (Value::Text(key), value)).collect()))
+}
+
+/// What Luau calls the type of a value.
+pub(crate) fn type_name(value: &Luau) -> &'static str {
+    match value {
+        Luau::Integer(_) => "number",
+        Luau::LightUserData(_) => "entity",
+        other => other.type_name(),
+    }
+}
+
+fn index(key: &Luau) -> Option<usize> {
+    match key {
+        Luau::Integer(index) => usize::try_from(*index).ok(),
+        Luau::Number(index) if index.fract() == 0.0 && *index >= 1.0 => Some(*index as usize),
+        _ => None,
+    }
+}
+
+/// A value for Luau.
+pub(crate) fn to_luau(lua: &Lua, value: &Value) -> mlua::Result<Luau> {
+    Ok(match value {
+        Value::Nil => Luau::Nil,
+        Value::Bool(value) => Luau::Boolean(*value),
+        Value::Int(value) => Luau::Number(*value as f64),
+        Value::Uint(value) => Luau::Number(*value as f64),
+        Value::F32(value) => Luau::Number(f64::from(*value)),
+        Value::F64(value) => Luau::Number(*value),
+        Value::Text(text) => Luau::String(lua.create_string(text)?),
+        Value::Bytes(bytes) => Luau::String(lua.create_string(bytes)?),
+        Value::List(items) => {
+            let table = lua.create_table_with_capacity(items.len(), 0)?;
+            for (index, item) in items.iter().enumerate() {
+                table.raw_set(index + 1, to_luau(lua, item)?)?;
+            }
+            Luau::Table(table)
+        }
+        Value::Map(pairs) => {
+            let table = lua.create_table_with_capacity(0, pairs.len())?;
+            for (key, value) in pairs {
+                table.raw_set(to_luau(lua, key)?, to_luau(lua, value)?)?;
+            }
+            Luau::Table(table)
+        }
+        Value::Time(seconds, nanoseconds) => Luau::Number(*seconds as f64 + f64::from(*nanoseconds) * 1e-9),
+        Value::Ext(kind, bytes) => extension(lua, *kind, bytes)?,
+    })
+}
+
+fn extension(lua: &Lua, kind: i8, bytes: &[u8]) -> mlua::Result<Luau> {
+    let word =
+        |at: usize| bytes.get(at..at + 4).map(|bytes| bytes.try_into().expect("four bytes are asked for"));
+    match (kind, word(0), word(4), word(8)) {
+        (ENTITY, Some(id), ..) => Handle::Entity(EntityId(u32::from_le_bytes(id))).into_lua(lua),
+        (PLAYER, Some(id), ..) => Handle::Player(PlayerId(u32::from_le_bytes(id))).into_lua(lua),
+        (VECTOR, Some(x), Some(y), Some(z)) => {
+            let [x, y, z] = [x, y, z].map(f32::from_le_bytes);
+            Ok(Luau::Vector(Vector::new(x, y, z)))
+        }
+        _ => Ok(Luau::String(lua.create_string(bytes)?)),
+    }
+}

@@ -1,0 +1,486 @@
+//! What a script declares while it is loaded: kinds, actions, settings. Every mistake names the field and what may stand there.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use mlua::{Table, Value as Luau, Vector};
+use nowcast_world::{
+    Action, Attributes, Body, ColliderShape, Definition, Input, Kind, Mass, Motion, OwnerPolicy, Pose, Value,
+    Walker,
+};
+
+use crate::convert::{Purpose, from_luau};
+
+/// What is wrong with a declaration.
+type Declared<T> = Result<T, String>;
+
+/// What a value is for Luau, where the wire format knows only numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Special {
+    Entity,
+    Player,
+    Vector,
+}
+
+/// Everything declared so far.
+#[derive(Default)]
+pub(crate) struct Declarations {
+    pub(crate) definition: Definition,
+    /// Of each kind, the attributes that Luau has types for and the wire has not.
+    pub(crate) kind_specials: Vec<BTreeMap<String, Special>>,
+    /// The same of each action's arguments.
+    pub(crate) action_specials: Vec<BTreeMap<String, Special>>,
+    /// Once the modules are loaded, nothing more can be declared.
+    pub(crate) is_closed: bool,
+}
+
+impl Declarations {
+    /// Adds a kind and returns its place.
+    pub(crate) fn kind(&mut self, name: &str, table: &Table) -> Declared<usize> {
+        self.open("kinds")?;
+        let fields = Fields::of(table, name);
+        let mut specials = BTreeMap::new();
+        let mut kind = Kind::new(name);
+        if let Some(walker) = fields.table("walker")? {
+            kind = Kind { ..Kind::walker(name, read_walker(&walker)?) };
+        }
+        if let Some(body) = fields.table("body")? {
+            if kind.walker.is_some() {
+                return Err(format!("{name}: a walker has a body of its own; leave `body` out"));
+            }
+            kind.body = Some(read_body(&body)?);
+        }
+        kind.look = fields.value("look")?;
+        kind.tags = fields.texts("tags")?;
+        if let Some(attributes) = fields.table("attributes")? {
+            (kind.attributes, specials) = read_attributes(&attributes)?;
+        }
+        kind.owner = match fields.text("when_owner_leaves")?.as_deref() {
+            None | Some("stays") => OwnerPolicy::Stays,
+            Some("goes") => OwnerPolicy::GoesToo,
+            Some(other) => return Err(fields.expected("when_owner_leaves", "\"stays\" or \"goes\"", other)),
+        };
+        fields.nothing_else(&["walker", "body", "look", "tags", "attributes", "when_owner_leaves"])?;
+        self.definition.kinds.push(kind);
+        self.checked(|definition| drop(definition.kinds.pop()))?;
+        self.kind_specials.push(specials);
+        Ok(self.definition.kinds.len() - 1)
+    }
+
+    /// Lets the world report what the entities of a kind touch.
+    pub(crate) fn report_contacts(&mut self, kind: usize) -> Declared<()> {
+        self.open("handlers of contacts")?;
+        let kind = self.definition.kinds.get_mut(kind).ok_or("there is no such kind")?;
+        kind.reports_contacts = true;
+        Ok(())
+    }
+
+    pub(crate) fn action(&mut self, name: &str, shape: &Table) -> Declared<usize> {
+        self.open("actions")?;
+        let (arguments, specials) = read_attributes(&Fields::of(shape, name))?;
+        self.definition.actions.push(Action { name: name.to_owned(), arguments });
+        self.checked(|definition| drop(definition.actions.pop()))?;
+        self.action_specials.push(specials);
+        Ok(self.definition.actions.len() - 1)
+    }
+
+    /// What an action's arguments are for Luau.
+    pub(crate) fn action_specials(&self, name: &str) -> Option<&BTreeMap<String, Special>> {
+        let place = self.definition.actions.iter().position(|action| action.name == name)?;
+        self.action_specials.get(place)
+    }
+
+    pub(crate) fn settings(&mut self, table: &Table) -> Declared<()> {
+        self.open("settings")?;
+        let fields = Fields::of(table, "settings");
+        if let Some(gravity) = fields.vector("gravity")? {
+            self.definition.gravity = gravity;
+        }
+        if let Some(players_max) = fields.number("players_max")? {
+            self.definition.limits.players_max = players_max.clamp(1.0, 100_000.0) as usize;
+        }
+        fields.nothing_else(&["gravity", "players_max"])?;
+        self.checked(|_| ())
+    }
+
+    pub(crate) fn open(&self, what: &str) -> Declared<()> {
+        if self.is_closed {
+            return Err(format!("{what} are declared while the modules are loaded, not later"));
+        }
+        Ok(())
+    }
+
+    fn checked(&mut self, undo: impl FnOnce(&mut Definition)) -> Declared<()> {
+        self.definition.validate().map_err(|error| {
+            undo(&mut self.definition);
+            error.to_string()
+        })
+    }
+}
+
+fn read_walker(fields: &Fields<'_>) -> Declared<Walker> {
+    let mut walker = Walker::default();
+    let numbers: [(&str, &mut f32); 8] = [
+        ("height", &mut walker.height),
+        ("radius", &mut walker.radius),
+        ("mass", &mut walker.mass),
+        ("walk_speed", &mut walker.walk_speed),
+        ("run_speed", &mut walker.run_speed),
+        ("ground_acceleration", &mut walker.ground_acceleration),
+        ("air_acceleration", &mut walker.air_acceleration),
+        ("jump_speed", &mut walker.jump_speed),
+    ];
+    let known = numbers.map(|(name, place)| {
+        fields.number(name).map(|value| {
+            if let Some(value) = value {
+                *place = value;
+            }
+            name
+        })
+    });
+    let known = known.into_iter().collect::<Declared<Vec<_>>>()?;
+    fields.nothing_else(&known)?;
+    Ok(walker)
+}
+
+fn read_body(fields: &Fields<'_>) -> Declared<Body> {
+    let motion = match fields.text("motion")?.as_deref() {
+        None | Some("dynamic") => Motion::Dynamic,
+        Some("fixed") => Motion::Fixed,
+        Some("kinematic") => Motion::Kinematic,
+        Some("sensor") => Motion::Sensor,
+        Some(other) => {
+            return Err(fields.expected(
+                "motion",
+                "\"dynamic\", \"fixed\", \"kinematic\" or \"sensor\"",
+                other,
+            ));
+        }
+    };
+    let mut body = Body::new(motion, read_shape(fields)?);
+    match (fields.number("mass")?, fields.number("density")?) {
+        (Some(_), Some(_)) => return Err(format!("{}: say `mass` or `density`, not both", fields.path)),
+        (Some(mass), None) => body.mass = Mass::Kilograms(mass),
+        (None, Some(density)) => body.mass = Mass::Density(density),
+        (None, None) => {}
+    }
+    let numbers: [(&str, &mut f32); 5] = [
+        ("friction", &mut body.friction),
+        ("restitution", &mut body.restitution),
+        ("gravity_scale", &mut body.gravity_scale),
+        ("linear_damping", &mut body.linear_damping),
+        ("angular_damping", &mut body.angular_damping),
+    ];
+    for (name, place) in numbers {
+        if let Some(value) = fields.number(name)? {
+            *place = value;
+        }
+    }
+    body.locks_rotation = fields.truth("locks_rotation")?.unwrap_or(false);
+    body.is_bullet = fields.truth("bullet")?.unwrap_or(false);
+    fields.nothing_else(&[
+        "motion",
+        "shape",
+        "size",
+        "radius",
+        "height",
+        "points",
+        "vertices",
+        "triangles",
+        "heights",
+        "columns",
+        "parts",
+        "mass",
+        "density",
+        "friction",
+        "restitution",
+        "gravity_scale",
+        "linear_damping",
+        "angular_damping",
+        "locks_rotation",
+        "bullet",
+    ])?;
+    Ok(body)
+}
+
+const SHAPES: &str = "\"box\", \"sphere\", \"capsule\", \"cylinder\", \"cone\", \"hull\", \"mesh\", \"heights\" or \"compound\"";
+
+/// A shape: `shape` says which, the fields beside it how large.
+pub(crate) fn read_shape(fields: &Fields<'_>) -> Declared<ColliderShape> {
+    let shape = fields.text("shape")?.ok_or_else(|| format!("{}.shape is missing: {SHAPES}", fields.path))?;
+    let number = |name: &str| {
+        fields.number(name)?.ok_or_else(|| format!("{}.{name} is missing: a {shape} needs it", fields.path))
+    };
+    Ok(match shape.as_str() {
+        "box" => ColliderShape::Box {
+            size: fields
+                .vector("size")?
+                .ok_or_else(|| format!("{}.size is missing: a vector", fields.path))?,
+        },
+        "sphere" => ColliderShape::Sphere { radius: number("radius")? },
+        "capsule" => ColliderShape::Capsule { radius: number("radius")?, height: number("height")? },
+        "cylinder" => ColliderShape::Cylinder { radius: number("radius")?, height: number("height")? },
+        "cone" => ColliderShape::Cone { radius: number("radius")?, height: number("height")? },
+        "hull" => ColliderShape::ConvexHull { points: fields.vectors("points")? },
+        "mesh" => {
+            let corners = fields.numbers("triangles")?;
+            if !corners.len().is_multiple_of(3)
+                || corners.iter().any(|corner| corner.fract() != 0.0 || *corner < 1.0)
+            {
+                return Err(format!("{}.triangles: three numbers of vertices each, from 1 on", fields.path));
+            }
+            let corner = |corner: f32| corner as u32 - 1;
+            let triangles =
+                corners.chunks(3).map(|three| [corner(three[0]), corner(three[1]), corner(three[2])]);
+            ColliderShape::TriangleMesh {
+                vertices: fields.vectors("vertices")?,
+                triangles: triangles.collect(),
+            }
+        }
+        "heights" => {
+            let size =
+                fields.vector("size")?.ok_or_else(|| format!("{}.size is missing: a vector", fields.path))?;
+            let columns = number("columns")? as usize;
+            ColliderShape::HeightField {
+                heights: fields.numbers("heights")?,
+                columns,
+                size: [size[0], size[2]],
+            }
+        }
+        "compound" => {
+            let mut parts = Vec::new();
+            for part in fields.tables("parts")? {
+                let position = part.vector("at")?.unwrap_or_default();
+                parts.push((Pose { position, ..Pose::IDENTITY }, read_shape(&part)?));
+            }
+            ColliderShape::Compound { parts }
+        }
+        other => return Err(fields.expected("shape", SHAPES, other)),
+    })
+}
+
+/// Names that entities have anyway.
+const RESERVED: [&str; 20] = [
+    "id", "kind", "position", "velocity", "spin", "yaw", "facing", "rotation", "owner", "parent", "private",
+    "avatar", "name", "input", "alive", "player", "mass", "scale", "asleep", "tags",
+];
+
+const TYPES: &str = "\"bool\", \"text\", \"entity\", \"vector\", \"u8\" to \"i64\", \"f32\", \"f64\", \"any\", each with `?` behind it when it may be nil, or { \"f32\", min =, max =, step =, default = }";
+
+fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String, Special>)> {
+    let mut names = fields.names();
+    // The order in which a table is visited is none that an author wrote, and clients are told the order.
+    names.sort_unstable();
+    let mut schema = String::new();
+    let mut defaults = Vec::new();
+    let mut specials = BTreeMap::new();
+    for name in &names {
+        let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !is_word || name.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(format!("{}: `{name}` is no name: letters, digits and `_`", fields.path));
+        }
+        if RESERVED.contains(&name.as_str()) {
+            return Err(format!("{}: every entity has `{name}`; choose another name", fields.path));
+        }
+        let (ty, default, special) = read_type(fields, name)?;
+        specials.extend(special.map(|special| (name.clone(), special)));
+        schema.push_str(&format!("{name}: {ty}, "));
+        defaults.extend(default.map(|default| (name.clone(), default)));
+    }
+    let place = |error: nowcast_world::DefinitionError| format!("{}: {error}", fields.path);
+    let mut attributes = Attributes::parse(&schema).map_err(place)?;
+    for (name, default) in defaults {
+        attributes = attributes.with_default(&name, default).map_err(place)?;
+    }
+    Ok((attributes, specials))
+}
+
+/// A type as the wire format's schemas write it, the default, and what it is for Luau.
+fn read_type(fields: &Fields<'_>, name: &str) -> Declared<(String, Option<Value>, Option<Special>)> {
+    let wrong = |found: &str| fields.expected(name, TYPES, found);
+    match fields.luau(name)? {
+        Luau::String(text) => {
+            let text = text.to_string_lossy();
+            Ok((type_of(&text).ok_or_else(|| wrong(&text))?, None, special_of(&text)))
+        }
+        Luau::Table(table) => {
+            let inner = Fields::of(&table, &format!("{}.{name}", fields.path));
+            let ty: String =
+                table.raw_get(1).map_err(|_| wrong("a table that does not begin with a type"))?;
+            let mut written = type_of(&ty).ok_or_else(|| wrong(&ty))?;
+            let bounds = (inner.double("min")?, inner.double("max")?, inner.double("step")?);
+            if let (Some(min), Some(max), step) = bounds {
+                let step = step.unwrap_or((max - min) / 65_535.0);
+                written = format!("range({min}, {max}, {step})");
+            } else if bounds.0.is_some() || bounds.1.is_some() || bounds.2.is_some() {
+                return Err(format!("{}: `min` and `max` go together, `step` beside them", inner.path));
+            }
+            inner.nothing_else(&["min", "max", "step", "default"])?;
+            let default = inner.value("default")?;
+            Ok((written, Some(default).filter(|default| !matches!(default, Value::Nil)), special_of(&ty)))
+        }
+        other => Err(wrong(other.type_name())),
+    }
+}
+
+fn type_of(text: &str) -> Option<String> {
+    let (plain, optional) = text.strip_suffix('?').map_or((text, ""), |plain| (plain, "?"));
+    let written = match plain {
+        "bool" | "u8" | "u16" | "u32" | "u64" | "i8" | "i16" | "i32" | "i64" | "f32" | "f64" | "text"
+        | "any" => plain,
+        "string" => "text",
+        "number" => "f64",
+        "boolean" => "bool",
+        "entity" | "player" => "u32",
+        "vector" => "[f32; 3]",
+        _ => return None,
+    };
+    Some(format!("{written}{optional}"))
+}
+
+fn special_of(text: &str) -> Option<Special> {
+    match text.trim_end_matches('?') {
+        "entity" => Some(Special::Entity),
+        "player" => Some(Special::Player),
+        "vector" => Some(Special::Vector),
+        _ => None,
+    }
+}
+
+/// The fields of a table that a script gave, with the path to it for errors.
+pub(crate) struct Fields<'a> {
+    table: Cow<'a, Table>,
+    path: String,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(table: &'a Table, path: &str) -> Fields<'a> {
+        Fields { table: Cow::Borrowed(table), path: path.to_owned() }
+    }
+
+    fn expected(&self, name: &str, expected: &str, found: &str) -> String {
+        format!("{}.{name}: expected {expected}, got {found}", self.path)
+    }
+
+    pub(crate) fn luau(&self, name: &str) -> Declared<Luau> {
+        self.table.raw_get(name).map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        let names = self.table.pairs::<Luau, Luau>().flatten();
+        names.filter_map(|(key, _)| key.as_string().map(|key| key.to_string_lossy().to_string())).collect()
+    }
+
+    pub(crate) fn nothing_else(&self, known: &[&str]) -> Declared<()> {
+        let unknown = self.names().into_iter().filter(|name| !known.contains(&name.as_str())).min();
+        match unknown {
+            Some(name) => {
+                Err(format!("{}.{name}: there is no such field; there are {}", self.path, known.join(", ")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn table(&self, name: &str) -> Declared<Option<Fields<'static>>> {
+        match self.luau(name)? {
+            Luau::Nil => Ok(None),
+            Luau::Table(table) => {
+                Ok(Some(Fields { table: Cow::Owned(table), path: format!("{}.{name}", self.path) }))
+            }
+            other => Err(self.expected(name, "a table", other.type_name())),
+        }
+    }
+
+    fn tables(&self, name: &str) -> Declared<Vec<Fields<'static>>> {
+        let Some(list) = self.table(name)? else { return Ok(Vec::new()) };
+        let mut tables = Vec::new();
+        for (index, table) in list.table.sequence_values::<Table>().enumerate() {
+            let path = format!("{}[{}]", list.path, index + 1);
+            let table = table.map_err(|_| format!("{path}: expected a table"))?;
+            tables.push(Fields { table: Cow::Owned(table), path });
+        }
+        Ok(tables)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Declared<Option<String>> {
+        match self.luau(name)? {
+            Luau::Nil => Ok(None),
+            Luau::String(text) => Ok(Some(text.to_string_lossy().to_string())),
+            other => Err(self.expected(name, "a text", other.type_name())),
+        }
+    }
+
+    pub(crate) fn texts(&self, name: &str) -> Declared<Vec<String>> {
+        let Some(list) = self.table(name)? else { return Ok(Vec::new()) };
+        let texts = list.table.sequence_values::<String>().collect::<mlua::Result<_>>();
+        texts.map_err(|_| self.expected(name, "a list of texts", "something else"))
+    }
+
+    fn double(&self, name: &str) -> Declared<Option<f64>> {
+        match self.luau(name)? {
+            Luau::Nil => Ok(None),
+            Luau::Integer(value) => Ok(Some(value as f64)),
+            Luau::Number(value) => Ok(Some(value)),
+            other => Err(self.expected(name, "a number", other.type_name())),
+        }
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Declared<Option<f32>> {
+        Ok(self.double(name)?.map(|value| value as f32))
+    }
+
+    fn numbers(&self, name: &str) -> Declared<Vec<f32>> {
+        let Some(list) = self.table(name)? else { return Ok(Vec::new()) };
+        let numbers = list.table.sequence_values::<f32>().collect::<mlua::Result<_>>();
+        numbers.map_err(|_| self.expected(name, "a list of numbers", "something else"))
+    }
+
+    pub(crate) fn truth(&self, name: &str) -> Declared<Option<bool>> {
+        match self.luau(name)? {
+            Luau::Nil => Ok(None),
+            Luau::Boolean(value) => Ok(Some(value)),
+            other => Err(self.expected(name, "true or false", other.type_name())),
+        }
+    }
+
+    pub(crate) fn vector(&self, name: &str) -> Declared<Option<[f32; 3]>> {
+        match self.luau(name)? {
+            Luau::Nil => Ok(None),
+            Luau::Vector(vector) => Ok(Some(array(vector))),
+            other => Err(self.expected(name, "vector.create(x, y, z)", other.type_name())),
+        }
+    }
+
+    /// A vector, or one number for all three axes.
+    pub(crate) fn scale(&self, name: &str) -> Declared<Option<[f32; 3]>> {
+        match self.luau(name)? {
+            Luau::Integer(_) | Luau::Number(_) => Ok(self.number(name)?.map(|scale| [scale; 3])),
+            _ => self.vector(name),
+        }
+    }
+
+    fn vectors(&self, name: &str) -> Declared<Vec<[f32; 3]>> {
+        let Some(list) = self.table(name)? else { return Ok(Vec::new()) };
+        let vectors = list.table.sequence_values::<Vector>().map(|vector| vector.map(array));
+        let vectors = vectors.collect::<mlua::Result<_>>();
+        vectors.map_err(|_| self.expected(name, "a list of vectors", "something else"))
+    }
+
+    /// What controls say.
+    pub(crate) fn input(&self) -> Declared<Input> {
+        let number = |name: &str| Ok::<_, String>(self.number(name)?.unwrap_or(0.0));
+        let truth = |name: &str| Ok::<_, String>(self.truth(name)?.unwrap_or(false));
+        self.nothing_else(&["forward", "right", "yaw", "run", "jump"])?;
+        let input =
+            Input::new(number("forward")?, number("right")?, number("yaw")?, truth("run")?, truth("jump")?);
+        input.map_err(|error| format!("{}: {error}", self.path))
+    }
+
+    fn value(&self, name: &str) -> Declared<Value> {
+        from_luau(&self.luau(name)?, Purpose::Tell, &format!("{}.{name}", self.path))
+    }
+}
+
+pub(crate) fn array(vector: Vector) -> [f32; 3] {
+    [vector.x(), vector.y(), vector.z()]
+}

@@ -1,0 +1,228 @@
+//! Finds what a reload forgets: module locals that functions change.
+
+use crate::sources::Sources;
+
+/// A local of a module that a function changes: at a reload, after a restart and on another server it begins anew.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Forgotten {
+    /// The module.
+    pub file: String,
+    /// The line in which a function changes it, from 1.
+    pub line: u32,
+    /// What it is called.
+    pub name: String,
+}
+
+/// Looks through every module but tests. It reads the text alone: a change by way of another name is not seen.
+pub fn forgotten(sources: &Sources) -> Vec<Forgotten> {
+    let modules = sources.iter().filter(|(path, _)| !path.starts_with("tests/"));
+    modules.flat_map(|(path, text)| of_module(path, text)).collect()
+}
+
+fn of_module(path: &str, text: &str) -> Vec<Forgotten> {
+    let tokens = tokens(text);
+    let mut blocks = Blocks::default();
+    let mut locals: Vec<&str> = Vec::new();
+    let mut shadowed: Vec<&str> = Vec::new();
+    let mut found: Vec<Forgotten> = Vec::new();
+    for at in 0..tokens.len() {
+        let (token, line) = tokens[at];
+        let before = at.checked_sub(1).map_or("", |before| tokens[before].0);
+        let is_inside = blocks.functions > 0;
+        if token == "local" {
+            let names = tokens[at + 1..].iter().map(|(name, _)| *name).take_while(|name| *name != "=");
+            let names = names
+                .take_while(|name| is_name(name) || matches!(*name, "," | ":" | "?"))
+                .filter(|name| is_name(name));
+            // A list of names ends where the next statement begins, which is another name without a comma.
+            let names: Vec<_> = names.take(1).filter(|name| *name != "function").collect();
+            if blocks.is_top() { locals.extend(names) } else { shadowed.extend(names) }
+        } else if blocks.brackets.last() == Some(&"{") && matches!(before, "{" | "," | ";") {
+            // The name of a field of a table.
+        } else if is_inside
+            && locals.contains(&token)
+            && !shadowed.contains(&token)
+            && !matches!(before, "." | ":" | "local")
+        {
+            let is_changed = is_assigned(&tokens[at + 1..]) || is_handed_to_change(&tokens[..at]);
+            if is_changed && !found.iter().any(|known| known.name == token) {
+                found.push(Forgotten { file: path.to_owned(), line, name: token.to_owned() });
+            }
+        }
+        blocks.enter(token, before);
+        if blocks.functions == 0 {
+            shadowed.clear();
+        }
+    }
+    found
+}
+
+fn is_name(token: &str) -> bool {
+    token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+}
+
+/// Whether what stands behind a name gives it, or something in it, another value.
+fn is_assigned(mut rest: &[(&str, u32)]) -> bool {
+    const CHANGES: [&str; 9] = ["=", "+=", "-=", "*=", "/=", "//=", "%=", "^=", "..="];
+    loop {
+        match rest {
+            [(".", _), (name, _), tail @ ..] if is_name(name) => rest = tail,
+            [("[", _), ..] => {
+                let mut depth = 0;
+                let end = rest.iter().position(|(token, _)| {
+                    depth += i32::from(*token == "[") - i32::from(*token == "]");
+                    depth == 0
+                });
+                let Some(end) = end else { return false };
+                rest = &rest[end + 1..];
+            }
+            [(token, _), ..] => return CHANGES.contains(token),
+            [] => return false,
+        }
+    }
+}
+
+/// Whether the tokens before are `table.insert(` or another that changes its first argument.
+fn is_handed_to_change(before: &[(&str, u32)]) -> bool {
+    const CHANGING: [&str; 5] = ["insert", "remove", "clear", "sort", "move"];
+    matches!(before, [.., ("table", _), (".", _), (name, _), ("(", _)] if CHANGING.contains(name))
+}
+
+/// How deep in blocks and functions a token stands.
+#[derive(Default)]
+struct Blocks<'a> {
+    open: Vec<&'a str>,
+    brackets: Vec<&'a str>,
+    functions: usize,
+    /// Conditional expressions, which have no `end`; true once their `then` is passed.
+    choices: Vec<bool>,
+    is_choice_before: bool,
+}
+
+impl<'a> Blocks<'a> {
+    fn is_top(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    fn enter(&mut self, token: &'a str, before: &str) {
+        const BEFORE_VALUE: &str =
+            "= ( , { [ return and or not + - * / // % ^ .. == ~= < > <= >= += -= *= /= ..= in #";
+        let was_choice = std::mem::take(&mut self.is_choice_before);
+        match token {
+            "if" if was_choice || BEFORE_VALUE.split(' ').any(|known| known == before) => {
+                self.choices.push(false)
+            }
+            "then" if self.choices.last() == Some(&false) => {
+                *self.choices.last_mut().expect("there is one") = true;
+                self.is_choice_before = true;
+            }
+            "elseif" if self.choices.last() == Some(&true) => {
+                *self.choices.last_mut().expect("there is one") = false
+            }
+            "else" if self.choices.last() == Some(&true) => {
+                self.choices.pop();
+                self.is_choice_before = true;
+            }
+            "(" | "[" | "{" => self.brackets.push(token),
+            ")" | "]" | "}" => drop(self.brackets.pop()),
+            "function" => {
+                self.functions += 1;
+                self.open.push(token);
+            }
+            "if" | "do" | "repeat" => self.open.push(token),
+            "end" | "until" if self.open.pop() == Some("function") => self.functions -= 1,
+            _ => {}
+        }
+    }
+}
+
+/// Words, numbers and signs with their lines; texts are `""`, comments are left out.
+fn tokens(text: &str) -> Vec<(&str, u32)> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    let mut line = 1;
+    while let Some(first) = rest.chars().next() {
+        let (length, token) = if first.is_whitespace() {
+            (first.len_utf8(), None)
+        } else if let Some(inner) = rest.strip_prefix("--") {
+            (2 + long_bracket(inner).unwrap_or_else(|| inner.find('\n').unwrap_or(inner.len())), None)
+        } else if let Some(length) = long_bracket(rest) {
+            (length, Some("\"\""))
+        } else if matches!(first, '"' | '\'' | '`') {
+            (quoted(rest, first), Some("\"\""))
+        } else if first.is_ascii_alphanumeric() || first == '_' {
+            let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+            (length, Some(&rest[..length]))
+        } else {
+            const SIGNS: [&str; 15] =
+                ["...", "..=", "//=", "==", "~=", "<=", ">=", "+=", "-=", "*=", "/=", "%=", "^=", "//", ".."];
+            let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
+            let length = sign.map_or(first.len_utf8(), |sign| sign.len());
+            (length, Some(&rest[..length]))
+        };
+        tokens.extend(token.map(|token| (token, line)));
+        line += rest[..length].matches('\n').count() as u32;
+        rest = &rest[length..];
+    }
+    tokens
+}
+
+/// The length of `[[…]]` or `[==[…]==]` at the beginning.
+fn long_bracket(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix('[')?;
+    let level = inner.find(|c| c != '=')?;
+    inner[level..].starts_with('[').then_some(())?;
+    let end = format!("]{}]", "=".repeat(level));
+    Some(text.find(&end).map_or(text.len(), |at| at + end.len()))
+}
+
+fn quoted(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    let mut characters = text.char_indices().skip(1);
+    let end = characters.find(|(_, c)| {
+        let is_end = *c == quote && !is_escaped;
+        is_escaped = *c == '\\' && !is_escaped;
+        is_end
+    });
+    end.map_or(text.len(), |(at, c)| at + c.len_utf8())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(text: &str) -> Vec<(String, u32)> {
+        forgotten(&Sources::of_main(text)).into_iter().map(|found| (found.name, found.line)).collect()
+    }
+
+    #[test]
+    fn a_local_that_a_function_changes_is_forgotten_at_a_reload() {
+        for (text, name, line) in [
+            ("local count = 0\nworld.on('step', function()\ncount += 1\nend)", "count", 3),
+            ("local list = {}\nlocal function f(x)\nif x then list[x.id] = true end\nend", "list", 3),
+            ("local list = {}\nfunction f() table.insert(list, 1) end", "list", 2),
+            (
+                "local s: { n: number } = { n = 0 }\nlocal function f()\ns.n = if s.n > 1 then 0 else 1\nend",
+                "s",
+                3,
+            ),
+            ("local a = if x then 1 else 2\nlocal last = nil\nlocal function f() last = a end", "last", 3),
+        ] {
+            assert_eq!(names(text), [(name.to_owned(), line)], "{text}");
+        }
+    }
+
+    #[test]
+    fn what_no_function_changes_is_kept_by_being_said_again() {
+        for text in [
+            "local world = require('@nowcast/world')\nlocal SPEED = 3\nlocal function f(e) e.speed = SPEED end",
+            "local t = {}\nt.x = 1\nfor i = 1, 3 do t[i] = i end\nreturn t",
+            "local n = 1\nlocal function f() local n = 2 n = 3 return n end",
+            "local n = 1 -- n = 2\nlocal s = 'function() n = 3 end'\nlocal function f() return n == 2, `n = {n}` end",
+            "local n = 1\nlocal function f(x) x.n = 2 return { n = n } end",
+            "--[[ local a = 1 ]]\nlocal function f() world.state.a = 2 end",
+        ] {
+            assert_eq!(names(text), [], "{text}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! A world whose rules change while people are in it.
+
+use std::collections::VecDeque;
+
+use nowcast_world::{ApplyError, Command, Event, World};
+
+use crate::console::{Console, ConsoleStats};
+use crate::fault::{Fault, FaultKind};
+use crate::limits::Limits;
+use crate::script::Script;
+use crate::sources::{MAIN, Sources};
+
+/// A new version that raises an error in so many steps is taken back.
+pub const PROBATION_STEPS: u64 = 120;
+
+/// Which version of its rules a world runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Version {
+    /// Counted from 1 for each version that was tried.
+    pub number: u64,
+    /// [`Sources::hash`].
+    pub hash: u64,
+}
+
+/// What became of a version.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Report {
+    /// It runs from this step on.
+    Runs {
+        /// Which.
+        version: Version,
+        /// After how many steps of the world.
+        tick: u64,
+    },
+    /// It was not taken; the one before runs on as if nothing had been.
+    Refused {
+        /// Which.
+        version: Version,
+        /// Why.
+        fault: Fault,
+    },
+    /// It failed in its first steps: rules and state are again what they were before it.
+    RolledBack {
+        /// Which was taken back.
+        version: Version,
+        /// Which runs again.
+        to: Version,
+        /// Why.
+        fault: Fault,
+    },
+    /// It raised an error after its first steps; it runs on.
+    Failed {
+        /// Which.
+        version: Version,
+        /// What.
+        fault: Fault,
+    },
+}
+
+/// A world with its script: [`World`], and the versions of its rules.
+///
+/// Order of calls: as with a world, and between two steps [`Live::reload`]. After each step [`Live::poll_event`] and
+/// [`Live::poll_report`] are called until they return `None`.
+pub struct Live {
+    world: World,
+    console: Console,
+    limits: Limits,
+    sources: Sources,
+    version: Version,
+    tried: u64,
+    probation: Option<Probation>,
+    events: VecDeque<Event>,
+    reports: VecDeque<Report>,
+    reports_dropped: u64,
+}
+
+/// What is needed to take a version back.
+struct Probation {
+    sources: Sources,
+    version: Version,
+    snapshot: Vec<u8>,
+    ends: u64,
+    /// Who came and went meanwhile, and what they are called: that is not taken back.
+    people: Vec<Command>,
+}
+
+impl Live {
+    /// People's comings and goings in one probation; a version in whose first steps there are more stays.
+    const PEOPLE_MAX: usize = 4_096;
+
+    /// Loads the first version and lets the world begin.
+    pub fn new(sources: Sources, seed: u64, limits: Limits) -> Result<Live, Fault> {
+        let script = Script::load(&sources, limits)?;
+        let (definition, console) = (script.definition(), script.console());
+        let version = Version { number: 1, hash: sources.hash() };
+        let world = World::new(definition, seed, Box::new(script))
+            .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
+        Ok(Live {
+            world,
+            console,
+            limits,
+            sources,
+            version,
+            tried: 1,
+            probation: None,
+            events: VecDeque::new(),
+            reports: VecDeque::from([Report::Runs { version, tick: 0 }]),
+            reports_dropped: 0,
+        })
+    }
+
+    /// The world.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// What the running version did wrong so far. Its faults are told by [`Live::poll_report`].
+    pub fn stats(&self) -> ConsoleStats {
+        self.console.stats()
+    }
+
+    /// Which version runs.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// See [`World::apply`].
+    pub fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
+        let is_of_people =
+            matches!(command, Command::Join { .. } | Command::Leave { .. } | Command::Rename { .. });
+        let kept = command.clone();
+        self.world.apply(command)?;
+        if let Some(probation) = self.probation.as_mut().filter(|_| is_of_people) {
+            probation.people.push(kept);
+            if probation.people.len() > Self::PEOPLE_MAX {
+                self.probation = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Advances the world by a step, and takes a new version back that fails in its first ones.
+    pub fn step(&mut self) {
+        self.world.step();
+        self.drain_events();
+        while let Some(fault) = self.console.poll_fault() {
+            match self.probation.take() {
+                // A value that cannot be kept has been set back already, and harms nobody.
+                Some(probation) if fault.kind != FaultKind::State => {
+                    self.roll_back(probation, fault);
+                    return;
+                }
+                probation => {
+                    self.probation = probation;
+                    self.report(Report::Failed { version: self.version, fault });
+                }
+            }
+        }
+        if self.probation.as_ref().is_some_and(|probation| self.world.tick() >= probation.ends) {
+            self.probation = None;
+        }
+    }
+
+    /// Lets a new version rule from now on: all modules at once, with the world's state. One that does not load changes nothing.
+    pub fn reload(&mut self, sources: Sources) -> Result<Version, Fault> {
+        self.tried += 1;
+        let version = Version { number: self.tried, hash: sources.hash() };
+        self.world.apply_waiting();
+        self.drain_events();
+        match self.replace(&sources) {
+            Ok(snapshot) => {
+                let tick = self.world.tick();
+                let before = std::mem::replace(&mut self.sources, sources);
+                // A version that is replaced in its first steps is not waited for: what it did stays.
+                self.probation = Some(Probation {
+                    sources: before,
+                    version: self.version,
+                    snapshot,
+                    ends: tick + PROBATION_STEPS,
+                    people: Vec::new(),
+                });
+                self.version = version;
+                self.report(Report::Runs { version, tick });
+                Ok(version)
+            }
+            Err(fault) => {
+                self.report(Report::Refused { version, fault: fault.clone() });
+                Err(fault)
+            }
+        }
+    }
+
+    /// Returns the world as it was.
+    fn replace(&mut self, sources: &Sources) -> Result<Vec<u8>, Fault> {
+        let script = Script::load(sources, self.limits)?;
+        let snapshot = self.world.snapshot();
+        self.restore(script, &snapshot)?;
+        Ok(snapshot)
+    }
+
+    fn restore(&mut self, script: Script, snapshot: &[u8]) -> Result<(), Fault> {
+        let (definition, console) = (script.definition(), script.console());
+        let world = World::restore(definition, Box::new(script), snapshot)
+            .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
+        self.world = world;
+        self.console = console;
+        Ok(())
+    }
+
+    fn roll_back(&mut self, probation: Probation, fault: Fault) {
+        // It ran before, so it loads; and if it does not, the new version is all there is.
+        let restored = Script::load(&probation.sources, self.limits)
+            .and_then(|script| self.restore(script, &probation.snapshot));
+        if restored.is_err() {
+            self.report(Report::Failed { version: self.version, fault });
+            return;
+        }
+        for command in probation.people {
+            // There was room for it before.
+            let _ = self.world.apply(command);
+        }
+        let version = std::mem::replace(&mut self.version, probation.version);
+        self.sources = probation.sources;
+        self.report(Report::RolledBack { version, to: self.version, fault });
+    }
+
+    /// The next thing that happened, oldest first. See [`World::poll_event`].
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// What became of versions, and what the running one did wrong, oldest first.
+    pub fn poll_report(&mut self) -> Option<Report> {
+        self.reports.pop_front()
+    }
+
+    /// Reports that nobody polled in time.
+    pub fn reports_dropped(&self) -> u64 {
+        self.reports_dropped
+    }
+
+    /// A world that is replaced takes its events with it.
+    fn drain_events(&mut self) {
+        let events_max = self.world.scene().definition().limits.events_max;
+        while self.events.len() < events_max {
+            let Some(event) = self.world.poll_event() else { break };
+            self.events.push_back(event);
+        }
+    }
+
+    fn report(&mut self, report: Report) {
+        if self.reports.len() >= self.limits.reports_max {
+            self.reports_dropped += 1;
+        } else {
+            self.reports.push_back(report);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! The functions behind `@nowcast/world`.
+
+mod entities;
+mod lasting;
+mod looking;
+mod telling;
+
+pub(crate) use entities::arguments;
+pub(crate) use lasting::Lasting;
+
+use mlua::{Function, LightUserData, Table, Value as Luau};
+
+use crate::fault::{Fault, FaultKind};
+use crate::namespace::{Namespace, Shared};
+use crate::sandbox::Sandbox;
+use crate::sources::MAIN;
+
+/// The hooks as Luau functions, and the module that scripts get.
+pub(crate) struct Module {
+    pub(crate) module: Luau,
+    pub(crate) entry: Table,
+    pub(crate) lasting: Lasting,
+}
+
+/// Makes the module in a state that is not frozen yet.
+pub(crate) fn install(sandbox: &Sandbox, shared: &Shared) -> mlua::Result<Module> {
+    let lua = sandbox.lua();
+    let host = Namespace::new(lua)?;
+    declare(&host, shared)?;
+    entities::add(&host, shared)?;
+    lasting::add(&host, shared)?;
+    looking::add(&host, shared)?;
+    telling::add(&host)?;
+    host.add("setHandleMeta", |lua, meta: Table| {
+        lua.set_type_metatable::<LightUserData>(Some(meta));
+        Ok(())
+    })?;
+    let (module, entry, state, kept): (Luau, Table, Table, Table) =
+        sandbox.own(include_str!("world.luau")).call(host.table.clone())?;
+    *shared.kept.borrow_mut() = Some(kept);
+    let lasting = Lasting { state, privates: entry.raw_get("privates")? };
+    Ok(Module { module, entry, lasting })
+}
+
+fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
+    let declarations = shared.declarations.clone();
+    host.add("kind", move |_, (name, fields): (String, Table)| {
+        declarations.borrow_mut().kind(&name, &fields).map_err(mlua::Error::runtime)
+    })?;
+    let declarations = shared.declarations.clone();
+    host.add("action", move |_, (name, shape): (String, Table)| {
+        declarations.borrow_mut().action(&name, &shape).map_err(mlua::Error::runtime)
+    })?;
+    let declarations = shared.declarations.clone();
+    host.add("settings", move |_, fields: Table| {
+        declarations.borrow_mut().settings(&fields).map_err(mlua::Error::runtime)
+    })?;
+    let declarations = shared.declarations.clone();
+    host.add("reportContacts", move |_, kind: usize| {
+        declarations.borrow_mut().report_contacts(kind).map_err(mlua::Error::runtime)
+    })?;
+    let declarations = shared.declarations.clone();
+    host.add("mayDeclare", move |_, what: String| {
+        declarations.borrow().open(&what).map_err(mlua::Error::runtime)
+    })?;
+    let console = shared.console.clone();
+    let meter = shared.meter.clone();
+    // The handler of `xpcall`: it runs where the error was raised, so it knows the place.
+    host.add("report", move |lua, error: Luau| {
+        let kind = meter.is_exhausted().then_some(FaultKind::Work);
+        console.report(Fault::raised(lua, &error, kind)?);
+        Ok(())
+    })?;
+    let console = shared.console.clone();
+    host.add("missingTimer", move |_, name: String| {
+        let message = format!("a timer {name:?} is due, and this version declares none");
+        let fault = Fault::of_file(FaultKind::Runtime, MAIN, message);
+        console.report(fault.with_cure("declare it with world.timer, or let it pass"));
+        Ok(())
+    })
+}
+
+impl Module {
+    /// A hook.
+    pub(crate) fn hook(&self, name: &str) -> mlua::Result<Function> {
+        self.entry.raw_get(name)
+    }
+}

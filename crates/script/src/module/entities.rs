@@ -1,0 +1,422 @@
+//! Entities and players: what a handle's fields and methods do.
+
+use std::collections::BTreeMap;
+
+use mlua::{IntoLua, Lua, Table, Value as Luau, Vector};
+use nowcast_world::{EntityId, Input, KindId, PlayerId, Pose, Scene, Spawn, Value, Velocity};
+
+use crate::convert::{Purpose, from_luau, to_luau};
+use crate::define::array as position;
+use crate::define::{Fields, Special};
+use crate::handle::{Handle, refused, with_scene};
+use crate::namespace::{Namespace, Shared};
+
+pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
+    let getters = Namespace::new(host.lua)?;
+    add_getters(&getters)?;
+    host.table.raw_set("getters", &getters.table)?;
+    let setters = Namespace::new(host.lua)?;
+    add_setters(&setters)?;
+    host.table.raw_set("setters", &setters.table)?;
+    let methods = Namespace::new(host.lua)?;
+    add_methods(&methods)?;
+    host.table.raw_set("methods", &methods.table)?;
+    add_attributes(host, shared)?;
+    add_making(host, shared)
+}
+
+fn vector([x, y, z]: [f32; 3]) -> Vector {
+    Vector::new(x, y, z)
+}
+
+fn gone(handle: Handle) -> mlua::Error {
+    match handle {
+        Handle::Entity(id) => mlua::Error::runtime(format!("entity {} is gone", id.0)),
+        Handle::Player(id) => mlua::Error::runtime(format!("player {} has no avatar, or is gone", id.0)),
+    }
+}
+
+fn pose(scene: &Scene, handle: Handle) -> mlua::Result<(EntityId, Pose)> {
+    let id = handle.entity(scene)?;
+    Ok((id, scene.pose(id).ok_or_else(|| gone(handle))?))
+}
+
+/// How far a pose is turned about the upright axis, in radians; 0 looks along -Z.
+fn yaw_of(pose: &Pose) -> f32 {
+    let [x, y, z, w] = pose.rotation;
+    libm::atan2f(2.0 * (w * y + x * z), 1.0 - 2.0 * (x * x + y * y))
+}
+
+fn turned(yaw: f32) -> [f32; 4] {
+    [0.0, libm::sinf(yaw / 2.0), 0.0, libm::cosf(yaw / 2.0)]
+}
+
+fn facing(pose: &Pose) -> [f32; 3] {
+    let yaw = yaw_of(pose);
+    [-libm::sinf(yaw), 0.0, -libm::cosf(yaw)]
+}
+
+fn add_getters(get: &Namespace<'_>) -> mlua::Result<()> {
+    get.add("id", |_, handle: Handle| {
+        Ok(match handle {
+            Handle::Entity(id) => id.0,
+            Handle::Player(id) => id.0,
+        })
+    })?;
+    get.add("alive", |_, handle: Handle| {
+        with_scene(|scene| {
+            Ok(match handle {
+                Handle::Entity(id) => scene.pose(id).is_some(),
+                Handle::Player(id) => scene.player(id).is_some(),
+            })
+        })
+    })?;
+    get.add("position", |_, handle: Handle| with_scene(|scene| Ok(vector(pose(scene, handle)?.1.position))))?;
+    get.add("yaw", |_, handle: Handle| with_scene(|scene| Ok(yaw_of(&pose(scene, handle)?.1))))?;
+    get.add("facing", |_, handle: Handle| with_scene(|scene| Ok(vector(facing(&pose(scene, handle)?.1)))))?;
+    get.add("rotation", |_, handle: Handle| {
+        with_scene(|scene| Ok(pose(scene, handle)?.1.rotation.to_vec()))
+    })?;
+    get.add("velocity", |_, handle: Handle| {
+        with_scene(|scene| Ok(vector(velocity(scene, handle)?.1.linear)))
+    })?;
+    get.add("spin", |_, handle: Handle| with_scene(|scene| Ok(vector(velocity(scene, handle)?.1.angular))))?;
+    get.add("mass", |_, handle: Handle| with_scene(|scene| Ok(scene.mass(handle.entity(scene)?))))?;
+    get.add("asleep", |_, handle: Handle| with_scene(|scene| Ok(scene.is_asleep(handle.entity(scene)?))))?;
+    get.add("scale", |_, handle: Handle| {
+        with_scene(|scene| {
+            let id = handle.entity(scene)?;
+            Ok(vector(scene.entity(id).ok_or_else(|| gone(handle))?.scale))
+        })
+    })?;
+    get.add("owner", |_, handle: Handle| {
+        with_scene(|scene| {
+            let id = handle.only_entity()?;
+            Ok(scene.entity(id).ok_or_else(|| gone(handle))?.owner.map(Handle::Player))
+        })
+    })?;
+    get.add("parent", |_, handle: Handle| {
+        with_scene(|scene| {
+            let id = handle.only_entity()?;
+            Ok(scene.entity(id).ok_or_else(|| gone(handle))?.parent.map(Handle::Entity))
+        })
+    })?;
+    get.add("player", |_, handle: Handle| {
+        with_scene(|scene| {
+            let Handle::Entity(id) = handle else { return Ok(Some(handle)) };
+            Ok(scene
+                .players()
+                .find(|player| player.avatar == Some(id))
+                .map(|player| Handle::Player(player.id)))
+        })
+    })?;
+    get.add("avatar", |_, handle: Handle| {
+        with_scene(|scene| {
+            let player = scene.player(handle.player()?).ok_or_else(|| gone(handle))?;
+            Ok(player.avatar.map(Handle::Entity))
+        })
+    })?;
+    get.add("name", |_, handle: Handle| {
+        with_scene(|scene| {
+            let player = scene.player(handle.player()?).ok_or_else(|| gone(handle))?;
+            Ok(player.name.clone())
+        })
+    })?;
+    get.add("tags", |_, handle: Handle| {
+        with_scene(|scene| {
+            Ok(match handle {
+                Handle::Entity(id) => scene.entity(id).ok_or_else(|| gone(handle))?.tags.to_vec(),
+                Handle::Player(id) => scene.player(id).ok_or_else(|| gone(handle))?.tags.clone(),
+            })
+        })
+    })?;
+    get.add("input", |lua, handle: Handle| {
+        let input = with_scene(|scene| match handle {
+            Handle::Player(id) => Ok(scene.player(id).ok_or_else(|| gone(handle))?.input),
+            Handle::Entity(id) => scene.input(id).ok_or_else(|| gone(handle)),
+        })?;
+        let table = lua.create_table_with_capacity(0, 5)?;
+        table.raw_set("forward", input.forward)?;
+        table.raw_set("right", input.right)?;
+        table.raw_set("yaw", input.yaw)?;
+        table.raw_set("run", input.run)?;
+        table.raw_set("jump", input.jump)?;
+        Ok(table)
+    })
+}
+
+fn velocity(scene: &Scene, handle: Handle) -> mlua::Result<(EntityId, Velocity)> {
+    let id = handle.entity(scene)?;
+    Ok((id, scene.velocity(id).ok_or_else(|| gone(handle))?))
+}
+
+fn add_setters(set: &Namespace<'_>) -> mlua::Result<()> {
+    set.add("position", |_, (handle, to): (Handle, Vector)| {
+        with_scene(|scene| {
+            let (id, pose) = pose(scene, handle)?;
+            scene.set_pose(id, Pose { position: position(to), ..pose }).map_err(refused)
+        })
+    })?;
+    set.add("yaw", |_, (handle, yaw): (Handle, f32)| {
+        with_scene(|scene| {
+            let (id, pose) = pose(scene, handle)?;
+            scene.set_pose(id, Pose { rotation: turned(yaw), ..pose }).map_err(refused)
+        })
+    })?;
+    set.add("velocity", |_, (handle, to): (Handle, Vector)| {
+        with_scene(|scene| {
+            let (id, velocity) = velocity(scene, handle)?;
+            scene.set_velocity(id, Velocity { linear: position(to), ..velocity }).map_err(refused)
+        })
+    })?;
+    set.add("spin", |_, (handle, to): (Handle, Vector)| {
+        with_scene(|scene| {
+            let (id, velocity) = velocity(scene, handle)?;
+            scene.set_velocity(id, Velocity { angular: position(to), ..velocity }).map_err(refused)
+        })
+    })?;
+    set.add("owner", |_, (handle, owner): (Handle, Option<Handle>)| {
+        let owner = owner.map(Handle::player).transpose()?;
+        with_scene(|scene| scene.set_owner(handle.only_entity()?, owner).map_err(refused))
+    })?;
+    set.add("parent", |_, (handle, parent): (Handle, Option<Handle>)| {
+        let parent = parent.map(Handle::only_entity).transpose()?;
+        with_scene(|scene| scene.set_parent(handle.only_entity()?, parent).map_err(refused))
+    })?;
+    set.add("input", |_, (handle, table): (Handle, Table)| {
+        let input = Fields::of(&table, "input").input().map_err(mlua::Error::runtime)?;
+        with_scene(|scene| scene.set_input(handle.entity(scene)?, input).map_err(refused))
+    })
+}
+
+fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
+    method.add("impulse", |_, (handle, impulse, at): (Handle, Vector, Option<Vector>)| {
+        with_scene(|scene| {
+            let id = handle.entity(scene)?;
+            scene.apply_impulse(id, position(impulse), at.map(position)).map_err(refused)
+        })
+    })?;
+    method.add("twist", |_, (handle, impulse): (Handle, Vector)| {
+        with_scene(|scene| {
+            let id = handle.entity(scene)?;
+            scene.apply_torque_impulse(id, position(impulse)).map_err(refused)
+        })
+    })?;
+    method.add("push", |_, (handle, force, torque): (Handle, Vector, Option<Vector>)| {
+        with_scene(|scene| {
+            let id = handle.entity(scene)?;
+            scene.push(id, position(force), torque.map(position).unwrap_or_default()).map_err(refused)
+        })
+    })?;
+    method.add("glide_to", |_, (handle, to, yaw): (Handle, Vector, Option<f32>)| {
+        with_scene(|scene| {
+            let (id, pose) = pose(scene, handle)?;
+            let rotation = yaw.map_or(pose.rotation, turned);
+            scene.move_to(id, Pose { position: position(to), rotation }).map_err(refused)
+        })
+    })?;
+    method.add("walk", |_, (handle, direction, run): (Handle, Vector, Option<bool>)| {
+        with_scene(|scene| {
+            let (id, pose) = pose(scene, handle)?;
+            let [x, _, z] = position(direction);
+            let length = (x * x + z * z).sqrt().min(1.0);
+            let yaw = if length > 1e-6 { libm::atan2f(-x, -z) } else { yaw_of(&pose) };
+            let input = Input::new(length, 0.0, yaw, run.unwrap_or(false), false);
+            let input = input.map_err(|error| mlua::Error::runtime(format!("direction: {error}")))?;
+            scene.set_input(id, input).map_err(refused)
+        })
+    })?;
+    method.add("touching", |_, handle: Handle| {
+        with_scene(|scene| {
+            let found = scene.touching(handle.entity(scene)?).map_err(refused)?;
+            Ok(found.into_iter().map(Handle::Entity).collect::<Vec<_>>())
+        })
+    })?;
+    method.add("distance", |_, (handle, other): (Handle, Handle)| {
+        with_scene(|scene| scene.distance(handle.entity(scene)?, other.entity(scene)?).map_err(refused))
+    })?;
+    method.add("tag", |_, (handle, tag): (Handle, String)| set_tag(handle, &tag, true))?;
+    method.add("untag", |_, (handle, tag): (Handle, String)| set_tag(handle, &tag, false))?;
+    method.add("has_tag", |_, (handle, tag): (Handle, String)| {
+        with_scene(|scene| {
+            let tags = match handle {
+                Handle::Entity(id) => scene.entity(id).map(|entity| entity.tags),
+                Handle::Player(id) => scene.player(id).map(|player| player.tags.as_slice()),
+            };
+            Ok(tags.is_some_and(|tags| tags.contains(&tag)))
+        })
+    })?;
+    method.add("pass_through", |_, (handle, other): (Handle, Option<Handle>)| {
+        let other = other.map(Handle::only_entity).transpose()?;
+        with_scene(|scene| scene.set_passes(handle.entity(scene)?, other).map_err(refused))
+    })?;
+    method.add("set_gravity", |_, (handle, scale): (Handle, f32)| {
+        with_scene(|scene| scene.set_gravity_scale(handle.entity(scene)?, scale).map_err(refused))
+    })
+}
+
+fn set_tag(handle: Handle, tag: &str, is_set: bool) -> mlua::Result<()> {
+    with_scene(|scene| match handle {
+        Handle::Entity(id) => scene.set_tag(id, tag, is_set).map_err(refused),
+        Handle::Player(id) => scene.set_player_tag(id, tag, is_set).map_err(refused),
+    })
+}
+
+fn add_attributes(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
+    let declarations = shared.declarations.clone();
+    host.add("attribute", move |lua, (handle, name): (Handle, mlua::LuaString)| {
+        let name = name.to_str()?;
+        with_scene(|scene| {
+            let Handle::Entity(id) = handle else { return Err(no_field(scene, handle, &name)) };
+            let Some(value) = scene.attribute(id, &name) else { return Err(no_field(scene, handle, &name)) };
+            let kind = scene.entity(id).ok_or_else(|| gone(handle))?.kind;
+            let declarations = declarations.borrow();
+            let special =
+                declarations.kind_specials.get(usize::from(kind.0)).and_then(|fields| fields.get(&*name));
+            special_to_luau(lua, value, special.copied())
+        })
+    })?;
+    host.add("setAttribute", |_, (handle, name, value): (Handle, mlua::LuaString, Luau)| {
+        let name = name.to_str()?;
+        let value = from_luau(&value, Purpose::Tell, &name).map_err(mlua::Error::runtime)?;
+        with_scene(|scene| match handle {
+            Handle::Entity(id) => scene.set_attribute(id, &name, value).map_err(refused),
+            Handle::Player(_) => Err(no_field(scene, handle, &name)),
+        })
+    })
+}
+
+fn no_field(scene: &Scene, handle: Handle, name: &str) -> mlua::Error {
+    mlua::Error::runtime(match handle {
+        Handle::Player(_) => format!(
+            "a player has no field `{name}`; what your world keeps of a player belongs in `player.private`"
+        ),
+        Handle::Entity(id) => match scene.entity(id) {
+            None => format!("entity {} is gone; `entity.alive` tells", id.0),
+            Some(entity) => {
+                let kind = scene.kind_of(entity.kind);
+                let known: Vec<_> =
+                    kind.attributes.fields().iter().map(|field| field.name.as_str()).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                format!("kind {} has no attribute `{name}`; there are: {known}", kind.name)
+            }
+        },
+    })
+}
+
+/// A declared value with what Luau has types for and the wire has not.
+pub(crate) fn special_to_luau(lua: &Lua, value: &Value, special: Option<Special>) -> mlua::Result<Luau> {
+    match (special, value) {
+        (Some(Special::Entity), value) => match value.as_f64() {
+            Some(id) => Handle::Entity(EntityId(id as u32)).into_lua(lua),
+            None => Ok(Luau::Nil),
+        },
+        (Some(Special::Player), value) => match value.as_f64() {
+            Some(id) => Handle::Player(PlayerId(id as u32)).into_lua(lua),
+            None => Ok(Luau::Nil),
+        },
+        (Some(Special::Vector), Value::List(parts)) => {
+            let part = |index: usize| parts.get(index).and_then(Value::as_f64).unwrap_or(0.0) as f32;
+            Ok(Luau::Vector(Vector::new(part(0), part(1), part(2))))
+        }
+        (_, value) => to_luau(lua, value),
+    }
+}
+
+/// Arguments of an action as a table.
+pub(crate) fn arguments(
+    lua: &Lua,
+    value: &Value,
+    specials: Option<&BTreeMap<String, Special>>,
+) -> mlua::Result<Table> {
+    let table = lua.create_table()?;
+    if let Value::Map(pairs) = value {
+        for (name, value) in pairs {
+            let Some(name) = name.as_text() else { continue };
+            let special = specials.and_then(|specials| specials.get(name)).copied();
+            table.raw_set(name, special_to_luau(lua, value, special)?)?;
+        }
+    }
+    Ok(table)
+}
+
+fn add_making(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
+    let meter = shared.meter.clone();
+    host.add("spawn", move |_, (kind, player, fields): (u16, Option<Handle>, Table)| {
+        // Making a body costs far more than a call does.
+        meter.charge(100)?;
+        let spawn = read_spawn(&fields)?;
+        let tags = Fields::of(&fields, "spawn").texts("tags").map_err(mlua::Error::runtime)?;
+        with_scene(|scene| {
+            let id = match player {
+                Some(player) => scene.spawn_avatar(player.player()?, KindId(kind), spawn),
+                None => scene.spawn(KindId(kind), spawn),
+            };
+            let id = id.map_err(refused)?;
+            tags.iter().try_for_each(|tag| scene.set_tag(id, tag, true)).map_err(refused)?;
+            Ok(Handle::Entity(id))
+        })
+    })?;
+    let meter = shared.meter.clone();
+    host.add("despawn", move |_, handle: Handle| {
+        meter.charge(100)?;
+        with_scene(|scene| scene.despawn(handle.only_entity()?).map_err(refused))
+    })?;
+    let meter = shared.meter.clone();
+    host.add("entities", move |_, kind: u16| {
+        with_scene(|scene| {
+            meter.charge(scene.entities().len() as u64 / 16)?;
+            let of_kind = scene.entities().iter().filter(|entity| entity.kind == KindId(kind));
+            Ok(of_kind.map(|entity| Handle::Entity(entity.id)).collect::<Vec<_>>())
+        })
+    })?;
+    let meter = shared.meter.clone();
+    host.add("count", move |_, kind: u16| {
+        with_scene(|scene| {
+            meter.charge(scene.entities().len() as u64 / 16)?;
+            Ok(scene.entities().iter().filter(|entity| entity.kind == KindId(kind)).count())
+        })
+    })?;
+    host.add("kindOf", |_, handle: Handle| {
+        with_scene(|scene| {
+            let id = handle.entity(scene)?;
+            Ok(scene.entity(id).ok_or_else(|| gone(handle))?.kind.0)
+        })
+    })?;
+    host.add("describe", |_, handle: Handle| {
+        Ok(match handle {
+            Handle::Entity(id) => format!("entity {}", id.0),
+            Handle::Player(id) => format!("player {}", id.0),
+        })
+    })
+}
+
+fn read_spawn(table: &Table) -> mlua::Result<Spawn> {
+    let fields = Fields::of(table, "spawn");
+    let mut spawn = Spawn::default();
+    let mut owner = None;
+    let read = |spawn: &mut Spawn, owner: &mut Option<Luau>| -> Result<(), String> {
+        spawn.pose.position = fields.vector("at")?.unwrap_or_default();
+        spawn.pose.rotation = turned(fields.number("yaw")?.unwrap_or(0.0));
+        spawn.velocity.linear = fields.vector("velocity")?.unwrap_or_default();
+        spawn.velocity.angular = fields.vector("spin")?.unwrap_or_default();
+        spawn.scale = fields.scale("scale")?;
+        *owner = Some(fields.luau("owner")?);
+        for name in fields.names() {
+            if !["at", "yaw", "velocity", "spin", "scale", "owner", "private", "tags"]
+                .contains(&name.as_str())
+            {
+                let value = from_luau(&fields.luau(&name)?, Purpose::Tell, &name)?;
+                spawn.attributes.push((name, value));
+            }
+        }
+        spawn.attributes.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(())
+    };
+    read(&mut spawn, &mut owner).map_err(mlua::Error::runtime)?;
+    spawn.owner = match owner {
+        Some(Luau::LightUserData(light)) => Handle::from_light(light).map(Handle::player).transpose()?,
+        _ => None,
+    };
+    Ok(spawn)
+}

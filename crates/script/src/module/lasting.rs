@@ -1,0 +1,219 @@
+//! What lasts: the world's state and what scripts keep of entities and players.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use mlua::{Lua, Table, Value as Luau};
+use nowcast_world::{EntityId, PlayerId, Scene, SceneError, Value};
+
+use crate::console::Console;
+use crate::convert::{Purpose, from_luau, to_luau, type_name};
+use crate::fault::{Fault, FaultKind};
+use crate::handle::{Handle, with_scene};
+use crate::namespace::{Namespace, Shared};
+
+pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
+    host.add("private", |lua, handle: Handle| {
+        let value = with_scene(|scene| match handle {
+            Handle::Entity(id) => private_of(scene, id).cloned(),
+            Handle::Player(id) => player_private_of(scene, id).cloned(),
+        })?;
+        match value {
+            Value::Nil => lua.create_table().map(Luau::Table),
+            value => to_luau(lua, &value),
+        }
+    })?;
+    let (console, kept) = (shared.console.clone(), shared.kept.clone());
+    host.add("keepPrivate", move |lua, (handle, value): (Handle, Luau)| {
+        with_scene(|scene| keep_private(lua, scene, handle, value, &console, &kept))
+    })?;
+    let (console, kept) = (shared.console.clone(), shared.kept.clone());
+    host.add("keepState", move |lua, state: Table| {
+        with_scene(|scene| keep_state(lua, scene, &state, &console, &kept))
+    })?;
+    let kept = shared.kept.clone();
+    host.add("isKept", move |_, table: Table| {
+        Ok(table.metatable().is_some_and(|meta| kept.borrow().as_ref() == Some(&meta)))
+    })
+}
+
+/// The tables of a script whose contents last.
+pub(crate) struct Lasting {
+    pub(crate) state: Table,
+    /// By handle.
+    pub(crate) privates: Table,
+}
+
+impl Lasting {
+    /// Makes the tables what the world says. They stay the same tables: whoever holds one sees what is in it now.
+    pub(crate) fn refill(&self, lua: &Lua, scene: &Scene) -> mlua::Result<()> {
+        for (key, value) in scene.all_state() {
+            refill_field(lua, &self.state, key, value)?;
+        }
+        let mut held: Vec<(Handle, Table)> = Vec::new();
+        self.privates.for_each(|handle: Handle, table: Table| {
+            held.push((handle, table));
+            Ok(())
+        })?;
+        for (handle, table) in held {
+            let value = match handle {
+                Handle::Entity(id) => scene.private(id),
+                Handle::Player(id) => scene.player(id).map(|player| &player.private),
+            };
+            match value {
+                Some(value) => refill(lua, &table, value)?,
+                None => self.privates.raw_set(handle, Luau::Nil)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn private_of(scene: &Scene, id: EntityId) -> mlua::Result<&Value> {
+    scene.private(id).ok_or_else(|| crate::handle::refused(SceneError::UnknownEntity(id)))
+}
+
+fn player_private_of(scene: &Scene, id: PlayerId) -> mlua::Result<&Value> {
+    let player = scene.player(id).ok_or_else(|| crate::handle::refused(SceneError::UnknownPlayer(id)))?;
+    Ok(&player.private)
+}
+
+/// Writes down what a script keeps of an entity or a player. Returns the table that holds from now on: the same, or, when it cannot
+/// be kept, what was kept before.
+fn keep_private(
+    lua: &Lua,
+    scene: &mut Scene,
+    handle: Handle,
+    live: Luau,
+    console: &Console,
+    kept: &Rc<RefCell<Option<Table>>>,
+) -> mlua::Result<Luau> {
+    let is_gone = match handle {
+        Handle::Entity(id) => scene.private(id).is_none(),
+        Handle::Player(id) => scene.player(id).is_none(),
+    };
+    if is_gone {
+        return Ok(Luau::Nil);
+    }
+    let converted = from_luau(&live, Purpose::Keep, "private");
+    let done = converted.and_then(|value| {
+        let done = match handle {
+            Handle::Entity(id) => scene.set_private(id, value),
+            Handle::Player(id) => scene.set_player_private(id, value),
+        };
+        done.map_err(|error| format!("private: {error}"))
+    });
+    match done {
+        Ok(()) => {
+            mark(&live, kept.borrow().as_ref())?;
+            Ok(live)
+        }
+        Err(problem) => {
+            console.report(not_kept(format!("{handle:?}: {problem}")));
+            let before = match handle {
+                Handle::Entity(id) => scene.private(id).cloned(),
+                Handle::Player(id) => scene.player(id).map(|player| player.private.clone()),
+            };
+            match before {
+                None | Some(Value::Nil) => lua.create_table().map(Luau::Table),
+                Some(before) => to_luau(lua, &before),
+            }
+        }
+    }
+}
+
+/// Writes down what changed in the state of the world.
+fn keep_state(
+    lua: &Lua,
+    scene: &mut Scene,
+    state: &Table,
+    console: &Console,
+    kept: &Rc<RefCell<Option<Table>>>,
+) -> mlua::Result<()> {
+    let mut live: Vec<(String, Luau)> = Vec::new();
+    let mut foreign = Vec::new();
+    state.for_each(|key: Luau, value: Luau| {
+        match key.as_string().map(|key| key.to_string_lossy().to_string()) {
+            Some(name) => live.push((name, value)),
+            None => foreign.push(key),
+        }
+        Ok(())
+    })?;
+    for key in foreign {
+        console.report(not_kept(format!("world.state has a {} as a key; keys are texts", type_name(&key))));
+        state.raw_set(key, Luau::Nil)?;
+    }
+    live.sort_by(|(a, _), (b, _)| a.cmp(b));
+    for (name, value) in &live {
+        let done = from_luau(value, Purpose::Keep, &format!("world.state.{name}")).and_then(|value| {
+            if scene.state(name) == Some(&value) {
+                return Ok(());
+            }
+            scene.set_state(name, value).map_err(|error| format!("world.state.{name}: {error}"))
+        });
+        match done {
+            Ok(()) => mark(value, kept.borrow().as_ref())?,
+            Err(problem) => {
+                console.report(not_kept(problem));
+                let before = scene.state(name).map_or(Ok(Luau::Nil), |before| to_luau(lua, before))?;
+                state.raw_set(name.as_str(), before)?;
+            }
+        }
+    }
+    let is_live = |key: &str| live.binary_search_by(|(name, _)| name.as_str().cmp(key)).is_ok();
+    let gone: Vec<_> = scene.all_state().map(|(key, _)| key.to_owned()).filter(|key| !is_live(key)).collect();
+    for key in gone {
+        scene.set_state(&key, Value::Nil).map_err(crate::handle::refused)?;
+    }
+    Ok(())
+}
+
+fn not_kept(problem: String) -> Fault {
+    let fault = Fault { kind: FaultKind::State, file: None, line: None, message: problem, cure: None };
+    fault.with_cure("it is again what it was; keep nil, true and false, numbers, texts, vectors, entities, players, lists, and tables with texts as keys")
+}
+
+/// Gives tables that last the metatable by which they are visited in the order of their keys.
+fn mark(value: &Luau, kept: Option<&Table>) -> mlua::Result<()> {
+    let Luau::Table(table) = value else { return Ok(()) };
+    if table.raw_len() == 0 && table.metatable().is_none() {
+        table.set_metatable(kept.cloned())?;
+    }
+    table.for_each(|_: Luau, value: Luau| mark(&value, kept))
+}
+
+/// Makes a table what `value` says, and keeps the table: whoever holds it sees the new.
+fn refill(lua: &Lua, table: &Table, value: &Value) -> mlua::Result<()> {
+    match value {
+        Value::Map(pairs) => {
+            let mut stale = Vec::new();
+            table.for_each(|key: Luau, _: Luau| {
+                let name = key.as_string().map(|key| key.to_string_lossy().to_string());
+                if name.and_then(|name| value.get(&name)).is_none() {
+                    stale.push(key);
+                }
+                Ok(())
+            })?;
+            stale.into_iter().try_for_each(|key| table.raw_set(key, Luau::Nil))?;
+            pairs.iter().try_for_each(|(key, value)| match key {
+                Value::Text(key) => refill_field(lua, table, key.as_str(), value),
+                _ => Ok(()),
+            })
+        }
+        Value::List(items) => {
+            table.clear()?;
+            items
+                .iter()
+                .enumerate()
+                .try_for_each(|(index, item)| table.raw_set(index + 1, to_luau(lua, item)?))
+        }
+        _ => table.clear(),
+    }
+}
+
+fn refill_field(lua: &Lua, table: &Table, key: &str, value: &Value) -> mlua::Result<()> {
+    match (table.raw_get(key)?, value) {
+        (Luau::Table(inner), Value::Map(_) | Value::List(_)) => refill(lua, &inner, value),
+        (_, value) => table.raw_set(key, to_luau(lua, value)?),
+    }
+}

@@ -1,0 +1,125 @@
+//! Looking around: rays, overlaps, tags, joints, paths.
+
+use mlua::{Lua, Table, Value as Luau, Vector};
+use nowcast_world::{EntityId, Filter, Hit, Joint, JointId, JointKind, Motor, Pose};
+
+use crate::define::array as position;
+use crate::define::{Fields, read_shape};
+use crate::handle::{Handle, refused, with_scene};
+use crate::namespace::{Namespace, Shared};
+
+pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
+    host.add("raycast", |lua, (origin, direction, reach, options): (Vector, Vector, f32, Option<Table>)| {
+        let (except, tag) = options.map_or(Ok((None, None)), |options| filter(&options))?;
+        let hit = with_scene(|scene| {
+            let filter = Filter { except, tag: tag.as_deref(), ..Filter::default() };
+            scene.cast_ray(position(origin), position(direction), reach, filter).map_err(refused)
+        })?;
+        hit.map(|hit| describe(lua, &hit)).transpose()
+    })?;
+    let meter = shared.meter.clone();
+    host.add("overlap", move |_, (at, shape, options): (Vector, Table, Option<Table>)| {
+        let shape = read_shape(&Fields::of(&shape, "shape")).map_err(mlua::Error::runtime)?;
+        let (except, tag) = options.map_or(Ok((None, None)), |options| filter(&options))?;
+        let found = with_scene(|scene| {
+            let filter = Filter { except, tag: tag.as_deref(), ..Filter::default() };
+            let pose = Pose { position: position(at), ..Pose::IDENTITY };
+            scene.overlaps(&shape, pose, filter).map_err(refused)
+        })?;
+        meter.charge(found.len() as u64)?;
+        Ok(found.into_iter().map(Handle::Entity).collect::<Vec<_>>())
+    })?;
+    let meter = shared.meter.clone();
+    host.add("tagged", move |_, tag: String| {
+        with_scene(|scene| {
+            meter.charge(scene.entities().len() as u64 / 8)?;
+            let tagged = scene.entities().iter().filter(|entity| entity.tags.contains(&tag));
+            Ok(tagged.map(|entity| Handle::Entity(entity.id)).collect::<Vec<_>>())
+        })
+    })?;
+    host.add("joint", |_, (a, b, options): (Handle, Handle, Table)| {
+        let joint = read_joint(a.only_entity()?, b.only_entity()?, &options).map_err(mlua::Error::runtime)?;
+        with_scene(|scene| Ok(scene.join(joint).map_err(refused)?.0))
+    })?;
+    host.add("part", |_, joint: u32| with_scene(|scene| scene.part(JointId(joint)).map_err(refused)))?;
+    let meter = shared.meter.clone();
+    host.add("path", move |lua, (map, from, to): (Table, Table, Table)| {
+        crate::path::find(lua, &meter, &map, &from, &to)
+    })
+}
+
+fn filter(options: &Table) -> mlua::Result<(Option<EntityId>, Option<String>)> {
+    let fields = Fields::of(options, "options");
+    let read = || -> Result<_, String> {
+        fields.nothing_else(&["except", "tag"])?;
+        fields.text("tag")
+    };
+    let tag = read().map_err(mlua::Error::runtime)?;
+    let except: Option<Handle> = options.raw_get("except")?;
+    let except = except.map(|handle| with_scene(|scene| handle.entity(scene))).transpose()?;
+    Ok((except, tag))
+}
+
+fn describe(lua: &Lua, hit: &Hit) -> mlua::Result<Table> {
+    let table = lua.create_table_with_capacity(0, 4)?;
+    let vector = |[x, y, z]: [f32; 3]| Luau::Vector(Vector::new(x, y, z));
+    table.raw_set("entity", Handle::Entity(hit.entity))?;
+    table.raw_set("distance", hit.distance)?;
+    table.raw_set("point", vector(hit.point))?;
+    table.raw_set("normal", vector(hit.normal))?;
+    Ok(table)
+}
+
+fn read_joint(a: EntityId, b: EntityId, options: &Table) -> Result<Joint, String> {
+    let fields = Fields::of(options, "joint");
+    let axis = fields.vector("axis")?.unwrap_or([0.0, 1.0, 0.0]);
+    let limits = match (fields.number("min")?, fields.number("max")?) {
+        (Some(min), Some(max)) => Some([min, max]),
+        (None, None) => None,
+        _ => return Err("joint: `min` and `max` go together".into()),
+    };
+    let motor = match (fields.number("speed")?, fields.number("strength")?) {
+        (Some(speed), Some(strength)) => Some(Motor { velocity: speed, force_max: strength }),
+        (None, None) => None,
+        _ => return Err("joint: `speed` and `strength` go together".into()),
+    };
+    let number = |name: &str, otherwise: f32| Ok::<_, String>(fields.number(name)?.unwrap_or(otherwise));
+    let kind = match fields.text("type")?.as_deref() {
+        None | Some("fixed") => JointKind::Fixed,
+        Some("ball") => JointKind::Ball,
+        Some("hinge") => JointKind::Hinge { axis, limits, motor },
+        Some("slider") => JointKind::Slider { axis, limits, motor },
+        Some("spring") => JointKind::Spring {
+            length: number("length", 1.0)?,
+            stiffness: number("stiffness", 100.0)?,
+            damping: number("damping", 1.0)?,
+        },
+        Some(other) => {
+            return Err(format!(
+                "joint.type: expected \"fixed\", \"ball\", \"hinge\", \"slider\" or \"spring\", got {other}"
+            ));
+        }
+    };
+    fields.nothing_else(&[
+        "type",
+        "axis",
+        "min",
+        "max",
+        "speed",
+        "strength",
+        "length",
+        "stiffness",
+        "damping",
+        "anchor_a",
+        "anchor_b",
+        "collides",
+    ])?;
+    Ok(Joint {
+        a,
+        b,
+        anchor_a: fields.vector("anchor_a")?.unwrap_or_default(),
+        anchor_b: fields.vector("anchor_b")?.unwrap_or_default(),
+        kind,
+        collides: fields.truth("collides")?.unwrap_or(false),
+    })
+}

@@ -1,0 +1,300 @@
+//! Scenarios: a world is played by a script of its own, in virtual time.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use mlua::{Function, Table, Value as Luau};
+use nowcast_world::{Behaviour, Command, Contact, Event, Input, PlayerId, Scene, Timer, To, Value, World};
+
+use crate::console::Console;
+use crate::convert::{Purpose, from_luau, to_luau};
+use crate::define::Fields;
+use crate::fault::{Fault, FaultKind};
+use crate::handle::{Handle, lend, with_scene};
+use crate::limits::Limits;
+use crate::namespace::{Namespace, Shared};
+use crate::sandbox::Sandbox;
+use crate::script::Script;
+use crate::sources::{MAIN, Sources};
+
+/// A case that has not ended after so many steps has failed: an hour of the world's time.
+const STEPS_MAX: u64 = 3_600 * 60;
+/// Events of a case that can be asked for; the later ones are left out.
+const EVENTS_MAX: usize = 65_536;
+
+/// The cases of one module in a world's `tests/`.
+///
+/// ```
+/// use nowcast_script::{Limits, Scenario, Sources};
+///
+/// let sources = Sources::from_iter([
+///     ("world.luau", r#"
+///         local world = require("@nowcast/world")
+///         world.state { visitors = 0 }
+///         world.on("join", function(player) world.state.visitors += 1 end)"#),
+///     ("tests/visitors.luau", r#"
+///         local test, world = require("@nowcast/test"), require("@nowcast/world")
+///         test.case("visitors are counted", function()
+///             test.join("Ada")
+///             test.join("Bo")
+///             test.equal(world.state.visitors, 2)
+///         end)"#),
+/// ]);
+/// let scenario = Scenario::new(sources, "tests/visitors.luau", Limits::DEFAULT)?;
+/// assert_eq!(scenario.cases(), ["visitors are counted"]);
+/// assert_eq!(scenario.run(0, 1).failure, None);
+/// # Ok::<(), nowcast_script::Fault>(())
+/// ```
+pub struct Scenario {
+    sources: Sources,
+    limits: Limits,
+    cases: Vec<String>,
+}
+
+/// How a case went.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// Steps of the world that it took.
+    pub steps: u64,
+    /// Why it failed: its own error, or the first fault of the world's script.
+    pub failure: Option<Fault>,
+    /// What was printed.
+    pub printed: Vec<String>,
+}
+
+/// What a case and its runner exchange.
+#[derive(Default)]
+struct Exchange {
+    commands: RefCell<VecDeque<Command>>,
+    events: RefCell<Vec<(String, To, Value)>>,
+    refusals: RefCell<Vec<String>>,
+    next_player: RefCell<u32>,
+    is_done: RefCell<bool>,
+}
+
+impl Scenario {
+    /// Loads the module with its world, and lists its cases.
+    pub fn new(sources: Sources, module: &str, limits: Limits) -> Result<Scenario, Fault> {
+        if sources.text(module).is_none() {
+            return Err(Fault::of_file(FaultKind::Syntax, module, "there is no such module"));
+        }
+        // The module is loaded behind the world, as its last requirement.
+        let name = module.trim_end_matches(".luau");
+        let text = sources.text(MAIN).unwrap_or_default();
+        let mut sources = sources.clone();
+        sources.insert("world_under_test.luau", text);
+        sources.insert(MAIN, format!("require(\"./world_under_test\") require(\"./{name}\")"));
+        let mut scenario = Scenario { sources, limits, cases: Vec::new() };
+        let exchange = Rc::new(Exchange::default());
+        let (script, entry) = scenario.load(&exchange)?;
+        scenario.cases = script.sandbox().run(|_| entry.get::<Function>("names")?.call(()))?;
+        Ok(scenario)
+    }
+
+    /// The names of the cases, in the order in which they are written.
+    pub fn cases(&self) -> &[String] {
+        &self.cases
+    }
+
+    /// Plays one case in a new world.
+    ///
+    /// # Panics
+    /// When there is no such case.
+    pub fn run(&self, case: usize, seed: u64) -> Outcome {
+        assert!(case < self.cases.len(), "there are {} cases", self.cases.len());
+        self.play(case, seed).unwrap_or_else(|fault| Outcome {
+            steps: 0,
+            failure: Some(fault),
+            printed: Vec::new(),
+        })
+    }
+
+    fn play(&self, case: usize, seed: u64) -> Result<Outcome, Fault> {
+        let exchange = Rc::new(Exchange::default());
+        let (script, entry) = self.load(&exchange)?;
+        let resume: Function = script.sandbox().run(|_| {
+            entry.get::<Function>("begin")?.call::<()>(case + 1)?;
+            entry.get("resume")
+        })?;
+        let (definition, console) = (script.definition(), script.console());
+        let printed = script.sandbox().lines();
+        let piloted = Piloted { script, resume, exchange: exchange.clone() };
+        let mut world = World::new(definition, seed, Box::new(piloted))
+            .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
+        let mut failure = None;
+        while failure.is_none() && !*exchange.is_done.borrow() {
+            world.step();
+            failure = exchange_with(&mut world, &exchange, &console);
+            if world.tick() >= STEPS_MAX {
+                failure = failure.or_else(|| Some(endless()));
+            }
+        }
+        let printed = printed.take();
+        Ok(Outcome { steps: world.tick(), failure, printed })
+    }
+
+    fn load(&self, exchange: &Rc<Exchange>) -> Result<(Script, Table), Fault> {
+        let mut entry = None;
+        let script = Script::load_with(&self.sources, self.limits, |sandbox, shared| {
+            let (module, found) = install(sandbox, shared, exchange)?;
+            entry = Some(found);
+            Ok(vec![("@nowcast/test", module)])
+        })?;
+        Ok((script, entry.expect("it was installed")))
+    }
+}
+
+fn endless() -> Fault {
+    let message = format!("the case has not ended after {STEPS_MAX} steps");
+    Fault { kind: FaultKind::Work, file: None, line: None, message, cure: None }
+}
+
+/// Takes what the world told and gives it what the case commands.
+fn exchange_with(world: &mut World, exchange: &Exchange, console: &Console) -> Option<Fault> {
+    while let Some(event) = world.poll_event() {
+        match event {
+            Event::Emitted { name, to, payload } => {
+                let mut events = exchange.events.borrow_mut();
+                if events.len() < EVENTS_MAX {
+                    events.push((name, to, payload));
+                }
+            }
+            Event::Refused { refusal, .. } => exchange.refusals.borrow_mut().push(refusal.to_string()),
+            _ => {}
+        }
+    }
+    for command in exchange.commands.borrow_mut().drain(..) {
+        if let Err(error) = world.apply(command) {
+            exchange.refusals.borrow_mut().push(error.to_string());
+        }
+    }
+    console.poll_fault()
+}
+
+/// The functions behind `@nowcast/test`.
+fn install(sandbox: &Sandbox, shared: &Shared, exchange: &Rc<Exchange>) -> mlua::Result<(Luau, Table)> {
+    let host = Namespace::new(sandbox.lua())?;
+    add_bots(&host, exchange)?;
+    let told = exchange.clone();
+    host.add("events", move |lua, name: String| {
+        let list = lua.create_table()?;
+        for (event, to, payload) in told.events.borrow().iter().filter(|(event, ..)| *event == name) {
+            let entry = lua.create_table()?;
+            entry.raw_set("name", event.as_str())?;
+            if let To::Player(player) = to {
+                entry.raw_set("to", Handle::Player(*player))?;
+            }
+            entry.raw_set("payload", to_luau(lua, payload)?)?;
+            list.raw_push(entry)?;
+        }
+        Ok(list)
+    })?;
+    let told = exchange.clone();
+    host.add("refusals", move |_, ()| Ok(told.refusals.borrow().clone()))?;
+    host.add("screen", |lua, (place, player): (String, Option<Handle>)| {
+        let player = player.map(Handle::player).transpose()?;
+        let value = with_scene(|scene| {
+            let mut screens = scene.screens();
+            Ok(screens
+                .find(|(whose, at, _)| *whose == player && *at == place)
+                .map(|(_, _, value)| value.clone()))
+        })?;
+        value.map_or(Ok(Luau::Nil), |value| to_luau(lua, &value))
+    })?;
+    let (console, meter) = (shared.console.clone(), shared.meter.clone());
+    host.add("report", move |lua, error: Luau| {
+        let kind = meter.is_exhausted().then_some(FaultKind::Work);
+        console.report(Fault::raised(lua, &error, kind)?);
+        Ok(())
+    })?;
+    sandbox.own(include_str!("scenario.luau")).call(host.table)
+}
+
+fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
+    let to = exchange.clone();
+    host.add("join", move |_, name: String| {
+        let mut next = to.next_player.borrow_mut();
+        *next += 1;
+        let player = PlayerId(*next);
+        to.commands.borrow_mut().push_back(Command::Join { player, name });
+        Ok(Handle::Player(player))
+    })?;
+    let to = exchange.clone();
+    host.add("leave", move |_, player: Handle| {
+        to.commands.borrow_mut().push_back(Command::Leave { player: player.player()? });
+        Ok(())
+    })?;
+    let to = exchange.clone();
+    host.add("act", move |_, (player, name, arguments): (Handle, String, Luau)| {
+        let arguments = from_luau(&arguments, Purpose::Tell, &name).map_err(mlua::Error::runtime)?;
+        to.commands.borrow_mut().push_back(Command::Action { player: player.player()?, name, arguments });
+        Ok(())
+    })?;
+    let to = exchange.clone();
+    host.add("say", move |_, (player, text): (Handle, String)| {
+        to.commands.borrow_mut().push_back(Command::Message { player: player.player()?, text });
+        Ok(())
+    })?;
+    let to = exchange.clone();
+    host.add("input", move |_, (player, input): (Handle, Table)| {
+        let input: Input = Fields::of(&input, "input").input().map_err(mlua::Error::runtime)?;
+        to.commands.borrow_mut().push_back(Command::Input { player: player.player()?, input });
+        Ok(())
+    })
+}
+
+/// A script, and a case that goes on at the beginning of each of its steps.
+struct Piloted {
+    script: Script,
+    resume: Function,
+    exchange: Rc<Exchange>,
+}
+
+impl Behaviour for Piloted {
+    fn start(&mut self, scene: &mut Scene) {
+        self.script.start(scene);
+    }
+
+    fn resume(&mut self, scene: &Scene) {
+        self.script.resume(scene);
+    }
+
+    fn step(&mut self, scene: &mut Scene) {
+        if !*self.exchange.is_done.borrow() {
+            let sandbox = self.script.sandbox();
+            sandbox.begin_load();
+            let done = lend(scene, || sandbox.run(|_| self.resume.call::<bool>(())));
+            sandbox.begin_step();
+            match done {
+                Ok(is_done) => *self.exchange.is_done.borrow_mut() = is_done,
+                Err(fault) => self.script.console().report(fault),
+            }
+        }
+        self.script.step(scene);
+    }
+
+    fn join(&mut self, scene: &mut Scene, player: PlayerId) {
+        self.script.join(scene, player);
+    }
+
+    fn leave(&mut self, scene: &mut Scene, player: PlayerId) {
+        self.script.leave(scene, player);
+    }
+
+    fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, arguments: &Value) {
+        self.script.action(scene, player, action, arguments);
+    }
+
+    fn contact(&mut self, scene: &mut Scene, contact: &Contact) {
+        self.script.contact(scene, contact);
+    }
+
+    fn timer(&mut self, scene: &mut Scene, timer: &Timer) {
+        self.script.timer(scene, timer);
+    }
+
+    fn message(&mut self, scene: &mut Scene, player: PlayerId, text: &str) -> bool {
+        self.script.message(scene, player, text)
+    }
+}

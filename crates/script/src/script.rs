@@ -1,0 +1,256 @@
+//! A script as the rules of a world.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use mlua::{FromLuaMulti, Function, IntoLuaMulti, Value as Luau};
+use nowcast_world::{Behaviour, Contact, Definition, EntityId, PlayerId, STEP_HZ, Scene, Timer, Value};
+
+use crate::console::Console;
+use crate::convert::{Purpose, from_luau, to_luau};
+use crate::fault::{Fault, FaultKind};
+use crate::handle::{Handle, lend};
+use crate::limits::Limits;
+use crate::module::{self, Lasting, Module, arguments};
+use crate::namespace::Shared;
+use crate::sandbox::Sandbox;
+use crate::sources::{MAIN, Sources};
+
+/// Every so many steps a script forgets what belongs to entities that are gone.
+const SWEEP_STEPS: u64 = 256;
+
+/// One version of a world's rules, written in Luau: it says what the world is made of, and is its [`Behaviour`].
+///
+/// ```
+/// use nowcast_script::{Limits, Script, Sources};
+/// use nowcast_world::World;
+///
+/// let text = r#"
+///     local world = require("@nowcast/world")
+///     local Ball = world.kind("ball", { body = { shape = "sphere", radius = 0.3 } })
+///     world.on("start", function() Ball:spawn { at = vector.create(0, 10, 0) } end)
+/// "#;
+/// let script = Script::load(&Sources::of_main(text), Limits::DEFAULT)?;
+/// let (definition, console) = (script.definition(), script.console());
+/// let mut world = World::new(definition, 7, Box::new(script)).expect("a definition was checked");
+/// world.step();
+/// assert_eq!(world.scene().entities().len(), 1);
+/// assert_eq!(console.poll_fault(), None);
+/// # Ok::<(), nowcast_script::Fault>(())
+/// ```
+pub struct Script {
+    sandbox: Sandbox,
+    shared: Shared,
+    hooks: Hooks,
+    lasting: Lasting,
+    definition: Definition,
+    /// The step that the work is counted for.
+    step: Option<u64>,
+    was_stopped: bool,
+}
+
+/// What the engine's calls arrive at.
+struct Hooks {
+    start: Function,
+    step: Function,
+    join: Function,
+    leave: Function,
+    action: Function,
+    message: Function,
+    timer: Function,
+    contact: Function,
+    keep: Function,
+    sweep: Function,
+}
+
+impl Script {
+    /// Loads a version. It runs the modules, so that everything is declared; nothing happens in a world yet.
+    pub fn load(sources: &Sources, limits: Limits) -> Result<Script, Fault> {
+        Self::load_with(sources, limits, |_, _| Ok(Vec::new()))
+    }
+
+    /// Loads a version with further modules of this crate.
+    pub(crate) fn load_with(
+        sources: &Sources,
+        limits: Limits,
+        more: impl FnOnce(&Sandbox, &Shared) -> mlua::Result<Vec<(&'static str, Luau)>>,
+    ) -> Result<Script, Fault> {
+        let sandbox = Sandbox::new(limits)?;
+        let shared = Shared {
+            declarations: Rc::default(),
+            console: Console::default(),
+            meter: sandbox.meter(),
+            kept: Rc::new(RefCell::new(None)),
+        };
+        let (module, more) =
+            sandbox.run(|_| Ok((module::install(&sandbox, &shared)?, more(&sandbox, &shared)?)))?;
+        let own = more.into_iter().chain([("@nowcast/world", module.module.clone())]);
+        sandbox.load::<()>(sources, own)?;
+        let definition = close(&module, &shared)?;
+        let hooks = sandbox.run(|_| Hooks::of(&module))?;
+        Ok(Script {
+            sandbox,
+            shared,
+            hooks,
+            lasting: module.lasting,
+            definition,
+            step: None,
+            was_stopped: false,
+        })
+    }
+
+    /// What the world is made of.
+    pub fn definition(&self) -> Definition {
+        self.definition.clone()
+    }
+
+    /// Where the script's faults go, also after a world has taken the script.
+    pub fn console(&self) -> Console {
+        self.shared.console.clone()
+    }
+
+    /// The sandbox that the script runs in.
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
+    }
+
+    /// Calls a hook, and hands over to the world what lasts.
+    fn call<R: FromLuaMulti>(
+        &mut self,
+        scene: &mut Scene,
+        hook: impl FnOnce(&Hooks) -> &Function,
+        arguments: impl IntoLuaMulti,
+    ) -> Option<R> {
+        self.enter(scene.tick());
+        if self.shared.meter.is_exhausted() {
+            self.shared.console.note_skipped();
+            return None;
+        }
+        let hook = hook(&self.hooks).clone();
+        let called = lend(scene, || self.sandbox.run(|_| hook.call::<R>(arguments)));
+        if self.shared.meter.is_exhausted() && !self.was_stopped {
+            self.was_stopped = true;
+            self.shared.console.note_stopped();
+        }
+        let result = called.map_err(|fault| self.shared.console.report(fault)).ok();
+        self.keep(scene);
+        result
+    }
+
+    fn enter(&mut self, tick: u64) {
+        if self.step != Some(tick) {
+            self.step = Some(tick);
+            self.was_stopped = false;
+            self.sandbox.begin_step();
+        }
+    }
+
+    /// What lasts goes to the world after every hook, whatever became of the hook, and on nobody's account.
+    fn keep(&self, scene: &mut Scene) {
+        let keep = self.hooks.keep.clone();
+        let meter = &self.shared.meter;
+        let kept = lend(scene, || meter.freely(|| self.sandbox.run(|_| keep.call::<()>(()))));
+        if let Err(fault) = kept {
+            self.shared.console.report(fault);
+        }
+    }
+}
+
+/// Ends the time of declarations. The first values of the state are part of what is declared.
+fn close(module: &Module, shared: &Shared) -> Result<Definition, Fault> {
+    let state = Luau::Table(module.lasting.state.clone());
+    let state = from_luau(&state, Purpose::Keep, "world.state");
+    let mut declarations = shared.declarations.borrow_mut();
+    declarations.is_closed = true;
+    declarations.definition.state =
+        state.map_err(|problem| Fault::of_file(FaultKind::State, MAIN, problem))?;
+    let checked = declarations.definition.validate();
+    checked.map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
+    Ok(declarations.definition.clone())
+}
+
+impl Hooks {
+    fn of(module: &Module) -> mlua::Result<Hooks> {
+        Ok(Hooks {
+            start: module.hook("start")?,
+            step: module.hook("step")?,
+            join: module.hook("join")?,
+            leave: module.hook("leave")?,
+            action: module.hook("action")?,
+            message: module.hook("message")?,
+            timer: module.hook("timer")?,
+            contact: module.hook("contact")?,
+            keep: module.hook("keep")?,
+            sweep: module.hook("sweep")?,
+        })
+    }
+}
+
+impl Behaviour for Script {
+    fn start(&mut self, scene: &mut Scene) {
+        self.call::<()>(scene, |hooks| &hooks.start, ());
+    }
+
+    fn resume(&mut self, scene: &Scene) {
+        self.step = None;
+        let lasting = &self.lasting;
+        let meter = self.shared.meter.clone();
+        let resumed = meter.freely(|| self.sandbox.run(|lua| lasting.refill(lua, scene)));
+        if let Err(fault) = resumed {
+            self.shared.console.report(fault);
+        }
+    }
+
+    fn step(&mut self, scene: &mut Scene) {
+        if scene.tick().is_multiple_of(SWEEP_STEPS) {
+            self.call::<()>(scene, |hooks| &hooks.sweep, ());
+        }
+        self.call::<()>(scene, |hooks| &hooks.step, 1.0 / f64::from(STEP_HZ));
+        self.sandbox.end_step();
+    }
+
+    fn join(&mut self, scene: &mut Scene, player: PlayerId) {
+        self.call::<()>(scene, |hooks| &hooks.join, Handle::Player(player));
+    }
+
+    fn leave(&mut self, scene: &mut Scene, player: PlayerId) {
+        self.call::<()>(scene, |hooks| &hooks.leave, Handle::Player(player));
+    }
+
+    fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, given: &Value) {
+        let arguments = self.sandbox.run(|lua| {
+            let declarations = self.shared.declarations.borrow();
+            arguments(lua, given, declarations.action_specials(action))
+        });
+        match arguments {
+            Ok(arguments) => {
+                self.call::<()>(scene, |hooks| &hooks.action, (action, Handle::Player(player), arguments));
+            }
+            Err(fault) => self.shared.console.report(fault),
+        }
+    }
+
+    fn contact(&mut self, scene: &mut Scene, contact: &Contact) {
+        let kind = |id: EntityId| {
+            let kind = scene.entity(id)?.kind;
+            scene.kind_of(kind).reports_contacts.then_some(kind.0)
+        };
+        let (kind_a, kind_b) = (kind(contact.a), kind(contact.b));
+        let event = if contact.is_begin { "contact" } else { "part" };
+        let (a, b) = (Handle::Entity(contact.a), Handle::Entity(contact.b));
+        self.call::<()>(scene, |hooks| &hooks.contact, (event, a, kind_a, b, kind_b, contact.impulse));
+    }
+
+    fn timer(&mut self, scene: &mut Scene, timer: &Timer) {
+        match self.sandbox.run(|lua| to_luau(lua, &timer.data)) {
+            Ok(data) => {
+                self.call::<()>(scene, |hooks| &hooks.timer, (timer.name.as_str(), data));
+            }
+            Err(fault) => self.shared.console.report(fault),
+        }
+    }
+
+    fn message(&mut self, scene: &mut Scene, player: PlayerId, text: &str) -> bool {
+        self.call::<bool>(scene, |hooks| &hooks.message, (Handle::Player(player), text)).unwrap_or(true)
+    }
+}

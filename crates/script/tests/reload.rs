@@ -1,0 +1,133 @@
+//! New rules while people are in the world.
+
+use nowcast_script::{FaultKind, Limits, Live, PROBATION_STEPS, Report, Sources};
+use nowcast_world::{Command, PlayerId, Value};
+
+const COUNTER: &str = r#"
+local world = require("@nowcast/world")
+world.state { count = 0, by = 1 }
+world.on("step", function() world.state.count += STEP end)
+world.on("join", function(player) world.state[player.name] = true end)
+"#;
+
+fn counting_by(step: &str) -> Sources {
+    Sources::of_main(&COUNTER.replace("STEP", step))
+}
+
+fn live() -> Live {
+    let mut live = Live::new(counting_by("1"), 1, Limits::DEFAULT).unwrap();
+    assert!(matches!(live.poll_report(), Some(Report::Runs { version, tick: 0 }) if version.number == 1));
+    live
+}
+
+fn count(live: &Live) -> f64 {
+    live.world().scene().state("count").and_then(Value::as_f64).unwrap()
+}
+
+fn steps(live: &mut Live, steps: u64) {
+    (0..steps).for_each(|_| live.step());
+}
+
+#[test]
+fn a_new_version_rules_from_the_next_step_on_with_the_state_of_the_old() {
+    let mut live = live();
+    steps(&mut live, 10);
+    live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+    let version = live.reload(counting_by("100")).unwrap();
+    assert_eq!((version.number, version.hash), (2, counting_by("100").hash()));
+    steps(&mut live, 3);
+    assert_eq!(count(&live), 310.0);
+    assert_eq!(live.world().tick(), 13);
+    assert_eq!(live.world().scene().state("Ada"), Some(&Value::Bool(true)));
+    assert_eq!(live.poll_report(), Some(Report::Runs { version, tick: 10 }));
+    assert_eq!(live.poll_report(), None);
+}
+
+#[test]
+fn a_version_that_does_not_load_changes_nothing() {
+    let (mut live, mut other) = (live(), live());
+    steps(&mut live, 10);
+    steps(&mut other, 10);
+    for (text, line, kind) in [
+        ("local x =", 1, FaultKind::Syntax),
+        ("\n\nerror('no')", 3, FaultKind::Runtime),
+        ("\nwhile true do end", 2, FaultKind::Work),
+        (
+            "local world = require('@nowcast/world')\nworld.kind('a', { body = { shape = 'blob' } })",
+            2,
+            FaultKind::Runtime,
+        ),
+    ] {
+        let fault = live.reload(Sources::of_main(text)).unwrap_err();
+        assert_eq!(
+            (fault.file.as_deref(), fault.line, fault.kind),
+            (Some("world.luau"), Some(line), kind),
+            "{fault}"
+        );
+        assert!(matches!(live.poll_report(), Some(Report::Refused { fault: told, .. }) if told == fault));
+    }
+    assert_eq!(live.version().number, 1);
+    steps(&mut live, 10);
+    steps(&mut other, 10);
+    assert_eq!(live.world().hash(), other.world().hash());
+}
+
+#[test]
+fn a_version_that_fails_in_its_first_steps_is_taken_back_with_what_it_did() {
+    let mut live = live();
+    steps(&mut live, 10);
+    let bad = live
+        .reload(counting_by("100 world.state.ruined = true if world.tick() == 15 then error('broken') end"))
+        .unwrap();
+    steps(&mut live, 2);
+    assert_eq!(count(&live), 210.0);
+    live.apply(Command::Join { player: PlayerId(4), name: "Bo".into() }).unwrap();
+    steps(&mut live, 4);
+    assert_eq!(live.version().number, 1);
+    assert_eq!(live.world().scene().state("ruined"), None);
+    assert_eq!(count(&live), 10.0);
+    let reports: Vec<_> = std::iter::from_fn(|| live.poll_report()).collect();
+    let Some(Report::RolledBack { version, to, fault }) = reports.last() else { panic!("{reports:?}") };
+    assert_eq!((*version, to.number), (bad, 1));
+    assert_eq!((fault.line, fault.message.as_str()), (Some(4), "broken"));
+    // Whoever came meanwhile is still there.
+    steps(&mut live, 2);
+    assert_eq!(count(&live), 12.0);
+    assert!(live.world().scene().player(PlayerId(4)).is_some());
+    assert_eq!(live.world().scene().state("Bo"), Some(&Value::Bool(true)));
+}
+
+#[test]
+fn a_version_that_fails_later_runs_on_and_says_so() {
+    let mut live = live();
+    let later = PROBATION_STEPS + 5;
+    live.reload(counting_by(&format!("1 if world.tick() == {later} then error('late') end"))).unwrap();
+    steps(&mut live, later + 2);
+    assert_eq!(live.version().number, 2);
+    let reports: Vec<_> = std::iter::from_fn(|| live.poll_report()).collect();
+    assert!(
+        matches!(reports.last(), Some(Report::Failed { fault, .. }) if fault.message == "late"),
+        "{reports:?}"
+    );
+    assert_eq!(count(&live), (later + 2) as f64);
+}
+
+#[test]
+fn a_runaway_script_is_stopped_in_its_step_and_counted() {
+    let text = r#"
+        local world = require("@nowcast/world")
+        world.state { steps = 0 }
+        world.on("step", function()
+            world.state.steps += 1
+            while true do end
+        end)"#;
+    let mut live = Live::new(Sources::of_main(text), 1, Limits::DEFAULT).unwrap();
+    steps(&mut live, 3);
+    let reports: Vec<_> = std::iter::from_fn(|| live.poll_report()).collect();
+    let faults = reports.iter().filter(|report| {
+        matches!(report, Report::Failed { fault, .. } if fault.kind == FaultKind::Work && fault.line == Some(6))
+    });
+    assert_eq!(faults.count(), 3, "{reports:?}");
+    assert_eq!(live.world().scene().state("steps"), Some(&Value::Int(3)));
+    assert_eq!(live.stats().steps_stopped, 3);
+}
