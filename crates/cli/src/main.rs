@@ -21,6 +21,7 @@ mod token;
 mod watch;
 #[cfg(not(all(feature = "lab", target_os = "linux")))]
 mod without_lab;
+mod world;
 
 use std::process::ExitCode;
 
@@ -47,6 +48,9 @@ enum Command {
     Save(save::Args),
     Decode(decode::Args),
     Gen(generate::Args),
+    New(world::new::Args),
+    Check(world::check::Args),
+    Test(world::test::Args),
     #[cfg(all(feature = "lab", target_os = "linux"))]
     Bots(bots::Args),
     /// Measure Nowcast, and what people use today beside it, on this machine
@@ -77,6 +81,9 @@ fn main() -> ExitCode {
         Command::Save(args) => save::run(&args),
         Command::Decode(args) => decode::run(&args),
         Command::Gen(args) => generate::run(&args),
+        Command::New(args) => world::new::run(&args),
+        Command::Check(args) => world::check::run(&args),
+        Command::Test(args) => world::test::run(&args),
         #[cfg(all(feature = "lab", target_os = "linux"))]
         Command::Bots(args) => bots::run(&args),
         #[cfg(all(feature = "lab", target_os = "linux"))]

@@ -57,6 +57,8 @@ fn facing(pose: &Pose) -> [f32; 3] {
 }
 
 fn add_getters(get: &Namespace<'_>) -> mlua::Result<()> {
+    add_places(get)?;
+    add_belongings(get)?;
     get.add("id", |_, handle: Handle| {
         Ok(match handle {
             Handle::Entity(id) => id.0,
@@ -69,51 +71,6 @@ fn add_getters(get: &Namespace<'_>) -> mlua::Result<()> {
                 Handle::Entity(id) => scene.pose(id).is_some(),
                 Handle::Player(id) => scene.player(id).is_some(),
             })
-        })
-    })?;
-    get.add("position", |_, handle: Handle| with_scene(|scene| Ok(vector(pose(scene, handle)?.1.position))))?;
-    get.add("yaw", |_, handle: Handle| with_scene(|scene| Ok(yaw_of(&pose(scene, handle)?.1))))?;
-    get.add("facing", |_, handle: Handle| with_scene(|scene| Ok(vector(facing(&pose(scene, handle)?.1)))))?;
-    get.add("rotation", |_, handle: Handle| {
-        with_scene(|scene| Ok(pose(scene, handle)?.1.rotation.to_vec()))
-    })?;
-    get.add("velocity", |_, handle: Handle| {
-        with_scene(|scene| Ok(vector(velocity(scene, handle)?.1.linear)))
-    })?;
-    get.add("spin", |_, handle: Handle| with_scene(|scene| Ok(vector(velocity(scene, handle)?.1.angular))))?;
-    get.add("mass", |_, handle: Handle| with_scene(|scene| Ok(scene.mass(handle.entity(scene)?))))?;
-    get.add("asleep", |_, handle: Handle| with_scene(|scene| Ok(scene.is_asleep(handle.entity(scene)?))))?;
-    get.add("scale", |_, handle: Handle| {
-        with_scene(|scene| {
-            let id = handle.entity(scene)?;
-            Ok(vector(scene.entity(id).ok_or_else(|| gone(handle))?.scale))
-        })
-    })?;
-    get.add("owner", |_, handle: Handle| {
-        with_scene(|scene| {
-            let id = handle.only_entity()?;
-            Ok(scene.entity(id).ok_or_else(|| gone(handle))?.owner.map(Handle::Player))
-        })
-    })?;
-    get.add("parent", |_, handle: Handle| {
-        with_scene(|scene| {
-            let id = handle.only_entity()?;
-            Ok(scene.entity(id).ok_or_else(|| gone(handle))?.parent.map(Handle::Entity))
-        })
-    })?;
-    get.add("player", |_, handle: Handle| {
-        with_scene(|scene| {
-            let Handle::Entity(id) = handle else { return Ok(Some(handle)) };
-            Ok(scene
-                .players()
-                .find(|player| player.avatar == Some(id))
-                .map(|player| Handle::Player(player.id)))
-        })
-    })?;
-    get.add("avatar", |_, handle: Handle| {
-        with_scene(|scene| {
-            let player = scene.player(handle.player()?).ok_or_else(|| gone(handle))?;
-            Ok(player.avatar.map(Handle::Entity))
         })
     })?;
     get.add("name", |_, handle: Handle| {
@@ -142,6 +99,59 @@ fn add_getters(get: &Namespace<'_>) -> mlua::Result<()> {
         table.raw_set("run", input.run)?;
         table.raw_set("jump", input.jump)?;
         Ok(table)
+    })
+}
+
+/// Where an entity is and how it moves.
+fn add_places(get: &Namespace<'_>) -> mlua::Result<()> {
+    get.add("position", |_, handle: Handle| with_scene(|scene| Ok(vector(pose(scene, handle)?.1.position))))?;
+    get.add("yaw", |_, handle: Handle| with_scene(|scene| Ok(yaw_of(&pose(scene, handle)?.1))))?;
+    get.add("facing", |_, handle: Handle| with_scene(|scene| Ok(vector(facing(&pose(scene, handle)?.1)))))?;
+    get.add("rotation", |_, handle: Handle| {
+        with_scene(|scene| Ok(pose(scene, handle)?.1.rotation.to_vec()))
+    })?;
+    get.add("velocity", |_, handle: Handle| {
+        with_scene(|scene| Ok(vector(velocity(scene, handle)?.1.linear)))
+    })?;
+    get.add("spin", |_, handle: Handle| with_scene(|scene| Ok(vector(velocity(scene, handle)?.1.angular))))?;
+    get.add("mass", |_, handle: Handle| with_scene(|scene| Ok(scene.mass(handle.entity(scene)?))))?;
+    get.add("asleep", |_, handle: Handle| with_scene(|scene| Ok(scene.is_asleep(handle.entity(scene)?))))?;
+    get.add("scale", |_, handle: Handle| {
+        with_scene(|scene| {
+            let id = handle.entity(scene)?;
+            Ok(vector(scene.entity(id).ok_or_else(|| gone(handle))?.scale))
+        })
+    })
+}
+
+/// To whom an entity belongs, and what belongs to a player.
+fn add_belongings(get: &Namespace<'_>) -> mlua::Result<()> {
+    get.add("owner", |_, handle: Handle| {
+        with_scene(|scene| {
+            let id = handle.only_entity()?;
+            Ok(scene.entity(id).ok_or_else(|| gone(handle))?.owner.map(Handle::Player))
+        })
+    })?;
+    get.add("parent", |_, handle: Handle| {
+        with_scene(|scene| {
+            let id = handle.only_entity()?;
+            Ok(scene.entity(id).ok_or_else(|| gone(handle))?.parent.map(Handle::Entity))
+        })
+    })?;
+    get.add("player", |_, handle: Handle| {
+        with_scene(|scene| {
+            let Handle::Entity(id) = handle else { return Ok(Some(handle)) };
+            Ok(scene
+                .players()
+                .find(|player| player.avatar == Some(id))
+                .map(|player| Handle::Player(player.id)))
+        })
+    })?;
+    get.add("avatar", |_, handle: Handle| {
+        with_scene(|scene| {
+            let player = scene.player(handle.player()?).ok_or_else(|| gone(handle))?;
+            Ok(player.avatar.map(Handle::Entity))
+        })
     })
 }
 

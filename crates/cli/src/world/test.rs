@@ -1,0 +1,95 @@
+//! `nowcast test`: plays worlds by their tests, in virtual time.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use nowcast_script::{Limits, Scenario};
+
+use super::read;
+use crate::output;
+
+/// Play worlds by the cases in their tests/, thousands of steps a second
+///
+/// A case that fails is told with its file, its line and its seed: `--seed` plays it again, step by step the same.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The worlds' folders
+    #[arg(required = true)]
+    dirs: Vec<PathBuf>,
+    /// Play only cases whose names contain this
+    #[arg(long)]
+    only: Option<String>,
+    /// The first seed
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Play each case with so many seeds
+    #[arg(long, default_value_t = 1)]
+    seeds: u64,
+}
+
+/// What was played so far.
+#[derive(Default)]
+struct Tally {
+    passed: u64,
+    failed: u64,
+    steps: u64,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let begun = Instant::now();
+    let mut tally = Tally::default();
+    for dir in &args.dirs {
+        play_world(dir, args, &mut tally)?;
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    let played = tally.steps as f64 / 60.0;
+    output::line(format_args!(
+        "{} passed, {} failed; {played:.0} s of play in {seconds:.2} s, {:.0} times as fast as real time",
+        tally.passed,
+        tally.failed,
+        played / seconds.max(1e-9)
+    ))?;
+    Ok(if tally.failed == 0 && tally.passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn play_world(dir: &Path, args: &Args, tally: &mut Tally) -> anyhow::Result<()> {
+    let sources = read(dir)?;
+    let tests: Vec<_> =
+        sources.iter().map(|(path, _)| path.to_owned()).filter(|path| path.starts_with("tests/")).collect();
+    for test in tests {
+        let scenario = match Scenario::new(sources.clone(), &test, Limits::DEFAULT) {
+            Ok(scenario) => scenario,
+            Err(fault) => {
+                tally.failed += 1;
+                output::line(format_args!("FAILED {}/{fault}", dir.display()))?;
+                continue;
+            }
+        };
+        let is_wanted = |name: &str| args.only.as_deref().is_none_or(|only| name.contains(only));
+        for (index, name) in scenario.cases().iter().enumerate().filter(|(_, name)| is_wanted(name)) {
+            for seed in args.seed..args.seed.saturating_add(args.seeds) {
+                let outcome = scenario.run(index, seed);
+                tally.steps += outcome.steps;
+                match outcome.failure {
+                    None => {
+                        tally.passed += 1;
+                        output::line(format_args!("ok     {name} ({} steps, seed {seed})", outcome.steps))?;
+                    }
+                    Some(fault) => {
+                        tally.failed += 1;
+                        output::line(format_args!(
+                            "FAILED {name} (step {}, seed {seed}): {}/{fault}",
+                            outcome.steps,
+                            dir.display()
+                        ))?;
+                        for line in outcome.printed {
+                            output::line(format_args!("       | {line}"))?;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
