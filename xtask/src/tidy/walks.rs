@@ -1,7 +1,8 @@
 //! The walks of ARCHITECTURE.md, which follow a key press or a datagram by file and function name: what they name is there.
 //!
 //! In code marks on that page, a word that ends in `.rs`, `.ts` or `.luau` is a file, and one that ends in `()` is a function
-//! of the file named before it. A file may be named by the end of its path: `session/mod.rs`.
+//! of the file named before it, or of that after it where the page says "`function()` of `file`" or "`one()` and `other()` of
+//! `file`". A file may be named by the end of its path: `session/mod.rs`.
 
 use std::path::Path;
 
@@ -29,19 +30,18 @@ fn wrong(page: &str, files: &[String], read: impl Fn(&str) -> String) -> Vec<Str
     let mut wrong = Vec::new();
     // Where several files end alike, a function may be in any of them that the name fits.
     let mut named: (&str, Vec<&String>) = ("", Vec::new());
-    for word in page.split('`').skip(1).step_by(2) {
-        let is_path = word.rsplit_once('.').is_some_and(|(_, end)| FILE_ENDS.contains(&end));
-        if is_path && !word.contains([' ', '*', '{', '<']) {
-            let ends = |file: &&String| {
-                file.strip_suffix(word).is_some_and(|before| before.is_empty() || before.ends_with('/'))
-            };
-            named = (word, files.iter().filter(ends).collect());
+    let parts: Vec<&str> = page.split('`').collect();
+    for at in (1..parts.len()).step_by(2) {
+        let word = parts[at];
+        if is_path(word) {
+            named = (word, ending(files, word));
             if named.1.is_empty() {
                 wrong.push(format!("{word}, which is not there"));
             }
         } else if let Some(path) = word.strip_suffix("()") {
             let function = path.rsplit(['.', ':']).next().unwrap_or(path);
-            let (file, candidates) = &named;
+            let following = following_file(&parts, at).map(|file| (file, ending(files, file)));
+            let (file, candidates) = following.as_ref().unwrap_or(&named);
             if file.is_empty() {
                 wrong.push(format!("{word} before any file"));
             } else if !candidates.is_empty()
@@ -52,6 +52,31 @@ fn wrong(page: &str, files: &[String], read: impl Fn(&str) -> String) -> Vec<Str
         }
     }
     wrong
+}
+
+fn is_path(word: &str) -> bool {
+    let ends = word.rsplit_once('.').is_some_and(|(_, end)| FILE_ENDS.contains(&end));
+    ends && !word.contains([' ', '*', '{', '<'])
+}
+
+/// The files whose path ends so.
+fn ending<'f>(files: &'f [String], end: &str) -> Vec<&'f String> {
+    let fits = |file: &&String| {
+        file.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    files.iter().filter(fits).collect()
+}
+
+/// The file of "`function()` of `file`", also where other functions stand between: "`one()`, `two()` and `three()` of `file`".
+fn following_file<'p>(parts: &[&'p str], mut at: usize) -> Option<&'p str> {
+    loop {
+        let (between, next) = (parts.get(at + 1)?.trim(), *parts.get(at + 2)?);
+        match between {
+            "of" if is_path(next) => return Some(next),
+            "and" | "," if next.ends_with("()") => at += 2,
+            _ => return None,
+        }
+    }
 }
 
 /// Whether a file in Rust, TypeScript or Luau defines a function or method of that name.
@@ -110,6 +135,16 @@ mod tests {
                 "gone.rs, which is not there",
                 "later(), which is not in driver.ts"
             ]
+        );
+    }
+
+    #[test]
+    fn a_file_may_follow_its_functions() {
+        assert!(wrong_in("`driver.ts` and `run()` of `driver.rs`").is_empty());
+        assert!(wrong_in("`send_next()` and `run()` of `src/driver.rs`").is_empty());
+        assert_eq!(
+            wrong_in("`driver.ts` and `gone()`, `run()` of `driver.rs`"),
+            ["gone(), which is not in driver.rs"]
         );
     }
 
