@@ -68,6 +68,10 @@ impl Listener {
 /// the last is dropped, the name is free, and subscribers are closed after they got what was put, or after 5 s. What
 /// subscribers put themselves is dropped and [counted](Self::ignored): use [`advertise`](Listener::advertise) where both sides have something to say.
 ///
+/// Subscribers on the same machine that come without a port have a queue of their own, in shared memory or over a local socket,
+/// into which a task copies what is published as long as there is room: values are kept once more for each of them. One of
+/// these that falls behind is counted alike, but hears only that its channel is closed.
+///
 /// A publisher is one lane. For another priority or order, publish another name.
 ///
 /// ```
