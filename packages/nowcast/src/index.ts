@@ -11,6 +11,7 @@ export type {
   StateMessage,
 } from "./channel/message.js";
 export type { ChannelPhase, ChannelStatus } from "./channel/status.js";
+export type { Typed, TypedLane, ValueCodec } from "./channel/typed-lane.js";
 export { type ConnectOptions, connect } from "./connect/connect.js";
 export {
   ERROR_CODES,

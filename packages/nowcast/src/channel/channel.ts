@@ -13,6 +13,7 @@ import { Inbox } from "./inbox.js";
 import { type CommandOptions, type EventOptions, Lane } from "./lane.js";
 import type { ChannelMessage, CommandMessage } from "./message.js";
 import { type ChannelPhase, type ChannelStatus, readStatus } from "./status.js";
+import { TypedLane, type ValueCodec } from "./typed-lane.js";
 
 /** Codes of CLOSE from here on are the application's own (`spec/SESSION.md`, section 12). */
 const APPLICATION_CODE_MIN = 64;
@@ -85,8 +86,19 @@ export class Channel implements AsyncIterable<ChannelMessage> {
     return this.lane(checkCommand(command).lane).reply(command, value);
   }
 
-  /** A lane of its own order: 0 to 7 by default. What is put on other lanes does not wait for it. */
-  lane(number: number): Lane {
+  /**
+   * A lane of its own order: 0 to 7 by default, lane 0 if only a codec is given. What is put on other lanes does not wait for it.
+   * With a codec it takes and gives values instead of bytes.
+   */
+  lane(number: number): Lane;
+  lane<T>(codec: ValueCodec<T>): TypedLane<T>;
+  lane<T>(number: number, codec: ValueCodec<T>): TypedLane<T>;
+  lane<T>(first: number | ValueCodec<T>, codec?: ValueCodec<T>): Lane | TypedLane<T> {
+    if (typeof first === "object") return new TypedLane(this.#lane(0), first);
+    return codec === undefined ? this.#lane(first) : new TypedLane(this.#lane(first), codec);
+  }
+
+  #lane(number: number): Lane {
     let lane = this.#lanes.get(number);
     if (lane === undefined) {
       lane = new Lane(number, this.#driver, this.#commands);

@@ -75,7 +75,7 @@ export class Lane {
   }
 
   /** Answers a command. False if it was not taken, because the lane is full or the channel closed. */
-  reply(command: CommandMessage, value: Uint8Array): boolean {
+  reply(command: Pick<CommandMessage, "type" | "lane" | "id">, value: Uint8Array): boolean {
     const [{ lane, id }, bytes] = [checkCommand(command), checkValue(value, "reply")];
     const { session } = this.#driver;
     if (session.isClosed) return false;

@@ -2,6 +2,7 @@
 
 export { BodyReader, type ReadOptions } from "./body.js";
 export { type Codec, type CodecParts, defineCodec } from "./codec.js";
+export { codecOf, type Described, shapeOf, types, type ValueOf } from "./describe.js";
 export type { MessageDecoder } from "./message-decoder.js";
 export type { MessageEncoder } from "./message-encoder.js";
 export {

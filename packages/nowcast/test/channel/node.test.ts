@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { afterEach, expect, it } from "vitest";
+import { codecOf, types } from "../../src/codec/index.js";
 import { type Channel, type ChannelMessage, connect } from "../../src/index.js";
 import { type Listener, type ListenOptions, listen } from "../../src/node/index.js";
 import { waitFor } from "../wait-for.js";
@@ -46,6 +47,24 @@ it("carries the four verbs between two programs", async () => {
   await ours.drained();
   expect(ours.status.superseded).toBe(1);
   expect(ours.status.rttMs).toBeGreaterThan(0);
+});
+
+it("carries values instead of bytes on a lane with a codec", async () => {
+  const [ours, theirs] = await pair();
+  const pose = codecOf(types.struct("Pose", { x: types.f32, name: types.text }));
+  const [sends, receives] = [ours.lane(3, pose), theirs.lane(3, pose)];
+  sends.state(7, { x: 1.5, name: "Ada" });
+  ours.event(bytes("of another lane"));
+  const seen = [await theirs.receive(), await theirs.receive()].map((message) => receives.read(message!));
+  expect(seen.filter((message) => message !== undefined)).toEqual([
+    expect.objectContaining({ type: "state", lane: 3, key: 7, value: { x: 1.5, name: "Ada" } }),
+  ]);
+  theirs.on("message", (message) => {
+    const asked = receives.read(message);
+    if (asked?.type === "command") receives.reply(asked, { x: asked.value.x * 2, name: "Bob" });
+  });
+  expect(await sends.command({ x: 2, name: "" })).toEqual({ x: 4, name: "Bob" });
+  expect(ours.lane(pose).lane.number).toBe(0);
 });
 
 it("ends iteration when the peer closes, after everything that had arrived", async () => {

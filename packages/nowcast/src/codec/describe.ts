@@ -1,0 +1,181 @@
+/** Types described in TypeScript, for codecs without a schema file and without our Rust program. */
+import { NowcastError } from "../errors/nowcast-error.js";
+import { type Codec, defineCodec } from "./codec.js";
+import type { Definition, Field, ScalarTag, Shape, WireType } from "./shape.js";
+import { encodeShape } from "./shape-bytes.js";
+import type { WireValue } from "./value.js";
+
+declare const value: unique symbol;
+
+/** A type whose values are `T`; made by {@link types}. */
+export interface Described<T> {
+  readonly [value]?: T;
+  /** Its place in a shape, whose definitions are added when they are first met. */
+  readonly place: (table: DefinitionTable) => WireType;
+}
+
+/** The values of a described type. */
+export type ValueOf<D> = D extends Described<infer T> ? T : never;
+
+type Fields = Readonly<Record<string, Described<unknown>>>;
+type StructValue<F extends Fields> = { -readonly [K in keyof F]: ValueOf<F[K]> };
+/** What a variant carries: named fields, one value, or nothing. */
+type Payload = Fields | Described<unknown>;
+type EnumValue<V extends Readonly<Record<string, Payload>>> = {
+  [K in keyof V]: V[K] extends Described<infer T>
+    ? { [P in K]: T }
+    : V[K] extends Fields
+      ? keyof V[K] extends never
+        ? K
+        : { [P in K]: StructValue<V[K]> }
+      : never;
+}[keyof V];
+type TupleValue<T extends readonly Described<unknown>[]> = { -readonly [K in keyof T]: ValueOf<T[K]> };
+
+/** The definitions of a shape in the order in which a walk from the root meets them (`spec/WIRE.md`, section 3). */
+export class DefinitionTable {
+  readonly definitions: Definition[] = [];
+  readonly #places = new Map<object, number>();
+
+  /** The place of a definition; `fill` says what it is when it is met for the first time. */
+  placeOf(key: object, fill: () => Definition): WireType {
+    let index = this.#places.get(key);
+    if (index === undefined) {
+      index = this.definitions.length;
+      this.#places.set(key, index);
+      // Its place is taken before those of what it refers to.
+      this.definitions.push({ tag: "struct", name: "", fields: [] });
+      this.definitions[index] = fill();
+    }
+    return { tag: "ref", index };
+  }
+
+  fields(fields: Fields): Field[] {
+    return Object.entries(fields).map(([name, type]) => {
+      if (typeof type?.place === "function") return { name, type: type.place(this), default: undefined };
+      throw new NowcastError("misuse", `the field "${name}" has no type`, {
+        cure: "give it one of `types`, such as types.f32",
+      });
+    });
+  }
+}
+
+function scalar<T>(tag: ScalarTag): Described<T> {
+  return { place: () => ({ tag }) };
+}
+
+function isDescribed(payload: Payload): payload is Described<unknown> {
+  return typeof payload.place === "function";
+}
+
+/**
+ * What types are made of. Structs are objects, tuples arrays, an absent option is `null`; a variant without payload is its
+ * name, one with a payload an object with that name as its only key.
+ *
+ * ```ts
+ * const pose = types.struct("Pose", { at: types.array(3, types.f32), name: types.option(types.text) });
+ * const poseCodec = codecOf(pose);
+ * poseCodec.encode({ at: [1, 2, 3], name: null });
+ * ```
+ */
+export const types = {
+  bool: scalar<boolean>("bool"),
+  u8: scalar<number>("u8"),
+  u16: scalar<number>("u16"),
+  u32: scalar<number>("u32"),
+  /** Beyond 2^53 − 1 a bigint. */
+  u64: scalar<number | bigint>("u64"),
+  i8: scalar<number>("i8"),
+  i16: scalar<number>("i16"),
+  i32: scalar<number>("i32"),
+  i64: scalar<number | bigint>("i64"),
+  /** A whole number that is small more often than not. */
+  uvar: scalar<number | bigint>("uvar"),
+  ivar: scalar<number | bigint>("ivar"),
+  f32: scalar<number>("f32"),
+  f64: scalar<number>("f64"),
+  text: scalar<string>("text"),
+  bytes: scalar<Uint8Array>("bytes"),
+  /** Whatever MessagePack can say. */
+  any: scalar<WireValue>("any"),
+  unit: scalar<null>("unit"),
+
+  option<T>(item: Described<T>): Described<T | null> {
+    return { place: (table) => ({ tag: "option", item: item.place(table) }) };
+  },
+  list<T>(item: Described<T>): Described<T[]> {
+    return { place: (table) => ({ tag: "list", item: item.place(table) }) };
+  },
+  /** Exactly `count` values. */
+  array<T>(count: number, item: Described<T>): Described<T[]> {
+    return { place: (table) => ({ tag: "array", count, item: item.place(table) }) };
+  },
+  map<K, V>(key: Described<K>, item: Described<V>): Described<Map<K, V>> {
+    return { place: (table) => ({ tag: "map", key: key.place(table), value: item.place(table) }) };
+  },
+  /** A number from `low` to `high` in steps. */
+  range(low: number, high: number, step: number): Described<number> {
+    return { place: () => ({ tag: "range", low, high, step }) };
+  },
+  /** A unit quaternion x, y, z, w, of `bits` bits for each component: 4 to 16. */
+  quat(bits: number): Described<[number, number, number, number]> {
+    return { place: () => ({ tag: "quat", bits }) };
+  },
+  /** An angle in radians, of 8 or 16 bits. */
+  angle(bits: number): Described<number> {
+    return { place: () => ({ tag: "angle", bits }) };
+  },
+  /** The name is for people; fields are matched by theirs. */
+  struct<const F extends Fields>(name: string, fields: F): Described<StructValue<F>> {
+    if (name === "") throw new NowcastError("misuse", "a struct has a name; what has none is a tuple");
+    const key = {};
+    const fill = (table: DefinitionTable): Definition => ({
+      tag: "struct",
+      name,
+      fields: table.fields(fields),
+    });
+    return { place: (table) => table.placeOf(key, () => fill(table)) };
+  },
+  tuple<const T extends readonly Described<unknown>[]>(...items: T): Described<TupleValue<T>> {
+    const key = {};
+    const fields = Object.fromEntries(items.entries());
+    const fill = (table: DefinitionTable): Definition => ({
+      tag: "struct",
+      name: "",
+      fields: table.fields(fields),
+    });
+    return { place: (table) => table.placeOf(key, () => fill(table)) };
+  },
+  /** Variants with what they carry, which is fields or one value: `{ Idle: {}, Say: { text: types.text }, Pick: types.u32 }`. */
+  enum<const V extends Readonly<Record<string, Payload>>>(
+    name: string,
+    variants: V,
+  ): Described<EnumValue<V>> {
+    const key = {};
+    const fill = (table: DefinitionTable): Definition => ({
+      tag: "enum",
+      name,
+      variants: Object.entries(variants).map(([variant, payload]) => ({
+        name: variant,
+        fields: table.fields(isDescribed(payload) ? { 0: payload } : payload),
+      })),
+    });
+    return { place: (table) => table.placeOf(key, () => fill(table)) };
+  },
+} as const;
+
+/** The shape of a described type, as `spec/WIRE.md` has it. */
+export function shapeOf(type: Described<unknown>): Shape {
+  const table = new DefinitionTable();
+  const root = type.place(table);
+  return { root, definitions: table.definitions };
+}
+
+/**
+ * The codec of a described type. It goes through the general reader and writer; code that `nowcast gen` makes of a schema gives
+ * the same bytes faster. Throws a `NowcastError` for a type that `spec/WIRE.md` does not allow.
+ */
+export function codecOf<T>(type: Described<T>): Codec<T> {
+  const bytes = encodeShape(shapeOf(type));
+  return defineCodec({ shape: Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("") });
+}
