@@ -21,7 +21,7 @@ pub enum OutOfRange {
 /// Named and typed values with defaults.
 ///
 /// A value is kept exactly as every reader will see it: a number of a range is a whole number of steps when it is
-/// set, not when it is sent.
+/// set, not when it is sent. Of a quaternion whose two largest parts are equal, readers may see the neighbouring step.
 ///
 /// ```
 /// use nowcast_world::{Attributes, Value};

@@ -285,18 +285,17 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_kept_is_what_a_reader_of_the_wire_sees(
-            heat in -2.0f64..2.0, angle in -9.0f64..9.0, team in any::<u8>(), name in "\\PC{0,12}", turn in proptest::array::uniform4(-1.0f64..1.0),
+            heat in -2.0f64..2.0, angle in -9.0f64..9.0, team in any::<u8>(), name in "\\PC{0,12}",
         ) {
             let attributes =
-                Attributes::parse("heat: range(-1, 1, 0.01), angle: angle(16), team: u8, name: text, turn: quat(10)").unwrap();
+                Attributes::parse("heat: range(-1, 1, 0.01), angle: angle(16), team: u8, name: text").unwrap();
             let given = [
                 Value::F64(heat),
                 Value::F64(angle),
                 Value::from(team),
                 Value::Text(name),
-                Value::List(turn.map(Value::F64).to_vec()),
             ];
-            let names = ["heat", "angle", "team", "name", "turn"].map(Value::from);
+            let names = ["heat", "angle", "team", "name"].map(Value::from);
             let kept = attributes.conform_map(&Value::Map(names.into_iter().zip(given).collect())).unwrap();
             let mut bytes = Vec::new();
             nowcast_wire::encode_value(attributes.shape(), &kept, nowcast_wire::Effort::Fast, &mut bytes).unwrap();
