@@ -11,9 +11,9 @@ import { Session, type SessionConfig } from "../session/index.js";
 import { checkLimits, DEFAULT_LIMITS } from "../session/limits.js";
 import type { WebSocketConstructor } from "../websocket/websocket.js";
 import { type Address, addressUrl, readAddress } from "./address.js";
+import { CarrierMigrator, type Offers } from "./carrier-migrator.js";
 import { type Discovery, discover } from "./discovery.js";
 import { openFirst } from "./race.js";
-import { type Offers, Rover } from "./rover.js";
 
 /** While there is another carrier to try, so long a HELLO may stay unanswered at the beginning. */
 const UNANSWERED_MS_MAX = 3_000;
@@ -112,13 +112,13 @@ function begin(
 
 function rove(driver: Driver, offers: Offers): Channel {
   const channel = new Channel(driver);
-  const rover = new Rover(driver, offers);
+  const migrator = new CarrierMigrator(driver, offers);
   driver.handle({
     changed: () => {
-      if (driver.session.isClosed) rover.stop();
+      if (driver.session.isClosed) migrator.stop();
       channel.changed();
     },
-    carrierEnded: () => rover.look(),
+    carrierEnded: () => migrator.look(),
   });
   // What arrived with the answer.
   queueMicrotask(() => driver.pump());

@@ -13,7 +13,7 @@ const QUIET_US_MAX = 400_000;
  * Who only receives has nothing outstanding that would show a dead path. When packets that came steadily stay away, or
  * nothing has come for a while, one PING is worth its bytes: its answer, or its silence, tells.
  */
-export class Attentive {
+export class LivenessProbe {
   #lastHeardUs: number | undefined;
   #gapUs = Number.POSITIVE_INFINITY;
   #hasAsked = false;

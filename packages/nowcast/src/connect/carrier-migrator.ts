@@ -4,7 +4,7 @@
  */
 import type { CarrierKind, OpenCarrier, OpenCarrierKind } from "../carrier/carrier.js";
 import { clockUs, type Driver } from "../carrier/driver.js";
-import { Attentive } from "./attentive.js";
+import { LivenessProbe } from "./liveness-probe.js";
 import { openFirst } from "./race.js";
 
 const LOOK_MS = 50;
@@ -35,10 +35,10 @@ interface Attempt {
   readonly beganUs: number;
 }
 
-export class Rover {
+export class CarrierMigrator {
   readonly #driver: Driver;
   readonly #offers: Offers;
-  readonly #attentive = new Attentive();
+  readonly #probe = new LivenessProbe();
   #packetsSeen = 0;
   #timer: ReturnType<typeof setInterval>;
   #attempt: Attempt | undefined;
@@ -80,7 +80,7 @@ export class Rover {
     const { packetsReceived } = session.stats;
     const canFall = this.#driver.carrierKind === "webtransport" && this.#offers.kinds.length > 1;
     const before = this.#packetsSeen;
-    const asks = this.#attentive.look(nowUs, session.lastHeardUs, packetsReceived - before, canFall);
+    const asks = this.#probe.look(nowUs, session.lastHeardUs, packetsReceived - before, canFall);
     this.#packetsSeen = packetsReceived;
     if (!asks || !session.isOpen) return;
     session.ping();
