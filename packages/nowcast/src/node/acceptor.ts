@@ -9,7 +9,7 @@ import { CloseCode } from "../session/fault.js";
 import { malformedRefusalPacket, refusalPacket } from "../session/handshake.js";
 import { type Hello, readPacket, Session, type SessionConfig } from "../session/index.js";
 import { MalformedPacket } from "../session/packet/reader.js";
-import type { Door, Pass } from "./door.js";
+import type { Admission, AdmissionGrant } from "./admission.js";
 import { Refusal } from "./refusal.js";
 import type { Service } from "./service.js";
 
@@ -38,15 +38,15 @@ export interface AcceptorStats {
 
 export class Acceptor {
   readonly stats: AcceptorStats = { begun: 0, resumed: 0, withoutHello: 0, gaveWay: 0, refused: {} };
-  readonly #door: Door;
+  readonly #admission: Admission;
   readonly #limits: AcceptorLimits;
   /** By the hexadecimal text of their ids. */
   readonly #sessions = new Map<string, { readonly driver: Driver; readonly address: string }>();
   /** Carriers that have said nothing, with who opened them; the oldest first. */
-  readonly #waiting = new Map<OpenCarrier, Pass>();
+  readonly #waiting = new Map<OpenCarrier, AdmissionGrant>();
 
-  constructor(door: Door, limits: AcceptorLimits) {
-    this.#door = door;
+  constructor(admission: Admission, limits: AcceptorLimits) {
+    this.#admission = admission;
     this.#limits = limits;
   }
 
@@ -55,9 +55,9 @@ export class Acceptor {
   }
 
   /** Takes a carrier that was let in for a service; `free` is called when the carrier is gone. */
-  accept(carrier: OpenCarrier, service: Service, pass: Pass, free: () => void): void {
+  accept(carrier: OpenCarrier, service: Service, grant: AdmissionGrant, free: () => void): void {
     const watched = new Watched(carrier, free);
-    this.#waiting.set(watched, pass);
+    this.#waiting.set(watched, grant);
     const timer = setTimeout(() => {
       if (this.#waiting.has(watched)) this.#dismiss(watched, "no HELLO came");
     }, HELLO_MS_MAX);
@@ -69,7 +69,7 @@ export class Acceptor {
       packet: (bytes) => {
         if (bytes.length === 0) return;
         done();
-        this.#first(watched, bytes, service, pass);
+        this.#first(watched, bytes, service, grant);
       },
       room: () => {},
       ended: () => {
@@ -83,10 +83,10 @@ export class Acceptor {
    * Frees the place of the oldest carrier that has said nothing: of an address, or of any. Those that were let in to
    * resume, without a token, give way first, and to their like alone: until the HELLO nobody knows whether they may.
    */
-  giveWay(newcomer: Pass, address: string | undefined): boolean {
-    const isThere = ({ knock }: Pass) => address === undefined || knock.address === address;
-    const waiting = [...this.#waiting].filter(([, pass]) => isThere(pass));
-    const unproven = waiting.find(([, pass]) => isUnproven(pass));
+  giveWay(newcomer: AdmissionGrant, address: string | undefined): boolean {
+    const isThere = ({ asked }: AdmissionGrant) => address === undefined || asked.address === address;
+    const waiting = [...this.#waiting].filter(([, grant]) => isThere(grant));
+    const unproven = waiting.find(([, grant]) => isUnproven(grant));
     const [carrier] = unproven ?? (isUnproven(newcomer) ? undefined : waiting[0]) ?? [];
     if (carrier === undefined) return false;
     this.#waiting.delete(carrier);
@@ -101,14 +101,14 @@ export class Acceptor {
     carrier.close(1002, reason);
   }
 
-  #first(carrier: OpenCarrier, bytes: Uint8Array, service: Service, pass: Pass): void {
+  #first(carrier: OpenCarrier, bytes: Uint8Array, service: Service, grant: AdmissionGrant): void {
     const hello = readHello(bytes);
     if (hello === undefined) {
       const refusal = malformedRefusalPacket(bytes);
       if (refusal !== undefined) carrier.send(refusal);
       this.#dismiss(carrier, "the first packet is no HELLO");
     } else if (hello.resume) this.#resume(carrier, bytes, hello);
-    else this.#begin(carrier, bytes, hello, service, pass);
+    else this.#begin(carrier, bytes, hello, service, grant);
   }
 
   #resume(carrier: OpenCarrier, bytes: Uint8Array, hello: Hello): void {
@@ -121,18 +121,24 @@ export class Acceptor {
     driver!.resume(carrier, "acceptor", bytes);
   }
 
-  #begin(carrier: OpenCarrier, bytes: Uint8Array, hello: Hello, service: Service, pass: Pass): void {
-    const { address } = pass.knock;
+  #begin(
+    carrier: OpenCarrier,
+    bytes: Uint8Array,
+    hello: Hello,
+    service: Service,
+    grant: AdmissionGrant,
+  ): void {
+    const { address } = grant.asked;
     const refusal = this.#crowded(address, service);
     if (refusal !== undefined) {
-      this.#door.count(refusal);
+      this.#admission.count(refusal);
       return this.#refuse(carrier, hello, CloseCode.busy, "no more sessions are taken");
     }
     try {
-      this.#door.begin(pass);
+      this.#admission.begin(grant);
     } catch (refusal) {
       if (!(refusal instanceof Refusal)) throw refusal;
-      this.#door.count(refusal);
+      this.#admission.count(refusal);
       return this.#refuse(carrier, hello, CloseCode.unauthorised, refusal.cause);
     }
     const nowUs = clockUs();
@@ -147,7 +153,7 @@ export class Acceptor {
     const id = session.ticket && hex(session.ticket.session);
     if (id !== undefined) this.#sessions.set(id, { driver, address });
     this.stats.begun += 1;
-    this.#run(driver, service, entryOf(pass), () => id !== undefined && this.#sessions.delete(id));
+    this.#run(driver, service, entryOf(grant), () => id !== undefined && this.#sessions.delete(id));
     driver.adopt(carrier);
   }
 
@@ -232,8 +238,8 @@ class Watched implements OpenCarrier {
   }
 }
 
-function isUnproven({ knock, claims }: Pass): boolean {
-  return knock.isResuming && claims === undefined;
+function isUnproven({ asked, claims }: AdmissionGrant): boolean {
+  return asked.isResuming && claims === undefined;
 }
 
 function readHello(bytes: Uint8Array): Hello | undefined {
@@ -246,8 +252,8 @@ function readHello(bytes: Uint8Array): Hello | undefined {
   }
 }
 
-function entryOf({ knock, claims }: Pass): Entry {
-  return { room: knock.name, address: knock.address, name: claims?.sub, role: claims?.role };
+function entryOf({ asked, claims }: AdmissionGrant): Entry {
+  return { room: asked.name, address: asked.address, name: claims?.sub, role: claims?.role };
 }
 
 function hex(bytes: Uint8Array): string {

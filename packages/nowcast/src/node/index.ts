@@ -1,6 +1,6 @@
 /** Nowcast for Node: an endpoint that channels come in at. Everything else is in `nowcast`. */
 export type { AcceptorStats } from "./acceptor.js";
-export type { Policy } from "./door.js";
+export type { Policy } from "./admission.js";
 export { Listener, type ListenOptions, listen } from "./listen.js";
 export type { Service } from "./service.js";
 export type { TokenKey } from "./token.js";

@@ -8,7 +8,7 @@ import { ASYNC_DISPOSE } from "../events/waiting.js";
 import type { SessionConfig } from "../session/index.js";
 import { checkLimits, DEFAULT_LIMITS } from "../session/limits.js";
 import { Acceptor, type AcceptorStats } from "./acceptor.js";
-import { Door, type Knock, type Policy } from "./door.js";
+import { Admission, type AdmissionRequest, type Policy } from "./admission.js";
 import { readAuthority } from "./page.js";
 import { Refusal } from "./refusal.js";
 import { acceptUpgrade, UPGRADE_REQUIRED, WEBSOCKET_VERSION } from "./server-websocket.js";
@@ -87,7 +87,7 @@ function hardenedServer(): Server {
 
 export class Listener {
   readonly #server: Server;
-  readonly #door: Door;
+  readonly #admission: Admission;
   readonly #acceptor: Acceptor;
   readonly #services = new Map<string, Service>();
   readonly #backlogMax: number;
@@ -97,11 +97,11 @@ export class Listener {
   /** Made by {@link listen}. */
   constructor(server: Server, options: ListenOptions, host: string) {
     this.#server = server;
-    this.#door = new Door(options, host);
+    this.#admission = new Admission(options, host);
     this.#backlogMax = options.backlogMax ?? BACKLOG_MAX;
     const { sessionsMax = SESSIONS_MAX, sessionsPerAddressMax = SESSIONS_PER_ADDRESS_MAX } = options;
     const { session = {} } = options;
-    this.#acceptor = new Acceptor(this.#door, { sessionsMax, sessionsPerAddressMax, session });
+    this.#acceptor = new Acceptor(this.#admission, { sessionsMax, sessionsPerAddressMax, session });
     this.#restore = this.#intercept();
   }
 
@@ -118,7 +118,7 @@ export class Listener {
     readonly sessions: number;
   } {
     const { stats, sessions } = this.#acceptor;
-    return { ...stats, refused: { ...stats.refused }, refusals: { ...this.#door.refused }, sessions };
+    return { ...stats, refused: { ...stats.refused }, refusals: { ...this.#admission.refused }, sessions };
   }
 
   /** Offers a service under a name of 1 to 64 of `a–z A–Z 0–9 . _ -`. */
@@ -178,50 +178,50 @@ export class Listener {
     // Nobody sends a body here; who does is not read.
     if (request.method !== "GET") headers["connection"] = "close";
     try {
-      const knock = knockOf(request, false);
-      const { origin } = knock.page;
-      if (origin !== undefined && this.#door.judgePage(knock) === undefined) {
+      const asked = requestOf(request, false);
+      const { origin } = asked.page;
+      if (origin !== undefined && this.#admission.judgePage(asked) === undefined) {
         headers["access-control-allow-origin"] = origin;
         headers["vary"] = "Origin";
       }
-      this.#check(request, knock);
+      this.#check(request, asked);
       response.writeHead(200, headers);
-      response.end(JSON.stringify({ nowcast: 1, name: knock.name, websocket: true }));
+      response.end(JSON.stringify({ nowcast: 1, name: asked.name, websocket: true }));
     } catch (refusal) {
       if (!(refusal instanceof Refusal)) throw refusal;
-      response.writeHead(this.#door.count(refusal).status, headers);
+      response.writeHead(this.#admission.count(refusal).status, headers);
       response.end(refusal.toJson());
     }
   }
 
-  #check(request: IncomingMessage, knock: Knock) {
+  #check(request: IncomingMessage, asked: AdmissionRequest) {
     if (request.method !== "GET") {
       throw new Refusal("bad_request", `${request.method} is not answered here`, "use GET");
     }
-    const service = this.#services.get(knock.name);
-    const pass = this.#door.check(knock);
+    const service = this.#services.get(asked.name);
+    const grant = this.#admission.check(asked);
     if (service === undefined) {
       const cure = "check the name, or start the service that has it";
-      throw new Refusal("no_such_name", `nothing is called "${knock.name.slice(0, 64)}" here`, cure);
+      throw new Refusal("no_such_name", `nothing is called "${asked.name.slice(0, 64)}" here`, cure);
     }
-    return { service, pass };
+    return { service, grant };
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on("error", () => {});
     let free: (() => void) | undefined;
     try {
-      const knock = knockOf(request, true);
-      const { service, pass } = this.#check(request, knock);
-      free = this.#door.take(knock.address, (address) => this.#acceptor.giveWay(pass, address));
+      const asked = requestOf(request, true);
+      const { service, grant } = this.#check(request, asked);
+      free = this.#admission.take(asked.address, (address) => this.#acceptor.giveWay(grant, address));
       const carrier = acceptUpgrade(request, socket, head);
       request.socket.setNoDelay(true);
       request.socket.setTimeout(0);
-      this.#acceptor.accept(carrier, service, pass, free);
+      this.#acceptor.accept(carrier, service, grant, free);
     } catch (refusal) {
       free?.();
       if (!(refusal instanceof Refusal)) throw refusal;
-      refuse(socket, this.#door.count(refusal));
+      refuse(socket, this.#admission.count(refusal));
     }
   }
 }
@@ -239,7 +239,7 @@ function nameIn(request: IncomingMessage): string | undefined {
   return PATH.exec(targetOf(request).path.split("?", 1)[0]!)?.[1];
 }
 
-function knockOf(request: IncomingMessage, opensCarrier: boolean): Knock {
+function requestOf(request: IncomingMessage, opensCarrier: boolean): AdmissionRequest {
   const { socket, headers } = request;
   const { host = headers.host, path } = targetOf(request);
   checkHost(request, host);

@@ -26,7 +26,7 @@ export interface Policy {
 }
 
 /** Somebody knocks. */
-export interface Knock {
+export interface AdmissionRequest {
   readonly name: string;
   readonly address: string;
   /** The page that asks, if one does, and the host that it asks. */
@@ -40,13 +40,13 @@ export interface Knock {
   readonly isEncrypted: boolean;
 }
 
-/** What the door lets through. */
-export interface Pass {
-  readonly knock: Knock;
+/** What was admitted. */
+export interface AdmissionGrant {
+  readonly asked: AdmissionRequest;
   readonly claims: Claims | undefined;
 }
 
-export class Door {
+export class Admission {
   /** Refusals by their word. */
   readonly refused: Record<string, number> = {};
   readonly #policy: Policy;
@@ -74,7 +74,7 @@ export class Door {
   }
 
   /** Why the page that asks may not, if one asks: `spec/CARRIERS.md`, section 7. */
-  judgePage({ page: { host, origin }, port, opensCarrier }: Knock): Refusal | undefined {
+  judgePage({ page: { host, origin }, port, opensCarrier }: AdmissionRequest): Refusal | undefined {
     // What opens a carrier and has no origin is no browser. A browser leaves it out where it takes the page for ours.
     const isOfPage = origin !== undefined || !opensCarrier;
     if (this.#isOpenToItsMachine && isOfPage && host !== undefined && !isKnownHost(host, this.#named)) {
@@ -93,17 +93,17 @@ export class Door {
   }
 
   /** Judges a request to open a carrier; throws a {@link Refusal}. */
-  check(knock: Knock): Pass {
-    const refusal = this.judgePage(knock);
+  check(asked: AdmissionRequest): AdmissionGrant {
+    const refusal = this.judgePage(asked);
     if (refusal !== undefined) throw refusal;
-    if (!knock.isEncrypted && this.#policy.plainHttp !== true && !isLoopbackAddress(knock.address)) {
+    if (!asked.isEncrypted && this.#policy.plainHttp !== true && !isLoopbackAddress(asked.address)) {
       const cause = "sessions from other machines are encrypted here, and this connection is not";
       throw new Refusal("not_encrypted", cause, "use TLS, or ask the operator to allow plain HTTP");
     }
-    return { knock, claims: this.#claims(knock) };
+    return { asked, claims: this.#claims(asked) };
   }
 
-  #claims({ name, token, isResuming }: Knock): Claims | undefined {
+  #claims({ name, token, isResuming }: AdmissionRequest): Claims | undefined {
     const { tokenKey, anonymous } = this.#policy;
     if (tokenKey === undefined || isResuming) return undefined;
     if (token === undefined) {
@@ -119,8 +119,8 @@ export class Door {
    * A session begins: now a token for one entry is used up. Not before, because a client that tries two carriers at once
    * shows it twice. Throws a {@link Refusal}.
    */
-  begin({ knock, claims }: Pass): void {
-    if (knock.isResuming && this.#policy.tokenKey !== undefined) {
+  begin({ asked, claims }: AdmissionGrant): void {
+    if (asked.isResuming && this.#policy.tokenKey !== undefined) {
       throw unauthorised("without a token a session can only be resumed here, not begun");
     }
     if (claims?.jti === undefined) return;
