@@ -5,7 +5,8 @@ mod common;
 use std::time::{Duration, Instant};
 
 use common::{House, until, within};
-use nowcast::{CarrierKind, Channel, Phase};
+use nowcast::session::ClosedBy;
+use nowcast::{CarrierKind, Channel, Connector, Phase};
 
 const BOTH: [CarrierKind; 2] = [CarrierKind::WebTransport, CarrierKind::WebSocket];
 
@@ -100,6 +101,28 @@ async fn a_session_begins_on_websocket_where_udp_is_dropped() {
     assert_eq!(ours.status().carrier, Some(CarrierKind::WebSocket));
     theirs.try_event(b"here").unwrap();
     assert_eq!(within(5, ours.receive()).await.unwrap().bytes, b"here");
+}
+
+/// A carrier that falls silent before the peer answered has no session behind it that could be resumed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_begins_where_its_first_packets_are_lost() {
+    let house = House::build().await;
+    let url = house.url(&[CarrierKind::WebTransport]);
+    house.gate.lose_udp(40);
+    let mut channels = tokio::task::JoinSet::new();
+    for _ in 0..24 {
+        let url = url.clone();
+        channels.spawn(async move {
+            let connector = Connector::new().carriers([CarrierKind::WebTransport]);
+            connector.connect(&url).await
+        });
+    }
+    for channel in within(60, channels.join_all()).await {
+        // On such a link some give up after their time; but nobody is refused.
+        if let Err(nowcast::ConnectError::Closed(closed)) = channel {
+            assert_eq!(closed.by, ClosedBy::Silence, "{closed}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

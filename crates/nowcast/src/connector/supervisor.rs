@@ -152,7 +152,7 @@ impl Supervisor {
             }
             wait = (2 * wait).min(RETRY_MAX);
             // The endpoint may have begun anew, with another certificate.
-            if let Ok(offer) = self.remote.ask(Opening::Resuming).await {
+            if let Ok(offer) = self.remote.ask(self.opening()).await {
                 self.offer = offer;
             }
         }
@@ -161,7 +161,15 @@ impl Supervisor {
     async fn open_again(&self, was: Option<CarrierKind>) -> Result<Box<dyn Carrier>, ConnectError> {
         // If datagrams fell silent, nothing is gained by waiting for them first.
         let head_start = if was == Some(CarrierKind::WebTransport) { Duration::ZERO } else { HEAD_START };
-        open_first(&self.remote, &self.offer, &self.allowed, head_start, Opening::Resuming).await
+        open_first(&self.remote, &self.offer, &self.allowed, head_start, self.opening()).await
+    }
+
+    /// A carrier that fell silent before the peer answered its HELLO leaves nothing to resume.
+    fn opening(&self) -> Opening {
+        match self.shared.upgrade() {
+            Some(shared) if !shared.lock().has_begun() => Opening::Beginning,
+            _ => Opening::Resuming,
+        }
     }
 
     /// Waits until the old carrier is heard again (true) or the session is over (false).

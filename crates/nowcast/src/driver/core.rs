@@ -197,6 +197,11 @@ impl Core {
         });
     }
 
+    /// Whether the session was ever open, so that it can be resumed.
+    pub(crate) fn has_begun(&self) -> bool {
+        !matches!(self.phase, Phase::Connecting)
+    }
+
     pub(crate) fn carrier_kind(&self) -> Option<CarrierKind> {
         self.carrier.as_ref().map(|carrier| carrier.kind())
     }
