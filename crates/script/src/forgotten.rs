@@ -24,6 +24,7 @@ fn of_module(path: &str, text: &str) -> Vec<Forgotten> {
     let mut blocks = Blocks::default();
     let mut locals: Vec<&str> = Vec::new();
     let mut shadowed: Vec<&str> = Vec::new();
+    let mut worlds: Vec<&str> = Vec::new();
     let mut found: Vec<Forgotten> = Vec::new();
     for at in 0..tokens.len() {
         let (token, line) = tokens[at];
@@ -36,6 +37,9 @@ fn of_module(path: &str, text: &str) -> Vec<Forgotten> {
                 .filter(|name| is_name(name));
             // A list of names ends where the next statement begins, which is another name without a comma.
             let names: Vec<_> = names.take(1).filter(|name| *name != "function").collect();
+            if blocks.is_top() && is_the_world(&tokens[at + 2..]) {
+                worlds.extend(&names);
+            }
             if blocks.is_top() { locals.extend(names) } else { shadowed.extend(names) }
         } else if blocks.brackets.last() == Some(&"{") && matches!(before, "{" | "," | ";") {
             // The name of a field of a table.
@@ -44,7 +48,9 @@ fn of_module(path: &str, text: &str) -> Vec<Forgotten> {
             && !shadowed.contains(&token)
             && !matches!(before, "." | ":" | "local")
         {
-            let is_changed = is_assigned(&tokens[at + 1..]) || is_handed_to_change(&tokens[..at]);
+            let is_kept = worlds.contains(&token) && is_state(&tokens[at + 1..]);
+            let is_changed =
+                !is_kept && (is_assigned(&tokens[at + 1..]) || is_handed_to_change(&tokens[..at]));
             if is_changed && !found.iter().any(|known| known.name == token) {
                 found.push(Forgotten { file: path.to_owned(), line, name: token.to_owned() });
             }
@@ -59,6 +65,16 @@ fn of_module(path: &str, text: &str) -> Vec<Forgotten> {
 
 fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+}
+
+/// Whether what stands behind the name of a local makes it the world itself.
+fn is_the_world(rest: &[(&str, u32)]) -> bool {
+    matches!(rest, [("=", _), ("require", _), ("(", _), (module, _), ..] if module.trim_matches(['"', '\'', '`']) == "@nowcast/world")
+}
+
+/// Whether what stands behind the name of the world is what lasts in it.
+fn is_state(rest: &[(&str, u32)]) -> bool {
+    matches!(rest, [(".", _), ("state", _), ..])
 }
 
 /// Whether what stands behind a name gives it, or something in it, another value.
@@ -136,7 +152,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Words, numbers and signs with their lines; texts are `""`, comments are left out.
+/// Words, numbers, quoted texts and signs with their lines; long texts are `""`, comments are left out.
 fn tokens(text: &str) -> Vec<(&str, u32)> {
     let mut tokens = Vec::new();
     let mut rest = text;
@@ -149,7 +165,8 @@ fn tokens(text: &str) -> Vec<(&str, u32)> {
         } else if let Some(length) = long_bracket(rest) {
             (length, Some("\"\""))
         } else if matches!(first, '"' | '\'' | '`') {
-            (quoted(rest, first), Some("\"\""))
+            let length = quoted(rest, first);
+            (length, Some(&rest[..length]))
         } else if first.is_ascii_alphanumeric() || first == '_' {
             let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             (length, Some(&rest[..length]))
@@ -206,6 +223,7 @@ mod tests {
                 "s",
                 3,
             ),
+            ("local team = require('./team')\nlocal function f() team.state.size = 1 end", "team", 2),
             ("local a = if x then 1 else 2\nlocal last = nil\nlocal function f() last = a end", "last", 3),
         ] {
             assert_eq!(names(text), [(name.to_owned(), line)], "{text}");
@@ -221,6 +239,7 @@ mod tests {
             "local n = 1 -- n = 2\nlocal s = 'function() n = 3 end'\nlocal function f() return n == 2, `n = {n}` end",
             "local n = 1\nlocal function f(x) x.n = 2 return { n = n } end",
             "--[[ local a = 1 ]]\nlocal function f() world.state.a = 2 end",
+            "local world = require('@nowcast/world')\nlocal function f() world.state.kicks += 1 end",
         ] {
             assert_eq!(names(text), [], "{text}");
         }
