@@ -1,4 +1,4 @@
-//! What a put costs for one subscriber and for a thousand: `cargo run --release -p nowcast-queue --example publish`.
+//! What a put costs for one subscriber and for a thousand: `cargo run --release -p nowcast-queue --example publish_cost`.
 //!
 //! Batches of puts are timed in turn for both, and between batches, outside of the time, the subscribers read.
 
