@@ -39,7 +39,7 @@ pub enum Event {
     Emitted {
         /// What it is called.
         name: String,
-        /// Who is to hear it.
+        /// The players that hear it.
         to: To,
         /// What is said with it.
         payload: Value,
@@ -62,7 +62,7 @@ pub enum Event {
     },
 }
 
-/// Who is to hear of something.
+/// The players that hear of something.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum To {
     /// Everybody.

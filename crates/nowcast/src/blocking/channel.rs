@@ -182,7 +182,7 @@ impl Channel {
         self.channel.status()
     }
 
-    /// Who is at the other end, as far as the endpoint knows.
+    /// The peer, as far as the endpoint knows it.
     #[must_use]
     pub fn entry(&self) -> &Entry {
         self.channel.entry()

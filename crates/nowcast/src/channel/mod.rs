@@ -253,7 +253,7 @@ impl Channel {
         StatusChanges { watch: self.link.watch() }
     }
 
-    /// Who is at the other end, as far as the endpoint knows. Empty on the side that connected.
+    /// The peer, as far as the endpoint knows it. Empty on the side that connected.
     #[must_use]
     pub fn entry(&self) -> &Entry {
         self.link.entry()

@@ -10,8 +10,8 @@ const QUIET_US_MIN = 150_000;
 const QUIET_US_MAX = 400_000;
 
 /**
- * Who only receives has nothing outstanding that would show a dead path. When packets that came steadily stay away, or
- * nothing has come for a while, one PING is worth its bytes: its answer, or its silence, tells.
+ * A peer that only receives has nothing outstanding that would show a dead path. When packets that came steadily
+ * stay away, or nothing has come for a while, one PING is worth its bytes: its answer, or its silence, tells.
  */
 export class LivenessProbe {
   #lastHeardUs: number | undefined;
