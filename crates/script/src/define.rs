@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use mlua::{Table, Value as Luau, Vector};
 use nowcast_world::{
-    Action, Attributes, Body, ColliderShape, Definition, Input, Kind, Mass, Motion, OwnerPolicy, Pose, Value,
+    Action, Attributes, Body, ColliderShape, Definition, EventDeclaration, Input, Kind, Mass, Motion, OwnerPolicy, Pose, Value,
     Walker,
 };
 
@@ -75,13 +75,22 @@ impl Declarations {
         Ok(())
     }
 
-    pub(crate) fn action(&mut self, name: &str, shape: &Table) -> Declared<usize> {
+    pub(crate) fn action(&mut self, name: &str, shape: &Table, hint: Option<&Table>) -> Declared<usize> {
         self.open("actions")?;
         let (arguments, specials) = read_attributes(&Fields::of(shape, name))?;
-        self.definition.actions.push(Action { name: name.to_owned(), arguments });
+        let hint = hint.map_or(Ok(Value::Nil), |hint| read_hint(&Fields::of(hint, name), &arguments))?;
+        self.definition.actions.push(Action { name: name.to_owned(), arguments, hint });
         self.checked(|definition| drop(definition.actions.pop()))?;
         self.action_specials.push(specials);
         Ok(self.definition.actions.len() - 1)
+    }
+
+    /// Declares what is told with an event.
+    pub(crate) fn event(&mut self, name: &str, shape: &Table) -> Declared<()> {
+        self.open("events")?;
+        let (payload, _) = read_attributes(&Fields::of(shape, name))?;
+        self.definition.events.push(EventDeclaration { name: name.to_owned(), payload });
+        self.checked(|definition| drop(definition.events.pop()))
     }
 
     /// What an action's arguments are for Luau.
@@ -116,6 +125,23 @@ impl Declarations {
             error.to_string()
         })
     }
+}
+
+/// How people do an action. Fields that name an argument have to name one that there is.
+fn read_hint(fields: &Fields<'_>, arguments: &Attributes) -> Declared<Value> {
+    for name in ["charge", "pitch", "target"] {
+        let Some(argument) = fields.text(name)? else { continue };
+        if arguments.index(&argument).is_none() {
+            let known: Vec<_> = arguments.fields().iter().map(|field| field.name.as_str()).collect();
+            return Err(fields.expected(name, &format!("one of the arguments ({})", known.join(", ")), &argument));
+        }
+    }
+    for name in ["key", "label"] {
+        fields.text(name)?;
+    }
+    fields.number("reach")?;
+    fields.nothing_else(&["key", "label", "charge", "pitch", "target", "of", "reach"])?;
+    from_luau(&Luau::Table(fields.table.clone().into_owned()), Purpose::Tell, &format!("{}.hint", fields.path))
 }
 
 fn read_walker(fields: &Fields<'_>) -> Declared<Walker> {

@@ -48,8 +48,13 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         declarations.borrow_mut().kind(&name, &fields).map_err(mlua::Error::runtime)
     })?;
     let declarations = shared.declarations.clone();
-    host.add("action", move |_, (name, shape): (String, Table)| {
-        declarations.borrow_mut().action(&name, &shape).map_err(mlua::Error::runtime)
+    host.add("action", move |_, (name, shape, hint): (String, Table, Option<Table>)| {
+        let declared = declarations.borrow_mut().action(&name, &shape, hint.as_ref());
+        declared.map_err(mlua::Error::runtime)
+    })?;
+    let declarations = shared.declarations.clone();
+    host.add("event", move |_, (name, shape): (String, Table)| {
+        declarations.borrow_mut().event(&name, &shape).map_err(mlua::Error::runtime)
     })?;
     let declarations = shared.declarations.clone();
     host.add("settings", move |_, fields: Table| {

@@ -52,8 +52,13 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "action",
-                "(name: string, arguments: { [string]: any }, fn: (player: Entity, arguments: any) -> ()) -> ()",
-                "Declares what players can do, with the types of its arguments as attributes have them. Arguments that do not fit are refused before `fn` sees them.",
+                "(name: string, arguments: { [string]: any }, fn: (player: Entity, arguments: any) -> (), hint: HintFields?) -> ()",
+                "Declares what players can do, with the types of its arguments as attributes have them. Arguments that do not fit are refused before `fn` sees them. `hint` says how people do it.",
+            ),
+            entry(
+                "event",
+                "(name: string, fields: { [string]: any }) -> ()",
+                "Declares what `world.emit` tells under this name, with types as attributes have them. Events may be told without; declared ones are checked and cost fewer bytes.",
             ),
             entry(
                 "timer",
@@ -79,6 +84,11 @@ const SECTIONS: [Section; 5] = [
                 "show",
                 "(place: string, value: any, player: Entity?) -> ()",
                 "Writes something on everybody's screen, or on one player's, until it is changed; nil clears it.",
+            ),
+            entry(
+                "sound",
+                "(file: string, options: { at: vector?, volume: number?, to: Entity?, near: vector?, radius: number? }?) -> ()",
+                "Lets a sound of the world's `assets/` be heard: everywhere, or from a place `at`; by all, by one player, or by those within `radius` metres of `near` (of `at` by default).",
             ),
             entry("players", "() -> { Entity }", "Everybody who is here, in the order in which they came."),
             entry("tagged", "(tag: string) -> { Entity }", "All entities with a tag, oldest first."),
@@ -254,6 +264,11 @@ const SECTIONS: [Section; 5] = [
                 "WalkerFields",
                 "{ height: number?, radius: number?, mass: number?, walk_speed: number?, run_speed: number?, ground_acceleration: number?, air_acceleration: number?, jump_speed: number? }",
                 "Metres, kilograms, seconds. A person is 1.8 m high, walks 3.2 m/s, runs 6.4 m/s and jumps with 4.95 m/s.",
+            ),
+            entry(
+                "HintFields",
+                "{ key: string?, label: string?, charge: string?, pitch: string?, target: string?, of: any?, reach: number? }",
+                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its least to its greatest while the key is held, up to a second; `pitch` gets how far the player looks up; `target` the entity that is looked at, or the nearest in front, within `reach` metres (2.5), of the kind (or one of the kinds) called `of`. Without a target the action is only sent if that argument may be nil.",
             ),
             entry(
                 "SpawnFields",

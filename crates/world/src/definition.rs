@@ -5,8 +5,9 @@ use std::fmt;
 use nowcast_wire::Value;
 
 use crate::attributes::Attributes;
+use crate::conform;
 use crate::kind::Kind;
-use crate::limits::{ACTIONS_MAX, KINDS_MAX, Limits, NAME_BYTES_MAX};
+use crate::limits::{ACTIONS_MAX, EVENTS_MAX, KINDS_MAX, Limits, NAME_BYTES_MAX};
 
 /// A world's definition. [`crate::World::new`] checks it; [`Definition::validate`] does so without making a world.
 #[derive(Clone, PartialEq, Debug)]
@@ -15,6 +16,8 @@ pub struct Definition {
     pub kinds: Vec<Kind>,
     /// What players can do, by name.
     pub actions: Vec<Action>,
+    /// The events that the behaviour tells with payloads of a known shape. Others may be told too, with any payload.
+    pub events: Vec<EventDeclaration>,
     /// The state that a new world begins with: a map.
     pub state: Value,
     /// In metres a second squared.
@@ -28,6 +31,7 @@ impl Default for Definition {
         Definition {
             kinds: Vec::new(),
             actions: Vec::new(),
+            events: Vec::new(),
             state: Value::Map(Vec::new()),
             gravity: [0.0, -9.81, 0.0],
             limits: Limits::DEFAULT,
@@ -42,13 +46,32 @@ pub struct Action {
     pub name: String,
     /// What has to be said with it.
     pub arguments: Attributes,
+    /// How people do it: a key, a label. Nothing that the engine reads; clients are told. Nil for nothing.
+    pub hint: Value,
+}
+
+/// Something that may happen, with what is told of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EventDeclaration {
+    /// What it is called.
+    pub name: String,
+    /// What is told with it.
+    pub payload: Attributes,
+}
+
+impl EventDeclaration {
+    /// An event with a payload, written as fields are in [`Attributes::parse`].
+    pub fn new(name: &str, payload: &str) -> Result<EventDeclaration, DefinitionError> {
+        let payload = Attributes::parse(payload).map_err(|error| error.within("events", name))?;
+        Ok(EventDeclaration { name: name.to_owned(), payload })
+    }
 }
 
 impl Action {
     /// An action with arguments, written as fields are in [`Attributes::parse`].
     pub fn new(name: &str, arguments: &str) -> Result<Action, DefinitionError> {
         let arguments = Attributes::parse(arguments).map_err(|error| error.within("actions", name))?;
-        Ok(Action { name: name.to_owned(), arguments })
+        Ok(Action { name: name.to_owned(), arguments, hint: Value::Nil })
     }
 }
 
@@ -60,11 +83,20 @@ impl Definition {
         path.field("actions").count(self.actions.len(), 0, ACTIONS_MAX)?;
         unique(&path.field("kinds"), self.kinds.iter().map(|kind| kind.name.as_str()))?;
         unique(&path.field("actions"), self.actions.iter().map(|action| action.name.as_str()))?;
+        path.field("events").count(self.events.len(), 0, EVENTS_MAX)?;
+        unique(&path.field("events"), self.events.iter().map(|event| event.name.as_str()))?;
         for kind in &self.kinds {
             kind.check(&path.field("kinds").field(&kind.name))?;
         }
         for action in &self.actions {
-            action.arguments.check(&path.field("actions").field(&action.name))?;
+            let path = path.field("actions");
+            let path = path.field(&action.name);
+            action.arguments.check(&path)?;
+            let hint = conform::bounded(&action.hint, self.limits.value_bytes_max);
+            hint.map_err(|error| path.field("hint").error(Problem::Shape(error.to_string())))?;
+        }
+        for event in &self.events {
+            event.payload.check(&path.field("events").field(&event.name))?;
         }
         let gravity = path.field("gravity");
         self.gravity.iter().try_for_each(|value| gravity.within(*value, -1_000.0, 1_000.0))?;
@@ -76,6 +108,11 @@ impl Definition {
         }
         let bytes = nowcast_wire::any::to_vec(&self.state).len();
         path.field("state").count(bytes, 0, self.limits.state_bytes_max)
+    }
+
+    /// The declaration of an event of this name.
+    pub fn event(&self, name: &str) -> Option<&EventDeclaration> {
+        self.events.iter().find(|event| event.name == name)
     }
 
     /// The action of this name.

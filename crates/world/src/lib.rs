@@ -90,7 +90,7 @@ pub use behaviour::Behaviour;
 pub use command::{Command, Edit};
 pub use conform::MisfitError;
 pub use contact::Contact;
-pub use definition::{Action, Definition, DefinitionError, Problem};
+pub use definition::{Action, Definition, DefinitionError, EventDeclaration, Problem};
 pub use entity::{Entities, EntityId, EntityRef, Spawn, Velocity};
 pub use event::{Event, Refusal, To};
 pub use input::{CHAT_CHARS_MAX, Input, InputError, NAME_CHARS_MAX};

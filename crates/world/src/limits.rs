@@ -63,6 +63,9 @@ pub const KINDS_MAX: usize = 1_024;
 /// Actions in one definition.
 pub const ACTIONS_MAX: usize = 256;
 
+/// Declared events of a definition.
+pub const EVENTS_MAX: usize = 256;
+
 /// Attributes of one kind.
 pub const ATTRIBUTES_MAX: usize = 64;
 

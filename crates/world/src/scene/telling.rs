@@ -69,11 +69,16 @@ impl Scene {
         self.timers.cancel(timer)
     }
 
-    /// Tells players something, once.
+    /// Tells players something, once. The payload of an event that the definition declares has to fit: what is missing has its
+    /// default.
     pub fn emit(&mut self, name: &str, to: To, payload: Value) -> Result<(), SceneError> {
         if !is_name(name) {
             return Err(SceneError::BadName(name.to_owned()));
         }
+        let payload = match self.definition.event(name) {
+            Some(declared) => declared.payload.conform_map(&payload)?,
+            None => payload,
+        };
         conform::bounded(&payload, self.definition.limits.value_bytes_max)?;
         match to {
             To::Player(player) if self.player(player).is_none() => {

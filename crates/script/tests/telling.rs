@@ -1,0 +1,84 @@
+//! What a script tells: declared events, hints of actions, sounds.
+
+use nowcast_script::{Console, Limits, Script, Sources};
+use nowcast_world::{Event, To, Value, World};
+
+fn load(text: &str) -> Result<Script, String> {
+    let text = format!("local world = require(\"@nowcast/world\")\n{text}");
+    Script::load(&Sources::of_main(&text), Limits::DEFAULT).map_err(|fault| fault.to_string())
+}
+
+fn started(text: &str) -> (Vec<(String, To, Value)>, Console) {
+    let script = load(text).unwrap_or_else(|fault| panic!("{fault}"));
+    let (definition, console) = (script.definition(), script.console());
+    let mut world = World::new(definition, 7, Box::new(script)).unwrap();
+    world.step();
+    let events = std::iter::from_fn(|| world.poll_event()).filter_map(|event| match event {
+        Event::Emitted { name, to, payload } => Some((name, to, payload)),
+        _ => None,
+    });
+    (events.collect(), console)
+}
+
+fn map(pairs: &[(&str, Value)]) -> Value {
+    Value::Map(pairs.iter().map(|(key, value)| (Value::from(*key), value.clone())).collect())
+}
+
+#[test]
+fn a_declared_event_is_told_whole_and_quantised() {
+    let (events, console) = started(
+        "world.event('goal', { team = 'text', speed = { 'f32', min = 0, max = 10, step = 0.5 }, by = 'player?' })
+         world.event('kickoff', {})
+         world.on('start', function()
+             world.emit('goal', { team = 'red', speed = 3.3 })
+             world.emit('kickoff', {})
+             world.emit('undeclared', { 1, 2 })
+         end)",
+    );
+    assert_eq!(console.poll_fault(), None);
+    let goal = map(&[("by", Value::Nil), ("speed", Value::F64(3.5)), ("team", "red".into())]);
+    assert_eq!(events[0], ("goal".into(), To::All, goal));
+    assert_eq!(events[1], ("kickoff".into(), To::All, map(&[])));
+    assert_eq!(events[2].2, Value::List(vec![Value::Int(1), Value::Int(2)]));
+}
+
+#[test]
+fn a_declared_event_that_does_not_fit_says_where_and_is_not_told() {
+    let (events, console) = started(
+        "world.event('goal', { team = 'text' })
+         world.on('start', function() world.emit('goal', { team = 5 }) end)",
+    );
+    let fault = console.poll_fault().expect("it does not fit");
+    assert!(fault.to_string().contains("team"), "{fault}");
+    assert_eq!(events, []);
+}
+
+#[test]
+fn hints_are_told_as_they_stand_and_name_arguments_that_there_are() {
+    let kick = "world.action('kick', { power = { 'f32', min = 0, max = 1 } }, function() end, ";
+    let hint = |hint: &str| load(&format!("{kick}{hint})"));
+    let script = hint("{ key = 'e', label = 'Kick', charge = 'power' }").expect("it is right");
+    let told = map(&[("charge", "power".into()), ("key", "e".into()), ("label", "Kick".into())]);
+    let Value::Map(mut found) = script.definition().actions[0].hint.clone() else { panic!("a hint is a map") };
+    found.sort_by_key(|(key, _)| key.as_text().unwrap().to_owned());
+    assert_eq!(Value::Map(found), told);
+    let problem = hint("{ charge = 'pwer' }").err().expect("there is no such argument");
+    assert!(problem.contains("kick.charge: expected one of the arguments (power), got pwer"), "{problem}");
+    let problem = hint("{ keys = 'e' }").err().expect("there is no such field");
+    assert!(problem.contains("kick.keys: there is no such field"), "{problem}");
+}
+
+#[test]
+fn a_sound_is_an_event_that_every_page_knows() {
+    let (events, console) = started(
+        "world.on('start', function()
+             world.sound('assets/a.ogg')
+             world.sound('assets/b.ogg', { at = vector.create(1, 2, 3), radius = 20, volume = 0.5 })
+         end)",
+    );
+    assert_eq!(console.poll_fault(), None);
+    assert_eq!(events[0].0, "sound");
+    assert_eq!(events[0].2.get("file"), Some(&"assets/a.ogg".into()));
+    assert_eq!(events[1].1, To::Near { position: [1.0, 2.0, 3.0], radius: 20.0 });
+    assert_eq!(events[1].2.get("volume"), Some(&Value::F64(0.5)));
+}
