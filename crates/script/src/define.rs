@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use mlua::{Table, Value as Luau, Vector};
 use nowcast_world::{
-    Action, Attributes, Body, ColliderShape, Definition, EventDeclaration, Input, Kind, Mass, Motion, OwnerPolicy, Pose, Value,
-    Walker,
+    Action, Attributes, Body, ColliderShape, Definition, EventDeclaration, Input, Kind, Mass, Motion,
+    OwnerPolicy, Pose, Value, Walker,
 };
 
 use crate::convert::{Purpose, from_luau};
@@ -133,7 +133,11 @@ fn read_hint(fields: &Fields<'_>, arguments: &Attributes) -> Declared<Value> {
         let Some(argument) = fields.text(name)? else { continue };
         if arguments.index(&argument).is_none() {
             let known: Vec<_> = arguments.fields().iter().map(|field| field.name.as_str()).collect();
-            return Err(fields.expected(name, &format!("one of the arguments ({})", known.join(", ")), &argument));
+            return Err(fields.expected(
+                name,
+                &format!("one of the arguments ({})", known.join(", ")),
+                &argument,
+            ));
         }
     }
     for name in ["key", "label"] {
@@ -141,7 +145,11 @@ fn read_hint(fields: &Fields<'_>, arguments: &Attributes) -> Declared<Value> {
     }
     fields.number("reach")?;
     fields.nothing_else(&["key", "label", "charge", "pitch", "target", "of", "reach"])?;
-    from_luau(&Luau::Table(fields.table.clone().into_owned()), Purpose::Tell, &format!("{}.hint", fields.path))
+    from_luau(
+        &Luau::Table(fields.table.clone().into_owned()),
+        Purpose::Tell,
+        &format!("{}.hint", fields.path),
+    )
 }
 
 fn read_walker(fields: &Fields<'_>) -> Declared<Walker> {

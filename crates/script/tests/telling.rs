@@ -59,7 +59,9 @@ fn hints_are_told_as_they_stand_and_name_arguments_that_there_are() {
     let hint = |hint: &str| load(&format!("{kick}{hint})"));
     let script = hint("{ key = 'e', label = 'Kick', charge = 'power' }").expect("it is right");
     let told = map(&[("charge", "power".into()), ("key", "e".into()), ("label", "Kick".into())]);
-    let Value::Map(mut found) = script.definition().actions[0].hint.clone() else { panic!("a hint is a map") };
+    let Value::Map(mut found) = script.definition().actions[0].hint.clone() else {
+        panic!("a hint is a map")
+    };
     found.sort_by_key(|(key, _)| key.as_text().unwrap().to_owned());
     assert_eq!(Value::Map(found), told);
     let problem = hint("{ charge = 'pwer' }").err().expect("there is no such argument");
