@@ -18,7 +18,7 @@ use types::Names;
 /// let types = nowcast_wire_tools::schema::parse("struct Chat { text: text, num: u8 }").unwrap();
 /// let module = nowcast_wire_tools::typescript::generate(&types, "nowcast");
 /// assert!(module.contains("export interface Chat {"));
-/// assert!(module.contains("export const chatCodec: Codec<Chat> = defineCodec({"));
+/// assert!(module.contains("export const chatCodec: Codec<Chat> = /* @__PURE__ */ defineCodec({"));
 /// ```
 pub fn generate(shapes: &[Shape], import_from: &str) -> String {
     let mut body = String::new();
@@ -29,7 +29,7 @@ pub fn generate(shapes: &[Shape], import_from: &str) -> String {
         let parts = fixed::generate(shape, &root, &mut body) || rows::generate(shape, &root, &mut body);
         let hex: String = shape.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
         body.push_str(&format!(
-            "export const {codec}: Codec<{root}> = defineCodec({{\n  shape: \"{hex}\",\n"
+            "export const {codec}: Codec<{root}> = /* @__PURE__ */ defineCodec({{\n  shape: \"{hex}\",\n"
         ));
         if parts {
             body.push_str(&format!("  write: write{root},\n  read: read{root},\n"));

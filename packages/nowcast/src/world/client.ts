@@ -115,6 +115,10 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#inputs.set(input);
   }
 
+  *entitiesOf(kind: string): Iterable<Entity> {
+    for (const entity of this.entities.values()) if (entity.kind.name === kind) yield entity;
+  }
+
   act(action: string, args: WorldRecord = {}): void {
     const { definition } = this.state;
     const bounded = boundedArguments(args, action);

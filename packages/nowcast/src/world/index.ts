@@ -16,6 +16,7 @@ export {
   type Encoding,
   type Entity,
   type EntityId,
+  type EntityOf,
   type EventDeclaration,
   type Field,
   type Input,
@@ -29,7 +30,9 @@ export {
   type World,
   type WorldEvents,
   type WorldLink,
+  type WorldOf,
   type WorldRecord,
   type WorldStats,
   type WorldStatus,
+  type WorldTypes,
 } from "./world.js";

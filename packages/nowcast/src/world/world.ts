@@ -265,13 +265,15 @@ export interface World {
   /** `undefined` until the first one is here. */
   readonly definition: Definition | undefined;
   readonly entities: ReadonlyMap<EntityId, Entity>;
+  /** Those of the kind of this name. */
+  entitiesOf(kind: string): Iterable<Entity>;
   readonly players: ReadonlyMap<PlayerId, Player>;
   /** What stands where on the screen. A value for this player alone stands before the one for all. */
   readonly screen: ReadonlyMap<string, unknown>;
   readonly stats: WorldStats;
   /**
-   * The number of the controls that were sent last, for those who predict: it grows by one, modulo 2^16, with each controls that
-   * differ from the ones before, begins anew with each welcome, and is 0 before the first. The plain protocol counts none.
+   * The number of the controls that were sent last, for those who predict: it grows by one with each controls that differ
+   * from the ones before (1 follows 65,535), begins anew with each welcome, and is 0 before the first. The plain protocol counts none.
    */
   readonly controls: number;
 
@@ -308,4 +310,43 @@ export interface World {
   [Symbol.dispose](): void;
   /** Leaves for good: after the status `closed` no event follows. */
   close(): void;
+}
+
+/** The types of what one world declares. `nowcast gen DIR` writes them from the world's folder. */
+export interface WorldTypes {
+  /** Kinds by name, with the types of their attributes. */
+  readonly kinds: object;
+  /** Actions by name, with the types of their arguments. */
+  readonly actions: object;
+  /** Events by name, with the types of their payloads. */
+  readonly events: object;
+}
+
+/** An entity of a kind whose attributes have known types. */
+export type EntityOf<T extends WorldTypes, K extends keyof T["kinds"]> = Omit<Entity, "attributes"> & {
+  readonly attributes: Readonly<T["kinds"][K]>;
+};
+
+/**
+ * A world whose types are known: the same object as {@link World}, and nothing is checked at run time. When the world's rules are replaced,
+ * the types are those of before until they are made anew.
+ */
+export interface WorldOf<T extends WorldTypes> extends Omit<World, "act" | "on" | "once" | "entitiesOf"> {
+  entitiesOf<K extends keyof T["kinds"] & string>(kind: K): Iterable<EntityOf<T, K>>;
+  act<A extends keyof T["actions"] & string>(action: A, args?: Readonly<Partial<T["actions"][A]>>): void;
+  on<N extends keyof T["events"] & string>(
+    type: `event:${N}`,
+    listener: (event: { readonly payload: Readonly<T["events"][N]> }) => void,
+    options?: WaitOptions,
+  ): () => void;
+  on<K extends keyof WorldEvents>(
+    type: K,
+    listener: (event: WorldEvents[K]) => void,
+    options?: WaitOptions,
+  ): () => void;
+  once<N extends keyof T["events"] & string>(
+    type: `event:${N}`,
+    options?: WaitOptions,
+  ): Promise<{ readonly payload: Readonly<T["events"][N]> }>;
+  once<K extends keyof WorldEvents>(type: K, options?: WaitOptions): Promise<WorldEvents[K]>;
 }

@@ -33,7 +33,7 @@ const FORGET_INTERVAL_MS = 1000;
 const CLOSE_MALFORMED = 64;
 
 /** Numbers of controls begin anew behind the greatest that 16 bits hold. */
-const CONTROLS_NUMBERS = 2 ** 16;
+const CONTROLS_NUMBER_MAX = 2 ** 16 - 1;
 
 const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
   Runs: "runs",
@@ -83,7 +83,8 @@ export class SessionAdapter implements ProtocolAdapter {
   }
 
   input(input: Input): boolean {
-    const number = (this.controls + 1) % CONTROLS_NUMBERS;
+    // 0 stands for none.
+    const number = (this.controls % CONTROLS_NUMBER_MAX) + 1;
     const controls = controlsCodec.encodeShared({ number, ...input });
     const isSent = this.#channel?.lane(WORLD_LANE).state(CONTROLS_KEY, controls) ?? false;
     if (isSent) this.controls = number;
