@@ -1,22 +1,24 @@
 //! What sessions are told of one step, encoded once for all who hear of it.
 
 use nowcast_wire::encode_to_vec;
-use nowcast_world::{PlayerId, Value};
+use nowcast_world::{EntityId, PlayerId, Value};
 
-use super::{FromWorld, Player, Said, Screen, StateKey};
+use super::{Entity, FromWorld, Player, Said, Screen, StateKey};
 use crate::dictionary::Dictionary;
 use crate::room::happenings::{Audience, Happening};
 use crate::room::told::{Changes, Shown, Told, ToldPlayer};
+
+/// A state, and the player that it is told alone, if it is one's.
+type State = (Option<PlayerId>, u64, Vec<u8>);
 
 /// What happened in a step, in the order in which it is told.
 #[derive(Default)]
 pub(crate) struct News {
     /// What there can be from now on, if that changed.
     define: Option<Vec<u8>>,
-    /// What there is, by key; empty for what is gone.
-    states: Vec<(u64, Vec<u8>)>,
-    /// The same, for one player alone.
-    personal: Vec<(PlayerId, u64, Vec<u8>)>,
+    /// What there is, by key, in the order in which it is put; empty for what is gone. For one player alone where one is named: a
+    /// key that was one player's may be everybody's next, so the two stay in one order.
+    states: Vec<State>,
     events: Vec<(Audience, Vec<u8>)>,
     said: Vec<Vec<u8>>,
 }
@@ -30,23 +32,19 @@ impl News {
         dictionary: Option<&Dictionary>,
     ) -> Self {
         let mut news = Self { define: dictionary.map(define), ..Self::default() };
-        let Self { states, personal, events, said, .. } = &mut news;
-        states.extend(changes.gone.iter().map(|id| (StateKey::Entity(*id).number(), Vec::new())));
-        states.extend(changes.left.iter().map(|id| (StateKey::Player(*id).number(), Vec::new())));
+        let Self { states, events, said, .. } = &mut news;
+        states.extend(changes.gone.iter().map(|id| (None, StateKey::Entity(*id).number(), Vec::new())));
+        states.extend(changes.left.iter().map(|id| (None, StateKey::Player(*id).number(), Vec::new())));
         for id in changes.players.iter() {
             states.extend(told.player(*id).map(|player| state_of_player(*id, player)));
         }
         for id in changes.described.iter().chain(&changes.attributes) {
-            let entity = told.entity(*id).map(encode_to_vec);
-            states.extend(entity.map(|value| (StateKey::Entity(*id).number(), value)));
+            states.extend(told.entity(*id).map(|entity| state_of_entity(*id, entity)));
         }
-        for shown in &changes.shown {
+        states.extend(changes.shown.iter().map(|shown| {
             let (key, value) = state_of_screen(shown);
-            match shown.player {
-                None => states.push((key, value)),
-                Some(player) => personal.push((player, key, value)),
-            }
-        }
+            (shown.player, key, value)
+        }));
         for happening in happenings {
             match happening {
                 Happening::Said { player, name, text } => {
@@ -65,8 +63,7 @@ impl News {
     /// Everything that was told so far, for a newcomer: all but its own screen.
     pub(crate) fn all(told: &Told, dictionary: &Dictionary) -> Self {
         let mut states: Vec<_> = told.players().map(|(id, player)| state_of_player(id, player)).collect();
-        let entities = told.entities().iter();
-        states.extend(entities.map(|told| (StateKey::Entity(told.id).number(), encode_to_vec(&told.entity))));
+        states.extend(told.entities().iter().map(|told| state_of_entity(told.id, &told.entity)));
         Self { define: Some(define(dictionary)), states, ..Self::default() }
     }
 
@@ -77,9 +74,8 @@ impl News {
 
     /// The states that a player is told.
     pub(super) fn states_for(&self, player: PlayerId) -> impl Iterator<Item = (u64, &[u8])> {
-        let personal = self.personal.iter().filter(move |(whose, _, _)| *whose == player);
-        let all = self.states.iter().map(|(key, value)| (*key, value.as_slice()));
-        all.chain(personal.map(|(_, key, value)| (*key, value.as_slice())))
+        let told = self.states.iter().filter(move |(whose, _, _)| whose.is_none_or(|whose| whose == player));
+        told.map(|(_, key, value)| (*key, value.as_slice()))
     }
 
     /// The events that a player is told.
@@ -103,9 +99,13 @@ pub(super) fn state_of_screen(shown: &Shown) -> (u64, Vec<u8>) {
     (StateKey::Screen(*number).number(), encode_to_vec(&screen))
 }
 
-fn state_of_player(id: PlayerId, ToldPlayer { name, avatar }: &ToldPlayer) -> (u64, Vec<u8>) {
+fn state_of_entity(id: EntityId, entity: &Entity) -> State {
+    (None, StateKey::Entity(id).number(), encode_to_vec(entity))
+}
+
+fn state_of_player(id: PlayerId, ToldPlayer { name, avatar }: &ToldPlayer) -> State {
     let player = Player { name: name.clone(), avatar: avatar.map(|id| id.0) };
-    (StateKey::Player(id).number(), encode_to_vec(&player))
+    (None, StateKey::Player(id).number(), encode_to_vec(&player))
 }
 
 fn define(dictionary: &Dictionary) -> Vec<u8> {
