@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use nowcast_world::limits::NAME_BYTES_MAX;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -317,7 +318,10 @@ impl ClientMessage {
                 within("hz", f64::from(hz), f64::from(*NETWORK_HZ.start()), f64::from(*NETWORK_HZ.end()))
             }
             Self::Ping { time } => finite("time", time),
-            Self::Act { .. } | Self::Chat { .. } | Self::Name { .. } => Ok(()),
+            Self::Act { ref action, .. } => {
+                within("length of action", action.len() as f64, 0.0, NAME_BYTES_MAX as f64)
+            }
+            Self::Chat { .. } | Self::Name { .. } => Ok(()),
         }
     }
 }
