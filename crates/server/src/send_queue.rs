@@ -179,10 +179,11 @@ fn cost(message: &Message) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::playground::{Config, Playground};
+    use nowcast_world::{Definition, World};
 
     fn snapshot() -> Arc<Snapshot> {
-        Arc::new(Snapshot::new(&Playground::new(Config::default()), None))
+        let nothing = World::new(Definition::default(), 1, Box::new(())).expect("nothing is wrong with it");
+        Arc::new(Snapshot::new(0, &nothing, None))
     }
 
     /// What comes out, in a form that can be compared: events by their text, snapshots by which one it is.
