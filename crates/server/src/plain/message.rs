@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::value::Any;
 use super::{NETWORK_HZ, OutOfBounds};
 
-/// What a server says (section 3.1 of the specification).
+/// What a server says (section 3.2 of the specification).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerMessage {
