@@ -10,6 +10,8 @@ use serde_json::Value as Json;
 /// What a client was told.
 #[derive(Clone, Debug, Default)]
 pub struct View {
+    /// Which world the room shows.
+    pub world: String,
     pub version: u64,
     /// Names, in the order of the definition.
     pub kinds: Vec<String>,
@@ -78,7 +80,10 @@ impl View {
     /// Takes in a message of the plain protocol.
     pub fn take_plain(&mut self, message: &ServerMessage) {
         match message {
-            ServerMessage::Welcome { tick, .. } => self.take_tick(*tick),
+            ServerMessage::Welcome { world, tick, .. } => {
+                self.world.clone_from(world);
+                self.take_tick(*tick);
+            }
             ServerMessage::Define { version, kinds, actions, events } => {
                 self.version = *version;
                 self.kinds = kinds.iter().map(|kind| kind.name.clone()).collect();
@@ -138,7 +143,10 @@ impl View {
     /// Takes in an event of a session.
     pub fn take_event(&mut self, event: FromWorld) {
         match event {
-            FromWorld::Welcome { tick, .. } => self.take_tick(tick),
+            FromWorld::Welcome { world, tick, .. } => {
+                self.world = world;
+                self.take_tick(tick);
+            }
             FromWorld::Define { definition } => {
                 self.version = definition.version;
                 self.kinds = definition.kinds.iter().map(|kind| kind.name.clone()).collect();
