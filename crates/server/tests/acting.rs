@@ -231,20 +231,52 @@ async fn whoever_does_for_long_what_is_refused_may_not_stay() {
     let mut witness = server.join("plaza", "name=Witness").await;
     let mut stubborn = server.join("plaza", "name=Stubborn").await;
     // Within the rate of actions, so that it is the refusals that end it.
-    let closed = server
-        .until_metric(r#"nowcast_client_closed_total{code="4008",reason="rate"}"#, |count| count == 1.0);
-    let mut closed = std::pin::pin!(closed);
     let mut turns = tokio::time::interval(Duration::from_millis(55));
-    loop {
-        tokio::select! {
-            () = &mut closed => break,
-            _ = turns.tick() => stubborn.act("fly", &[]).await,
-        }
+    while server.metric(r#"nowcast_client_closed_total{code="4008",reason="rate"}"#) == 0.0 {
+        turns.tick().await;
+        stubborn.act("fly", &[]).await;
+        assert!(server.metric(REFUSED) < 400.0, "nobody minds");
     }
     let (code, reason) = stubborn.until_closed().await;
     assert_eq!((code, reason.as_str()), (4008, "too many messages: refused actions"));
     let refused = server.metric(REFUSED);
     assert!(refused > 40.0, "{refused} were refused before");
     witness.until_view("its end", |view| view.players.len() == 1).await;
+    server.stop().await;
+}
+
+/// A world of two thousand tiles, all of which can be painted in one step.
+const MOSAIC: &str = r#"
+local world = require("@nowcast/world")
+local Person = world.kind("person", { walker = {} })
+local Tile = world.kind("tile", { attributes = { color = "text", label = "text" } })
+world.on("start", function()
+    for x = 1, 50 do
+        for z = 1, 40 do
+            Tile:spawn { at = vector.create(x, 0, z), label = string.rep("tile ", 20) }
+        end
+    end
+end)
+world.on("join", function(player) player:spawn_avatar(Person, { at = vector.create(0, 1, 0) }) end)
+world.action("paint", { color = "text" }, function(_, paint)
+    for _, tile in Tile:all() do tile.color = paint.color end
+end)
+"#;
+
+#[tokio::test]
+async fn a_step_that_changes_all_of_a_large_world_costs_nobody_a_place() {
+    let server = TestServer::with(|config| config.worlds = vec![common::script("mosaic", MOSAIC)]).await;
+    let mut ada = server.join("mosaic", "name=Ada").await;
+    let mut ben = server.join("mosaic", "name=Ben&encoding=msgpack").await;
+    let mut cleo = Guest::join(&server, "mosaic", "Cleo", CarrierKind::WebSocket).await;
+    let is_painted = |view: &common::view::View| {
+        view.of_kind("tile").count() == 2_000
+            && view.of_kind("tile").all(|(_, tile)| tile.attributes["color"] == "red")
+    };
+    ada.act("paint", &[("color", "red".into())]).await;
+    ada.until_view("the colour", is_painted).await;
+    ben.until_view("the colour", is_painted).await;
+    cleo.until("the colour", |cleo| is_painted(&cleo.view)).await;
+    assert_eq!(server.metric("nowcast_clients"), 3.0);
     server.stop().await;
 }

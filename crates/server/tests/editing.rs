@@ -256,7 +256,11 @@ async fn whoever_comes_while_rules_fail_stays() {
     let mut cleo = Guest::join_by(channel, "Cleo").await;
     ada.until_view("version 1", |view| view.version == 1 && view.of_kind("person").count() == 2).await;
     cleo.until("version 1", |cleo| cleo.view.version == 1 && cleo.view.of_kind("person").count() == 2).await;
-    assert_eq!(ada.view.without_places(), cleo.view.without_places(), "she has a body by the rules of before");
+    assert_eq!(
+        ada.view.without_places(),
+        cleo.view.without_places(),
+        "she has a body by the rules of before"
+    );
     assert_eq!(server.metric(r#"nowcast_rules_total{outcome="rolled_back"}"#), 1.0);
 
     let ben = server.join("edited", "name=Ben&hz=60").await;
