@@ -119,6 +119,7 @@ async fn rules_that_do_not_load_change_nothing_and_editors_are_told_file_and_lin
     let server = serve(&folder).await;
     let mut ada = server.join("edited", "name=Ada&hz=60").await;
     let mut ben = Guest::join(&server, "edited", "Ben", CarrierKind::WebSocket).await;
+    ada.until_view("both", |view| view.of_kind("person").count() == 2 && view.players.len() == 2).await;
     let before = ada.view.without_places();
 
     folder.write("local world = require('@nowcast/world')\n\nlocal x = = 7");
@@ -205,8 +206,10 @@ async fn rules_that_fail_in_their_first_steps_are_taken_back_with_all_they_did()
     let before = ada.view.without_places();
 
     folder.write(&failing());
-    ada.until_view("the ghosts", |view| view.of_kind("ghost").count() == 10).await;
-    assert_eq!(ada.view.screen("count"), Some(&json!("boo")));
+    ada.until_view("the ghosts", |view| {
+        view.of_kind("ghost").count() == 10 && count(view) == Some(&json!("boo"))
+    })
+    .await;
     assert_eq!(ada.view.of_kind("sign").count(), 0);
     // Ada lets go of her keys while the new rules hold.
     ada.say(ClientMessage::Input(Input::default())).await;
@@ -254,8 +257,10 @@ async fn whoever_comes_while_rules_fail_stays() {
     folder.write(&format!("{RULES}\nworld.on('join', function(player) error('no entry') end)"));
     ada.until_view("version 2", |view| view.version == 2).await;
     let mut cleo = Guest::join_by(channel, "Cleo").await;
-    ada.until_view("version 1", |view| view.version == 1 && view.of_kind("person").count() == 2).await;
-    cleo.until("version 1", |cleo| cleo.view.version == 1 && cleo.view.of_kind("person").count() == 2).await;
+    let is_old_with_two =
+        |view: &View| view.version == 1 && view.of_kind("person").count() == 2 && view.players.len() == 2;
+    ada.until_view("version 1", |view| is_old_with_two(view)).await;
+    cleo.until("version 1", |cleo| is_old_with_two(&cleo.view)).await;
     assert_eq!(
         ada.view.without_places(),
         cleo.view.without_places(),

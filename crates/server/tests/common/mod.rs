@@ -149,7 +149,7 @@ impl TestServer {
         Ok(client_async_with_config(request, stream, Some(config)).await?.0)
     }
 
-    /// Joins, and waits for the welcome and for who is there.
+    /// Joins, and waits for the welcome and what is there.
     pub async fn join(&self, room: &str, parameters: &str) -> Player {
         let socket = self.connect(&format!("/ws/{room}?{parameters}")).await.expect("there is room");
         Self::welcomed(socket, parameters).await
@@ -174,9 +174,7 @@ impl TestServer {
             panic!("the first message is the welcome");
         };
         player.id = id;
-        while !player.view.players.contains_key(&id) {
-            player.next().await;
-        }
+        while !matches!(player.next().await, ServerMessage::Spawn { .. }) {}
         player
     }
 }
@@ -220,7 +218,7 @@ impl Player {
             }
         };
         let in_time = timeout(PATIENCE, waiting).await;
-        assert!(in_time.is_ok(), "{what} did not come: {:?}", self.view);
+        assert!(in_time.is_ok(), "{what} did not come: {}", self.view.beginning());
     }
 
     pub async fn say(&mut self, message: ClientMessage) {

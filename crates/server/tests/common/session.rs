@@ -20,6 +20,8 @@ pub struct Guest {
     pub id: u32,
     pub view: View,
     replica: Replica,
+    /// Whether it asked for all of movement anew, and was not told yet.
+    is_forgetful: bool,
 }
 
 impl Guest {
@@ -47,7 +49,8 @@ impl Guest {
     pub async fn join_by(channel: Channel, name: &str) -> Self {
         let join = ToWorld::Join { protocol: PROTOCOL, name: name.into(), network_hz: 60 };
         channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
-        let mut guest = Self { channel, id: 0, view: View::default(), replica: Replica::default() };
+        let mut guest =
+            Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false };
         guest.until("its avatar", |guest| guest.avatar().is_some_and(|id| guest.place(id).is_some())).await;
         guest
     }
@@ -61,7 +64,7 @@ impl Guest {
             }
         };
         let in_time = timeout(PATIENCE, waiting).await;
-        assert!(in_time.is_ok(), "{what} did not come: {:?}", self.view);
+        assert!(in_time.is_ok(), "{what} did not come: {}", self.view.beginning());
     }
 
     /// Takes in what comes in this time.
@@ -77,7 +80,12 @@ impl Guest {
     pub fn take(&mut self, message: &nowcast::Message) {
         match (message.kind, message.lane.number()) {
             (MessageKind::Replication { .. }, _) => {
-                assert_eq!(self.replica.apply(&message.bytes).expect("it is well-formed").missing, 0);
+                let is_missing = self.replica.apply(&message.bytes).expect("it is well-formed").missing > 0;
+                // A client that did not look for long has not kept what it said that it has.
+                if is_missing && !self.is_forgetful {
+                    self.tell(&ToWorld::Forget);
+                }
+                self.is_forgetful = is_missing;
                 // Packets of other carriers overtake one another.
                 if self.channel.status().carrier == Some(CarrierKind::WebSocket) {
                     let (tick, _) = message.bytes.split_first_chunk().expect("it has a head");

@@ -209,6 +209,11 @@ impl View {
         };
     }
 
+    /// The beginning of what is known, for the message of a test that fails.
+    pub fn beginning(&self) -> String {
+        format!("{self:?}").chars().take(4_000).collect()
+    }
+
     /// Everything but where it is, to be compared with what another client knows.
     pub fn without_places(&self) -> impl PartialEq + std::fmt::Debug + use<> {
         let entities = self.entities.clone().into_iter().map(|(id, seen)| (id, Seen { place: None, ..seen }));
