@@ -154,6 +154,9 @@ pub(crate) const CHAT_BYTES_MAX: usize = 64 * 1024;
 /// allocation of its own. Without it, many small events would cost several times what is allowed.
 pub(crate) const EVENT_OVERHEAD_BYTES: usize = 192;
 
+/// The most that one event is charged for its own bytes. Longer ones describe many entities at once, and are shared by all clients.
+pub(crate) const EVENT_COST_MAX: usize = EVENTS_BYTES_MAX / 4;
+
 /// What a client of the plain protocol may cost beside the description of its world, as `docs/SERVER.md` says.
 const CLIENT_BYTES_MAX: usize = 512 * 1024;
 

@@ -18,7 +18,7 @@ use nowcast::entry::{Allowance, Verdict};
 use nowcast_replication::History;
 use nowcast_world::text::sanitize;
 use nowcast_world::{
-    ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, PlayerId, Refusal, STEP_HZ,
+    ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, PlayerId, Refusal, STEP_HZ,
 };
 use tracing::{debug, info, warn};
 
@@ -108,7 +108,8 @@ impl Started {
 struct SeatedPlayer {
     player: Arc<Player>,
     id: PlayerId,
-    /// The number of the controls that the world was last given.
+    /// What the controls said when the world was last told, and their number.
+    input: Input,
     controls: u16,
     refusals: Allowance,
 }
@@ -244,7 +245,8 @@ impl Room {
                 self.was_used |= command.is_felt();
                 match command {
                     Command::Input { input, number } => {
-                        self.players[index].controls = number;
+                        let seated = &mut self.players[index];
+                        (seated.input, seated.controls) = (input, number);
                         self.apply(WorldCommand::Input { player: id, input });
                     }
                     Command::Act { action, arguments } => {
@@ -310,8 +312,22 @@ impl Room {
 
     /// Advances the world, and with it the room's own count of steps.
     fn step(&mut self) {
+        let version = self.world.version();
         self.world.step();
         self.tick += 1;
+        if self.world.version() != version {
+            self.go_on_after_rollback();
+        }
+    }
+
+    /// The world was taken back to what it was before its newest rules. Those who came meanwhile are only about to come in, and
+    /// the controls are those of then: a step more, and everybody is there and moves as they want now.
+    fn go_on_after_rollback(&mut self) {
+        for index in 0..self.players.len() {
+            let SeatedPlayer { id, input, .. } = self.players[index];
+            self.apply(WorldCommand::Input { player: id, input });
+        }
+        self.world.step();
     }
 
     /// Looks what changed in the world, what happened, and what was refused.
@@ -341,14 +357,16 @@ impl Room {
     }
 
     /// Sends away newcomers for whom the world had no room.
-    fn seat(&self, mut newcomers: Vec<Newcomer>) -> Vec<Newcomer> {
-        let scene = self.world.world().scene();
+    fn seat(&mut self, mut newcomers: Vec<Newcomer>) -> Vec<Newcomer> {
+        let Self { name, names, world, .. } = self;
+        let scene = world.world().scene();
         newcomers.retain(|newcomer| {
             let is_in = scene.player(newcomer.id).is_some();
             if !is_in {
-                debug!(room = self.name, "the world refused a player");
+                debug!(room = name, "the world refused a player");
+                names.forget(newcomer.id);
                 let players_max = scene.definition().limits.players_max;
-                let refusal = RoomRefusal::Full { room: self.name.clone(), players_max };
+                let refusal = RoomRefusal::Full { room: name.clone(), players_max };
                 newcomer.player.close(Closing::Refused(refusal));
             }
             is_in
@@ -390,7 +408,7 @@ impl Room {
             }
             self.rooms.metrics.clients.inc();
             let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, Instant::now());
-            self.players.push(SeatedPlayer { player, id, controls: 0, refusals });
+            self.players.push(SeatedPlayer { player, id, input: Input::default(), controls: 0, refusals });
         }
     }
 

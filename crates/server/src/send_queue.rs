@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::closing::Closing;
-use crate::config::{CHAT_BYTES_MAX, EVENT_OVERHEAD_BYTES, EVENTS_BYTES_MAX};
+use crate::config::{CHAT_BYTES_MAX, EVENT_COST_MAX, EVENT_OVERHEAD_BYTES, EVENTS_BYTES_MAX};
 use crate::snapshot::Snapshot;
 
 /// What waits to be sent to one client.
@@ -171,18 +171,20 @@ impl Waiting {
     }
 }
 
-/// What an event costs while it waits, in bytes.
+/// What an event costs while it waits, in bytes. One that describes very much is the same bytes for all clients, and how large the
+/// world is that it describes is not the client's fault: it costs only a part.
 fn cost(message: &Message) -> usize {
-    message.len() + EVENT_OVERHEAD_BYTES
+    message.len().min(EVENT_COST_MAX) + EVENT_OVERHEAD_BYTES
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::playground::{Config, Playground};
+    use nowcast_world::{Definition, World};
 
     fn snapshot() -> Arc<Snapshot> {
-        Arc::new(Snapshot::new(&Playground::new(Config::default()), None))
+        let nothing = World::new(Definition::default(), 1, Box::new(())).expect("nothing is wrong with it");
+        Arc::new(Snapshot::new(0, &nothing, None))
     }
 
     /// What comes out, in a form that can be compared: events by their text, snapshots by which one it is.
@@ -250,6 +252,17 @@ mod tests {
             println!("events of {length} bytes: {} bytes at most", used.bytes_max);
             assert!(used.bytes_max <= EVENTS_BYTES_MAX as u64, "{length}: {}", used.bytes_max);
         }
+    }
+
+    #[test]
+    fn what_describes_a_large_world_ends_nobody_who_reads() {
+        let queue = SendQueue::default();
+        let world = "x".repeat(2 * EVENTS_BYTES_MAX);
+        queue.push_event("define".into());
+        queue.push_event(world.as_str().into());
+        assert_eq!(drain(&queue, &[]), ["define", world.as_str()]);
+        (0..4).for_each(|_| queue.push_event(world.as_str().into()));
+        assert!(matches!(queue.take(), Some(Outgoing::Close(Closing::TooSlow))), "four unread are too many");
     }
 
     #[test]

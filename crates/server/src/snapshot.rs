@@ -171,53 +171,76 @@ pub(crate) fn into_message(frame: Frame) -> Message {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::playground::Config;
-    use nowcast_world::Input;
+    use nowcast_script::{Limits, Live, Sources};
+    use nowcast_world::{Command, EntityId, Input, PlayerId};
+
+    const ADA: PlayerId = PlayerId(1);
+
+    const CUBES: &str = r#"
+        local world = require("@nowcast/world")
+        local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(40, 1, 40) } })
+        local Cube = world.kind("cube", { body = { shape = "box", size = vector.one } })
+        local Person = world.kind("person", { walker = {} })
+        world.on("start", function()
+            Floor:spawn { at = vector.create(0, -0.5, 0) }
+            for x = 1, 5 do Cube:spawn { at = vector.create(2 * x, 0.5, -8) } end
+        end)
+        world.on("join", function(player) player:spawn_avatar(Person, { at = vector.create(0, 0.92, 0) }) end)
+    "#;
 
     fn text(message: &Message) -> &str {
         message.to_text().expect("it is JSON")
     }
 
     /// A world that has come to rest.
-    fn resting() -> Playground {
-        let mut world = Playground::new(Config::default());
-        for _ in 0..600 {
-            world.step();
-        }
-        world
+    fn resting() -> Live {
+        let mut live = Live::new(Sources::of_main(CUBES), 1, Limits::DEFAULT).expect("it loads");
+        (0..240).for_each(|_| live.step());
+        live
+    }
+
+    fn snapshot(live: &Live, earlier: Option<&Snapshot>) -> Snapshot {
+        Snapshot::new(live.world().tick(), live.world(), earlier)
+    }
+
+    /// Lets Ada come, and returns her avatar.
+    fn join(live: &mut Live) -> EntityId {
+        live.apply(Command::Join { player: ADA, name: "Ada".into() }).expect("there is room");
+        live.step();
+        live.world().scene().player(ADA).and_then(|ada| ada.avatar).expect("she has one")
     }
 
     #[test]
     fn only_what_moved_is_told_and_what_is_new_counts_as_moved() {
-        let mut world = resting();
+        let mut live = resting();
         let metrics = Metrics::new(None);
-        let before = Snapshot::new(&world, None);
-        world.step();
-        let still = Snapshot::new(&world, None).since(&before, Encoding::Json, &metrics);
+        let before = snapshot(&live, None);
+        live.step();
+        let still = snapshot(&live, None).since(&before, Encoding::Json, &metrics);
         assert!(text(&still).ends_with(r#""entities":[]}"#), "{still}");
 
-        let avatar = world.join("Ada").expect("there is room");
-        let joined = Snapshot::new(&world, None).since(&before, Encoding::Json, &metrics);
+        let avatar = join(&mut live);
+        let joined = snapshot(&live, None).since(&before, Encoding::Json, &metrics);
         assert!(text(&joined).contains(&format!(r#"[{{"id":{},"#, avatar.0)), "{joined}");
         assert_eq!(text(&joined).matches("positionX").count(), 1);
 
-        world.leave(avatar);
-        let left = Snapshot::new(&world, None).since(&before, Encoding::Json, &metrics);
+        live.apply(Command::Leave { player: ADA }).expect("who leaves is heard");
+        live.step();
+        let left = snapshot(&live, None).since(&before, Encoding::Json, &metrics);
         assert!(text(&left).ends_with(r#""entities":[]}"#), "whoever left is told of by an event: {left}");
     }
 
     #[test]
     fn a_missed_snapshot_changes_nothing_about_what_is_known_in_the_end() {
-        let mut world = resting();
-        let avatar = world.join("Ada").expect("there is room");
-        world.set_input(avatar, Input { forward: 1.0, run: true, ..Input::default() });
+        let mut live = resting();
+        let avatar = join(&mut live);
+        let input = Input { forward: 1.0, run: true, ..Input::default() };
+        live.apply(Command::Input { player: ADA, input }).expect("there is room");
         let snapshots = [0; 3].map(|_| {
-            for _ in 0..6 {
-                world.step();
-            }
-            Snapshot::new(&world, None)
+            (0..6).for_each(|_| live.step());
+            snapshot(&live, None)
         });
-        let reused = Snapshot::new(&world, Some(&snapshots[1]));
+        let reused = snapshot(&live, Some(&snapshots[1]));
         assert_eq!(reused.poses, snapshots[2].poses, "what is taken from an earlier snapshot is the same");
         let ids = |moved: Vec<Moved>| moved.into_iter().map(|moved| moved.id).collect::<Vec<_>>();
         let mut every = ids(snapshots[1].moved_since(&snapshots[0], Encoding::Json));
@@ -230,9 +253,9 @@ mod tests {
 
     #[test]
     fn clients_that_know_the_same_share_the_bytes_until_newer_snapshots_are_out() {
-        let world = Playground::new(Config::default());
+        let live = resting();
         let metrics = Metrics::new(None);
-        let [baseline, snapshot] = [Snapshot::new(&world, None), Snapshot::new(&world, None)];
+        let [baseline, snapshot] = [snapshot(&live, None), snapshot(&live, None)];
         let bytes = || match snapshot.since(&baseline, Encoding::Custom16, &metrics) {
             Message::Binary(bytes) => bytes.as_ptr(),
             other => panic!("{other:?}"),

@@ -194,12 +194,14 @@ async fn a_client_killed_in_the_middle_of_a_message_leaves_the_world() {
     let server = TestServer::start().await;
     let mut witness = server.join("plaza", "").await;
     let mut victim = server.join("plaza", "").await;
-    let victim_id = victim.id;
+    let (victim_id, avatar) = (victim.id, victim.avatar());
     // The head promises 100 bytes; three come.
     victim.socket.get_mut().write_all(b"\x81\xe4\0\0\0\0{\"t").await.unwrap();
     drop(victim);
     witness
-        .until(|message| (*message == ServerMessage::Despawn { ids: vec![victim_id] }).then_some(()))
+        .until_view("the victim's end", |view| {
+            !view.players.contains_key(&victim_id) && !view.entities.contains_key(&avatar)
+        })
         .await;
     server
         .until_metric(r#"nowcast_client_closed_total{code="1006",reason="vanished"}"#, |count| count == 1.0)

@@ -237,7 +237,7 @@ async fn a_self_signed_server_speaks_https_and_http_on_one_port() {
 
 #[tokio::test]
 async fn what_cannot_be_an_origin_stops_the_start() {
-    let config = nowcast_server::Config { port: 0, ..nowcast_server::Config::default() };
+    let config = common::config();
     let entry = nowcast_server::entry::Policy { origins: vec!["example.org".into()], ..Default::default() };
     let Err(error) = Server::bind(nowcast_server::Config { entry, ..config }).await else {
         panic!("it starts")

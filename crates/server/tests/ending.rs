@@ -4,7 +4,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::{PATIENCE, TestServer};
+use common::{PATIENCE, TestServer, config, plaza};
 use nowcast_server::entry::Policy;
 use nowcast_server::{BindError, Config, Server};
 
@@ -35,8 +35,7 @@ async fn a_client_that_does_not_answer_does_not_hold_up_the_end() {
 
 #[tokio::test]
 async fn the_future_given_to_run_ends_the_server_too() {
-    let config = Config { hosts: vec![[127, 0, 0, 1].into()], port: 0, ..Config::default() };
-    let server = Server::bind(config).await.unwrap();
+    let server = Server::bind(config()).await.unwrap();
     tokio::time::timeout(PATIENCE, server.run(async {})).await.expect("it ends");
 }
 
@@ -45,7 +44,7 @@ async fn a_port_or_address_that_cannot_be_had_is_named_with_a_cure() {
     let first = TestServer::start().await;
     let port = first.address.port();
     let host = first.address.ip();
-    let error = bind(Config { hosts: vec![host], port, ..Config::default() }).await;
+    let error = bind(Config { hosts: vec![host], port, ..config() }).await;
     assert!(matches!(error, BindError::PortTaken { .. }));
     let says = error.to_string();
     assert!(
@@ -56,16 +55,16 @@ async fn a_port_or_address_that_cannot_be_had_is_named_with_a_cure() {
     // An address for documentation (RFC 5737): no machine has it.
     let hosts = vec![[192, 0, 2, 1].into()];
     let entry = Policy { anonymous: true, ..Policy::default() };
-    let error = bind(Config { hosts, port: 0, entry, ..Config::default() }).await;
+    let error = bind(Config { hosts, entry, ..config() }).await;
     assert_eq!(error.to_string(), "192.0.2.1 is not an address of this machine: listen on one that is");
 
-    let error = bind(Config { network_hz: 400, ..Config::default() }).await;
+    let error = bind(Config { network_hz: 400, ..config() }).await;
     assert_eq!(error.to_string(), "the network rate of 400 Hz is not within 5 to 60");
 }
 
 #[tokio::test]
 async fn both_families_of_the_loopback_share_one_port() {
-    let server = Server::bind(Config { port: 0, ..Config::default() }).await.unwrap();
+    let server = Server::bind(Config { worlds: vec![plaza()], port: 0, ..Config::default() }).await.unwrap();
     let addresses = server.addresses();
     // A machine without IPv6 has one; the port is the same in any case.
     assert!(!addresses.is_empty());

@@ -7,8 +7,8 @@ use std::time::Duration;
 use common::{PATIENCE, TestServer};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector};
 use nowcast_server::entry::{Claims, Policy, TokenKey, unix_time};
-use nowcast_server::plain::ServerMessage;
-use nowcast_server::session::{FromWorld, PROTOCOL, Thing, ToWorld, WORLD_LANE};
+use nowcast_server::session::{FromWorld, PROTOCOL, Player, StateKey, ToWorld, WORLD_LANE};
+use nowcast_server::world::PlayerId;
 use nowcast_server::{Config, Server};
 use nowcast_wire::{decode, encode_to_vec};
 use tokio::time::timeout;
@@ -48,12 +48,12 @@ async fn name_of(channel: &Channel, asked: &str) -> String {
         let message = timeout(PATIENCE, channel.receive()).await.expect("it comes").expect("it goes on");
         match (message.kind, message.lane.number()) {
             (nowcast::MessageKind::Event, WORLD_LANE) => {
-                if let FromWorld::Welcome { id, .. } = decode(&message.bytes).expect("it is an event") {
-                    own = Some(u64::from(id));
+                if let FromWorld::Welcome { player, .. } = decode(&message.bytes).expect("it is an event") {
+                    own = Some(StateKey::Player(PlayerId(player)).number());
                 }
             }
             (nowcast::MessageKind::State { key }, WORLD_LANE) if own == Some(key.raw()) => {
-                return decode::<Thing>(&message.bytes).expect("it is a thing").name;
+                return decode::<Player>(&message.bytes).expect("it is a player").name;
             }
             _ => {}
         }
@@ -101,16 +101,8 @@ async fn the_plain_protocol_asks_the_same_door() {
     }
     let token = claims().once("2").sign(&key()).expect("a secret signs");
     let parameters = format!("encoding=json&name=Mallory&token={token}");
-    let mut ada = server.join("plaza", &parameters).await;
-    let id = ada.id;
-    let name = loop {
-        if let ServerMessage::Spawn { entities } = ada.next().await
-            && let Some(own) = entities.into_iter().find(|entity| entity.id == id)
-        {
-            break own.name;
-        }
-    };
-    assert_eq!(name.as_deref(), Some("Ada"));
+    let ada = server.join("plaza", &parameters).await;
+    assert_eq!(ada.name(), "Ada");
     assert!(server.connect(&format!("/ws/plaza?{parameters}")).await.is_err(), "it was good for one entry");
     server.stop().await;
 }
@@ -119,10 +111,9 @@ async fn the_plain_protocol_asks_the_same_door() {
 async fn nothing_is_open_to_a_network_by_accident() {
     let everywhere = |entry: Policy| Config {
         hosts: vec![[0, 0, 0, 0].into()],
-        port: 0,
         webtransport: false,
         entry,
-        ..Config::default()
+        ..common::config()
     };
     let Err(error) = Server::bind(everywhere(Policy::default())).await else { panic!("it is open") };
     assert!(error.to_string().contains("give a key for tokens, or allow anonymous entry"), "{error}");

@@ -3,27 +3,46 @@
 mod common;
 
 use common::TestServer;
-use nowcast_server::plain::{ClientMessage, Encoding, EntityKind, Input, ServerMessage};
+use nowcast_server::plain::{ClientMessage, Encoding, Input, PROTOCOL, ServerMessage};
 
 const FORWARD: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: true, jump: false };
 
 #[tokio::test]
-async fn a_player_is_told_who_it_is_and_all_that_is_there() {
+async fn a_player_is_told_who_it_is_what_there_can_be_and_all_that_is_there() {
     let server = TestServer::start().await;
+    let bob = server.join("plaza", "name=Bob").await;
     let socket = server.connect("/ws/plaza?name=Ada%20L.&hz=20").await.unwrap();
-    let mut ada = common::Player { socket, encoding: Encoding::Json, id: 0 };
-    let ServerMessage::Welcome { protocol, id, room, step_hz, network_hz, .. } = ada.next().await else {
+    let mut ada = common::Player::new(socket, Encoding::Json);
+    let ServerMessage::Welcome { protocol, player, room, world, step_hz, network_hz, .. } = ada.next().await
+    else {
         panic!("the first message is the welcome");
     };
-    assert_eq!((protocol, room.as_str(), step_hz, network_hz), (1, "plaza", 60, 20));
-    let ServerMessage::Spawn { entities } = ada.next().await else {
-        panic!("the second message is the spawn")
+    assert_eq!((protocol, room.as_str(), world.as_str()), (PROTOCOL, "plaza", "plaza"));
+    assert_eq!((step_hz, network_hz), (60, 20));
+    let ServerMessage::Define { version, kinds, actions, events } = ada.next().await else {
+        panic!("the second message is the definition");
     };
-    let me = entities.iter().find(|entity| entity.id == id).expect("the own avatar is there");
-    assert_eq!((me.kind, me.name.as_deref(), me.size), (EntityKind::Avatar, Some("Ada L."), None));
-    let blocks = entities.iter().filter(|entity| entity.kind == EntityKind::Block).count();
-    assert!(blocks >= 300, "{blocks} blocks");
-    assert!(entities.iter().any(|entity| entity.kind == EntityKind::Static && entity.size.is_some()));
+    assert_eq!(version, 1);
+    let person = kinds.iter().find(|kind| kind.name == "person").expect("it is defined");
+    assert_eq!(person.attributes["mood"], "text");
+    assert!(person.walker.0.get("walk_speed").is_some() && person.body.0.get("shape").is_none());
+    let light = actions.iter().find(|action| action.name == "light").expect("it is defined");
+    assert_eq!((&*light.arguments["lit"], &*light.arguments["warmth"]), ("bool", "range(0, 1, 0.25)"));
+    assert_eq!(light.hint.0.get("key").and_then(|key| key.as_text()), Some("l"));
+    assert_eq!((events.len(), &*events[0].payload["word"]), (1, "text"));
+
+    let people = [ada.next().await, ada.next().await];
+    let named = |id, name: &str| {
+        people.iter().any(|message| {
+            matches!(message, ServerMessage::Player { id: of, name: is, avatar: Some(_) } if *of == id && is == name)
+        })
+    };
+    assert!(named(bob.id, "Bob") && named(player, "Ada L."), "then come the players: {people:?}");
+    assert!(matches!(ada.next().await, ServerMessage::Spawn { .. }), "then everything that is there");
+    ada.id = player;
+    assert_eq!(ada.view.entities[&ada.avatar()].kind, "person");
+    assert_eq!(ada.view.entities[&bob.avatar()].kind, "person");
+    assert!(ada.view.of_kind("floor").count() == 1);
 }
 
 #[tokio::test]
@@ -34,11 +53,11 @@ async fn with_each_encoding_one_moves_and_the_others_see_it() {
         let mut mover = server.join(&room, &format!("encoding={encoding}&name=Ada")).await;
         for watching in Encoding::ALL {
             let mut watcher = server.join(&room, &format!("encoding={watching}")).await;
-            let start = position(&mut watcher, mover.id).await;
+            let start = position(&mut watcher, mover.avatar()).await;
             mover.say(ClientMessage::Input(FORWARD)).await;
             watcher
                 .until(|message| {
-                    let [x, _, z] = moved(message, mover.id)?;
+                    let [x, _, z] = moved(message, mover.avatar())?;
                     ((x - start[0]).hypot(z - start[2]) > 0.5).then_some(())
                 })
                 .await;
@@ -54,10 +73,10 @@ async fn a_client_hears_the_truth_even_when_it_missed_snapshots() {
     let mut seldom = server.join("plaza", "encoding=custom16&hz=5").await;
     let mut often = server.join("plaza", "encoding=json&hz=60").await;
     mover.say(ClientMessage::Input(FORWARD)).await;
-    seldom.until(|message| moved(message, mover.id)).await;
+    seldom.until(|message| moved(message, mover.avatar())).await;
     mover.say(ClientMessage::Input(Input::default())).await;
 
-    let [slow, fast] = [rest(&mut seldom, mover.id).await, rest(&mut often, mover.id).await];
+    let [slow, fast] = [rest(&mut seldom, mover.avatar()).await, rest(&mut often, mover.avatar()).await];
     for axis in 0..3 {
         assert!((slow[axis] - fast[axis]).abs() < 1e-4, "{slow:?} {fast:?}");
     }
@@ -74,44 +93,14 @@ async fn chat_names_and_leaving_reach_everybody() {
 
     bob.say(ClientMessage::Name { name: "Robert".into() }).await;
     let bob_id = bob.id;
-    ada.until(|message| {
-        (*message == ServerMessage::Rename { id: bob_id, name: "Robert".into() }).then_some(())
+    ada.until_view("his new name", |view| view.players[&bob_id].name == "Robert").await;
+    let avatar = bob.avatar();
+    bob.socket.close(None).await.unwrap();
+    ada.until_view("his end", |view| {
+        !view.players.contains_key(&bob_id) && !view.entities.contains_key(&avatar)
     })
     .await;
-    bob.socket.close(None).await.unwrap();
-    ada.until(|message| (*message == ServerMessage::Despawn { ids: vec![bob_id] }).then_some(())).await;
     server.until_metric("nowcast_clients", |clients| clients == 1.0).await;
-}
-
-#[tokio::test]
-async fn a_newcomer_sees_who_holds_what() {
-    let server = TestServer::start().await;
-    let mut ada = server.join("plaza", "").await;
-    let ada_id = ada.id;
-    // Wherever the avatar stands, some block is in reach after walking far enough; it tries while it walks.
-    ada.say(ClientMessage::Input(FORWARD)).await;
-    let held = loop {
-        ada.say(ClientMessage::Grab { block: None }).await;
-        let heard = ada.until(|message| match message {
-            ServerMessage::Hold { avatar, block: Some(block) } if *avatar == ada_id => Some(Some(*block)),
-            ServerMessage::Move { .. } => Some(None),
-            _ => None,
-        });
-        if let Some(block) = heard.await {
-            break block;
-        }
-    };
-    let mut bob = server.join("plaza", "").await;
-    let block = bob
-        .until(|message| match message {
-            ServerMessage::Hold { avatar, block } if *avatar == ada_id => Some(*block),
-            _ => None,
-        })
-        .await;
-    assert_eq!(block, Some(held));
-    ada.say(ClientMessage::Throw { power: 1.0, pitch: 0.5 }).await;
-    bob.until(|message| (*message == ServerMessage::Hold { avatar: ada_id, block: None }).then_some(()))
-        .await;
 }
 
 #[tokio::test]
@@ -141,7 +130,7 @@ async fn rooms_are_worlds_of_their_own_and_end_when_deserted() {
     let mut bob = server.join("two", "name=Bob").await;
     let list = server.get("/api/rooms").await;
     assert!(
-        list.contains(r#"{"name":"one","players":1,"playersMax":256},{"name":"two","players":1"#),
+        list.contains(r#"{"name":"one","world":"plaza","players":1,"playersMax":256},{"name":"two","world":"plaza","players":1"#),
         "{list}"
     );
 
@@ -157,16 +146,10 @@ async fn rooms_are_worlds_of_their_own_and_end_when_deserted() {
     server.join("one", "").await;
 }
 
-/// Where an entity is, by the next `spawn` or `move` that names it.
+/// Where an entity is, as soon as that is known.
 async fn position(player: &mut common::Player, id: u32) -> [f64; 3] {
-    player
-        .until(|message| match message {
-            ServerMessage::Spawn { entities } => {
-                entities.iter().find(|entity| entity.id == id).map(|entity| entity.p)
-            }
-            other => moved(other, id),
-        })
-        .await
+    player.until_view("the entity", |view| view.entities.contains_key(&id)).await;
+    player.view.entities[&id].place.expect("this protocol always says where something is")
 }
 
 fn moved(message: &ServerMessage, id: u32) -> Option<[f64; 3]> {

@@ -3,8 +3,10 @@
 use std::f64::consts::TAU;
 
 use nowcast_server::plain::{
-    ClientMessage, Encoding, Frame, FrameRef, Input, Moved, ServerMessage, angle_from_bits, angle_to_bits,
+    Any, ClientMessage, Encoding, Frame, FrameRef, Input, Moved, ServerMessage, angle_from_bits,
+    angle_to_bits,
 };
+use nowcast_wire::Value;
 use proptest::prelude::*;
 
 fn encodings() -> impl Strategy<Value = Encoding> {
@@ -34,13 +36,35 @@ fn client_messages() -> impl Strategy<Value = ClientMessage> {
                 ClientMessage::Input(Input { forward, right, yaw, run, jump })
             }
         ),
-        any::<Option<u32>>().prop_map(|block| ClientMessage::Grab { block }),
-        (0.0..=1.0, -1.5..=1.5).prop_map(|(power, pitch)| ClientMessage::Throw { power, pitch }),
+        (
+            ".{0,16}",
+            prop_oneof![Just(Value::Nil), values().prop_map(|value| Value::Map(vec![("a".into(), value)]))]
+        )
+            .prop_map(|(action, arguments)| ClientMessage::Act { action, arguments: Any(arguments) }),
         ".*".prop_map(|text| ClientMessage::Chat { text }),
         ".*".prop_map(|name| ClientMessage::Name { name }),
         (5..=60u32).prop_map(|hz| ClientMessage::Rate { hz }),
         prop::num::f64::NORMAL.prop_map(|time| ClientMessage::Ping { time }),
     ]
+}
+
+/// Values that JSON can say too.
+fn values() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Nil),
+        any::<bool>().prop_map(Value::Bool),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        prop::num::f64::NORMAL.prop_map(Value::F64),
+        ".{0,8}".prop_map(Value::Text),
+    ];
+    leaf.prop_recursive(4, 16, 4, |inner| {
+        let pair = (".{0,4}".prop_map(Value::Text), inner.clone());
+        prop_oneof![
+            prop::collection::vec(inner, 0..4).prop_map(Value::List),
+            prop::collection::vec(pair, 0..4).prop_map(Value::Map),
+        ]
+    })
 }
 
 /// The difference of two angles, the short way round.

@@ -5,10 +5,12 @@
 use std::path::PathBuf;
 
 use nowcast_server::plain::{
-    ClientMessage, DecodeError, Encoding, Entity, EntityKind, Frame, FrameRef, Input, Moved, ServerMessage,
+    Action, Any, ClientMessage, Declared, DecodeError, Encoding, Entity, Frame, FrameRef, Input, Kind, Moved,
+    Outcome, PROTOCOL, ServerMessage,
 };
+use nowcast_wire::Value;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::Value as JsonValue;
 
 #[test]
 fn server_messages_match_their_vectors() {
@@ -76,46 +78,63 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
         (
             "welcome",
             ServerMessage::Welcome {
-                protocol: 1,
-                id: 301,
-                room: "plaza".into(),
+                protocol: PROTOCOL,
+                player: 12,
+                room: "park-2".into(),
+                world: "park".into(),
                 step_hz: 60,
                 network_hz: 10,
                 tick: 8123,
             },
         ),
+        ("define", definition()),
         (
-            "spawn of each kind",
+            "define of nothing",
+            ServerMessage::Define { version: 1, kinds: vec![], actions: vec![], events: vec![] },
+        ),
+        (
+            "spawn",
             ServerMessage::Spawn {
                 entities: vec![
                     Entity {
                         id: 1,
-                        kind: EntityKind::Static,
-                        name: None,
-                        size: Some([60.0, 1.0, 60.0]),
-                        color: 8_227_436,
+                        kind: "ground".into(),
+                        scale: Some([60.0, 1.0, 60.0]),
+                        parent: None,
                         p: [0.0, -0.5, 0.0],
                         r: [0.0; 3],
+                        attributes: map(&[("color", "#7d8a6c".into())]),
                     },
                     Entity {
                         id: 7,
-                        kind: EntityKind::Block,
-                        name: None,
-                        size: Some([0.5; 3]),
-                        color: 14_251_329,
+                        kind: "lamp".into(),
+                        scale: None,
+                        parent: Some(301),
                         p: [1.0, 0.25, -3.0],
-                        r: [0.0; 3],
+                        r: [0.0, 3.1, 0.0],
+                        attributes: map(&[
+                            ("lit", true.into()),
+                            ("warmth", 0.75.into()),
+                            ("owner", Value::Nil),
+                        ]),
                     },
                     Entity {
                         id: 301,
-                        kind: EntityKind::Avatar,
-                        name: Some("Ada".into()),
-                        size: None,
-                        color: 4_431_943,
+                        kind: "person".into(),
+                        scale: None,
+                        parent: None,
                         p: [0.0, 0.9, 6.0],
-                        r: [0.0, 3.1, 0.0],
+                        r: [0.0; 3],
+                        attributes: map(&[]),
                     },
                 ],
+            },
+        ),
+        (
+            "attributes",
+            ServerMessage::Attributes {
+                id: 7,
+                set: map(&[("lit", false.into()), ("warmth", 0.5.into()), ("owner", 12.into())]),
             },
         ),
         ("despawn", ServerMessage::Despawn { ids: vec![301, 4_294_967_295] }),
@@ -133,19 +152,107 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
         (
             "chat with markup",
             ServerMessage::Chat {
-                from: 301,
+                from: 12,
                 name: "Ada".into(),
                 text: "<b>héllo</b> \"w\\rld\" 日本 🚀".into(),
             },
         ),
-        ("hold", ServerMessage::Hold { avatar: 301, block: Some(7) }),
-        ("hold of nothing", ServerMessage::Hold { avatar: 301, block: None }),
-        ("rename", ServerMessage::Rename { id: 301, name: "Ada L.".into() }),
+        ("player", ServerMessage::Player { id: 12, name: "Ada".into(), avatar: Some(301) }),
+        ("player without an avatar", ServerMessage::Player { id: 13, name: "guest-13".into(), avatar: None }),
+        ("left", ServerMessage::Left { id: 13 }),
+        (
+            "screen",
+            ServerMessage::Screen { place: "score".into(), personal: false, value: Any(Value::Int(3)) },
+        ),
+        (
+            "screen of one player, cleared",
+            ServerMessage::Screen { place: "prompt".into(), personal: true, value: Any(Value::Nil) },
+        ),
+        (
+            "event",
+            ServerMessage::Event {
+                name: "goal".into(),
+                payload: map(&[
+                    ("team", "red".into()),
+                    ("at", Value::List(vec![1.5.into(), 0.0.into(), (-3.25).into()])),
+                    ("ball", 7.into()),
+                    ("replay", Value::List(vec![Value::Nil, true.into(), (-1).into()])),
+                ]),
+            },
+        ),
+        (
+            "event without a payload",
+            ServerMessage::Event { name: "tick_tock".into(), payload: Any(Value::Nil) },
+        ),
+        (
+            "refused",
+            ServerMessage::Refused {
+                action: "fly".into(),
+                reason: "this world knows no action \"fly\"".into(),
+            },
+        ),
+        ("report", ServerMessage::Report { outcome: Outcome::Runs, version: 2, text: String::new() }),
+        (
+            "report of a rollback",
+            ServerMessage::Report {
+                outcome: Outcome::RolledBack,
+                version: 3,
+                text: "world.luau:12: attempt to index nil with 'position'; version 2 runs again".into(),
+            },
+        ),
         ("pong", ServerMessage::Pong { time: 12345.6 }),
         ("rate", ServerMessage::Rate { hz: 20 }),
         ("notice", ServerMessage::Notice { text: "The server is restarting.".into() }),
         ("missed", ServerMessage::Missed { lines: 12 }),
     ]
+}
+
+fn definition() -> ServerMessage {
+    let fields =
+        |fields: &[(&str, &str)]| fields.iter().map(|(name, ty)| ((*name).into(), (*ty).into())).collect();
+    ServerMessage::Define {
+        version: 2,
+        kinds: vec![
+            Kind {
+                name: "ground".into(),
+                body: map(&[
+                    ("shape", "box".into()),
+                    ("size", Value::List(vec![1.into(), 1.into(), 1.into()])),
+                    ("motion", "fixed".into()),
+                ]),
+                walker: Any::default(),
+                look: Any::default(),
+                attributes: fields(&[("color", "text")]),
+            },
+            Kind {
+                name: "person".into(),
+                body: Any::default(),
+                walker: map(&[("height", 1.75.into()), ("walk_speed", 3.25.into())]),
+                look: map(&[("model", "assets/person.glb".into())]),
+                attributes: fields(&[]),
+            },
+            Kind {
+                name: "lamp".into(),
+                body: Any::default(),
+                walker: Any::default(),
+                look: map(&[("shape", "sphere".into()), ("radius", 0.25.into()), ("glow", true.into())]),
+                attributes: fields(&[("lit", "bool"), ("warmth", "range(0, 1, 0.25)"), ("owner", "u32?")]),
+            },
+        ],
+        actions: vec![
+            Action { name: "wave".into(), arguments: fields(&[]), hint: Any::default() },
+            Action {
+                name: "kick".into(),
+                arguments: fields(&[("power", "range(0, 1, 0.01)"), ("ball", "u32?")]),
+                hint: map(&[("key", "left".into()), ("label", "Kick".into()), ("charge", "power".into())]),
+            },
+        ],
+        events: vec![Declared { name: "goal".into(), payload: fields(&[("team", "text")]) }],
+    }
+}
+
+fn map(pairs: &[(&str, Value)]) -> Any {
+    Any(Value::Map(pairs.iter().map(|(name, value)| (Value::from(*name), value.clone())).collect()))
 }
 
 fn client_messages() -> Vec<(&'static str, ClientMessage)> {
@@ -159,9 +266,20 @@ fn client_messages() -> Vec<(&'static str, ClientMessage)> {
             "input facing backward",
             ClientMessage::Input(Input { forward: -1.0, right: 0.25, yaw: -3.0, run: false, jump: true }),
         ),
-        ("grab the nearest", ClientMessage::Grab { block: None }),
-        ("grab a block", ClientMessage::Grab { block: Some(7) }),
-        ("throw", ClientMessage::Throw { power: 1.0, pitch: 0.3 }),
+        ("act", ClientMessage::Act { action: "wave".into(), arguments: Any(Value::Nil) }),
+        (
+            "act with arguments",
+            ClientMessage::Act {
+                action: "kick".into(),
+                arguments: map(&[
+                    ("power", 0.5.into()),
+                    ("ball", 7.into()),
+                    ("at", Value::List(vec![1.0.into(), 0.5.into(), (-2.25).into()])),
+                    ("hard", true.into()),
+                    ("word", "left foot".into()),
+                ]),
+            },
+        ),
         ("chat", ClientMessage::Chat { text: "hello, 世界".into() }),
         ("name", ClientMessage::Name { name: "Ada L.".into() }),
         ("rate", ClientMessage::Rate { hz: 20 }),
@@ -185,7 +303,18 @@ fn refused_messages() -> Vec<(&'static str, Encoding, Frame)> {
         ("a field of the wrong type", Json, text(r#"{"type":"chat","text":7}"#)),
         ("a field twice", Json, text(r#"{"type":"chat","text":"a","text":"b"}"#)),
         ("a number beyond f64", Json, text(r#"{"type":"ping","time":1e999}"#)),
-        ("an absurd number", Json, text(r#"{"type":"throw","power":1e300,"pitch":0}"#)),
+        ("an action without a name", Json, text(r#"{"type":"act","arguments":{}}"#)),
+        ("an action whose name is no text", Json, text(r#"{"type":"act","action":7}"#)),
+        (
+            "an action with a very long name",
+            Json,
+            text(&format!(r#"{{"type":"act","action":"{}"}}"#, "x".repeat(65))),
+        ),
+        ("arguments in too many others", Json, {
+            let (open, close) = ("[".repeat(18), "]".repeat(18));
+            text(&format!(r#"{{"type":"act","action":"a","arguments":{{"a":{open}{close}}}}}"#))
+        }),
+        ("an action of version 1", Json, text(r#"{"type":"grab"}"#)),
         (
             "walking too fast",
             Json,
@@ -194,24 +323,28 @@ fn refused_messages() -> Vec<(&'static str, Encoding, Frame)> {
         ("a rate too high", Json, text(r#"{"type":"rate","hz":61}"#)),
         ("a rate too low", Json, text(r#"{"type":"rate","hz":4}"#)),
         ("a binary frame with json", Json, packed("0200000000000000")),
-        ("a text frame with msgpack", MsgPack, text(r#"{"type":"grab"}"#)),
+        ("a text frame with msgpack", MsgPack, text(r#"{"type":"ping","time":1}"#)),
         ("no bytes", MsgPack, packed("")),
         ("MessagePack cut short", MsgPack, packed("82a474797065a463686174a474657874a568656c")),
         ("a MessagePack array", MsgPack, packed("92a463686174a568656c6c6f")),
-        ("bytes after the map", MsgPack, packed("81a474797065a467726162c0")),
-        ("a map that promises four billion keys", MsgPack, packed("dfffffffffa474797065a467726162")),
+        ("bytes after the map", MsgPack, packed("82a474797065a470696e67a474696d6501c0")),
+        ("a map that promises four billion keys", MsgPack, packed("dfffffffffa474797065a470696e67")),
         ("nested a hundred deep", MsgPack, {
-            let mut bytes = unhex("82a474797065a467726162a178");
+            let mut bytes = unhex("83a474797065a470696e67a474696d6501a178");
             bytes.extend([0x91; 100]);
             bytes.push(0xc0);
             Frame::Binary(bytes)
         }),
         ("NaN", MsgPack, packed("82a474797065a470696e67a474696d65cb7ff8000000000000")),
         ("infinity", MsgPack, packed("82a474797065a470696e67a474696d65cb7ff0000000000000")),
+        ("a rate too high in MessagePack", MsgPack, packed("82a474797065a472617465a2687a3d")),
         (
-            "a power too high in MessagePack",
+            "arguments in too many others, in MessagePack",
             MsgPack,
-            packed("83a474797065a57468726f77a5706f77657202a5706974636800"),
+            packed(&format!(
+                "83a474797065a3616374a6616374696f6ea161a9617267756d656e7473{}c0",
+                "91".repeat(18)
+            )),
         ),
         ("packed input cut short", Custom, packed("02007f000000")),
         ("packed input too long", Custom16, packed("02007f0000000000")),
@@ -272,7 +405,7 @@ fn hold_against(file: &str, about: &str, vectors: Vec<Vector>) {
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let [kept, fresh] =
-        [kept, fresh].map(|text| -> Value { serde_json::from_str(&text).expect("the file is JSON") });
+        [kept, fresh].map(|text| -> JsonValue { serde_json::from_str(&text).expect("the file is JSON") });
     let kept_vectors = kept["vectors"].as_array().expect("the file has vectors");
     let fresh_vectors = fresh["vectors"].as_array().expect("there are vectors");
     for (kept, fresh) in kept_vectors.iter().zip(fresh_vectors) {

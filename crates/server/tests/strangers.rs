@@ -26,20 +26,11 @@ async fn mixed() -> TestServer {
     .await
 }
 
-/// The name that an avatar has, once it has another than this.
-async fn name_other_than(player: &mut Player, id: u32, before: &str) -> String {
-    player
-        .until(|message| {
-            match message {
-                ServerMessage::Spawn { entities } => {
-                    entities.iter().find(|entity| entity.id == id).and_then(|entity| entity.name.clone())
-                }
-                ServerMessage::Rename { id: renamed, name } if *renamed == id => Some(name.clone()),
-                _ => None,
-            }
-            .filter(|name| name != before)
-        })
-        .await
+/// Waits until a player has another name than this, and returns it.
+async fn name_other_than(player: &mut Player, before: &str) -> String {
+    let id = player.id;
+    player.until_view("another name", |view| view.players[&id].name != before).await;
+    player.name().to_owned()
 }
 
 async fn until_notice(player: &mut Player) -> String {
@@ -56,30 +47,26 @@ async fn a_tokens_name_is_its_holders_alone_and_stays() {
     let server = mixed().await;
     // Somebody was called so before the holder came, and is called otherwise from then on.
     let mut early = server.join("plaza", "name=ADA&hz=60").await;
-    let id = early.id;
-    assert_eq!(name_other_than(&mut early, id, "").await, "ADA");
+    assert_eq!(early.name(), "ADA");
     let mut ada = server.join("plaza", &format!("hz=60&token={}", token("Ada"))).await;
-    let id = ada.id;
-    assert_eq!(name_other_than(&mut ada, id, "").await, "Ada");
+    assert_eq!(ada.name(), "Ada");
     let id = early.id;
-    assert_eq!(name_other_than(&mut early, id, "ADA").await, format!("guest-{id}"));
+    assert_eq!(name_other_than(&mut early, "ADA").await, format!("guest-{id}"));
 
     // A guest can neither come with the name nor take it, also not with a letter of another script.
     let mut late = server.join("plaza", "name=%D0%90da&hz=60").await;
-    let id = late.id;
-    assert_eq!(name_other_than(&mut late, id, "").await, format!("guest-{id}"));
+    assert_eq!(late.name(), format!("guest-{}", late.id));
     assert!(until_notice(&mut late).await.contains("token"));
     late.say(ClientMessage::Name { name: "A\u{3164}da".into() }).await;
     assert!(until_notice(&mut late).await.contains("token"));
     late.say(ClientMessage::Name { name: "Eve".into() }).await;
-    assert_eq!(name_other_than(&mut late, id, "").await, "Eve");
+    assert_eq!(name_other_than(&mut late, "").await, "Eve");
 
     // The holder keeps it, and a second one of the same name is told apart.
     ada.say(ClientMessage::Name { name: "Eve".into() }).await;
     assert!(until_notice(&mut ada).await.contains("stays"));
-    let mut second = server.join("plaza", &format!("hz=60&token={}", token("ada"))).await;
-    let id = second.id;
-    assert_eq!(name_other_than(&mut second, id, "").await, "ada (2)");
+    let second = server.join("plaza", &format!("hz=60&token={}", token("ada"))).await;
+    assert_eq!(second.name(), "ada (2)");
     assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="name_bound"}"#), 1.0);
     assert_eq!(server.metric(r#"nowcast_messages_dropped_total{reason="name_taken"}"#), 1.0);
 
@@ -87,8 +74,7 @@ async fn a_tokens_name_is_its_holders_alone_and_stays() {
     drop((ada, second));
     server.until_metric("nowcast_clients", |clients| clients == 2.0).await;
     late.say(ClientMessage::Name { name: "Ada".into() }).await;
-    let id = late.id;
-    assert_eq!(name_other_than(&mut late, id, "Eve").await, "Ada");
+    assert_eq!(name_other_than(&mut late, "Eve").await, "Ada");
     server.stop().await;
 }
 
@@ -121,7 +107,7 @@ async fn a_room_in_which_nobody_did_anything_makes_way_soon() {
     let still = server.join("still", "hz=60").await;
     let mut lively = server.join("lively", "hz=60").await;
     lively.say(ClientMessage::Input(Input { forward: 1.0, ..Input::default() })).await;
-    let id = lively.id;
+    let id = lively.avatar();
     let mut places = Vec::new();
     lively
         .until(|message| {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use nowcast_world::limits::NAME_BYTES_MAX;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::value::Any;
 use super::{NETWORK_HZ, OutOfBounds};
 
-/// What a server says (section 3.1 of the specification).
+/// What a server says (section 3.2 of the specification).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum ServerMessage {
@@ -317,7 +318,10 @@ impl ClientMessage {
                 within("hz", f64::from(hz), f64::from(*NETWORK_HZ.start()), f64::from(*NETWORK_HZ.end()))
             }
             Self::Ping { time } => finite("time", time),
-            Self::Act { .. } | Self::Chat { .. } | Self::Name { .. } => Ok(()),
+            Self::Act { ref action, .. } => {
+                within("length of action", action.len() as f64, 0.0, NAME_BYTES_MAX as f64)
+            }
+            Self::Chat { .. } | Self::Name { .. } => Ok(()),
         }
     }
 }

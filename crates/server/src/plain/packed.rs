@@ -1,4 +1,4 @@
-//! Movement as packed records (section 3.2 of the specification) and the packed input (section 4).
+//! Movement as packed records (section 3.3 of the specification) and the packed input (section 4).
 
 use std::f64::consts::TAU;
 

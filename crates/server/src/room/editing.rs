@@ -77,9 +77,14 @@ impl Room {
         is_redefined
     }
 
+    /// Counts a report, and tells it to those who may edit. A script that fails in every step says the same sixty times a
+    /// second: that is told once.
     fn report(&mut self, report: RuleReport) {
         let RuleReport { outcome, version, text } = &report;
         self.rooms.metrics.report_rules(*outcome);
+        if self.editing.reports.contains(&report) {
+            return;
+        }
         match outcome {
             Outcome::Runs => info!(room = self.name, version, "rules run"),
             _ => warn!(room = self.name, version, ?outcome, text, "rules"),
@@ -88,10 +93,7 @@ impl Room {
             seated.player.report(&report);
         }
         let reports = &mut self.editing.reports;
-        // A script that fails in every step says the same sixty times a second.
-        if reports.back() != Some(&report) {
-            reports.push_back(report);
-        }
+        reports.push_back(report);
         while reports.len() > REPORTS_KEPT {
             reports.pop_front();
         }

@@ -18,6 +18,10 @@ use crate::snapshot::{Snapshot, into_message, rounded};
 /// Snapshots whose encodings are kept for clients that get to them a little late.
 const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
 
+/// Entities whose attributes are told one by one in a step. Where more changed, one message describes all of them anew: many
+/// small ones would fill the send queue of a client that reads as fast as anybody.
+const ATTRIBUTES_ONE_BY_ONE_MAX: usize = 64;
+
 impl Room {
     pub(super) fn tell_plain_clients(&self, changes: &Changes, happenings: &[Happening], is_redefined: bool) {
         if self.players.iter().all(|seated| seated.player.plain().is_none()) {
@@ -52,11 +56,16 @@ impl Room {
         if !changes.gone.is_empty() {
             news.push(ServerMessage::Despawn { ids: changes.gone.iter().map(|id| id.0).collect() });
         }
-        if !changes.described.is_empty() {
-            let entities = changes.described.iter().filter_map(|id| self.plain_entity(*id)).collect();
+        let is_much = changes.attributes.len() > ATTRIBUTES_ONE_BY_ONE_MAX;
+        let (anew, one_by_one) =
+            if is_much { (&changes.attributes[..], &[][..]) } else { (&[][..], &changes.attributes[..]) };
+        let mut described = [&changes.described, anew].concat();
+        described.sort_unstable();
+        if !described.is_empty() {
+            let entities = described.iter().filter_map(|id| self.plain_entity(*id)).collect();
             news.push(ServerMessage::Spawn { entities });
         }
-        news.extend(changes.attributes.iter().filter_map(|id| {
+        news.extend(one_by_one.iter().filter_map(|id| {
             let entity = self.world.world().entity(*id)?;
             Some(ServerMessage::Attributes { id: id.0, set: self.attributes(&entity) })
         }));

@@ -1,22 +1,24 @@
 //! What sessions are told of one step, encoded once for all who hear of it.
 
 use nowcast_wire::encode_to_vec;
-use nowcast_world::{PlayerId, Value};
+use nowcast_world::{EntityId, PlayerId, Value};
 
-use super::{FromWorld, Player, Said, Screen, StateKey};
+use super::{Entity, FromWorld, Player, Said, Screen, StateKey};
 use crate::dictionary::Dictionary;
 use crate::room::happenings::{Audience, Happening};
 use crate::room::told::{Changes, Shown, Told, ToldPlayer};
+
+/// A state, and the player that it is told alone, if it is one's.
+type State = (Option<PlayerId>, u64, Vec<u8>);
 
 /// What happened in a step, in the order in which it is told.
 #[derive(Default)]
 pub(crate) struct News {
     /// What there can be from now on, if that changed.
     define: Option<Vec<u8>>,
-    /// What there is, by key; empty for what is gone.
-    states: Vec<(u64, Vec<u8>)>,
-    /// The same, for one player alone.
-    personal: Vec<(PlayerId, u64, Vec<u8>)>,
+    /// What there is, by key, in the order in which it is put; empty for what is gone. For one player alone where one is named: a
+    /// key that was one player's may be everybody's next, so the two stay in one order.
+    states: Vec<State>,
     events: Vec<(Audience, Vec<u8>)>,
     said: Vec<Vec<u8>>,
 }
@@ -30,23 +32,19 @@ impl News {
         dictionary: Option<&Dictionary>,
     ) -> Self {
         let mut news = Self { define: dictionary.map(define), ..Self::default() };
-        let Self { states, personal, events, said, .. } = &mut news;
-        states.extend(changes.gone.iter().map(|id| (StateKey::Entity(*id).number(), Vec::new())));
-        states.extend(changes.left.iter().map(|id| (StateKey::Player(*id).number(), Vec::new())));
+        let Self { states, events, said, .. } = &mut news;
+        states.extend(changes.gone.iter().map(|id| (None, StateKey::Entity(*id).number(), Vec::new())));
+        states.extend(changes.left.iter().map(|id| (None, StateKey::Player(*id).number(), Vec::new())));
         for id in changes.players.iter() {
             states.extend(told.player(*id).map(|player| state_of_player(*id, player)));
         }
         for id in changes.described.iter().chain(&changes.attributes) {
-            let entity = told.entity(*id).map(encode_to_vec);
-            states.extend(entity.map(|value| (StateKey::Entity(*id).number(), value)));
+            states.extend(told.entity(*id).map(|entity| state_of_entity(*id, entity)));
         }
-        for shown in &changes.shown {
+        states.extend(changes.shown.iter().map(|shown| {
             let (key, value) = state_of_screen(shown);
-            match shown.player {
-                None => states.push((key, value)),
-                Some(player) => personal.push((player, key, value)),
-            }
-        }
+            (shown.player, key, value)
+        }));
         for happening in happenings {
             match happening {
                 Happening::Said { player, name, text } => {
@@ -65,8 +63,7 @@ impl News {
     /// Everything that was told so far, for a newcomer: all but its own screen.
     pub(crate) fn all(told: &Told, dictionary: &Dictionary) -> Self {
         let mut states: Vec<_> = told.players().map(|(id, player)| state_of_player(id, player)).collect();
-        let entities = told.entities().iter();
-        states.extend(entities.map(|told| (StateKey::Entity(told.id).number(), encode_to_vec(&told.entity))));
+        states.extend(told.entities().iter().map(|told| state_of_entity(told.id, &told.entity)));
         Self { define: Some(define(dictionary)), states, ..Self::default() }
     }
 
@@ -77,9 +74,8 @@ impl News {
 
     /// The states that a player is told.
     pub(super) fn states_for(&self, player: PlayerId) -> impl Iterator<Item = (u64, &[u8])> {
-        let personal = self.personal.iter().filter(move |(whose, _, _)| *whose == player);
-        let all = self.states.iter().map(|(key, value)| (*key, value.as_slice()));
-        all.chain(personal.map(|(_, key, value)| (*key, value.as_slice())))
+        let told = self.states.iter().filter(move |(whose, _, _)| whose.is_none_or(|whose| whose == player));
+        told.map(|(_, key, value)| (*key, value.as_slice()))
     }
 
     /// The events that a player is told.
@@ -103,11 +99,356 @@ pub(super) fn state_of_screen(shown: &Shown) -> (u64, Vec<u8>) {
     (StateKey::Screen(*number).number(), encode_to_vec(&screen))
 }
 
-fn state_of_player(id: PlayerId, ToldPlayer { name, avatar }: &ToldPlayer) -> (u64, Vec<u8>) {
+fn state_of_entity(id: EntityId, entity: &Entity) -> State {
+    (None, StateKey::Entity(id).number(), encode_to_vec(entity))
+}
+
+fn state_of_player(id: PlayerId, ToldPlayer { name, avatar }: &ToldPlayer) -> State {
     let player = Player { name: name.clone(), avatar: avatar.map(|id| id.0) };
-    (StateKey::Player(id).number(), encode_to_vec(&player))
+    (None, StateKey::Player(id).number(), encode_to_vec(&player))
 }
 
 fn define(dictionary: &Dictionary) -> Vec<u8> {
     encode_to_vec(&FromWorld::Define { definition: dictionary.message.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use nowcast_wire::decode;
+    use nowcast_world::{
+        Attributes, Behaviour, Body, ColliderShape, Command, Definition, Kind, KindId, Motion, Pose, Scene,
+        Spawn, Walker, World,
+    };
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::dictionary::attribute_bytes;
+    use crate::session::Place;
+
+    /// What one client knows.
+    #[derive(Clone, Debug, Default, PartialEq)]
+    struct Known {
+        entities: BTreeMap<u32, Entity>,
+        players: BTreeMap<u32, Player>,
+        screens: BTreeMap<(String, bool), Value>,
+    }
+
+    impl Known {
+        /// What somebody knows of a world who looks at all of it.
+        fn of(world: &World, player: PlayerId) -> Self {
+            let scene = world.scene();
+            let entities = world.entities().iter().map(|entity| {
+                let kind = scene.kind_of(entity.kind);
+                let is_put = kind
+                    .body
+                    .as_ref()
+                    .is_some_and(|body| matches!(body.motion, Motion::Fixed | Motion::Sensor));
+                let Pose { position, rotation } = entity.pose;
+                let seen = Entity {
+                    kind: entity.kind.0.into(),
+                    scale: entity.scale,
+                    parent: entity.parent.map(|parent| parent.0),
+                    place: (is_put && entity.parent.is_none()).then_some(Place { position, rotation }),
+                    attributes: attribute_bytes(&kind.attributes, &entity),
+                };
+                (entity.id.0, seen)
+            });
+            let players = scene.players().map(|player| {
+                let avatar = player.avatar.map(|avatar| avatar.0);
+                (player.id.0, Player { name: player.name.clone(), avatar })
+            });
+            let screens = scene.screens().filter(|(whose, _, _)| whose.is_none_or(|whose| whose == player));
+            let screens =
+                screens.map(|(whose, place, value)| ((place.to_owned(), whose.is_some()), value.clone()));
+            Self { entities: entities.collect(), players: players.collect(), screens: screens.collect() }
+        }
+
+        /// Takes in the news as a client of the plain protocol is told it.
+        fn hear(&mut self, changes: &Changes, told: &Told, player: PlayerId) {
+            for id in &changes.left {
+                assert!(self.players.remove(&id.0).is_some(), "{id:?} left and was not there");
+            }
+            for id in &changes.gone {
+                assert!(self.entities.remove(&id.0).is_some(), "{id:?} is gone and was not there");
+            }
+            for id in &changes.described {
+                self.entities.insert(id.0, told.entity(*id).expect("it is there").clone());
+            }
+            for id in &changes.attributes {
+                let known = self.entities.get_mut(&id.0).expect("it was described");
+                known.attributes.clone_from(&told.entity(*id).expect("it is there").attributes);
+            }
+            for id in &changes.players {
+                let ToldPlayer { name, avatar } = told.player(*id).expect("it is there").clone();
+                self.players.insert(id.0, Player { name, avatar: avatar.map(|avatar| avatar.0) });
+            }
+            let shown = changes.shown.iter().cloned();
+            shown
+                .filter(|shown| shown.player.is_none_or(|whose| whose == player))
+                .for_each(|shown| self.see(shown));
+        }
+
+        fn see(&mut self, Shown { player, place, value, .. }: Shown) {
+            let key = (place, player.is_some());
+            match value {
+                Value::Nil => self.screens.remove(&key),
+                value => self.screens.insert(key, value),
+            };
+        }
+
+        /// What the states of a session say.
+        fn of_states(states: &BTreeMap<u64, Vec<u8>>) -> Self {
+            let mut known = Self::default();
+            for (key, bytes) in states.iter().filter(|(_, bytes)| !bytes.is_empty()) {
+                match StateKey::of(*key).expect("it is one of the specification") {
+                    StateKey::Entity(id) => drop(known.entities.insert(id.0, decode(bytes).unwrap())),
+                    StateKey::Player(id) => drop(known.players.insert(id.0, decode(bytes).unwrap())),
+                    StateKey::Screen(_) => {
+                        let Screen { place, personal, value } = decode(bytes).unwrap();
+                        if value != Value::Nil {
+                            let twice = known.screens.insert((place, personal), value);
+                            assert_eq!(twice, None, "one place has two keys");
+                        }
+                    }
+                }
+            }
+            known
+        }
+    }
+
+    /// Two clients of one player: one on a session, which keeps states by their keys, and one of the plain protocol.
+    #[derive(Default)]
+    struct Client {
+        states: BTreeMap<u64, Vec<u8>>,
+        plain: Known,
+    }
+
+    impl Client {
+        fn put<'n>(&mut self, states: impl Iterator<Item = (u64, &'n [u8])>) {
+            self.states.extend(states.map(|(key, value)| (key, value.to_vec())));
+        }
+
+        /// Is greeted as a newcomer.
+        fn greeted(world: &World, told: &Told, dictionary: &Dictionary, id: PlayerId) -> Self {
+            let mut client = Self::default();
+            client.put(News::all(told, dictionary).states_for(id));
+            client.states.extend(told.screens_of(id).map(|shown| state_of_screen(&shown)));
+            client.plain = Known { screens: BTreeMap::new(), ..Known::of(world, id) };
+            told.screens_of(id).for_each(|shown| client.plain.see(shown));
+            client
+        }
+    }
+
+    /// Rules that do at random what rules can do. What is refused is not done.
+    struct Whims;
+
+    impl Behaviour for Whims {
+        fn join(&mut self, scene: &mut Scene, player: PlayerId) {
+            if draw(scene, 4) > 0 {
+                let kind = scene.kind("person").expect("it is defined");
+                let _ = scene.spawn_avatar(player, kind, Spawn::at([0.0, 5.0, 0.0]));
+            }
+        }
+
+        fn step(&mut self, scene: &mut Scene) {
+            for _ in 0..draw(scene, 6) {
+                whim(scene);
+            }
+        }
+    }
+
+    fn draw(scene: &mut Scene, below: u64) -> u64 {
+        scene.random_bits() % below
+    }
+
+    fn whim(scene: &mut Scene) {
+        let place = [draw(scene, 20) as f32, draw(scene, 20) as f32, 0.0];
+        let ids = scene.entities().ids().to_vec();
+        let mut entity = || ids.get(draw(scene, ids.len().max(1) as u64) as usize).copied();
+        let (one, other) = (entity().unwrap_or(EntityId(1)), entity());
+        let players: Vec<PlayerId> = scene.players().map(|player| player.id).collect();
+        let whose = players.get(draw(scene, players.len() as u64 + 1) as usize).copied();
+        let number = Value::from(draw(scene, 3));
+        let _ = match draw(scene, 12) {
+            0 | 1 if ids.len() < 40 => {
+                let kind = KindId(draw(scene, scene.definition().kinds.len() as u64) as u16);
+                let scale = (draw(scene, 2) == 0).then_some([1.0, 2.0, 1.0]);
+                scene.spawn(kind, Spawn { scale, ..Spawn::at(place) }).map(drop)
+            }
+            2 => scene.despawn(one),
+            3 | 4 => scene.set_attribute(one, "level", number),
+            5 => scene.set_pose(one, Pose { position: place, ..Pose::IDENTITY }),
+            6 => scene.set_parent(one, other.filter(|_| number != Value::from(0_u64))),
+            7 => whose.map_or(Ok(()), |player| {
+                let kind = scene.kind("person").expect("it is defined");
+                scene.spawn_avatar(player, kind, Spawn::at(place)).map(drop)
+            }),
+            _ => {
+                let at = ["score", "clock", "prompt"][draw(scene, 3) as usize];
+                let value = if number == Value::from(0_u64) { Value::Nil } else { number };
+                scene.show(whose, at, value)
+            }
+        };
+    }
+
+    /// One of two definitions of the same kinds.
+    fn definition(which: bool) -> Definition {
+        let cube = ColliderShape::cube(1.0);
+        let attributes = |text: &str| Attributes::parse(text).expect("it is written as attributes are");
+        let level = if which { "level: u8?" } else { "level: u16?, label: text" };
+        let kind =
+            |name: &str, body: Body| Kind::new(name).with_body(body).with_attributes(attributes(level));
+        Definition {
+            kinds: vec![
+                kind("post", Body::fixed(cube.clone())),
+                kind("zone", Body::sensor(cube.clone())),
+                kind("crate", Body::dynamic(cube)).with_attributes(attributes("level: range(0, 1, 0.5)")),
+                Kind::new("mark").with_attributes(attributes("level: any")),
+                Kind::walker("person", Walker::default()),
+            ],
+            ..Definition::default()
+        }
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Deed {
+        Join,
+        Leave(prop::sample::Index),
+        Rename(prop::sample::Index),
+        Step,
+        /// Other rules come, and the world as it is now is kept for the case that they are taken back.
+        Redefine,
+        /// The rules are taken back, and the world with them; who came or went stays so.
+        TakeBack,
+    }
+
+    fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+        let deed = prop_oneof![
+            2 => Just(Deed::Join),
+            1 => any::<prop::sample::Index>().prop_map(Deed::Leave),
+            1 => any::<prop::sample::Index>().prop_map(Deed::Rename),
+            8 => Just(Deed::Step),
+            1 => Just(Deed::Redefine),
+            1 => Just(Deed::TakeBack),
+        ];
+        prop::collection::vec(deed, 1..60)
+    }
+
+    /// A world, what its clients were told, and what they know.
+    struct Room {
+        world: World,
+        which: bool,
+        dictionary: Dictionary,
+        kept: Option<(Vec<u8>, bool)>,
+        told: Told,
+        clients: BTreeMap<PlayerId, Client>,
+        last_player: u32,
+    }
+
+    impl Room {
+        fn new(seed: u64) -> Self {
+            let world = World::new(definition(true), seed, Box::new(Whims)).expect("the definition is good");
+            let dictionary = Dictionary::new(world.scene().definition(), 1);
+            let (told, clients) = Default::default();
+            Self { world, which: true, dictionary, kept: None, told, clients, last_player: 0 }
+        }
+
+        fn apply(&mut self, command: Command) {
+            self.world.apply(command).expect("there is room");
+        }
+
+        fn restore(&mut self, bytes: &[u8], which: bool) {
+            self.world = World::restore(definition(which), Box::new(Whims), bytes).expect("it was saved");
+            self.which = which;
+            self.dictionary = Dictionary::new(self.world.scene().definition(), 1);
+            self.told.doubt();
+        }
+
+        fn carry_out(&mut self, deed: Deed) {
+            match deed {
+                Deed::Join => {
+                    self.last_player += 1;
+                    let player = PlayerId(self.last_player);
+                    self.apply(Command::Join { player, name: format!("player {player:?}") });
+                    self.world.step();
+                    self.tell();
+                    let client = Client::greeted(&self.world, &self.told, &self.dictionary, player);
+                    self.clients.insert(player, client);
+                }
+                Deed::Leave(index) if !self.clients.is_empty() => {
+                    let player = *index.get(&self.clients.keys().copied().collect::<Vec<_>>());
+                    self.clients.remove(&player);
+                    self.apply(Command::Leave { player });
+                }
+                Deed::Rename(index) if !self.clients.is_empty() => {
+                    let player = *index.get(&self.clients.keys().copied().collect::<Vec<_>>());
+                    let name = format!("since {}", self.world.tick());
+                    self.apply(Command::Rename { player, name });
+                }
+                Deed::Redefine => {
+                    self.world.apply_waiting();
+                    let bytes = self.world.snapshot();
+                    let which = self.which;
+                    self.restore(&bytes, !which);
+                    self.kept = Some((bytes, which));
+                }
+                Deed::TakeBack => {
+                    self.world.apply_waiting();
+                    let Some((bytes, which)) = self.kept.take() else { return };
+                    self.restore(&bytes, which);
+                    let there: Vec<_> = self.world.scene().players().map(|player| player.id).collect();
+                    let left = there.iter().filter(|player| !self.clients.contains_key(player));
+                    let came = self.clients.keys().filter(|player| !there.contains(player));
+                    let commands: Vec<_> = left
+                        .map(|player| Command::Leave { player: *player })
+                        .chain(came.map(|player| Command::Join { player: *player, name: "back".into() }))
+                        .collect();
+                    commands.into_iter().for_each(|command| self.apply(command));
+                }
+                Deed::Step | Deed::Leave(_) | Deed::Rename(_) => {}
+            }
+            self.world.step();
+            self.tell();
+        }
+
+        /// Tells everybody what is news.
+        fn tell(&mut self) {
+            let changes = self.told.update(&self.world, &self.dictionary);
+            let news = News::of(&changes, &self.told, &[], None);
+            for (player, client) in &mut self.clients {
+                client.put(news.states_for(*player));
+                client.plain.hear(&changes, &self.told, *player);
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn whatever_happens_the_news_give_each_client_the_world_as_it_is(seed in any::<u64>(), deeds in deeds()) {
+            let mut room = Room::new(seed);
+            for deed in deeds {
+                room.carry_out(deed);
+                for (player, client) in &room.clients {
+                    let world = Known::of(&room.world, *player);
+                    prop_assert_eq!(&Known::of_states(&client.states), &world, "a session of {:?}", player);
+                    prop_assert_eq!(&client.plain, &world, "a plain client of {:?}", player);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_that_was_one_players_place_and_is_everybodys_now_says_the_newer() {
+        let [ada, everybody] = [Some(PlayerId(1)), None];
+        let shown = |player, place: &str, value| Shown { number: 0, player, place: place.into(), value };
+        let shown = vec![shown(ada, "prompt", Value::Nil), shown(everybody, "score", 3.into())];
+        let changes = Changes { shown, ..Changes::default() };
+        let mut client = Client::default();
+        client.put(News::of(&changes, &Told::default(), &[], None).states_for(PlayerId(1)));
+        let expected = BTreeMap::from([(("score".to_owned(), false), 3.into())]);
+        assert_eq!(Known::of_states(&client.states).screens, expected);
+    }
 }

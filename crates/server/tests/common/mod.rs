@@ -1,12 +1,18 @@
 //! A server on a free port, and players that join it with a stock WebSocket client.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
 
+pub mod session;
+pub mod view;
+
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use nowcast_server::plain::{ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
-use nowcast_server::{Config, Handle, Server};
+use nowcast_server::plain::{Any, ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
+use nowcast_server::script::Sources;
+use nowcast_server::{Config, Handle, Rules, Server, WorldConfig, read_world};
+use nowcast_wire::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
@@ -16,8 +22,37 @@ use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
+use self::view::View;
+
 /// How long a condition may take to come true, on a machine that does a lot besides.
 pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The world of most tests, `tests/worlds/plaza`.
+pub fn plaza() -> WorldConfig {
+    script("plaza", include_str!("../worlds/plaza/world.luau"))
+}
+
+/// A world of one module.
+pub fn script(name: &str, text: &str) -> WorldConfig {
+    WorldConfig { name: name.into(), rules: Rules::Script(Sources::of_main(text)) }
+}
+
+/// One of the sample worlds.
+pub fn sample(name: &str) -> WorldConfig {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds").join(name);
+    let sources = read_world(&folder).expect("the sample worlds can be read");
+    WorldConfig { name: name.into(), rules: Rules::Script(sources) }
+}
+
+/// What tests configure: a free port of the loopback, and the plaza.
+pub fn config() -> Config {
+    Config { worlds: vec![plaza()], hosts: vec![[127, 0, 0, 1].into()], port: 0, ..Config::default() }
+}
+
+/// Names and values, as actions take them.
+pub fn map(pairs: &[(&str, Value)]) -> Value {
+    Value::Map(pairs.iter().map(|(name, value)| (Value::from(*name), value.clone())).collect())
+}
 
 /// A running server.
 pub struct TestServer {
@@ -33,7 +68,7 @@ impl TestServer {
 
     /// Starts with a changed configuration.
     pub async fn with(change: impl FnOnce(&mut Config)) -> Self {
-        let mut config = Config { hosts: vec![[127, 0, 0, 1].into()], port: 0, ..Config::default() };
+        let mut config = config();
         change(&mut config);
         let server = Server::bind(config).await.expect("a port is free");
         let handle = server.handle();
@@ -114,7 +149,7 @@ impl TestServer {
         Ok(client_async_with_config(request, stream, Some(config)).await?.0)
     }
 
-    /// Joins, and waits for the welcome.
+    /// Joins, and waits for the welcome and what is there.
     pub async fn join(&self, room: &str, parameters: &str) -> Player {
         let socket = self.connect(&format!("/ws/{room}?{parameters}")).await.expect("there is room");
         Self::welcomed(socket, parameters).await
@@ -134,11 +169,12 @@ impl TestServer {
             .split('&')
             .find_map(|parameter| parameter.strip_prefix("encoding="))
             .map_or(Encoding::Json, |name| name.parse().expect("it is an encoding"));
-        let mut player = Player { socket, encoding, id: 0 };
-        let ServerMessage::Welcome { id, .. } = player.next().await else {
+        let mut player = Player::new(socket, encoding);
+        let ServerMessage::Welcome { player: id, .. } = player.next().await else {
             panic!("the first message is the welcome");
         };
         player.id = id;
+        while !matches!(player.next().await, ServerMessage::Spawn { .. }) {}
         player
     }
 }
@@ -147,10 +183,44 @@ impl TestServer {
 pub struct Player {
     pub socket: WebSocketStream<TcpStream>,
     pub encoding: Encoding,
+    /// Its number.
     pub id: u32,
+    /// What it knows by the messages that it read.
+    pub view: View,
 }
 
 impl Player {
+    pub fn new(socket: WebSocketStream<TcpStream>, encoding: Encoding) -> Self {
+        Self { socket, encoding, id: 0, view: View::default() }
+    }
+
+    /// The entity that it moves.
+    pub fn avatar(&self) -> u32 {
+        self.view.avatar(self.id).expect("it has an avatar")
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.view.players[&self.id].name
+    }
+
+    /// Does something that the world declares.
+    pub async fn act(&mut self, action: &str, arguments: &[(&str, Value)]) {
+        let arguments = Any(map(arguments));
+        self.say(ClientMessage::Act { action: action.into(), arguments }).await;
+    }
+
+    /// Reads until what it knows is what the caller waits for.
+    pub async fn until_view(&mut self, what: &str, holds: impl Fn(&View) -> bool) {
+        let waiting = async {
+            while !holds(&self.view) {
+                self.next().await;
+            }
+        };
+        let in_time = timeout(PATIENCE, waiting).await;
+        assert!(in_time.is_ok(), "{what} did not come: {}", self.view.beginning());
+    }
+
     pub async fn say(&mut self, message: ClientMessage) {
         self.send(message.encode(self.encoding)).await;
     }
@@ -175,7 +245,10 @@ impl Player {
                 Message::Close(frame) => panic!("closed: {frame:?}"),
                 _ => continue,
             };
-            return ServerMessage::decode(self.encoding, frame).expect("the server speaks the protocol");
+            let message =
+                ServerMessage::decode(self.encoding, frame).expect("the server speaks the protocol");
+            self.view.take_plain(&message);
+            return message;
         }
     }
 

@@ -1,0 +1,174 @@
+//! A client on a session, and all that it knows.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error, MessageKind};
+use nowcast_server::replication::{Replica, transform_of};
+use nowcast_server::session::{
+    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, Said, StateKey, ToWorld, WORLD_LANE,
+};
+use nowcast_wire::{Value, decode, encode_to_vec};
+use tokio::time::timeout;
+
+use super::view::View;
+use super::{PATIENCE, TestServer};
+
+/// A client on a session, and all it knows.
+pub struct Guest {
+    pub channel: Channel,
+    pub id: u32,
+    pub view: View,
+    replica: Replica,
+    /// Whether it asked for all of movement anew, and was not told yet.
+    is_forgetful: bool,
+}
+
+impl Guest {
+    pub async fn open(
+        server: &TestServer,
+        room: &str,
+        carrier: CarrierKind,
+    ) -> Result<Channel, ConnectError> {
+        let url = format!("nowcast://{}/{room}", server.address);
+        Connector::new().carriers([carrier]).connect(&url).await
+    }
+
+    /// Joins, and waits until its own avatar stands somewhere.
+    pub async fn join(server: &TestServer, room: &str, name: &str, carrier: CarrierKind) -> Self {
+        Self::join_at(server.address, room, name, carrier).await
+    }
+
+    pub async fn join_at(address: SocketAddr, room: &str, name: &str, carrier: CarrierKind) -> Self {
+        let url = format!("nowcast://{address}/{room}");
+        let channel = Connector::new().carriers([carrier]).connect(&url).await.expect("there is room");
+        Self::join_by(channel, name).await
+    }
+
+    /// Joins by a channel that is open.
+    pub async fn join_by(channel: Channel, name: &str) -> Self {
+        let join = ToWorld::Join { protocol: PROTOCOL, name: name.into(), network_hz: 60 };
+        channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+        let mut guest =
+            Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false };
+        guest.until("its avatar", |guest| guest.avatar().is_some_and(|id| guest.place(id).is_some())).await;
+        guest
+    }
+
+    /// Takes in messages until a condition holds.
+    pub async fn until(&mut self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let waiting = async {
+            while !holds(self) {
+                let message = self.channel.receive().await.expect("the session goes on");
+                self.take(&message);
+            }
+        };
+        let in_time = timeout(PATIENCE, waiting).await;
+        assert!(in_time.is_ok(), "{what} did not come: {}", self.view.beginning());
+    }
+
+    /// Takes in what comes in this time.
+    pub async fn take_for(&mut self, time: Duration) {
+        let taking = async {
+            while let Ok(message) = self.channel.receive().await {
+                self.take(&message);
+            }
+        };
+        let _ = timeout(time, taking).await;
+    }
+
+    pub fn take(&mut self, message: &nowcast::Message) {
+        match (message.kind, message.lane.number()) {
+            (MessageKind::Replication { .. }, _) => {
+                let is_missing = self.replica.apply(&message.bytes).expect("it is well-formed").missing > 0;
+                // A client that did not look for long has not kept what it said that it has.
+                if is_missing && !self.is_forgetful {
+                    self.tell(&ToWorld::Forget);
+                }
+                self.is_forgetful = is_missing;
+                // Packets of other carriers overtake one another.
+                if self.channel.status().carrier == Some(CarrierKind::WebSocket) {
+                    let (tick, _) = message.bytes.split_first_chunk().expect("it has a head");
+                    self.view.take_tick(u32::from_le_bytes(*tick).into());
+                }
+            }
+            (MessageKind::State { key }, WORLD_LANE) => self.take_state(key.raw(), &message.bytes),
+            (MessageKind::Event, WORLD_LANE) => {
+                let event = decode(&message.bytes).expect("it is an event");
+                if let FromWorld::Welcome { player, .. } = &event {
+                    self.id = *player;
+                }
+                assert_ne!(self.id, 0, "the first event is the welcome, not {event:?}");
+                self.view.take_event(event);
+            }
+            (MessageKind::Event, CHAT_LANE) => {
+                let Said { from, name, text } = decode(&message.bytes).expect("it is a line");
+                self.view.said.push((from, name, text));
+            }
+            other => panic!("nothing is expected as {other:?}"),
+        }
+    }
+
+    fn take_state(&mut self, key: u64, bytes: &[u8]) {
+        let is_there = !bytes.is_empty();
+        match StateKey::of(key).expect("the key is one of the specification") {
+            StateKey::Entity(id) => {
+                let entity = is_there.then(|| decode(bytes).expect("it is an entity"));
+                self.view.take_entity(id.0, entity);
+            }
+            StateKey::Player(id) => {
+                let player = is_there.then(|| decode(bytes).expect("it is a player"));
+                self.view.take_player(id.0, player);
+            }
+            StateKey::Screen(_) => {
+                self.view.take_screen(key, decode(bytes).expect("it is a place of the screen"));
+            }
+        }
+    }
+
+    /// Does something that the world declares.
+    pub fn act(&self, action: &str, arguments: &[(&str, Value)]) {
+        let arguments = super::map(arguments);
+        let act = ToWorld::Act { action: action.into(), arguments };
+        self.channel.try_event(&encode_to_vec(&act)).expect("there is room for an action");
+    }
+
+    /// Tells the world something.
+    pub fn tell(&self, event: &ToWorld) {
+        self.channel.try_event(&encode_to_vec(event)).expect("there is room for an event");
+    }
+
+    /// Speaks to the room.
+    pub fn say(&self, text: &str) {
+        let line = encode_to_vec(&Line { text: text.into() });
+        self.channel.lane(CHAT_LANE).try_event(&line).expect("there is room for a line");
+    }
+
+    pub fn steer(&self, controls: &Controls) {
+        self.channel.try_state(CONTROLS_KEY, &encode_to_vec(controls)).expect("a state is always taken");
+    }
+
+    /// The entity that it moves.
+    pub fn avatar(&self) -> Option<u32> {
+        self.view.avatar(self.id)
+    }
+
+    /// Where an entity is.
+    pub fn place(&self, id: u32) -> Option<[f32; 3]> {
+        self.replica.row(id).map(|row| transform_of(&row).position)
+    }
+
+    /// How the server ends the session.
+    pub async fn end(&mut self) -> nowcast::session::Closed {
+        let ending = async {
+            loop {
+                match self.channel.receive().await {
+                    Ok(_) => {}
+                    Err(Error::Closed(closed)) => return closed,
+                    Err(other) => panic!("{other}"),
+                }
+            }
+        };
+        timeout(PATIENCE, ending).await.expect("the session ends")
+    }
+}

@@ -1,0 +1,252 @@
+//! What a client knows of its world, in the same words whichever protocol told it.
+
+use std::collections::BTreeMap;
+
+use nowcast_server::plain::{Any, Outcome, ServerMessage};
+use nowcast_server::session::{self, FromWorld};
+use nowcast_wire::{Shape, Value, decode_value};
+use serde_json::Value as Json;
+
+/// What a client was told.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Which world the room shows.
+    pub world: String,
+    pub version: u64,
+    /// Names, in the order of the definition.
+    pub kinds: Vec<String>,
+    /// The names of actions, with those of their arguments.
+    pub actions: BTreeMap<String, Vec<String>>,
+    pub declared: Vec<String>,
+    pub entities: BTreeMap<u32, Seen>,
+    pub players: BTreeMap<u32, Person>,
+    /// By place, and whether it is for this client alone. What is cleared is not there.
+    pub screens: BTreeMap<(String, bool), Json>,
+    pub happened: Vec<(String, Json)>,
+    pub refused: Vec<(String, String)>,
+    pub reports: Vec<(Outcome, u64, String)>,
+    pub notices: Vec<String>,
+    pub said: Vec<(u32, String, String)>,
+    /// The newest step that was told of.
+    pub tick: u64,
+    definition: Option<session::Definition>,
+    screens_by_key: BTreeMap<u64, (String, bool)>,
+}
+
+/// An entity, but for where it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    pub kind: String,
+    pub scale: [f64; 3],
+    pub parent: Option<u32>,
+    pub attributes: Json,
+    /// Where it was when it was described; sessions are told of what moves by its rows alone.
+    pub place: Option<[f64; 3]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Person {
+    pub name: String,
+    pub avatar: Option<u32>,
+}
+
+impl View {
+    /// The avatar of a player, if it has one.
+    pub fn avatar(&self, player: u32) -> Option<u32> {
+        self.players.get(&player)?.avatar
+    }
+
+    /// The entities of one kind.
+    pub fn of_kind<'v>(&'v self, kind: &'v str) -> impl Iterator<Item = (u32, &'v Seen)> {
+        self.entities.iter().filter(move |(_, seen)| seen.kind == kind).map(|(id, seen)| (*id, seen))
+    }
+
+    /// What stands at a place of the screen: the value for this client alone, or the one for all.
+    pub fn screen(&self, place: &str) -> Option<&Json> {
+        [true, false].iter().find_map(|personal| self.screens.get(&(place.to_owned(), *personal)))
+    }
+
+    /// The payloads of events of one name.
+    pub fn heard<'v>(&'v self, name: &'v str) -> impl Iterator<Item = &'v Json> {
+        self.happened.iter().filter(move |(event, _)| event == name).map(|(_, payload)| payload)
+    }
+
+    /// Steps are told in order, whatever becomes of the world.
+    pub fn take_tick(&mut self, tick: u64) {
+        assert!(tick >= self.tick, "step {tick} is told after step {}", self.tick);
+        self.tick = tick;
+    }
+
+    /// Takes in a message of the plain protocol.
+    pub fn take_plain(&mut self, message: &ServerMessage) {
+        match message {
+            ServerMessage::Welcome { world, tick, .. } => {
+                self.world.clone_from(world);
+                self.take_tick(*tick);
+            }
+            ServerMessage::Define { version, kinds, actions, events } => {
+                self.version = *version;
+                self.kinds = kinds.iter().map(|kind| kind.name.clone()).collect();
+                let actions = actions.iter();
+                self.actions = actions
+                    .map(|action| (action.name.clone(), action.arguments.keys().cloned().collect()))
+                    .collect();
+                self.declared = events.iter().map(|event| event.name.clone()).collect();
+            }
+            ServerMessage::Spawn { entities } => {
+                for entity in entities {
+                    let seen = Seen {
+                        kind: entity.kind.clone(),
+                        scale: entity.scale.unwrap_or([1.0; 3]),
+                        parent: entity.parent,
+                        attributes: json(&entity.attributes.0),
+                        place: Some(entity.p),
+                    };
+                    assert!(self.kinds.contains(&seen.kind), "{} is not defined", seen.kind);
+                    self.entities.insert(entity.id, seen);
+                }
+            }
+            ServerMessage::Attributes { id, set } => {
+                self.entities.get_mut(id).expect("it was described").attributes = json(&set.0);
+            }
+            ServerMessage::Despawn { ids } => {
+                ids.iter().for_each(|id| assert!(self.entities.remove(id).is_some(), "{id} is not there"));
+            }
+            ServerMessage::Move { tick, entities } => {
+                self.take_tick(*tick);
+                for moved in entities {
+                    let seen = self.entities.get_mut(&moved.id);
+                    seen.expect("what moves was described").place =
+                        Some([moved.position_x, moved.position_y, moved.position_z]);
+                }
+            }
+            ServerMessage::Player { id, name, avatar } => {
+                self.players.insert(*id, Person { name: name.clone(), avatar: *avatar });
+            }
+            ServerMessage::Left { id } => {
+                self.players.remove(id).expect("it was there");
+            }
+            ServerMessage::Screen { place, personal, value } => {
+                self.show(place.clone(), *personal, &value.0);
+            }
+            ServerMessage::Event { name, payload } => self.happened.push((name.clone(), json(&payload.0))),
+            ServerMessage::Refused { action, reason } => self.refused.push((action.clone(), reason.clone())),
+            ServerMessage::Report { outcome, version, text } => {
+                self.reports.push((*outcome, *version, text.clone()));
+            }
+            ServerMessage::Chat { from, name, text } => self.said.push((*from, name.clone(), text.clone())),
+            ServerMessage::Notice { text } => self.notices.push(text.clone()),
+            ServerMessage::Pong { .. } | ServerMessage::Rate { .. } | ServerMessage::Missed { .. } => {}
+        }
+    }
+
+    /// Takes in an event of a session.
+    pub fn take_event(&mut self, event: FromWorld) {
+        match event {
+            FromWorld::Welcome { world, tick, .. } => {
+                self.world = world;
+                self.take_tick(tick);
+            }
+            FromWorld::Define { definition } => {
+                self.version = definition.version;
+                self.kinds = definition.kinds.iter().map(|kind| kind.name.clone()).collect();
+                let actions = definition.actions.iter();
+                self.actions =
+                    actions.map(|action| (action.name.clone(), fields(&action.arguments))).collect();
+                self.declared = definition.events.iter().map(|event| event.name.clone()).collect();
+                self.definition = Some(definition);
+            }
+            FromWorld::Happened { event, payload } => self.happened.push((event, json(&payload))),
+            FromWorld::Refused { action, reason } => self.refused.push((action, reason)),
+            FromWorld::Report { outcome, version, text } => {
+                self.reports.push((outcome.into(), version, text));
+            }
+            FromWorld::Notice { text } => self.notices.push(text),
+            FromWorld::Rate { .. } => {}
+        }
+    }
+
+    /// Takes in what an entity is, or that it is gone.
+    pub fn take_entity(&mut self, id: u32, entity: Option<session::Entity>) {
+        let Some(entity) = entity else {
+            self.entities.remove(&id);
+            return;
+        };
+        let definition = self.definition.as_ref().expect("it is told before");
+        let kind = &definition.kinds[entity.kind as usize];
+        let shape = Shape::from_bytes(&kind.attributes).expect("it is a shape");
+        let seen = Seen {
+            kind: kind.name.clone(),
+            scale: entity.scale.map(f64::from),
+            parent: entity.parent,
+            attributes: json(&decode_value(&shape, &entity.attributes).expect("it is of its kind's shape")),
+            place: entity.place.map(|place| place.position.map(f64::from)),
+        };
+        self.entities.insert(id, seen);
+    }
+
+    /// Takes in who somebody is, or that it has left.
+    pub fn take_player(&mut self, id: u32, player: Option<session::Player>) {
+        match player {
+            Some(session::Player { name, avatar }) => self.players.insert(id, Person { name, avatar }),
+            None => self.players.remove(&id),
+        };
+    }
+
+    /// Takes in what stands at the place of a key.
+    pub fn take_screen(&mut self, key: u64, screen: session::Screen) {
+        // A key that names another place says no more of the one before.
+        if let Some(before) = self.screens_by_key.insert(key, (screen.place.clone(), screen.personal)) {
+            self.screens.remove(&before);
+        }
+        self.show(screen.place, screen.personal, &screen.value);
+    }
+
+    fn show(&mut self, place: String, personal: bool, value: &Value) {
+        match value {
+            Value::Nil => self.screens.remove(&(place, personal)),
+            value => self.screens.insert((place, personal), json(value)),
+        };
+    }
+
+    /// The beginning of what is known, for the message of a test that fails.
+    pub fn beginning(&self) -> String {
+        format!("{self:?}").chars().take(4_000).collect()
+    }
+
+    /// Everything but where it is, to be compared with what another client knows.
+    pub fn without_places(&self) -> impl PartialEq + std::fmt::Debug + use<> {
+        let entities = self.entities.clone().into_iter().map(|(id, seen)| (id, Seen { place: None, ..seen }));
+        let common = self.screens.clone().into_iter().filter(|((_, personal), _)| !personal);
+        (
+            (self.version, self.kinds.clone(), self.actions.clone(), self.declared.clone()),
+            entities.collect::<Vec<_>>(),
+            self.players.clone(),
+            common.collect::<Vec<_>>(),
+        )
+    }
+}
+
+/// A value as JSON has it, where all whole numbers are alike.
+pub fn json(value: &Value) -> Json {
+    let json = serde_json::to_value(Any(value.clone())).expect("every value has a JSON form");
+    even(json)
+}
+
+/// Numbers as `f64`, because JSON does not tell a whole number from a float.
+fn even(json: Json) -> Json {
+    match json {
+        Json::Number(number) => number.as_f64().map_or(Json::Null, Json::from),
+        Json::Array(items) => items.into_iter().map(even).collect(),
+        Json::Object(pairs) => pairs.into_iter().map(|(key, value)| (key, even(value))).collect(),
+        other => other,
+    }
+}
+
+fn fields(shape: &[u8]) -> Vec<String> {
+    let shape = Shape::from_bytes(shape).expect("it is a shape");
+    let mut names: Vec<String> =
+        shape.fields().expect("its root is a struct").iter().map(|field| field.name.clone()).collect();
+    names.sort();
+    names
+}

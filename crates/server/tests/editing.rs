@@ -1,0 +1,283 @@
+//! A world whose folder is edited while people are in it.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use common::session::Guest;
+use common::view::View;
+use common::{TestServer, plaza};
+use nowcast::CarrierKind;
+use nowcast_server::entry::TokenKey;
+use nowcast_server::plain::{ClientMessage, Input, Outcome};
+use nowcast_server::{Rules, WorldConfig};
+use serde_json::json;
+
+/// A world's folder, which goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(rules: &str) -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("nowcast-edited-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder can be made");
+        let folder = Self(folder);
+        folder.write(rules);
+        folder
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Saves new rules, as an editor does: all at once.
+    fn write(&self, rules: &str) {
+        let (new, main) = (self.0.join("world.luau.new"), self.0.join("world.luau"));
+        std::fs::write(&new, rules).expect("a file can be written");
+        std::fs::rename(&new, &main).expect("it takes the place of the one before");
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const RULES: &str = r#"
+local world = require("@nowcast/world")
+world.state { count = 0 }
+local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(400, 1, 400) } })
+local Person = world.kind("person", { walker = {}, attributes = { mood = "text" } })
+local Sign = world.kind("sign", { attributes = { text = "text" } })
+world.on("start", function()
+    Floor:spawn { at = vector.create(0, -0.5, 0) }
+    Sign:spawn { at = vector.create(0, 1, 5), text = "first" }
+end)
+world.on("join", function(player)
+    player:spawn_avatar(Person, { at = vector.create(player.id, 0.92, 0) })
+end)
+world.action("count", {}, function(player)
+    world.state.count += 1
+    world.show("count", world.state.count)
+end)
+"#;
+
+async fn serve(folder: &Folder) -> TestServer {
+    TestServer::with(|config| {
+        let edited = WorldConfig { name: "edited".into(), rules: Rules::Folder(folder.path().to_owned()) };
+        config.worlds = vec![plaza(), edited];
+    })
+    .await
+}
+
+fn count(view: &View) -> Option<&serde_json::Value> {
+    view.screen("count")
+}
+
+#[tokio::test]
+async fn new_rules_hold_for_those_who_are_there_and_what_was_remembered_stays() {
+    let folder = Folder::new(RULES);
+    let server = serve(&folder).await;
+    let mut ada = server.join("edited", "name=Ada&hz=60").await;
+    let mut ben = Guest::join(&server, "edited", "Ben", CarrierKind::WebSocket).await;
+    ada.act("count", &[]).await;
+    ada.until_view("the count", |view| count(view) == Some(&json!(1.0))).await;
+
+    folder.write(
+        &RULES
+            .replace("count += 1", "count += 10")
+            .replace(r#"{ mood = "text" }"#, r#"{ mood = "text", wins = "u8" }"#)
+            .replace(
+                r#"world.action("count""#,
+                "world.action('cheer', {}, function() end)\nworld.action(\"count\"",
+            ),
+    );
+    ada.until_view("version 2", |view| view.version == 2).await;
+    ben.until("version 2", |ben| ben.view.version == 2).await;
+    assert!(ada.view.actions.contains_key("cheer"));
+    ada.act("count", &[]).await;
+    ben.act("cheer", &[]);
+    ada.until_view("the count", |view| count(view) == Some(&json!(11.0))).await;
+    ben.until("the count", |ben| count(&ben.view) == Some(&json!(11.0))).await;
+    for view in [&ada.view, &ben.view] {
+        let (_, person) = view.of_kind("person").next().expect("they are still there");
+        assert_eq!(person.attributes, json!({ "mood": "", "wins": 0.0 }), "described by the new definition");
+        assert_eq!(view.reports.last(), Some(&(Outcome::Runs, 2, String::new())));
+        assert!(view.refused.is_empty(), "{:?}", view.refused);
+    }
+    assert_eq!(ada.view.without_places(), ben.view.without_places());
+    assert_eq!(server.metric("nowcast_clients"), 2.0);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn rules_that_do_not_load_change_nothing_and_editors_are_told_file_and_line() {
+    let folder = Folder::new(RULES);
+    let server = serve(&folder).await;
+    let mut ada = server.join("edited", "name=Ada&hz=60").await;
+    let mut ben = Guest::join(&server, "edited", "Ben", CarrierKind::WebSocket).await;
+    ada.until_view("both", |view| view.of_kind("person").count() == 2 && view.players.len() == 2).await;
+    let before = ada.view.without_places();
+
+    folder.write("local world = require('@nowcast/world')\n\nlocal x = = 7");
+    let is_told = |view: &View| view.reports.iter().any(|(outcome, _, _)| *outcome == Outcome::Refused);
+    ada.until_view("the report", is_told).await;
+    ben.until("the report", |ben| is_told(&ben.view)).await;
+    let (_, version, text) = ada.view.reports.last().expect("it was told");
+    assert!(*version == 1 && text.starts_with("world.luau:3: "), "{version} {text}");
+    assert_eq!(ada.view.reports, ben.view.reports);
+    ada.act("count", &[]).await;
+    ada.until_view("the count", |view| count(view) == Some(&json!(1.0))).await;
+    ada.view.screens.clear();
+    assert_eq!(ada.view.without_places(), before, "all else is as it was");
+
+    // Whoever comes later hears of it too, and so does whoever asks for the worlds.
+    let late = Guest::join(&server, "edited", "Cleo", CarrierKind::WebSocket).await;
+    assert_eq!(late.view.version, 1);
+    let mut late = late;
+    late.until("the report", |late| late.view.reports.last() == ada.view.reports.last()).await;
+    let worlds = server.get("/api/worlds").await;
+    assert!(worlds.contains(r#""fault":"world.luau:3: "#), "{worlds}");
+
+    folder.write(RULES);
+    ada.until_view("the mended rules", |view| {
+        view.reports.last().is_some_and(|(is, _, _)| *is == Outcome::Runs)
+    })
+    .await;
+    assert!(server.get("/api/worlds").await.contains(r#""name":"edited","version":""#));
+    assert!(!server.get("/api/worlds").await.contains("world.luau:3"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn only_those_who_may_edit_hear_of_the_rules() {
+    let folder = Folder::new(RULES);
+    let server = TestServer::with(|config| {
+        let edited = WorldConfig { name: "edited".into(), rules: Rules::Folder(folder.path().to_owned()) };
+        config.worlds = vec![edited];
+        config.entry.key = Some(TokenKey::secret(b"32 bytes that nobody else knows.").expect("long enough"));
+        config.entry.anonymous = true;
+    })
+    .await;
+    let mut ada = server.join("edited", "name=Ada&hz=60").await;
+    folder.write("nonsense");
+    server.until_metric(r#"nowcast_rules_total{outcome="refused"}"#, |count| count == 1.0).await;
+    folder.write(&RULES.replace("+= 1", "+= 2"));
+    ada.until_view("new rules", |view| view.version > 1).await;
+    assert!(ada.view.reports.is_empty(), "{:?}", ada.view.reports);
+    server.stop().await;
+}
+
+/// Rules that do much, and raise an error when a second has passed.
+fn failing() -> String {
+    let bad = r#"
+local Ghost = world.kind("ghost", { body = { shape = "sphere", radius = 0.2 } })
+world.on("step", function()
+    world.state.steps = (world.state.steps or 0) + 1
+    if world.state.steps == 1 then
+        for x = 1, 10 do Ghost:spawn { at = vector.create(x, 3, 8) } end
+        for _, sign in Sign:all() do sign:despawn() end
+        for _, player in world.players() do player.avatar.mood = "haunted" end
+        world.show("count", "boo")
+        world.show("prompt", "run!", world.players()[1])
+        world.state.count = 1000
+    end
+    if world.state.steps == 60 then error("too many ghosts") end
+end)
+"#;
+    format!("{RULES}{bad}")
+}
+
+#[tokio::test]
+async fn rules_that_fail_in_their_first_steps_are_taken_back_with_all_they_did() {
+    let folder = Folder::new(RULES);
+    let server = serve(&folder).await;
+    let mut ada = server.join("edited", "name=Ada&hz=60").await;
+    let mut ben = Guest::join(&server, "edited", "Ben", CarrierKind::WebSocket).await;
+    ada.act("count", &[]).await;
+    ada.until_view("the count", |view| count(view) == Some(&json!(1.0))).await;
+    ada.say(ClientMessage::Input(Input { forward: 1.0, ..Input::default() })).await;
+    let avatar = ada.avatar();
+    ada.until_view("her steps", |view| view.entities[&avatar].place.is_some_and(|place| place[2] < -0.5))
+        .await;
+    let before = ada.view.without_places();
+
+    folder.write(&failing());
+    ada.until_view("the ghosts", |view| {
+        view.of_kind("ghost").count() == 10 && count(view) == Some(&json!("boo"))
+    })
+    .await;
+    assert_eq!(ada.view.of_kind("sign").count(), 0);
+    // Ada lets go of her keys while the new rules hold.
+    ada.say(ClientMessage::Input(Input::default())).await;
+    ben.until("the ghosts", |ben| ben.view.of_kind("ghost").count() == 10).await;
+    assert_eq!(ben.view.screen("prompt"), None, "it was shown to the first player alone");
+
+    let is_back = |view: &View| {
+        view.reports.iter().any(|(outcome, version, text)| {
+            (*outcome, *version) == (Outcome::RolledBack, 2)
+                && text.starts_with("world.luau:")
+                && text.contains("too many ghosts")
+                && text.ends_with("version 1 runs again")
+        })
+    };
+    ada.until_view("the rollback", |view| is_back(view) && view.version == 1).await;
+    ben.until("the rollback", |ben| is_back(&ben.view) && ben.view.version == 1).await;
+    ada.act("count", &[]).await;
+    ada.until_view("the count", |view| count(view) == Some(&json!(2.0))).await;
+    ben.until("the count", |ben| count(&ben.view) == Some(&json!(2.0))).await;
+    for (who, view) in [("Ada", &mut ada.view), ("Ben", &mut ben.view)] {
+        view.screens.insert(("count".into(), false), json!(1.0));
+        assert_eq!(view.without_places(), before, "{who} knows what was there before");
+        assert!(view.screens.keys().all(|(_, personal)| !personal), "{who}: {:?}", view.screens);
+    }
+
+    // She stands still, although she walked when the rules were replaced.
+    let (mut place, mut same) = (None, 0);
+    while same < 30 {
+        let tick = ada.view.tick;
+        ada.until_view("the next step", |view| view.tick > tick).await;
+        let now = ada.view.entities[&avatar].place;
+        same = if now == place { same + 1 } else { 0 };
+        place = now;
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_comes_while_rules_fail_stays() {
+    let folder = Folder::new(RULES);
+    let server = serve(&folder).await;
+    let mut ada = server.join("edited", "name=Ada&hz=60").await;
+    let channel = Guest::open(&server, "edited", CarrierKind::WebSocket).await.expect("there is room");
+    // Version 2 fails in the very step in which somebody comes.
+    folder.write(&format!("{RULES}\nworld.on('join', function(player) error('no entry') end)"));
+    ada.until_view("version 2", |view| view.version == 2).await;
+    let mut cleo = Guest::join_by(channel, "Cleo").await;
+    let is_old_with_two =
+        |view: &View| view.version == 1 && view.of_kind("person").count() == 2 && view.players.len() == 2;
+    ada.until_view("version 1", |view| is_old_with_two(view)).await;
+    cleo.until("version 1", |cleo| is_old_with_two(&cleo.view)).await;
+    assert_eq!(
+        ada.view.without_places(),
+        cleo.view.without_places(),
+        "she has a body by the rules of before"
+    );
+    assert_eq!(server.metric(r#"nowcast_rules_total{outcome="rolled_back"}"#), 1.0);
+
+    let ben = server.join("edited", "name=Ben&hz=60").await;
+    // Whoever leaves while other rules fail is gone also when they are taken back.
+    folder.write(&failing());
+    ada.until_view("the ghosts", |view| view.of_kind("ghost").count() == 10).await;
+    let (ben_id, body) = (ben.id, ben.avatar());
+    drop(ben);
+    ada.until_view("the rollback", |view| view.version == 1).await;
+    ada.until_view("two people", |view| {
+        !view.players.contains_key(&ben_id) && !view.entities.contains_key(&body) && view.players.len() == 2
+    })
+    .await;
+    server.stop().await;
+}
