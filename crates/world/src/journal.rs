@@ -325,19 +325,24 @@ mod tests {
             (any::<String>(), any_pose()).prop_map(|(kind, pose)| Edit::Spawn { kind, pose }),
             any::<u32>().prop_map(|id| Edit::Despawn(EntityId(id))),
             (any::<u32>(), any_pose()).prop_map(|(id, pose)| Edit::Place(EntityId(id), pose)),
-            (any::<u32>(), any::<String>(), value.clone())
-                .prop_map(|(id, name, value)| Edit::Attribute(EntityId(id), name, value)),
+            (any::<u32>(), any::<String>(), value.clone()).prop_map(|(id, name, value)| Edit::Attribute(
+                EntityId(id),
+                name,
+                value
+            )),
         ];
-        let command = prop_oneof![
-            (player.clone(), any::<String>()).prop_map(|(player, name)| Command::Join { player, name }),
-            player.clone().prop_map(|player| Command::Leave { player }),
-            (player.clone(), input).prop_map(|(player, input)| Command::Input { player, input }),
-            (player.clone(), any::<String>(), value)
-                .prop_map(|(player, name, arguments)| Command::Action { player, name, arguments }),
-            (player.clone(), any::<String>()).prop_map(|(player, text)| Command::Message { player, text }),
-            (player.clone(), any::<String>()).prop_map(|(player, name)| Command::Rename { player, name }),
-            (player, edit).prop_map(|(player, edit)| Command::Edit { player, edit }),
-        ];
+        let command =
+            prop_oneof![
+                (player.clone(), any::<String>()).prop_map(|(player, name)| Command::Join { player, name }),
+                player.clone().prop_map(|player| Command::Leave { player }),
+                (player.clone(), input).prop_map(|(player, input)| Command::Input { player, input }),
+                (player.clone(), any::<String>(), value)
+                    .prop_map(|(player, name, arguments)| Command::Action { player, name, arguments }),
+                (player.clone(), any::<String>())
+                    .prop_map(|(player, text)| Command::Message { player, text }),
+                (player.clone(), any::<String>()).prop_map(|(player, name)| Command::Rename { player, name }),
+                (player, edit).prop_map(|(player, edit)| Command::Edit { player, edit }),
+            ];
         prop_oneof![
             8 => command.prop_map(Record::Command),
             1 => Just(Record::Settled),
