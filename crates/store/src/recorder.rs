@@ -138,6 +138,15 @@ impl Recorder {
         }
     }
 
+    /// The same to the last step, whether something happened or not: before the world ends, so that it goes on from there.
+    pub fn flush_all(&mut self, world: &World, store: &dyn Store, now_ms: u64) {
+        if self.needs_snapshot {
+            self.forget_batch();
+        } else {
+            self.send(world.tick(), store, now_ms);
+        }
+    }
+
     /// Takes a snapshot of the world and gives it to the store with the state of the host. It waits for no disk; making the
     /// bytes takes about as long as a step or two.
     ///
