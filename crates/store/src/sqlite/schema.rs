@@ -186,16 +186,26 @@ fn examine(path: &Path) -> Result<bool, Problem> {
         return Err(Problem::damaged("the header", "the file was cut off"));
     };
     judge(id, version.into())?;
-    let page_bytes = match u16::from_be_bytes([header[16], header[17]]) {
-        1 => 65_536,
-        bytes => u64::from(bytes),
+    // With a log beside it the file may be shorter than its header says: the log has the rest.
+    let log = path.with_file_name("worlds.db-wal");
+    if !log.metadata().is_ok_and(|log| log.len() > 0) {
+        check_length(&header, pages, file.metadata()?.len())?;
+    }
+    Ok(true)
+}
+
+fn check_length(header: &[u8], pages: i32, bytes: u64) -> Result<(), Problem> {
+    let page_bytes = match header.get(16..18) {
+        Some([0, 1]) => 65_536,
+        Some([high, low]) => u64::from(u16::from_be_bytes([*high, *low])),
+        _ => 0,
     };
-    let (bytes, needed) = (file.metadata()?.len(), page_bytes * u64::from(pages.unsigned_abs()));
+    let needed = page_bytes * u64::from(pages.unsigned_abs());
     if bytes < needed {
         let what = format!("it has {bytes} of {needed} bytes: it was cut off");
         return Err(Problem::damaged("the file", what));
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Makes a database that is there as a whole or not at all.

@@ -110,7 +110,7 @@ fn a_durable_action_is_told_after_it_is_kept_and_happens_once() {
     story.snapshot(&store);
     story.recorder.apply(&mut story.world, Command::Join { player: ada, name: "Ada".into() }).unwrap();
     let id = ActionId { client: [9; 16], number: 1 };
-    let mut act = |story: &mut Story| {
+    let act = |story: &mut Story| {
         let (then, told) = completion();
         let command = garden::action(ada, "count");
         let attempt = story.recorder.apply_once(&mut story.world, id, command, then).unwrap();
@@ -123,7 +123,6 @@ fn a_durable_action_is_told_after_it_is_kept_and_happens_once() {
     assert_eq!(garden::count(&garden::replay(&kept), 1), 1, "what was told is kept");
     assert_eq!(act(&mut story), (Attempt::Again, Ok(())));
     // The process ends without a word, and the client, which heard nothing, tries again.
-    drop(act);
     drop(store);
     let store = folder.open();
     let mut story = Story::resume(&store.load(&plaza, Moment::Last).unwrap().unwrap(), 1);
@@ -187,7 +186,9 @@ fn a_used_token_and_a_ban_outlive_the_process_and_end_in_time() {
     };
     let is_new = |store: &dyn Store, mark: Mark, now_ms| {
         let (tell, told) = channel();
-        store.mark(mark, now_ms, Box::new(move |outcome| drop(tell.send(outcome)))).unwrap();
+        store
+            .mark(mark, now_ms, Box::new(move |outcome| tell.send(outcome).expect("the test waits")))
+            .unwrap();
         told.recv_timeout(PATIENCE).expect("it is told").expect("it is kept")
     };
     let store = folder.open();

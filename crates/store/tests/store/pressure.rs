@@ -21,7 +21,9 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 /// A completion that holds the writer until it is let go: a disk that takes its time.
 fn hold(story: &mut Story) -> std::sync::mpsc::Sender<()> {
     let (go, wait) = channel::<()>();
-    story.recorder.when_kept(Box::new(move |_| drop(wait.recv_timeout(PATIENCE))));
+    story.recorder.when_kept(Box::new(move |_| {
+        let _ = wait.recv_timeout(PATIENCE);
+    }));
     go
 }
 
