@@ -28,9 +28,7 @@
 //!         recorder.apply(&mut world, Command::Join { player: PlayerId(1), name: "Ada".into() })?;
 //!     }
 //!     world.step();
-//!     if tick % 3 == 2 {
-//!         recorder.flush(&world, &store, now_ms + tick * 1_000 / 60);
-//!     }
+//!     recorder.flush(&world, &store, now_ms + tick * 1_000 / 60);
 //! }
 //! recorder.flush_all(&world, &store, now_ms + 2_000);
 //! store.commit(Duration::from_secs(60))?;

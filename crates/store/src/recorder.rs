@@ -21,7 +21,7 @@ pub const COMPLETIONS_MAX: usize = 65_536;
 
 /// Records what happens to one world. Commands go to the world through it, so that none is forgotten.
 ///
-/// Call [`Recorder::flush`] after every third step, and [`Recorder::snapshot`] every minute or so and whenever
+/// Call [`Recorder::flush`] after every step, and [`Recorder::snapshot`] every minute or so and whenever
 /// [`Recorder::needs_snapshot`].
 pub struct Recorder {
     name: WorldName,

@@ -1,7 +1,7 @@
 //! The store that is built in: one SQLite database in one folder.
 //!
 //! A thread of its own writes (`writer.rs`) what others put into a queue (`queue.rs`): all worlds in one transaction, at
-//! most every 50 ms, with a write-ahead log that is synced at each commit. Readers have connections of their own
+//! most every 50 ms by default, with a write-ahead log that is synced at each commit. Readers have connections of their own
 //! (`reader.rs`). `schema.rs` has the tables, and what is checked before a file is touched.
 
 mod queue;
@@ -48,11 +48,14 @@ pub struct SqliteStore {
 pub struct Options {
     /// Bytes that may wait for the disk. What is beyond is refused, and its world goes on with a snapshot later.
     pub queue_bytes_max: usize,
+    /// A transaction begins so long after the one before, or later. A killed process loses what happened in about this
+    /// time; each transaction costs a sync of the disk. This is the one place of the cadence.
+    pub commit_interval: Duration,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { queue_bytes_max: 64 << 20 }
+        Options { queue_bytes_max: 64 << 20, commit_interval: Duration::from_millis(50) }
     }
 }
 
@@ -62,7 +65,12 @@ impl SqliteStore {
         let lock = schema::lock(folder)?;
         let connection = schema::open_writer(folder)?;
         let queue = Arc::new(Queue::new(options.queue_bytes_max));
-        let writer = Writer { connection, queue: Arc::clone(&queue), path: schema::database(folder) };
+        let writer = Writer {
+            connection,
+            queue: Arc::clone(&queue),
+            path: schema::database(folder),
+            commit_interval: options.commit_interval,
+        };
         let thread = std::thread::Builder::new().name("nowcast-store".to_owned());
         let writer = thread
             .spawn(move || writer.run())

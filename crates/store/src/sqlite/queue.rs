@@ -11,9 +11,6 @@ use crate::name::WorldName;
 use crate::snapshot::Snapshot;
 use crate::store::{Completion, Health, Lost, Mark, MarkCompletion, MarkKind, Pruned, Retention, Stats};
 
-/// The one place of the cadence: a transaction begins at most every so often.
-pub(super) const COMMIT_INTERVAL: Duration = Duration::from_millis(50);
-
 /// From when on the oldest bytes that wait are told in the health.
 const BEHIND_AFTER: Duration = Duration::from_secs(1);
 

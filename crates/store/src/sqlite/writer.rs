@@ -12,7 +12,7 @@ use crate::batch::{Batch, Span};
 use crate::error::{Problem, StoreError};
 use crate::name::WorldName;
 use crate::snapshot::{Snapshot, write_file};
-use crate::sqlite::queue::{COMMIT_INTERVAL, Job, Queue, Work};
+use crate::sqlite::queue::{Job, Queue, Work};
 use crate::sqlite::row::{Row, kind_number};
 use crate::store::{MARKS_MAX, Mark, Pruned, Retention};
 
@@ -31,6 +31,7 @@ pub(super) struct Writer {
     pub(super) connection: Connection,
     pub(super) queue: Arc<Queue>,
     pub(super) path: PathBuf,
+    pub(super) commit_interval: Duration,
 }
 
 /// What becomes of a job whose transaction is committed.
@@ -49,7 +50,7 @@ impl Writer {
         let mut pause = PAUSE_MIN;
         loop {
             let goes_on = self.queue.take(&mut group, not_before);
-            not_before = Instant::now() + COMMIT_INTERVAL;
+            not_before = Instant::now() + self.commit_interval;
             if !group.is_empty() {
                 match self.commit(&mut group) {
                     Ok(()) => pause = PAUSE_MIN,

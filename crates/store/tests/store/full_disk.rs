@@ -36,7 +36,8 @@ fn a_full_disk_is_told_with_its_cure_stops_nobody_and_is_caught_up() {
 fn the_process_on_a_small_disk() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let folder = Path::new(&folder);
-    let store = SqliteStore::open(folder, Options { queue_bytes_max: 128 << 10 }).unwrap();
+    let store =
+        SqliteStore::open(folder, Options { queue_bytes_max: 128 << 10, ..Options::default() }).unwrap();
     let mut story = Story::new(&name("plaza"), 1);
     story.play(&store, 60);
     story.recorder.flush_all(&story.world, &store, story.now_ms);

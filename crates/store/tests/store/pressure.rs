@@ -30,7 +30,8 @@ fn hold(story: &mut Story) -> std::sync::mpsc::Sender<()> {
 #[test]
 fn what_does_not_fit_is_counted_and_a_snapshot_catches_up() {
     let (folder, plaza) = (Folder::new("behind"), name("plaza"));
-    let store = SqliteStore::open(folder.path(), Options { queue_bytes_max: 64 << 10 }).unwrap();
+    let store = SqliteStore::open(folder.path(), Options { queue_bytes_max: 64 << 10, ..Options::default() })
+        .unwrap();
     let mut story = Story::new(&plaza, 1);
     story.snapshot(&store);
     store.commit(PATIENCE).unwrap();
