@@ -39,7 +39,8 @@ pub trait Store: Send + Sync {
     /// Forgets what is too old or too much, never the newest state of a world. Marks that have expired go, too.
     fn prune(&self, retention: &Retention, now_ms: u64) -> Result<Pruned, StoreError>;
 
-    /// Notes something that holds for a time, such as a used token: the completion says whether it was new.
+    /// Notes something that holds for a time, such as a used token: the completion says whether it was new. Of a refused
+    /// mark it is dropped.
     fn mark(&self, mark: Mark, now_ms: u64, then: MarkCompletion) -> Result<(), Refused>;
 
     /// Takes a mark back.

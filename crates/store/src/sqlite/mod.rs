@@ -116,7 +116,7 @@ impl SqliteStore {
     }
 
     fn give(&self, work: Work, then: Vec<Completion>, bytes: usize) -> Result<(), Refused> {
-        self.queue.give(work, then, bytes).map_err(|(why, _, then)| {
+        self.queue.give(work, then, bytes).map_err(|(why, then)| {
             let why = match why {
                 NotTaken::Full => RefusedWhy::Full,
                 NotTaken::Hole => RefusedWhy::SnapshotNeeded,

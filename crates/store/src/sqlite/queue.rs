@@ -130,18 +130,18 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a job in, or gives it back. `bytes` is what it holds beside itself.
+    /// Takes a job in, or gives its completions back. `bytes` is what it holds beside itself.
     pub(super) fn give(
         &self,
         mut work: Work,
         then: Vec<Completion>,
         bytes: usize,
-    ) -> Result<(), (NotTaken, Work, Vec<Completion>)> {
+    ) -> Result<(), (NotTaken, Vec<Completion>)> {
         let at = Instant::now();
         let bytes = bytes + JOB_BYTES;
         let mut state = self.lock();
         if state.is_closing || state.is_closed {
-            return Err((NotTaken::Closed, work, then));
+            return Err((NotTaken::Closed, then));
         }
         // One job alone may be larger than the queue: it is bounded by its own maximum.
         let is_full = state.bytes > 0 && state.bytes + bytes > self.bytes_max;
@@ -152,15 +152,15 @@ impl Queue {
                 state.stats.batch_bytes_dropped += bytes as u64;
                 state.holes.insert(world.clone());
                 let why = if is_in_hole { NotTaken::Hole } else { NotTaken::Full };
-                return Err((why, work, then));
+                return Err((why, then));
             }
             Work::Snapshot { .. } if is_full => {
                 state.stats.snapshots_dropped += 1;
-                return Err((NotTaken::Full, work, then));
+                return Err((NotTaken::Full, then));
             }
             Work::Mark { .. } | Work::Unmark { .. } if is_full => {
                 state.stats.marks_dropped += 1;
-                return Err((NotTaken::Full, work, then));
+                return Err((NotTaken::Full, then));
             }
             Work::Snapshot { world, is_after_hole, .. } => {
                 *is_after_hole = state.holes.remove(world);

@@ -111,7 +111,7 @@ impl Story {
             self.world.step();
             while self.world.poll_event().is_some() {}
             self.now_ms = BEGIN_MS + self.world.tick() * 1_000 / 60;
-            if self.world.tick() % 3 == 0 {
+            if self.world.tick().is_multiple_of(3) {
                 self.recorder.flush(&self.world, store, self.now_ms);
             }
         }

@@ -205,7 +205,7 @@ fn a_used_token_and_a_ban_outlive_the_process_and_end_in_time() {
     let store = folder.open();
     assert!(!is_new(&store, mark(b"a", BEGIN_MS + 1_000), BEGIN_MS + 20), "after a restart, too");
     assert!(is_new(&store, mark(b"b", BEGIN_MS + 1_000), BEGIN_MS + 20));
-    assert_eq!(store.marks(MarkKind::Ban, BEGIN_MS).unwrap(), [ban.clone()]);
+    assert_eq!(store.marks(MarkKind::Ban, BEGIN_MS).unwrap(), std::slice::from_ref(&ban));
     assert_eq!(store.marks(MarkKind::TokenUsed, BEGIN_MS + 999).unwrap().len(), 2);
     assert_eq!(store.marks(MarkKind::TokenUsed, BEGIN_MS + 1_000).unwrap(), []);
     assert_eq!(store.prune(&Default::default(), BEGIN_MS + 1_000).unwrap().marks, 2);
