@@ -25,6 +25,9 @@ const VERSION: i64 = 1;
 /// Bytes of a world that are one chunk, with a checksum of its own.
 const PIECE_BYTES: usize = 256 << 10;
 
+/// In so many bytes at the beginning of a file is all of its head.
+pub(crate) const HEAD_BYTES: usize = 4 << 10;
+
 /// A batch is one row, and rows of one chunk are in memory at a time.
 const CHUNK_BYTES_MAX: usize = BATCH_BYTES_MAX + (1 << 20);
 
@@ -141,6 +144,17 @@ pub fn read_file(bytes: &[u8]) -> Result<(String, Snapshot, Vec<Batch>), FileErr
     let origin = Origin { definition, sources, seed };
     let Parts { world, host, once, batches, .. } = parts;
     Ok((name, Snapshot { origin, tick, hash, time_ms, world, once, host }, batches))
+}
+
+/// What made a world, read from the first [`HEAD_BYTES`] of its file.
+pub(crate) fn read_origin(beginning: &[u8]) -> Result<Origin, FileError> {
+    let mut reader = FileReader::new(beginning, LIMITS)?;
+    let mut parts = Parts::default();
+    if let Some(chunk) = reader.next_chunk()? {
+        parts.take(&chunk)?;
+    }
+    let WorldHead { definition, sources, seed, .. } = parts.head.ok_or(FileError::Foreign)?;
+    Ok(Origin { definition, sources, seed })
 }
 
 fn check_about(about: Option<&Value>) -> Result<(), FileError> {
@@ -327,6 +341,10 @@ mod tests {
         let (snapshot, batches) = (snapshot(), batches());
         let bytes = write_file("plaza", &snapshot, &batches).unwrap();
         assert_eq!(read_file(&bytes).unwrap(), ("plaza".to_owned(), snapshot, batches));
+        let longest = "\u{1f40c}".repeat(16);
+        let long =
+            write_file(&longest, &Snapshot { world: vec![1; 9_000], ..self::snapshot() }, &[]).unwrap();
+        assert_eq!(read_origin(&long[..HEAD_BYTES.min(long.len())]).unwrap(), self::snapshot().origin);
         let empty = write_file("plaza", &Snapshot::default(), &[]).unwrap();
         assert_eq!(read_file(&empty).unwrap().1, Snapshot::default());
     }

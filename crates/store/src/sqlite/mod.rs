@@ -34,6 +34,9 @@ use writer::Writer;
 /// How long a request that needs the writer waits for it, such as [`Store::prune`].
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// About what a client whose actions are remembered takes in memory.
+const CLIENT_BYTES: usize = 128;
+
 /// Keeps worlds in an SQLite database. Dropping it writes what waits, if the disk takes it.
 pub struct SqliteStore {
     queue: Arc<Queue>,
@@ -142,7 +145,8 @@ impl Store for SqliteStore {
         if is_large || snapshot.tick > TICK_MAX || snapshot.time_ms > TICK_MAX {
             return Err(Refused { why: RefusedWhy::Invalid, then });
         }
-        let bytes = snapshot.world.len() + snapshot.host.len();
+        let once_bytes = CLIENT_BYTES * snapshot.once.clients();
+        let bytes = snapshot.world.len() + snapshot.host.len() + once_bytes;
         let snapshot = Box::new(snapshot);
         let work = Work::Snapshot { world: world.clone(), snapshot, file: None, is_after_hole: false };
         self.give(work, then, bytes)

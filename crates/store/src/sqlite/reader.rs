@@ -10,7 +10,9 @@ use crate::batch::{Batch, Span};
 use crate::error::{Problem, StoreError};
 use crate::name::WorldName;
 use crate::saved::{Moment, ReturnError, SavedWorld};
-use crate::snapshot::{FILE_BATCHES_BYTES_MAX, Snapshot, read_file, write_file};
+use crate::snapshot::{
+    FILE_BATCHES_BYTES_MAX, HEAD_BYTES, Origin, Snapshot, read_file, read_origin, write_file,
+};
 use crate::sqlite::row::{Row, kind_number};
 use crate::sqlite::schema;
 use crate::store::{Mark, MarkKind, Summary};
@@ -160,15 +162,12 @@ impl SqliteReader {
             )?;
             let [batches, body_bytes, _] =
                 totals("SELECT count(*), coalesce(sum(length(body)), 0), 0 FROM journal WHERE world = ?")?;
-            let newest = self.numbers_of_snapshots(id)?.first().copied();
-            // A damaged snapshot is told by whoever loads it; a list shows what there is.
-            let snapshot = newest.and_then(|number| self.read_snapshot(id, number).ok());
             summaries.push(Summary {
                 name,
                 tick,
                 created_ms,
                 changed_ms,
-                origin: snapshot.map(|snapshot| snapshot.origin).unwrap_or_default(),
+                origin: self.origin(id)?,
                 snapshots,
                 batches,
                 bytes: file_bytes + body_bytes,
@@ -176,6 +175,14 @@ impl SqliteReader {
             });
         }
         Ok(summaries)
+    }
+
+    /// What made a world. Of a damaged snapshot nothing: who loads it is told, and a list shows what there is.
+    fn origin(&self, id: i64) -> Result<Origin, Problem> {
+        let select = "SELECT substr(file, 1, ?) FROM snapshots WHERE world = ? ORDER BY number DESC LIMIT 1";
+        let beginning: Option<Vec<u8>> =
+            self.connection.query_row(select, [HEAD_BYTES as i64, id], |row| row.get(0)).optional()?;
+        Ok(beginning.and_then(|beginning| read_origin(&beginning).ok()).unwrap_or_default())
     }
 
     /// The newest first.

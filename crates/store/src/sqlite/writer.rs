@@ -99,8 +99,16 @@ impl Writer {
         self.queue.lose(lost.into_iter().map(|(job, _)| job).collect());
         if has_freed {
             // Pages that stay are used again: there is nothing to tell.
-            let _ = self.connection.execute_batch(&format!("PRAGMA incremental_vacuum({PAGES_FREED})"));
+            let _ = self.free_pages();
         }
+        Ok(())
+    }
+
+    fn free_pages(&self) -> rusqlite::Result<()> {
+        let mut statement = self.connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_FREED})"))?;
+        // Each step frees one page.
+        let mut rows = statement.query([])?;
+        while rows.next()?.is_some() {}
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ mod bad_input;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod garden;
+mod kept;
 mod kill;
 mod lasting;
 mod model;

@@ -104,6 +104,26 @@ fn what_is_too_much_is_forgotten_and_the_newest_state_never_is() {
 }
 
 #[test]
+fn what_was_forgotten_gives_its_room_back_to_the_file_system() {
+    let folder = Folder::new("room");
+    let store = folder.open();
+    let mut story = Story::new(&name("plaza"), 1);
+    let mut random = nowcast_world::Random::new(1);
+    for _ in 0..10 {
+        let host = (0..50_000).flat_map(|_| random.bits().to_le_bytes()).collect();
+        story.recorder.snapshot(&mut story.world, &store, BEGIN_MS, host);
+        story.world.step();
+        story.recorder.flush_all(&story.world, &store, BEGIN_MS);
+    }
+    store.commit(PATIENCE).unwrap();
+    let retention = Retention { keep: Duration::ZERO, ..Retention::default() };
+    assert_eq!(store.prune(&retention, BEGIN_MS + 1).unwrap().snapshots, 9);
+    drop(store);
+    let bytes = std::fs::metadata(folder.path().join("worlds.db")).unwrap().len();
+    assert!(bytes < 1_000_000, "{bytes} bytes for one snapshot of 400,000");
+}
+
+#[test]
 fn a_world_travels_as_one_file_and_goes_on_elsewhere() {
     let (here, there) = (Folder::new("here"), Folder::new("there"));
     let hashes = minute(&here, 6);
