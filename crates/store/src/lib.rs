@@ -21,7 +21,7 @@
 //! let mut world = World::new(Definition::default(), origin.seed, Box::new(()))?;
 //! let mut recorder = Recorder::new(plaza.clone(), origin, &world);
 //! for tick in 0..120 {
-//!     if recorder.needs_snapshot() {
+//!     if recorder.is_snapshot_due(&world) {
 //!         recorder.snapshot(&mut world, &store, now_ms, Vec::new());
 //!     }
 //!     if tick == 20 {
@@ -61,7 +61,9 @@ pub use batch::{BATCH_BYTES_MAX, BATCH_TICKS_MAX, Batch, BatchError, Note};
 pub use error::{Problem, StoreError};
 pub use name::{NAME_BYTES_MAX, NameError, WorldName};
 pub use once::{ActionId, CLIENTS_MAX, Once, UNDER_WAY_MAX};
-pub use recorder::{Attempt, COMPLETIONS_MAX, HASH_TICKS, REST_TICKS, Recorder};
+pub use recorder::{
+    Attempt, COMPLETIONS_MAX, HASH_TICKS, REST_TICKS, Recorder, SNAPSHOT_REST_TICKS, SNAPSHOT_TICKS,
+};
 pub use saved::{Moment, ReturnError, SavedWorld};
 pub use snapshot::{
     FILE_BATCHES_BYTES_MAX, FileError, HOST_BYTES_MAX, Origin, Snapshot, WORLD_BYTES_MAX, read_file,

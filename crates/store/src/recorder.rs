@@ -16,13 +16,20 @@ pub const HASH_TICKS: u64 = 60 * nowcast_world::STEP_HZ as u64;
 /// Steps after which a world at rest has its tick noted: a second.
 pub const REST_TICKS: u64 = nowcast_world::STEP_HZ as u64;
 
+/// Steps after which a snapshot is due of a world in which something happened: a minute, which is what a restart replays
+/// at most.
+pub const SNAPSHOT_TICKS: u64 = 60 * nowcast_world::STEP_HZ as u64;
+
+/// The same of a world in which nothing happened but time: an hour, because steps at rest are quickly replayed.
+pub const SNAPSHOT_REST_TICKS: u64 = 60 * SNAPSHOT_TICKS;
+
 /// Completions that wait for one snapshot. Beyond that they are told at once that nothing was kept.
 pub const COMPLETIONS_MAX: usize = 65_536;
 
 /// Records what happens to one world. Commands go to the world through it, so that none is forgotten.
 ///
-/// Call [`Recorder::flush`] after every step, and [`Recorder::snapshot`] every minute or so and whenever
-/// [`Recorder::needs_snapshot`].
+/// Call [`Recorder::flush`] after every step, and [`Recorder::snapshot`] between two steps whenever
+/// [`Recorder::is_snapshot_due`].
 pub struct Recorder {
     name: WorldName,
     origin: Origin,
@@ -33,6 +40,9 @@ pub struct Recorder {
     /// Something happened since the last hash.
     is_changed: bool,
     hash_tick: u64,
+    /// Something happened since the last snapshot.
+    is_unlike_snapshot: bool,
+    snapshot_tick: u64,
     completions_lost: u64,
 }
 
@@ -58,6 +68,8 @@ impl Recorder {
     pub fn resume(saved: &SavedWorld) -> Recorder {
         let mut recorder = Recorder::at(saved.name.clone(), saved.snapshot.origin, saved.tick, saved.once());
         recorder.needs_snapshot = !saved.damage.is_empty();
+        recorder.is_unlike_snapshot = !saved.batches.is_empty();
+        recorder.snapshot_tick = saved.snapshot.tick;
         recorder
     }
 
@@ -72,6 +84,8 @@ impl Recorder {
             needs_snapshot: false,
             is_changed: false,
             hash_tick: tick,
+            is_unlike_snapshot: false,
+            snapshot_tick: tick,
             completions_lost: 0,
         }
     }
@@ -131,9 +145,10 @@ impl Recorder {
         if self.is_changed && world.tick() >= self.hash_tick + HASH_TICKS {
             self.note_hash(world);
         }
-        let ticks = world.tick() - self.batch.from_tick;
-        let is_due = ticks >= REST_TICKS || (ticks > 0 && world.awake() > 0);
-        if is_due || !self.batch.is_empty() || !self.then.is_empty() {
+        let ticks = world.tick().saturating_sub(self.batch.from_tick);
+        let is_moving = ticks > 0 && world.awake() > 0;
+        self.is_unlike_snapshot |= is_moving || !self.batch.is_empty();
+        if is_moving || ticks >= REST_TICKS || !self.batch.is_empty() || !self.then.is_empty() {
             self.send(world.tick(), store, now_ms);
         }
     }
@@ -174,6 +189,7 @@ impl Recorder {
             Ok(()) => {
                 self.needs_snapshot = false;
                 self.batch.from_tick = world.tick();
+                (self.is_unlike_snapshot, self.snapshot_tick) = (false, world.tick());
             }
             Err(refused) => self.then = refused.then,
         }
@@ -182,6 +198,12 @@ impl Recorder {
     /// Whether nothing is kept from here on until a snapshot is: at the beginning, and after the store had no room.
     pub fn needs_snapshot(&self) -> bool {
         self.needs_snapshot
+    }
+
+    /// Whether it is time for a snapshot: because [`Recorder::needs_snapshot`], or so that a restart has little to replay.
+    pub fn is_snapshot_due(&self, world: &World) -> bool {
+        let max = if self.is_unlike_snapshot { SNAPSHOT_TICKS } else { SNAPSHOT_REST_TICKS };
+        self.needs_snapshot || world.tick().saturating_sub(self.snapshot_tick) >= max
     }
 
     /// From now on the world has another definition or other rules: the next snapshot says so.

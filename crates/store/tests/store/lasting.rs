@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use nowcast_store::{
     ActionId, Attempt, Batch, Completion, Health, Mark, MarkCompletion, MarkKind, Moment, Origin, Pruned,
-    Refused, Retention, SavedWorld, Snapshot, SqliteStore, Stats, Store, StoreError, Summary, WorldName,
+    Refused, Retention, SNAPSHOT_REST_TICKS, SNAPSHOT_TICKS, SavedWorld, Snapshot, SqliteStore, Stats, Store,
+    StoreError, Summary, WorldName,
 };
 use nowcast_world::journal::Record;
 use nowcast_world::{Command, PlayerId};
@@ -173,6 +174,30 @@ fn a_world_at_rest_costs_no_bytes_and_its_clock_goes_on() {
     assert_eq!((saved.tick, saved.batches.len()), (600, 0));
     // The batch before the snapshot says that the world was settled there.
     assert!(before < 100, "{before} bytes");
+}
+
+#[test]
+fn a_snapshot_is_due_after_a_minute_of_life_or_an_hour_of_rest() {
+    let (folder, plaza) = (Folder::new("due"), name("plaza"));
+    let store = folder.open();
+    let mut story = Story::new(&plaza, 1);
+    let pass = |story: &mut Story, acts: bool| {
+        assert!(story.recorder.is_snapshot_due(&story.world));
+        story.snapshot(&store);
+        let since = story.world.tick();
+        while !story.recorder.is_snapshot_due(&story.world) {
+            if acts && story.world.tick() == since {
+                let join = Command::Join { player: PlayerId(1), name: "Ada".into() };
+                story.recorder.apply(&mut story.world, join).unwrap();
+            }
+            story.world.step();
+            while story.world.poll_event().is_some() {}
+            story.recorder.flush(&story.world, &store, story.now_ms);
+        }
+        story.world.tick() - since
+    };
+    assert_eq!(pass(&mut story, false), SNAPSHOT_REST_TICKS);
+    assert_eq!(pass(&mut story, true), SNAPSHOT_TICKS);
 }
 
 #[test]
