@@ -21,7 +21,7 @@
 //! let mut world = World::new(Definition::default(), origin.seed, Box::new(()))?;
 //! let mut recorder = Recorder::new(plaza.clone(), origin, &world);
 //! for tick in 0..120 {
-//!     if recorder.is_snapshot_due(&world) {
+//!     if recorder.is_snapshot_due(&world, &store) {
 //!         recorder.snapshot(&mut world, &store, now_ms, Vec::new());
 //!     }
 //!     if tick == 20 {
@@ -71,6 +71,6 @@ pub use snapshot::{
 };
 pub use sqlite::{Options, Report, SqliteReader, SqliteStore};
 pub use store::{
-    Completion, Health, Lost, MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, MARKS_MAX, Mark, MarkCompletion,
-    MarkKind, Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary,
+    Completion, Continuity, Health, Lost, MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, MARKS_MAX, Mark,
+    MarkCompletion, MarkKind, Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary,
 };

@@ -8,7 +8,7 @@ use crate::name::WorldName;
 use crate::once::{ActionId, Once};
 use crate::saved::SavedWorld;
 use crate::snapshot::{Origin, Snapshot};
-use crate::store::{Completion, Lost, RefusedWhy, Store};
+use crate::store::{Completion, Continuity, Lost, RefusedWhy, Store};
 
 /// Steps after which a world in which something happened has its hash noted: a minute.
 pub const HASH_TICKS: u64 = 60 * nowcast_world::STEP_HZ as u64;
@@ -22,6 +22,9 @@ pub const SNAPSHOT_TICKS: u64 = 60 * nowcast_world::STEP_HZ as u64;
 
 /// The same of a world in which nothing happened but time: an hour, because steps at rest are quickly replayed.
 pub const SNAPSHOT_REST_TICKS: u64 = 60 * SNAPSHOT_TICKS;
+
+/// Steps until a snapshot that was refused is tried again: a second.
+const RETRY_TICKS: u64 = nowcast_world::STEP_HZ as u64;
 
 /// Completions that wait for one snapshot. Beyond that they are told at once that nothing was kept.
 pub const COMPLETIONS_MAX: usize = 65_536;
@@ -43,6 +46,8 @@ pub struct Recorder {
     /// Something happened since the last snapshot.
     is_unlike_snapshot: bool,
     snapshot_tick: u64,
+    /// Before this tick no other snapshot is tried, because one was refused.
+    retry_tick: u64,
     completions_lost: u64,
 }
 
@@ -86,6 +91,7 @@ impl Recorder {
             hash_tick: tick,
             is_unlike_snapshot: false,
             snapshot_tick: tick,
+            retry_tick: 0,
             completions_lost: 0,
         }
     }
@@ -176,6 +182,7 @@ impl Recorder {
         } else {
             self.send(world.tick(), store, now_ms);
         }
+        let continuity = if self.needs_snapshot { Continuity::BeginsAnew } else { Continuity::Follows };
         let snapshot = Snapshot {
             origin: self.origin,
             tick: world.tick(),
@@ -185,13 +192,16 @@ impl Recorder {
             once: self.once.clone(),
             host,
         };
-        match store.snapshot(&self.name, snapshot, std::mem::take(&mut self.then)) {
+        match store.snapshot(&self.name, snapshot, continuity, std::mem::take(&mut self.then)) {
             Ok(()) => {
                 self.needs_snapshot = false;
                 self.batch.from_tick = world.tick();
                 (self.is_unlike_snapshot, self.snapshot_tick) = (false, world.tick());
             }
-            Err(refused) => self.then = refused.then,
+            Err(refused) => {
+                self.then = refused.then;
+                self.retry_tick = world.tick() + RETRY_TICKS;
+            }
         }
     }
 
@@ -201,9 +211,11 @@ impl Recorder {
     }
 
     /// Whether it is time for a snapshot: because [`Recorder::needs_snapshot`], or so that a restart has little to replay.
-    pub fn is_snapshot_due(&self, world: &World) -> bool {
+    /// Not while the store has no room: making one in vain costs the world's thread as much.
+    pub fn is_snapshot_due(&self, world: &World, store: &dyn Store) -> bool {
         let max = if self.is_unlike_snapshot { SNAPSHOT_TICKS } else { SNAPSHOT_REST_TICKS };
-        self.needs_snapshot || world.tick().saturating_sub(self.snapshot_tick) >= max
+        let is_due = self.needs_snapshot || world.tick().saturating_sub(self.snapshot_tick) >= max;
+        is_due && world.tick() >= self.retry_tick && store.has_room()
     }
 
     /// From now on the world has another definition or other rules: the next snapshot says so.

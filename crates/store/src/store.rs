@@ -13,7 +13,7 @@ use crate::snapshot::{Origin, Snapshot};
 ///
 /// # Who waits
 /// [`append`](Self::append), [`snapshot`](Self::snapshot), [`mark`](Self::mark), [`unmark`](Self::unmark),
-/// [`health`](Self::health) and [`stats`](Self::stats) never wait for a disk: a thread that steps a world may call them. The
+/// [`has_room`](Self::has_room), [`health`](Self::health) and [`stats`](Self::stats) never wait for a disk: a thread that steps a world may call them. The
 /// others do, and such a thread may not.
 ///
 /// # Order
@@ -25,7 +25,13 @@ pub trait Store: Send + Sync {
     fn append(&self, world: &WorldName, batch: &Batch, then: Vec<Completion>) -> Result<(), Refused>;
 
     /// Takes a world's state. The first one of a name makes the world. A refused one can be given again later.
-    fn snapshot(&self, world: &WorldName, snapshot: Snapshot, then: Vec<Completion>) -> Result<(), Refused>;
+    fn snapshot(
+        &self,
+        world: &WorldName,
+        snapshot: Snapshot,
+        continuity: Continuity,
+        then: Vec<Completion>,
+    ) -> Result<(), Refused>;
 
     /// Waits until everything that was given before is kept.
     fn commit(&self, within: Duration) -> Result<(), StoreError>;
@@ -49,11 +55,23 @@ pub trait Store: Send + Sync {
     /// The marks of a kind that hold at a time.
     fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError>;
 
+    /// Whether a snapshot is worth making now: the disk works, and less than half of what may wait does.
+    fn has_room(&self) -> bool;
+
     /// How it goes.
     fn health(&self) -> Health;
 
     /// What was written and what was not, since the store was opened.
     fn stats(&self) -> Stats;
+}
+
+/// What a snapshot has to do with the journal before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Continuity {
+    /// The batches that were given lead to it.
+    Follows,
+    /// They do not: the world has another past, another definition, or a part of its journal is missing.
+    BeginsAnew,
 }
 
 /// Called once on the store's own thread: `Ok` when what it belongs to is kept. It must not wait.

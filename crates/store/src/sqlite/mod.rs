@@ -25,8 +25,8 @@ use crate::name::WorldName;
 use crate::saved::{Moment, SavedWorld};
 use crate::snapshot::{HOST_BYTES_MAX, Snapshot, WORLD_BYTES_MAX, read_file};
 use crate::store::{
-    Completion, Health, MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, Mark, MarkCompletion, MarkKind, Pruned,
-    Refused, RefusedWhy, Retention, Stats, Store, Summary,
+    Completion, Continuity, Health, MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, Mark, MarkCompletion, MarkKind,
+    Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary,
 };
 use queue::{NotTaken, Queue, Work};
 use writer::Writer;
@@ -140,7 +140,13 @@ impl Store for SqliteStore {
         self.give(Work::Batch { world: world.clone(), span: batch.span(), body }, then, bytes)
     }
 
-    fn snapshot(&self, world: &WorldName, snapshot: Snapshot, then: Vec<Completion>) -> Result<(), Refused> {
+    fn snapshot(
+        &self,
+        world: &WorldName,
+        snapshot: Snapshot,
+        continuity: Continuity,
+        then: Vec<Completion>,
+    ) -> Result<(), Refused> {
         let is_large = snapshot.world.len() > WORLD_BYTES_MAX || snapshot.host.len() > HOST_BYTES_MAX;
         if is_large || snapshot.tick > TICK_MAX || snapshot.time_ms > TICK_MAX {
             return Err(Refused { why: RefusedWhy::Invalid, then });
@@ -148,7 +154,7 @@ impl Store for SqliteStore {
         let once_bytes = CLIENT_BYTES * snapshot.once.clients();
         let bytes = snapshot.world.len() + snapshot.host.len() + once_bytes;
         let snapshot = Box::new(snapshot);
-        let work = Work::Snapshot { world: world.clone(), snapshot, file: None, is_after_hole: false };
+        let work = Work::Snapshot { world: world.clone(), snapshot, file: None, continuity };
         self.give(work, then, bytes)
     }
 
@@ -198,6 +204,10 @@ impl Store for SqliteStore {
 
     fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError> {
         self.reader()?.marks(kind, now_ms)
+    }
+
+    fn has_room(&self) -> bool {
+        self.queue.has_room()
     }
 
     fn health(&self) -> Health {

@@ -9,7 +9,9 @@ use crate::batch::{Batch, Span};
 use crate::error::Problem;
 use crate::name::WorldName;
 use crate::snapshot::Snapshot;
-use crate::store::{Completion, Health, Lost, Mark, MarkCompletion, MarkKind, Pruned, Retention, Stats};
+use crate::store::{
+    Completion, Continuity, Health, Lost, Mark, MarkCompletion, MarkKind, Pruned, Retention, Stats,
+};
 
 /// From when on the oldest bytes that wait are told in the health.
 const BEHIND_AFTER: Duration = Duration::from_secs(1);
@@ -39,7 +41,7 @@ pub(super) enum Work {
         world: WorldName,
         snapshot: Box<Snapshot>,
         file: Option<Vec<u8>>,
-        is_after_hole: bool,
+        continuity: Continuity,
     },
     /// A mark, and whether it was new.
     Mark {
@@ -162,8 +164,10 @@ impl Queue {
                 state.stats.marks_dropped += 1;
                 return Err((NotTaken::Full, then));
             }
-            Work::Snapshot { world, is_after_hole, .. } => {
-                *is_after_hole = state.holes.remove(world);
+            Work::Snapshot { world, continuity, .. } => {
+                if state.holes.remove(world) {
+                    *continuity = Continuity::BeginsAnew;
+                }
             }
             _ => {}
         }
@@ -321,6 +325,11 @@ impl Queue {
             std::mem::take(&mut state.jobs)
         };
         self.lose(jobs);
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        let state = self.lock();
+        state.failure.is_none() && !state.is_closing && state.bytes <= self.bytes_max / 2
     }
 
     pub(super) fn health(&self) -> Health {

@@ -24,6 +24,9 @@ const VERSION: i64 = 1;
 /// The first bytes of every SQLite database.
 const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
+/// Bytes of the log's file that are kept for reuse.
+const LOG_BYTES_MAX: i64 = 64 << 20;
+
 /// How long one connection waits for another of the same store.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -114,6 +117,8 @@ fn open_existing(path: &Path) -> Result<Connection, Problem> {
         return Err(Problem::Disk(format!("the file system allows no write-ahead log (it stays {mode})")));
     }
     connection.pragma_update(None, "synchronous", "FULL")?;
+    // A log that was long once is cut when it begins anew.
+    connection.pragma_update_and_check(None, "journal_size_limit", LOG_BYTES_MAX, |_| Ok(()))?;
     // On macOS a plain sync leaves bytes in the disk's own memory.
     connection.pragma_update(None, "fullfsync", true)?;
     connection.pragma_update(None, "checkpoint_fullfsync", true)?;

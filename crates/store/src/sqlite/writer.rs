@@ -14,7 +14,7 @@ use crate::name::WorldName;
 use crate::snapshot::{Snapshot, write_file};
 use crate::sqlite::queue::{Job, Queue, Work};
 use crate::sqlite::row::{Row, kind_number};
-use crate::store::{MARKS_MAX, Mark, Pruned, Retention};
+use crate::store::{Continuity, MARKS_MAX, Mark, Pruned, Retention};
 
 /// How long a writer waits that failed, at first and at most.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -142,8 +142,8 @@ fn write_all(
     for job in group {
         let fate = match &mut job.work {
             Work::Batch { world, span, body } => tables.append(world, *span, body.as_deref())?,
-            Work::Snapshot { world, snapshot, file: Some(file), is_after_hole } => {
-                tables.snapshot(world, snapshot, file, *is_after_hole)?;
+            Work::Snapshot { world, snapshot, file: Some(file), continuity } => {
+                tables.snapshot(world, snapshot, file, *continuity)?;
                 Fate::Kept
             }
             Work::Snapshot { file: None, .. } => Fate::Lost,
@@ -245,13 +245,13 @@ impl<'t> Tables<'t> {
         world: &WorldName,
         snapshot: &Snapshot,
         file: &[u8],
-        is_after_hole: bool,
+        continuity: Continuity,
     ) -> rusqlite::Result<()> {
         let Snapshot { tick, time_ms, .. } = *snapshot;
         let (id, number) = match self.find(world)? {
             Some(place) => {
                 // A number that nothing has stands for what is missing.
-                let is_hole = is_after_hole || place.tick != tick;
+                let is_hole = continuity == Continuity::BeginsAnew || place.tick != tick;
                 (place.id, place.number + i64::from(is_hole))
             }
             None => (self.make(world, time_ms)?, 0),
@@ -284,7 +284,7 @@ impl<'t> Tables<'t> {
             Ok(file) => file,
             Err(error) => return Ok(Err(Problem::damaged("the file", error))),
         };
-        self.snapshot(world, snapshot, &file, false)?;
+        self.snapshot(world, snapshot, &file, Continuity::BeginsAnew)?;
         let Some(Place { id, mut number, .. }) = self.find(world)? else { return Ok(Err(Problem::Missing)) };
         for batch in batches {
             number += 1;

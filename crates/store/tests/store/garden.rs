@@ -104,7 +104,7 @@ impl Story {
     /// Lets so many steps pass, in which people come, walk, count and drop cubes.
     pub(crate) fn play(&mut self, store: &dyn Store, steps: u64) {
         for _ in 0..steps {
-            if self.recorder.needs_snapshot() {
+            if self.recorder.is_snapshot_due(&self.world, store) {
                 self.snapshot(store);
             }
             self.act();

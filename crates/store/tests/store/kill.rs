@@ -84,11 +84,13 @@ fn the_process_that_writes_until_it_is_killed() {
         None => {
             let mut story = Story::new(&name("plaza"), 1);
             story.snapshot(&store);
-            let join = Command::Join { player: ADA, name: "Ada".into() };
-            story.recorder.apply(&mut story.world, join).expect("there is room");
             story
         }
     };
+    if story.world.scene().player(ADA).is_none() {
+        let join = Command::Join { player: ADA, name: "Ada".into() };
+        story.recorder.apply(&mut story.world, join).expect("there is room");
+    }
     say("\nready\n".to_owned());
     loop {
         let tick = story.world.tick();
@@ -107,7 +109,7 @@ fn the_process_that_writes_until_it_is_killed() {
             let count = garden::action(ADA, "count");
             story.recorder.apply_once(&mut story.world, id, count, then).expect("there is room");
         }
-        if tick % 120 == 60 || story.recorder.needs_snapshot() {
+        if tick % 120 == 60 || story.recorder.is_snapshot_due(&story.world, &store) {
             story.snapshot(&store);
         }
         story.world.step();
@@ -121,7 +123,7 @@ fn the_process_that_writes_until_it_is_killed() {
 #[test]
 fn a_kill_loses_no_confirmed_action_and_doubles_none() {
     let folder = Folder::new("kill");
-    let mut random = Random::new(seeds(0) + 23);
+    let mut random = Random::new(23);
     let (mut acked, mut tried, mut losses) = (0, 0, Vec::new());
     let kills = seeds(8);
     for kill in 0..kills {

@@ -4,9 +4,9 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use nowcast_store::{
-    ActionId, Attempt, Batch, Completion, Health, Mark, MarkCompletion, MarkKind, Moment, Origin, Pruned,
-    Refused, Retention, SNAPSHOT_REST_TICKS, SNAPSHOT_TICKS, SavedWorld, Snapshot, SqliteStore, Stats, Store,
-    StoreError, Summary, WorldName,
+    ActionId, Attempt, Batch, Completion, Continuity, Health, Mark, MarkCompletion, MarkKind, Moment, Origin,
+    Pruned, Refused, Retention, SNAPSHOT_REST_TICKS, SNAPSHOT_TICKS, SavedWorld, Snapshot, SqliteStore,
+    Stats, Store, StoreError, Summary, WorldName,
 };
 use nowcast_world::journal::Record;
 use nowcast_world::{Command, PlayerId};
@@ -46,7 +46,7 @@ impl Store for Forgetful<'_> {
     fn append(&self, world: &WorldName, batch: &Batch, then: Vec<Completion>) -> Result<(), Refused> {
         self.0.append(world, batch, then)
     }
-    fn snapshot(&self, _: &WorldName, _: Snapshot, _: Vec<Completion>) -> Result<(), Refused> {
+    fn snapshot(&self, _: &WorldName, _: Snapshot, _: Continuity, _: Vec<Completion>) -> Result<(), Refused> {
         Ok(())
     }
     fn commit(&self, within: Duration) -> Result<(), StoreError> {
@@ -69,6 +69,9 @@ impl Store for Forgetful<'_> {
     }
     fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError> {
         self.0.marks(kind, now_ms)
+    }
+    fn has_room(&self) -> bool {
+        self.0.has_room()
     }
     fn health(&self) -> Health {
         self.0.health()
@@ -182,10 +185,10 @@ fn a_snapshot_is_due_after_a_minute_of_life_or_an_hour_of_rest() {
     let store = folder.open();
     let mut story = Story::new(&plaza, 1);
     let pass = |story: &mut Story, acts: bool| {
-        assert!(story.recorder.is_snapshot_due(&story.world));
+        assert!(story.recorder.is_snapshot_due(&story.world, &store));
         story.snapshot(&store);
         let since = story.world.tick();
-        while !story.recorder.is_snapshot_due(&story.world) {
+        while !story.recorder.is_snapshot_due(&story.world, &store) {
             if acts && story.world.tick() == since {
                 let join = Command::Join { player: PlayerId(1), name: "Ada".into() };
                 story.recorder.apply(&mut story.world, join).unwrap();

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use nowcast_store::{ActionId, Batch, Moment, Note, Once, Retention, Snapshot, SqliteStore, Store};
+use nowcast_store::{
+    ActionId, Batch, Continuity, Moment, Note, Once, Retention, Snapshot, SqliteStore, Store,
+};
 use nowcast_world::journal::{Entry, Record};
 use proptest::prelude::*;
 
@@ -102,7 +104,9 @@ impl Both {
             once,
             ..Snapshot::default()
         };
-        self.store.snapshot(&name(WORLDS[world]), snapshot.clone(), Vec::new()).expect("there is room");
+        self.store
+            .snapshot(&name(WORLDS[world]), snapshot.clone(), Continuity::Follows, Vec::new())
+            .expect("there is room");
         self.model.insert(world, Kept { snapshot, tick, ..Kept::default() });
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nowcast_store::{Moment, Recorder, Retention, SqliteReader, Store};
+use nowcast_store::{Moment, Origin, Recorder, Retention, SqliteReader, Store};
 use nowcast_world::{Command, PlayerId};
 
 use super::garden::{self, BEGIN_MS, Story};
@@ -192,6 +192,29 @@ fn a_past_state_becomes_the_present_behind_a_hole_that_the_check_knows() {
     assert_eq!((saved.tick, garden::replay(&saved).hash()), (901, world.hash()));
     let before = store.load(&name("plaza"), Moment::TimeMs(BEGIN_MS + 30_000)).unwrap().unwrap();
     assert_eq!(garden::replay(&before).hash(), hashes[1_800], "what was before can still be looked at");
+    let report = store.reader().unwrap().check(&name("plaza"), garden::restore).unwrap();
+    assert_eq!((report.damage.as_slice(), report.holes), (&[][..], 1));
+}
+
+#[test]
+fn a_world_with_other_rules_begins_anew_and_the_check_follows_each_with_its_own() {
+    let folder = Folder::new("rules");
+    let store = folder.open();
+    let mut story = Story::new(&name("plaza"), 9);
+    story.play(&store, 201);
+    story.recorder.flush_all(&story.world, &store, story.now_ms);
+    // The next snapshot is of the same tick as the last batch, and all the same nothing leads to it.
+    let changed = Origin { sources: [9; 32], ..garden::origin(9) };
+    story.recorder.set_origin(changed);
+    story.recorder.apply(&mut story.world, Command::Leave { player: PlayerId(1) }).unwrap();
+    story.snapshot(&store);
+    story.play(&store, 60);
+    store.commit(PATIENCE).unwrap();
+    assert_eq!(store.list().unwrap()[0].origin, changed);
+    let saved = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
+    assert_eq!((saved.snapshot.tick, saved.snapshot.origin), (201, changed));
+    let before = store.load(&name("plaza"), Moment::Tick(200)).unwrap().unwrap();
+    assert_eq!(before.snapshot.origin, garden::origin(9));
     let report = store.reader().unwrap().check(&name("plaza"), garden::restore).unwrap();
     assert_eq!((report.damage.as_slice(), report.holes), (&[][..], 1));
 }
