@@ -66,10 +66,10 @@ impl SqliteStore {
     /// Opens the store in a folder, or makes one there.
     pub fn open(folder: &Path, options: Options) -> Result<SqliteStore, StoreError> {
         let lock = schema::lock(folder)?;
-        let connection = schema::open_writer(folder)?;
+        let database = schema::open_writer(folder)?;
         let queue = Arc::new(Queue::new(options.queue_bytes_max));
         let writer = Writer {
-            connection,
+            database,
             queue: Arc::clone(&queue),
             path: schema::database(folder),
             commit_interval: options.commit_interval,

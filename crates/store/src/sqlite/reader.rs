@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use nowcast_world::World;
 use nowcast_world::journal::ReplayError;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use crate::batch::{Batch, Span};
 use crate::error::{Problem, StoreError};
@@ -14,12 +14,12 @@ use crate::snapshot::{
     FILE_BATCHES_BYTES_MAX, HEAD_BYTES, Origin, Snapshot, read_file, read_origin, write_file,
 };
 use crate::sqlite::row::{Row, kind_number};
-use crate::sqlite::schema;
+use crate::sqlite::schema::{self, Database};
 use crate::store::{Mark, MarkKind, Summary};
 
 /// Reads the store of a folder. Any number of processes may, also while one writes.
 pub struct SqliteReader {
-    connection: Connection,
+    database: Database,
     folder: PathBuf,
 }
 
@@ -48,7 +48,7 @@ struct Place {
 impl SqliteReader {
     /// Opens a store. It changes nothing.
     pub fn open(folder: &Path) -> Result<SqliteReader, StoreError> {
-        Ok(SqliteReader { connection: schema::open_reader(folder)?, folder: folder.to_owned() })
+        Ok(SqliteReader { database: schema::open_reader(folder)?, folder: folder.to_owned() })
     }
 
     /// All worlds, by name.
@@ -105,7 +105,7 @@ impl SqliteReader {
     /// Asks SQLite whether the database is whole. What is wrong, as SQLite says it; nothing, in good times.
     pub fn check_database(&self) -> Result<Vec<String>, StoreError> {
         let ask = || {
-            let mut statement = self.connection.prepare("PRAGMA integrity_check(100)")?;
+            let mut statement = self.database.connection.prepare("PRAGMA integrity_check(100)")?;
             let lines =
                 statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
             Ok(lines.into_iter().filter(|line| line != "ok").collect())
@@ -118,7 +118,7 @@ impl SqliteReader {
         let ask = || {
             let select =
                 "SELECT key, note, expires_ms FROM marks WHERE kind = ? AND expires_ms > ? ORDER BY key";
-            let mut statement = self.connection.prepare(select)?;
+            let mut statement = self.database.connection.prepare(select)?;
             let marks = statement.query_map(params![kind_number(kind), now_ms as i64], |row| {
                 let expires_ms = unsigned(row.get(2)?);
                 Ok(Mark { kind, key: row.get(0)?, note: row.get(1)?, expires_ms })
@@ -137,12 +137,12 @@ impl SqliteReader {
         let place = |row: &rusqlite::Row<'_>| {
             Ok(Place { id: row.get(0)?, tick: unsigned(row.get(1)?), number: row.get(2)? })
         };
-        Ok(self.connection.query_row(select, [world.as_str()], place).optional()?)
+        Ok(self.database.connection.query_row(select, [world.as_str()], place).optional()?)
     }
 
     fn list_worlds(&self) -> Result<Vec<Summary>, Problem> {
         let select = "SELECT id, name, created_ms, changed_ms, tick FROM worlds ORDER BY name";
-        let mut statement = self.connection.prepare(select)?;
+        let mut statement = self.database.connection.prepare(select)?;
         let rows = statement.query_map([], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, [row.get(2)?, row.get(3)?, row.get(4)?]))
         })?;
@@ -154,7 +154,7 @@ impl SqliteReader {
                 WorldName::new(&name).map_err(|error| Problem::damaged("the table of worlds", error))?;
             let totals = |select: &str| -> Result<[u64; 3], Problem> {
                 let three = |row: &rusqlite::Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?]);
-                Ok(self.connection.query_row(select, [id], three)?.map(unsigned))
+                Ok(self.database.connection.query_row(select, [id], three)?.map(unsigned))
             };
             let [snapshots, file_bytes, since_ms] = totals(
                 "SELECT count(*), coalesce(sum(length(file)), 0), coalesce(min(time_ms), 0) \
@@ -180,21 +180,24 @@ impl SqliteReader {
     /// What made a world. Of a damaged snapshot nothing: who loads it is told, and a list shows what there is.
     fn origin(&self, id: i64) -> Result<Origin, Problem> {
         let select = "SELECT substr(file, 1, ?) FROM snapshots WHERE world = ? ORDER BY number DESC LIMIT 1";
-        let beginning: Option<Vec<u8>> =
-            self.connection.query_row(select, [HEAD_BYTES as i64, id], |row| row.get(0)).optional()?;
+        let beginning: Option<Vec<u8>> = self
+            .database
+            .connection
+            .query_row(select, [HEAD_BYTES as i64, id], |row| row.get(0))
+            .optional()?;
         Ok(beginning.and_then(|beginning| read_origin(&beginning).ok()).unwrap_or_default())
     }
 
     /// The newest first.
     fn numbers_of_snapshots(&self, id: i64) -> Result<Vec<i64>, Problem> {
         let select = "SELECT number FROM snapshots WHERE world = ? ORDER BY number DESC";
-        let mut statement = self.connection.prepare(select)?;
+        let mut statement = self.database.connection.prepare(select)?;
         Ok(statement.query_map([id], |row| row.get(0))?.collect::<Result<Vec<_>, _>>()?)
     }
 
     fn load_world(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, Problem> {
         // One picture of the database, whatever is written meanwhile.
-        let _picture = self.connection.unchecked_transaction()?;
+        let _picture = self.database.connection.unchecked_transaction()?;
         let Some(place) = self.find(world)? else { return Ok(None) };
         let (column, limit) = match moment {
             Moment::Last => ("number", u64::MAX),
@@ -205,8 +208,11 @@ impl SqliteReader {
             "SELECT number FROM snapshots WHERE world = ? AND {column} <= ? ORDER BY number DESC LIMIT 1"
         );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let number =
-            self.connection.query_row(&select, params![place.id, limit], |row| row.get(0)).optional()?;
+        let number = self
+            .database
+            .connection
+            .query_row(&select, params![place.id, limit], |row| row.get(0))
+            .optional()?;
         let number: i64 = match (number, moment) {
             (Some(number), _) => number,
             (None, Moment::Last) => return Err(Problem::damaged("the world", "it has no snapshot")),
@@ -274,14 +280,14 @@ impl SqliteReader {
 
     fn has_snapshot(&self, id: i64, number: i64) -> Result<bool, Problem> {
         let select = "SELECT 1 FROM snapshots WHERE world = ? AND number = ?";
-        let found = self.connection.query_row(select, [id, number], |_| Ok(())).optional()?;
+        let found = self.database.connection.query_row(select, [id, number], |_| Ok(())).optional()?;
         Ok(found.is_some())
     }
 
     fn read_snapshot(&self, id: i64, number: i64) -> Result<Snapshot, Problem> {
         let place = format!("snapshot {number}");
         let select = "SELECT tick, time_ms, file FROM snapshots WHERE world = ? AND number = ?";
-        let read = self.connection.query_row(select, [id, number], |row| {
+        let read = self.database.connection.query_row(select, [id, number], |row| {
             Ok((unsigned(row.get(0)?), unsigned(row.get(1)?), row.get::<_, Vec<u8>>(2)?))
         });
         let (tick, time_ms, file) = read?;
@@ -295,7 +301,7 @@ impl SqliteReader {
     /// A batch and the length of its bytes; none when the number is missing.
     fn read_batch(&self, id: i64, number: i64) -> Result<Option<(Batch, usize)>, Problem> {
         let select = "SELECT from_tick, through_tick, time_ms, checksum, body FROM journal WHERE world = ? AND number = ?";
-        let read = self.connection.query_row(select, [id, number], |row| {
+        let read = self.database.connection.query_row(select, [id, number], |row| {
             let [from_tick, through_tick, time_ms] = [row.get(0)?, row.get(1)?, row.get(2)?].map(unsigned);
             let span = Span { from_tick, through_tick, time_ms };
             Ok((span, row.get::<_, i64>(3)?, row.get::<_, Vec<u8>>(4)?))
@@ -416,12 +422,13 @@ impl SqliteReader {
         if unfinished.exists() {
             std::fs::remove_file(&unfinished)?;
         }
-        let copied = self.connection.execute("VACUUM INTO ?", [text]).map_err(Problem::from).and_then(|_| {
-            std::fs::File::open(&unfinished)?.sync_all()?;
-            std::fs::rename(&unfinished, to)?;
-            let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
-            schema::sync_folder(folder.unwrap_or(Path::new(".")))
-        });
+        let copied =
+            self.database.connection.execute("VACUUM INTO ?", [text]).map_err(Problem::from).and_then(|_| {
+                std::fs::File::open(&unfinished)?.sync_all()?;
+                std::fs::rename(&unfinished, to)?;
+                let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+                schema::sync_folder(folder.unwrap_or(Path::new(".")))
+            });
         if copied.is_err() {
             // An unfinished copy is of no use; that it cannot be removed either is nothing to act on.
             let _ = std::fs::remove_file(&unfinished);

@@ -6,9 +6,11 @@
 //! | `worlds.db.new` | a database that is being made; it becomes `worlds.db` when it is complete |
 //! | `lock` | held by the process that writes |
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
@@ -97,14 +99,68 @@ pub(super) fn lock(folder: &Path) -> Result<File, StoreError> {
     Ok(file)
 }
 
-/// Opens the database for writing; makes one if there is none. The folder has to be locked.
-pub(super) fn open_writer(folder: &Path) -> Result<Connection, StoreError> {
-    let path = database(folder);
-    let failed = |problem: Problem| StoreError::new(&path, problem);
-    if !examine(&path).map_err(failed)? {
-        create(folder, &path).map_err(failed)?;
+/// A connection to a store that was examined.
+pub(super) struct Database {
+    pub(super) connection: Connection,
+    /// Dropped after the connection.
+    _open: OpenFile,
+}
+
+/// The files to which this process has connections, and how many.
+static OPEN_FILES: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
+
+/// Says that this process has a connection to a file. SQLite's locks on a file belong to the process, and the kernel drops
+/// them all when the process closes *any* handle of that file. So the file is read past SQLite only while no connection
+/// has it open.
+struct OpenFile(PathBuf);
+
+impl Drop for OpenFile {
+    fn drop(&mut self) {
+        let mut files = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
+        match files.get_mut(&self.0) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(files.remove(&self.0)),
+        }
     }
-    open_existing(&path).map_err(failed)
+}
+
+/// Opens the database for writing; makes one if there is none. The folder has to be locked.
+pub(super) fn open_writer(folder: &Path) -> Result<Database, StoreError> {
+    open(folder, |path, is_known| {
+        if !is_known && !examine(path)? {
+            create(folder, path)?;
+        }
+        open_existing(path)
+    })
+}
+
+/// Opens the database for reading, beside whoever writes.
+pub(super) fn open_reader(folder: &Path) -> Result<Database, StoreError> {
+    open(folder, |path, is_known| {
+        if !is_known && !examine(path)? {
+            return Err(Problem::Disk("there is no store in this folder".to_owned()));
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, flags)?;
+        harden(&connection)?;
+        check_version(&connection)?;
+        Ok(connection)
+    })
+}
+
+/// Opens one file at a time, and tells `make` whether this process has it open already.
+fn open(
+    folder: &Path,
+    make: impl FnOnce(&Path, bool) -> Result<Connection, Problem>,
+) -> Result<Database, StoreError> {
+    let path = database(folder);
+    let mut files = OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner);
+    // One file may have several paths; where there is no folder, there is no file either.
+    let name = folder.canonicalize().map_or_else(|_| path.clone(), |folder| database(&folder));
+    let connection =
+        make(&path, files.contains_key(&name)).map_err(|problem| StoreError::new(&path, problem))?;
+    *files.entry(name.clone()).or_default() += 1;
+    Ok(Database { connection, _open: OpenFile(name) })
 }
 
 fn open_existing(path: &Path) -> Result<Connection, Problem> {
@@ -125,22 +181,6 @@ fn open_existing(path: &Path) -> Result<Connection, Problem> {
     // Whether it can be written is found out now and not at the first commit.
     connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK;")?;
     Ok(connection)
-}
-
-/// Opens the database for reading, beside whoever writes.
-pub(super) fn open_reader(folder: &Path) -> Result<Connection, StoreError> {
-    let path = database(folder);
-    let open = || {
-        if !examine(&path)? {
-            return Err(Problem::Disk("there is no store in this folder".to_owned()));
-        }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&path, flags)?;
-        harden(&connection)?;
-        check_version(&connection)?;
-        Ok(connection)
-    };
-    open().map_err(|problem| StoreError::new(&path, problem))
 }
 
 /// The file may be anybody's: nothing that stands in it is carried out.

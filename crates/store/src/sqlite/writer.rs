@@ -4,9 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rusqlite::{
-    Connection, ErrorCode, OptionalExtension, Statement, Transaction, TransactionBehavior, params,
-};
+use rusqlite::{ErrorCode, OptionalExtension, Statement, Transaction, TransactionBehavior, params};
 
 use crate::batch::{Batch, Span};
 use crate::error::{Problem, StoreError};
@@ -14,6 +12,7 @@ use crate::name::WorldName;
 use crate::snapshot::{Snapshot, write_file};
 use crate::sqlite::queue::{Job, Queue, Work};
 use crate::sqlite::row::{Row, kind_number};
+use crate::sqlite::schema::Database;
 use crate::store::{Continuity, MARKS_MAX, Mark, Pruned, Retention};
 
 /// How long a writer waits that failed, at first and at most.
@@ -28,7 +27,7 @@ const PAGES_FREED: u32 = 4_096;
 
 /// Writes what the queue holds, a group in one transaction, until it closes.
 pub(super) struct Writer {
-    pub(super) connection: Connection,
+    pub(super) database: Database,
     pub(super) queue: Arc<Queue>,
     pub(super) path: PathBuf,
     pub(super) commit_interval: Duration,
@@ -81,7 +80,8 @@ impl Writer {
         }
         let begun = Instant::now();
         let mut fates = Vec::with_capacity(group.len());
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction =
+            self.database.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if let Err(error) = write_all(&transaction, group, &mut fates) {
             drop(transaction);
             if is_of_the_job(&error) {
@@ -105,7 +105,8 @@ impl Writer {
     }
 
     fn free_pages(&self) -> rusqlite::Result<()> {
-        let mut statement = self.connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_FREED})"))?;
+        let mut statement =
+            self.database.connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_FREED})"))?;
         // Each step frees one page.
         let mut rows = statement.query([])?;
         while rows.next()?.is_some() {}

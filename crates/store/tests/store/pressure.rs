@@ -145,3 +145,36 @@ fn many_worlds_share_a_transaction() {
         assert_eq!(garden::replay(&saved).hash(), story.world.hash());
     }
 }
+
+/// The locks of this process on a file.
+#[cfg(target_os = "linux")]
+fn locks(path: &std::path::Path) -> usize {
+    use std::os::unix::fs::MetadataExt;
+    let inode = std::fs::metadata(path).expect("it is there").ino().to_string();
+    let pid = std::process::id().to_string();
+    let is_ours = |line: &&str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.contains(&pid.as_str()) && words.iter().any(|word| word.rsplit(':').next() == Some(&inode))
+    };
+    std::fs::read_to_string("/proc/locks").expect("Linux has it").lines().filter(is_ours).count()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_reader_of_the_same_process_takes_no_lock_away() {
+    let folder = Folder::new("locks");
+    let store = folder.open();
+    let mut story = Story::new(&name("plaza"), 1);
+    story.play(&store, 10);
+    store.commit(PATIENCE).unwrap();
+    let path = folder.path().join("worlds.db");
+    let before = locks(&path);
+    assert!(before > 0, "SQLite holds a lock as long as a database is open");
+    for _ in 0..3 {
+        assert_eq!(store.list().unwrap().len(), 1);
+        nowcast_store::SqliteReader::open(&folder.path().join(".")).unwrap();
+        assert_eq!(locks(&path), before);
+    }
+    drop(store);
+    assert_eq!(locks(&path), 0);
+}
