@@ -70,6 +70,7 @@ mod fields;
 mod hash;
 mod input;
 mod joint;
+pub mod journal;
 mod kind;
 pub mod limits;
 pub mod math;

@@ -1,0 +1,216 @@
+//! What happened to a world in some fiftieths of a second, as one row of its journal.
+
+use nowcast_wire::{Effort, Limits as WireLimits, Wire};
+use nowcast_world::journal::{self, Entry, JournalError};
+
+use crate::once::ActionId;
+
+/// Bytes of one batch in the store.
+pub const BATCH_BYTES_MAX: usize = 16 << 20;
+
+/// Steps that one batch may span: a day. What is damaged or hostile cannot let a reader take steps without end.
+pub const BATCH_TICKS_MAX: u64 = 24 * 3_600 * nowcast_world::STEP_HZ as u64;
+
+/// The version of a batch's bytes, which is their first one.
+const VERSION: u8 = 1;
+
+const LIMITS: WireLimits = WireLimits { memory_bytes_max: 256 << 20, ..WireLimits::MESSAGE };
+
+/// A stretch of a world's life: everything between two of its ticks.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Batch {
+    /// The tick at which the stretch before ended.
+    pub from_tick: u64,
+    /// The tick that the world has reached.
+    pub through_tick: u64,
+    /// When it was recorded, in milliseconds since 1970.
+    pub time_ms: u64,
+    /// What happened, in order.
+    pub entries: Vec<Entry>,
+    /// Durable actions among them that must not happen again.
+    pub done: Vec<ActionId>,
+    /// What the host of the world wants to have again after a restart, such as its sessions, in order.
+    pub notes: Vec<Note>,
+}
+
+/// Something that a host notes, and that the store does not read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    /// The world's tick then.
+    pub tick: u64,
+    /// What the host wrote.
+    pub bytes: Vec<u8>,
+}
+
+/// Why bytes are no batch.
+#[derive(Debug, thiserror::Error)]
+pub enum BatchError {
+    /// A newer program wrote it.
+    #[error("it has version {found}, and this program reads version {VERSION}")]
+    Newer {
+        /// The version that it has.
+        found: u8,
+    },
+    /// The bytes are damaged.
+    #[error(transparent)]
+    Damaged(#[from] nowcast_wire::Error),
+    /// The entries are damaged.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Its ticks contradict each other.
+    #[error("its ticks are not in order")]
+    Ticks,
+}
+
+impl Batch {
+    /// Whether nothing happened but time.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty() && self.done.is_empty() && self.notes.is_empty()
+    }
+
+    /// Everything but the ticks and the time, which stand beside it.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut entries = Vec::new();
+        journal::encode(&self.entries, &mut entries);
+        let saved = Saved {
+            entries,
+            done: self.done.iter().map(|id| SavedAction { client: id.client, number: id.number }).collect(),
+            notes: self
+                .notes
+                .iter()
+                .map(|note| SavedNote {
+                    ticks: note.tick.wrapping_sub(self.from_tick),
+                    bytes: note.bytes.clone(),
+                })
+                .collect(),
+        };
+        let mut bytes = vec![VERSION];
+        nowcast_wire::encode_with(&saved, Effort::Small, &mut bytes);
+        bytes
+    }
+
+    /// A batch whose ticks and time are known. The bytes may be anybody's.
+    pub(crate) fn from_bytes(span: Span, bytes: &[u8]) -> Result<Batch, BatchError> {
+        let Span { from_tick, through_tick, time_ms } = span;
+        span.check()?;
+        let (version, body) = bytes.split_first().unwrap_or((&0, &[]));
+        if *version != VERSION {
+            return Err(BatchError::Newer { found: *version });
+        }
+        let saved = nowcast_wire::decode_with::<Saved>(body, &LIMITS)?;
+        let entries = journal::decode(&saved.entries)?;
+        let notes: Vec<Note> = saved
+            .notes
+            .into_iter()
+            .map(|note| Note { tick: from_tick.saturating_add(note.ticks), bytes: note.bytes })
+            .collect();
+        let within = |tick: u64| (from_tick..=through_tick).contains(&tick);
+        let ordered =
+            entries.is_sorted_by_key(|entry| entry.tick) && notes.is_sorted_by_key(|note| note.tick);
+        if !ordered || !entries.iter().all(|e| within(e.tick)) || !notes.iter().all(|n| within(n.tick)) {
+            return Err(BatchError::Ticks);
+        }
+        let done = saved.done.into_iter().map(|id| ActionId { client: id.client, number: id.number });
+        Ok(Batch { from_tick, through_tick, time_ms, entries, done: done.collect(), notes })
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        Span { from_tick: self.from_tick, through_tick: self.through_tick, time_ms: self.time_ms }
+    }
+}
+
+/// Which stretch of a world's life a batch is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Span {
+    pub(crate) from_tick: u64,
+    pub(crate) through_tick: u64,
+    pub(crate) time_ms: u64,
+}
+
+impl Span {
+    /// Whether the store can keep it, and a reader follow it.
+    pub(crate) fn check(&self) -> Result<(), BatchError> {
+        let ticks = self.through_tick.checked_sub(self.from_tick);
+        let fits = self.through_tick <= TICK_MAX && self.time_ms <= TICK_MAX;
+        if fits && ticks.is_some_and(|ticks| ticks <= BATCH_TICKS_MAX) {
+            Ok(())
+        } else {
+            Err(BatchError::Ticks)
+        }
+    }
+}
+
+/// What the database can count: a signed number of 64 bits.
+pub(crate) const TICK_MAX: u64 = i64::MAX as u64;
+
+#[derive(Wire)]
+struct Saved {
+    entries: Vec<u8>,
+    done: Vec<SavedAction>,
+    notes: Vec<SavedNote>,
+}
+
+#[derive(Wire)]
+struct SavedAction {
+    client: [u8; 16],
+    number: u64,
+}
+
+#[derive(Wire)]
+struct SavedNote {
+    /// Since the batch's first tick.
+    #[wire(var)]
+    ticks: u64,
+    bytes: Vec<u8>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nowcast_world::journal::Record;
+    use nowcast_world::{Command, PlayerId};
+    use proptest::prelude::*;
+
+    fn batch() -> Batch {
+        let leave =
+            |tick| Entry { tick, record: Record::Command(Command::Leave { player: PlayerId(tick as u32) }) };
+        Batch {
+            from_tick: 100,
+            through_tick: 103,
+            time_ms: 1_700_000_000_000,
+            entries: vec![leave(100), leave(102), Entry { tick: 103, record: Record::Settled }],
+            done: vec![ActionId { client: [3; 16], number: 9 }],
+            notes: vec![Note { tick: 101, bytes: b"session 4".to_vec() }],
+        }
+    }
+
+    #[test]
+    fn a_batch_is_read_as_it_was_written() {
+        let batch = batch();
+        assert_eq!(Batch::from_bytes(batch.span(), &batch.to_bytes()).unwrap(), batch);
+        let empty = Batch { entries: Vec::new(), done: Vec::new(), notes: Vec::new(), ..batch };
+        assert_eq!(Batch::from_bytes(empty.span(), &empty.to_bytes()).unwrap(), empty);
+    }
+
+    #[test]
+    fn a_batch_that_is_not_of_its_stretch_is_refused() {
+        let bytes = batch().to_bytes();
+        for (from_tick, through_tick) in
+            [(101, 103), (100, 102), (104, 103), (0, u64::MAX), (0, BATCH_TICKS_MAX + 1)]
+        {
+            let span = Span { from_tick, through_tick, time_ms: 0 };
+            assert!(matches!(Batch::from_bytes(span, &bytes), Err(BatchError::Ticks)), "{span:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_damaged_batch_never_panics(place in any::<prop::sample::Index>(), bit in 0..8u8, cut in any::<bool>()) {
+            let batch = batch();
+            let mut bytes = batch.to_bytes();
+            let place = place.index(bytes.len());
+            if cut { bytes.truncate(place) } else { bytes[place] ^= 1 << bit }
+            let _ = Batch::from_bytes(batch.span(), &bytes);
+        }
+    }
+}

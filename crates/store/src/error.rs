@@ -1,0 +1,155 @@
+//! What can be wrong with a store: which file, where in it, and what helps.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::name::WorldName;
+
+/// A failure of a store. Its text names the file, the place and the cure.
+#[derive(Debug)]
+pub struct StoreError {
+    /// The file or folder.
+    pub file: PathBuf,
+    /// The world that it is about, if it is about one.
+    pub world: Option<WorldName>,
+    /// What is wrong.
+    pub problem: Problem,
+}
+
+/// What is wrong with a store, or with what was asked of it.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The file belongs to another program. It was not touched.
+    #[error("it is no store of nowcast ({0})")]
+    Foreign(String),
+    /// A newer release wrote it. It was not touched.
+    #[error("it has format version {found}, and this program knows versions up to {known}")]
+    Newer {
+        /// The version that it has.
+        found: i64,
+        /// The newest version that this program knows.
+        known: i64,
+    },
+    /// Another process has the store open for writing.
+    #[error("another process has it open{}", .pid.map_or(String::new(), |pid| format!(" (pid {pid})")))]
+    InUse {
+        /// The other process, where it could be read.
+        pid: Option<u32>,
+    },
+    /// The file system lets nothing be written.
+    #[error("it cannot be written")]
+    ReadOnly,
+    /// There is no room left.
+    #[error("the disk is full")]
+    Full,
+    /// The file system failed in another way.
+    #[error("the disk failed: {0}")]
+    Disk(String),
+    /// The bytes are not those that were written.
+    #[error("{place} is damaged: {what}")]
+    Damaged {
+        /// Where.
+        place: String,
+        /// What is wrong there.
+        what: String,
+    },
+    /// There is already a world of this name.
+    #[error("there is a world of this name already")]
+    Exists,
+    /// There is no world of this name.
+    #[error("there is no world of this name")]
+    Missing,
+    /// Something is larger than anything that a store reads again.
+    #[error("{what} has {bytes} bytes, and it may have {max}")]
+    TooLarge {
+        /// What.
+        what: &'static str,
+        /// How large it is.
+        bytes: u64,
+        /// How large it may be.
+        max: u64,
+    },
+    /// The disk did not keep up within the given time.
+    #[error("not everything was written within the given time")]
+    Late,
+    /// The writer has ended.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl Problem {
+    pub(crate) fn damaged(place: impl Into<String>, what: impl ToString) -> Problem {
+        Problem::Damaged { place: place.into(), what: what.to_string() }
+    }
+
+    /// What helps, as a sentence.
+    pub fn cure(&self) -> &'static str {
+        match self {
+            Problem::Foreign(_) => "Choose another folder; nothing was changed in this one.",
+            Problem::Newer { .. } => {
+                "Use the release that wrote it, or a newer one; nothing was changed in it."
+            }
+            Problem::InUse { .. } => "End the other process, or choose another folder.",
+            Problem::ReadOnly => {
+                "Give this user the right to write there, remount the disk, or choose another folder."
+            }
+            Problem::Full => "Make room, or let old states go (prune); what waits is written then.",
+            Problem::Disk(_) => "Look into the system's log for this disk; what waits is tried again.",
+            Problem::Damaged { .. } => {
+                "Keep a copy of the folder, read with salvage what can be read, or restore a backup."
+            }
+            Problem::Exists => "Choose another name.",
+            Problem::Missing => "Look at the list of worlds.",
+            Problem::TooLarge { .. } => "Keep less in the world, or take snapshots more often.",
+            Problem::Late => "Look at the store's health: the disk is slow, full, or gone.",
+            Problem::Closed => "Open it again.",
+        }
+    }
+}
+
+impl StoreError {
+    pub(crate) fn new(file: &Path, problem: Problem) -> StoreError {
+        StoreError { file: file.to_owned(), world: None, problem }
+    }
+
+    pub(crate) fn of(self, world: &WorldName) -> StoreError {
+        StoreError { world: Some(world.clone()), ..self }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.file.display())?;
+        if let Some(world) = &self.world {
+            write!(f, "world {world}: ")?;
+        }
+        write!(f, "{}. {}", self.problem, self.problem.cure())
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+impl From<std::io::Error> for Problem {
+    fn from(error: std::io::Error) -> Problem {
+        use std::io::ErrorKind;
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => Problem::Full,
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Problem::ReadOnly,
+            _ => Problem::Disk(error.to_string()),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Problem {
+        use rusqlite::ErrorCode;
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => Problem::Full,
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Problem::ReadOnly,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Problem::InUse { pid: None },
+            Some(ErrorCode::NotADatabase) => Problem::Foreign("no SQLite database".to_owned()),
+            Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => Problem::Disk(error.to_string()),
+            _ => Problem::damaged("the database", error),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! How a world lasts.
+//!
+//! One invariant drives this crate: **what is kept of a world is a snapshot and everything that happened since, without a
+//! hole.** Because a world is a function of its snapshot and its commands (`nowcast_world`), it can be had again to the last
+//! bit as it was at the last commit, and hashes on the way prove it. Where the disk cannot keep up, the journal of a world
+//! ends there; a hole is never written over, and a fresh snapshot stands behind it.
+//!
+//! A [`Recorder`] stands beside the world on the thread that steps it, and gives the [`Store`] what happened; no call of it
+//! waits for a disk. [`SqliteStore`] is the store that is built in.
+//!
+//! ```
+//! use nowcast_store::{Moment, Options, Origin, Recorder, SqliteStore, Store, WorldName};
+//! use nowcast_world::{Command, Definition, PlayerId, World};
+//! use std::time::Duration;
+//!
+//! # let folder = std::env::temp_dir().join(format!("nowcast-store-{}", std::process::id()));
+//! # let now_ms = 1_700_000_000_000;
+//! let store = SqliteStore::open(&folder, Options::default())?;
+//! let plaza = WorldName::new("plaza")?;
+//! let origin = Origin { seed: 7, ..Origin::default() };
+//! let mut world = World::new(Definition::default(), origin.seed, Box::new(()))?;
+//! let mut recorder = Recorder::new(plaza.clone(), origin, &world);
+//! for tick in 0..120 {
+//!     if recorder.is_snapshot_due(&world, &store) {
+//!         recorder.snapshot(&mut world, &store, now_ms, Vec::new());
+//!     }
+//!     if tick == 20 {
+//!         recorder.apply(&mut world, Command::Join { player: PlayerId(1), name: "Ada".into() })?;
+//!     }
+//!     world.step();
+//!     recorder.flush(&world, &store, now_ms + tick * 1_000 / 60);
+//! }
+//! recorder.flush_all(&world, &store, now_ms + 2_000);
+//! store.commit(Duration::from_secs(60))?;
+//! drop(store);
+//!
+//! let store = SqliteStore::open(&folder, Options::default())?;
+//! let saved = store.load(&plaza, Moment::Last)?.expect("it was kept");
+//! let again = saved.replay(|snapshot| {
+//!     World::restore(Definition::default(), Box::new(()), &snapshot.world)
+//! })?;
+//! assert_eq!((again.tick(), again.hash()), (world.tick(), world.hash()));
+//! # drop(store);
+//! # std::fs::remove_dir_all(&folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! What may be lost, in words and figures: `docs/STORAGE.md`.
+
+mod batch;
+mod error;
+mod name;
+mod once;
+mod recorder;
+mod saved;
+mod snapshot;
+mod sqlite;
+mod store;
+
+pub use batch::{BATCH_BYTES_MAX, BATCH_TICKS_MAX, Batch, BatchError, Note};
+pub use error::{Problem, StoreError};
+pub use name::{NAME_BYTES_MAX, NameError, WorldName};
+pub use once::{ActionId, CLIENTS_MAX, Once, UNDER_WAY_MAX};
+pub use recorder::{
+    Attempt, COMPLETIONS_MAX, HASH_TICKS, REST_TICKS, Recorder, SNAPSHOT_REST_TICKS, SNAPSHOT_TICKS,
+};
+pub use saved::{Moment, ReturnError, SavedWorld};
+pub use snapshot::{
+    FILE_BATCHES_BYTES_MAX, FileError, HOST_BYTES_MAX, Origin, Snapshot, WORLD_BYTES_MAX, read_file,
+    write_file,
+};
+pub use sqlite::{Options, Report, SqliteReader, SqliteStore};
+pub use store::{
+    Completion, Continuity, Health, Lost, MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, MARKS_MAX, Mark,
+    MarkCompletion, MarkKind, Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary,
+};

@@ -1,0 +1,153 @@
+//! Actions that happen once, however often a client tries.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Clients of one world whose actions are remembered. Beyond that the one that was silent for the longest is forgotten.
+pub const CLIENTS_MAX: usize = 16_384;
+
+/// Durable actions that one client may have under way. A client that has no answer for so many begins no other.
+pub const UNDER_WAY_MAX: usize = 64;
+
+/// The name that a client gives to one durable action: the same at each try.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ActionId {
+    /// What tells this client from all others, through every reconnection.
+    pub client: [u8; 16],
+    /// Of this client's durable actions the first, the second, and so on, from 1.
+    pub number: u64,
+}
+
+/// Which durable actions were done. It is kept with the world: a snapshot has all of it, a batch what is new.
+///
+/// ```
+/// use nowcast_store::{ActionId, Once};
+///
+/// let mut once = Once::default();
+/// let buy = ActionId { client: [7; 16], number: 1 };
+/// assert!(once.insert(buy, 100), "the first try is carried out");
+/// assert!(!once.insert(buy, 130), "the second is not");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Once {
+    clients: BTreeMap<[u8; 16], Numbers>,
+    /// Clients by the tick of their last new action.
+    by_age: BTreeSet<(u64, [u8; 16])>,
+}
+
+/// What one client did.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Numbers {
+    /// Every number up to this one is done, or was given up by the client.
+    pub(crate) floor: u64,
+    /// Done numbers beyond it.
+    pub(crate) above: BTreeSet<u64>,
+    /// When the last one was new.
+    pub(crate) tick: u64,
+}
+
+impl Once {
+    /// Notes an action; false when it was done before. A number that lies [`UNDER_WAY_MAX`] actions behind counts as
+    /// done: the client had its answer, or it could not have begun the later ones.
+    pub fn insert(&mut self, id: ActionId, tick: u64) -> bool {
+        if self.contains(id) {
+            return false;
+        }
+        if self.clients.len() >= CLIENTS_MAX
+            && !self.clients.contains_key(&id.client)
+            && let Some((_, oldest)) = self.by_age.pop_first()
+        {
+            self.clients.remove(&oldest);
+        }
+        let numbers = self.clients.entry(id.client).or_default();
+        self.by_age.remove(&(numbers.tick, id.client));
+        numbers.tick = tick;
+        self.by_age.insert((tick, id.client));
+        numbers.above.insert(id.number);
+        while numbers.above.len() > UNDER_WAY_MAX
+            || numbers.above.first() == Some(&numbers.floor.wrapping_add(1))
+        {
+            numbers.floor = numbers.above.pop_first().unwrap_or(numbers.floor);
+        }
+        true
+    }
+
+    /// Whether an action was done.
+    pub fn contains(&self, id: ActionId) -> bool {
+        self.clients
+            .get(&id.client)
+            .is_some_and(|numbers| id.number <= numbers.floor || numbers.above.contains(&id.number))
+    }
+
+    /// How many clients are remembered.
+    pub fn clients(&self) -> usize {
+        self.clients.len()
+    }
+
+    pub(crate) fn rows(&self) -> impl Iterator<Item = ([u8; 16], &Numbers)> {
+        self.clients.iter().map(|(client, numbers)| (*client, numbers))
+    }
+
+    /// Adds a client that was written down; false when there is no room, or it is there already.
+    pub(crate) fn restore(&mut self, client: [u8; 16], numbers: Numbers) -> bool {
+        let fits = self.clients.len() < CLIENTS_MAX
+            && numbers.above.len() <= UNDER_WAY_MAX
+            && numbers.above.first().is_none_or(|first| *first > numbers.floor)
+            && !self.clients.contains_key(&client);
+        if fits {
+            self.by_age.insert((numbers.tick, client));
+            self.clients.insert(client, numbers);
+        }
+        fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn id(client: u8, number: u64) -> ActionId {
+        ActionId { client: [client; 16], number }
+    }
+
+    proptest! {
+        #[test]
+        fn no_action_is_new_twice_within_the_window(numbers in proptest::collection::vec((0u8..3, 1u64..40), 0..200)) {
+            let (mut once, mut model) = (Once::default(), BTreeSet::new());
+            for (tick, (client, number)) in numbers.into_iter().enumerate() {
+                let is_new = model.insert((client, number));
+                prop_assert_eq!(once.insert(id(client, number), tick as u64), is_new);
+            }
+        }
+    }
+
+    #[test]
+    fn a_client_costs_a_bounded_number_of_bytes_whatever_numbers_it_takes() {
+        let mut once = Once::default();
+        for number in (2..10_000).step_by(2) {
+            assert!(once.insert(id(1, number), number));
+        }
+        assert!(once.clients[&[1; 16]].above.len() <= UNDER_WAY_MAX);
+        assert!(!once.insert(id(1, 2), 10_000), "it lies too far behind to be a first try");
+        assert!(!once.insert(id(1, 0), 10_000) && once.insert(id(1, u64::MAX), 10_000));
+        assert!(!once.insert(id(1, u64::MAX), 10_000));
+    }
+
+    #[test]
+    fn the_client_that_was_silent_for_the_longest_is_forgotten_first() {
+        let mut once = Once::default();
+        let client = |index: usize| {
+            let mut client = [0; 16];
+            client[..8].copy_from_slice(&(index as u64).to_le_bytes());
+            client
+        };
+        for index in 0..CLIENTS_MAX {
+            once.insert(ActionId { client: client(index), number: 1 }, index as u64);
+        }
+        once.insert(ActionId { client: client(0), number: 2 }, 1 << 20);
+        once.insert(ActionId { client: [255; 16], number: 1 }, 1 << 20);
+        assert_eq!(once.clients(), CLIENTS_MAX);
+        assert!(once.contains(ActionId { client: client(0), number: 1 }));
+        assert!(!once.contains(ActionId { client: client(1), number: 1 }));
+    }
+}

@@ -1,0 +1,230 @@
+//! The store that is built in: one SQLite database in one folder.
+//!
+//! A thread of its own writes (`writer.rs`) what others put into a queue (`queue.rs`): all worlds in one transaction, at
+//! most every 50 ms by default, with a write-ahead log that is synced at each commit. Readers have connections of their own
+//! (`reader.rs`). `schema.rs` has the tables, and what is checked before a file is touched.
+
+mod queue;
+mod reader;
+mod row;
+mod schema;
+mod writer;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+pub use reader::{Report, SqliteReader};
+
+use crate::batch::{BATCH_BYTES_MAX, Batch, TICK_MAX};
+use crate::error::{Problem, StoreError};
+use crate::name::WorldName;
+use crate::saved::{Moment, SavedWorld};
+use crate::snapshot::{HOST_BYTES_MAX, Snapshot, WORLD_BYTES_MAX, read_file};
+use crate::store::{
+    Completion, Continuity, Health, MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, Mark, MarkCompletion, MarkKind,
+    Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary,
+};
+use queue::{NotTaken, Queue, Work};
+use writer::Writer;
+
+/// How long a request that needs the writer waits for it, such as [`Store::prune`].
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// About what a client whose actions are remembered takes in memory.
+const CLIENT_BYTES: usize = 128;
+
+/// Keeps worlds in an SQLite database. Dropping it writes what waits, if the disk takes it.
+pub struct SqliteStore {
+    queue: Arc<Queue>,
+    folder: PathBuf,
+    writer: Option<JoinHandle<()>>,
+    /// Held as long as the store is open.
+    _lock: File,
+}
+
+/// How a store is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Bytes that may wait for the disk. What is beyond is refused, and its world goes on with a snapshot later.
+    pub queue_bytes_max: usize,
+    /// A transaction begins so long after the one before, or later. A killed process loses what happened in about this
+    /// time; each transaction costs a sync of the disk. This is the one place of the cadence.
+    pub commit_interval: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { queue_bytes_max: 64 << 20, commit_interval: Duration::from_millis(50) }
+    }
+}
+
+impl SqliteStore {
+    /// Opens the store in a folder, or makes one there.
+    pub fn open(folder: &Path, options: Options) -> Result<SqliteStore, StoreError> {
+        let lock = schema::lock(folder)?;
+        let database = schema::open_writer(folder)?;
+        let queue = Arc::new(Queue::new(options.queue_bytes_max));
+        let writer = Writer {
+            database,
+            queue: Arc::clone(&queue),
+            path: schema::database(folder),
+            commit_interval: options.commit_interval,
+        };
+        let thread = std::thread::Builder::new().name("nowcast-store".to_owned());
+        let writer = thread
+            .spawn(move || writer.run())
+            .map_err(|error| StoreError::new(folder, Problem::Disk(error.to_string())))?;
+        Ok(SqliteStore { queue, folder: folder.to_owned(), writer: Some(writer), _lock: lock })
+    }
+
+    /// Takes a world from a save file ([`SqliteReader::export`]) under a name that is not used yet. It waits for the disk.
+    pub fn import(&self, world: &WorldName, file: &[u8]) -> Result<(), StoreError> {
+        let read = read_file(file).map_err(|error| Problem::damaged("the save file", error));
+        let (_, snapshot, batches) = read.map_err(|problem| self.failed(problem).of(world))?;
+        let (answer, answered) = sync_channel(1);
+        let snapshot = Box::new(snapshot);
+        let work = Work::Import { world: world.clone(), snapshot, batches, answer };
+        self.request(work, file.len(), &answered)
+            .and_then(|answer| answer)
+            .map_err(|problem| self.failed(problem).of(world))
+    }
+
+    /// Forgets a world and all of its past. It waits for the disk.
+    pub fn remove(&self, world: &WorldName) -> Result<(), StoreError> {
+        let (answer, answered) = sync_channel(1);
+        let work = Work::Remove { world: world.clone(), answer };
+        self.request(work, 0, &answered)
+            .and_then(|answer| answer)
+            .map_err(|problem| self.failed(problem).of(world))
+    }
+
+    /// A reader of this store.
+    pub fn reader(&self) -> Result<SqliteReader, StoreError> {
+        SqliteReader::open(&self.folder)
+    }
+
+    fn failed(&self, problem: Problem) -> StoreError {
+        StoreError::new(&schema::database(&self.folder), problem)
+    }
+
+    /// Has the writer do something, and waits for its answer.
+    fn request<T>(&self, work: Work, bytes: usize, answered: &Receiver<T>) -> Result<T, Problem> {
+        self.queue.give(work, Vec::new(), bytes).map_err(|_| Problem::Closed)?;
+        self.queue.wait(REQUEST_TIMEOUT)?;
+        answered.try_recv().map_err(|_| Problem::Closed)
+    }
+
+    fn give(&self, work: Work, then: Vec<Completion>, bytes: usize) -> Result<(), Refused> {
+        self.queue.give(work, then, bytes).map_err(|(why, then)| {
+            let why = match why {
+                NotTaken::Full => RefusedWhy::Full,
+                NotTaken::Hole => RefusedWhy::SnapshotNeeded,
+                NotTaken::Closed => RefusedWhy::Closed,
+            };
+            Refused { why, then }
+        })
+    }
+}
+
+impl Store for SqliteStore {
+    fn append(&self, world: &WorldName, batch: &Batch, then: Vec<Completion>) -> Result<(), Refused> {
+        let body = (!batch.is_empty()).then(|| batch.to_bytes());
+        let bytes = body.as_ref().map_or(0, Vec::len);
+        if bytes > BATCH_BYTES_MAX || batch.span().check().is_err() {
+            return Err(Refused { why: RefusedWhy::Invalid, then });
+        }
+        self.give(Work::Batch { world: world.clone(), span: batch.span(), body }, then, bytes)
+    }
+
+    fn snapshot(
+        &self,
+        world: &WorldName,
+        snapshot: Snapshot,
+        continuity: Continuity,
+        then: Vec<Completion>,
+    ) -> Result<(), Refused> {
+        let is_large = snapshot.world.len() > WORLD_BYTES_MAX || snapshot.host.len() > HOST_BYTES_MAX;
+        if is_large || snapshot.tick > TICK_MAX || snapshot.time_ms > TICK_MAX {
+            return Err(Refused { why: RefusedWhy::Invalid, then });
+        }
+        let once_bytes = CLIENT_BYTES * snapshot.once.clients();
+        let bytes = snapshot.world.len() + snapshot.host.len() + once_bytes;
+        let snapshot = Box::new(snapshot);
+        let work = Work::Snapshot { world: world.clone(), snapshot, file: None, continuity };
+        self.give(work, then, bytes)
+    }
+
+    fn commit(&self, within: Duration) -> Result<(), StoreError> {
+        self.queue.wait(within).map_err(|problem| self.failed(problem))
+    }
+
+    fn load(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, StoreError> {
+        self.reader()?.load(world, moment)
+    }
+
+    fn list(&self) -> Result<Vec<Summary>, StoreError> {
+        self.reader()?.list()
+    }
+
+    fn prune(&self, retention: &Retention, now_ms: u64) -> Result<Pruned, StoreError> {
+        let mut all = Pruned::default();
+        loop {
+            let (answer, answered) = sync_channel(1);
+            let retention = *retention;
+            let work = Work::Prune { retention, now_ms, pruned: Pruned::default(), is_more: false, answer };
+            let (pruned, is_more) =
+                self.request(work, 0, &answered).map_err(|problem| self.failed(problem))?;
+            all.snapshots += pruned.snapshots;
+            all.batches += pruned.batches;
+            all.marks += pruned.marks;
+            if !is_more {
+                return Ok(all);
+            }
+        }
+    }
+
+    fn mark(&self, mark: Mark, now_ms: u64, then: MarkCompletion) -> Result<(), Refused> {
+        let is_large = mark.key.len() > MARK_KEY_BYTES_MAX || mark.note.len() > MARK_NOTE_BYTES_MAX;
+        if is_large || mark.expires_ms > TICK_MAX || now_ms > TICK_MAX {
+            return Err(Refused { why: RefusedWhy::Invalid, then: Vec::new() });
+        }
+        let bytes = mark.key.len() + mark.note.len();
+        self.give(Work::Mark { mark, now_ms, is_new: false, then: Some(then) }, Vec::new(), bytes)
+    }
+
+    fn unmark(&self, kind: MarkKind, key: &[u8], then: Vec<Completion>) -> Result<(), Refused> {
+        let key = key.to_vec();
+        let bytes = key.len();
+        self.give(Work::Unmark { kind, key }, then, bytes)
+    }
+
+    fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError> {
+        self.reader()?.marks(kind, now_ms)
+    }
+
+    fn has_room(&self) -> bool {
+        self.queue.has_room()
+    }
+
+    fn health(&self) -> Health {
+        self.queue.health()
+    }
+
+    fn stats(&self) -> Stats {
+        self.queue.stats()
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.queue.close();
+        if let Some(writer) = self.writer.take() {
+            // A writer that panicked has nothing more to say.
+            let _ = writer.join();
+        }
+    }
+}

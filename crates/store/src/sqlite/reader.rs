@@ -1,0 +1,467 @@
+//! Reading a store, beside whoever writes it.
+
+use std::path::{Path, PathBuf};
+
+use nowcast_world::World;
+use nowcast_world::journal::ReplayError;
+use rusqlite::{OptionalExtension, params};
+
+use crate::batch::{Batch, Span};
+use crate::error::{Problem, StoreError};
+use crate::name::WorldName;
+use crate::saved::{Moment, ReturnError, SavedWorld};
+use crate::snapshot::{
+    FILE_BATCHES_BYTES_MAX, HEAD_BYTES, Origin, Snapshot, read_file, read_origin, write_file,
+};
+use crate::sqlite::row::{Row, kind_number};
+use crate::sqlite::schema::{self, Database};
+use crate::store::{Mark, MarkKind, Summary};
+
+/// Reads the store of a folder. Any number of processes may, also while one writes.
+pub struct SqliteReader {
+    database: Database,
+    folder: PathBuf,
+}
+
+/// What a check found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Snapshots that were read.
+    pub snapshots: u64,
+    /// Batches that were read.
+    pub batches: u64,
+    /// Steps that were replayed.
+    pub ticks: u64,
+    /// Holes that the store knows of: times that nobody can look back at.
+    pub holes: u64,
+    /// What is wrong. Nothing, in good times.
+    pub damage: Vec<String>,
+}
+
+/// What stands in the table of worlds.
+struct Place {
+    id: i64,
+    tick: u64,
+    number: i64,
+}
+
+impl SqliteReader {
+    /// Opens a store. It changes nothing.
+    pub fn open(folder: &Path) -> Result<SqliteReader, StoreError> {
+        Ok(SqliteReader { database: schema::open_reader(folder)?, folder: folder.to_owned() })
+    }
+
+    /// All worlds, by name.
+    pub fn list(&self) -> Result<Vec<Summary>, StoreError> {
+        self.list_worlds().map_err(|problem| self.failed(problem))
+    }
+
+    /// A world as it is kept; none when there is none of this name, or nothing is kept of that moment.
+    pub fn load(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, StoreError> {
+        self.load_world(world, moment).map_err(|problem| self.failed(problem).of(world))
+    }
+
+    /// What can be read of a damaged world: the newest snapshot that is whole, and what follows it without a hole. What
+    /// was left out is in [`SavedWorld::damage`].
+    pub fn salvage(&self, world: &WorldName) -> Result<Option<SavedWorld>, StoreError> {
+        self.salvage_world(world).map_err(|problem| self.failed(problem).of(world))
+    }
+
+    /// A world as one save file: its newest snapshot and the journal since.
+    pub fn export(&self, world: &WorldName) -> Result<Vec<u8>, StoreError> {
+        let Some(saved) = self.load(world, Moment::Last)? else {
+            return Err(self.failed(Problem::Missing).of(world));
+        };
+        let mut batches = saved.batches;
+        // Time in which nothing happened stands in no batch.
+        let through = batches.last().map_or(saved.snapshot.tick, |batch| batch.through_tick);
+        if through < saved.tick {
+            let time_ms = batches.last().map_or(saved.snapshot.time_ms, |batch| batch.time_ms);
+            let rest = Batch { from_tick: through, through_tick: saved.tick, time_ms, ..Batch::default() };
+            batches.push(rest);
+        }
+        let file = write_file(world.as_str(), &saved.snapshot, &batches);
+        file.map_err(|error| self.failed(Problem::damaged("the world", error)).of(world))
+    }
+
+    /// Copies the whole store, as it is at this moment, into a file that is not there yet. It may take long; whoever writes
+    /// goes on.
+    pub fn backup(&self, to: &Path) -> Result<(), StoreError> {
+        self.copy_to(to).map_err(|problem| StoreError::new(to, problem))
+    }
+
+    /// Reads and replays everything that is kept of a world: every sum, every hash, and between two snapshots the way from
+    /// one to the next. `make` restores a world from a snapshot.
+    pub fn check<E: std::fmt::Display>(
+        &self,
+        world: &WorldName,
+        mut make: impl FnMut(&Snapshot) -> Result<World, E>,
+    ) -> Result<Report, StoreError> {
+        let mut report = Report::default();
+        self.check_world(world, &mut make, &mut report).map_err(|problem| self.failed(problem).of(world))?;
+        Ok(report)
+    }
+
+    /// Asks SQLite whether the database is whole. What is wrong, as SQLite says it; nothing, in good times.
+    pub fn check_database(&self) -> Result<Vec<String>, StoreError> {
+        let ask = || {
+            let mut statement = self.database.connection.prepare("PRAGMA integrity_check(100)")?;
+            let lines =
+                statement.query_map([], |row| row.get::<_, String>(0))?.collect::<Result<Vec<_>, _>>()?;
+            Ok(lines.into_iter().filter(|line| line != "ok").collect())
+        };
+        ask().map_err(|error: rusqlite::Error| self.failed(error.into()))
+    }
+
+    /// The marks of a kind that hold at a time.
+    pub fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError> {
+        let ask = || {
+            let select =
+                "SELECT key, note, expires_ms FROM marks WHERE kind = ? AND expires_ms > ? ORDER BY key";
+            let mut statement = self.database.connection.prepare(select)?;
+            let marks = statement.query_map(params![kind_number(kind), now_ms as i64], |row| {
+                let expires_ms = unsigned(row.get(2)?);
+                Ok(Mark { kind, key: row.get(0)?, note: row.get(1)?, expires_ms })
+            })?;
+            marks.collect::<Result<Vec<_>, _>>()
+        };
+        ask().map_err(|error: rusqlite::Error| self.failed(error.into()))
+    }
+
+    fn failed(&self, problem: Problem) -> StoreError {
+        StoreError::new(&schema::database(&self.folder), problem)
+    }
+
+    fn find(&self, world: &WorldName) -> Result<Option<Place>, Problem> {
+        let select = "SELECT id, tick, number FROM worlds WHERE name = ?";
+        let place = |row: &rusqlite::Row<'_>| {
+            Ok(Place { id: row.get(0)?, tick: unsigned(row.get(1)?), number: row.get(2)? })
+        };
+        Ok(self.database.connection.query_row(select, [world.as_str()], place).optional()?)
+    }
+
+    fn list_worlds(&self) -> Result<Vec<Summary>, Problem> {
+        let select = "SELECT id, name, created_ms, changed_ms, tick FROM worlds ORDER BY name";
+        let mut statement = self.database.connection.prepare(select)?;
+        let rows = statement.query_map([], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, [row.get(2)?, row.get(3)?, row.get(4)?]))
+        })?;
+        let mut summaries = Vec::new();
+        for row in rows {
+            let (id, name, numbers) = row?;
+            let [created_ms, changed_ms, tick] = numbers.map(unsigned);
+            let name =
+                WorldName::new(&name).map_err(|error| Problem::damaged("the table of worlds", error))?;
+            let totals = |select: &str| -> Result<[u64; 3], Problem> {
+                let three = |row: &rusqlite::Row<'_>| Ok([row.get(0)?, row.get(1)?, row.get(2)?]);
+                Ok(self.database.connection.query_row(select, [id], three)?.map(unsigned))
+            };
+            let [snapshots, file_bytes, since_ms] = totals(
+                "SELECT count(*), coalesce(sum(length(file)), 0), coalesce(min(time_ms), 0) \
+                 FROM snapshots WHERE world = ?",
+            )?;
+            let [batches, body_bytes, _] =
+                totals("SELECT count(*), coalesce(sum(length(body)), 0), 0 FROM journal WHERE world = ?")?;
+            summaries.push(Summary {
+                name,
+                tick,
+                created_ms,
+                changed_ms,
+                origin: self.origin(id)?,
+                snapshots,
+                batches,
+                bytes: file_bytes + body_bytes,
+                since_ms,
+            });
+        }
+        Ok(summaries)
+    }
+
+    /// What made a world. Of a damaged snapshot nothing: who loads it is told, and a list shows what there is.
+    fn origin(&self, id: i64) -> Result<Origin, Problem> {
+        let select = "SELECT substr(file, 1, ?) FROM snapshots WHERE world = ? ORDER BY number DESC LIMIT 1";
+        let beginning: Option<Vec<u8>> = self
+            .database
+            .connection
+            .query_row(select, [HEAD_BYTES as i64, id], |row| row.get(0))
+            .optional()?;
+        Ok(beginning.and_then(|beginning| read_origin(&beginning).ok()).unwrap_or_default())
+    }
+
+    /// The newest first.
+    fn numbers_of_snapshots(&self, id: i64) -> Result<Vec<i64>, Problem> {
+        let select = "SELECT number FROM snapshots WHERE world = ? ORDER BY number DESC";
+        let mut statement = self.database.connection.prepare(select)?;
+        Ok(statement.query_map([id], |row| row.get(0))?.collect::<Result<Vec<_>, _>>()?)
+    }
+
+    fn load_world(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, Problem> {
+        // One picture of the database, whatever is written meanwhile.
+        let _picture = self.database.connection.unchecked_transaction()?;
+        let Some(place) = self.find(world)? else { return Ok(None) };
+        let (column, limit) = match moment {
+            Moment::Last => ("number", u64::MAX),
+            Moment::Tick(tick) => ("tick", tick),
+            Moment::TimeMs(time_ms) => ("time_ms", time_ms),
+        };
+        let select = format!(
+            "SELECT number FROM snapshots WHERE world = ? AND {column} <= ? ORDER BY number DESC LIMIT 1"
+        );
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let number = self
+            .database
+            .connection
+            .query_row(&select, params![place.id, limit], |row| row.get(0))
+            .optional()?;
+        let number: i64 = match (number, moment) {
+            (Some(number), _) => number,
+            (None, Moment::Last) => return Err(Problem::damaged("the world", "it has no snapshot")),
+            (None, _) => return Ok(None),
+        };
+        let snapshot = self.read_snapshot(place.id, number)?;
+        let mut saved = SavedWorld {
+            name: world.clone(),
+            tick: snapshot.tick,
+            snapshot,
+            batches: Vec::new(),
+            damage: Vec::new(),
+        };
+        self.follow(&place, number, moment, &mut saved)?;
+        match moment {
+            Moment::Last => {}
+            Moment::Tick(tick) => saved.cut_at(tick),
+            Moment::TimeMs(time_ms) => saved.cut_at(tick_at(&saved, time_ms)),
+        }
+        Ok(Some(saved))
+    }
+
+    /// Adds the batches after a snapshot, as far as the moment needs them and up to the first hole.
+    fn follow(
+        &self,
+        place: &Place,
+        snapshot: i64,
+        moment: Moment,
+        saved: &mut SavedWorld,
+    ) -> Result<(), Problem> {
+        let mut bytes = 0;
+        let mut number = snapshot;
+        while number < place.number {
+            let (batch, length) = match self.read_batch(place.id, number + 1)? {
+                Some(found) => found,
+                None if self.has_snapshot(place.id, number + 1)? => return Ok(()),
+                None => return Err(missing(number + 1)),
+            };
+            number += 1;
+            bytes += length;
+            if bytes > FILE_BATCHES_BYTES_MAX {
+                let max = FILE_BATCHES_BYTES_MAX as u64;
+                return Err(Problem::TooLarge { what: "the journal", bytes: bytes as u64, max });
+            }
+            let is_enough = match moment {
+                Moment::Last => false,
+                Moment::Tick(tick) => batch.through_tick >= tick,
+                Moment::TimeMs(time_ms) => batch.time_ms > time_ms,
+            };
+            add(saved, batch, number)?;
+            if is_enough {
+                return Ok(());
+            }
+        }
+        if place.tick < saved.tick {
+            return Err(Problem::damaged(
+                "the table of worlds",
+                "a world's tick lies before its journal's end",
+            ));
+        }
+        // Time in which nothing happened stands in no batch.
+        saved.tick = place.tick;
+        Ok(())
+    }
+
+    fn has_snapshot(&self, id: i64, number: i64) -> Result<bool, Problem> {
+        let select = "SELECT 1 FROM snapshots WHERE world = ? AND number = ?";
+        let found = self.database.connection.query_row(select, [id, number], |_| Ok(())).optional()?;
+        Ok(found.is_some())
+    }
+
+    fn read_snapshot(&self, id: i64, number: i64) -> Result<Snapshot, Problem> {
+        let place = format!("snapshot {number}");
+        let select = "SELECT tick, time_ms, file FROM snapshots WHERE world = ? AND number = ?";
+        let read = self.database.connection.query_row(select, [id, number], |row| {
+            Ok((unsigned(row.get(0)?), unsigned(row.get(1)?), row.get::<_, Vec<u8>>(2)?))
+        });
+        let (tick, time_ms, file) = read?;
+        let (_, snapshot, _) = read_file(&file).map_err(|error| Problem::damaged(&place, error))?;
+        if (snapshot.tick, snapshot.time_ms) != (tick, time_ms) {
+            return Err(Problem::damaged(place, "it is that of another tick"));
+        }
+        Ok(snapshot)
+    }
+
+    /// A batch and the length of its bytes; none when the number is missing.
+    fn read_batch(&self, id: i64, number: i64) -> Result<Option<(Batch, usize)>, Problem> {
+        let select = "SELECT from_tick, through_tick, time_ms, checksum, body FROM journal WHERE world = ? AND number = ?";
+        let read = self.database.connection.query_row(select, [id, number], |row| {
+            let [from_tick, through_tick, time_ms] = [row.get(0)?, row.get(1)?, row.get(2)?].map(unsigned);
+            let span = Span { from_tick, through_tick, time_ms };
+            Ok((span, row.get::<_, i64>(3)?, row.get::<_, Vec<u8>>(4)?))
+        });
+        let Some((span, checksum, body)) = read.optional()? else { return Ok(None) };
+        let place = || format!("batch {number}");
+        if i64::from((Row { world: id, number, span, body: &body }).checksum()) != checksum {
+            return Err(Problem::damaged(place(), "its checksum is wrong"));
+        }
+        let batch = Batch::from_bytes(span, &body).map_err(|error| Problem::damaged(place(), error))?;
+        Ok(Some((batch, body.len())))
+    }
+
+    fn salvage_world(&self, world: &WorldName) -> Result<Option<SavedWorld>, Problem> {
+        let Some(place) = self.find(world)? else { return Ok(None) };
+        let mut damage = Vec::new();
+        for number in self.numbers_of_snapshots(place.id)? {
+            let snapshot = match self.read_snapshot(place.id, number) {
+                Ok(snapshot) => snapshot,
+                Err(problem) => {
+                    damage.push(problem.to_string());
+                    continue;
+                }
+            };
+            let mut saved = SavedWorld {
+                name: world.clone(),
+                tick: snapshot.tick,
+                snapshot,
+                batches: Vec::new(),
+                damage,
+            };
+            if let Err(problem) = self.follow(&place, number, Moment::Last, &mut saved) {
+                saved.damage.push(problem.to_string());
+            }
+            return Ok(Some(saved));
+        }
+        Err(Problem::damaged("every snapshot", damage.join("; ")))
+    }
+
+    fn check_world<E: std::fmt::Display>(
+        &self,
+        world: &WorldName,
+        make: &mut impl FnMut(&Snapshot) -> Result<World, E>,
+        report: &mut Report,
+    ) -> Result<(), Problem> {
+        let place = self.find(world)?.ok_or(Problem::Missing)?;
+        let mut numbers = self.numbers_of_snapshots(place.id)?;
+        numbers.reverse();
+        if numbers.is_empty() {
+            report.damage.push("the world has no snapshot".to_owned());
+        }
+        for (index, number) in numbers.iter().copied().enumerate() {
+            let snapshot = match self.read_snapshot(place.id, number) {
+                Ok(snapshot) => snapshot,
+                Err(problem) => {
+                    report.damage.push(problem.to_string());
+                    continue;
+                }
+            };
+            report.snapshots += 1;
+            let next = numbers.get(index + 1).copied();
+            let through = Place { number: next.unwrap_or(place.number), ..place };
+            let before = report.batches;
+            if let Err(what) = self.check_stretch(&through, number, snapshot, next, make, report) {
+                report.damage.push(format!("after snapshot {number}: {what}"));
+            }
+            if next.is_some_and(|next| report.batches - before < (next - number) as u64) {
+                report.holes += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Replays from one snapshot to the next, or to the end of the journal.
+    fn check_stretch<E: std::fmt::Display>(
+        &self,
+        through: &Place,
+        number: i64,
+        snapshot: Snapshot,
+        next: Option<i64>,
+        make: &mut impl FnMut(&Snapshot) -> Result<World, E>,
+        report: &mut Report,
+    ) -> Result<(), String> {
+        let text = |problem: Problem| problem.to_string();
+        let name = WorldName::new("check").map_err(|error| error.to_string())?;
+        let mut saved =
+            SavedWorld { name, tick: snapshot.tick, snapshot, batches: Vec::new(), damage: Vec::new() };
+        let to = match next {
+            Some(next) => Some(self.read_snapshot(through.id, next).map_err(text)?),
+            None => None,
+        };
+        let place = Place { tick: to.as_ref().map_or(through.tick, |to| to.tick), ..*through };
+        let followed = self.follow(&place, number, Moment::Last, &mut saved);
+        report.batches += saved.batches.len() as u64;
+        followed.map_err(text)?;
+        let world = saved.replay(&mut *make).map_err(|error| match error {
+            ReturnError::Restore { .. } | ReturnError::Replay(_) => error.to_string(),
+        })?;
+        report.ticks += saved.tick - saved.snapshot.tick;
+        let is_whole = number + saved.batches.len() as i64 == through.number;
+        match to {
+            Some(to) if is_whole && world.hash() != to.hash => {
+                Err(ReplayError::Diverged { tick: to.tick, expected: to.hash, found: world.hash() }
+                    .to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn copy_to(&self, to: &Path) -> Result<(), Problem> {
+        if to.exists() {
+            return Err(Problem::Exists);
+        }
+        let mut unfinished = to.as_os_str().to_owned();
+        unfinished.push(".new");
+        let unfinished = PathBuf::from(unfinished);
+        let text = unfinished.to_str().ok_or_else(|| Problem::Disk("its name is no text".to_owned()))?;
+        if unfinished.exists() {
+            std::fs::remove_file(&unfinished)?;
+        }
+        let copied =
+            self.database.connection.execute("VACUUM INTO ?", [text]).map_err(Problem::from).and_then(|_| {
+                std::fs::File::open(&unfinished)?.sync_all()?;
+                std::fs::rename(&unfinished, to)?;
+                let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+                schema::sync_folder(folder.unwrap_or(Path::new(".")))
+            });
+        if copied.is_err() {
+            // An unfinished copy is of no use; that it cannot be removed either is nothing to act on.
+            let _ = std::fs::remove_file(&unfinished);
+        }
+        copied
+    }
+}
+
+fn add(saved: &mut SavedWorld, batch: Batch, number: i64) -> Result<(), Problem> {
+    if batch.from_tick < saved.tick {
+        return Err(Problem::damaged(format!("batch {number}"), "it begins before the one before ends"));
+    }
+    saved.tick = batch.through_tick;
+    saved.batches.push(batch);
+    Ok(())
+}
+
+fn missing(number: i64) -> Problem {
+    Problem::damaged(format!("batch {number}"), "it is missing")
+}
+
+/// The tick at a time, if the world's clock went as time did between what was recorded before and after it.
+fn tick_at(saved: &SavedWorld, time_ms: u64) -> u64 {
+    let before = saved.batches.iter().rev().find(|batch| batch.time_ms <= time_ms);
+    let (tick, since_ms) = match before {
+        Some(batch) => (batch.through_tick, batch.time_ms),
+        None => (saved.snapshot.tick, saved.snapshot.time_ms),
+    };
+    let ticks = u128::from(time_ms.saturating_sub(since_ms)) * u128::from(nowcast_world::STEP_HZ) / 1_000;
+    tick.saturating_add(u64::try_from(ticks).unwrap_or(u64::MAX)).min(saved.tick)
+}
+
+/// Negative numbers are never written; where one stands, what follows finds the damage.
+fn unsigned(number: i64) -> u64 {
+    number.max(0) as u64
+}

@@ -1,0 +1,33 @@
+//! A row of the journal, and the sum that shows that it is the one that was written.
+
+use crate::batch::Span;
+use crate::store::MarkKind;
+
+/// One batch where it stands.
+pub(super) struct Row<'a> {
+    pub(super) world: i64,
+    pub(super) number: i64,
+    pub(super) span: Span,
+    pub(super) body: &'a [u8],
+}
+
+impl Row<'_> {
+    /// CRC-32 of everything in the row, so that a row in another one's place is noticed, too.
+    pub(super) fn checksum(&self) -> u32 {
+        let Span { from_tick, through_tick, time_ms } = self.span;
+        let mut crc = crc32fast::Hasher::new();
+        for number in [self.world as u64, self.number as u64, from_tick, through_tick, time_ms] {
+            crc.update(&number.to_le_bytes());
+        }
+        crc.update(self.body);
+        crc.finalize()
+    }
+}
+
+/// How a kind of mark is written.
+pub(super) fn kind_number(kind: MarkKind) -> i64 {
+    match kind {
+        MarkKind::TokenUsed => 1,
+        MarkKind::Ban => 2,
+    }
+}

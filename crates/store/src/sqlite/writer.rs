@@ -1,0 +1,398 @@
+//! The one thread that writes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rusqlite::{ErrorCode, OptionalExtension, Statement, Transaction, TransactionBehavior, params};
+
+use crate::batch::{Batch, Span};
+use crate::error::{Problem, StoreError};
+use crate::name::WorldName;
+use crate::snapshot::{Snapshot, write_file};
+use crate::sqlite::queue::{Job, Queue, Work};
+use crate::sqlite::row::{Row, kind_number};
+use crate::sqlite::schema::Database;
+use crate::store::{Continuity, MARKS_MAX, Mark, Pruned, Retention};
+
+/// How long a writer waits that failed, at first and at most.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+
+/// Rows that one transaction forgets: others wait no longer for it than for a large snapshot.
+const PRUNE_ROWS: i64 = 4_096;
+
+/// Pages that are given back to the file system after rows were forgotten.
+const PAGES_FREED: u32 = 4_096;
+
+/// Writes what the queue holds, a group in one transaction, until it closes.
+pub(super) struct Writer {
+    pub(super) database: Database,
+    pub(super) queue: Arc<Queue>,
+    pub(super) path: PathBuf,
+    pub(super) commit_interval: Duration,
+}
+
+/// What becomes of a job whose transaction is committed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    /// It does not fit to what is there, and never will.
+    Lost,
+}
+
+impl Writer {
+    /// Runs until the queue closes.
+    pub(super) fn run(mut self) {
+        let mut group = Vec::new();
+        let mut not_before = Instant::now();
+        let mut pause = PAUSE_MIN;
+        loop {
+            let goes_on = self.queue.take(&mut group, not_before);
+            not_before = Instant::now() + self.commit_interval;
+            if !group.is_empty() {
+                match self.commit(&mut group) {
+                    Ok(()) => pause = PAUSE_MIN,
+                    Err(problem) => {
+                        let cure = problem.cure();
+                        let cause = StoreError { file: self.path.clone(), world: None, problem };
+                        self.queue.fail(format!("{}: {}", cause.file.display(), cause.problem), cure);
+                        if goes_on {
+                            self.queue.pause(pause);
+                            pause = (pause * 2).min(PAUSE_MAX);
+                        }
+                    }
+                }
+            }
+            if !goes_on {
+                break;
+            }
+        }
+        self.queue.lose(group);
+        self.queue.ended();
+    }
+
+    /// Writes a group as one transaction and empties it. After an error nothing of it is written, and what can be tried
+    /// again is still in it.
+    fn commit(&mut self, group: &mut Vec<Job>) -> Result<(), Problem> {
+        for job in group.iter_mut() {
+            pack(&mut job.work);
+        }
+        let begun = Instant::now();
+        let mut fates = Vec::with_capacity(group.len());
+        let transaction =
+            self.database.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        if let Err(error) = write_all(&transaction, group, &mut fates) {
+            drop(transaction);
+            if is_of_the_job(&error) {
+                // This one would fail for ever, and everybody else with it.
+                let bad = group.remove(fates.len());
+                self.queue.lose(vec![bad]);
+            }
+            return Err(error.into());
+        }
+        transaction.commit()?;
+        let has_freed = group.iter().any(|job| matches!(job.work, Work::Prune { .. } | Work::Remove { .. }));
+        let (kept, lost): (Vec<_>, Vec<_>) =
+            group.drain(..).zip(fates).partition(|(_, fate)| *fate == Fate::Kept);
+        self.queue.keep(kept.into_iter().map(|(job, _)| job).collect(), begun.elapsed());
+        self.queue.lose(lost.into_iter().map(|(job, _)| job).collect());
+        if has_freed {
+            // Pages that stay are used again: there is nothing to tell.
+            let _ = self.free_pages();
+        }
+        Ok(())
+    }
+
+    fn free_pages(&self) -> rusqlite::Result<()> {
+        let mut statement =
+            self.database.connection.prepare(&format!("PRAGMA incremental_vacuum({PAGES_FREED})"))?;
+        // Each step frees one page.
+        let mut rows = statement.query([])?;
+        while rows.next()?.is_some() {}
+        Ok(())
+    }
+}
+
+/// Puts a snapshot into its file, once, however often it is tried.
+fn pack(work: &mut Work) {
+    if let Work::Snapshot { world, snapshot, file, .. } = work
+        && file.is_none()
+    {
+        // Writing into memory does not fail; if it did, the job would be lost as one without a file.
+        *file = write_file(world.as_str(), snapshot, &[]).ok();
+        snapshot.world = Vec::new();
+        snapshot.host = Vec::new();
+    }
+}
+
+/// Whether an error lies in what was to be written and not in the disk.
+fn is_of_the_job(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::ConstraintViolation | ErrorCode::TooBig | ErrorCode::TypeMismatch)
+    )
+}
+
+fn write_all(
+    transaction: &Transaction<'_>,
+    group: &mut [Job],
+    fates: &mut Vec<Fate>,
+) -> rusqlite::Result<()> {
+    let mut tables = Tables::new(transaction)?;
+    for job in group {
+        let fate = match &mut job.work {
+            Work::Batch { world, span, body } => tables.append(world, *span, body.as_deref())?,
+            Work::Snapshot { world, snapshot, file: Some(file), continuity } => {
+                tables.snapshot(world, snapshot, file, *continuity)?;
+                Fate::Kept
+            }
+            Work::Snapshot { file: None, .. } => Fate::Lost,
+            Work::Mark { mark, now_ms, is_new, .. } => tables.mark(mark, *now_ms, is_new)?,
+            Work::Unmark { kind, key } => {
+                transaction.execute(
+                    "DELETE FROM marks WHERE kind = ? AND key = ?",
+                    params![kind_number(*kind), &*key],
+                )?;
+                Fate::Kept
+            }
+            Work::Prune { retention, now_ms, pruned, is_more, .. } => {
+                (*pruned, *is_more) = prune(transaction, retention, *now_ms)?;
+                Fate::Kept
+            }
+            Work::Import { world, snapshot, batches, answer } => {
+                match tables.import(world, snapshot, batches)? {
+                    Ok(()) => Fate::Kept,
+                    Err(problem) => {
+                        let _ = answer.try_send(Err(problem));
+                        Fate::Lost
+                    }
+                }
+            }
+            Work::Remove { world, answer } => match tables.remove(world)? {
+                Ok(()) => Fate::Kept,
+                Err(problem) => {
+                    let _ = answer.try_send(Err(problem));
+                    Fate::Lost
+                }
+            },
+        };
+        fates.push(fate);
+    }
+    Ok(())
+}
+
+/// The statements of one transaction.
+struct Tables<'t> {
+    transaction: &'t Transaction<'t>,
+    find: Statement<'t>,
+    append: Statement<'t>,
+    advance: Statement<'t>,
+    /// How many marks there are, once somebody asked.
+    marks: Option<u64>,
+}
+
+/// What stands in the table of worlds.
+struct Place {
+    id: i64,
+    tick: u64,
+    number: i64,
+}
+
+impl<'t> Tables<'t> {
+    fn new(transaction: &'t Transaction<'t>) -> rusqlite::Result<Tables<'t>> {
+        Ok(Tables {
+            transaction,
+            find: transaction.prepare("SELECT id, tick, number FROM worlds WHERE name = ?")?,
+            append: transaction.prepare("INSERT INTO journal VALUES (?, ?, ?, ?, ?, ?, ?)")?,
+            advance: transaction
+                .prepare("UPDATE worlds SET tick = ?, number = ?, changed_ms = ? WHERE id = ?")?,
+            marks: None,
+        })
+    }
+
+    fn find(&mut self, world: &WorldName) -> rusqlite::Result<Option<Place>> {
+        let place = |row: &rusqlite::Row<'_>| {
+            Ok(Place { id: row.get(0)?, tick: row.get::<_, i64>(1)?.max(0) as u64, number: row.get(2)? })
+        };
+        self.find.query_row([world.as_str()], place).optional()
+    }
+
+    fn advance(&mut self, id: i64, tick: u64, number: i64, time_ms: u64) -> rusqlite::Result<()> {
+        self.advance.execute(params![tick as i64, number, time_ms as i64, id]).map(drop)
+    }
+
+    fn append(&mut self, world: &WorldName, span: Span, body: Option<&[u8]>) -> rusqlite::Result<Fate> {
+        let Some(place) = self.find(world)?.filter(|place| place.tick == span.from_tick) else {
+            return Ok(Fate::Lost);
+        };
+        let number = place.number + i64::from(body.is_some());
+        if let Some(body) = body {
+            self.insert(place.id, number, span, body)?;
+        }
+        self.advance(place.id, span.through_tick, number, span.time_ms)?;
+        Ok(Fate::Kept)
+    }
+
+    fn insert(&mut self, world: i64, number: i64, span: Span, body: &[u8]) -> rusqlite::Result<()> {
+        let row = Row { world, number, span, body };
+        let Span { from_tick, through_tick, time_ms } = span;
+        let (from, through, time) = (from_tick as i64, through_tick as i64, time_ms as i64);
+        self.append.execute(params![world, number, from, through, time, row.checksum(), body]).map(drop)
+    }
+
+    fn snapshot(
+        &mut self,
+        world: &WorldName,
+        snapshot: &Snapshot,
+        file: &[u8],
+        continuity: Continuity,
+    ) -> rusqlite::Result<()> {
+        let Snapshot { tick, time_ms, .. } = *snapshot;
+        let (id, number) = match self.find(world)? {
+            Some(place) => {
+                // A number that nothing has stands for what is missing.
+                let is_hole = continuity == Continuity::BeginsAnew || place.tick != tick;
+                (place.id, place.number + i64::from(is_hole))
+            }
+            None => (self.make(world, time_ms)?, 0),
+        };
+        self.transaction.execute(
+            "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
+            params![id, number, tick as i64, time_ms as i64, file],
+        )?;
+        self.advance(id, tick, number, time_ms)
+    }
+
+    fn make(&mut self, world: &WorldName, time_ms: u64) -> rusqlite::Result<i64> {
+        self.transaction.execute(
+            "INSERT INTO worlds (name, tick, number, created_ms, changed_ms) VALUES (?, 0, 0, ?, 0)",
+            params![world.as_str(), time_ms as i64],
+        )?;
+        Ok(self.transaction.last_insert_rowid())
+    }
+
+    fn import(
+        &mut self,
+        world: &WorldName,
+        snapshot: &Snapshot,
+        batches: &[Batch],
+    ) -> rusqlite::Result<Result<(), Problem>> {
+        if self.find(world)?.is_some() {
+            return Ok(Err(Problem::Exists));
+        }
+        let file = match write_file(world.as_str(), snapshot, &[]) {
+            Ok(file) => file,
+            Err(error) => return Ok(Err(Problem::damaged("the file", error))),
+        };
+        self.snapshot(world, snapshot, &file, Continuity::BeginsAnew)?;
+        let Some(Place { id, mut number, .. }) = self.find(world)? else { return Ok(Err(Problem::Missing)) };
+        for batch in batches {
+            number += 1;
+            self.insert(id, number, batch.span(), &batch.to_bytes())?;
+            self.advance(id, batch.through_tick, number, batch.time_ms)?;
+        }
+        Ok(Ok(()))
+    }
+
+    fn remove(&mut self, world: &WorldName) -> rusqlite::Result<Result<(), Problem>> {
+        let Some(Place { id, .. }) = self.find(world)? else { return Ok(Err(Problem::Missing)) };
+        for table in ["journal", "snapshots"] {
+            self.transaction.execute(&format!("DELETE FROM {table} WHERE world = ?"), [id])?;
+        }
+        self.transaction.execute("DELETE FROM worlds WHERE id = ?", [id])?;
+        Ok(Ok(()))
+    }
+
+    fn mark(&mut self, mark: &Mark, now_ms: u64, is_new: &mut bool) -> rusqlite::Result<Fate> {
+        let kind = kind_number(mark.kind);
+        let holds = "SELECT 1 FROM marks WHERE kind = ? AND key = ? AND expires_ms > ?";
+        let known: Option<i64> = self
+            .transaction
+            .query_row(holds, params![kind, mark.key, now_ms as i64], |row| row.get(0))
+            .optional()?;
+        *is_new = known.is_none();
+        if *is_new {
+            let count = match self.marks {
+                Some(count) => count,
+                None => self
+                    .transaction
+                    .query_row("SELECT count(*) FROM marks", [], |row| row.get::<_, i64>(0))?
+                    as u64,
+            };
+            if count >= MARKS_MAX {
+                return Ok(Fate::Lost);
+            }
+            self.marks = Some(count + 1);
+        }
+        self.transaction.execute(
+            "INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)",
+            params![kind, mark.key, mark.note, mark.expires_ms as i64],
+        )?;
+        Ok(Fate::Kept)
+    }
+}
+
+/// Forgets what nobody keeps, some rows at a time; whether there is more. Snapshots go first, and the batches that no
+/// snapshot begins any more after them, so that what is left is whole whenever it ends.
+fn prune(
+    transaction: &Transaction<'_>,
+    retention: &Retention,
+    now_ms: u64,
+) -> rusqlite::Result<(Pruned, bool)> {
+    let mut pruned = Pruned::default();
+    let keep_ms = u64::try_from(retention.keep.as_millis()).unwrap_or(u64::MAX);
+    let cutoff = now_ms.saturating_sub(keep_ms);
+    let ids = transaction
+        .prepare("SELECT id FROM worlds")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<Vec<i64>, _>>()?;
+    let mut rows_left = PRUNE_ROWS;
+    for id in ids {
+        let first = first_kept(transaction, id, retention, cutoff)?;
+        let snapshots = "DELETE FROM snapshots WHERE world = ? AND number < ?";
+        pruned.snapshots += transaction.execute(snapshots, params![id, first])? as u64;
+        let batches = "DELETE FROM journal WHERE world = ?1 AND number IN \
+            (SELECT number FROM journal WHERE world = ?1 AND number <= ?2 ORDER BY number LIMIT ?3)";
+        let gone = transaction.execute(batches, params![id, first, rows_left])? as i64;
+        pruned.batches += gone as u64;
+        rows_left -= gone;
+    }
+    let marks =
+        "DELETE FROM marks WHERE (kind, key) IN (SELECT kind, key FROM marks WHERE expires_ms <= ? LIMIT ?)";
+    let gone = transaction.execute(marks, params![now_ms as i64, rows_left])?;
+    pruned.marks = gone as u64;
+    rows_left -= gone as i64;
+    Ok((pruned, rows_left == 0))
+}
+
+/// The number of the oldest snapshot of a world that stays.
+fn first_kept(
+    transaction: &Transaction<'_>,
+    id: i64,
+    retention: &Retention,
+    cutoff_ms: u64,
+) -> rusqlite::Result<i64> {
+    let mut statement = transaction.prepare(
+        "SELECT number, time_ms, length(file) FROM snapshots WHERE world = ? ORDER BY number DESC",
+    )?;
+    let snapshots = statement
+        .query_map([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect::<Result<Vec<(i64, i64, i64)>, _>>()?;
+    let mut journal = transaction.prepare(
+        "SELECT coalesce(sum(length(body)), 0) FROM journal WHERE world = ? AND number > ? AND number <= ?",
+    )?;
+    let (mut first, mut bytes, mut upper) = (0, 0u64, i64::MAX);
+    for (index, (number, time_ms, file_bytes)) in snapshots.into_iter().enumerate() {
+        let since: i64 = journal.query_row(params![id, number, upper], |row| row.get(0))?;
+        bytes = bytes.saturating_add((since + file_bytes).max(0) as u64);
+        if index > 0 && bytes > retention.world_bytes_max {
+            break;
+        }
+        (first, upper) = (number, number);
+        if time_ms.max(0) as u64 <= cutoff_ms {
+            break;
+        }
+    }
+    Ok(first)
+}

@@ -1,0 +1,259 @@
+//! What a world needs of whatever keeps it.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::batch::Batch;
+use crate::error::StoreError;
+use crate::name::WorldName;
+use crate::saved::{Moment, SavedWorld};
+use crate::snapshot::{Origin, Snapshot};
+
+/// Keeps worlds.
+///
+/// # Who waits
+/// [`append`](Self::append), [`snapshot`](Self::snapshot), [`mark`](Self::mark), [`unmark`](Self::unmark),
+/// [`has_room`](Self::has_room), [`health`](Self::health) and [`stats`](Self::stats) never wait for a disk: a thread that steps a world may call them. The
+/// others do, and such a thread may not.
+///
+/// # Order
+/// What is given is kept in the order in which it was given: when a completion says that something is kept, so is all that
+/// was given before.
+pub trait Store: Send + Sync {
+    /// Takes a stretch of a world's life. It has to begin where the last one ended; after a refusal, only a snapshot
+    /// goes on.
+    fn append(&self, world: &WorldName, batch: &Batch, then: Vec<Completion>) -> Result<(), Refused>;
+
+    /// Takes a world's state. The first one of a name makes the world. A refused one can be given again later.
+    fn snapshot(
+        &self,
+        world: &WorldName,
+        snapshot: Snapshot,
+        continuity: Continuity,
+        then: Vec<Completion>,
+    ) -> Result<(), Refused>;
+
+    /// Waits until everything that was given before is kept.
+    fn commit(&self, within: Duration) -> Result<(), StoreError>;
+
+    /// A world as it is kept; none when there is none of this name, or nothing is kept of that moment.
+    fn load(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, StoreError>;
+
+    /// All worlds, by name.
+    fn list(&self) -> Result<Vec<Summary>, StoreError>;
+
+    /// Forgets what is too old or too much, never the newest state of a world. Marks that have expired go, too.
+    fn prune(&self, retention: &Retention, now_ms: u64) -> Result<Pruned, StoreError>;
+
+    /// Notes something that holds for a time, such as a used token: the completion says whether it was new. Of a refused
+    /// mark it is dropped.
+    fn mark(&self, mark: Mark, now_ms: u64, then: MarkCompletion) -> Result<(), Refused>;
+
+    /// Takes a mark back.
+    fn unmark(&self, kind: MarkKind, key: &[u8], then: Vec<Completion>) -> Result<(), Refused>;
+
+    /// The marks of a kind that hold at a time.
+    fn marks(&self, kind: MarkKind, now_ms: u64) -> Result<Vec<Mark>, StoreError>;
+
+    /// Whether a snapshot is worth making now: the disk works, and less than half of what may wait does.
+    fn has_room(&self) -> bool;
+
+    /// How it goes.
+    fn health(&self) -> Health;
+
+    /// What was written and what was not, since the store was opened.
+    fn stats(&self) -> Stats;
+}
+
+/// What a snapshot has to do with the journal before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Continuity {
+    /// The batches that were given lead to it.
+    Follows,
+    /// They do not: the world has another past, another definition, or a part of its journal is missing.
+    BeginsAnew,
+}
+
+/// Called once on the store's own thread: `Ok` when what it belongs to is kept. It must not wait.
+pub type Completion = Box<dyn FnOnce(Result<(), Lost>) + Send>;
+
+/// The same of a mark: whether it was new.
+pub type MarkCompletion = Box<dyn FnOnce(Result<bool, Lost>) + Send>;
+
+/// What a completion belongs to was not kept. The store had to refuse it later than at once, or was closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("it was not kept")]
+pub struct Lost;
+
+/// The store did not take something. Completions come back uncalled.
+pub struct Refused {
+    /// Why.
+    pub why: RefusedWhy,
+    /// What was to be called.
+    pub then: Vec<Completion>,
+}
+
+/// Why a store does not take something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RefusedWhy {
+    /// As many bytes wait for the disk as may. It was counted.
+    #[error("the disk is behind, and no more may wait for it")]
+    Full,
+    /// Something of this world is missing before it: give a snapshot.
+    #[error("a part of the world's journal is missing, and a snapshot has to come first")]
+    SnapshotNeeded,
+    /// It is larger than anything that the store reads again, or its ticks are not in order.
+    #[error("it is too large, or its ticks are not in order")]
+    Invalid,
+    /// The store is closed.
+    #[error("the store is closed")]
+    Closed,
+}
+
+impl fmt::Debug for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refused").field("why", &self.why).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.why.fmt(f)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// How it goes with a store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Health {
+    /// What is given is kept within a moment.
+    Healthy,
+    /// The disk is slower than what is given.
+    Behind {
+        /// Bytes that wait.
+        queued_bytes: usize,
+        /// How long the oldest of them have waited.
+        oldest: Duration,
+        /// Worlds whose journal has a hole until their next snapshot.
+        worlds: usize,
+    },
+    /// Nothing can be written. It is tried again.
+    Failing {
+        /// What is wrong, and where.
+        cause: String,
+        /// What helps.
+        cure: &'static str,
+    },
+}
+
+/// Counts since a store was opened. In good times nothing was dropped and nothing failed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Transactions that were committed.
+    pub commits: u64,
+    /// Transactions that failed, and were or will be tried again.
+    pub commits_failed: u64,
+    /// The longest transaction.
+    pub commit_max: Duration,
+    /// Batches that are kept.
+    pub batches: u64,
+    /// Their bytes.
+    pub batch_bytes: u64,
+    /// Snapshots that are kept.
+    pub snapshots: u64,
+    /// Their bytes.
+    pub snapshot_bytes: u64,
+    /// Batches that were refused: each begins a hole that ends with a snapshot, or lies in one.
+    pub batches_dropped: u64,
+    /// Their bytes.
+    pub batch_bytes_dropped: u64,
+    /// Snapshots that were refused.
+    pub snapshots_dropped: u64,
+    /// Marks that were refused.
+    pub marks_dropped: u64,
+    /// Completions that panicked.
+    pub completions_panicked: u64,
+    /// Bytes that wait now.
+    pub queued_bytes: usize,
+}
+
+/// What a list says of a world.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Summary {
+    /// Its name.
+    pub name: WorldName,
+    /// The tick that is kept.
+    pub tick: u64,
+    /// When it was first kept, in milliseconds since 1970.
+    pub created_ms: u64,
+    /// When something of it was last kept.
+    pub changed_ms: u64,
+    /// What made it, of its newest snapshot.
+    pub origin: Origin,
+    /// How many snapshots are kept.
+    pub snapshots: u64,
+    /// How many batches are kept.
+    pub batches: u64,
+    /// Bytes of both.
+    pub bytes: u64,
+    /// The time of the oldest snapshot: how far one can look back.
+    pub since_ms: u64,
+}
+
+/// How much of the past is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Retention {
+    /// What is older goes. The newest snapshot before that stays, so that this whole time can be looked at.
+    pub keep: Duration,
+    /// Bytes of snapshots and batches of one world; beyond them the oldest go.
+    pub world_bytes_max: u64,
+}
+
+impl Default for Retention {
+    fn default() -> Retention {
+        Retention { keep: Duration::from_secs(24 * 3_600), world_bytes_max: 256 << 20 }
+    }
+}
+
+/// What was forgotten.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Pruned {
+    /// Snapshots.
+    pub snapshots: u64,
+    /// Batches.
+    pub batches: u64,
+    /// Marks that had expired.
+    pub marks: u64,
+}
+
+/// What a mark is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MarkKind {
+    /// A token for one entry was used.
+    TokenUsed,
+    /// Somebody may not come in.
+    Ban,
+}
+
+/// The longest key of a mark, in bytes.
+pub const MARK_KEY_BYTES_MAX: usize = 256;
+
+/// The longest note of a mark, in bytes.
+pub const MARK_NOTE_BYTES_MAX: usize = 1_024;
+
+/// Marks that are kept at a time. Beyond that new ones are lost, which their completions say.
+pub const MARKS_MAX: u64 = 1 << 20;
+
+/// Something that holds for a time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// What for.
+    pub kind: MarkKind,
+    /// Which one: of a token its id, of a ban whom it keeps out.
+    pub key: Vec<u8>,
+    /// For people: why.
+    pub note: String,
+    /// Until when it holds, in milliseconds since 1970.
+    pub expires_ms: u64,
+}

@@ -1,0 +1,72 @@
+//! What the store promises, told as scenarios.
+
+mod bad_input;
+#[cfg(target_os = "linux")]
+mod full_disk;
+mod garden;
+mod kept;
+mod kill;
+mod lasting;
+mod model;
+mod past;
+mod power;
+mod pressure;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use nowcast_store::{Completion, Lost, Options, SqliteStore, WorldName};
+
+/// Long enough for a disk that many share; nothing is measured by it.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A folder of its own, which goes when the test is over.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder =
+            std::env::temp_dir().join(format!("nowcast-store-{name}-{}-{count}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for a test");
+        Folder(folder)
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+
+    fn open(&self) -> SqliteStore {
+        SqliteStore::open(&self.0, Options::default()).expect("the folder is this test's own")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn name(name: &str) -> WorldName {
+    WorldName::new(name).expect("it is a name")
+}
+
+/// A completion, and where it tells.
+fn completion() -> (Completion, Receiver<Result<(), Lost>>) {
+    let (tell, told) = channel();
+    (
+        Box::new(move |outcome| {
+            // A test that has ended listens no more.
+            let _ = tell.send(outcome);
+        }),
+        told,
+    )
+}
+
+/// Seeds that a run tries, or rounds that it makes; `NOWCAST_SEEDS=1000` is the long form.
+fn seeds(short: u64) -> u64 {
+    std::env::var("NOWCAST_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(short)
+}

@@ -1,0 +1,220 @@
+//! Looking back, forgetting, taking along, and checking.
+
+use std::time::Duration;
+
+use nowcast_store::{Moment, Origin, Recorder, Retention, SqliteReader, Store};
+use nowcast_world::{Command, PlayerId};
+
+use super::garden::{self, BEGIN_MS, Story};
+use super::{Folder, PATIENCE, name, seeds};
+
+/// A minute of a world with a snapshot after every ten seconds, and its hashes by tick.
+fn minute(folder: &Folder, seed: u64) -> Vec<u64> {
+    let store = folder.open();
+    let mut story = Story::new(&name("plaza"), seed);
+    let mut hashes = vec![story.world.hash()];
+    for tick in 1..=1_800u64 {
+        story.play(&store, 1);
+        hashes.push(story.world.hash());
+        if tick % 600 == 0 {
+            story.snapshot(&store);
+            // A snapshot settles the world.
+            hashes[tick as usize] = story.world.hash();
+        }
+    }
+    hashes
+}
+
+#[test]
+fn every_moment_of_the_past_can_be_looked_at_as_it_was() {
+    for seed in 0..seeds(1) {
+        let folder = Folder::new("past");
+        let hashes = minute(&folder, seed);
+        let reader = SqliteReader::open(folder.path()).unwrap();
+        for tick in [0, 1, 2, 30, 59, 599, 601, 777, 1_199, 1_201, 1_800] {
+            let saved = reader.load(&name("plaza"), Moment::Tick(tick)).unwrap().unwrap();
+            assert_eq!(saved.tick, tick);
+            assert_eq!(garden::replay(&saved).hash(), hashes[tick as usize], "seed {seed}, tick {tick}");
+            assert!(saved.snapshot.tick <= tick && tick - saved.snapshot.tick <= 600);
+        }
+        for second in [0, 7, 13, 29] {
+            let moment = Moment::TimeMs(BEGIN_MS + second * 1_000);
+            let saved = reader.load(&name("plaza"), moment).unwrap().unwrap();
+            assert_eq!(saved.tick, second * 60, "seed {seed}, second {second}");
+            assert_eq!(garden::replay(&saved).hash(), hashes[saved.tick as usize]);
+        }
+        let late = reader.load(&name("plaza"), Moment::TimeMs(u64::MAX)).unwrap().unwrap();
+        assert_eq!(late.tick, 1_800);
+        assert!(reader.load(&name("plaza"), Moment::TimeMs(BEGIN_MS - 1)).unwrap().is_none());
+        assert!(reader.load(&name("attic"), Moment::Last).unwrap().is_none());
+    }
+}
+
+#[test]
+fn a_check_replays_from_snapshot_to_snapshot_and_finds_nothing_wrong() {
+    let folder = Folder::new("check");
+    minute(&folder, 3);
+    let reader = SqliteReader::open(folder.path()).unwrap();
+    let report = reader.check(&name("plaza"), garden::restore).unwrap();
+    assert_eq!(
+        (report.damage.as_slice(), report.snapshots, report.ticks, report.holes),
+        (&[][..], 4, 1_800, 0)
+    );
+    assert_eq!(reader.check_database().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_too_old_is_forgotten_and_what_is_left_is_whole() {
+    let folder = Folder::new("old");
+    minute(&folder, 4);
+    let store = folder.open();
+    let retention = Retention { keep: Duration::from_secs(15), ..Retention::default() };
+    let now_ms = BEGIN_MS + 30_000;
+    let pruned = store.prune(&retention, now_ms).unwrap();
+    assert_eq!(pruned.snapshots, 1, "of 0, 10, 20 and 30 s the second is the newest before 15 s ago");
+    assert!(pruned.batches > 0);
+    assert_eq!(
+        store.prune(&retention, now_ms).unwrap(),
+        Default::default(),
+        "there is nothing more to forget"
+    );
+    let reader = store.reader().unwrap();
+    assert!(reader.load(&name("plaza"), Moment::Tick(599)).unwrap().is_none());
+    assert_eq!(garden::replay(&reader.load(&name("plaza"), Moment::Tick(700)).unwrap().unwrap()).tick(), 700);
+    let report = reader.check(&name("plaza"), garden::restore).unwrap();
+    assert_eq!((report.damage.as_slice(), report.snapshots, report.ticks), (&[][..], 3, 1_200));
+}
+
+#[test]
+fn what_is_too_much_is_forgotten_and_the_newest_state_never_is() {
+    let folder = Folder::new("much");
+    minute(&folder, 5);
+    let store = folder.open();
+    let before = store.list().unwrap().remove(0).bytes;
+    let retention = Retention { world_bytes_max: before / 2, ..Retention::default() };
+    assert!(store.prune(&retention, BEGIN_MS).unwrap().snapshots > 0);
+    let after = store.list().unwrap().remove(0);
+    assert!(after.bytes <= before / 2 && after.snapshots > 0);
+    let retention = Retention { keep: Duration::ZERO, world_bytes_max: 0 };
+    store.prune(&retention, u64::MAX).unwrap();
+    let left = store.list().unwrap().remove(0);
+    assert_eq!((left.snapshots, left.batches, left.tick), (1, 0, 1_800));
+    let saved = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
+    assert_eq!(garden::replay(&saved).tick(), 1_800);
+}
+
+#[test]
+fn what_was_forgotten_gives_its_room_back_to_the_file_system() {
+    let folder = Folder::new("room");
+    let store = folder.open();
+    let mut story = Story::new(&name("plaza"), 1);
+    let mut random = nowcast_world::Random::new(1);
+    for _ in 0..10 {
+        let host = (0..50_000).flat_map(|_| random.bits().to_le_bytes()).collect();
+        story.recorder.snapshot(&mut story.world, &store, BEGIN_MS, host);
+        story.world.step();
+        story.recorder.flush_all(&story.world, &store, BEGIN_MS);
+    }
+    store.commit(PATIENCE).unwrap();
+    let retention = Retention { keep: Duration::ZERO, ..Retention::default() };
+    assert_eq!(store.prune(&retention, BEGIN_MS + 1).unwrap().snapshots, 9);
+    drop(store);
+    let bytes = std::fs::metadata(folder.path().join("worlds.db")).unwrap().len();
+    assert!(bytes < 1_000_000, "{bytes} bytes for one snapshot of 400,000");
+}
+
+#[test]
+fn a_world_travels_as_one_file_and_goes_on_elsewhere() {
+    let (here, there) = (Folder::new("here"), Folder::new("there"));
+    let hashes = minute(&here, 6);
+    let mut story = {
+        let store = here.open();
+        let saved = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
+        let mut story = Story::resume(&saved, 6);
+        assert_eq!(story.world.hash(), hashes[1_800]);
+        story.play(&store, 100);
+        // At the end nothing happens for a while, which is in no batch.
+        for _ in 0..120 {
+            story.world.step();
+            story.recorder.flush(&story.world, &store, story.now_ms);
+        }
+        story.recorder.flush_all(&story.world, &store, story.now_ms);
+        story
+    };
+    let file = SqliteReader::open(here.path()).unwrap().export(&name("plaza")).unwrap();
+    let store = there.open();
+    store.import(&name("copy"), &file).unwrap();
+    let error = store.import(&name("copy"), &file).unwrap_err().to_string();
+    assert!(error.contains("there is a world of this name already"), "{error}");
+    let saved = store.load(&name("copy"), Moment::Last).unwrap().unwrap();
+    let mut copy = Story::resume(&saved, 6);
+    assert_eq!((copy.world.tick(), copy.world.hash()), (story.world.tick(), story.world.hash()));
+    copy.play(&store, 50);
+    story.recorder.apply(&mut story.world, Command::Leave { player: PlayerId(1) }).unwrap();
+    store.commit(PATIENCE).unwrap();
+    assert_eq!(store.load(&name("copy"), Moment::Last).unwrap().unwrap().tick, copy.world.tick() / 3 * 3);
+    store.remove(&name("copy")).unwrap();
+    assert!(store.list().unwrap().is_empty() && store.remove(&name("copy")).is_err());
+}
+
+#[test]
+fn a_backup_is_taken_while_the_world_goes_on_and_is_a_store_of_its_own() {
+    let (folder, other) = (Folder::new("backup"), Folder::new("restored"));
+    let store = folder.open();
+    let mut story = Story::new(&name("plaza"), 7);
+    story.play(&store, 300);
+    story.recorder.flush_all(&story.world, &store, story.now_ms);
+    store.commit(PATIENCE).unwrap();
+    let hash = story.world.hash();
+    let to = other.path().join("worlds.db");
+    store.reader().unwrap().backup(&to).unwrap();
+    story.play(&store, 300);
+    assert!(store.reader().unwrap().backup(&to).is_err(), "nothing is overwritten");
+    let saved = other.open().load(&name("plaza"), Moment::Last).unwrap().unwrap();
+    assert_eq!(garden::replay(&saved).hash(), hash);
+}
+
+#[test]
+fn a_past_state_becomes_the_present_behind_a_hole_that_the_check_knows() {
+    let folder = Folder::new("return");
+    let hashes = minute(&folder, 8);
+    let store = folder.open();
+    let past = store.load(&name("plaza"), Moment::Tick(900)).unwrap().unwrap();
+    let mut world = garden::replay(&past);
+    assert_eq!(world.hash(), hashes[900]);
+    let mut recorder = Recorder::new(name("plaza"), garden::origin(8), &world);
+    recorder.snapshot(&mut world, &store, BEGIN_MS + 40_000, Vec::new());
+    recorder.apply(&mut world, Command::Leave { player: PlayerId(1) }).unwrap();
+    world.step();
+    recorder.flush(&world, &store, BEGIN_MS + 40_050);
+    store.commit(PATIENCE).unwrap();
+    let saved = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
+    assert_eq!((saved.tick, garden::replay(&saved).hash()), (901, world.hash()));
+    let before = store.load(&name("plaza"), Moment::TimeMs(BEGIN_MS + 30_000)).unwrap().unwrap();
+    assert_eq!(garden::replay(&before).hash(), hashes[1_800], "what was before can still be looked at");
+    let report = store.reader().unwrap().check(&name("plaza"), garden::restore).unwrap();
+    assert_eq!((report.damage.as_slice(), report.holes), (&[][..], 1));
+}
+
+#[test]
+fn a_world_with_other_rules_begins_anew_and_the_check_follows_each_with_its_own() {
+    let folder = Folder::new("rules");
+    let store = folder.open();
+    let mut story = Story::new(&name("plaza"), 9);
+    story.play(&store, 201);
+    story.recorder.flush_all(&story.world, &store, story.now_ms);
+    // The next snapshot is of the same tick as the last batch, and all the same nothing leads to it.
+    let changed = Origin { sources: [9; 32], ..garden::origin(9) };
+    story.recorder.set_origin(changed);
+    story.recorder.apply(&mut story.world, Command::Leave { player: PlayerId(1) }).unwrap();
+    story.snapshot(&store);
+    story.play(&store, 60);
+    store.commit(PATIENCE).unwrap();
+    assert_eq!(store.list().unwrap()[0].origin, changed);
+    let saved = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
+    assert_eq!((saved.snapshot.tick, saved.snapshot.origin), (201, changed));
+    let before = store.load(&name("plaza"), Moment::Tick(200)).unwrap().unwrap();
+    assert_eq!(before.snapshot.origin, garden::origin(9));
+    let report = store.reader().unwrap().check(&name("plaza"), garden::restore).unwrap();
+    assert_eq!((report.damage.as_slice(), report.holes), (&[][..], 1));
+}

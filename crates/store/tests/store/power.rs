@@ -1,0 +1,152 @@
+//! Power cuts, by a model of the disk.
+//!
+//! The model: a cut keeps everything that was synced, and of what was written since any sectors of 512 bytes, and any length
+//! of a file that has grown. Files are copied before and after one transaction, and each mixture of the two that the order
+//! of SQLite's syncs allows is opened: the log is synced before its pages are written into the database, and the
+//! database before the log begins anew.
+//!
+//! Not covered: disks that lie about syncs, sectors that change without a write, and whether SQLite and the kernel really
+//! sync in that order. For the latter SQLite's own tests stand, and `synchronous=FULL` is what they call safe.
+
+use std::fs;
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+
+use nowcast_store::{Moment, Options, SqliteStore, Store};
+use nowcast_world::Random;
+
+use super::garden::{self, Story};
+use super::{Folder, PATIENCE, name, seeds};
+
+const SECTOR: usize = 512;
+
+/// The database and its log at one moment.
+#[derive(Clone, PartialEq)]
+struct Disk {
+    database: Vec<u8>,
+    log: Vec<u8>,
+}
+
+impl Disk {
+    fn read(folder: &Path) -> Disk {
+        let log = fs::read(folder.join("worlds.db-wal")).unwrap_or_default();
+        Disk { database: fs::read(folder.join("worlds.db")).expect("it is there"), log }
+    }
+
+    fn write(&self, folder: &Path) {
+        fs::write(folder.join("worlds.db"), &self.database).unwrap();
+        fs::write(folder.join("worlds.db-wal"), &self.log).unwrap();
+        let _ = fs::remove_file(folder.join("worlds.db-shm"));
+    }
+}
+
+/// Some sectors of `after` where `before` was, and a length between the two. What lies between is what the disk had there.
+fn mix(before: &[u8], after: &[u8], random: &mut Random) -> Vec<u8> {
+    let share = random.bits() % 5;
+    let length = match random.bits() % 3 {
+        0 => before.len().max(after.len()),
+        1 => before.len(),
+        _ => {
+            let (low, high) = (before.len().min(after.len()), before.len().max(after.len()));
+            low + random.bits() as usize % (high - low + 1)
+        }
+    };
+    let mut mixed = before.to_vec();
+    mixed.resize(length, 0);
+    for at in (0..length.min(after.len())).step_by(SECTOR) {
+        let end = (at + SECTOR).min(length).min(after.len());
+        if random.bits() % 4 < share {
+            mixed[at..end].copy_from_slice(&after[at..end]);
+        }
+    }
+    mixed
+}
+
+/// Opens what a cut left, and returns the tick and the hash that are there.
+fn recover(disk: &Disk, scratch: &Folder) -> (u64, u64) {
+    disk.write(scratch.path());
+    let store = SqliteStore::open(scratch.path(), Options::default()).expect("a cut tears nothing");
+    let saved = store.load(&name("plaza"), Moment::Last).expect("a cut tears nothing").expect("it is kept");
+    // The world goes on, which writes where the torn bytes are.
+    let mut story = Story::resume(&saved, 2);
+    let found = (saved.tick, story.world.hash());
+    story.play(&store, 6);
+    story.recorder.flush_all(&story.world, &store, story.now_ms);
+    store.commit(PATIENCE).unwrap();
+    let again = store.load(&name("plaza"), Moment::Last).unwrap().unwrap();
+    assert_eq!(garden::replay(&again).hash(), story.world.hash());
+    found
+}
+
+/// Has what happened so far written, and stops the writer there until it is told to go on.
+fn hold(story: &mut Story, store: &dyn Store) -> Sender<()> {
+    let (stands, is_standing) = channel();
+    let (release, released) = channel::<()>();
+    story.recorder.when_kept(Box::new(move |_| {
+        stands.send(()).expect("the test waits");
+        let _ = released.recv_timeout(PATIENCE);
+    }));
+    story.recorder.flush_all(&story.world, store, story.now_ms);
+    is_standing.recv_timeout(PATIENCE).expect("it is written");
+    release
+}
+
+#[test]
+fn a_power_cut_leaves_the_state_before_a_commit_or_the_one_after_and_nothing_between() {
+    let (folder, scratch) = (Folder::new("power"), Folder::new("after-power"));
+    let seed = seeds(0);
+    let mut random = Random::new(seed ^ 0xc07);
+    let store = folder.open();
+    let mut story = Story::new(&name("plaza"), 1);
+    story.snapshot(&store);
+    store.commit(PATIENCE).unwrap();
+    let (mut checkpoints, mut restarts, mut kept, mut lost) = (0, 0, 0, 0);
+    for cut in 0..seeds(45) {
+        // The writer stands still after a commit, so that what comes next is one transaction.
+        let release = hold(&mut story, &store);
+        let before = (Disk::read(folder.path()), story.world.tick(), story.world.hash());
+        let commits = store.stats().commits;
+        (0..1 + random.bits() % 4).for_each(|_| story.world.step());
+        // Large states now and then, so that the log is written back and begins anew.
+        if random.bits().is_multiple_of(3) {
+            let host = (0..110_000).flat_map(|_| random.bits().to_le_bytes()).collect();
+            story.recorder.snapshot(&mut story.world, &store, story.now_ms, host);
+        }
+        story.recorder.flush_all(&story.world, &store, story.now_ms);
+        release.send(()).unwrap();
+        store.commit(PATIENCE).unwrap();
+        assert_eq!(store.stats().commits, commits + 1);
+        let after = (Disk::read(folder.path()), story.world.tick(), story.world.hash());
+        let (old, new) = (&before.0, &after.0);
+        let place = format!("seed {seed}, cut {cut}");
+
+        // While the log is written, the database is as it was.
+        let torn = Disk { database: old.database.clone(), log: mix(&old.log, &new.log, &mut random) };
+        let (tick, hash) = recover(&torn, &scratch);
+        assert!([(before.1, before.2), (after.1, after.2)].contains(&(tick, hash)), "{place}: tick {tick}");
+        *(if (tick, hash) == (after.1, after.2) { &mut kept } else { &mut lost }) += 1;
+
+        // While the database is written, the log is synced already.
+        if old.database != new.database {
+            checkpoints += 1;
+            let database = mix(&old.database, &new.database, &mut random);
+            let torn = Disk { database, log: new.log.clone() };
+            assert_eq!(recover(&torn, &scratch), (after.1, after.2), "{place}: while it is written back");
+        }
+        restarts += u64::from(old.log.get(..32) != new.log.get(..32));
+        assert_eq!(recover(new, &scratch), (after.1, after.2), "{place}: after the commit");
+    }
+    println!(
+        "{kept} cuts kept the commit, {lost} lost it whole, {checkpoints} fell into writing back, {restarts} logs began anew"
+    );
+}
+
+#[test]
+fn a_cut_while_a_store_is_made_leaves_none_and_it_is_made_anew() {
+    let folder = Folder::new("unmade");
+    fs::write(folder.path().join("worlds.db.new"), b"half of a database").unwrap();
+    fs::write(folder.path().join("worlds.db.new-journal"), b"half of a journal").unwrap();
+    let store = folder.open();
+    assert!(store.list().unwrap().is_empty());
+    assert!(!folder.path().join("worlds.db.new").exists());
+}

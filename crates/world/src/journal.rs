@@ -1,0 +1,473 @@
+//! What happened to a world, as bytes: who keeps them can have the world again.
+//!
+//! A journal is a list of [`Entry`]s in the order in which they happened. [`encode`] writes any number of them as
+//! columns, so that the controls of two hundred players take a few bytes each; [`decode`] reads bytes that may be
+//! anybody's. [`replay`] does to a world what its journal says.
+//!
+//! ```
+//! use nowcast_world::journal::{self, Entry, Record};
+//! use nowcast_world::{Command, Definition, PlayerId, World};
+//!
+//! let mut world = World::new(Definition::default(), 7, Box::new(()))?;
+//! let mut entries = Vec::new();
+//! for tick in 0..60 {
+//!     if tick == 20 {
+//!         let command = Command::Join { player: PlayerId(1), name: "Ada".into() };
+//!         world.apply(command.clone())?;
+//!         entries.push(Entry { tick: world.tick(), record: Record::Command(command) });
+//!     }
+//!     world.step();
+//! }
+//! entries.push(Entry { tick: world.tick(), record: Record::Hash(world.hash()) });
+//! let mut bytes = Vec::new();
+//! journal::encode(&entries, &mut bytes);
+//!
+//! let mut again = World::new(Definition::default(), 7, Box::new(()))?;
+//! journal::replay(&mut again, journal::decode(&bytes)?, 60)?;
+//! assert_eq!(again.hash(), world.hash());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use nowcast_wire::{Effort, Limits as WireLimits, Value, Wire};
+
+use crate::command::{Command, Edit};
+use crate::entity::EntityId;
+use crate::input::Input;
+use crate::player::PlayerId;
+use crate::pose::Pose;
+use crate::world::World;
+
+/// The version of the bytes, which is their first one.
+const VERSION: u8 = 1;
+
+/// What reading one block of entries may take.
+const LIMITS: WireLimits = WireLimits { memory_bytes_max: 256 << 20, ..WireLimits::MESSAGE };
+
+/// Something that happened to a world, and when.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    /// [`World::tick`] at that moment: how many steps came before.
+    pub tick: u64,
+    /// What happened.
+    pub record: Record,
+}
+
+/// What can happen to a world between two steps.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Record {
+    /// [`World::apply`] took a command.
+    Command(Command),
+    /// [`World::apply_waiting`] and then [`World::snapshot`] were called: the latter changes the course of the world
+    /// a little, whatever becomes of its bytes.
+    Settled,
+    /// The world's [`World::hash`] was this one.
+    Hash(u64),
+}
+
+/// Why bytes are no journal.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum JournalError {
+    /// There is not even a version.
+    #[error("the journal is empty")]
+    Empty,
+    /// A newer program wrote it.
+    #[error("the journal has version {found}, and this program reads version {VERSION}: a newer release can")]
+    Newer {
+        /// The version that it has.
+        found: u8,
+    },
+    /// The bytes are damaged.
+    #[error("the journal is damaged: {0}")]
+    Damaged(#[from] nowcast_wire::Error),
+    /// The bytes say what no world writes.
+    #[error("entry {index} of the journal is damaged: {what}")]
+    Invalid {
+        /// The place in the list, from 0.
+        index: usize,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+/// Why a world cannot go the way that its journal says.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// An entry lies before the world's tick, or behind the end: the journal belongs to another snapshot.
+    #[error("the journal has an entry of tick {entry} where the world is at tick {world}")]
+    Misplaced {
+        /// The entry's tick.
+        entry: u64,
+        /// The world's tick.
+        world: u64,
+    },
+    /// The world had taken a command, and this one does not.
+    #[error("at tick {tick} the world refuses a command that it had taken: {why}")]
+    Refused {
+        /// When.
+        tick: u64,
+        /// What it says.
+        why: crate::ApplyError,
+    },
+    /// The world is another than the one that was recorded: its definition, its rules or this program differ from those
+    /// of then.
+    #[error("at tick {tick} the world's hash is {found:016x}, and {expected:016x} was recorded")]
+    Diverged {
+        /// When.
+        tick: u64,
+        /// What was recorded.
+        expected: u64,
+        /// What it is now.
+        found: u64,
+    },
+}
+
+/// Appends entries as bytes, in columns: many at a time take fewer bytes than one by one.
+pub fn encode(entries: &[Entry], out: &mut Vec<u8>) {
+    let mut before = 0;
+    let saved = Saved {
+        entries: entries
+            .iter()
+            .map(|entry| {
+                let ticks = entry.tick.wrapping_sub(before);
+                before = entry.tick;
+                SavedEntry { ticks, record: SavedRecord::of(&entry.record) }
+            })
+            .collect(),
+    };
+    out.push(VERSION);
+    nowcast_wire::encode_with(&saved, Effort::Small, out);
+}
+
+/// The entries that [`encode`] wrote.
+pub fn decode(bytes: &[u8]) -> Result<Vec<Entry>, JournalError> {
+    let (version, body) = bytes.split_first().ok_or(JournalError::Empty)?;
+    if *version != VERSION {
+        return Err(JournalError::Newer { found: *version });
+    }
+    let saved = nowcast_wire::decode_with::<Saved>(body, &LIMITS)?;
+    let mut tick = 0u64;
+    let entries = saved.entries.into_iter().enumerate().map(|(index, entry)| {
+        let invalid = |what| JournalError::Invalid { index, what };
+        tick = tick.checked_add(entry.ticks).ok_or_else(|| invalid("its tick is beyond all numbers"))?;
+        Ok(Entry { tick, record: entry.record.load().map_err(invalid)? })
+    });
+    entries.collect()
+}
+
+/// Does to a world what its journal says, and then takes steps until it is at tick `through`.
+///
+/// Events of the world are dropped: they were told when they happened.
+pub fn replay(
+    world: &mut World,
+    entries: impl IntoIterator<Item = Entry>,
+    through: u64,
+) -> Result<(), ReplayError> {
+    for Entry { tick, record } in entries {
+        if tick < world.tick() || tick > through {
+            return Err(ReplayError::Misplaced { entry: tick, world: world.tick() });
+        }
+        step_to(world, tick);
+        match record {
+            Record::Command(command) => {
+                world.apply(command).map_err(|why| ReplayError::Refused { tick, why })?;
+            }
+            Record::Settled => {
+                world.apply_waiting();
+                world.settle();
+            }
+            Record::Hash(expected) => {
+                let found = world.hash();
+                if found != expected {
+                    return Err(ReplayError::Diverged { tick, expected, found });
+                }
+            }
+        }
+    }
+    step_to(world, through);
+    Ok(())
+}
+
+fn step_to(world: &mut World, tick: u64) {
+    while world.tick() < tick {
+        world.step();
+        while world.poll_event().is_some() {}
+    }
+}
+
+#[derive(Wire)]
+struct Saved {
+    entries: Vec<SavedEntry>,
+}
+
+#[derive(Wire)]
+struct SavedEntry {
+    /// Since the entry before.
+    #[wire(var)]
+    ticks: u64,
+    record: SavedRecord,
+}
+
+#[derive(Wire)]
+enum SavedRecord {
+    Join { player: u32, name: String },
+    Leave { player: u32 },
+    Input { player: u32, forward: f32, right: f32, yaw: f32, run: bool, jump: bool },
+    Action { player: u32, name: String, arguments: Value },
+    Message { player: u32, text: String },
+    Rename { player: u32, name: String },
+    Spawn { player: u32, kind: String, position: [f32; 3], rotation: [f32; 4] },
+    Despawn { player: u32, entity: u32 },
+    Place { player: u32, entity: u32, position: [f32; 3], rotation: [f32; 4] },
+    Attribute { player: u32, entity: u32, name: String, value: Value },
+    Settled,
+    Hash(u64),
+}
+
+impl SavedRecord {
+    fn of(record: &Record) -> SavedRecord {
+        let command = match record {
+            Record::Command(command) => command,
+            Record::Settled => return SavedRecord::Settled,
+            Record::Hash(hash) => return SavedRecord::Hash(*hash),
+        };
+        let player = command.player().0;
+        match command {
+            Command::Join { name, .. } => SavedRecord::Join { player, name: name.clone() },
+            Command::Leave { .. } => SavedRecord::Leave { player },
+            Command::Input { input: Input { forward, right, yaw, run, jump }, .. } => SavedRecord::Input {
+                player,
+                forward: *forward,
+                right: *right,
+                yaw: *yaw,
+                run: *run,
+                jump: *jump,
+            },
+            Command::Action { name, arguments, .. } => {
+                SavedRecord::Action { player, name: name.clone(), arguments: arguments.clone() }
+            }
+            Command::Message { text, .. } => SavedRecord::Message { player, text: text.clone() },
+            Command::Rename { name, .. } => SavedRecord::Rename { player, name: name.clone() },
+            Command::Edit { edit, .. } => SavedRecord::of_edit(player, edit),
+        }
+    }
+
+    fn of_edit(player: u32, edit: &Edit) -> SavedRecord {
+        match edit {
+            Edit::Spawn { kind, pose: Pose { position, rotation } } => {
+                SavedRecord::Spawn { player, kind: kind.clone(), position: *position, rotation: *rotation }
+            }
+            Edit::Despawn(id) => SavedRecord::Despawn { player, entity: id.0 },
+            Edit::Place(id, Pose { position, rotation }) => {
+                SavedRecord::Place { player, entity: id.0, position: *position, rotation: *rotation }
+            }
+            Edit::Attribute(id, name, value) => {
+                SavedRecord::Attribute { player, entity: id.0, name: name.clone(), value: value.clone() }
+            }
+        }
+    }
+
+    fn load(self) -> Result<Record, &'static str> {
+        let edit = |player, edit| Command::Edit { player: PlayerId(player), edit };
+        Ok(Record::Command(match self {
+            SavedRecord::Join { player, name } => Command::Join { player: PlayerId(player), name },
+            SavedRecord::Leave { player } => Command::Leave { player: PlayerId(player) },
+            SavedRecord::Input { player, forward, right, yaw, run, jump } => {
+                let input = Input { forward, right, yaw, run, jump };
+                // As they came: the world brings them into their bounds again.
+                input.validate().map_err(|_| "controls are out of bounds")?;
+                Command::Input { player: PlayerId(player), input }
+            }
+            SavedRecord::Action { player, name, arguments } => {
+                Command::Action { player: PlayerId(player), name, arguments }
+            }
+            SavedRecord::Message { player, text } => Command::Message { player: PlayerId(player), text },
+            SavedRecord::Rename { player, name } => Command::Rename { player: PlayerId(player), name },
+            SavedRecord::Spawn { player, kind, position, rotation } => {
+                edit(player, Edit::Spawn { kind, pose: Pose { position, rotation } })
+            }
+            SavedRecord::Despawn { player, entity } => edit(player, Edit::Despawn(EntityId(entity))),
+            SavedRecord::Place { player, entity, position, rotation } => {
+                edit(player, Edit::Place(EntityId(entity), Pose { position, rotation }))
+            }
+            SavedRecord::Attribute { player, entity, name, value } => {
+                edit(player, Edit::Attribute(EntityId(entity), name, value))
+            }
+            SavedRecord::Settled => return Ok(Record::Settled),
+            SavedRecord::Hash(hash) => return Ok(Record::Hash(hash)),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Action, Behaviour, Definition, Random, Scene};
+    use proptest::prelude::*;
+
+    fn any_pose() -> impl Strategy<Value = Pose> {
+        (any::<[f32; 3]>(), any::<[f32; 4]>()).prop_map(|(position, rotation)| Pose { position, rotation })
+    }
+
+    fn any_record() -> impl Strategy<Value = Record> {
+        let player = any::<u32>().prop_map(PlayerId);
+        let input = (-1.0f32..=1.0, -1.0f32..=1.0, any::<f32>(), any::<(bool, bool)>());
+        let input = input.prop_filter_map("no number", |(forward, right, yaw, (run, jump))| {
+            Input { forward, right, yaw, run, jump }.validate().ok()
+        });
+        let value = prop_oneof![
+            any::<i64>().prop_map(Value::Int),
+            any::<String>().prop_map(Value::Text),
+            proptest::collection::vec((any::<String>(), any::<f64>()), 0..4).prop_map(|pairs| {
+                Value::Map(pairs.into_iter().map(|(key, value)| (key.into(), Value::F64(value))).collect())
+            }),
+        ];
+        let edit = prop_oneof![
+            (any::<String>(), any_pose()).prop_map(|(kind, pose)| Edit::Spawn { kind, pose }),
+            any::<u32>().prop_map(|id| Edit::Despawn(EntityId(id))),
+            (any::<u32>(), any_pose()).prop_map(|(id, pose)| Edit::Place(EntityId(id), pose)),
+            (any::<u32>(), any::<String>(), value.clone()).prop_map(|(id, name, value)| Edit::Attribute(
+                EntityId(id),
+                name,
+                value
+            )),
+        ];
+        let command =
+            prop_oneof![
+                (player.clone(), any::<String>()).prop_map(|(player, name)| Command::Join { player, name }),
+                player.clone().prop_map(|player| Command::Leave { player }),
+                (player.clone(), input).prop_map(|(player, input)| Command::Input { player, input }),
+                (player.clone(), any::<String>(), value)
+                    .prop_map(|(player, name, arguments)| Command::Action { player, name, arguments }),
+                (player.clone(), any::<String>())
+                    .prop_map(|(player, text)| Command::Message { player, text }),
+                (player.clone(), any::<String>()).prop_map(|(player, name)| Command::Rename { player, name }),
+                (player, edit).prop_map(|(player, edit)| Command::Edit { player, edit }),
+            ];
+        prop_oneof![
+            8 => command.prop_map(Record::Command),
+            1 => Just(Record::Settled),
+            1 => any::<u64>().prop_map(Record::Hash),
+        ]
+    }
+
+    fn any_entries() -> impl Strategy<Value = Vec<Entry>> {
+        proptest::collection::vec((0u64..5_000, any_record()), 0..40).prop_map(|steps| {
+            let mut tick = 0;
+            let entry = |(ticks, record)| {
+                tick += ticks;
+                Entry { tick, record }
+            };
+            steps.into_iter().map(entry).collect()
+        })
+    }
+
+    fn bytes_of(entries: &[Entry]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode(entries, &mut bytes);
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_to_the_last_bit(entries in any_entries()) {
+            // Poses of edits may hold NaN, which equals nothing: their texts are compared.
+            let read = decode(&bytes_of(&entries)).expect("it was written");
+            prop_assert_eq!(format!("{read:?}"), format!("{entries:?}"));
+        }
+
+        #[test]
+        fn a_damaged_journal_is_an_error_or_another_journal_and_never_a_panic(
+            entries in any_entries(), place in any::<prop::sample::Index>(), bit in 0..8u8, cut in any::<bool>()
+        ) {
+            let mut bytes = bytes_of(&entries);
+            let place = place.index(bytes.len());
+            if cut { bytes.truncate(place) } else { bytes[place] ^= 1 << bit }
+            let _ = decode(&bytes);
+        }
+    }
+
+    #[test]
+    fn a_newer_journal_is_refused_by_its_version() {
+        let error = decode(&[VERSION + 1, 0]).unwrap_err();
+        assert_eq!(error, JournalError::Newer { found: VERSION + 1 });
+        assert_eq!(decode(&[]), Err(JournalError::Empty));
+    }
+
+    #[test]
+    fn the_controls_of_two_hundred_players_take_few_bytes() {
+        let mut random = Random::new(5);
+        let mut entries = Vec::new();
+        for tick in 0..3 {
+            for player in 0..200 {
+                // Thirty times a second, as clients send: every second tick.
+                if (tick + player) % 2 == 0 {
+                    let yaw = 3.0 * random.signed();
+                    let input = Input::new(1.0, 0.0, yaw, true, false).expect("within bounds");
+                    let command = Command::Input { player: PlayerId(player), input };
+                    entries.push(Entry { tick: u64::from(tick), record: Record::Command(command) });
+                }
+            }
+        }
+        let bytes = bytes_of(&entries).len();
+        assert!(bytes <= entries.len() * 7, "{bytes} bytes for {} inputs", entries.len());
+    }
+
+    /// Counts in the world's state what it hears.
+    struct Counter;
+
+    impl Behaviour for Counter {
+        fn action(&mut self, scene: &mut Scene, _: PlayerId, _: &str, _: &Value) {
+            let count = scene.state("count").and_then(Value::as_f64).unwrap_or(0.0) + scene.random();
+            scene.set_state("count", count).expect("a number is small");
+        }
+    }
+
+    fn counting() -> World {
+        let actions = vec![Action::new("count", "").expect("it is a schema")];
+        let definition = Definition { actions, ..Definition::default() };
+        World::new(definition, 3, Box::new(Counter)).expect("the definition is good")
+    }
+
+    fn recorded() -> (World, Vec<Entry>) {
+        let (mut world, mut entries) = (counting(), Vec::new());
+        for tick in 0..100 {
+            let command = if tick == 0 {
+                Command::Join { player: PlayerId(1), name: "Ada".into() }
+            } else {
+                let arguments = Value::Map(Vec::new());
+                Command::Action { player: PlayerId(1), name: "count".into(), arguments }
+            };
+            world.apply(command.clone()).expect("there is room");
+            entries.push(Entry { tick, record: Record::Command(command) });
+            if tick == 50 {
+                world.apply_waiting();
+                world.snapshot();
+                entries.push(Entry { tick, record: Record::Settled });
+                entries.push(Entry { tick, record: Record::Hash(world.hash()) });
+            }
+            world.step();
+        }
+        (world, entries)
+    }
+
+    #[test]
+    fn a_world_that_does_what_its_journal_says_is_the_same() {
+        let (world, entries) = recorded();
+        let mut again = counting();
+        replay(&mut again, decode(&bytes_of(&entries)).unwrap(), 100).unwrap();
+        assert_eq!(again.hash(), world.hash());
+        assert!(again.scene().state("count").is_some());
+    }
+
+    #[test]
+    fn a_journal_with_a_lost_or_a_foreign_command_is_noticed() {
+        let (_, mut entries) = recorded();
+        entries.remove(7);
+        assert!(matches!(replay(&mut counting(), entries, 100), Err(ReplayError::Diverged { tick: 50, .. })));
+        let (_, entries) = recorded();
+        let mut late = counting();
+        (0..20).for_each(|_| late.step());
+        let misplaced = ReplayError::Misplaced { entry: 0, world: 20 };
+        assert_eq!(replay(&mut late, entries, 100), Err(misplaced));
+    }
+}

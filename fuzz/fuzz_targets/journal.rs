@@ -1,0 +1,17 @@
+//! The journal of a world: whatever can be read says the same when it is written again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use nowcast_world::journal;
+use nowcast_world::{Definition, World};
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(entries) = journal::decode(data) else { return };
+    let mut bytes = Vec::new();
+    journal::encode(&entries, &mut bytes);
+    let again = journal::decode(&bytes).expect("what was written can be read");
+    // Poses may hold NaN, which equals nothing: the texts are compared.
+    assert_eq!(format!("{again:?}"), format!("{entries:?}"));
+    let Ok(mut world) = World::new(Definition::default(), 1, Box::new(())) else { return };
+    let _ = journal::replay(&mut world, entries.into_iter().take(100), 100);
+});
