@@ -174,7 +174,11 @@ const SECTIONS: [Section; 5] = [
                 "How far it is turned to the left about the upright axis, in radians; 0 looks along -Z.",
             ),
             entry("facing", "vector", "Where it looks, level, of length 1. Read only."),
-            entry("rotation", "{ number }", "As a quaternion: x, y, z, w; see `world.rotation`. Setting it turns it at once."),
+            entry(
+                "rotation",
+                "{ number }",
+                "As a quaternion: x, y, z, w; see `world.rotation`. Setting it turns it at once.",
+            ),
             entry("scale", "vector", "As a multiple of its kind's shape. Read only."),
             entry("mass", "number?", "In kilograms; nil without a dynamic body. Read only."),
             entry("asleep", "boolean?", "Whether it is at rest. Read only."),

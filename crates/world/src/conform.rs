@@ -46,11 +46,32 @@ pub(crate) fn bounded(value: &Value, bytes_max: usize) -> Result<(), MisfitError
     if !is_shallow(value, VALUE_DEPTH_MAX) {
         return Err(MisfitError::new(format!("a value at most {VALUE_DEPTH_MAX} deep"), "a deeper one"));
     }
+    // Most values are small, and need not be written to know it.
+    if bytes_at_most(value) <= bytes_max {
+        return Ok(());
+    }
     let bytes = nowcast_wire::any::to_vec(value).len();
     if bytes > bytes_max {
         return Err(MisfitError::new(format!("at most {bytes_max} bytes"), format!("{bytes}")));
     }
     Ok(())
+}
+
+/// No fewer bytes than the value has as MessagePack: headers are counted as if they were the longest.
+fn bytes_at_most(value: &Value) -> usize {
+    match value {
+        Value::Nil | Value::Bool(_) => 1,
+        Value::F32(_) => 5,
+        Value::Int(_) | Value::Uint(_) | Value::F64(_) => 9,
+        Value::Text(text) => 5 + text.len(),
+        Value::Bytes(bytes) => 5 + bytes.len(),
+        Value::List(items) => 5 + items.iter().map(bytes_at_most).sum::<usize>(),
+        Value::Map(pairs) => {
+            5 + pairs.iter().map(|(key, value)| bytes_at_most(key) + bytes_at_most(value)).sum::<usize>()
+        }
+        Value::Time(..) => 15,
+        Value::Ext(_, bytes) => 6 + bytes.len(),
+    }
 }
 
 fn is_shallow(value: &Value, depth_left: usize) -> bool {

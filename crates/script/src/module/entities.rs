@@ -430,7 +430,9 @@ fn read_spawn(table: &Table) -> mlua::Result<Spawn> {
         spawn.pose.position = fields.vector("at")?.unwrap_or_default();
         spawn.pose.rotation = match (fields.number("yaw")?, fields.luau("rotation")?) {
             (yaw, Luau::Nil) => turned(yaw.unwrap_or(0.0)),
-            (None, Luau::Table(parts)) => rotation(&parts).map_err(|error| format!("spawn.rotation: {error}"))?,
+            (None, Luau::Table(parts)) => {
+                rotation(&parts).map_err(|error| format!("spawn.rotation: {error}"))?
+            }
             (Some(_), _) => return Err("spawn: say `yaw` or `rotation`, not both".into()),
             (None, other) => return Err(fields.expected("rotation", "{ x, y, z, w }", other.type_name())),
         };
