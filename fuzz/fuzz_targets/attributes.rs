@@ -1,0 +1,32 @@
+//! A shape and a value from one input: what an attribute or an action's argument keeps, it keeps the same again.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use nowcast_wire::{Shape, any};
+use nowcast_world::{Attributes, OutOfRange};
+
+fuzz_target!(|data: &[u8]| {
+    let [kind, length, rest @ ..] = data else { return };
+    let (shape, value) = rest.split_at(usize::from(*length).min(rest.len()));
+    // As people write them, or as bytes.
+    let attributes = if kind % 2 == 0 {
+        std::str::from_utf8(shape).ok().and_then(|text| Attributes::parse(text).ok())
+    } else {
+        Shape::from_bytes(shape).ok().and_then(|shape| Attributes::new(shape).ok())
+    };
+    let Some(attributes) = attributes else { return };
+    let out_of_range = if kind & 2 == 0 { OutOfRange::Clamp } else { OutOfRange::Refuse };
+    let attributes = attributes.with_out_of_range(out_of_range);
+    for (index, default) in attributes.defaults().iter().enumerate() {
+        assert_eq!(attributes.conform(index, default).as_ref(), Ok(default), "a default fits");
+    }
+    let Ok(value) = any::from_slice(value) else { return };
+    for index in 0..attributes.fields().len() {
+        if let Ok(kept) = attributes.conform(index, &value) {
+            assert_eq!(attributes.conform(index, &kept).as_ref(), Ok(&kept), "what is kept stays the same");
+        }
+    }
+    if let Ok(kept) = attributes.conform_map(&value) {
+        assert_eq!(attributes.conform_map(&kept), Ok(kept));
+    }
+});
