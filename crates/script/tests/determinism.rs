@@ -89,6 +89,8 @@ fn play(name: &str, sources: &Sources, seed: u64) {
     let mut random = Random::new(seed ^ 0x5eed);
     let (script, definition, console) = load(sources);
     let mut world = World::new(definition, seed, Box::new(script)).expect("a definition was checked");
+    // What the beginning told is told by the first alone.
+    let _ = events_of(&mut world);
     let mut other: Option<(World, Console)> = None;
     for tick in 0..TICKS {
         if below(&mut random, 30) == 0 {
