@@ -85,40 +85,62 @@ fn is_shallow(value: &Value, depth_left: usize) -> bool {
     }
 }
 
-/// The value that a type has when nobody says one.
+/// The value that a type has when nobody says one. Of a type whose value has more parts than a value may have bytes it is one that
+/// does not fit.
 pub(crate) fn zero(shape: &Shape, ty: &Type) -> Value {
-    zero_within(shape, ty, VALUE_DEPTH_MAX)
+    let mut zero = Zero { shape, parts_left: crate::Limits::DEFAULT.value_bytes_max };
+    zero.of(ty, VALUE_DEPTH_MAX)
 }
 
-fn zero_within(shape: &Shape, ty: &Type, depth_left: usize) -> Value {
-    let Some(left) = depth_left.checked_sub(1) else { return Value::Nil };
-    match ty {
-        Type::Unit | Type::Any | Type::Option(_) => Value::Nil,
-        Type::Bool => Value::Bool(false),
-        Type::Number(NumberType::F32) => Value::F32(0.0),
-        Type::Number(NumberType::F64) | Type::Angle(_) => Value::F64(0.0),
-        Type::Number(_) | Type::Uvar | Type::Ivar => Value::Int(0),
-        Type::Text => Value::Text(String::new()),
-        Type::Bytes => Value::Bytes(Vec::new()),
-        Type::List(_) => Value::List(Vec::new()),
-        Type::Array(count, inner) => {
-            Value::List((0..*count).map(|_| zero_within(shape, inner, left)).collect())
+/// Arrays in arrays are short to write and long to make, so parts are counted.
+struct Zero<'a> {
+    shape: &'a Shape,
+    parts_left: usize,
+}
+
+impl Zero<'_> {
+    fn of(&mut self, ty: &Type, depth_left: usize) -> Value {
+        let Some(left) = depth_left.checked_sub(1) else { return Value::Nil };
+        match ty {
+            Type::Unit | Type::Any | Type::Option(_) => Value::Nil,
+            Type::Bool => Value::Bool(false),
+            Type::Number(NumberType::F32) => Value::F32(0.0),
+            Type::Number(NumberType::F64) | Type::Angle(_) => Value::F64(0.0),
+            Type::Number(_) | Type::Uvar | Type::Ivar => Value::Int(0),
+            Type::Text => Value::Text(String::new()),
+            Type::Bytes => Value::Bytes(Vec::new()),
+            Type::List(_) => Value::List(Vec::new()),
+            Type::Array(count, inner) => {
+                if !self.takes(*count as usize) {
+                    return Value::Nil;
+                }
+                Value::List((0..*count).map(|_| self.of(inner, left)).collect())
+            }
+            Type::Map(..) => Value::Map(Vec::new()),
+            Type::Range(range) => Value::F64(range.dequantise(range.quantise(0.0))),
+            Type::Quat(_) => Value::List([0.0, 0.0, 0.0, 1.0].map(Value::F64).to_vec()),
+            Type::Ref(index) => match &self.shape.definition(*index).kind {
+                DefinitionKind::Struct(fields) => {
+                    if !self.takes(fields.len()) {
+                        return Value::Nil;
+                    }
+                    let field = |field: &nowcast_wire::shape::Field| {
+                        let value = field.default.clone().unwrap_or_else(|| self.of(&field.ty, left));
+                        (Value::Text(field.name.clone()), value)
+                    };
+                    Value::Map(fields.iter().map(field).collect())
+                }
+                DefinitionKind::Enum(variants) => {
+                    variants.first().map_or(Value::Nil, |variant| Value::Text(variant.name.clone()))
+                }
+            },
         }
-        Type::Map(..) => Value::Map(Vec::new()),
-        Type::Range(range) => Value::F64(range.dequantise(range.quantise(0.0))),
-        Type::Quat(_) => Value::List([0.0, 0.0, 0.0, 1.0].map(Value::F64).to_vec()),
-        Type::Ref(index) => match &shape.definition(*index).kind {
-            DefinitionKind::Struct(fields) => {
-                let field = |field: &nowcast_wire::shape::Field| {
-                    let value = field.default.clone().unwrap_or_else(|| zero_within(shape, &field.ty, left));
-                    (Value::Text(field.name.clone()), value)
-                };
-                Value::Map(fields.iter().map(field).collect())
-            }
-            DefinitionKind::Enum(variants) => {
-                variants.first().map_or(Value::Nil, |variant| Value::Text(variant.name.clone()))
-            }
-        },
+    }
+
+    fn takes(&mut self, parts: usize) -> bool {
+        let left = self.parts_left.checked_sub(parts);
+        self.parts_left = left.unwrap_or(0);
+        left.is_some()
     }
 }
 
@@ -208,6 +230,7 @@ impl Conform<'_> {
         let misfit = || MisfitError::new(shape.type_name(ty), value.kind());
         match (&shape.definition(index).kind, value) {
             (DefinitionKind::Struct(fields), Value::Map(_)) => {
+                self.spend(fields.len())?;
                 let pairs = fields.iter().map(|field| {
                     let given = value.get(&field.name);
                     let value = match given.or(field.default.as_ref()) {
@@ -301,6 +324,15 @@ mod tests {
         assert_eq!(clamps.conform(0, &Value::F64(9.0)), Ok(Value::F64(1.0)));
         assert!(refuses.conform(0, &Value::F64(9.0)).is_err());
         assert!(clamps.conform(0, &Value::F64(f64::NAN)).is_err(), "no number is near to that");
+    }
+
+    #[test]
+    fn arrays_of_arrays_that_no_value_can_hold_are_refused() {
+        let nested = |depth: usize| "[".repeat(depth) + "u8" + &"; 60000]".repeat(depth);
+        for depth in 1..=4 {
+            assert!(Attributes::parse(&format!("all: {}", nested(depth))).is_err(), "{depth} deep");
+        }
+        assert!(Attributes::parse("all: [[u8; 100]; 100]").is_ok());
     }
 
     proptest! {
