@@ -4,7 +4,6 @@ use nowcast_wire::quantise::{SmallestThree, dequantise_angle, quantise_angle};
 use nowcast_wire::shape::{DefinitionKind, NumberType, Type};
 use nowcast_wire::{Shape, Value};
 
-use crate::attributes::OutOfRange;
 use crate::limits::VALUE_DEPTH_MAX;
 
 /// A value that does not fit. It is the fault of whoever gave the value.
@@ -28,6 +27,16 @@ impl MisfitError {
         let field = if self.field.is_empty() { outer.to_owned() } else { format!("{outer}.{}", self.field) };
         MisfitError { field, ..self }
     }
+}
+
+/// What to do with a number outside of its range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OutOfRange {
+    /// The nearest that is in the range.
+    #[default]
+    Clamp,
+    /// An error.
+    Refuse,
 }
 
 /// `value` as `ty` keeps it.

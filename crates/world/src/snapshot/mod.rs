@@ -13,8 +13,9 @@ use std::sync::Arc;
 use nowcast_wire::Limits as WireLimits;
 
 use crate::behaviour::Behaviour;
-use crate::definition::{Definition, DefinitionError};
+use crate::definition::Definition;
 use crate::hash::Hasher;
+use crate::problem::DefinitionError;
 use crate::scene::Scene;
 use crate::world::World;
 use saved::Saved;

@@ -2,10 +2,10 @@
 
 use nowcast_wire::{Value, Wire};
 
-use crate::entity::EntityId;
+use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
 use crate::joint::{Joint, JointId, JointKind, Motor};
-use crate::player::{Player, PlayerId};
+use crate::player::Player;
 use crate::walker::WalkerState;
 
 #[derive(Wire, Default)]

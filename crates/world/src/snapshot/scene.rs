@@ -11,11 +11,10 @@ use super::saved::{
 };
 use crate::contact::Contact;
 use crate::definition::Definition;
-use crate::entity::{EntityId, Parent, Row, Velocity};
-use crate::kind::KindId;
+use crate::entity::{Parent, Row};
+use crate::id::{EntityId, KindId, PlayerId};
 use crate::physics::BodyState;
-use crate::player::PlayerId;
-use crate::pose::Pose;
+use crate::pose::{Pose, Velocity};
 use crate::random::Random;
 use crate::scene::Scene;
 use crate::timer::{TimerId, Timers};
