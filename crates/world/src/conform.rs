@@ -187,10 +187,13 @@ impl Conform<'_> {
             }
             (Type::Range(range), value) => {
                 let number = value.as_f64().filter(|number| !number.is_nan()).ok_or_else(misfit)?;
-                if self.out_of_range == OutOfRange::Refuse && !(range.low..=range.high).contains(&number) {
+                let kept = range.dequantise(range.quantise(number));
+                // The last step may end a little behind the range; what was kept there fits again.
+                let fits = (range.low..=range.high).contains(&number) || number == kept;
+                if self.out_of_range == OutOfRange::Refuse && !fits {
                     return Err(MisfitError::new(self.shape.type_name(ty), number.to_string()));
                 }
-                Value::F64(range.dequantise(range.quantise(number)))
+                Value::F64(kept)
             }
             (Type::Angle(bits), value) => {
                 let radians = value.as_f64().filter(|number| number.is_finite()).ok_or_else(misfit)?;
@@ -333,6 +336,15 @@ mod tests {
         assert_eq!(clamps.conform(0, &Value::F64(9.0)), Ok(Value::F64(1.0)));
         assert!(refuses.conform(0, &Value::F64(9.0)).is_err());
         assert!(clamps.conform(0, &Value::F64(f64::NAN)).is_err(), "no number is near to that");
+    }
+
+    #[test]
+    fn what_is_kept_at_the_end_of_a_range_fits_again() {
+        let refuses = Attributes::parse("power: range(0, 1, 0.10000001)").unwrap();
+        let refuses = refuses.with_out_of_range(OutOfRange::Refuse);
+        let kept = refuses.conform(0, &Value::F64(1.0)).unwrap();
+        assert!(kept.as_f64().is_some_and(|kept| kept > 1.0), "ten steps end behind the range");
+        assert_eq!(refuses.conform(0, &kept), Ok(kept));
     }
 
     #[test]
