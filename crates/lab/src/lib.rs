@@ -20,5 +20,6 @@ pub mod link;
 pub mod local;
 pub mod peers;
 pub mod report;
+pub mod script;
 pub mod soak;
 pub mod trial;

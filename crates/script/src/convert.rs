@@ -21,7 +21,21 @@ pub(crate) enum Purpose {
 
 /// A value out of Luau. The error says where in it something cannot be written down, as in `score.red[2]`.
 pub(crate) fn from_luau(value: &Luau, purpose: Purpose, name: &str) -> Result<Value, String> {
-    read(value, purpose, &Path { above: None, step: Step::Field(name) }, VALUE_DEPTH_MAX)
+    let reader = Reader { purpose, kept: None };
+    reader.read(value, &Path { above: None, step: Step::Field(name) }, VALUE_DEPTH_MAX)
+}
+
+/// The same of a value that lasts. Its tables with names get the metatable by which they are visited in the order of their keys.
+pub(crate) fn kept_from_luau(value: &Luau, name: &str, kept: Option<&Table>) -> Result<Value, String> {
+    let reader = Reader { purpose: Purpose::Keep, kept };
+    reader.read(value, &Path { above: None, step: Step::Field(name) }, VALUE_DEPTH_MAX)
+}
+
+/// How a value is read.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    purpose: Purpose,
+    kept: Option<&'a Table>,
 }
 
 /// The way to a value, written down only when something is wrong with it.
@@ -48,34 +62,103 @@ impl std::fmt::Display for Path<'_> {
     }
 }
 
-fn read(value: &Luau, purpose: Purpose, path: &Path<'_>, depth_left: usize) -> Result<Value, String> {
-    Ok(match value {
-        Luau::Nil => Value::Nil,
-        Luau::Boolean(value) => Value::Bool(*value),
-        Luau::Integer(value) => Value::Int(*value),
-        Luau::Number(value) => number(*value),
-        Luau::String(text) => match text.to_str() {
-            Ok(text) => Value::Text(text.to_owned()),
-            Err(_) => Value::Bytes(text.as_bytes().to_vec()),
-        },
-        Luau::Vector(vector) => match purpose {
-            Purpose::Keep => {
-                let parts = [vector.x(), vector.y(), vector.z()];
-                Value::Ext(VECTOR, parts.iter().flat_map(|part| part.to_le_bytes()).collect())
+impl Reader<'_> {
+    fn read(self, value: &Luau, path: &Path<'_>, depth_left: usize) -> Result<Value, String> {
+        Ok(match value {
+            Luau::Nil => Value::Nil,
+            Luau::Boolean(value) => Value::Bool(*value),
+            Luau::Integer(value) => Value::Int(*value),
+            Luau::Number(value) => number(*value),
+            Luau::String(text) => match text.to_str() {
+                Ok(text) => Value::Text(text.to_owned()),
+                Err(_) => Value::Bytes(text.as_bytes().to_vec()),
+            },
+            Luau::Vector(vector) => match self.purpose {
+                Purpose::Keep => {
+                    let parts = [vector.x(), vector.y(), vector.z()];
+                    Value::Ext(VECTOR, parts.iter().flat_map(|part| part.to_le_bytes()).collect())
+                }
+                Purpose::Tell => Value::List([vector.x(), vector.y(), vector.z()].map(Value::F32).to_vec()),
+            },
+            Luau::LightUserData(light) => match (Handle::from_light(*light), self.purpose) {
+                (Some(Handle::Entity(id)), Purpose::Keep) => Value::Ext(ENTITY, id.0.to_le_bytes().to_vec()),
+                (Some(Handle::Player(id)), Purpose::Keep) => Value::Ext(PLAYER, id.0.to_le_bytes().to_vec()),
+                (Some(Handle::Entity(EntityId(id)) | Handle::Player(PlayerId(id))), Purpose::Tell) => {
+                    Value::Int(id.into())
+                }
+                (None, _) => return Err(format!("{path} is nothing that can be written down")),
+            },
+            Luau::Table(table) => return self.read_table(table, path, depth_left),
+            other => return Err(format!("{path} is a {}, which cannot be written down", type_name(other))),
+        })
+    }
+
+    fn read_table(self, table: &Table, path: &Path<'_>, depth_left: usize) -> Result<Value, String> {
+        let Some(depth_left) = depth_left.checked_sub(1) else {
+            return Err(format!(
+                "{path} is too deep: a table that holds itself, or more than {VALUE_DEPTH_MAX} tables in each other"
+            ));
+        };
+        let mut items: Vec<Value> = Vec::new();
+        let mut pairs: Vec<(String, Value)> = Vec::new();
+        let length = table.raw_len();
+        let mut problem = None;
+        // Whatever a table's metatable pretends, its own pairs are what lasts.
+        let walked = table.for_each(|key: Luau, value: Luau| {
+            let read = match &key {
+                Luau::String(text) => match text.to_str() {
+                    Ok(text) => {
+                        let path = Path { above: Some(path), step: Step::Field(&text) };
+                        self.read(&value, &path, depth_left).map(|value| pairs.push((text.to_owned(), value)))
+                    }
+                    Err(_) => Err(format!("{path} has a key that is no text")),
+                },
+                key => match index(key) {
+                    // An array is visited from 1 on.
+                    Some(index) if index == items.len() + 1 && index <= length => {
+                        let path = Path { above: Some(path), step: Step::Index(index) };
+                        self.read(&value, &path, depth_left).map(|value| items.push(value))
+                    }
+                    Some(index) => {
+                        Err(format!("{path}[{index}] stands after a gap; a list is numbered from 1 on"))
+                    }
+                    None => Err(format!("{path} has a {} as a key; keys are texts", type_name(key))),
+                },
+            };
+            read.map_err(|error| {
+                problem = Some(error);
+                mlua::Error::runtime("")
+            })
+        });
+        match (walked, problem) {
+            (_, Some(problem)) => return Err(problem),
+            (Err(error), None) => return Err(format!("{path}: {error}")),
+            (Ok(()), None) => {}
+        }
+        self.mark(table, length).map_err(|error| format!("{path}: {error}"))?;
+        if !items.is_empty() && !pairs.is_empty() {
+            return Err(format!(
+                "{path} is a list and has names too (`{}`); make it one of the two",
+                pairs[0].0
+            ));
+        }
+        if !items.is_empty() {
+            return Ok(Value::List(items));
+        }
+        // The same table is written down the same way, however it was filled.
+        pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(Value::Map(pairs.into_iter().map(|(key, value)| (Value::Text(key), value)).collect()))
+    }
+
+    /// A frozen table cannot be marked; nobody changes it, so it is visited as it was made.
+    fn mark(self, table: &Table, length: usize) -> mlua::Result<()> {
+        match self.kept {
+            Some(kept) if length == 0 && table.metatable().is_none() && !table.is_readonly() => {
+                table.set_metatable(Some(kept.clone()))
             }
-            Purpose::Tell => Value::List([vector.x(), vector.y(), vector.z()].map(Value::F32).to_vec()),
-        },
-        Luau::LightUserData(light) => match (Handle::from_light(*light), purpose) {
-            (Some(Handle::Entity(id)), Purpose::Keep) => Value::Ext(ENTITY, id.0.to_le_bytes().to_vec()),
-            (Some(Handle::Player(id)), Purpose::Keep) => Value::Ext(PLAYER, id.0.to_le_bytes().to_vec()),
-            (Some(Handle::Entity(EntityId(id)) | Handle::Player(PlayerId(id))), Purpose::Tell) => {
-                Value::Int(id.into())
-            }
-            (None, _) => return Err(format!("{path} is nothing that can be written down")),
-        },
-        Luau::Table(table) => return read_table(table, purpose, path, depth_left),
-        other => return Err(format!("{path} is a {}, which cannot be written down", type_name(other))),
-    })
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Whole numbers are integers, as other languages write them; the rest keeps its bits.
@@ -83,59 +166,6 @@ fn number(value: f64) -> Value {
     let is_whole =
         value.fract() == 0.0 && value.abs() < 9.0e15 && !(value == 0.0 && value.is_sign_negative());
     if is_whole { Value::Int(value as i64) } else { Value::F64(value) }
-}
-
-fn read_table(table: &Table, purpose: Purpose, path: &Path<'_>, depth_left: usize) -> Result<Value, String> {
-    let Some(depth_left) = depth_left.checked_sub(1) else {
-        return Err(format!(
-            "{path} is too deep: a table that holds itself, or more than {VALUE_DEPTH_MAX} tables in each other"
-        ));
-    };
-    let mut items: Vec<Value> = Vec::new();
-    let mut pairs: Vec<(String, Value)> = Vec::new();
-    let length = table.raw_len();
-    let mut problem = None;
-    // Whatever a table's metatable pretends, its own pairs are what lasts.
-    let walked = table.for_each(|key: Luau, value: Luau| {
-        let read = match &key {
-            Luau::String(text) => match text.to_str() {
-                Ok(text) => {
-                    let path = Path { above: Some(path), step: Step::Field(&text) };
-                    read(&value, purpose, &path, depth_left).map(|value| pairs.push((text.to_owned(), value)))
-                }
-                Err(_) => Err(format!("{path} has a key that is no text")),
-            },
-            key => match index(key) {
-                // An array is visited from 1 on.
-                Some(index) if index == items.len() + 1 && index <= length => {
-                    let path = Path { above: Some(path), step: Step::Index(index) };
-                    read(&value, purpose, &path, depth_left).map(|value| items.push(value))
-                }
-                Some(index) => {
-                    Err(format!("{path}[{index}] stands after a gap; a list is numbered from 1 on"))
-                }
-                None => Err(format!("{path} has a {} as a key; keys are texts", type_name(key))),
-            },
-        };
-        read.map_err(|error| {
-            problem = Some(error);
-            mlua::Error::runtime("")
-        })
-    });
-    match (walked, problem) {
-        (_, Some(problem)) => return Err(problem),
-        (Err(error), None) => return Err(format!("{path}: {error}")),
-        (Ok(()), None) => {}
-    }
-    if !items.is_empty() && !pairs.is_empty() {
-        return Err(format!("{path} is a list and has names too (`{}`); make it one of the two", pairs[0].0));
-    }
-    if !items.is_empty() {
-        return Ok(Value::List(items));
-    }
-    // The same table is written down the same way, however it was filled.
-    pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
-    Ok(Value::Map(pairs.into_iter().map(|(key, value)| (Value::Text(key), value)).collect()))
 }
 
 /// What Luau calls the type of a value.

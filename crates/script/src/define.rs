@@ -392,7 +392,7 @@ impl<'a> Fields<'a> {
         Fields { table: Cow::Borrowed(table), path: path.to_owned() }
     }
 
-    fn expected(&self, name: &str, expected: &str, found: &str) -> String {
+    pub(crate) fn expected(&self, name: &str, expected: &str, found: &str) -> String {
         format!("{}.{name}: expected {expected}, got {found}", self.path)
     }
 

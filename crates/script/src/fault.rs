@@ -62,22 +62,20 @@ impl Fault {
         self
     }
 
-    /// What a script raised, told where it was raised: `lua` is still there.
-    pub(crate) fn raised(
-        lua: &mlua::Lua,
-        raised: &mlua::Value,
-        kind: Option<FaultKind>,
-    ) -> mlua::Result<Fault> {
+    /// What a script raised, told where it was raised: `lua` is still there. It takes none of the script's memory, of which nothing
+    /// may be left.
+    pub(crate) fn raised(lua: &mlua::Lua, raised: &mlua::Value, kind: Option<FaultKind>) -> Fault {
         let mut place = None;
         let (found, message) = match raised {
             mlua::Value::Error(error) => read_error(error, &mut place),
-            mlua::Value::String(text) => {
-                (FaultKind::Runtime, split_place(&text.to_string_lossy(), &mut place))
-            }
+            mlua::Value::String(text) => match split_place(&text.to_string_lossy(), &mut place) {
+                text if text == NO_MEMORY => (FaultKind::Memory, OUT_OF_MEMORY.into()),
+                text => (FaultKind::Runtime, text),
+            },
             other => (FaultKind::Runtime, format!("a {} was raised as an error", other.type_name())),
         };
-        find_place(&lua.traceback(None, 1)?.to_string_lossy(), &mut place);
-        Ok(Fault::at(place, kind.unwrap_or(found), message))
+        let place = place.or_else(|| place_on_stack(lua));
+        Fault::at(place, kind.unwrap_or(found), message)
     }
 
     /// Reads what the interpreter says. `kind` overrides what the error itself looks like: a budget that ran out may have been
@@ -97,13 +95,28 @@ impl Fault {
 
 type Place = Option<(String, u32)>;
 
+/// What the interpreter says when there is no memory left, and what scripts are told.
+const NO_MEMORY: &str = "not enough memory";
+const OUT_OF_MEMORY: &str = "the script used more memory than it may have";
+
+/// The module and the line that the interpreter is in.
+pub(crate) fn place_on_stack(lua: &mlua::Lua) -> Option<(String, u32)> {
+    const DEPTH_MAX: usize = 64;
+    let frames = (0..DEPTH_MAX).map_while(|level| {
+        lua.inspect_stack(level, |frame| {
+            let file = frame.source().short_src.map(|name| name.into_owned());
+            file.zip(frame.current_line()).filter(|(file, _)| file != OWN_CHUNK)
+        })
+    });
+    let (file, line) = frames.flatten().next()?;
+    Some((file, u32::try_from(line).ok()?))
+}
+
 fn read_error(error: &mlua::Error, place: &mut Place) -> (FaultKind, String) {
     match error {
         mlua::Error::SyntaxError { message, .. } => (FaultKind::Syntax, split_place(message, place)),
         mlua::Error::RuntimeError(message) => (FaultKind::Runtime, split_place(message, place)),
-        mlua::Error::MemoryError(_) => {
-            (FaultKind::Memory, "the script used more memory than it may have".into())
-        }
+        mlua::Error::MemoryError(_) => (FaultKind::Memory, OUT_OF_MEMORY.into()),
         mlua::Error::CallbackError { traceback, cause } => {
             // The innermost error knows best, but only the traceback knows which line called.
             let told = read_error(cause, place);

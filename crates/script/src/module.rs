@@ -70,11 +70,11 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     })?;
     let console = shared.console.clone();
     let meter = shared.meter.clone();
-    // The handler of `xpcall`: it runs where the error was raised, so it knows the place.
+    // The handler of `xpcall`: it runs where the error was raised, so it knows the place. It answers that it did.
     host.add("report", move |lua, error: Luau| {
         let kind = meter.is_exhausted().then_some(FaultKind::Work);
-        console.report(Fault::raised(lua, &error, kind)?);
-        Ok(())
+        console.report(Fault::raised(lua, &error, kind));
+        Ok(true)
     })?;
     let console = shared.console.clone();
     host.add("missingTimer", move |_, name: String| {

@@ -124,6 +124,11 @@ const SECTIONS: [Section; 5] = [
                 "(grid: Grid, from: Cell, to: Cell) -> { Cell }?",
                 "The shortest path over a grid of cells, without the first one; nil when there is none. Cells that are true in `blocked` are not walked, and no corner is cut.",
             ),
+            entry(
+                "rotation",
+                "(yaw: number, pitch: number?, roll: number?) -> { number }",
+                "A rotation as a quaternion: turned to the left by `yaw`, then up by `pitch`, then clockwise by `roll`, in radians.",
+            ),
         ],
     },
     Section {
@@ -169,7 +174,11 @@ const SECTIONS: [Section; 5] = [
                 "How far it is turned to the left about the upright axis, in radians; 0 looks along -Z.",
             ),
             entry("facing", "vector", "Where it looks, level, of length 1. Read only."),
-            entry("rotation", "{ number }", "As a quaternion: x, y, z, w. Read only."),
+            entry(
+                "rotation",
+                "{ number }",
+                "As a quaternion: x, y, z, w; see `world.rotation`. Setting it turns it at once.",
+            ),
             entry("scale", "vector", "As a multiple of its kind's shape. Read only."),
             entry("mass", "number?", "In kilograms; nil without a dynamic body. Read only."),
             entry("asleep", "boolean?", "Whether it is at rest. Read only."),
@@ -212,8 +221,8 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "glide_to",
-                "(self: Entity, to: vector, yaw: number?) -> ()",
-                "Moves a kinematic body so that it is there after the next step.",
+                "(self: Entity, to: vector, turn: (number | { number })?) -> ()",
+                "Moves a kinematic body so that it is there after the next step, turned to a yaw or a rotation. It goes on as fast: glide again, or set `velocity` and `spin`.",
             ),
             entry(
                 "walk",
@@ -272,8 +281,8 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "SpawnFields",
-                "{ at: vector?, yaw: number?, velocity: vector?, spin: vector?, scale: any?, owner: Entity?, private: any?, tags: { string }?, [string]: any }",
-                "`scale` is a vector or one number.",
+                "{ at: vector?, yaw: number?, rotation: { number }?, velocity: vector?, spin: vector?, scale: any?, owner: Entity?, private: any?, tags: { string }?, [string]: any }",
+                "`scale` is a vector or one number; `yaw` or `rotation` says how it is turned.",
             ),
             entry(
                 "JointFields",

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use mlua::chunk::{Chunk, ChunkMode, Compiler};
 use mlua::{FromLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Value, Variadic, VmState};
 
-use crate::fault::{Fault, FaultKind, OWN_CHUNK, shorten};
+use crate::fault::{Fault, FaultKind, OWN_CHUNK, place_on_stack, shorten};
 use crate::limits::Limits;
 use crate::meter::{Meter, OUT_OF_WORK};
 use crate::sources::{MAIN, Sources};
@@ -212,6 +212,15 @@ impl Sandbox {
         fault
     }
 
+    /// Makes room where a script has used nearly all: what comes next is not to fail for what it left behind.
+    pub(crate) fn relieve(&self) {
+        if self.lua.used_memory() > self.limits.memory_bytes_max / 8 * 7 {
+            // A failure would be a finaliser's, and scripts have none.
+            let _ = self.lua.gc_collect();
+            self.lua.gc_stop();
+        }
+    }
+
     /// Throws away what the step made and nobody holds, a little at a time.
     pub fn end_step(&self) {
         crate::garbage::collect(&self.lua, self.limits.memory_bytes_max);
@@ -226,14 +235,7 @@ impl Sandbox {
 /// The error of a script that has used its work up, with the line that it was in.
 #[cold]
 fn stopped_at(lua: &Lua) -> mlua::Error {
-    const DEPTH_MAX: usize = 64;
-    let frames = (0..DEPTH_MAX).map_while(|level| {
-        lua.inspect_stack(level, |frame| {
-            let file = frame.source().short_src.map(|name| name.into_owned());
-            file.zip(frame.current_line()).filter(|(file, _)| file != OWN_CHUNK)
-        })
-    });
-    let place = frames.flatten().next();
+    let place = place_on_stack(lua);
     let place = place.map_or_else(String::new, |(file, line)| format!("{file}:{line}: "));
     mlua::Error::runtime(format!("{place}{OUT_OF_WORK}"))
 }

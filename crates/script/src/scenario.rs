@@ -205,7 +205,7 @@ fn install(sandbox: &Sandbox, shared: &Shared, exchange: &Rc<Exchange>) -> mlua:
     let (console, meter) = (shared.console.clone(), shared.meter.clone());
     host.add("report", move |lua, error: Luau| {
         let kind = meter.is_exhausted().then_some(FaultKind::Work);
-        console.report(Fault::raised(lua, &error, kind)?);
+        console.report(Fault::raised(lua, &error, kind));
         Ok(())
     })?;
     sandbox.own(include_str!("scenario.luau")).call(host.table)

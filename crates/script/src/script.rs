@@ -127,12 +127,25 @@ impl Script {
             return None;
         }
         let hook = hook(&self.hooks).clone();
+        let faults = self.shared.console.stats().faults;
         let called = lend(scene, || self.sandbox.run(|_| hook.call::<R>(arguments)));
         if self.shared.meter.is_exhausted() && !self.was_stopped {
             self.was_stopped = true;
             self.shared.console.note_stopped();
         }
-        let result = called.map_err(|fault| self.shared.console.report(fault)).ok();
+        // A script that is stopped fails where it was, and then everything that called it.
+        let is_told =
+            |fault: &Fault| fault.kind == FaultKind::Work && self.shared.console.stats().faults > faults;
+        let result = match called {
+            Ok(result) => Some(result),
+            Err(fault) => {
+                if !is_told(&fault) {
+                    self.shared.console.report(fault);
+                }
+                None
+            }
+        };
+        self.sandbox.relieve();
         self.keep(scene);
         result
     }

@@ -3,20 +3,10 @@
 use nowcast_wire::shape::{Field, Range, Type};
 use nowcast_wire::{Shape, Value};
 
-use crate::conform::{self, MisfitError};
-use crate::definition::{DefinitionError, Path, Problem};
+use crate::conform::{self, MisfitError, OutOfRange};
 use crate::fields;
 use crate::limits::ATTRIBUTES_MAX;
-
-/// What to do with a number outside of its range.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OutOfRange {
-    /// The nearest that is in the range.
-    #[default]
-    Clamp,
-    /// An error.
-    Refuse,
-}
+use crate::problem::{DefinitionError, Path, Problem};
 
 /// Named and typed values with defaults.
 ///
@@ -155,7 +145,7 @@ impl Attributes {
         path.count(self.fields().len(), 0, ATTRIBUTES_MAX)?;
         for field in self.fields() {
             let path = path.field(&field.name);
-            if !crate::definition::is_name(&field.name) {
+            if !crate::problem::is_name(&field.name) {
                 return Err(
                     path.error(Problem::Invalid("a name has 1 to 64 bytes, and no control characters"))
                 );

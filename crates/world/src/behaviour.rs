@@ -3,7 +3,7 @@
 use nowcast_wire::Value;
 
 use crate::contact::Contact;
-use crate::player::PlayerId;
+use crate::id::PlayerId;
 use crate::scene::Scene;
 use crate::timer::Timer;
 

@@ -2,9 +2,8 @@
 
 use nowcast_wire::Value;
 
-use crate::entity::EntityId;
+use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
-use crate::player::PlayerId;
 use crate::pose::Pose;
 
 /// Something that is to be done at the next step, in the order of [`crate::World::apply`].

@@ -4,7 +4,6 @@ use nowcast_wire::quantise::{SmallestThree, dequantise_angle, quantise_angle};
 use nowcast_wire::shape::{DefinitionKind, NumberType, Type};
 use nowcast_wire::{Shape, Value};
 
-use crate::attributes::OutOfRange;
 use crate::limits::VALUE_DEPTH_MAX;
 
 /// A value that does not fit. It is the fault of whoever gave the value.
@@ -30,6 +29,16 @@ impl MisfitError {
     }
 }
 
+/// What to do with a number outside of its range.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OutOfRange {
+    /// The nearest that is in the range.
+    #[default]
+    Clamp,
+    /// An error.
+    Refuse,
+}
+
 /// `value` as `ty` keeps it.
 pub(crate) fn conform(
     shape: &Shape,
@@ -46,11 +55,32 @@ pub(crate) fn bounded(value: &Value, bytes_max: usize) -> Result<(), MisfitError
     if !is_shallow(value, VALUE_DEPTH_MAX) {
         return Err(MisfitError::new(format!("a value at most {VALUE_DEPTH_MAX} deep"), "a deeper one"));
     }
+    // Most values are small, and need not be written to know it.
+    if bytes_at_most(value) <= bytes_max {
+        return Ok(());
+    }
     let bytes = nowcast_wire::any::to_vec(value).len();
     if bytes > bytes_max {
         return Err(MisfitError::new(format!("at most {bytes_max} bytes"), format!("{bytes}")));
     }
     Ok(())
+}
+
+/// No fewer bytes than the value has as MessagePack: headers are counted as if they were the longest.
+fn bytes_at_most(value: &Value) -> usize {
+    match value {
+        Value::Nil | Value::Bool(_) => 1,
+        Value::F32(_) => 5,
+        Value::Int(_) | Value::Uint(_) | Value::F64(_) => 9,
+        Value::Text(text) => 5 + text.len(),
+        Value::Bytes(bytes) => 5 + bytes.len(),
+        Value::List(items) => 5 + items.iter().map(bytes_at_most).sum::<usize>(),
+        Value::Map(pairs) => {
+            5 + pairs.iter().map(|(key, value)| bytes_at_most(key) + bytes_at_most(value)).sum::<usize>()
+        }
+        Value::Time(..) => 15,
+        Value::Ext(_, bytes) => 6 + bytes.len(),
+    }
 }
 
 fn is_shallow(value: &Value, depth_left: usize) -> bool {
@@ -64,40 +94,62 @@ fn is_shallow(value: &Value, depth_left: usize) -> bool {
     }
 }
 
-/// The value that a type has when nobody says one.
+/// The value that a type has when nobody says one. Of a type whose value has more parts than a value may have bytes it is one that
+/// does not fit.
 pub(crate) fn zero(shape: &Shape, ty: &Type) -> Value {
-    zero_within(shape, ty, VALUE_DEPTH_MAX)
+    let mut zero = Zero { shape, parts_left: crate::Limits::DEFAULT.value_bytes_max };
+    zero.of(ty, VALUE_DEPTH_MAX)
 }
 
-fn zero_within(shape: &Shape, ty: &Type, depth_left: usize) -> Value {
-    let Some(left) = depth_left.checked_sub(1) else { return Value::Nil };
-    match ty {
-        Type::Unit | Type::Any | Type::Option(_) => Value::Nil,
-        Type::Bool => Value::Bool(false),
-        Type::Number(NumberType::F32) => Value::F32(0.0),
-        Type::Number(NumberType::F64) | Type::Angle(_) => Value::F64(0.0),
-        Type::Number(_) | Type::Uvar | Type::Ivar => Value::Int(0),
-        Type::Text => Value::Text(String::new()),
-        Type::Bytes => Value::Bytes(Vec::new()),
-        Type::List(_) => Value::List(Vec::new()),
-        Type::Array(count, inner) => {
-            Value::List((0..*count).map(|_| zero_within(shape, inner, left)).collect())
+/// Arrays in arrays are short to write and long to make, so parts are counted.
+struct Zero<'a> {
+    shape: &'a Shape,
+    parts_left: usize,
+}
+
+impl Zero<'_> {
+    fn of(&mut self, ty: &Type, depth_left: usize) -> Value {
+        let Some(left) = depth_left.checked_sub(1) else { return Value::Nil };
+        match ty {
+            Type::Unit | Type::Any | Type::Option(_) => Value::Nil,
+            Type::Bool => Value::Bool(false),
+            Type::Number(NumberType::F32) => Value::F32(0.0),
+            Type::Number(NumberType::F64) | Type::Angle(_) => Value::F64(0.0),
+            Type::Number(_) | Type::Uvar | Type::Ivar => Value::Int(0),
+            Type::Text => Value::Text(String::new()),
+            Type::Bytes => Value::Bytes(Vec::new()),
+            Type::List(_) => Value::List(Vec::new()),
+            Type::Array(count, inner) => {
+                if !self.takes(*count as usize) {
+                    return Value::Nil;
+                }
+                Value::List((0..*count).map(|_| self.of(inner, left)).collect())
+            }
+            Type::Map(..) => Value::Map(Vec::new()),
+            Type::Range(range) => Value::F64(range.dequantise(range.quantise(0.0))),
+            Type::Quat(_) => Value::List([0.0, 0.0, 0.0, 1.0].map(Value::F64).to_vec()),
+            Type::Ref(index) => match &self.shape.definition(*index).kind {
+                DefinitionKind::Struct(fields) => {
+                    if !self.takes(fields.len()) {
+                        return Value::Nil;
+                    }
+                    let field = |field: &nowcast_wire::shape::Field| {
+                        let value = field.default.clone().unwrap_or_else(|| self.of(&field.ty, left));
+                        (Value::Text(field.name.clone()), value)
+                    };
+                    Value::Map(fields.iter().map(field).collect())
+                }
+                DefinitionKind::Enum(variants) => {
+                    variants.first().map_or(Value::Nil, |variant| Value::Text(variant.name.clone()))
+                }
+            },
         }
-        Type::Map(..) => Value::Map(Vec::new()),
-        Type::Range(range) => Value::F64(range.dequantise(range.quantise(0.0))),
-        Type::Quat(_) => Value::List([0.0, 0.0, 0.0, 1.0].map(Value::F64).to_vec()),
-        Type::Ref(index) => match &shape.definition(*index).kind {
-            DefinitionKind::Struct(fields) => {
-                let field = |field: &nowcast_wire::shape::Field| {
-                    let value = field.default.clone().unwrap_or_else(|| zero_within(shape, &field.ty, left));
-                    (Value::Text(field.name.clone()), value)
-                };
-                Value::Map(fields.iter().map(field).collect())
-            }
-            DefinitionKind::Enum(variants) => {
-                variants.first().map_or(Value::Nil, |variant| Value::Text(variant.name.clone()))
-            }
-        },
+    }
+
+    fn takes(&mut self, parts: usize) -> bool {
+        let left = self.parts_left.checked_sub(parts);
+        self.parts_left = left.unwrap_or(0);
+        left.is_some()
     }
 }
 
@@ -135,10 +187,13 @@ impl Conform<'_> {
             }
             (Type::Range(range), value) => {
                 let number = value.as_f64().filter(|number| !number.is_nan()).ok_or_else(misfit)?;
-                if self.out_of_range == OutOfRange::Refuse && !(range.low..=range.high).contains(&number) {
+                let kept = range.dequantise(range.quantise(number));
+                // The last step may end a little behind the range; what was kept there fits again.
+                let fits = (range.low..=range.high).contains(&number) || number == kept;
+                if self.out_of_range == OutOfRange::Refuse && !fits {
                     return Err(MisfitError::new(self.shape.type_name(ty), number.to_string()));
                 }
-                Value::F64(range.dequantise(range.quantise(number)))
+                Value::F64(kept)
             }
             (Type::Angle(bits), value) => {
                 let radians = value.as_f64().filter(|number| number.is_finite()).ok_or_else(misfit)?;
@@ -187,6 +242,7 @@ impl Conform<'_> {
         let misfit = || MisfitError::new(shape.type_name(ty), value.kind());
         match (&shape.definition(index).kind, value) {
             (DefinitionKind::Struct(fields), Value::Map(_)) => {
+                self.spend(fields.len())?;
                 let pairs = fields.iter().map(|field| {
                     let given = value.get(&field.name);
                     let value = match given.or(field.default.as_ref()) {
@@ -280,6 +336,24 @@ mod tests {
         assert_eq!(clamps.conform(0, &Value::F64(9.0)), Ok(Value::F64(1.0)));
         assert!(refuses.conform(0, &Value::F64(9.0)).is_err());
         assert!(clamps.conform(0, &Value::F64(f64::NAN)).is_err(), "no number is near to that");
+    }
+
+    #[test]
+    fn what_is_kept_at_the_end_of_a_range_fits_again() {
+        let refuses = Attributes::parse("power: range(0, 1, 0.10000001)").unwrap();
+        let refuses = refuses.with_out_of_range(OutOfRange::Refuse);
+        let kept = refuses.conform(0, &Value::F64(1.0)).unwrap();
+        assert!(kept.as_f64().is_some_and(|kept| kept > 1.0), "ten steps end behind the range");
+        assert_eq!(refuses.conform(0, &kept), Ok(kept));
+    }
+
+    #[test]
+    fn arrays_of_arrays_that_no_value_can_hold_are_refused() {
+        let nested = |depth: usize| "[".repeat(depth) + "u8" + &"; 60000]".repeat(depth);
+        for depth in 1..=4 {
+            assert!(Attributes::parse(&format!("all: {}", nested(depth))).is_err(), "{depth} deep");
+        }
+        assert!(Attributes::parse("all: [[u8; 100]; 100]").is_ok());
     }
 
     proptest! {

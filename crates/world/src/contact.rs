@@ -1,6 +1,6 @@
 //! Who touches whom, for kinds that ask to be told.
 
-use crate::entity::EntityId;
+use crate::id::EntityId;
 
 /// Two entities that began or ceased to touch.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -2,23 +2,9 @@
 
 use nowcast_wire::Value;
 
-use crate::kind::KindId;
+use crate::id::{EntityId, KindId, PlayerId};
 use crate::physics::Handles;
-use crate::player::PlayerId;
-use crate::pose::Pose;
-
-/// Names one entity in one world. Ids grow, and are never given twice.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct EntityId(pub u32);
-
-/// How something moves.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Velocity {
-    /// Of the centre of mass, in metres a second.
-    pub linear: [f32; 3],
-    /// The axis of the turn, as long as its radians a second.
-    pub angular: [f32; 3],
-}
+use crate::pose::{Pose, Velocity};
 
 /// How a new entity begins. What is not said is as its kind says.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -3,8 +3,7 @@
 use nowcast_wire::Value;
 
 use crate::conform::MisfitError;
-use crate::entity::EntityId;
-use crate::player::PlayerId;
+use crate::id::{EntityId, PlayerId};
 
 /// Something that happened, in order. [`crate::World::poll_event`] gives each once.
 #[derive(Clone, PartialEq, Debug)]

@@ -2,7 +2,7 @@
 
 use rapier3d::prelude::*;
 
-use crate::entity::EntityId;
+use crate::id::EntityId;
 
 /// Names one joint of a world. Ids grow, and are never given twice.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -2,9 +2,9 @@
 
 use rapier3d::prelude::*;
 
-use crate::entity::{EntityId, Velocity};
-use crate::kind::{Body, Mass, Motion};
-use crate::pose::Pose as PublicPose;
+use crate::body::{Body, Mass, Motion};
+use crate::id::EntityId;
+use crate::pose::{Pose as PublicPose, Velocity, rapier_pose};
 use crate::shape::ColliderShape;
 
 /// Nothing moves faster, in metres a second, so nothing tunnels through ground of usual thickness.
@@ -284,12 +284,4 @@ pub(crate) fn id_of(tag: u128) -> EntityId {
 
 fn passes_of(tag: u128) -> Option<EntityId> {
     (tag >> 64 != 0).then_some(EntityId((tag >> 32) as u32))
-}
-
-pub(crate) fn public_pose(pose: &Pose) -> PublicPose {
-    PublicPose { position: pose.translation.to_array(), rotation: pose.rotation.to_array() }
-}
-
-pub(crate) fn rapier_pose(pose: &PublicPose) -> Pose {
-    Pose::from_parts(Vector::from_array(pose.position), Rotation::from_array(pose.rotation))
 }

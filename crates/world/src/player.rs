@@ -2,13 +2,8 @@
 
 use nowcast_wire::Value;
 
-use crate::entity::EntityId;
+use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
-
-/// Names one player of one world. Whoever sends [`crate::Command::Join`] chooses it; a number that was used is never
-/// used again in a world's life, and one below an earlier number is refused.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct PlayerId(pub u32);
 
 /// One who takes part: a person, or a program.
 #[derive(Clone, PartialEq, Debug)]

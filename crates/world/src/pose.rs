@@ -1,6 +1,6 @@
-//! Where something is and how it is turned.
+//! Where something is, how it is turned and how it moves.
 
-use crate::physics::{public_pose, rapier_pose};
+use rapier3d::prelude::{Pose as RapierPose, Rotation, Vector};
 
 /// A position and a rotation.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -67,6 +67,25 @@ impl Pose {
         };
         [roll as f32, pitch as f32, yaw as f32]
     }
+}
+
+/// How something moves.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Velocity {
+    /// Of the centre of mass, in metres a second.
+    pub linear: [f32; 3],
+    /// The axis of the turn, as long as its radians a second.
+    pub angular: [f32; 3],
+}
+
+/// What physics says of a place.
+pub(crate) fn public_pose(pose: &RapierPose) -> Pose {
+    Pose { position: pose.translation.to_array(), rotation: pose.rotation.to_array() }
+}
+
+/// The same for physics.
+pub(crate) fn rapier_pose(pose: &Pose) -> RapierPose {
+    RapierPose::from_parts(Vector::from_array(pose.position), Rotation::from_array(pose.rotation))
 }
 
 #[cfg(test)]

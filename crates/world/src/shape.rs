@@ -3,8 +3,8 @@
 use rapier3d::parry::utils::Array2;
 use rapier3d::prelude::{Pose as RapierPose, Rotation, SharedShape, Vector};
 
-use crate::definition::{DefinitionError, Path, Problem};
 use crate::pose::Pose;
+use crate::problem::{DefinitionError, Path, Problem};
 
 /// The smallest extent of a shape, in metres. Thinner things are not felt by physics.
 pub const EXTENT_MIN: f32 = 0.001;

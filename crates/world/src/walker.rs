@@ -6,11 +6,11 @@
 use rapier3d::prelude::*;
 
 use crate::STEP_SECONDS;
-use crate::definition::{DefinitionError, Path};
+use crate::body::{Body, Mass, Motion};
 use crate::input::Input;
-use crate::kind::{Body, Mass, Motion};
 use crate::math::{facing, shortened};
 use crate::physics::{Handles, Physics};
+use crate::problem::{DefinitionError, Path};
 use crate::shape::ColliderShape;
 
 /// Steps between two jumps while the button is held.

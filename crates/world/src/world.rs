@@ -4,34 +4,19 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::behaviour::Behaviour;
+use crate::body::Motion;
 use crate::command::{Command, Edit};
-use crate::definition::{Definition, DefinitionError};
-use crate::entity::{Entities, EntityId, EntityRef, Spawn};
+use crate::definition::Definition;
+use crate::entity::{Entities, EntityRef, Spawn};
 use crate::event::{Event, Refusal};
+use crate::id::{EntityId, PlayerId};
 use crate::input::{CHAT_CHARS_MAX, InputError};
-use crate::kind::Motion;
-use crate::player::PlayerId;
 use crate::pose::Pose;
+use crate::problem::DefinitionError;
 use crate::scene::{Scene, SceneError};
+use crate::stats::Stats;
 use crate::text;
 use crate::timer::TimerId;
-
-/// What the world had to turn away or repair. All of it is zero in good times.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Stats {
-    /// Inputs with numbers outside their bounds, refused by [`World::apply`].
-    pub invalid_refused: u64,
-    /// Commands that [`World::apply`] had no room for.
-    pub commands_dropped: u64,
-    /// Commands that could not be carried out, each told by an [`Event::Refused`].
-    pub commands_refused: u64,
-    /// Events that nobody polled, dropped oldest first.
-    pub events_dropped: u64,
-    /// Bodies whose pose or velocity was no number any more; they were put back to where they were, at rest.
-    pub bodies_repaired: u64,
-    /// Attributes of a restored world that did not fit its definition and have their defaults.
-    pub attributes_defaulted: u64,
-}
 
 /// Why a command was not taken.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]

@@ -9,6 +9,7 @@ mod latency;
 mod link;
 mod links;
 mod report;
+mod script;
 mod soak;
 
 use std::process::ExitCode;
@@ -26,7 +27,7 @@ Begin with `nowcast lab report --quick`: all of it in less than ten minutes, as 
 
 Those over emulated links (report, latency, freshness, lag --where remote, browser, link) run real programs on real \
 kernels' network stacks; they need Linux, and root or unprivileged user namespaces. `freshness --simulated`, `soak`, \
-`lag`, `ipc` and `codec` need neither. Most write a page with charts beside the table: --html FILE says where.";
+`lag`, `ipc`, `codec` and `script` need neither. Most write a page with charts beside the table: --html FILE says where.";
 
 #[derive(clap::Subcommand)]
 enum Instrument {
@@ -37,6 +38,7 @@ enum Instrument {
     Browser(browser::Args),
     Ipc(ipc::Args),
     Codec(codec::Args),
+    Script(script::Args),
     Link(link::Args),
     Soak(soak::Args),
     /// The other process of an instrument; started by the instruments themselves
@@ -65,6 +67,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
         Instrument::Latency(args) => latency::run(&args),
         Instrument::Codec(args) => codec::run(&args),
+        Instrument::Script(args) => script::run(&args),
         Instrument::Link(args) => link::run(&args),
         Instrument::Freshness(args) => freshness::run(&args),
         Instrument::Browser(args) => browser::run(&args),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mlua::{IntoLua, Lua, Table, Value as Luau, Vector};
+use mlua::{FromLua, IntoLua, Lua, Table, Value as Luau, Vector};
 use nowcast_world::{EntityId, Input, KindId, PlayerId, Pose, Scene, Spawn, Value, Velocity};
 
 use crate::convert::{Purpose, from_luau, to_luau};
@@ -49,6 +49,15 @@ fn yaw_of(pose: &Pose) -> f32 {
 
 fn turned(yaw: f32) -> [f32; 4] {
     [0.0, libm::sinf(yaw / 2.0), 0.0, libm::cosf(yaw / 2.0)]
+}
+
+/// A quaternion as scripts write it.
+fn rotation(parts: &Table) -> mlua::Result<[f32; 4]> {
+    let read: mlua::Result<Vec<f32>> = parts.sequence_values().collect();
+    let four = read.ok().and_then(|parts| <[f32; 4]>::try_from(parts).ok());
+    four.ok_or_else(|| {
+        mlua::Error::runtime("a rotation is four numbers, { x, y, z, w }, as world.rotation gives them")
+    })
 }
 
 fn facing(pose: &Pose) -> [f32; 3] {
@@ -173,6 +182,13 @@ fn add_setters(set: &Namespace<'_>) -> mlua::Result<()> {
             scene.set_pose(id, Pose { rotation: turned(yaw), ..pose }).map_err(refused)
         })
     })?;
+    set.add("rotation", |_, (handle, parts): (Handle, Table)| {
+        let rotation = rotation(&parts)?;
+        with_scene(|scene| {
+            let (id, pose) = pose(scene, handle)?;
+            scene.set_pose(id, Pose { rotation, ..pose }).map_err(refused)
+        })
+    })?;
     set.add("velocity", |_, (handle, to): (Handle, Vector)| {
         with_scene(|scene| {
             let (id, velocity) = velocity(scene, handle)?;
@@ -218,10 +234,15 @@ fn add_methods(method: &Namespace<'_>) -> mlua::Result<()> {
             scene.push(id, position(force), torque.map(position).unwrap_or_default()).map_err(refused)
         })
     })?;
-    method.add("glide_to", |_, (handle, to, yaw): (Handle, Vector, Option<f32>)| {
+    method.add("glide_to", |lua, (handle, to, turn): (Handle, Vector, Luau)| {
+        let turn = match turn {
+            Luau::Nil => None,
+            Luau::Table(parts) => Some(rotation(&parts)?),
+            yaw => Some(turned(f32::from_lua(yaw, lua)?)),
+        };
         with_scene(|scene| {
             let (id, pose) = pose(scene, handle)?;
-            let rotation = yaw.map_or(pose.rotation, turned);
+            let rotation = turn.unwrap_or(pose.rotation);
             scene.move_to(id, Pose { position: position(to), rotation }).map_err(refused)
         })
     })?;
@@ -407,13 +428,20 @@ fn read_spawn(table: &Table) -> mlua::Result<Spawn> {
     let mut owner = None;
     let read = |spawn: &mut Spawn, owner: &mut Option<Luau>| -> Result<(), String> {
         spawn.pose.position = fields.vector("at")?.unwrap_or_default();
-        spawn.pose.rotation = turned(fields.number("yaw")?.unwrap_or(0.0));
+        spawn.pose.rotation = match (fields.number("yaw")?, fields.luau("rotation")?) {
+            (yaw, Luau::Nil) => turned(yaw.unwrap_or(0.0)),
+            (None, Luau::Table(parts)) => {
+                rotation(&parts).map_err(|error| format!("spawn.rotation: {error}"))?
+            }
+            (Some(_), _) => return Err("spawn: say `yaw` or `rotation`, not both".into()),
+            (None, other) => return Err(fields.expected("rotation", "{ x, y, z, w }", other.type_name())),
+        };
         spawn.velocity.linear = fields.vector("velocity")?.unwrap_or_default();
         spawn.velocity.angular = fields.vector("spin")?.unwrap_or_default();
         spawn.scale = fields.scale("scale")?;
         *owner = Some(fields.luau("owner")?);
         for name in fields.names() {
-            if !["at", "yaw", "velocity", "spin", "scale", "owner", "private", "tags"]
+            if !["at", "yaw", "rotation", "velocity", "spin", "scale", "owner", "private", "tags"]
                 .contains(&name.as_str())
             {
                 let value = from_luau(&fields.luau(&name)?, Purpose::Tell, &name)?;

@@ -7,7 +7,7 @@ use mlua::{Lua, Table, Value as Luau};
 use nowcast_world::{EntityId, PlayerId, Scene, SceneError, Value};
 
 use crate::console::Console;
-use crate::convert::{Purpose, from_luau, to_luau, type_name};
+use crate::convert::{kept_from_luau, to_luau, type_name};
 use crate::fault::{Fault, FaultKind};
 use crate::handle::{Handle, with_scene};
 use crate::namespace::{Namespace, Shared};
@@ -95,7 +95,7 @@ fn keep_private(
     if is_gone {
         return Ok(Luau::Nil);
     }
-    let converted = from_luau(&live, Purpose::Keep, "private");
+    let converted = kept_from_luau(&live, "private", kept.borrow().as_ref());
     let done = converted.and_then(|value| {
         let done = match handle {
             Handle::Entity(id) => scene.set_private(id, value),
@@ -104,10 +104,7 @@ fn keep_private(
         done.map_err(|error| format!("private: {error}"))
     });
     match done {
-        Ok(()) => {
-            mark(&live, kept.borrow().as_ref())?;
-            Ok(live)
-        }
+        Ok(()) => Ok(live),
         Err(problem) => {
             console.report(not_kept(format!("{handle:?}: {problem}")));
             let before = match handle {
@@ -145,19 +142,17 @@ fn keep_state(
     }
     live.sort_by(|(a, _), (b, _)| a.cmp(b));
     for (name, value) in &live {
-        let done = from_luau(value, Purpose::Keep, &format!("world.state.{name}")).and_then(|value| {
+        let path = format!("world.state.{name}");
+        let done = kept_from_luau(value, &path, kept.borrow().as_ref()).and_then(|value| {
             if scene.state(name) == Some(&value) {
                 return Ok(());
             }
-            scene.set_state(name, value).map_err(|error| format!("world.state.{name}: {error}"))
+            scene.set_state(name, value).map_err(|error| format!("{path}: {error}"))
         });
-        match done {
-            Ok(()) => mark(value, kept.borrow().as_ref())?,
-            Err(problem) => {
-                console.report(not_kept(problem));
-                let before = scene.state(name).map_or(Ok(Luau::Nil), |before| to_luau(lua, before))?;
-                state.raw_set(name.as_str(), before)?;
-            }
+        if let Err(problem) = done {
+            console.report(not_kept(problem));
+            let before = scene.state(name).map_or(Ok(Luau::Nil), |before| to_luau(lua, before))?;
+            state.raw_set(name.as_str(), before)?;
         }
     }
     let is_live = |key: &str| live.binary_search_by(|(name, _)| name.as_str().cmp(key)).is_ok();
@@ -171,15 +166,6 @@ fn keep_state(
 fn not_kept(problem: String) -> Fault {
     let fault = Fault { kind: FaultKind::State, file: None, line: None, message: problem, cure: None };
     fault.with_cure("it is again what it was; keep nil, true and false, numbers, texts, vectors, entities, players, lists, and tables with texts as keys")
-}
-
-/// Gives tables that last the metatable by which they are visited in the order of their keys.
-fn mark(value: &Luau, kept: Option<&Table>) -> mlua::Result<()> {
-    let Luau::Table(table) = value else { return Ok(()) };
-    if table.raw_len() == 0 && table.metatable().is_none() {
-        table.set_metatable(kept.cloned())?;
-    }
-    table.for_each(|_: Luau, value: Luau| mark(&value, kept))
 }
 
 /// Makes a table what `value` says, and keeps the table: whoever holds it sees the new.

@@ -41,11 +41,26 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         let joint = read_joint(a.only_entity()?, b.only_entity()?, &options).map_err(mlua::Error::runtime)?;
         with_scene(|scene| Ok(scene.join(joint).map_err(refused)?.0))
     })?;
+    host.add("rotation", |_, (yaw, pitch, roll): (f32, Option<f32>, Option<f32>)| {
+        Ok(rotation(yaw, pitch.unwrap_or(0.0), roll.unwrap_or(0.0)).to_vec())
+    })?;
     host.add("part", |_, joint: u32| with_scene(|scene| scene.part(JointId(joint)).map_err(refused)))?;
     let meter = shared.meter.clone();
     host.add("path", move |lua, (map, from, to): (Table, Table, Table)| {
         crate::path::find(lua, &meter, &map, &from, &to)
     })
+}
+
+/// Turned to the left by `yaw`, then up by `pitch`, then clockwise by `roll`: about Y, X and -Z, each as the one before left it.
+fn rotation(yaw: f32, pitch: f32, roll: f32) -> [f32; 4] {
+    let half = |angle: f32| (libm::sinf(angle / 2.0), libm::cosf(angle / 2.0));
+    let ((sy, cy), (sx, cx), (sz, cz)) = (half(yaw), half(pitch), half(-roll));
+    [
+        cy * sx * cz + sy * cx * sz,
+        sy * cx * cz - cy * sx * sz,
+        cy * cx * sz - sy * sx * cz,
+        cy * cx * cz + sy * sx * sz,
+    ]
 }
 
 fn filter(options: &Table) -> mlua::Result<(Option<EntityId>, Option<String>)> {

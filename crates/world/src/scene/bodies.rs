@@ -3,13 +3,13 @@
 use rapier3d::prelude::Vector;
 
 use super::{Scene, SceneError};
-use crate::entity::{EntityId, Velocity};
+use crate::body::Motion;
 use crate::event::Event;
+use crate::id::EntityId;
 use crate::input::Input;
-use crate::kind::Motion;
 use crate::limits::VELOCITY_MAX;
-use crate::physics::{Handles, rapier_pose};
-use crate::pose::Pose;
+use crate::physics::Handles;
+use crate::pose::{Pose, Velocity, rapier_pose};
 
 impl Scene {
     /// Where an entity is, if it is in the world.

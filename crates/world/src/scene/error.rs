@@ -1,9 +1,8 @@
 //! Why something cannot be done to a scene.
 
 use crate::conform::MisfitError;
-use crate::entity::EntityId;
+use crate::id::{EntityId, PlayerId};
 use crate::joint::JointId;
-use crate::player::PlayerId;
 
 /// Why a call changed nothing. It is the fault of the behaviour, or of the edit, that called.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]

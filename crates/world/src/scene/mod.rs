@@ -19,16 +19,17 @@ pub use queries::{Filter, Hit};
 
 use crate::contact::Contact;
 use crate::definition::Definition;
-use crate::entity::{Entities, EntityId};
+use crate::entity::Entities;
 use crate::event::Event;
+use crate::id::{EntityId, KindId, PlayerId};
 use crate::joint::{Joint, JointId};
-use crate::kind::{Kind, KindId};
+use crate::kind::Kind;
 use crate::physics::Physics;
-use crate::player::{Player, PlayerId};
+use crate::player::Player;
 use crate::random::Random;
+use crate::stats::Stats;
 use crate::timer::Timers;
 use crate::walker::WalkerState;
-use crate::world::Stats;
 
 /// Everything in a world but its rules: entities and what they have, players, joints, timers, the world's state.
 ///

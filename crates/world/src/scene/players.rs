@@ -4,11 +4,12 @@ use nowcast_wire::Value;
 
 use super::{Scene, SceneError};
 use crate::conform;
-use crate::entity::{EntityId, Spawn};
+use crate::entity::Spawn;
 use crate::event::{Event, Refusal};
+use crate::id::{EntityId, KindId, PlayerId};
 use crate::input::{Input, NAME_CHARS_MAX};
-use crate::kind::{KindId, OwnerPolicy};
-use crate::player::{Player, PlayerId};
+use crate::kind::OwnerPolicy;
+use crate::player::Player;
 use crate::text;
 
 impl Scene {

@@ -4,10 +4,10 @@ use rapier3d::parry::query::{self, ShapeCastOptions};
 use rapier3d::prelude::{Collider, ColliderHandle, QueryFilter, QueryFilterFlags, Ray, Vector};
 
 use super::{Scene, SceneError};
-use crate::entity::EntityId;
-use crate::kind::Motion;
-use crate::physics::{id_of, rapier_pose};
-use crate::pose::Pose;
+use crate::body::Motion;
+use crate::id::EntityId;
+use crate::physics::id_of;
+use crate::pose::{Pose, rapier_pose};
 use crate::shape::ColliderShape;
 
 /// What a query looks at.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::Scene;
 use crate::contact::Contact;
-use crate::entity::{EntityId, Velocity};
+use crate::id::EntityId;
 use crate::math::yaw_rotation;
-use crate::physics::public_pose;
+use crate::pose::{Velocity, public_pose};
 
 impl Scene {
     /// Turns the controls of walkers into velocity.

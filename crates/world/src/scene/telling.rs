@@ -4,9 +4,9 @@ use nowcast_wire::Value;
 
 use super::{Scene, SceneError};
 use crate::conform;
-use crate::definition::is_name;
 use crate::event::{Event, To};
-use crate::player::PlayerId;
+use crate::id::PlayerId;
+use crate::problem::is_name;
 use crate::timer::TimerId;
 
 /// The longest wait, in seconds: four weeks.

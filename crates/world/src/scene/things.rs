@@ -7,14 +7,14 @@ use nowcast_wire::Value;
 use super::{Scene, SceneError};
 use crate::conform;
 use crate::contact::Contact;
-use crate::definition::is_name;
-use crate::entity::{Entities, EntityId, EntityRef, Parent, Row, Spawn};
+use crate::entity::{Entities, EntityRef, Parent, Row, Spawn};
 use crate::event::Event;
-use crate::kind::{Kind, KindId};
+use crate::id::{EntityId, KindId, PlayerId};
+use crate::kind::Kind;
 use crate::limits::PARENTS_DEPTH_MAX;
 use crate::physics::BodyState;
-use crate::player::PlayerId;
 use crate::pose::Pose;
+use crate::problem::is_name;
 use crate::walker::WalkerState;
 
 impl Scene {

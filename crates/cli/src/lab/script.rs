@@ -1,0 +1,41 @@
+//! `nowcast lab script`
+
+use std::process::ExitCode;
+
+use nowcast_lab::script::{self, Plan};
+
+use crate::output;
+use crate::show::Show;
+
+/// Measure rules in Luau: what they cost beside Rust, what one that runs away costs others, edits, and tests
+///
+/// A thousand entities with ten lines each against the same rules in Rust; endless loops, memory, patterns, coroutines, deep calls
+/// and spawns in one room while four others step; the time from a saved text to the step that it rules; and how fast
+/// `nowcast test` plays football. Takes about three minutes and two cores.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A first look, in about twenty seconds
+    #[arg(long)]
+    quick: bool,
+
+    /// How often each script that runs away is measured
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=100))]
+    rounds: Option<u16>,
+
+    /// The first seed of the worlds
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    #[command(flatten)]
+    show: Show,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.show.check(None)?;
+    let plan = if args.quick { Plan::QUICK } else { Plan::FULL };
+    let rounds = args.rounds.map_or(plan.rounds, usize::from);
+    let plan = Plan { rounds, seed: args.seed, ..plan };
+    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    let report = script::run(&plan, format!("nowcast {command}"), &mut |step| output::note(step))?;
+    args.show.show(&report, None)
+}

@@ -1,0 +1,150 @@
+//! Sample worlds go on to the last bit as worlds that were restored from them, whatever people do in them.
+//!
+//! The long form: `NOWCAST_SEEDS=1000 cargo test -p nowcast-script --test determinism`.
+
+mod samples;
+
+use nowcast_script::{Console, Limits, Script, Sources};
+use nowcast_world::{
+    ApplyError, Attributes, Command, Definition, Event, Input, PlayerId, Random, Value, World,
+};
+
+const TICKS: u64 = 150;
+const PLAYERS: u32 = 4;
+
+/// Seeds that a run tries with each world.
+fn seeds() -> u64 {
+    std::env::var("NOWCAST_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20)
+}
+
+fn load(sources: &Sources) -> (Script, Definition, Console) {
+    let script = Script::load(sources, Limits::DEFAULT).expect("a sample world loads");
+    let (definition, console) = (script.definition(), script.console());
+    (script, definition, console)
+}
+
+fn below(random: &mut Random, bound: u64) -> u64 {
+    random.bits() % bound
+}
+
+/// A value that an argument may have, or that is refused.
+fn argument(random: &mut Random, world: &World) -> Value {
+    let entities = world.entities().ids();
+    match below(random, 6) {
+        0 => Value::Bool(below(random, 2) == 0),
+        1 => Value::F64(random.unit()),
+        2 => Value::Int(random.bits() as i64 >> below(random, 64)),
+        3 => Value::List((0..3).map(|_| Value::F32(random.signed() * 5.0)).collect()),
+        // Mostly what there is.
+        _ if entities.is_empty() => Value::Nil,
+        _ => Value::Int(entities[below(random, entities.len() as u64) as usize].0.into()),
+    }
+}
+
+fn arguments(random: &mut Random, world: &World, of: &Attributes) -> Value {
+    let pairs = of.fields().iter().enumerate().map(|(index, field)| {
+        let mut value = argument(random, world);
+        for _ in 0..8 {
+            if of.conform(index, &value).is_ok() {
+                break;
+            }
+            value = argument(random, world);
+        }
+        (Value::Text(field.name.clone()), value)
+    });
+    Value::Map(pairs.collect())
+}
+
+/// What somebody does in a step.
+fn command(random: &mut Random, world: &World) -> Command {
+    let player = PlayerId(1 + below(random, PLAYERS.into()) as u32);
+    let is_here = world.scene().player(player).is_some();
+    if !is_here {
+        return Command::Join { player, name: format!("player {}", player.0) };
+    }
+    let actions = &world.scene().definition().actions;
+    match below(random, 40) {
+        0 => Command::Leave { player },
+        1 => Command::Message { player, text: "hello".into() },
+        2..20 if !actions.is_empty() => {
+            let action = &actions[below(random, actions.len() as u64) as usize];
+            let arguments = arguments(random, world, &action.arguments);
+            Command::Action { player, name: action.name.clone(), arguments }
+        }
+        _ => {
+            let yaw = random.signed() * 3.0;
+            let [run, jump] = [0, 1].map(|_| below(random, 3) == 0);
+            let input = Input::new(random.signed(), random.signed(), yaw, run, jump);
+            Command::Input { player, input: input.expect("these are within bounds") }
+        }
+    }
+}
+
+fn events_of(world: &mut World) -> Vec<Event> {
+    std::iter::from_fn(|| world.poll_event()).collect()
+}
+
+/// Plays a world and, from random steps on, one that was restored from it, and compares them after every step.
+fn play(name: &str, sources: &Sources, seed: u64) {
+    let mut random = Random::new(seed ^ 0x5eed);
+    let (script, definition, console) = load(sources);
+    let mut world = World::new(definition, seed, Box::new(script)).expect("a definition was checked");
+    // What the beginning told is told by the first alone.
+    let _ = events_of(&mut world);
+    let mut other: Option<(World, Console)> = None;
+    for tick in 0..TICKS {
+        if below(&mut random, 30) == 0 {
+            let bytes = world.snapshot();
+            let (script, definition, console) = load(sources);
+            let restored = World::restore(definition, Box::new(script), &bytes).expect("it is a snapshot");
+            assert_eq!(world.hash(), restored.hash(), "{name}, seed {seed}: restored at step {tick}");
+            other = Some((restored, console));
+        }
+        for _ in 0..below(&mut random, 3) {
+            let command = command(&mut random, &world);
+            let mut applied: Vec<Result<(), ApplyError>> = vec![world.apply(command.clone())];
+            applied.extend(other.as_mut().map(|(other, _)| other.apply(command)));
+            assert!(applied.iter().all(Result::is_ok), "{name}, seed {seed}, step {tick}: {applied:?}");
+        }
+        world.step();
+        let told = events_of(&mut world);
+        if let Some((other, console)) = &mut other {
+            other.step();
+            assert_eq!(told, events_of(other), "{name}, seed {seed}, step {tick}: told");
+            assert_eq!(console.poll_fault(), None, "{name}, seed {seed}, step {tick}");
+            if tick % 10 == 0 || tick == TICKS - 1 {
+                assert_eq!(world.hash(), other.hash(), "{name}, seed {seed}: differ after step {tick}");
+            }
+        }
+        assert_eq!(console.poll_fault(), None, "{name}, seed {seed}, step {tick}");
+    }
+}
+
+#[test]
+fn a_sample_world_goes_on_as_the_one_that_was_restored_from_it() {
+    for folder in samples::worlds() {
+        let sources = samples::sources_of(&folder);
+        for seed in 0..seeds() {
+            play(&folder.display().to_string(), &sources, seed);
+        }
+    }
+}
+
+#[test]
+fn the_same_seed_and_commands_give_the_same_world() {
+    for folder in samples::worlds() {
+        let sources = samples::sources_of(&folder);
+        let hashes = [0; 2].map(|_| {
+            let mut random = Random::new(9);
+            let (script, definition, _) = load(&sources);
+            let mut world = World::new(definition, 9, Box::new(script)).expect("a definition was checked");
+            for _ in 0..100 {
+                let command = command(&mut random, &world);
+                world.apply(command).expect("there is room");
+                world.step();
+            }
+            world.hash()
+        });
+        assert_eq!(hashes[0], hashes[1], "{}", folder.display());
+    }
+}

@@ -1,0 +1,64 @@
+//! Rules that run away in a world: each is stopped and told in every step, and the world goes on.
+
+use nowcast_script::{Console, FaultKind, Limits, Script, Sources};
+use nowcast_world::{Command, PlayerId, World};
+
+const STEPS: u64 = 3;
+
+/// A world whose rules do this in every step, and count the steps before.
+fn world(work: &str) -> (World, Console) {
+    let text = format!(
+        "local world = require('@nowcast/world')
+        local Crate = world.kind('crate', {{ body = {{ shape = 'box', size = vector.one }} }})
+        world.state {{ steps = 0 }}
+        world.on('step', function() world.state.steps += 1 end)
+        world.on('step', function() {work} end)
+        world.on('join', function(player) player:spawn_avatar(Crate) end)"
+    );
+    let script = Script::load(&Sources::of_main(&text), Limits::DEFAULT).expect("the rules load");
+    let (definition, console) = (script.definition(), script.console());
+    (World::new(definition, 1, Box::new(script)).expect("a definition was checked"), console)
+}
+
+/// Plays it, and returns what was told: one fault a step.
+fn is_told_once_a_step(kind: FaultKind, work: &str) {
+    let (mut world, console) = world(work);
+    for _ in 0..STEPS {
+        world.step();
+    }
+    let faults: Vec<_> = std::iter::from_fn(|| console.poll_fault()).collect();
+    let kinds: Vec<_> = faults.iter().map(|fault| fault.kind).collect();
+    assert_eq!(kinds, [kind; STEPS as usize], "{work}: {faults:?}");
+    assert_eq!(world.scene().state("steps").and_then(|steps| steps.as_f64()), Some(STEPS as f64), "{work}");
+    world.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("there is room");
+    world.step();
+    let ada = world.scene().player(PlayerId(1)).expect("she came");
+    assert!(ada.avatar.is_some(), "{work}: she has a body");
+}
+
+#[test]
+fn work_without_end_is_stopped_and_told_once_a_step() {
+    is_told_once_a_step(FaultKind::Work, "while true do end");
+    is_told_once_a_step(FaultKind::Work, "while true do pcall(error) end");
+    is_told_once_a_step(FaultKind::Work, "string.find(string.rep('a', 1e5), '.-.-.-.-b')");
+    is_told_once_a_step(
+        FaultKind::Work,
+        "local function deep() return 1 + deep() end while true do pcall(deep) end",
+    );
+    is_told_once_a_step(
+        FaultKind::Work,
+        "for n = 1, 1e6 do Crate:spawn { at = vector.create(0, 2 * n, 0) }:despawn() end",
+    );
+}
+
+#[test]
+fn memory_without_end_is_told_once_a_step() {
+    is_told_once_a_step(
+        FaultKind::Memory,
+        "local kept = {} while true do kept[#kept + 1] = string.rep('x', 1e4) .. #kept end",
+    );
+    is_told_once_a_step(
+        FaultKind::Memory,
+        "local kept = {} while true do table.insert(kept, coroutine.create(print)) end",
+    );
+}

@@ -1,0 +1,133 @@
+//! A world as a few bytes, and back.
+//!
+//! Physics remembers more than poses and velocities: which contacts it solved last and how, which bodies rest
+//! together. Its own memory is large (about 5.8 kB a body), and without it a world goes on a little differently. So a
+//! snapshot does not only write: **the running world builds its physics anew from the very state that it wrote**, as
+//! a restored one does. From there both go on the same because they *are* the same. What rests stays at rest.
+
+mod saved;
+mod scene;
+
+use std::sync::Arc;
+
+use nowcast_wire::Limits as WireLimits;
+
+use crate::behaviour::Behaviour;
+use crate::definition::Definition;
+use crate::hash::Hasher;
+use crate::problem::DefinitionError;
+use crate::scene::Scene;
+use crate::world::World;
+use saved::Saved;
+
+/// The first bytes of a snapshot; the last of them is its version.
+const MAGIC: [u8; 8] = *b"nowworl\x01";
+
+/// Why a world cannot be restored.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The bytes are no snapshot of a world, or one of another version.
+    #[error("these bytes are no snapshot of a world, or one of another version")]
+    Foreign,
+    /// The bytes are damaged.
+    #[error(transparent)]
+    Damaged(#[from] nowcast_wire::Error),
+    /// The bytes say what no world writes.
+    #[error("the snapshot is damaged: {0}")]
+    Invalid(String),
+    /// Entities of this kind are in the snapshot, and the definition has none.
+    #[error("the snapshot has entities of kind {0:?}, and the definition has no such kind")]
+    UnknownKind(String),
+    /// The definition itself is wrong.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+}
+
+impl World {
+    /// The world as bytes, from which [`World::restore`] makes one that goes on as this one does.
+    ///
+    /// It is taken between two steps. It changes the course of the world a little (contacts are solved anew, see the
+    /// module's page), so who keeps a journal of commands notes at which step it was taken, and repeats
+    /// [`World::settle`] there. Commands that wait and events that nobody polled are not in it: they are still to be
+    /// carried out and told.
+    pub fn snapshot(&mut self) -> Vec<u8> {
+        let bytes = self.scene.to_bytes();
+        self.settle();
+        bytes
+    }
+
+    /// Does to the world what [`World::snapshot`] does, without the bytes.
+    pub fn settle(&mut self) {
+        let saved = self.scene.save();
+        let before = std::mem::replace(&mut self.scene, Scene::new(Arc::new(Definition::default()), 0));
+        let mut scene = Scene::load(before.definition, saved).expect("a world can read what it writes");
+        scene.events = before.events;
+        scene.stats = before.stats;
+        self.scene = scene;
+        self.behaviour.resume(&self.scene);
+    }
+
+    /// A world that goes on where another was. The definition may have changed since: kinds and attributes are
+    /// matched by name, attributes that are new or don't fit have their defaults.
+    pub fn restore(
+        definition: Definition,
+        behaviour: Box<dyn Behaviour>,
+        bytes: &[u8],
+    ) -> Result<World, RestoreError> {
+        definition.validate()?;
+        let body = bytes.strip_prefix(&MAGIC).ok_or(RestoreError::Foreign)?;
+        let saved = nowcast_wire::decode_with::<Saved>(body, &WireLimits::FILE)?;
+        let mut world = World::of(Scene::load(Arc::new(definition), saved)?, behaviour);
+        world.behaviour.resume(&world.scene);
+        Ok(world)
+    }
+
+    /// One number for everything in the world, to the last bit. Reading it changes nothing.
+    pub fn hash(&self) -> u64 {
+        let mut hasher = Hasher::new();
+        hasher.bytes(&self.scene.to_bytes());
+        hasher.finish()
+    }
+}
+
+impl Scene {
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        nowcast_wire::encode(&self.save(), &mut bytes);
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Body, ColliderShape, Kind, Spawn};
+
+    struct Pile;
+
+    impl Behaviour for Pile {
+        fn start(&mut self, scene: &mut Scene) {
+            let [ground, cube] = ["ground", "cube"].map(|name| scene.kind(name).expect("it is defined"));
+            scene.spawn(ground, Spawn::at([0.0, -1.0, 0.0])).expect("there is room");
+            for storey in 0..4 {
+                scene.spawn(cube, Spawn::at([0.0, 0.5 + storey as f32, 0.0])).expect("there is room");
+            }
+        }
+    }
+
+    #[test]
+    fn what_slept_costs_nothing_after_a_snapshot_either() {
+        let ground = Body::fixed(ColliderShape::Box { size: [20.0, 2.0, 20.0] });
+        let kinds = vec![
+            Kind::new("ground").with_body(ground),
+            Kind::new("cube").with_body(Body::dynamic(ColliderShape::cube(1.0))),
+        ];
+        let definition = Definition { kinds, ..Definition::default() };
+        let mut world = World::new(definition, 0, Box::new(Pile)).expect("the definition is good");
+        let active = |world: &World| world.scene.physics.world.islands.active_bodies().count();
+        (0..200).for_each(|_| world.step());
+        assert_eq!(active(&world), 0, "the pile sleeps");
+        world.settle();
+        assert_eq!(active(&world), 0, "and sleeps on");
+    }
+}

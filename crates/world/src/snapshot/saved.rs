@@ -1,0 +1,249 @@
+//! What is written of a world, as the wire format has it, and its parts back as the engine has them.
+
+use nowcast_wire::{Value, Wire};
+
+use crate::id::{EntityId, PlayerId};
+use crate::input::Input;
+use crate::joint::{Joint, JointId, JointKind, Motor};
+use crate::player::Player;
+use crate::walker::WalkerState;
+
+#[derive(Wire, Default)]
+pub(super) struct Saved {
+    pub(super) tick: u64,
+    pub(super) random: u64,
+    pub(super) next_entity: u32,
+    pub(super) next_joint: u32,
+    pub(super) next_player: u32,
+    pub(super) next_timer: u64,
+    pub(super) kinds: Vec<SavedKind>,
+    pub(super) entities: Vec<SavedEntity>,
+    pub(super) walkers: Vec<SavedWalker>,
+    pub(super) joints: Vec<SavedJoint>,
+    pub(super) players: Vec<SavedPlayer>,
+    pub(super) timers: Vec<SavedTimer>,
+    pub(super) state: Vec<SavedState>,
+    pub(super) screens: Vec<SavedScreen>,
+    pub(super) touching: Vec<SavedPair>,
+    /// Contacts that ended because an entity went, and that nobody was told of yet.
+    pub(super) ended: Vec<SavedPair>,
+}
+
+/// A kind that is in use, and the names of its attributes: what the numbers of entities mean.
+#[derive(Wire)]
+pub(super) struct SavedKind {
+    pub(super) name: String,
+    pub(super) attributes: Vec<String>,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedEntity {
+    pub(super) id: u32,
+    /// A place in the list of kinds.
+    pub(super) kind: u32,
+    pub(super) position: [f32; 3],
+    pub(super) rotation: [f32; 4],
+    pub(super) scale: [f32; 3],
+    pub(super) linear: [f32; 3],
+    pub(super) angular: [f32; 3],
+    pub(super) force: [f32; 3],
+    pub(super) torque: [f32; 3],
+    pub(super) is_asleep: bool,
+    pub(super) still_seconds: f32,
+    pub(super) gravity_scale: f32,
+    pub(super) passes: Option<u32>,
+    pub(super) parent: Option<SavedParent>,
+    pub(super) owner: Option<u32>,
+    pub(super) tags: Vec<String>,
+    pub(super) attributes: Vec<Value>,
+    pub(super) private: Value,
+    pub(super) changed_tick: u64,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedParent {
+    pub(super) id: u32,
+    pub(super) position: [f32; 3],
+    pub(super) rotation: [f32; 4],
+}
+
+#[derive(Wire)]
+pub(super) struct SavedWalker {
+    pub(super) id: u32,
+    pub(super) input: SavedInput,
+    pub(super) ahead: f32,
+    pub(super) steps_since_ground: u32,
+    pub(super) steps_since_jump: u32,
+    pub(super) grounds: Vec<[f32; 3]>,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedInput {
+    pub(super) forward: f32,
+    pub(super) right: f32,
+    pub(super) yaw: f32,
+    pub(super) run: bool,
+    pub(super) jump: bool,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedJoint {
+    pub(super) id: u32,
+    pub(super) a: u32,
+    pub(super) b: u32,
+    pub(super) anchor_a: [f32; 3],
+    pub(super) anchor_b: [f32; 3],
+    pub(super) collides: bool,
+    pub(super) kind: SavedJointKind,
+}
+
+#[derive(Wire)]
+pub(super) enum SavedJointKind {
+    Fixed,
+    Ball,
+    Hinge { axis: [f32; 3], limits: Option<[f32; 2]>, motor: Option<[f32; 2]> },
+    Slider { axis: [f32; 3], limits: Option<[f32; 2]>, motor: Option<[f32; 2]> },
+    Spring { length: f32, stiffness: f32, damping: f32 },
+}
+
+#[derive(Wire)]
+pub(super) struct SavedPlayer {
+    pub(super) id: u32,
+    pub(super) name: String,
+    pub(super) avatar: Option<u32>,
+    pub(super) input: SavedInput,
+    pub(super) tags: Vec<String>,
+    pub(super) private: Value,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedTimer {
+    pub(super) due_tick: u64,
+    pub(super) id: u64,
+    pub(super) name: String,
+    pub(super) data: Value,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedState {
+    pub(super) key: String,
+    pub(super) value: Value,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedScreen {
+    pub(super) player: Option<u32>,
+    pub(super) place: String,
+    pub(super) value: Value,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedPair {
+    pub(super) a: u32,
+    pub(super) b: u32,
+}
+
+fn save_input(input: &Input) -> SavedInput {
+    let Input { forward, right, yaw, run, jump } = *input;
+    SavedInput { forward, right, yaw, run, jump }
+}
+
+fn load_input(saved: SavedInput) -> Option<Input> {
+    let SavedInput { forward, right, yaw, run, jump } = saved;
+    Input { forward, right, yaw, run, jump }.validate().ok()
+}
+
+pub(super) fn save_player(player: &Player) -> SavedPlayer {
+    SavedPlayer {
+        id: player.id.0,
+        name: player.name.clone(),
+        avatar: player.avatar.map(|avatar| avatar.0),
+        input: save_input(&player.input),
+        tags: player.tags.clone(),
+        private: player.private.clone(),
+    }
+}
+
+pub(super) fn load_player(saved: SavedPlayer) -> Option<Player> {
+    Some(Player {
+        id: PlayerId(saved.id),
+        name: saved.name,
+        avatar: saved.avatar.map(EntityId),
+        input: load_input(saved.input)?,
+        tags: saved.tags,
+        private: saved.private,
+    })
+}
+
+pub(super) fn save_walker(id: EntityId, walker: &WalkerState) -> SavedWalker {
+    SavedWalker {
+        id: id.0,
+        input: save_input(&walker.input),
+        ahead: walker.ahead,
+        steps_since_ground: walker.steps_since_ground,
+        steps_since_jump: walker.steps_since_jump,
+        grounds: walker.grounds.clone(),
+    }
+}
+
+pub(super) fn load_walker(saved: SavedWalker) -> Option<WalkerState> {
+    let are_numbers = saved.grounds.iter().flatten().chain([&saved.ahead]).all(|v| v.is_finite());
+    are_numbers.then_some(())?;
+    Some(WalkerState {
+        input: load_input(saved.input)?,
+        ahead: saved.ahead,
+        steps_since_ground: saved.steps_since_ground,
+        steps_since_jump: saved.steps_since_jump,
+        grounds: saved.grounds,
+    })
+}
+
+pub(super) fn save_joint(id: JointId, joint: &Joint) -> SavedJoint {
+    let motor = |motor: Option<Motor>| motor.map(|motor| [motor.velocity, motor.force_max]);
+    SavedJoint {
+        id: id.0,
+        a: joint.a.0,
+        b: joint.b.0,
+        anchor_a: joint.anchor_a,
+        anchor_b: joint.anchor_b,
+        collides: joint.collides,
+        kind: match joint.kind {
+            JointKind::Fixed => SavedJointKind::Fixed,
+            JointKind::Ball => SavedJointKind::Ball,
+            JointKind::Hinge { axis, limits, motor: drive } => {
+                SavedJointKind::Hinge { axis, limits, motor: motor(drive) }
+            }
+            JointKind::Slider { axis, limits, motor: drive } => {
+                SavedJointKind::Slider { axis, limits, motor: motor(drive) }
+            }
+            JointKind::Spring { length, stiffness, damping } => {
+                SavedJointKind::Spring { length, stiffness, damping }
+            }
+        },
+    }
+}
+
+pub(super) fn load_joint(saved: SavedJoint) -> (JointId, Joint) {
+    let motor = |motor: Option<[f32; 2]>| motor.map(|[velocity, force_max]| Motor { velocity, force_max });
+    let joint = Joint {
+        a: EntityId(saved.a),
+        b: EntityId(saved.b),
+        anchor_a: saved.anchor_a,
+        anchor_b: saved.anchor_b,
+        collides: saved.collides,
+        kind: match saved.kind {
+            SavedJointKind::Fixed => JointKind::Fixed,
+            SavedJointKind::Ball => JointKind::Ball,
+            SavedJointKind::Hinge { axis, limits, motor: drive } => {
+                JointKind::Hinge { axis, limits, motor: motor(drive) }
+            }
+            SavedJointKind::Slider { axis, limits, motor: drive } => {
+                JointKind::Slider { axis, limits, motor: motor(drive) }
+            }
+            SavedJointKind::Spring { length, stiffness, damping } => {
+                JointKind::Spring { length, stiffness, damping }
+            }
+        },
+    };
+    (JointId(saved.id), joint)
+}

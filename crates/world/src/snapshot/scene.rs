@@ -1,0 +1,286 @@
+//! Writes down what is there, and makes it again.
+
+use std::sync::Arc;
+
+use nowcast_wire::Value;
+
+use super::RestoreError;
+use super::saved::{
+    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedScreen, SavedState, SavedTimer, load_joint,
+    load_player, load_walker, save_joint, save_player, save_walker,
+};
+use crate::contact::Contact;
+use crate::definition::Definition;
+use crate::entity::{Parent, Row};
+use crate::id::{EntityId, KindId, PlayerId};
+use crate::physics::BodyState;
+use crate::pose::{Pose, Velocity};
+use crate::random::Random;
+use crate::scene::Scene;
+use crate::timer::{TimerId, Timers};
+use crate::walker::WalkerState;
+
+impl Scene {
+    pub(super) fn save(&self) -> Saved {
+        let kinds = self.definition.kinds.iter().map(|kind| SavedKind {
+            name: kind.name.clone(),
+            attributes: kind.attributes.fields().iter().map(|field| field.name.clone()).collect(),
+        });
+        let rows = (0..self.entities.ids.len()).filter(|row| self.entities.is_alive[*row]);
+        Saved {
+            tick: self.tick,
+            random: self.random.seed(),
+            next_entity: self.next_entity,
+            next_joint: self.next_joint,
+            next_player: self.next_player,
+            next_timer: self.timers.next_id(),
+            kinds: kinds.collect(),
+            entities: rows.map(|row| self.save_entity(row)).collect(),
+            walkers: self.walkers.iter().map(|(id, walker)| save_walker(*id, walker)).collect(),
+            joints: self.joints().map(|(id, joint)| save_joint(id, joint)).collect(),
+            players: self.players().map(save_player).collect(),
+            timers: self
+                .timers
+                .iter()
+                .map(|(due_tick, id, name, data)| SavedTimer {
+                    due_tick,
+                    id: id.0,
+                    name: name.to_owned(),
+                    data: data.clone(),
+                })
+                .collect(),
+            state: self
+                .all_state()
+                .map(|(key, value)| SavedState { key: key.to_owned(), value: value.clone() })
+                .collect(),
+            screens: self
+                .screens()
+                .map(|(player, place, value)| SavedScreen {
+                    player: player.map(|player| player.0),
+                    place: place.to_owned(),
+                    value: value.clone(),
+                })
+                .collect(),
+            touching: self.touching.iter().map(|(a, b)| SavedPair { a: a.0, b: b.0 }).collect(),
+            ended: self.ended.iter().map(|contact| SavedPair { a: contact.a.0, b: contact.b.0 }).collect(),
+        }
+    }
+
+    fn save_entity(&self, row: usize) -> SavedEntity {
+        let entities = &self.entities;
+        let body = entities.handles[row].map(|handles| self.physics.get(handles));
+        let pose = entities.poses[row];
+        SavedEntity {
+            id: entities.ids[row].0,
+            kind: entities.kinds[row].0.into(),
+            position: pose.position,
+            rotation: pose.rotation,
+            scale: entities.scales[row],
+            linear: entities.velocities[row].linear,
+            angular: entities.velocities[row].angular,
+            force: body.map_or([0.0; 3], |body| body.user_force().to_array()),
+            torque: body.map_or([0.0; 3], |body| body.user_torque().to_array()),
+            is_asleep: body.is_some_and(|body| body.is_sleeping()),
+            still_seconds: body.map_or(0.0, |body| body.activation().time_since_can_sleep),
+            gravity_scale: entities.gravity_scales[row],
+            passes: entities.passes[row].map(|other| other.0),
+            parent: entities.parents[row].map(|Parent { id, local }| SavedParent {
+                id: id.0,
+                position: local.position,
+                rotation: local.rotation,
+            }),
+            owner: entities.owners[row].map(|owner| owner.0),
+            tags: entities.tags[row].clone(),
+            attributes: entities.attributes[row].to_vec(),
+            private: entities.privates[row].clone(),
+            changed_tick: entities.changed_ticks[row],
+        }
+    }
+
+    pub(super) fn load(definition: Arc<Definition>, saved: Saved) -> Result<Scene, RestoreError> {
+        let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
+        let mut scene = Scene::new(Arc::clone(&definition), 0);
+        scene.state.clear();
+        scene.state_bytes = 0;
+        scene.tick = saved.tick;
+        scene.random = Random::new(saved.random);
+        scene.timers = Timers::with_next_id(saved.next_timer);
+        check(&saved, &definition)?;
+        for player in saved.players {
+            let player =
+                load_player(player).ok_or_else(|| invalid("a player's controls are out of bounds"))?;
+            scene.players.insert(player.id, player);
+        }
+        let motions: Vec<Motion> = saved.entities.iter().map(Motion::of).collect();
+        for entity in saved.entities {
+            scene.load_entity(&saved.kinds, entity)?;
+        }
+        for walker in saved.walkers {
+            let id = EntityId(walker.id);
+            let state =
+                load_walker(walker).ok_or_else(|| invalid("a walker's controls are out of bounds"))?;
+            let known = scene.walkers.get_mut(&id).ok_or_else(|| invalid("what walks is no walker"))?;
+            *known = state;
+        }
+        for joint in saved.joints {
+            let (id, joint) = load_joint(joint);
+            let bound = joint.is_valid().then(|| scene.bind(id, joint));
+            bound.and_then(Result::ok).ok_or_else(|| invalid("a joint holds nothing"))?;
+        }
+        for timer in saved.timers {
+            scene.timers.insert(timer.due_tick, TimerId(timer.id), timer.name, timer.data);
+        }
+        for SavedState { key, value } in saved.state {
+            scene.set_state(&key, value).map_err(|error| RestoreError::Invalid(error.to_string()))?;
+        }
+        for screen in saved.screens {
+            scene.screens.insert((screen.player.map(PlayerId), screen.place), screen.value);
+        }
+        let pair = |pair: SavedPair| (EntityId(pair.a), EntityId(pair.b));
+        scene.touching = saved.touching.into_iter().map(pair).collect();
+        let ended = saved.ended.into_iter().map(pair);
+        scene.ended = ended.map(|(a, b)| Contact { a, b, is_begin: false, impulse: 0.0 }).collect();
+        scene.next_entity = saved.next_entity;
+        scene.next_joint = saved.next_joint;
+        scene.next_player = saved.next_player;
+        scene.wake_as_before(&motions);
+        Ok(scene)
+    }
+
+    fn load_entity(&mut self, kinds: &[SavedKind], saved: SavedEntity) -> Result<(), RestoreError> {
+        let invalid = |what: &str| RestoreError::Invalid(format!("entity {}: {what}", saved.id));
+        let written = kinds.get(saved.kind as usize).ok_or_else(|| invalid("its kind is not described"))?;
+        let kind = self.kind(&written.name).ok_or_else(|| RestoreError::UnknownKind(written.name.clone()))?;
+        let definition = Arc::clone(&self.definition);
+        let of = &definition.kinds[usize::from(kind.0)];
+        let pose = Pose { position: saved.position, rotation: saved.rotation };
+        let velocity = Velocity { linear: saved.linear, angular: saved.angular };
+        let numbers = saved.linear.iter().chain(&saved.angular).chain(&saved.force).chain(&saved.torque);
+        if pose.checked() != Some(pose)
+            || !numbers.chain([&saved.still_seconds, &saved.gravity_scale]).all(|v| v.is_finite())
+        {
+            return Err(invalid("it is nowhere, or its motion is no number"));
+        }
+        let mut attributes: Box<[Value]> = of.attributes.defaults().into();
+        for (name, value) in written.attributes.iter().zip(&saved.attributes) {
+            let Some(index) = of.attributes.index(name) else { continue };
+            match of.attributes.conform(index, value) {
+                Ok(value) => attributes[index] = value,
+                Err(_) => self.stats.attributes_defaulted += 1,
+            }
+        }
+        let id = EntityId(saved.id);
+        let passes = saved.passes.map(EntityId);
+        let handles = match &of.body {
+            Some(body) => {
+                // The body of a walker never turns.
+                let rotation = if of.walker.is_some() { Pose::IDENTITY.rotation } else { pose.rotation };
+                let state = BodyState {
+                    id,
+                    pose: Pose { rotation, ..pose },
+                    scale: saved.scale,
+                    velocity,
+                    gravity_scale: saved.gravity_scale,
+                    passes,
+                };
+                Some(self.physics.add(kind.0.into(), body, &state).map_err(invalid)?)
+            }
+            None => None,
+        };
+        if of.walker.is_some() {
+            self.walkers.insert(id, WalkerState::new());
+        }
+        self.entities.push(Row {
+            id,
+            kind: KindId(kind.0),
+            pose,
+            scale: saved.scale,
+            velocity,
+            handles,
+            parent: saved.parent.map(|parent| Parent {
+                id: EntityId(parent.id),
+                local: Pose { position: parent.position, rotation: parent.rotation },
+            }),
+            owner: saved.owner.map(PlayerId),
+            tags: saved.tags,
+            attributes,
+            private: saved.private,
+            gravity_scale: saved.gravity_scale,
+            passes,
+            changed_tick: saved.changed_tick,
+        });
+        Ok(())
+    }
+
+    /// Lets physics find the contacts of its new bodies, and what rested rest again.
+    fn wake_as_before(&mut self, motions: &[Motion]) {
+        let handles: Vec<_> = self.entities.handles.iter().zip(motions).collect();
+        let pinned: Vec<_> = handles
+            .iter()
+            .filter(|(_, motion)| motion.is_asleep)
+            .filter_map(|(handles, _)| **handles)
+            .collect();
+        self.physics.find_contacts(&pinned);
+        for (handles, motion) in handles {
+            if let Some(handles) = *handles
+                && !motion.is_asleep
+            {
+                self.physics.resume(
+                    handles,
+                    motion.velocity,
+                    motion.still_seconds,
+                    motion.force,
+                    motion.torque,
+                );
+            }
+        }
+        self.note_moved();
+    }
+}
+
+/// Whether ids and counts are those of a world.
+fn check(saved: &Saved, definition: &Definition) -> Result<(), RestoreError> {
+    if !saved.entities.is_sorted_by(|a, b| a.id < b.id)
+        || saved.entities.last().is_some_and(|last| last.id >= saved.next_entity)
+        || saved.joints.iter().any(|joint| joint.id >= saved.next_joint)
+        || saved.players.iter().any(|player| player.id >= saved.next_player && saved.next_player != u32::MAX)
+        || saved.timers.iter().any(|timer| timer.id >= saved.next_timer)
+    {
+        return Err(RestoreError::Invalid("ids are not in order".to_owned()));
+    }
+    let limits = definition.limits;
+    let counts = [
+        (saved.entities.len(), limits.entities_max, "entities"),
+        (saved.joints.len(), limits.joints_max, "joints"),
+        (saved.players.len(), limits.players_max, "players"),
+        (saved.timers.len(), limits.timers_max, "timers"),
+        (saved.screens.len(), limits.screens_max, "values on screens"),
+    ];
+    match counts.into_iter().find(|(count, max, _)| count > max) {
+        Some((count, max, what)) => {
+            Err(RestoreError::Invalid(format!("{count} {what}, and there may be {max}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// How a body moved when it was written down.
+struct Motion {
+    velocity: Velocity,
+    force: [f32; 3],
+    torque: [f32; 3],
+    is_asleep: bool,
+    still_seconds: f32,
+}
+
+impl Motion {
+    fn of(saved: &SavedEntity) -> Motion {
+        Motion {
+            velocity: Velocity { linear: saved.linear, angular: saved.angular },
+            force: saved.force,
+            torque: saved.torque,
+            is_asleep: saved.is_asleep,
+            still_seconds: saved.still_seconds,
+        }
+    }
+}
