@@ -31,9 +31,8 @@
 use nowcast_wire::{Effort, Limits as WireLimits, Value, Wire};
 
 use crate::command::{Command, Edit};
-use crate::entity::EntityId;
+use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
-use crate::player::PlayerId;
 use crate::pose::Pose;
 use crate::world::World;
 
