@@ -68,7 +68,7 @@ pub use console::{Console, ConsoleStats};
 pub use fault::{Fault, FaultKind};
 pub use forgotten::{Forgotten, forgotten};
 pub use limits::{LINE_BYTES_MAX, Limits};
-pub use live::{Live, PROBATION_STEPS, Report, Version};
+pub use live::{Live, PROBATION_STEPS, Report, ResumeError, Version};
 pub use reference::{reference, test_types, world_types};
 pub use sandbox::Sandbox;
 pub use scenario::{Outcome, Scenario};

@@ -1,8 +1,9 @@
 //! A world whose rules change while people are in it.
 
 use std::collections::VecDeque;
+use std::fmt;
 
-use nowcast_world::{ApplyError, Command, Event, World};
+use nowcast_world::{ApplyError, Behaviour, Command, Definition, Event, World};
 
 use crate::console::{Console, ConsoleStats};
 use crate::fault::{Fault, FaultKind};
@@ -57,6 +58,26 @@ pub enum Report {
     },
 }
 
+/// Why a world does not go on where it was.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ResumeError<E> {
+    /// Its rules do not load.
+    Rules(Fault),
+    /// The caller could not give the world again.
+    World(E),
+}
+
+impl<E: fmt::Display> fmt::Display for ResumeError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ResumeError::Rules(fault) => fault.fmt(f),
+            ResumeError::World(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for ResumeError<E> {}
+
 /// A world with its script: [`World`], and the versions of its rules.
 ///
 /// Order of calls: as with a world, and between two steps [`Live::reload`]. After each step [`Live::poll_event`] and
@@ -92,10 +113,30 @@ impl Live {
     pub fn new(sources: Sources, seed: u64, limits: Limits) -> Result<Live, Fault> {
         let script = Script::load(&sources, limits)?;
         let (definition, console) = (script.definition(), script.console());
-        let version = Version { number: 1, hash: sources.hash() };
         let world = World::new(definition, seed, Box::new(script))
             .map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
-        Ok(Live {
+        Ok(Live::of(world, console, sources, limits))
+    }
+
+    /// Goes on with a world that was before: `make` gives it again with the definition and the rules of these sources, as
+    /// [`World::restore`] and a replay do. What happened and what was raised on the way is not told again.
+    pub fn resume<E>(
+        sources: Sources,
+        limits: Limits,
+        make: impl FnOnce(Definition, Box<dyn Behaviour>) -> Result<World, E>,
+    ) -> Result<Live, ResumeError<E>> {
+        let script = Script::load(&sources, limits).map_err(ResumeError::Rules)?;
+        let (definition, console) = (script.definition(), script.console());
+        let mut world = make(definition, Box::new(script)).map_err(ResumeError::World)?;
+        while world.poll_event().is_some() {}
+        while console.poll_fault().is_some() {}
+        Ok(Live::of(world, console, sources, limits))
+    }
+
+    fn of(world: World, console: Console, sources: Sources, limits: Limits) -> Live {
+        let version = Version { number: 1, hash: sources.hash() };
+        let tick = world.tick();
+        Live {
             world,
             console,
             limits,
@@ -104,14 +145,25 @@ impl Live {
             tried: 1,
             probation: None,
             events: VecDeque::new(),
-            reports: VecDeque::from([Report::Runs { version, tick: 0 }]),
+            reports: VecDeque::from([Report::Runs { version, tick }]),
             reports_dropped: 0,
-        })
+        }
     }
 
     /// The world.
     pub fn world(&self) -> &World {
         &self.world
+    }
+
+    /// The world between two steps, for what is no command, such as [`World::snapshot`], and the rules that run. Commands go
+    /// through [`Live::apply`].
+    pub fn parts(&mut self) -> (&mut World, &Sources) {
+        (&mut self.world, &self.sources)
+    }
+
+    /// The rules that run.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
     }
 
     /// What the running version did wrong so far. Its faults are told by [`Live::poll_report`].

@@ -1,7 +1,7 @@
 //! New rules while people are in the world.
 
-use nowcast_script::{FaultKind, Limits, Live, PROBATION_STEPS, Report, Sources};
-use nowcast_world::{Command, PlayerId, Value};
+use nowcast_script::{FaultKind, Limits, Live, PROBATION_STEPS, Report, ResumeError, Sources};
+use nowcast_world::{Command, PlayerId, Value, World};
 
 const COUNTER: &str = r#"
 local world = require("@nowcast/world")
@@ -130,4 +130,27 @@ fn a_runaway_script_is_stopped_in_its_step_and_counted() {
     assert_eq!(faults.count(), 3, "{reports:?}");
     assert_eq!(live.world().scene().state("steps"), Some(&Value::Int(3)));
     assert_eq!(live.stats().steps_stopped, 3);
+}
+
+#[test]
+fn a_world_goes_on_with_the_rules_that_it_had_and_nothing_is_told_twice() {
+    let mut live = live();
+    steps(&mut live, 10);
+    live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+    live.reload(counting_by("100")).unwrap();
+    steps(&mut live, 5);
+    let snapshot = live.parts().0.snapshot();
+    let restore = |sources: &Sources| {
+        Live::resume(sources.clone(), Limits::DEFAULT, |definition, rules| {
+            World::restore(definition, rules, &snapshot)
+        })
+    };
+    let mut again = restore(live.sources()).unwrap();
+    assert_eq!(again.world().hash(), live.world().hash());
+    assert!(matches!(again.poll_report(), Some(Report::Runs { version, tick: 15 }) if version.number == 1));
+    assert_eq!((again.poll_report(), again.poll_event()), (None, None));
+    steps(&mut live, 5);
+    steps(&mut again, 5);
+    assert_eq!((count(&again), again.world().hash()), (1_010.0, live.world().hash()));
+    assert!(matches!(restore(&Sources::of_main("local x =")), Err(ResumeError::Rules(_))));
 }

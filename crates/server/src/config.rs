@@ -1,6 +1,7 @@
 //! What can be chosen about a server, and its limits.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use nowcast::CertificateConfig;
@@ -39,6 +40,9 @@ pub struct Config {
     pub timeouts: Timeouts,
     /// What other machines see without a token that is meant for the operator.
     pub exposed: Exposed,
+    /// The folder in which worlds are kept (`docs/STORAGE.md`), which only one process has at a time; without one, a world
+    /// ends with its room.
+    pub data: Option<PathBuf>,
     /// What writes the program's logs, if `/metrics` is to show how many lines it dropped.
     pub logs: Option<LogWriter>,
 }
@@ -58,6 +62,7 @@ impl Default for Config {
             limits: Limits::default(),
             timeouts: Timeouts::default(),
             exposed: Exposed::default(),
+            data: None,
             logs: None,
         }
     }

@@ -1,17 +1,27 @@
-//! A world as a room runs it, whoever wrote its rules.
+//! A world as a room runs it, whoever wrote its rules and whether it is kept or not.
 
-use nowcast_script::{Fault, Live, Report, Sources};
+use nowcast_script::{Live, Report, Sources};
 use nowcast_world::{ApplyError, Command, Event, World};
 
-/// A world whose rules are a program's or a script's. Rooms do the same with both.
-pub(crate) enum Hosted {
+use crate::keeping::Recording;
+
+/// A world whose rules are a program's or a script's. Rooms do the same with both. All commands go through it, so that none is
+/// missing in what is kept.
+pub(crate) struct Hosted {
+    engine: Engine,
+    /// What of it goes to the store, if worlds are kept.
+    recording: Option<Recording>,
+}
+
+/// A world and its rules.
+pub(crate) enum Engine {
     /// Rules in Rust, which stay what they are.
     Program(Box<World>),
     /// Rules in Luau, which may change while people are in the world.
     Script(Box<Live>),
 }
 
-impl Hosted {
+impl Engine {
     /// What there is now.
     pub(crate) fn world(&self) -> &World {
         match self {
@@ -20,51 +30,124 @@ impl Hosted {
         }
     }
 
-    /// See [`World::apply`].
-    pub(crate) fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
+    /// The rules that hold, of a script.
+    pub(crate) fn sources(&self) -> Option<&Sources> {
+        match self {
+            Self::Program(_) => None,
+            Self::Script(live) => Some(live.sources()),
+        }
+    }
+
+    /// The world that is recorded, and the rules that are kept with it.
+    fn parts(&mut self) -> (&mut World, Option<&Sources>) {
+        match self {
+            Self::Program(world) => (world, None),
+            Self::Script(live) => {
+                let (world, sources) = live.parts();
+                (world, Some(sources))
+            }
+        }
+    }
+
+    fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
         match self {
             Self::Program(world) => world.apply(command),
             Self::Script(live) => live.apply(command),
         }
     }
+}
+
+impl Hosted {
+    pub(crate) fn new(engine: Engine, recording: Option<Recording>) -> Self {
+        Self { engine, recording }
+    }
+
+    /// What there is now.
+    pub(crate) fn world(&self) -> &World {
+        self.engine.world()
+    }
+
+    /// See [`World::apply`].
+    pub(crate) fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
+        let Self { engine, recording } = self;
+        let Some(recording) = recording else { return engine.apply(command) };
+        engine.apply(command.clone())?;
+        recording.took(engine.world(), command);
+        Ok(())
+    }
 
     /// Advances the world by a step. Scripts that fail in their first steps are taken back, and the world with them.
     pub(crate) fn step(&mut self) {
-        match self {
-            Self::Program(world) => world.step(),
-            Self::Script(live) => live.step(),
+        let version = self.version();
+        match &mut self.engine {
+            Engine::Program(world) => world.step(),
+            Engine::Script(live) => live.step(),
+        }
+        if self.version() != version {
+            self.begin_anew();
         }
     }
 
     /// The next thing that happened, oldest first.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
-        match self {
-            Self::Program(world) => world.poll_event(),
-            Self::Script(live) => live.poll_event(),
+        match &mut self.engine {
+            Engine::Program(world) => world.poll_event(),
+            Engine::Script(live) => live.poll_event(),
         }
     }
 
     /// What became of versions of the rules, oldest first.
     pub(crate) fn poll_report(&mut self) -> Option<Report> {
-        match self {
-            Self::Program(_) => None,
-            Self::Script(live) => live.poll_report(),
+        match &mut self.engine {
+            Engine::Program(_) => None,
+            Engine::Script(live) => live.poll_report(),
         }
     }
 
     /// The version of the rules that runs, counted from 1.
     pub(crate) fn version(&self) -> u64 {
-        match self {
-            Self::Program(_) => 1,
-            Self::Script(live) => live.version().number,
+        match &self.engine {
+            Engine::Program(_) => 1,
+            Engine::Script(live) => live.version().number,
         }
     }
 
-    /// Lets new rules hold from now on. Rules that do not load change nothing, and are reported; a program has none to replace.
-    pub(crate) fn reload(&mut self, sources: Sources) -> Result<(), Fault> {
-        match self {
-            Self::Program(_) => Ok(()),
-            Self::Script(live) => live.reload(sources).map(drop),
+    /// Lets new rules hold from now on. What became of them is among the reports: rules that do not load change nothing. A
+    /// program has none to replace.
+    pub(crate) fn reload(&mut self, sources: Sources) {
+        if let Engine::Script(live) = &mut self.engine {
+            // Also rules that are refused may have had the world settle, which no journal says.
+            let _ = live.reload(sources);
+            self.begin_anew();
+        }
+    }
+
+    /// Gives the store what happened since the last call. It is called after every step, and waits for no disk. `is_used` says
+    /// whether anybody ever did anything here: a world is kept from then on.
+    pub(crate) fn record(&mut self, is_used: bool) {
+        if let Some(recording) = &mut self.recording {
+            let (world, sources) = self.engine.parts();
+            recording.record(world, sources, is_used);
+        }
+    }
+
+    /// Gives the store all that happened, to the last step.
+    pub(crate) fn record_all(&mut self) {
+        if let Some(recording) = &mut self.recording {
+            let (world, sources) = self.engine.parts();
+            recording.finish(world, sources);
+        }
+    }
+
+    /// Gives the store nothing more: another room may go on with the world now.
+    pub(crate) fn end_recording(&mut self) {
+        self.recording = None;
+    }
+
+    fn begin_anew(&mut self) {
+        if let Some(recording) = &mut self.recording {
+            let (world, sources) = self.engine.parts();
+            recording.begin_anew(world, sources);
         }
     }
 }

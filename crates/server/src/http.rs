@@ -86,10 +86,15 @@ fn secure_address(shared: &Shared, request: &Request) -> Option<String> {
     (is_page && shared.sessions.admission.wants_encryption(*peer)).then_some(address)
 }
 
-/// `ok` while clients are let in; 503 from the beginning of a shutdown, and while rooms cannot be opened.
-async fn healthz(State(shared): State<Arc<Shared>>) -> Response {
+/// `ok` while clients are let in, with what is wrong with the store; 503 from the beginning of a shutdown, and while rooms cannot be opened.
+async fn healthz(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (status, text) = match shared.rooms.health() {
-        Health::Good => (StatusCode::OK, "ok\n".to_owned()),
+        Health::Good => match shared.rooms.keeper.trouble() {
+            None => (StatusCode::OK, "ok\n".to_owned()),
+            // Clients are let in all the same. Where the store lies is nothing for strangers.
+            Some(trouble) if is_local(&request) => (StatusCode::OK, format!("ok, but {trouble}\n")),
+            Some(_) => (StatusCode::OK, "ok, but not all worlds are kept or can be loaded\n".to_owned()),
+        },
         Health::Full { rooms_max } => (StatusCode::OK, format!("ok, but all {rooms_max} rooms are taken\n")),
         Health::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n".to_owned()),
         Health::Failing(cause) => {

@@ -29,7 +29,7 @@
 //! `hosted` by rules in Rust or in Luau; the `worlds` that are offered, and new rules for them, come from a catalogue. The two
 //! meet in a `player`, which holds the client's waiting commands and, in its `send_queue`, what the client is to be told;
 //! the client enters by the room's `lobby`. A `snapshot` is what a room looked like at one step; it is encoded once for all
-//! clients that know the same. `session` has the same for clients on sessions.
+//! clients that know the same. `session` has the same for clients on sessions. `keeping` gives the store what happens in a world.
 
 mod chat;
 mod client;
@@ -40,6 +40,7 @@ mod dictionary;
 mod hosted;
 mod http;
 mod join;
+mod keeping;
 mod lab;
 mod lobby;
 mod logs;
@@ -63,12 +64,15 @@ mod web;
 mod worlds;
 
 pub use config::{Config, Exposed, Limits, Timeouts};
+pub use keeping::restore_kept;
 pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, entry};
 /// What clients are told of movement, and the replica that reads it.
 pub use nowcast_replication as replication;
 /// The rules of worlds in Luau.
 pub use nowcast_script as script;
+/// How worlds last.
+pub use nowcast_store as store;
 /// The engine of the worlds that are hosted.
 pub use nowcast_world as world;
 pub use server::{BindError, Handle, Server};

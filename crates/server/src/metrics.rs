@@ -10,6 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::keeping::StoreFigures;
 use crate::logs::LogWriter;
 use crate::process;
 use crate::session::Outcome;
@@ -155,6 +156,11 @@ impl Metrics {
             // Last, because `own` borrows it until here.
             registry,
         }
+    }
+
+    /// Shows the store's figures, too.
+    pub(crate) fn watch_store(&mut self, figures: StoreFigures) {
+        self.registry.register_collector(Box::new(figures));
     }
 
     /// Counts the end of a room.

@@ -3,6 +3,7 @@
 mod editing;
 pub(crate) mod happenings;
 mod naming;
+mod opening;
 mod plain_delivery;
 mod session_delivery;
 mod tenancy;
@@ -20,10 +21,11 @@ use nowcast_world::text::sanitize;
 use nowcast_world::{
     ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, PlayerId, Refusal, STEP_HZ,
 };
-use tracing::{debug, info, warn};
+use tracing::{debug, info};
 
 use self::editing::Editing;
 use self::happenings::{Happening, Step};
+use self::opening::Opened;
 use self::tenancy::Tenancy;
 use self::told::{Changes, Told};
 use crate::chat::{Chat, Line};
@@ -134,16 +136,11 @@ impl Room {
                 has_ticked: false,
             };
             let offered = Arc::clone(rooms.catalogue.of_room(&name));
-            let seed = rooms.config.seed;
-            let (mut world, seen) = match offered.open(seed, rooms.config.limits.players_max) {
+            let Opened { mut world, seen, last_player } = match opening::open(&name, &offered, &rooms) {
                 Ok(opened) => opened,
-                Err(fault) => {
-                    warn!(room = name, world = offered.name, %fault, "the world does not begin");
-                    rooms.failed(&format!("the world {} does not begin: {fault}", offered.name));
-                    return;
-                }
+                Err(error) => return error.tell(&name, &lobby, &rooms),
             };
-            info!(room = name, world = offered.name, seed, "room opened");
+            info!(room = name, world = offered.name, tick = world.world().tick(), "room opened");
             // What is there from the beginning is no news to anybody.
             while world.poll_event().is_some() {}
             let dictionary = Dictionary::new(world.world().scene().definition(), world.version());
@@ -159,7 +156,7 @@ impl Room {
                 told: Told::default(),
                 editing: Editing::new(seen),
                 players: Vec::new(),
-                last_player: 0,
+                last_player,
                 shared: VecDeque::new(),
                 history: Arc::default(),
                 names: Names::default(),
@@ -192,9 +189,13 @@ impl Room {
                 let timeouts = &self.rooms.config.timeouts;
                 let unused = timeouts.room_unused.min(timeouts.room_empty);
                 let patience = if self.was_used { timeouts.room_empty } else { unused };
-                let over = now - deserted_since >= patience;
-                if over && self.rooms.close_if_deserted(&self.name) {
-                    return;
+                if now - deserted_since >= patience {
+                    // Before the room is off the list, because the next of its name goes on from what is kept.
+                    self.world.record_all();
+                    if self.rooms.close_if_deserted(&self.name) {
+                        self.world.end_recording();
+                        return;
+                    }
                 }
             }
             due = self.next_due(due);
@@ -210,6 +211,7 @@ impl Room {
         self.let_speak(started.at);
         let newcomers = self.let_newcomers_join();
         self.step();
+        self.world.record(self.was_used);
         let is_redefined = self.hear_of_rules();
         let (changes, happenings) = self.find_news();
         let newcomers = self.seat(newcomers);
@@ -448,6 +450,10 @@ impl Room {
 impl Drop for Room {
     /// Runs when the room ends, and when its thread panics.
     fn drop(&mut self) {
+        if !thread::panicking() {
+            self.world.record_all();
+        }
+        self.world.end_recording();
         self.rooms.metrics.clients.dec_by(self.players.len() as i64);
         self.show_awake(0);
         info!(room = self.name, tick = self.tick, "room closed");

@@ -15,6 +15,8 @@ pub(crate) enum RoomRefusal {
         "this address has opened {rooms_max} rooms, as many as one may: join one that is open (/api/rooms)"
     )]
     TooManyOfAddress { rooms_max: usize },
+    #[error("the world of room '{0}' cannot be loaded; the server's log says why and what helps")]
+    NotLoaded(String),
     #[error("the server is shutting down")]
     ShuttingDown,
     #[error("the server cannot open another room: {0}")]
@@ -29,6 +31,7 @@ impl RoomRefusal {
             Self::Full { .. } => "room_full",
             Self::TooManyRooms { .. } => "rooms_max",
             Self::TooManyOfAddress { .. } => "rooms_per_address_max",
+            Self::NotLoaded(_) => "not_loaded",
             Self::ShuttingDown => "shutdown",
             Self::NoThread(_) => "no_thread",
         }

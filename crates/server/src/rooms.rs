@@ -11,6 +11,7 @@ use nowcast::entry::network_of;
 use serde::Serialize;
 
 use crate::config::{Config, Limits};
+use crate::keeping::Keeper;
 use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::player::Player;
@@ -30,6 +31,8 @@ pub(crate) struct Rooms {
     pub(crate) metrics: Arc<Metrics>,
     /// What rooms show.
     pub(crate) catalogue: Catalogue,
+    /// What keeps their worlds.
+    pub(crate) keeper: Arc<Keeper>,
     open_room: OpenRoom,
     open: Mutex<BTreeMap<String, Open>>,
     /// When and why a room could last not be opened, if none could be since.
@@ -72,6 +75,7 @@ impl Rooms {
     pub(crate) fn new(
         config: Arc<Config>,
         catalogue: Catalogue,
+        keeper: Arc<Keeper>,
         metrics: Arc<Metrics>,
         open_room: OpenRoom,
     ) -> Self {
@@ -79,6 +83,7 @@ impl Rooms {
             config,
             metrics,
             catalogue,
+            keeper,
             open_room,
             open: Mutex::default(),
             failure: Mutex::default(),
@@ -291,7 +296,7 @@ mod tests {
         let catalogue =
             Catalogue::new(&[WorldConfig { name: "plaza".into(), rules }]).expect("it is well named");
         let metrics = Arc::new(Metrics::new(None));
-        Arc::new(Rooms::new(Arc::new(Config::default()), catalogue, metrics, Room::open))
+        Arc::new(Rooms::new(Arc::new(Config::default()), catalogue, Arc::default(), metrics, Room::open))
     }
 
     fn empty_world() -> World {

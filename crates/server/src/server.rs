@@ -14,17 +14,19 @@ use hyper_util::service::TowerToHyperService;
 use nowcast::endpoint::{QuicEndpoint, tls_config};
 use nowcast::entry::{Admission, Peer, Policy};
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
+use nowcast_store::StoreError;
 use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::{interval, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
 use crate::config::{Config, Limits};
 use crate::connection::{Connection, ConnectionLimits};
 use crate::http::router;
+use crate::keeping::{Keeper, PRUNE_INTERVAL, StoreFigures};
 use crate::lab;
 use crate::metrics::Metrics;
 use crate::room::Room;
@@ -55,6 +57,9 @@ pub enum BindError {
     /// A world cannot be offered.
     #[error(transparent)]
     World(#[from] WorldError),
+    /// The folder in which worlds are kept cannot be opened.
+    #[error(transparent)]
+    Store(#[from] Box<StoreError>),
     /// Another program listens there.
     #[error("port {port} on {host} is taken by another program: stop that one, or listen on another port")]
     PortTaken {
@@ -118,8 +123,12 @@ impl Server {
         let catalogue = Catalogue::new(&config.worlds)?;
         let listeners = listen(&config)?;
         let config = Arc::new(config);
-        let metrics = Arc::new(Metrics::new(config.logs.as_ref()));
-        let rooms = Arc::new(Rooms::new(Arc::clone(&config), catalogue, Arc::clone(&metrics), Room::open));
+        let keeper = Arc::new(Keeper::open(config.data.as_deref()).map_err(Box::new)?);
+        let mut metrics = Metrics::new(config.logs.as_ref());
+        metrics.watch_store(StoreFigures(Arc::clone(&keeper)));
+        let metrics = Arc::new(metrics);
+        let rooms = Rooms::new(Arc::clone(&config), catalogue, keeper, Arc::clone(&metrics), Room::open);
+        let rooms = Arc::new(rooms);
         let connection_limits = Arc::new(ConnectionLimits::new(
             &config.limits,
             config.entry.proxies.clone(),
@@ -162,6 +171,7 @@ impl Server {
         let mut accepting = JoinSet::new();
         accepting.spawn(receive_sessions(self.accepted, Arc::clone(&self.shared)));
         accepting.spawn(lab::serve(self.lab_accepted));
+        accepting.spawn(forget_the_old(Arc::clone(&self.shared.rooms.keeper)));
         for listener in self.listeners {
             let certificates = Arc::clone(&self.shared.sessions.certificates);
             let admitting = Admitting {
@@ -193,6 +203,9 @@ impl Server {
             warn!("some clients did not take their leave in time");
         }
         drop(self.quic);
+        let keeper = Arc::clone(&self.shared.rooms.keeper);
+        // A task that panicked has said so.
+        let _ = spawn_blocking(move || keeper.close()).await;
     }
 }
 
@@ -210,6 +223,17 @@ impl Handle {
     /// The page that `/metrics` shows.
     pub fn metrics(&self) -> String {
         self.shared.metrics.render()
+    }
+}
+
+/// Has the store forget what is too old, now and then.
+async fn forget_the_old(keeper: Arc<Keeper>) {
+    let mut due = interval(PRUNE_INTERVAL);
+    loop {
+        due.tick().await;
+        let keeper = Arc::clone(&keeper);
+        // A task that panicked has said so.
+        let _ = spawn_blocking(move || keeper.prune()).await;
     }
 }
 

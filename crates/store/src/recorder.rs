@@ -103,6 +103,11 @@ impl Recorder {
         Ok(())
     }
 
+    /// Notes a command that the world has just taken by another way than [`Recorder::apply`].
+    pub fn took(&mut self, world: &World, command: Command) {
+        self.note_command(world.tick(), command);
+    }
+
     /// Gives a command to the world that must happen once and last: `then` is called when it is kept. Only after that may
     /// the client be told. A client that was told nothing tries again with the same id.
     ///

@@ -1,7 +1,7 @@
 //! A world as it came back from a store: a snapshot, and what happened since.
 
 use nowcast_world::World;
-use nowcast_world::journal::{self, ReplayError};
+use nowcast_world::journal::{self, Entry, Record, ReplayError};
 
 use crate::batch::{Batch, Note};
 use crate::name::WorldName;
@@ -68,9 +68,27 @@ impl SavedWorld {
             let Snapshot { tick, hash: expected, .. } = self.snapshot;
             return Err(ReplayError::Diverged { tick, expected, found }.into());
         }
-        let entries = self.batches.iter().flat_map(|batch| &batch.entries).cloned();
-        journal::replay(&mut world, entries, self.tick)?;
+        journal::replay(&mut world, self.entries(), self.tick)?;
         Ok(world)
+    }
+
+    /// The world as near as it can be had where [`SavedWorld::replay`] finds another hash, because its rules or the program
+    /// are not those of then: the same commands, and no hash is compared. A host that goes on from there begins anew with a
+    /// snapshot ([`crate::Continuity::BeginsAnew`]).
+    pub fn replay_unchecked<E>(
+        &self,
+        make: impl FnOnce(&Snapshot) -> Result<World, E>,
+    ) -> Result<World, ReturnError<E>> {
+        let mut world =
+            make(&self.snapshot).map_err(|error| ReturnError::Restore { tick: self.snapshot.tick, error })?;
+        let is_hash = |entry: &Entry| matches!(entry.record, Record::Hash(_));
+        journal::replay(&mut world, self.entries().filter(|entry| !is_hash(entry)), self.tick)?;
+        Ok(world)
+    }
+
+    /// What happened since the snapshot, in order.
+    pub fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.batches.iter().flat_map(|batch| &batch.entries).cloned()
     }
 
     /// The durable actions that were done, those since the snapshot too.

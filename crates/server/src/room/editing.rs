@@ -39,7 +39,7 @@ impl Room {
         match self.offered.change_since(&mut self.editing.seen) {
             None => {}
             // What became of it is among the world's reports.
-            Some(Change::Version(sources)) => drop(self.world.reload(sources)),
+            Some(Change::Version(sources)) => self.world.reload(sources),
             Some(Change::Fault(text)) => {
                 let version = self.world.version();
                 self.report(RuleReport { outcome: Outcome::Refused, version, text });

@@ -151,6 +151,7 @@ fn refuse(refusal: &RoomRefusal) -> RefusalAnswer {
         RoomRefusal::TooManyRooms { .. } | RoomRefusal::TooManyOfAddress { .. } => {
             ("full", "enter one of the rooms that are open (/api/rooms)")
         }
+        RoomRefusal::NotLoaded(_) => ("full", "enter another room, and tell whoever runs the server"),
         RoomRefusal::ShuttingDown | RoomRefusal::NoThread(_) => ("full", "come back in a moment"),
     };
     RefusalAnswer::new(error, refusal.to_string(), cure)

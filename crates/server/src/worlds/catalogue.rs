@@ -5,14 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use notify::RecommendedWatcher;
-use nowcast_script::{Fault, Limits, Live, Script, Sources};
+use nowcast_script::{Limits, Script, Sources};
 use serde::Serialize;
 use tracing::{info, warn};
 
 use super::folder::{read_world, watch};
 use super::{MakeWorld, Rules, WorldConfig, WorldError};
 use crate::dictionary::Dictionary;
-use crate::hosted::Hosted;
 use crate::room_name::is_room_name;
 
 /// Everything that a server offers, in the order of its configuration.
@@ -31,6 +30,13 @@ enum Offer {
         /// Keeps the folder watched.
         _watcher: Option<RecommendedWatcher>,
     },
+}
+
+/// What rules a world now.
+pub(crate) enum CurrentRules {
+    Program(MakeWorld),
+    /// The newest version that loads.
+    Script(Sources),
 }
 
 /// What was last found in a world's folder.
@@ -111,15 +117,13 @@ impl Catalogue {
 }
 
 impl Offered {
-    /// Makes a world by the newest rules that load. Returns which they are, for [`Offered::change_since`].
-    pub(crate) fn open(&self, seed: u64, players_max: usize) -> Result<(Hosted, u64), Fault> {
+    /// What rules the world now, and the number of it for [`Offered::change_since`].
+    pub(crate) fn rules(&self) -> (CurrentRules, u64) {
         match &self.rules {
-            Offer::Program(make) => Ok((Hosted::Program(Box::new(make(seed, players_max))), 0)),
+            Offer::Program(make) => (CurrentRules::Program(Arc::clone(make)), 0),
             Offer::Script { newest, .. } => {
                 let number = newest.number.load(Ordering::Acquire);
-                let sources = newest.lock().good.clone();
-                let live = Live::new(sources, seed, Limits::DEFAULT)?;
-                Ok((Hosted::Script(Box::new(live)), number))
+                (CurrentRules::Script(newest.lock().good.clone()), number)
             }
         }
     }

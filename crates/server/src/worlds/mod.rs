@@ -3,7 +3,7 @@
 mod catalogue;
 mod folder;
 
-pub(crate) use catalogue::{Catalogue, Change, Offered, WorldSummary};
+pub(crate) use catalogue::{Catalogue, Change, CurrentRules, Offered, WorldSummary};
 pub use folder::{FolderError, read_world};
 
 use std::fmt;

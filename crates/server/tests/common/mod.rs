@@ -155,6 +155,15 @@ impl TestServer {
         Self::welcomed(socket, parameters).await
     }
 
+    /// Joins a server that another process runs.
+    pub async fn join_at(address: SocketAddr, room: &str, parameters: &str) -> Player {
+        let stream = TcpStream::connect(address).await.expect("the server listens");
+        stream.set_nodelay(true).expect("it can be set");
+        let request = format!("ws://{address}/ws/{room}?{parameters}");
+        let (socket, _) = client_async_with_config(request, stream, None).await.expect("there is room");
+        Self::welcomed(socket, parameters).await
+    }
+
     /// Joins with a socket that holds next to nothing of what it did not read.
     pub async fn join_narrowly(&self, room: &str, parameters: &str) -> Player {
         let socket = tokio::net::TcpSocket::new_v4().expect("there are files left");

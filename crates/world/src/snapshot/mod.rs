@@ -82,6 +82,12 @@ impl World {
         Ok(world)
     }
 
+    /// The same with the definition and the behaviour of this world, which is given up: for a host that can make a world
+    /// and does not know of what.
+    pub fn resume_from(self, bytes: &[u8]) -> Result<World, RestoreError> {
+        World::restore(self.scene.definition().clone(), self.behaviour, bytes)
+    }
+
     /// One number for everything in the world, to the last bit. Reading it changes nothing.
     pub fn hash(&self) -> u64 {
         let mut hasher = Hasher::new();

@@ -1,0 +1,63 @@
+//! What `/metrics` shows of the store.
+
+use std::fmt;
+use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+
+use super::Keeper;
+
+/// Reads the store's counts when `/metrics` is asked for.
+pub(crate) struct StoreFigures(pub(crate) Arc<Keeper>);
+
+impl Collector for StoreFigures {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let Some(stats) = self.0.stats() else { return Ok(()) };
+        for (name, help, count) in [
+            ("nowcast_store_commits", "Transactions of the store", stats.commits),
+            (
+                "nowcast_store_commits_failed",
+                "Transactions that failed and are tried again",
+                stats.commits_failed,
+            ),
+            ("nowcast_store_batches", "Batches of worlds' journals that are kept", stats.batches),
+            ("nowcast_store_batch_bytes", "Their bytes", stats.batch_bytes),
+            ("nowcast_store_snapshots", "Snapshots of worlds that are kept", stats.snapshots),
+            ("nowcast_store_snapshot_bytes", "Their bytes", stats.snapshot_bytes),
+            (
+                "nowcast_store_batches_dropped",
+                "Batches that were not kept: their worlds go on with a snapshot",
+                stats.batches_dropped,
+            ),
+            ("nowcast_store_snapshots_dropped", "Snapshots that were not kept", stats.snapshots_dropped),
+        ] {
+            let counter = ConstCounter::new(count);
+            counter.encode(encoder.encode_descriptor(name, help, None, counter.metric_type())?)?;
+        }
+        let queued = ConstGauge::new(i64::try_from(stats.queued_bytes).unwrap_or(i64::MAX));
+        let help = "Bytes that wait for the disk";
+        queued.encode(encoder.encode_descriptor(
+            "nowcast_store_queued_bytes",
+            help,
+            None,
+            queued.metric_type(),
+        )?)?;
+        let slowest = ConstGauge::new(stats.commit_max.as_secs_f64());
+        let help = "The longest transaction so far";
+        slowest.encode(encoder.encode_descriptor(
+            "nowcast_store_commit_seconds_max",
+            help,
+            None,
+            slowest.metric_type(),
+        )?)
+    }
+}
+
+impl fmt::Debug for StoreFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreFigures").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,129 @@
+//! What a server keeps with a world beside the world itself.
+
+use nowcast_script::{Limits, Script, Sources};
+use nowcast_store::{HOST_BYTES_MAX, Snapshot};
+use nowcast_wire::{Limits as WireLimits, Wire};
+use nowcast_world::{Definition, World};
+use ring::digest::{Context, SHA256};
+
+/// The version of the bytes, which is their first one.
+const VERSION: u8 = 1;
+
+const LIMITS: WireLimits = WireLimits { memory_bytes_max: 8 * HOST_BYTES_MAX, ..WireLimits::MESSAGE };
+
+/// What a server keeps with a world beside the world itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct HostState {
+    /// Which of the offered worlds it is.
+    pub(crate) offered: String,
+    /// The number of the player who came last.
+    pub(crate) last_player: u32,
+    /// The rules that the world had; none of a program's.
+    pub(crate) sources: Option<Sources>,
+}
+
+/// Bytes that are no state of a host.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub(crate) enum HostStateError {
+    #[error(
+        "what the server kept with it has version {0}, and this program reads version {VERSION}: use a newer release"
+    )]
+    Newer(u8),
+    #[error("what the server kept with it cannot be read: {0}")]
+    Damaged(#[from] nowcast_wire::Error),
+    #[error("the server kept nothing with it: another program made this world")]
+    Missing,
+}
+
+impl HostState {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let modules = self.sources.as_ref().map(|sources| {
+            sources.iter().map(|(path, text)| SavedModule { path: path.into(), text: text.into() }).collect()
+        });
+        let saved = Saved { offered: self.offered.clone(), last_player: self.last_player, modules };
+        let mut bytes = vec![VERSION];
+        nowcast_wire::encode(&saved, &mut bytes);
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, HostStateError> {
+        let (version, body) = bytes.split_first().ok_or(HostStateError::Missing)?;
+        if *version != VERSION {
+            return Err(HostStateError::Newer(*version));
+        }
+        let Saved { offered, last_player, modules } = nowcast_wire::decode_with(body, &LIMITS)?;
+        let sources = modules
+            .map(|modules| modules.into_iter().map(|SavedModule { path, text }| (path, text)).collect());
+        Ok(Self { offered, last_player, sources })
+    }
+}
+
+/// The world of a snapshot that a server took, with the rules that it had: for tools that read a store.
+///
+/// # Errors
+/// Says why there is none: another program made the snapshot, it is damaged, its rules do not load, or they are a program's.
+pub fn restore_kept(snapshot: &Snapshot) -> Result<World, String> {
+    let state = HostState::from_bytes(&snapshot.host).map_err(|error| error.to_string())?;
+    let sources = state.sources.ok_or("its rules are a program's, and only that program can restore it")?;
+    let script = Script::load(&sources, Limits::DEFAULT).map_err(|fault| fault.to_string())?;
+    World::restore(script.definition(), Box::new(script), &snapshot.world).map_err(|error| error.to_string())
+}
+
+/// A name for exactly these rules.
+pub(crate) fn sources_hash(sources: &Sources) -> [u8; 32] {
+    let mut context = Context::new(&SHA256);
+    for part in sources.iter().flat_map(|(path, text)| [path, text]) {
+        context.update(&(part.len() as u64).to_le_bytes());
+        context.update(part.as_bytes());
+    }
+    finish(context)
+}
+
+/// A name for exactly this definition.
+pub(crate) fn definition_hash(definition: &Definition) -> [u8; 32] {
+    let mut context = Context::new(&SHA256);
+    context.update(format!("{definition:?}").as_bytes());
+    finish(context)
+}
+
+fn finish(context: Context) -> [u8; 32] {
+    context.finish().as_ref().try_into().expect("SHA-256 has 32 bytes")
+}
+
+#[derive(Wire)]
+struct Saved {
+    offered: String,
+    last_player: u32,
+    modules: Option<Vec<SavedModule>>,
+}
+
+#[derive(Wire)]
+struct SavedModule {
+    path: String,
+    text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_with_a_world_is_read_as_it_was_written_and_damage_is_an_error() {
+        let sources = Sources::from_iter([("world.luau", "-- one"), ("a/b.luau", "return 7")]);
+        let state = HostState { offered: "park".into(), last_player: 7, sources: Some(sources) };
+        let bytes = state.to_bytes();
+        assert_eq!(HostState::from_bytes(&bytes), Ok(state));
+        for cut in 0..bytes.len() {
+            assert!(HostState::from_bytes(&bytes[..cut]).is_err(), "cut off after {cut} bytes");
+        }
+        assert_eq!(HostState::from_bytes(&[9, 1]), Err(HostStateError::Newer(9)));
+        let program = HostState { sources: None, ..HostState::default() };
+        assert_eq!(HostState::from_bytes(&program.to_bytes()), Ok(program));
+    }
+
+    #[test]
+    fn rules_that_differ_in_where_a_text_ends_have_other_hashes() {
+        let hash = |path: &str, text: &str| sources_hash(&Sources::from_iter([(path, text)]));
+        assert_ne!(hash("ab", "c"), hash("a", "bc"));
+    }
+}

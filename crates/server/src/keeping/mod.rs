@@ -1,0 +1,166 @@
+//! The store of a server: what of it rooms, metrics and `/healthz` need.
+
+mod figures;
+mod host_state;
+mod recording;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use nowcast_store::{
+    Health, Moment, Options, Problem, Retention, SavedWorld, SqliteStore, Stats, Store, StoreError, WorldName,
+};
+use tracing::{info, warn};
+
+pub(crate) use figures::StoreFigures;
+pub(crate) use host_state::HostState;
+pub use host_state::restore_kept;
+use host_state::{definition_hash, sources_hash};
+pub(crate) use recording::{Recording, origin};
+
+/// Worlds that one store holds. Beyond that the worlds of new rooms are not kept, because anybody may open rooms.
+const WORLDS_MAX: usize = 16_384;
+
+/// How long a room that opens waits until what was given before is kept.
+const LOAD_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long the end of the server waits for the same.
+const END_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Between two times that the store forgets what is too old.
+pub(crate) const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
+
+/// For so long `/healthz` tells of a world that cannot be loaded.
+const TROUBLE_REMEMBERED: Duration = Duration::from_secs(60);
+
+/// Names that are tried for a world that is set aside.
+const ASIDE_TRIES: u32 = 100;
+
+/// Keeps the worlds of a server, if it is to keep any.
+#[derive(Default)]
+pub(crate) struct Keeper {
+    store: Mutex<Option<Arc<SqliteStore>>>,
+    worlds: AtomicUsize,
+    /// The world that could last not be loaded.
+    trouble: Mutex<Option<(Instant, String)>>,
+}
+
+impl Keeper {
+    /// Opens the store in a folder; without one nothing is kept.
+    pub(crate) fn open(folder: Option<&Path>) -> Result<Self, StoreError> {
+        let Some(folder) = folder else { return Ok(Self::default()) };
+        let store = SqliteStore::open(folder, Options::default())?;
+        let worlds = store.list()?.len();
+        info!(folder = %folder.display(), worlds, "worlds are kept");
+        Ok(Self {
+            store: Mutex::new(Some(Arc::new(store))),
+            worlds: AtomicUsize::new(worlds),
+            trouble: Mutex::default(),
+        })
+    }
+
+    /// The store, unless nothing is kept, or the server has ended.
+    pub(crate) fn store(&self) -> Option<Arc<SqliteStore>> {
+        self.lock().clone()
+    }
+
+    /// What was written and what was not.
+    pub(crate) fn stats(&self) -> Option<Stats> {
+        self.lock().as_ref().map(|store| store.stats())
+    }
+
+    /// What an operator should know; nothing, in good times.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        let of_store = self.lock().as_ref().and_then(|store| match store.health() {
+            Health::Healthy => None,
+            Health::Behind { queued_bytes, oldest, worlds } => Some(format!(
+                "the disk is behind: {queued_bytes} bytes wait, the oldest for {} ms; {worlds} worlds wait for a snapshot",
+                oldest.as_millis()
+            )),
+            Health::Failing { cause, cure } => Some(format!("worlds are not kept: {cause}. {cure}")),
+        });
+        of_store.or_else(|| {
+            let trouble = self.lock_trouble().clone();
+            trouble.filter(|(at, _)| at.elapsed() < TROUBLE_REMEMBERED).map(|(_, text)| text)
+        })
+    }
+
+    /// A world could not be loaded.
+    pub(crate) fn cannot_load(&self, text: &str) {
+        *self.lock_trouble() = Some((Instant::now(), text.to_owned()));
+    }
+
+    /// What is kept of a room's world. It waits for the disk.
+    pub(crate) fn load(
+        &self,
+        store: &SqliteStore,
+        name: &WorldName,
+    ) -> Result<Option<SavedWorld>, StoreError> {
+        // The room may have been open a moment ago.
+        store.commit(LOAD_PATIENCE)?;
+        store.load(name, Moment::Last)
+    }
+
+    /// Takes a place for one more world. Returns whether there was one.
+    pub(crate) fn take_place(&self) -> bool {
+        let take = |worlds: usize| (worlds < WORLDS_MAX).then_some(worlds + 1);
+        self.worlds.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()
+    }
+
+    /// Keeps a world under another name, so that a new one can begin under its own. It waits for the disk.
+    pub(crate) fn set_aside(
+        &self,
+        store: &SqliteStore,
+        name: &WorldName,
+        tick: u64,
+    ) -> Result<WorldName, StoreError> {
+        let file = store.reader()?.export(name)?;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            // No room is called so, and nobody enters it by chance.
+            let text = if tries == 1 { format!("{name}@{tick}") } else { format!("{name}@{tick}.{tries}") };
+            let aside = WorldName::new(&text).expect("a room's name and two numbers are short");
+            match store.import(&aside, &file) {
+                Ok(()) => {
+                    self.worlds.fetch_add(1, Ordering::Relaxed);
+                    return Ok(aside);
+                }
+                Err(StoreError { problem: Problem::Exists, .. }) if tries < ASIDE_TRIES => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Forgets what is too old. It waits for the disk.
+    pub(crate) fn prune(&self) {
+        let Some(store) = self.store() else { return };
+        if let Err(error) = store.prune(&Retention::default(), now_ms()) {
+            warn!(%error, "the store forgets nothing");
+        }
+    }
+
+    /// Waits until everything is kept, and closes the store. Called when all rooms have ended.
+    pub(crate) fn close(&self) {
+        let Some(store) = self.lock().take() else { return };
+        if let Err(error) = store.commit(END_PATIENCE) {
+            warn!(%error, "what happened last is not kept");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<SqliteStore>>> {
+        // It is replaced as a whole.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_trouble(&self) -> MutexGuard<'_, Option<(Instant, String)>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Milliseconds since 1970.
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}

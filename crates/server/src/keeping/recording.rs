@@ -1,0 +1,100 @@
+//! What of a room's world goes to the store.
+
+use std::sync::Arc;
+
+use nowcast_script::Sources;
+use nowcast_store::{HOST_BYTES_MAX, Origin, Recorder, SqliteStore};
+use nowcast_world::{Command, World};
+use tracing::warn;
+
+use super::{HostState, definition_hash, now_ms, sources_hash};
+
+/// Records a room's world. Nothing in here waits for a disk.
+pub(crate) struct Recording {
+    store: Arc<SqliteStore>,
+    recorder: Recorder,
+    offered: String,
+    seed: u64,
+    last_player: u32,
+    /// Whether anything is kept: a room in which nobody ever did anything is not.
+    has_begun: bool,
+    /// Whether anybody did anything since the room opened.
+    is_used: bool,
+}
+
+impl Recording {
+    pub(crate) fn new(store: Arc<SqliteStore>, recorder: Recorder, offered: &str, seed: u64) -> Self {
+        Self {
+            store,
+            recorder,
+            offered: offered.to_owned(),
+            seed,
+            last_player: 0,
+            has_begun: false,
+            is_used: false,
+        }
+    }
+
+    /// The world was kept before.
+    pub(crate) fn resumed(mut self, last_player: u32) -> Self {
+        (self.last_player, self.has_begun) = (last_player, true);
+        self
+    }
+
+    /// The world took a command.
+    pub(crate) fn took(&mut self, world: &World, command: Command) {
+        if let Command::Join { player, .. } = &command {
+            self.last_player = self.last_player.max(player.0);
+        }
+        self.recorder.took(world, command);
+    }
+
+    /// Other rules hold, or the world has another past: what is kept begins anew here.
+    pub(crate) fn begin_anew(&mut self, world: &World, sources: Option<&Sources>) {
+        self.recorder.set_origin(origin(world, sources, self.seed));
+    }
+
+    /// Keeps what happened since the last call, which was before the last step. `is_used` says whether anybody did anything
+    /// since the room opened.
+    pub(crate) fn record(&mut self, world: &mut World, sources: Option<&Sources>, is_used: bool) {
+        self.is_used = is_used;
+        self.has_begun |= is_used;
+        if self.has_begun && self.recorder.is_snapshot_due(world, &*self.store) {
+            self.snapshot(world, sources);
+        } else {
+            self.recorder.flush(world, &*self.store, now_ms());
+        }
+    }
+
+    /// Keeps all that happened, because the room ends, with a snapshot where it is worth one: the next room has nothing to replay,
+    /// and a check can compare both ways to it.
+    pub(crate) fn finish(&mut self, world: &mut World, sources: Option<&Sources>) {
+        if self.is_used || (self.has_begun && self.recorder.needs_snapshot()) {
+            self.snapshot(world, sources);
+        } else {
+            self.recorder.flush_all(world, &*self.store, now_ms());
+        }
+    }
+
+    fn snapshot(&mut self, world: &mut World, sources: Option<&Sources>) {
+        let offered = self.offered.clone();
+        let state = HostState { offered, last_player: self.last_player, sources: sources.cloned() };
+        let host = state.to_bytes();
+        if host.len() > HOST_BYTES_MAX {
+            let bytes = host.len();
+            warn!(
+                world = self.offered,
+                bytes,
+                max = HOST_BYTES_MAX,
+                "the world's rules are too large to be kept"
+            );
+        }
+        self.recorder.snapshot(world, &*self.store, now_ms(), host);
+    }
+}
+
+/// What makes a world.
+pub(crate) fn origin(world: &World, sources: Option<&Sources>, seed: u64) -> Origin {
+    let definition = definition_hash(world.scene().definition());
+    Origin { definition, sources: sources.map(sources_hash).unwrap_or_default(), seed }
+}

@@ -1,0 +1,266 @@
+//! How a room's world begins: anew, or as it was kept.
+
+use std::sync::Arc;
+
+use nowcast_script::{Fault, Limits, Live, ResumeError, Sources};
+use nowcast_store::{Recorder, ReturnError, SavedWorld, SqliteStore, StoreError, WorldName};
+use nowcast_world::journal::Record;
+use nowcast_world::journal::ReplayError;
+use nowcast_world::{Command, PlayerId, RestoreError, World};
+use tracing::{error, info, warn};
+
+use crate::closing::Closing;
+use crate::hosted::{Engine, Hosted};
+use crate::keeping::{HostState, Recording, origin};
+use crate::lobby::Lobby;
+use crate::room_refusal::RoomRefusal;
+use crate::rooms::Rooms;
+use crate::worlds::{CurrentRules, MakeWorld, Offered};
+
+/// A world that a room may step.
+pub(super) struct Opened {
+    pub(super) world: Hosted,
+    /// Which of the folder's versions it has seen.
+    pub(super) seen: u64,
+    /// The number of the player who came last.
+    pub(super) last_player: u32,
+}
+
+/// Why a room has no world.
+pub(super) enum OpenError {
+    /// Its rules raise an error as it begins.
+    Begin { world: String, fault: Fault },
+    /// What is kept cannot be read.
+    Store(StoreError),
+    /// What is kept can be read, and gives no world.
+    Unfit { room: String, cause: String },
+}
+
+impl From<StoreError> for OpenError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl OpenError {
+    /// Tells operators why, and whoever waits that there is no such room.
+    pub(super) fn tell(self, room: &str, lobby: &Lobby, rooms: &Rooms) {
+        let cause = match self {
+            Self::Begin { world, fault } => {
+                warn!(room, world, %fault, "the world does not begin");
+                rooms.failed(&format!("the world {world} does not begin: {fault}"));
+                return;
+            }
+            Self::Store(cause) => cause.to_string(),
+            Self::Unfit { room, cause } => format!(
+                "the world that is kept of room {room} cannot go on: {cause}. Nothing was changed. Serve the rules that it had, or \
+                 take it away with `nowcast world export` and `nowcast world remove`"
+            ),
+        };
+        error!(room, cause, "the world cannot be loaded");
+        rooms.keeper.cannot_load(&cause);
+        lobby.end(&Closing::Refused(RoomRefusal::NotLoaded(room.to_owned())));
+    }
+}
+
+/// Makes the world of a room, or has it go on where it was.
+pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opened, OpenError> {
+    let Some(store) = rooms.keeper.store() else {
+        let (engine, seen) = begin(offered, rooms)?;
+        return Ok(Opened { world: Hosted::new(engine, None), seen, last_player: 0 });
+    };
+    let name = WorldName::new(room).expect("a room's name is short and can be printed");
+    let Some(saved) = rooms.keeper.load(&store, &name)? else {
+        let (engine, seen) = begin(offered, rooms)?;
+        if !rooms.keeper.take_place() {
+            warn!(
+                room,
+                "the store holds as many worlds as it may, so this one is not kept; remove some with `nowcast world remove`"
+            );
+            return Ok(Opened { world: Hosted::new(engine, None), seen, last_player: 0 });
+        }
+        return Ok(begun(engine, seen, name, store, offered, rooms));
+    };
+    let unfit = |cause: String| OpenError::Unfit { room: room.to_owned(), cause };
+    let state = HostState::from_bytes(&saved.snapshot.host).map_err(|error| unfit(error.to_string()))?;
+    let is_same = state.offered == offered.name;
+    let resumed = match (offered.rules(), &state.sources) {
+        ((CurrentRules::Script(newest), seen), Some(sources)) if is_same => {
+            Some(resume_script(&saved, sources, newest).map_err(unfit)?.map_seen(seen))
+        }
+        ((CurrentRules::Program(make), seen), None) if is_same => {
+            resume_program(&saved, &make, rooms).map(|resumed| resumed.map_seen(seen))
+        }
+        _ => None,
+    };
+    let Some(resumed) = resumed else {
+        let (engine, seen) = begin(offered, rooms)?;
+        let aside = rooms.keeper.set_aside(&store, &name, saved.tick)?;
+        warn!(
+            room,
+            world = offered.name,
+            was = state.offered,
+            aside = %aside,
+            "what is kept belongs to another world or other rules: the room begins anew, and the old one is kept under another name"
+        );
+        return Ok(begun(engine, seen, name, store, offered, rooms));
+    };
+    Ok(resumed.go_on(&saved, &state, store, offered))
+}
+
+/// A world that begins.
+fn begin(offered: &Offered, rooms: &Rooms) -> Result<(Engine, u64), OpenError> {
+    let config = &rooms.config;
+    let (rules, seen) = offered.rules();
+    let engine = match rules {
+        CurrentRules::Program(make) => {
+            Engine::Program(Box::new(make(config.seed, config.limits.players_max)))
+        }
+        CurrentRules::Script(sources) => {
+            let live = Live::new(sources, config.seed, Limits::DEFAULT);
+            Engine::Script(Box::new(
+                live.map_err(|fault| OpenError::Begin { world: offered.name.clone(), fault })?,
+            ))
+        }
+    };
+    Ok((engine, seen))
+}
+
+/// Such a world, recorded from its beginning.
+fn begun(
+    engine: Engine,
+    seen: u64,
+    name: WorldName,
+    store: Arc<SqliteStore>,
+    offered: &Offered,
+    rooms: &Rooms,
+) -> Opened {
+    let seed = rooms.config.seed;
+    let recorder = Recorder::new(name, origin(engine.world(), engine.sources(), seed), engine.world());
+    let recording = Recording::new(store, recorder, &offered.name, seed);
+    Opened { world: Hosted::new(engine, Some(recording)), seen, last_player: 0 }
+}
+
+/// A world that goes on.
+struct Resumed {
+    engine: Engine,
+    seen: u64,
+    /// Whether it is, to the last bit, what was recorded.
+    is_exact: bool,
+    /// Rules that are newer than those that it had.
+    newer: Option<Sources>,
+}
+
+impl Resumed {
+    fn map_seen(self, seen: u64) -> Self {
+        Self { seen, ..self }
+    }
+
+    /// Records it from where it is, has those leave who were in it, and takes newer rules.
+    fn go_on(
+        self,
+        saved: &SavedWorld,
+        state: &HostState,
+        store: Arc<SqliteStore>,
+        offered: &Offered,
+    ) -> Opened {
+        let Self { engine, seen, is_exact, newer } = self;
+        let last_player = last_player(saved, state);
+        let seed = saved.snapshot.origin.seed;
+        let mut recorder = Recorder::resume(saved);
+        if !is_exact {
+            recorder.set_origin(origin(engine.world(), engine.sources(), seed));
+        }
+        let recording = Recording::new(store, recorder, &offered.name, seed).resumed(last_player);
+        let mut world = Hosted::new(engine, Some(recording));
+        let players: Vec<PlayerId> = world.world().scene().players().map(|player| player.id).collect();
+        info!(
+            room = %saved.name,
+            tick = world.world().tick(),
+            hash = format!("{:016x}", world.world().hash()),
+            left = players.len(),
+            "the world goes on where it was"
+        );
+        for player in players {
+            // Who leaves is always heard.
+            let _ = world.apply(Command::Leave { player });
+        }
+        if let Some(newer) = newer {
+            info!(room = %saved.name, "the rules changed while the world was not open");
+            world.reload(newer);
+        }
+        Opened { world, seen, last_player }
+    }
+}
+
+/// A world of scripts, with the rules that it had. What it cannot be is said.
+fn resume_script(saved: &SavedWorld, sources: &Sources, newest: Sources) -> Result<Resumed, String> {
+    let replay = |sources: &Sources, is_checked: bool| {
+        Live::resume(sources.clone(), Limits::DEFAULT, |definition, rules| {
+            let restore =
+                |snapshot: &nowcast_store::Snapshot| World::restore(definition, rules, &snapshot.world);
+            if is_checked { saved.replay(restore) } else { saved.replay_unchecked(restore) }
+        })
+    };
+    let resumed = |live: Live, is_exact, newer| Resumed {
+        engine: Engine::Script(Box::new(live)),
+        seen: 0,
+        is_exact,
+        newer,
+    };
+    let newer = (newest != *sources).then(|| newest.clone());
+    match replay(sources, true) {
+        Ok(live) => Ok(resumed(live, true, newer)),
+        Err(ResumeError::World(error)) if is_divergence(&error) => {
+            warn!(
+                room = %saved.name,
+                %error,
+                "the world goes on almost as it was: its rules keep something in variables, which a new process forgets \
+                 (`nowcast check` names it), or another release recorded it"
+            );
+            let live = replay(sources, false).map_err(|error| error.to_string())?;
+            Ok(resumed(live, false, newer))
+        }
+        Err(ResumeError::World(error)) => Err(error.to_string()),
+        // This release refuses what an older one took.
+        Err(ResumeError::Rules(fault)) => {
+            warn!(room = %saved.name, %fault, "the rules that the world had do not load any more: it goes on with those of now");
+            let live =
+                replay(&newest, false).map_err(|error| format!("{fault}; with the rules of now: {error}"))?;
+            Ok(resumed(live, false, None))
+        }
+    }
+}
+
+/// A program's world, if it is still the same program as far as one can tell.
+fn resume_program(saved: &SavedWorld, make: &MakeWorld, rooms: &Rooms) -> Option<Resumed> {
+    let config = &rooms.config;
+    let made = make(config.seed, config.limits.players_max);
+    let of_now = origin(&made, None, config.seed);
+    if saved.snapshot.origin != of_now {
+        return None;
+    }
+    match saved.replay(|snapshot| made.resume_from(&snapshot.world)) {
+        Ok(world) => {
+            let engine = Engine::Program(Box::new(world));
+            Some(Resumed { engine, seen: 0, is_exact: true, newer: None })
+        }
+        Err(error) => {
+            warn!(room = %saved.name, %error, "the program does not go on with the world that is kept");
+            None
+        }
+    }
+}
+
+fn is_divergence(error: &ReturnError<RestoreError>) -> bool {
+    matches!(error, ReturnError::Replay(ReplayError::Diverged { .. } | ReplayError::Refused { .. }))
+}
+
+/// The highest number that a player had.
+fn last_player(saved: &SavedWorld, state: &HostState) -> u32 {
+    let joined = saved.entries().filter_map(|entry| match entry.record {
+        Record::Command(Command::Join { player, .. }) => Some(player.0),
+        _ => None,
+    });
+    joined.fold(state.last_player, u32::max)
+}

@@ -1,0 +1,378 @@
+//! Worlds that outlive their process: SIGKILL, a graceful end, other rules, a second process, what cannot be loaded.
+
+mod common;
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use common::view::View;
+use common::{Player, TestServer, config, script};
+use nowcast_server::plain::{ClientMessage, Encoding, Outcome};
+use nowcast_server::store::{
+    Continuity, Moment, Options, Snapshot, SqliteReader, SqliteStore, Store, WorldName,
+};
+use nowcast_server::world::{Body, ColliderShape, Definition, Kind, Random, World};
+use nowcast_server::{BindError, Rules, Server, WorldConfig, restore_kept};
+use serde_json::Value as Json;
+
+/// The folder of the store of a process that is to be killed.
+const FOLDER: &str = "NOWCAST_SERVER_CHILD_FOLDER";
+
+const RULES: &str = r#"
+local world = require("@nowcast/world")
+world.state { count = 0, left = 0 }
+local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(400, 1, 400) } })
+local Block = world.kind("block", { body = { shape = "box", size = vector.create(1, 1, 1) } })
+local Person = world.kind("person", { walker = {} })
+local function show()
+    world.show("count", world.state.count)
+    world.show("left", world.state.left)
+end
+world.on("start", function() Floor:spawn { at = vector.create(0, -0.5, 0) } end)
+world.on("join", function(player)
+    player:spawn_avatar(Person, { at = vector.create(player.id % 40, 0.92, 20) })
+    show()
+end)
+world.on("leave", function() world.state.left += 1 show() end)
+world.action("count", {}, function() world.state.count += 1 show() end)
+world.action("build", {}, function()
+    world.state.count += 1
+    Block:spawn { at = vector.create(0, world.state.count * 1.05, 0) }
+    show()
+end)
+"#;
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        Self(std::env::temp_dir().join(format!("nowcast-lasting-{}-{number}", std::process::id())))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server in a process of its own, which ends with its standard input.
+struct Process {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Process {
+    fn start(folder: &Path) -> Self {
+        let mut child = Command::new(std::env::current_exe().expect("a test knows its own program"))
+            .args(["--exact", "the_process_that_serves_until_it_is_killed", "--nocapture"])
+            .env(FOLDER, folder)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the program can run itself");
+        let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+        let address = loop {
+            let mut line = String::new();
+            assert!(output.read_line(&mut line).expect("it is text") > 0, "the process ended early");
+            if let Some((_, address)) = line.trim().split_once("listens on ") {
+                break address.parse().expect("it is an address");
+            }
+        };
+        Self { child, address }
+    }
+
+    fn kill(mut self) {
+        self.child.kill().expect("it runs until then");
+        self.child.wait().expect("it is ours");
+    }
+
+    fn end(mut self) {
+        drop(self.child.stdin.take());
+        assert!(self.child.wait().expect("it is ours").success());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A test that failed leaves nobody behind.
+        let _ = self.child.kill();
+    }
+}
+
+#[tokio::test]
+async fn the_process_that_serves_until_it_is_killed() {
+    let Some(folder) = std::env::var_os(FOLDER) else { return };
+    let mut config = config();
+    config.worlds = vec![script("yard", RULES)];
+    config.data = Some(folder.into());
+    let server = Server::bind(config).await.expect("the folder is free");
+    println!("listens on {}", server.addresses()[0]);
+    let end = tokio::task::spawn_blocking(|| drop(std::io::stdin().read_to_end(&mut Vec::new())));
+    server.run(async { drop(end.await) }).await;
+}
+
+/// A server in this process that keeps its worlds.
+async fn serve(folder: &Folder, world: WorldConfig) -> TestServer {
+    TestServer::with(|config| {
+        config.worlds = vec![world];
+        config.data = Some(folder.0.clone());
+    })
+    .await
+}
+
+fn yard() -> WorldName {
+    WorldName::new("yard").expect("it is a name")
+}
+
+fn shown(view: &View, place: &str) -> u64 {
+    view.screen(place).and_then(Json::as_f64).map_or(0, |number| number as u64)
+}
+
+fn blocks(view: &View) -> usize {
+    view.of_kind("block").count()
+}
+
+/// Waits for so many steps of the world.
+async fn steps(player: &mut Player, steps: u32) {
+    let tick = player.view.tick;
+    player.until_view("time", |view| view.tick >= tick + u64::from(steps)).await;
+}
+
+#[tokio::test]
+async fn what_was_built_stands_after_a_kill_and_is_what_was_recorded() {
+    let folder = Folder::new();
+    let process = Process::start(&folder.0);
+    let mut ada = TestServer::join_at(process.address, "yard", "name=Ada&hz=60").await;
+    for _ in 0..5 {
+        ada.act("build", &[]).await;
+    }
+    ada.until_view("five blocks", |view| blocks(view) == 5 && shown(view, "count") == 5).await;
+    steps(&mut ada, 60).await;
+    let first = ada.id;
+    process.kill();
+
+    let saved = SqliteReader::open(&folder.0).unwrap().load(&yard(), Moment::Last).unwrap();
+    let saved = saved.expect("it was kept");
+    let kept = saved.replay(restore_kept).expect("it is what was recorded");
+
+    let process = Process::start(&folder.0);
+    let mut ada = TestServer::join_at(process.address, "yard", "name=Ada&hz=60").await;
+    ada.until_view("five blocks", |view| blocks(view) == 5 && shown(view, "count") == 5).await;
+    assert!(ada.view.tick >= kept.tick(), "time goes on");
+    assert!(ada.id > first, "no number is given twice");
+    ada.until_view("who was here has left", |view| shown(view, "left") == 1 && view.players.len() == 1).await;
+    ada.act("build", &[]).await;
+    ada.until_view("six blocks", |view| blocks(view) == 6).await;
+    drop(ada);
+    process.end();
+
+    // The second process ended with a snapshot: the way to it leads over the kill, and every hash is right.
+    let report = SqliteReader::open(&folder.0).unwrap().check(&yard(), restore_kept).unwrap();
+    assert_eq!((report.damage, report.holes), (Vec::new(), 0));
+    assert!(report.snapshots >= 2 && report.ticks > kept.tick() - saved.snapshot.tick, "{}", report.ticks);
+}
+
+#[tokio::test]
+async fn what_a_client_saw_a_fifth_of_a_second_before_a_kill_is_there() {
+    const KILLS: usize = 20;
+    let seed = std::env::var("NOWCAST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    println!("NOWCAST_SEED={seed}");
+    let mut random = Random::new(seed);
+    let folder = Folder::new();
+    let mut acted = 0;
+    let mut least = 0;
+    for kill in 0..KILLS {
+        let process = Process::start(&folder.0);
+        let mut ada = TestServer::join_at(process.address, "yard", "name=Ada&hz=60").await;
+        ada.until_view("the count", |view| view.screen("count").is_some()).await;
+        let found = shown(&ada.view, "count");
+        assert!(found >= least, "kill {kill} of seed {seed}: {found} is there, and {least} was seen");
+        assert!(found <= acted, "kill {kill} of seed {seed}: {found} of {acted}");
+        let end = Instant::now() + Duration::from_millis(250 + random.bits() % 700);
+        let mut seen = vec![(Instant::now(), found)];
+        while Instant::now() < end {
+            // What is on its way at the kill may be carried out or not.
+            acted += 1;
+            ada.act("count", &[]).await;
+            let before = shown(&ada.view, "count");
+            ada.until_view("the next count", |view| shown(view, "count") > before).await;
+            seen.push((Instant::now(), shown(&ada.view, "count")));
+        }
+        let killed = Instant::now();
+        process.kill();
+        let early = seen.iter().rev().find(|(at, _)| killed - *at >= Duration::from_millis(200));
+        least = early.map_or(found, |(_, count)| *count);
+        acted = seen.last().map_or(acted, |(_, count)| *count);
+    }
+}
+
+#[tokio::test]
+async fn rules_that_changed_while_the_server_was_down_hold_and_bad_ones_are_taken_back() {
+    let folder = Folder::new();
+    let server = serve(&folder, script("yard", RULES)).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    ada.act("build", &[]).await;
+    ada.until_view("a block", |view| blocks(view) == 1 && shown(view, "count") == 1).await;
+    server.stop().await;
+
+    let by_ten = RULES.replace("count += 1", "count += 10");
+    let server = serve(&folder, script("yard", &by_ten)).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    ada.act("count", &[]).await;
+    ada.until_view("the new rule", |view| shown(view, "count") == 11 && blocks(view) == 1).await;
+    server.stop().await;
+
+    let bad = format!("{RULES}\nworld.on('step', function() world.state.count = 0 error('no') end)");
+    let server = serve(&folder, script("yard", &bad)).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    let is_back = |view: &View| view.reports.iter().any(|(outcome, _, _)| *outcome == Outcome::RolledBack);
+    ada.until_view("the rollback", is_back).await;
+    ada.act("count", &[]).await;
+    ada.until_view("the rules of before", |view| shown(view, "count") == 21).await;
+    server.stop().await;
+    let report = SqliteReader::open(&folder.0).unwrap().check(&yard(), restore_kept).unwrap();
+    assert_eq!(report.damage, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_room_that_was_deserted_goes_on_when_somebody_comes_back() {
+    let folder = Folder::new();
+    let server = TestServer::with(|config| {
+        config.worlds = vec![script("yard", RULES)];
+        config.data = Some(folder.0.clone());
+        config.timeouts.room_empty = Duration::from_millis(20);
+        config.timeouts.room_unused = Duration::from_millis(20);
+    })
+    .await;
+    for count in 1..=3 {
+        let mut ada = server.join("yard", "name=Ada&hz=60").await;
+        ada.act("build", &[]).await;
+        ada.until_view("a block more", |view| {
+            blocks(view) == count && shown(view, "left") + 1 == count as u64
+        })
+        .await;
+        drop(ada);
+        server.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
+    }
+    // A room in which nobody does anything is not kept.
+    drop(server.join("idle", "name=Ada&hz=60").await);
+    server.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
+    assert!(server.metric("nowcast_store_snapshots_total") >= 3.0);
+    assert_eq!(server.metric("nowcast_store_batches_dropped_total"), 0.0);
+    let health = server.get("/healthz").await;
+    assert!(health.ends_with("\r\n\r\nok\n"), "{health}");
+    server.stop().await;
+    let kept = SqliteReader::open(&folder.0).unwrap().list().unwrap();
+    assert_eq!(kept.iter().map(|world| world.name.as_str()).collect::<Vec<_>>(), ["yard"]);
+}
+
+#[tokio::test]
+async fn rules_that_keep_something_in_variables_lose_no_more_than_that() {
+    let folder = Folder::new();
+    let forgetful = RULES.replace(
+        "world.state.count += 1\n    Block",
+        "built = (built or 0) + 1\n    world.state.count += built\n    Block",
+    );
+    let forgetful = forgetful.replacen("world.state {", "local built\nworld.state {", 1);
+    let world = || script("yard", &forgetful);
+    let server = serve(&folder, world()).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    for count in [1, 3, 6] {
+        ada.act("build", &[]).await;
+        ada.until_view("the sum", |view| shown(view, "count") == count).await;
+    }
+    server.stop().await;
+    let server = serve(&folder, world()).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    ada.act("build", &[]).await;
+    ada.until_view("the sum", |view| shown(view, "count") == 7 && blocks(view) == 4).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_second_server_on_the_same_folder_is_refused_with_what_helps() {
+    let folder = Folder::new();
+    let server = serve(&folder, script("yard", RULES)).await;
+    let mut second = config();
+    second.data = Some(folder.0.clone());
+    let error = Server::bind(second).await.map(drop).expect_err("the folder is taken");
+    assert!(matches!(error, BindError::Store(_)));
+    let text = error.to_string();
+    assert!(text.contains("another process has it open") && text.contains("choose another folder"), "{text}");
+    server.stop().await;
+    serve(&folder, script("yard", RULES)).await.stop().await;
+}
+
+#[tokio::test]
+async fn a_world_that_cannot_be_loaded_is_refused_and_left_as_it_is() {
+    let folder = Folder::new();
+    let store = SqliteStore::open(&folder.0, Options::default()).unwrap();
+    let snapshot = Snapshot { world: b"nothing that a server keeps".to_vec(), ..Snapshot::default() };
+    store.snapshot(&yard(), snapshot.clone(), Continuity::BeginsAnew, Vec::new()).unwrap();
+    drop(store);
+    let server = serve(&folder, script("yard", RULES)).await;
+    let socket = server.connect("/ws/yard").await.expect("the room is about to open");
+    let (code, reason) = Player::new(socket, Encoding::Json).until_closed().await;
+    assert_eq!(code, 4011, "{reason}");
+    assert!(reason.contains("'yard' cannot be loaded"), "{reason}");
+    let health = server.get("/healthz").await;
+    assert!(
+        health.starts_with("HTTP/1.1 200") && health.contains("ok, but the world that is kept of room yard"),
+        "{health}"
+    );
+    let mut ada = server.join("elsewhere", "name=Ada&hz=60").await;
+    ada.say(ClientMessage::Chat { text: "other rooms open".into() }).await;
+    ada.until_chat().await;
+    server.stop().await;
+    let saved = SqliteReader::open(&folder.0).unwrap().load(&yard(), Moment::Last).unwrap();
+    assert_eq!(saved.expect("it is still there").snapshot, snapshot);
+}
+
+/// A program's world: a tower of so many storeys.
+fn tower(storeys: u32) -> WorldConfig {
+    let make = move |seed, _| {
+        let ground = Body::fixed(ColliderShape::Box { size: [20.0, 2.0, 20.0] });
+        let mut kinds = vec![Kind::new("ground").with_body(ground)];
+        kinds.extend((0..storeys).map(|storey| Kind::new(&format!("storey{storey}"))));
+        let definition = Definition { kinds, ..Definition::default() };
+        World::new(definition, seed, Box::new(())).expect("the definition is good")
+    };
+    WorldConfig { name: "tower".into(), rules: Rules::Program(Arc::new(make)) }
+}
+
+#[tokio::test]
+async fn a_programs_world_goes_on_and_one_of_another_program_is_set_aside() {
+    let folder = Folder::new();
+    let names = || -> Vec<String> {
+        let kept = SqliteReader::open(&folder.0).unwrap().list().unwrap();
+        kept.into_iter().map(|world| world.name.as_str().to_owned()).collect()
+    };
+    let mut ticks = Vec::new();
+    for storeys in [3, 3, 4] {
+        let server = serve(&folder, tower(storeys)).await;
+        let socket = server.connect("/ws/tower?name=Ada&hz=60").await.expect("there is room");
+        let mut ada = Player::new(socket, Encoding::Json);
+        ada.until_view("the beginning", |view| !view.players.is_empty()).await;
+        ticks.push(ada.view.tick);
+        ada.say(ClientMessage::Chat { text: "I was here".into() }).await;
+        ada.until_chat().await;
+        steps(&mut ada, 30).await;
+        server.stop().await;
+        if storeys == 3 {
+            assert_eq!(names(), ["tower"]);
+        }
+    }
+    assert!(ticks[1] >= 30 && ticks[2] < 30, "{ticks:?}");
+    let names = names();
+    assert!(names.len() == 2 && names[0] == "tower" && names[1].starts_with("tower@"), "{names:?}");
+}
