@@ -5,7 +5,7 @@ mod common;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -67,6 +67,8 @@ impl Drop for Folder {
 /// A server in a process of its own, which ends with its standard input.
 struct Process {
     child: Child,
+    /// Nobody reads what else it says, but it may say it.
+    _output: BufReader<ChildStdout>,
     address: SocketAddr,
 }
 
@@ -87,7 +89,7 @@ impl Process {
                 break address.parse().expect("it is an address");
             }
         };
-        Self { child, address }
+        Self { child, _output: output, address }
     }
 
     fn kill(mut self) {
@@ -207,6 +209,8 @@ async fn what_a_client_saw_a_fifth_of_a_second_before_a_kill_is_there() {
             let before = shown(&ada.view, "count");
             ada.until_view("the next count", |view| shown(view, "count") > before).await;
             seen.push((Instant::now(), shown(&ada.view, "count")));
+            // Faster than this nobody may act for long.
+            steps(&mut ada, 6).await;
         }
         let killed = Instant::now();
         process.kill();
