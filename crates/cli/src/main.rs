@@ -51,6 +51,7 @@ enum Command {
     New(world::new::Args),
     Check(world::check::Args),
     Test(world::test::Args),
+    World(world::kept::Args),
     #[cfg(all(feature = "lab", target_os = "linux"))]
     Bots(bots::Args),
     /// Measure Nowcast, and what people use today beside it, on this machine
@@ -84,6 +85,7 @@ fn main() -> ExitCode {
         Command::New(args) => world::new::run(&args),
         Command::Check(args) => world::check::run(&args),
         Command::Test(args) => world::test::run(&args),
+        Command::World(args) => world::kept::run(args),
         #[cfg(all(feature = "lab", target_os = "linux"))]
         Command::Bots(args) => bots::run(&args),
         #[cfg(all(feature = "lab", target_os = "linux"))]

@@ -20,6 +20,7 @@ use tracing_subscriber::EnvFilter;
 use crate::host::resolve;
 use crate::output;
 use crate::token;
+use crate::world::data;
 use crate::world::samples::Sample;
 
 /// Serve worlds that browsers and programs join
@@ -113,6 +114,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "PAGE")]
     expose: Vec<Page>,
 
+    /// The folder in which worlds are kept, so that they outlive this process (docs/STORAGE.md); one server has it at a time
+    /// [default: $XDG_DATA_HOME/nowcast, or ~/.local/share/nowcast]
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+
+    /// Keep no worlds: each ends with its room
+    #[arg(long, conflicts_with = "data")]
+    no_data: bool,
+
     /// Seed of the worlds
     #[arg(long, default_value_t = Config::default().seed)]
     seed: u64,
@@ -146,6 +156,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let open = args.open;
     let config = Config { logs: Some(logs.0.clone()), ..config(args)? };
     let advice = Encryption::of(&config);
+    let kept = match &config.data {
+        Some(folder) => format!("Worlds are kept in {}.", folder.display()),
+        None => "Worlds are not kept.".to_owned(),
+    };
     let names: Vec<String> = config.worlds.iter().map(|world| world.name.clone()).collect();
     tokio::runtime::Runtime::new().context("cannot start the runtime")?.block_on(async {
         let stop = asked_to_stop();
@@ -159,7 +173,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
              {others}\
              Open it in two browser tabs: both are in the same world. Worlds: {}. /r/NAME is the room of that world,\n\
              and every other /r/NAME a room of its own that shows {first}.\n\
-             Programs join at {}/{first}, stock WebSocket clients at {}/ws/{first} (spec/PLAIN.md). Ctrl-C ends it.",
+             Programs join at {}/{first}, stock WebSocket clients at {}/ws/{first} (spec/PLAIN.md). {kept}\n\
+             Ctrl-C ends it.",
             names.join(", "),
             address.replacen("http", "nowcast", 1),
             address.replacen("http", "ws", 1)
@@ -225,9 +240,11 @@ fn config(args: Args) -> anyhow::Result<Config> {
         _ => CertificateConfig::Development,
     };
     let redirect_to_https = certificate != CertificateConfig::Development;
+    let data = if args.no_data { None } else { Some(data::folder(args.data)?) };
     Ok(Config {
         worlds,
         hosts,
+        data,
         port: args.port,
         network_hz: args.network_hz,
         seed: args.seed,
@@ -254,6 +271,7 @@ fn with_flag(error: BindError) -> anyhow::Error {
         BindError::Config(advice) if advice.contains("anonymous entry") => {
             " (--token-key-file FILE, or --anonymous)".into()
         }
+        BindError::Store(_) => ": with --data DIR, or keep no worlds: --no-data".into(),
         BindError::World(WorldError::BadName(_)) => ": give it another, --world NAME=DIR".into(),
         BindError::World(_) | BindError::Config(_) | BindError::Certificate(_) | BindError::Io { .. } => {
             String::new()

@@ -31,7 +31,7 @@ export class ServerProcess {
 
   /** Starts a server on `port`, or on one that the system chooses, and waits until it says where it is. */
   static async start(port = 0, options: readonly string[] = []): Promise<ServerProcess> {
-    const child = spawn(nowcastBinary(), ["serve", "--port", String(port), ...options], {
+    const child = spawn(nowcastBinary(), ["serve", "--no-data", "--port", String(port), ...options], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     const output: string[] = [];

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 #[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
 fn a_minimal_client_joins_walks_is_cut_resumes_and_walks_on() {
     let mut server = Command::new(env!("CARGO_BIN_EXE_nowcast"))
-        .args(["serve", "--port", "0"])
+        .args(["serve", "--no-data", "--port", "0"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()

@@ -28,7 +28,8 @@ fn start_with(logs: Stdio) -> (Child, u16) {
 /// The same with more or less in its logs.
 fn start_saying(logs: Stdio, what: &str) -> (Child, u16) {
     // So many joins may come at once.
-    let mut command = nowcast(&["serve", "--port", "0", "--connections-per-address-max", "8192"]);
+    let mut command =
+        nowcast(&["serve", "--no-data", "--port", "0", "--connections-per-address-max", "8192"]);
     let mut server = command.env("RUST_LOG", what).stderr(logs).spawn().expect("the program starts");
     let port = port_of(&mut server);
     (server, port)
@@ -47,7 +48,7 @@ fn port_of(server: &mut Child) -> u16 {
 fn mistakes_are_named_in_one_line_with_a_cure() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let (code, said) = mistake(&["serve", "--port", &port]);
+    let (code, said) = mistake(&["serve", "--no-data", "--port", &port]);
     assert_eq!(code, Some(1));
     assert!(
         said.contains(&format!("port {port} on 127.0.0.1 is taken")) && said.contains("such as --port "),
@@ -122,7 +123,14 @@ fn a_termination_signal_ends_it_with_code_0() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         // These tests may run below `nohup`, whose programs are to outlive the terminal.
         let mut server = Command::new("env")
-            .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_nowcast"), "serve", "--port", "0"])
+            .args([
+                "--default-signal=HUP",
+                env!("CARGO_BIN_EXE_nowcast"),
+                "serve",
+                "--no-data",
+                "--port",
+                "0",
+            ])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -248,7 +256,7 @@ fn a_server_whose_logs_are_stuck_still_ends_when_asked() {
 #[test]
 fn who_is_to_outlive_the_terminal_does() {
     let mut server = Command::new("nohup")
-        .args([env!("CARGO_BIN_EXE_nowcast"), "serve", "--port", "0"])
+        .args([env!("CARGO_BIN_EXE_nowcast"), "serve", "--no-data", "--port", "0"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -270,11 +278,12 @@ fn a_token_stands_in_no_log_at_any_level() {
     std::fs::create_dir_all(&folder).unwrap();
     let (key, log) = (folder.join("world.key"), folder.join("log"));
     assert!(nowcast(&["token", "--make-key", key.to_str().unwrap()]).status().unwrap().success());
-    let mut server = nowcast(&["serve", "--port", "0", "--token-key-file", key.to_str().unwrap()])
-        .env("RUST_LOG", "trace")
-        .stderr(std::fs::File::create(&log).unwrap())
-        .spawn()
-        .expect("the program starts");
+    let mut server =
+        nowcast(&["serve", "--no-data", "--port", "0", "--token-key-file", key.to_str().unwrap()])
+            .env("RUST_LOG", "trace")
+            .stderr(std::fs::File::create(&log).unwrap())
+            .spawn()
+            .expect("the program starts");
     let mut line = String::new();
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let port = line

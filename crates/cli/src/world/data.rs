@@ -1,0 +1,21 @@
+//! Where worlds are kept when nothing else is said.
+
+use std::env::var_os;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+/// Where worlds are kept: here, or in this user's folder.
+pub(crate) fn folder(chosen: Option<PathBuf>) -> anyhow::Result<PathBuf> {
+    chosen
+        .or_else(of_user)
+        .context("this user has no home folder: say where worlds are kept, with --data DIR (a server also runs with --no-data)")
+}
+
+/// `$XDG_DATA_HOME/nowcast`, or `~/.local/share/nowcast`. What is no absolute path does not count (XDG Base Directory
+/// Specification).
+fn of_user() -> Option<PathBuf> {
+    let absolute = |name: &str| var_os(name).map(PathBuf::from).filter(|path: &PathBuf| path.is_absolute());
+    let base = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")))?;
+    Some(base.join(Path::new("nowcast")))
+}

@@ -1,0 +1,246 @@
+//! `nowcast world`: the worlds that a server keeps.
+
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, bail};
+use clap::Subcommand;
+use nowcast_server::restore_kept;
+use nowcast_server::store::{
+    Moment, Options, Retention, SqliteReader, SqliteStore, Store as _, Summary, WorldName, read_file,
+};
+
+use super::data;
+use crate::output::{self, printable};
+
+/// Larger files are no worlds.
+const FILE_BYTES_MAX: u64 = 2 << 30;
+
+/// Look after the worlds that a server keeps
+///
+/// `list`, `show`, `export`, `backup` and `check` work while a server runs; `import`, `remove` and `prune` want it ended.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The folder of the worlds [default: that of this user, which `nowcast serve` names]
+    #[arg(long, global = true, value_name = "DIR")]
+    data: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List the worlds: name, time played, bytes, when something was last kept
+    List,
+    /// Show what is in a world: what it has of everything, and how far one can look back
+    Show {
+        /// The world's name, which is that of its room
+        name: String,
+    },
+    /// Write a world into one save file, which `nowcast save inspect` reads
+    Export {
+        /// The world's name
+        name: String,
+        /// The file to make; it must not be there yet
+        file: PathBuf,
+    },
+    /// Take a world from a save file, under a name that no world has yet
+    Import {
+        /// A file that `export` wrote
+        file: PathBuf,
+        /// The name of the room that shows it [default: the name that it had]
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// Copy all worlds into one file, as they are at this moment
+    Backup {
+        /// The file to make; it must not be there yet. Put it as `worlds.db` into a folder of its own to use it
+        file: PathBuf,
+    },
+    /// Read all that is kept, replay it, and compare every checksum and hash
+    Check {
+        /// Only this world
+        name: Option<String>,
+    },
+    /// Forget the past of worlds; where they are now stays
+    Prune {
+        /// How many hours back one can look afterwards
+        #[arg(long, default_value_t = 24)]
+        keep_hours: u64,
+    },
+    /// Forget a world with all of its past
+    Remove {
+        /// The world's name
+        name: String,
+    },
+}
+
+pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let folder = data::folder(args.data)?;
+    let reader = || SqliteReader::open(&folder);
+    match args.command {
+        Command::List => list(&reader()?)?,
+        Command::Show { name } => show(&reader()?, &world_name(&name)?)?,
+        Command::Export { name, file } => {
+            let bytes = reader()?.export(&world_name(&name)?)?;
+            write_new(&file, &bytes)?;
+            output::line(format_args!("{} has {name}, {} bytes", file.display(), bytes.len()))?;
+        }
+        Command::Import { file, name } => import(&folder, &file, name)?,
+        Command::Backup { file } => {
+            reader()?.backup(&file)?;
+            output::line(format_args!("{} has all worlds of {}", file.display(), folder.display()))?;
+        }
+        Command::Check { name } => return check(&reader()?, name),
+        Command::Prune { keep_hours } => prune(&folder, keep_hours)?,
+        Command::Remove { name } => {
+            writer(&folder)?.remove(&world_name(&name)?)?;
+            output::line(format_args!("{name} is gone"))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn world_name(text: &str) -> anyhow::Result<WorldName> {
+    Ok(WorldName::new(text)?)
+}
+
+/// The store that is there, for changes: none is made where there is none.
+fn writer(folder: &Path) -> anyhow::Result<SqliteStore> {
+    drop(SqliteReader::open(folder)?);
+    Ok(SqliteStore::open(folder, Options::default())?)
+}
+
+fn list(reader: &SqliteReader) -> anyhow::Result<()> {
+    let worlds = reader.list()?;
+    if worlds.is_empty() {
+        output::note("no world is kept yet");
+    }
+    for Summary { name, tick, bytes, changed_ms, .. } in worlds {
+        let name = printable(name.as_str());
+        let played = duration(tick / u64::from(nowcast_server::world::STEP_HZ));
+        let ago = duration(now_ms().saturating_sub(changed_ms) / 1_000);
+        output::line(format_args!("{name:<32}  played {played}  {bytes} bytes  changed {ago} ago"))?;
+    }
+    Ok(())
+}
+
+fn show(reader: &SqliteReader, name: &WorldName) -> anyhow::Result<()> {
+    let summary = reader.list()?.into_iter().find(|world| world.name == *name);
+    let Some(summary) = summary else { bail!("there is no world {name}; `nowcast world list` lists them") };
+    let saved = reader.load(name, Moment::Last)?.context("it went away just now")?;
+    let Summary { tick, created_ms, changed_ms, origin, snapshots, batches, bytes, since_ms, .. } = summary;
+    let ago = |time_ms: u64| duration(now_ms().saturating_sub(time_ms) / 1_000);
+    output::line(format_args!(
+        "{}\n  tick        {tick} (60 a second)\n  seed        {}\n  first kept  {} ago\n  last kept   {} ago\n  \
+         looks back  {}\n  snapshots   {snapshots}\n  batches     {batches}\n  bytes       {bytes}\n  \
+         rules       {}",
+        printable(name.as_str()),
+        origin.seed,
+        ago(created_ms),
+        ago(changed_ms),
+        ago(since_ms),
+        hex(&origin.sources[..8]),
+    ))?;
+    match restore_kept(&saved.snapshot) {
+        Err(cause) => output::note(format_args!("what is in it cannot be shown: {}", printable(&cause))),
+        Ok(world) => {
+            let scene = world.scene();
+            for (index, kind) in scene.definition().kinds.iter().enumerate() {
+                let count = world.entities().kinds().iter().filter(|id| usize::from(id.0) == index).count();
+                output::line(format_args!("  {count:>9} {}", printable(&kind.name)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn import(folder: &Path, file: &Path, name: Option<String>) -> anyhow::Result<()> {
+    let open = std::fs::File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
+    let mut bytes = Vec::new();
+    let read = open.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.with_context(|| format!("cannot read {}", file.display()))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        bail!("{} is larger than any world", file.display());
+    }
+    let (own, ..) = read_file(&bytes).with_context(|| format!("{} is no world", file.display()))?;
+    let name = world_name(&name.unwrap_or(own))?;
+    SqliteStore::open(folder, Options::default())?.import(&name, &bytes)?;
+    output::line(format_args!("{} is kept in {}", printable(name.as_str()), folder.display()))?;
+    Ok(())
+}
+
+fn check(reader: &SqliteReader, name: Option<String>) -> anyhow::Result<ExitCode> {
+    let worlds: Vec<WorldName> = match name {
+        Some(name) => vec![world_name(&name)?],
+        None => reader.list()?.into_iter().map(|world| world.name).collect(),
+    };
+    let mut code = ExitCode::SUCCESS;
+    let mut tell = |what: &str, damage: &[String]| {
+        for line in damage {
+            code = ExitCode::FAILURE;
+            output::note(format_args!("{}: {}", printable(what), printable(line)));
+        }
+    };
+    tell("the database", &reader.check_database()?);
+    for world in worlds {
+        let report = reader.check(&world, restore_kept)?;
+        tell(world.as_str(), &report.damage);
+        output::line(format_args!(
+            "{}: {} snapshots, {} batches, {} steps replayed, {} holes, {} faults",
+            printable(world.as_str()),
+            report.snapshots,
+            report.batches,
+            report.ticks,
+            report.holes,
+            report.damage.len()
+        ))?;
+    }
+    Ok(code)
+}
+
+fn prune(folder: &Path, keep_hours: u64) -> anyhow::Result<()> {
+    let keep = Duration::from_secs(keep_hours.saturating_mul(3_600));
+    let pruned = writer(folder)?.prune(&Retention { keep, ..Retention::default() }, now_ms())?;
+    output::line(format_args!("{} snapshots and {} batches are gone", pruned.snapshots, pruned.batches))?;
+    Ok(())
+}
+
+/// Writes a file that is not there yet, to the disk.
+fn write_new(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let cannot = || format!("cannot make {}", file.display());
+    let mut made = std::fs::File::create_new(file).with_context(cannot)?;
+    made.write_all(bytes).and_then(|()| made.sync_all()).with_context(cannot)
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+fn duration(seconds: u64) -> String {
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_said_in_one_unit() {
+        for (seconds, said) in [(0, "0 s"), (59, "59 s"), (60, "1 min"), (7_200, "2 h"), (259_200, "3 days")]
+        {
+            assert_eq!(duration(seconds), said);
+        }
+    }
+}
