@@ -173,8 +173,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
              {others}\
              Open it in two browser tabs: both are in the same world. Worlds: {}. /r/NAME is the room of that world,\n\
              and every other /r/NAME a room of its own that shows {first}.\n\
-             Programs join at {}/{first}, stock WebSocket clients at {}/ws/{first} (spec/PLAIN.md). {kept}\n\
-             Ctrl-C ends it.",
+             Programs join at {}/{first}, stock WebSocket clients at {}/ws/{first} (spec/PLAIN.md).\n\
+             {kept} Ctrl-C ends it.",
             names.join(", "),
             address.replacen("http", "nowcast", 1),
             address.replacen("http", "ws", 1)
@@ -271,7 +271,7 @@ fn with_flag(error: BindError) -> anyhow::Error {
         BindError::Config(advice) if advice.contains("anonymous entry") => {
             " (--token-key-file FILE, or --anonymous)".into()
         }
-        BindError::Store(_) => ": with --data DIR, or keep no worlds: --no-data".into(),
+        BindError::Store(_) => " (--data DIR chooses another folder, --no-data keeps no worlds)".into(),
         BindError::World(WorldError::BadName(_)) => ": give it another, --world NAME=DIR".into(),
         BindError::World(_) | BindError::Config(_) | BindError::Certificate(_) | BindError::Io { .. } => {
             String::new()
