@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use common::view::View;
-use common::{Player, TestServer, config, script};
+use common::{PATIENCE, Player, TestServer, config, script};
 use nowcast_server::plain::{ClientMessage, Encoding, Outcome};
 use nowcast_server::store::{
     Continuity, Moment, Options, Snapshot, SqliteReader, SqliteStore, Store, WorldName,
@@ -19,6 +19,7 @@ use nowcast_server::store::{
 use nowcast_server::world::{Body, ColliderShape, Definition, Kind, Random, World};
 use nowcast_server::{BindError, Rules, Server, WorldConfig, restore_kept};
 use serde_json::Value as Json;
+use tokio::time::timeout;
 
 /// The folder of the store of a process that is to be killed.
 const FOLDER: &str = "NOWCAST_SERVER_CHILD_FOLDER";
@@ -300,6 +301,48 @@ async fn rules_that_keep_something_in_variables_lose_no_more_than_that() {
     let mut ada = server.join("yard", "name=Ada&hz=60").await;
     ada.act("build", &[]).await;
     ada.until_view("the sum", |view| shown(view, "count") == 7 && blocks(view) == 4).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_write_stops_no_world_and_catches_up() {
+    let folder = Folder::new();
+    let server = serve(&folder, script("yard", RULES)).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    ada.act("build", &[]).await;
+    ada.until_view("a block", |view| blocks(view) == 1).await;
+    server.until_metric("nowcast_store_snapshots_total", |snapshots| snapshots == 1.0).await;
+
+    // Nobody else can write as long as this transaction is open.
+    let other = rusqlite::Connection::open(folder.0.join("worlds.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let health = async {
+        loop {
+            let health = server.get("/healthz").await;
+            assert!(health.starts_with("HTTP/1.1 200"), "{health}");
+            if health.contains("ok, but ") {
+                break health;
+            }
+            ada.act("count", &[]).await;
+            steps(&mut ada, 12).await;
+        }
+    };
+    let health = timeout(PATIENCE, health).await.expect("the trouble is told");
+    assert!(health.contains("the disk is behind") || health.contains("worlds are not kept"), "{health}");
+    let count = shown(&ada.view, "count");
+    ada.act("count", &[]).await;
+    ada.until_view("the world goes on", |view| shown(view, "count") > count).await;
+    let count = shown(&ada.view, "count");
+    assert!(server.metric("nowcast_store_queued_bytes") > 0.0);
+    other.execute_batch("ROLLBACK").unwrap();
+    drop(other);
+    let healed = async { while !server.get("/healthz").await.ends_with("\r\n\r\nok\n") {} };
+    timeout(PATIENCE, healed).await.expect("it catches up");
+    server.stop().await;
+
+    let server = serve(&folder, script("yard", RULES)).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    ada.until_view("all of it", |view| shown(view, "count") == count && blocks(view) == 1).await;
     server.stop().await;
 }
 
