@@ -41,6 +41,7 @@ mod hosted;
 mod http;
 mod join;
 mod lab;
+mod limits;
 mod lobby;
 mod logs;
 mod metrics;
@@ -50,8 +51,10 @@ mod player;
 mod process;
 mod rate;
 mod room;
+mod room_name;
 mod room_refusal;
 mod rooms;
+mod rule_report;
 mod send_queue;
 mod server;
 pub mod session;
@@ -60,7 +63,8 @@ mod snapshot;
 mod web;
 mod worlds;
 
-pub use config::{Config, Exposed, Limits, Timeouts};
+pub use config::{Config, Exposed, Timeouts};
+pub use limits::Limits;
 pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, entry};
 /// What clients are told of movement, and the replica that reads it.

@@ -23,7 +23,6 @@ use nowcast_world::{
 use tracing::{debug, info, warn};
 
 use self::editing::Editing;
-pub(crate) use self::editing::RuleReport;
 use self::happenings::{Happening, Step};
 use self::tenancy::Tenancy;
 use self::told::{Changes, Told};

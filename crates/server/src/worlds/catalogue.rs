@@ -11,8 +11,8 @@ use tracing::{info, warn};
 
 use super::folder::{read_world, watch};
 use super::{MakeWorld, Rules, WORLD_NAME_BYTES_MAX, WorldConfig, WorldError};
-use crate::config::Limits;
 use crate::hosted::Hosted;
+use crate::limits::Limits;
 
 /// Everything that a server offers, in the order of its configuration.
 pub(crate) struct Catalogue(Vec<Arc<Offered>>);
@@ -71,7 +71,7 @@ impl Catalogue {
     pub(crate) fn new(worlds: &[WorldConfig]) -> Result<Self, WorldError> {
         let mut offered: Vec<Arc<Offered>> = Vec::new();
         for WorldConfig { name, rules } in worlds {
-            if !crate::rooms::is_room_name(name) || name.len() > WORLD_NAME_BYTES_MAX {
+            if !crate::room_name::is_room_name(name) || name.len() > WORLD_NAME_BYTES_MAX {
                 return Err(WorldError::BadName(name.clone()));
             }
             if offered.iter().any(|known| known.name == *name) {

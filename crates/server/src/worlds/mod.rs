@@ -13,10 +13,10 @@ use std::sync::Arc;
 use nowcast_script::{Fault, Sources};
 use nowcast_world::World;
 
-use crate::config::Limits;
+use crate::limits::Limits;
 
 /// The longest name of a world, in bytes: rooms are called like worlds.
-pub(crate) const WORLD_NAME_BYTES_MAX: usize = crate::config::ROOM_NAME_BYTES_MAX;
+pub(crate) const WORLD_NAME_BYTES_MAX: usize = crate::room_name::ROOM_NAME_BYTES_MAX;
 
 /// A world that a server offers.
 ///
