@@ -41,6 +41,7 @@ mod hosted;
 mod http;
 mod join;
 mod lab;
+mod limits;
 mod lobby;
 mod logs;
 mod metrics;
@@ -62,7 +63,8 @@ mod snapshot;
 mod web;
 mod worlds;
 
-pub use config::{Config, Exposed, Limits, Timeouts};
+pub use config::{Config, Exposed, Timeouts};
+pub use limits::Limits;
 pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, entry};
 /// What clients are told of movement, and the replica that reads it.
