@@ -428,7 +428,8 @@ fn remark(packet: &Sent, text: &str) -> &'static str {
             "The client waves. `before` is the stamp of the controls, which have to be in force when the server takes the event."
         }
         1 if has("\"Happened\"") => {
-            "What came of it: the avatar and the screen are states, and come before the event that tells of it."
+            "What came of it: the avatar and the screen are states, and come before the event that tells of it. The definition that came before \
+             says what the avatar's kind and attributes are: `person`, and `waves` is 2."
         }
         0 if has("STATES") => "The key is pressed: controls are a state of key 1.",
         1 if has("told against 0 frames") => {
