@@ -351,9 +351,9 @@ def main():
     host, port = address.rsplit(":", 1)
     client = Client(host, int(port), room, "Ada")
     until = time.monotonic() + 20
-    while client.where is None and time.monotonic() < until:
+    while not (client.where and client.entities) and time.monotonic() < until:
         client.watch(0.1)
-    print(f"joined as {client.player} with {client.avatar}, one of {len(client.entities)}, at {client.where}", flush=True)
+    print(f"joined as player {client.player}, entity {client.avatar} of {len(client.entities)}, at {client.where}", flush=True)
     print(f"walked {client.walk(1.0):.2f} m", flush=True)
     print("newest controls in force:", client.movement.controls, flush=True)
     client.session.event(act(action))

@@ -34,7 +34,7 @@ fn a_minimal_client_joins_walks_acts_is_cut_resumes_and_walks_on() {
     let walked: Vec<f64> = walked.collect();
     // A second of walking at 3.2 m/s, less what a busy machine shows late.
     assert!(walked.len() == 2 && walked.iter().all(|metres| *metres > 1.0), "{said}");
-    assert!(said.contains("joined as ") && said.contains("refused: wave "), "{said}");
+    assert!(said.contains("joined as player 1, entity ") && said.contains("refused: wave "), "{said}");
     assert!(said.contains("newest controls in force: 1\n"), "{said}");
     assert!(said.contains("cut, and resumed") && said.trim_end().ends_with("left"), "{said}");
 }
