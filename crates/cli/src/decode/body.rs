@@ -84,6 +84,12 @@ impl Reading {
         Reading { head: format!("as {name}: {}", json(value)), parts }
     }
 
+    /// All of it in one line.
+    pub(super) fn into_line(self) -> String {
+        let head = self.head.trim_start_matches("as ").to_owned();
+        self.parts.into_iter().fold(head, |line, part| line + "; " + &part)
+    }
+
     pub(super) fn note(self, fields: &mut Fields<'_>) -> Result<(), Fault> {
         fields.title(self.head);
         fields.inside(|fields| {

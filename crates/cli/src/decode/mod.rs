@@ -7,6 +7,7 @@ mod plain;
 mod replication;
 mod save;
 mod session;
+mod world;
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -18,6 +19,7 @@ use clap::ValueEnum;
 use crate::output;
 use body::Shapes;
 use fields::{Fault, Fields};
+pub(crate) use world::WorldReader;
 
 /// The most that is looked at; more than the largest packet and more than a small save.
 const BYTES_MAX: u64 = 16 << 20;

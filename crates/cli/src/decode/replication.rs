@@ -11,18 +11,31 @@ const ORIENTATION_BITS: u32 = 12;
 
 /// A payload of REPLICATION.
 pub(super) fn payload(fields: &mut Fields<'_>) -> Result<(), Fault> {
-    fields.number(4, "tick", |tick| format!("step {tick} of the world"))?;
-    fields.number(2, "controls", |number| match number {
+    head_and_groups(fields).map(drop)
+}
+
+/// What a payload tells, in a line; `None` for what is none.
+pub(super) fn summary(bytes: &[u8]) -> Option<String> {
+    let (tick, controls, groups) = head_and_groups(&mut Fields::new(bytes)).ok()?;
+    Some(format!("movement at step {tick}, controls {controls}, {groups} groups"))
+}
+
+/// Its tick, the number of the controls, and how many groups it tells.
+fn head_and_groups(fields: &mut Fields<'_>) -> Result<(u64, u64, usize), Fault> {
+    let tick = fields.number(4, "tick", |tick| format!("step {tick} of the world"))?;
+    let controls = fields.number(2, "controls", |number| match number {
         0 => "none of this client were in force yet".into(),
         number => format!("those of number {number} were in force"),
     })?;
+    let mut groups = 0;
     while !fields.is_empty() {
         let first = fields.varint("group and depth", |first| {
             format!("group {}, told against {} frames", first >> 2, first & 3)
         })?;
         fields.inside(|fields| record(fields, first & 3))?;
+        groups += 1;
     }
-    Ok(())
+    Ok((tick, controls, groups))
 }
 
 fn record(fields: &mut Fields<'_>, depth: u64) -> Result<(), Fault> {

@@ -240,12 +240,7 @@ fn event_head(fields: &mut Fields<'_>) -> Result<(), Fault> {
 fn event(fields: &mut Fields<'_>, lane: u8, shapes: &mut Shapes) -> Result<(), Fault> {
     event_head(fields)?;
     let length = fields.length("payload length")?;
-    let expected: &[&str] = match lane {
-        0 => &["ToWorld", "FromWorld"],
-        1 => &["Line", "Said"],
-        _ => &[],
-    };
-    value(fields, "payload", length, expected, shapes)
+    value(fields, "payload", length, events_of_a_lane(lane), shapes)
 }
 
 fn part(fields: &mut Fields<'_>) -> Result<(), Fault> {
@@ -258,8 +253,17 @@ fn part(fields: &mut Fields<'_>) -> Result<(), Fault> {
     fields.take(left.min(part) as usize, "part", nothing).map(drop)
 }
 
-/// What a world says with a state of this key (`spec/WORLD.md`, section 2).
-fn messages_of_a_key(lane: u8, key: u64) -> &'static [&'static str] {
+/// What is said to a world, or by it, with an event (`spec/WORLD.md`, section 2).
+pub(super) fn events_of_a_lane(lane: u8) -> &'static [&'static str] {
+    match lane {
+        0 => &["ToWorld", "FromWorld"],
+        1 => &["Line", "Said"],
+        _ => &[],
+    }
+}
+
+/// What is said to a world, or by it, with a state of this key (`spec/WORLD.md`, section 2).
+pub(super) fn messages_of_a_key(lane: u8, key: u64) -> &'static [&'static str] {
     match (lane, key >> 32) {
         (0, 0) if key == 1 => &["Controls", "Entity"],
         (0, 0) => &["Entity"],
