@@ -1,11 +1,12 @@
 //! Values without a shape id (`spec/WIRE.md`, section 4.1).
 
 use nowcast_wire::shape::Type;
-use nowcast_wire::{Shape, Value, decode_value};
-use nowcast_wire_tools::{schema, write_json};
+use nowcast_wire::{Shape, decode_value};
+use nowcast_wire_tools::schema;
 
 use super::definition::{self, Kinds};
 use super::fields::{Fault, Fields};
+use super::reading::Reading;
 
 /// The messages of a world (`spec/WORLD.md`, section 3).
 const WORLD: &str = include_str!("../../../../packages/nowcast/src/world/session/messages.schema");
@@ -18,13 +19,6 @@ pub(super) struct Shapes {
     is_world: bool,
     /// Those of the definition that was read last.
     kinds: Kinds,
-}
-
-/// What a shape makes of a value.
-pub(super) struct Reading {
-    head: String,
-    /// What is in it, a line for each part.
-    parts: Vec<String>,
 }
 
 impl Shapes {
@@ -70,32 +64,8 @@ impl Shapes {
             Some(Reading::new(&name, &value))
         };
         let (odd, likely): (Vec<_>, Vec<_>) =
-            shapes.iter().filter_map(&mut read).partition(|reading| reading.head.contains(CONTROL));
+            shapes.iter().filter_map(&mut read).partition(|reading| reading.head().contains(CONTROL));
         if likely.is_empty() { odd } else { likely }
-    }
-}
-
-impl Reading {
-    pub(super) fn new(name: &str, value: &Value) -> Reading {
-        Reading::with_parts(name, value, Vec::new())
-    }
-
-    pub(super) fn with_parts(name: &str, value: &Value, parts: Vec<String>) -> Reading {
-        Reading { head: format!("as {name}: {}", json(value)), parts }
-    }
-
-    /// All of it in one line.
-    pub(super) fn into_line(self) -> String {
-        let head = self.head.trim_start_matches("as ").to_owned();
-        self.parts.into_iter().fold(head, |line, part| line + "; " + &part)
-    }
-
-    pub(super) fn note(self, fields: &mut Fields<'_>) -> Result<(), Fault> {
-        fields.title(self.head);
-        fields.inside(|fields| {
-            self.parts.into_iter().for_each(|part| fields.title(part));
-            Ok(())
-        })
     }
 }
 
@@ -136,26 +106,6 @@ pub(super) fn explain(fields: &mut Fields<'_>, shapes: &mut Shapes) -> Result<()
     fields.inside(|fields| readings.into_iter().try_for_each(|reading| reading.note(fields)))
 }
 
-/// A value as JSON, with raw bytes in hexadecimal.
-pub(super) fn json(value: &Value) -> String {
-    let mut out = Vec::new();
-    match write_json(&legible(value), &mut out) {
-        Ok(()) => String::from_utf8_lossy(&out).into_owned(),
-        Err(_) => format!("{value:?}"),
-    }
-}
-
-fn legible(value: &Value) -> Value {
-    match value {
-        Value::Bytes(bytes) => Value::Text(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
-        Value::List(items) => Value::List(items.iter().map(legible).collect()),
-        Value::Map(pairs) => {
-            Value::Map(pairs.iter().map(|(key, value)| (key.clone(), legible(value))).collect())
-        }
-        other => other.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,15 +116,9 @@ mod tests {
         let join = [3, 0, 2, 0, 0, 0, 3, 20, 0, 0, 0, b'A', b'd', b'a'];
         let [reading] = &shapes.readings(&join)[..] else { panic!("one shape fits") };
         assert_eq!(
-            reading.head,
+            reading.head(),
             "as ToWorld: {\"Join\":{\"protocol\":2,\"name\":\"Ada\",\"network_hz\":20}}"
         );
         assert!(!shapes.read(&[0xff; 3]), "neither a message nor text");
-    }
-
-    #[test]
-    fn raw_bytes_are_shown_in_hexadecimal() {
-        let value = Value::Map(vec![("raw".into(), Value::List(vec![Value::Bytes(vec![1, 0xff])]))]);
-        assert_eq!(json(&value), "{\"raw\":[\"01ff\"]}");
     }
 }

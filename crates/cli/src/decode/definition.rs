@@ -2,7 +2,7 @@
 
 use nowcast_wire::{Shape, Value, decode_value};
 
-use super::body::{Reading, json};
+use super::reading::{Reading, json};
 
 /// What there is to read entities by: names of kinds, and the shapes of their attributes where they are good.
 #[derive(Default)]

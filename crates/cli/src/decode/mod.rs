@@ -4,6 +4,7 @@ mod body;
 mod definition;
 mod fields;
 mod plain;
+mod reading;
 mod replication;
 mod save;
 mod session;

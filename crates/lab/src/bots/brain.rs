@@ -108,16 +108,21 @@ impl Brain {
                 self.ground = ground;
             }
         }
-        self.entities.insert(id, Known { kind: kind.to_owned(), named: Vec::new() });
-        self.notice(id, attributes);
+        let known = Known { kind: kind.to_owned(), named: self.abilities.named(kind, attributes) };
+        self.know(id, known);
     }
 
     /// An entity's attributes are these.
     pub(super) fn notice(&mut self, id: u32, attributes: &Value) {
+        let Some(Known { kind, .. }) = self.entities.get(&id) else { return };
+        let known = Known { kind: kind.clone(), named: self.abilities.named(kind, attributes) };
+        self.know(id, known);
+    }
+
+    /// What it carries decides what a bot wants.
+    fn know(&mut self, id: u32, known: Known) {
         let held = self.held();
-        if let Some(known) = self.entities.get_mut(&id) {
-            known.named = self.abilities.named(&known.kind, attributes);
-        }
+        self.entities.insert(id, known);
         if self.held() != held {
             self.patience = 0;
         }
