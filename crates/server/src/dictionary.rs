@@ -7,6 +7,12 @@ use nowcast_world::{
 
 use crate::session::{Action, Declared, Definition as Message, Kind};
 
+/// A definition is told in one message of at most so many bytes (`spec/WORLD.md`, section 6).
+const DEFINITION_BYTES_MAX: usize = 128 * 1024;
+
+/// The words of a body that may be long. A definition that is too large is told without them, the longest first.
+const LONG_WORDS: [&str; 4] = ["vertices", "triangles", "heights", "points"];
+
 /// What the values of one definition are said with.
 pub(crate) struct Dictionary {
     /// What clients on sessions are told.
@@ -29,14 +35,37 @@ impl Dictionary {
             .events
             .iter()
             .map(|event| Declared { name: event.name.clone(), payload: event.payload.shape().to_bytes() });
-        let message = Message { version, kinds, actions: actions.collect(), events: events.collect() };
+        let mut message = Message { version, kinds, actions: actions.collect(), events: events.collect() };
+        while nowcast_wire::encode_to_vec(&message).len() > DEFINITION_BYTES_MAX && shorten(&mut message) {}
         Self { message, fingerprints }
+    }
+
+    /// Whether it can be told in one message.
+    pub(crate) fn fits(&self) -> bool {
+        nowcast_wire::encode_to_vec(&self.message).len() <= DEFINITION_BYTES_MAX
     }
 
     /// A number that differs where what is told of a kind does.
     pub(crate) fn fingerprint(&self, kind: KindId) -> u64 {
         self.fingerprints.get(usize::from(kind.0)).copied().unwrap_or_default()
     }
+}
+
+/// Leaves out the longest list of a body. Returns whether there was one.
+fn shorten(message: &mut Message) -> bool {
+    let lists = message.kinds.iter_mut().filter_map(|kind| match &mut kind.body {
+        Value::Map(words) => Some(words),
+        _ => None,
+    });
+    let length = |value: &Value| if let Value::List(items) = value { items.len() } else { 0 };
+    let is_long = |(word, _): &(Value, Value)| word.as_text().is_some_and(|word| LONG_WORDS.contains(&word));
+    let longest = |words: &Vec<(Value, Value)>| {
+        words.iter().filter(|word| is_long(word)).map(|(_, value)| length(value)).max()
+    };
+    let Some(words) = lists.max_by_key(|words| longest(words)) else { return false };
+    let Some(most) = longest(words) else { return false };
+    words.retain(|word| !is_long(word) || length(&word.1) < most);
+    true
 }
 
 /// An entity's attributes as a map, as they are told by name.
@@ -60,7 +89,7 @@ pub(crate) fn field_types(attributes: &Attributes) -> impl Iterator<Item = (Stri
 }
 
 /// FNV-1a: enough to notice a change, and no defence against somebody who wants two to agree.
-pub(crate) fn hash(bytes: &[u8]) -> u64 {
+fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
@@ -77,7 +106,7 @@ fn describe_kind(kind: &nowcast_world::Kind) -> Kind {
 }
 
 /// A body in the words in which scripts declare it.
-pub(crate) fn body_words(body: &Body) -> Value {
+fn body_words(body: &Body) -> Value {
     let motion = match body.motion {
         Motion::Fixed => "fixed",
         Motion::Dynamic => "dynamic",
@@ -97,7 +126,7 @@ pub(crate) fn body_words(body: &Body) -> Value {
 }
 
 /// How controls move a walker, in the words in which scripts declare it.
-pub(crate) fn walker_words(walker: &Walker) -> Value {
+fn walker_words(walker: &Walker) -> Value {
     Value::Map(vec![
         word("height", walker.height),
         word("radius", walker.radius),
@@ -166,6 +195,33 @@ fn list<T>(items: &[T], value: impl Fn(&T) -> Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_definition_that_is_too_large_is_told_without_the_longest_lists() {
+        let ground = |name: &str, side: usize| {
+            let shape =
+                ColliderShape::HeightField { heights: vec![0.5; side * side], columns: side, size: [9.0; 2] };
+            nowcast_world::Kind::new(name).with_body(Body::fixed(shape))
+        };
+        let definition =
+            Definition { kinds: vec![ground("hill", 8), ground("alps", 400)], ..Definition::default() };
+        let dictionary = Dictionary::new(&definition, 1);
+        assert!(dictionary.fits());
+        let [hill, alps] = &dictionary.message.kinds[..] else { panic!("two kinds") };
+        assert!(hill.body.get("heights").is_some() && alps.body.get("heights").is_none());
+        assert_eq!(alps.body.get("shape").and_then(Value::as_text), Some("heights"));
+    }
+
+    #[test]
+    fn a_definition_whose_looks_are_too_large_does_not_fit() {
+        let look = Value::Text("x".repeat(10_000));
+        let kind = |number: usize| nowcast_world::Kind {
+            look: look.clone(),
+            ..nowcast_world::Kind::new(&number.to_string())
+        };
+        let definition = Definition { kinds: (0..20).map(kind).collect(), ..Definition::default() };
+        assert!(!Dictionary::new(&definition, 1).fits());
+    }
 
     #[test]
     fn a_body_is_told_in_the_words_in_which_scripts_declare_it() {

@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::Message;
 use super::happenings::{Audience, Happening};
 use super::told::{Changes, Shown, ToldPlayer};
 use super::{Newcomer, PHASES, Room, is_due};
-use crate::dictionary::{attributes_of, body_words, field_types, walker_words};
+use crate::dictionary::{attributes_of, field_types};
 use crate::plain::{Action, Any, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage};
 use crate::player::Player;
 use crate::send_queue::Greeting;
@@ -122,11 +122,12 @@ impl Room {
 
     fn definition(&self) -> ServerMessage {
         let definition = self.world.world().scene().definition();
-        let kinds = definition.kinds.iter().map(|kind| Kind {
-            name: kind.name.clone(),
-            body: Any(kind.body.as_ref().map(body_words).unwrap_or_default()),
-            walker: Any(kind.walker.as_ref().map(walker_words).unwrap_or_default()),
-            look: Any(kind.look.clone()),
+        let told = &self.dictionary.message.kinds;
+        let kinds = definition.kinds.iter().zip(told).map(|(kind, told)| Kind {
+            name: told.name.clone(),
+            body: Any(told.body.clone()),
+            walker: Any(told.walker.clone()),
+            look: Any(told.look.clone()),
             attributes: field_types(&kind.attributes).collect::<Fields>(),
         });
         let actions = definition.actions.iter().map(|action| Action {

@@ -11,6 +11,7 @@ use tracing::{info, warn};
 
 use super::folder::{read_world, watch};
 use super::{MakeWorld, Rules, WorldConfig, WorldError};
+use crate::dictionary::Dictionary;
 use crate::hosted::Hosted;
 use crate::room_name::is_room_name;
 
@@ -152,8 +153,7 @@ impl Offered {
 
 impl Newest {
     fn new(world: &str, sources: Sources) -> Result<Arc<Self>, WorldError> {
-        Script::load(&sources, Limits::DEFAULT)
-            .map_err(|fault| WorldError::Script { world: world.to_owned(), fault })?;
+        load(&sources).map_err(|fault| WorldError::Script { world: world.to_owned(), fault })?;
         let found = Mutex::new(Found { good: sources, fault: None });
         Ok(Arc::new(Self { number: AtomicU64::new(0), found }))
     }
@@ -166,10 +166,7 @@ impl Newest {
     /// Takes in what is in the folder now. Returns what is wrong with it, unless nothing changed.
     fn take(&self, read: Result<Sources, String>) -> Option<Result<u64, String>> {
         let mut found = self.lock();
-        let loaded = read.and_then(|sources| match Script::load(&sources, Limits::DEFAULT) {
-            Ok(_) => Ok(sources),
-            Err(fault) => Err(fault.to_string()),
-        });
+        let loaded = read.and_then(|sources| load(&sources).map(|()| sources));
         let is_known = match &loaded {
             Ok(sources) => found.fault.is_none() && *sources == found.good,
             Err(fault) => found.fault.as_ref() == Some(fault),
@@ -184,6 +181,16 @@ impl Newest {
         }
         self.number.fetch_add(1, Ordering::Release);
         Some(outcome)
+    }
+}
+
+/// Whether a world can be made by these rules, and be told to clients; if not, why.
+fn load(sources: &Sources) -> Result<(), String> {
+    let script = Script::load(sources, Limits::DEFAULT).map_err(|fault| fault.to_string())?;
+    if Dictionary::new(&script.definition(), 1).fits() {
+        Ok(())
+    } else {
+        Err("the kinds' looks and the actions' hints are too large to be told in one message".to_owned())
     }
 }
 

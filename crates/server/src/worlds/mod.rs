@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nowcast_script::{Fault, Sources};
+use nowcast_script::Sources;
 use nowcast_world::World;
 
 /// A world that a server offers.
@@ -60,8 +60,8 @@ pub enum WorldError {
     Script {
         /// Which world.
         world: String,
-        /// Where in it, and what.
-        fault: Fault,
+        /// Where in it, what, and what helps.
+        fault: String,
     },
     /// The name cannot be a room's.
     #[error("the world's name {0:?} is not 1 to 32 of a-z, 0-9, - and _")]

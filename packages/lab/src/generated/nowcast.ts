@@ -31,7 +31,7 @@ function readSmall(d: MessageDecoder): () => Small | undefined {
   };
 }
 
-export const smallCodec: Codec<Small> = defineCodec({
+export const smallCodec: Codec<Small> = /* @__PURE__ */ defineCodec({
   shape: "1c00013005536d616c6c0204746578740e00036e756d0200",
   write: writeSmall,
   read: readSmall,
@@ -80,7 +80,7 @@ function readMedium(d: MessageDecoder): () => Medium | undefined {
   };
 }
 
-export const mediumCodec: Codec<Medium> = defineCodec({
+export const mediumCodec: Codec<Medium> = /* @__PURE__ */ defineCodec({
   shape: "1c000130064d656469756d0404746578740e000574657874320e00036e756d030007646563696d616c0a00",
   write: writeMedium,
   read: readMedium,
@@ -147,7 +147,7 @@ function readBig(d: MessageDecoder): () => Big | undefined {
   };
 }
 
-export const bigCodec: Codec<Big> = defineCodec({
+export const bigCodec: Codec<Big> = /* @__PURE__ */ defineCodec({
   shape: "1c000130034269670804746578740e000574657874320e000574657874330e000574657874340e00036e756d040007646563696d616c0b00046e756d32080008646563696d616c320b00",
   write: writeBig,
   read: readBig,
@@ -249,7 +249,7 @@ function readBatch(d: MessageDecoder): () => Batch | undefined {
   };
 }
 
-export const batchCodec: Codec<Batch> = defineCodec({
+export const batchCodec: Codec<Batch> = /* @__PURE__ */ defineCodec({
   shape: "1c00023005426174636801086d65737361676573191c010030034269670804746578740e000574657874320e000574657874330e000574657874340e00036e756d040007646563696d616c0b00046e756d32080008646563696d616c320b00",
   write: writeBatch,
   read: readBatch,
@@ -289,7 +289,7 @@ function readMove(d: MessageDecoder): () => Move | undefined {
   };
 }
 
-export const moveCodec: Codec<Move> = defineCodec({
+export const moveCodec: Codec<Move> = /* @__PURE__ */ defineCodec({
   shape: "1c000130044d6f766507026964040009706f736974696f6e580b0009706f736974696f6e590b0009706f736974696f6e5a0b000665756c65725802000665756c65725902000665756c65725a0200",
   write: writeMove,
   read: readMove,
@@ -383,7 +383,7 @@ function readMoves(d: MessageDecoder): () => Moves | undefined {
   };
 }
 
-export const movesCodec: Codec<Moves> = defineCodec({
+export const movesCodec: Codec<Moves> = /* @__PURE__ */ defineCodec({
   shape: "1c000230054d6f76657301056d6f766573191c010030044d6f766507026964040009706f736974696f6e580b0009706f736974696f6e590b0009706f736974696f6e5a0b000665756c65725802000665756c65725902000665756c65725a0200",
   write: writeMoves,
   read: readMoves,

@@ -2,7 +2,7 @@ import { NowcastError } from "../errors/nowcast-error.js";
 import { sessionUrl, worldUrl } from "./address.js";
 import { WorldClient } from "./client.js";
 import { SessionAdapter } from "./session/session-adapter.js";
-import { ENCODINGS, type JoinOptions, type World } from "./world.js";
+import { ENCODINGS, type JoinOptions, type World, type WorldOf, type WorldTypes } from "./world.js";
 
 /**
  * Joins the world at `url`, such as `nowcast://localhost:7777/plaza` or the address that a browser shows; a page may leave
@@ -17,6 +17,9 @@ import { ENCODINGS, type JoinOptions, type World } from "./world.js";
  * Addresses such as `ws://localhost:7777/ws/plaza` are joined by the plain protocol, unless `protocol` says otherwise. Throws a
  * `NowcastError` for an address or an option that makes no sense.
  */
+export function joinWorld(url: string | URL, options?: JoinOptions): World;
+/** The same, with the types that `nowcast gen DIR` makes of the world's folder: `joinWorld<Football>(address)`. */
+export function joinWorld<T extends WorldTypes>(url: string | URL, options?: JoinOptions): WorldOf<T>;
 export function joinWorld(url: string | URL, options: JoinOptions = {}): World {
   const protocol = options.protocol ?? (/^wss?:/i.test(String(url)) ? "plain" : "session");
   switch (protocol) {

@@ -31,7 +31,7 @@ function readSmall(d: MessageDecoder): () => Small | undefined {
   };
 }
 
-export const smallCodec: Codec<Small> = defineCodec({
+export const smallCodec: Codec<Small> = /* @__PURE__ */ defineCodec({
   shape: "1c00013005536d616c6c0204746578740e00036e756d0200",
   write: writeSmall,
   read: readSmall,
@@ -80,7 +80,7 @@ function readMedium(d: MessageDecoder): () => Medium | undefined {
   };
 }
 
-export const mediumCodec: Codec<Medium> = defineCodec({
+export const mediumCodec: Codec<Medium> = /* @__PURE__ */ defineCodec({
   shape: "1c000130064d656469756d0404746578740e000574657874320e00036e756d030007646563696d616c0a00",
   write: writeMedium,
   read: readMedium,
@@ -147,7 +147,7 @@ function readBig(d: MessageDecoder): () => Big | undefined {
   };
 }
 
-export const bigCodec: Codec<Big> = defineCodec({
+export const bigCodec: Codec<Big> = /* @__PURE__ */ defineCodec({
   shape: "1c000130034269670804746578740e000574657874320e000574657874330e000574657874340e00036e756d080007646563696d616c0b00046e756d32080008646563696d616c320b00",
   write: writeBig,
   read: readBig,
@@ -178,7 +178,7 @@ function readTool(d: MessageDecoder): () => Tool | undefined {
   };
 }
 
-export const toolCodec: Codec<Tool> = defineCodec({
+export const toolCodec: Codec<Tool> = /* @__PURE__ */ defineCodec({
   shape: "1c00013104546f6f6c030448616e64000648616d6d65720004526f706500",
   write: writeTool,
   read: readTool,
@@ -210,7 +210,7 @@ function readVec3(d: MessageDecoder): () => Vec3 | undefined {
   };
 }
 
-export const vec3Codec: Codec<Vec3> = defineCodec({
+export const vec3Codec: Codec<Vec3> = /* @__PURE__ */ defineCodec({
   shape: "1c00013004566563330301780a0001790a00017a0a00",
   write: writeVec3,
   read: readVec3,
@@ -285,7 +285,7 @@ function readEverything(d: MessageDecoder): () => Everything | undefined {
   };
 }
 
-export const everythingCodec: Codec<Everything> = defineCodec({
+export const everythingCodec: Codec<Everything> = /* @__PURE__ */ defineCodec({
   shape: "1c0004300a45766572797468696e670e0261741c010004746f6f6c1c020005616c697665010004706169721c03000566697273740e00095f5f70726f746f5f5f0300047365656e0100046c6173740e00036269670500046465657009000565756c65721a030200076e6f7468696e67000005636f756e740400066f666673657407003004566563330301780a0001790a00017a0a003104546f6f6c030448616e64000648616d6d65720004526f7065003000020130020001310600",
   write: writeEverything,
   read: readEverything,
@@ -315,7 +315,7 @@ function readNumbers(d: MessageDecoder): () => Numbers | undefined {
   };
 }
 
-export const numbersCodec: Codec<Numbers> = defineCodec({
+export const numbersCodec: Codec<Numbers> = /* @__PURE__ */ defineCodec({
   shape: "1c000130074e756d6265727302026964040001780b00",
   write: writeNumbers,
   read: readNumbers,
@@ -336,7 +336,7 @@ export interface Member {
   cell: [number, number];
 }
 
-export const memberCodec: Codec<Member> = defineCodec({
+export const memberCodec: Codec<Member> = /* @__PURE__ */ defineCodec({
   shape: "1c000230064d656d6265720c0269640400046e616d650e000261741c010001780b00056c6576656c0200047465616d03000573636f72650800046d6f6f640600057469746c650e000474696e741a030200047475726e1a040a000463656c6c1a0207003004566563330301780a0001790a00017a0a00",
 });
 
@@ -513,7 +513,7 @@ function readParty(d: MessageDecoder): () => Party | undefined {
   };
 }
 
-export const partyCodec: Codec<Party> = defineCodec({
+export const partyCodec: Codec<Party> = /* @__PURE__ */ defineCodec({
   shape: "1c00033005506172747901076d656d62657273191c010030064d656d6265720c0269640400046e616d650e000261741c020001780b00056c6576656c0200047465616d03000573636f72650800046d6f6f640600057469746c650e000474696e741a030200047475726e1a040a000463656c6c1a0207003004566563330301780a0001790a00017a0a00",
   write: writeParty,
   read: readParty,
@@ -543,7 +543,7 @@ function readSpot(d: MessageDecoder): () => Spot | undefined {
   };
 }
 
-export const spotCodec: Codec<Spot> = defineCodec({
+export const spotCodec: Codec<Spot> = /* @__PURE__ */ defineCodec({
   shape: "1c0001300453706f740201780a000463656c6c0300",
   write: writeSpot,
   read: readSpot,
@@ -603,7 +603,7 @@ function readSpots(d: MessageDecoder): () => Spots | undefined {
   };
 }
 
-export const spotsCodec: Codec<Spots> = defineCodec({
+export const spotsCodec: Codec<Spots> = /* @__PURE__ */ defineCodec({
   shape: "1c0002300553706f7473010573706f7473191c0100300453706f740201780a000463656c6c0300",
   write: writeSpots,
   read: readSpots,
@@ -639,7 +639,7 @@ function readMove(d: MessageDecoder): () => Move | undefined {
   };
 }
 
-export const moveCodec: Codec<Move> = defineCodec({
+export const moveCodec: Codec<Move> = /* @__PURE__ */ defineCodec({
   shape: "1c000330044d6f766503026964040008706f736974696f6e1c01000565756c65721c020030000301300b0001310b0001320b00300003013002000131020001320200",
   write: writeMove,
   read: readMove,
@@ -652,7 +652,7 @@ export interface Frame {
   tags: Map<string, WireValue>;
 }
 
-export const frameCodec: Codec<Frame> = defineCodec({
+export const frameCodec: Codec<Frame> = /* @__PURE__ */ defineCodec({
   shape: "1c000430054672616d6504047469636b0c00056d6f766573191c0100046e6f7465180e0004746167731b0e100030044d6f766503026964040008706f736974696f6e1c02000565756c65721c030030000301300b0001310b0001320b00300003013002000131020001320200",
 });
 
@@ -662,6 +662,6 @@ export type Action =
   | { Walk: { to: Vec3; run: boolean } }
   | { Pick: number };
 
-export const actionCodec: Codec<Action> = defineCodec({
+export const actionCodec: Codec<Action> = /* @__PURE__ */ defineCodec({
   shape: "1c00023106416374696f6e040449646c6500035361790104746578740e000457616c6b0202746f1c01000372756e0100045069636b01013004003004566563330301780a0001790a00017a0a00",
 });

@@ -1,7 +1,7 @@
 import { decodeMsgpack } from "../../codec/msgpack.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
-import { ENTITIES_MAX, type SpawnedEntity } from "../entity-table.js";
-import type { Encoding, EntityKind } from "../world.js";
+import { ENTITIES_MAX } from "../entity-table.js";
+import type { Encoding, PlayerId } from "../world.js";
 import {
   malformed,
   type RawObject,
@@ -12,10 +12,9 @@ import {
   readObject,
   readText,
   readTick,
-  readU32,
-  readVec3,
 } from "./fields.js";
 import { type MoveMessage, PROTOCOL_VERSION, type ServerMessage } from "./messages.js";
+import { readWorldMessage } from "./world-messages.js";
 
 /** The largest message that is believed: 4 MiB, some thirty thousand entities in the widest encoding. */
 export const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
@@ -75,31 +74,15 @@ export class PlainDecoder {
     switch (type) {
       case "welcome":
         return readWelcome(message);
-      case "spawn":
-        return {
-          type,
-          entities: readArray(field("entities"), "spawn.entities", ENTITIES_MAX).map(readSpawned),
-        };
-      case "despawn": {
-        const ids = readArray(field("ids"), "despawn.ids", ENTITIES_MAX);
-        return { type, ids: ids.map((id, i) => readId(id, `despawn.ids[${i}]`)) };
-      }
       case "move":
         return this.moveObjects(message);
       case "chat":
         return {
           type,
-          from: readId(field("from"), "chat.from"),
+          from: readId<PlayerId>(field("from"), "chat.from"),
           name: readText(field("name"), "chat.name"),
           text: readText(field("text"), "chat.text"),
         };
-      case "hold": {
-        const block = field("block") ?? undefined;
-        const avatar = readId(field("avatar"), "hold.avatar");
-        return { type, avatar, block: block === undefined ? undefined : readId(block, "hold.block") };
-      }
-      case "rename":
-        return { type, id: readId(field("id"), "rename.id"), name: readText(field("name"), "rename.name") };
       case "pong":
         return { type, time: readNumber(field("time"), "pong.time") };
       case "rate":
@@ -109,7 +92,7 @@ export class PlainDecoder {
       case "missed":
         return { type, lines: readTick(field("lines"), "missed.lines") };
       default:
-        return undefined;
+        return readWorldMessage(type, message);
     }
   }
 
@@ -198,33 +181,11 @@ function readWelcome(message: RawObject): ServerMessage {
   }
   return {
     type: "welcome",
-    id: readId(readField(message, "id"), "welcome.id"),
+    player: readId<PlayerId>(readField(message, "player"), "welcome.player"),
     room: readText(readField(message, "room"), "welcome.room"),
+    world: readText(readField(message, "world"), "welcome.world"),
     stepHz: readNumber(readField(message, "stepHz"), "welcome.stepHz"),
     networkHz: readNumber(readField(message, "networkHz"), "welcome.networkHz"),
     tick: readTick(readField(message, "tick"), "welcome.tick"),
   };
-}
-
-function readSpawned(value: unknown, i: number): SpawnedEntity {
-  const path = `spawn.entities[${i}]`;
-  const entity = readObject(value, path);
-  const kind = readKind(readField(entity, "kind"), `${path}.kind`);
-  const size = readField(entity, "size") ?? undefined;
-  const name = readField(entity, "name") ?? undefined;
-  if (size === undefined && kind !== "avatar") throw malformed(`${path}.size`, "three numbers");
-  return {
-    id: readId(readField(entity, "id"), `${path}.id`),
-    kind,
-    size: size === undefined ? undefined : readVec3(size, `${path}.size`),
-    color: readU32(readField(entity, "color"), `${path}.color`),
-    name: name === undefined ? undefined : readText(name, `${path}.name`),
-    position: readVec3(readField(entity, "p"), `${path}.p`),
-    euler: readVec3(readField(entity, "r"), `${path}.r`),
-  };
-}
-
-function readKind(value: unknown, path: string): EntityKind {
-  if (value === "static" || value === "block" || value === "avatar") return value;
-  throw malformed(path, "static, block or avatar");
 }
