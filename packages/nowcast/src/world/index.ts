@@ -10,18 +10,26 @@ export {
 export { angleBetween, eulerToQuaternion, type NumberArray } from "./interpolation/rotation.js";
 export { joinWorld } from "./join.js";
 export {
+  type Action,
+  type Definition,
   ENCODINGS,
   type Encoding,
   type Entity,
   type EntityId,
-  type EntityKind,
+  type EventDeclaration,
+  type Field,
   type Input,
   type JoinOptions,
+  type Kind,
+  type Player,
+  type PlayerId,
   type Protocol,
+  type ReportOutcome,
   type Vec3,
   type World,
   type WorldEvents,
   type WorldLink,
+  type WorldRecord,
   type WorldStats,
   type WorldStatus,
 } from "./world.js";

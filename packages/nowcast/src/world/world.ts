@@ -5,9 +5,13 @@ import type { WaitOptions } from "../events/waiting.js";
 import type { WebSocketConstructor } from "../websocket/websocket.js";
 
 declare const entityIdBrand: unique symbol;
+declare const playerIdBrand: unique symbol;
 
-/** Number of an entity in its world. A server that restarts hands out new ones. */
+/** Number of an entity in its world. Entities of a server that restarts have new ones. */
 export type EntityId = number & { readonly [entityIdBrand]: true };
+
+/** Number of a player in its world. Somebody who comes again is another player. */
+export type PlayerId = number & { readonly [playerIdBrand]: true };
 
 /** How movement travels: see `spec/PLAIN.md`, section 2. */
 export type Encoding = "json" | "msgpack" | "custom" | "custom16";
@@ -21,8 +25,49 @@ export type Protocol = "session" | "plain";
 /** x, y and z: metres with Y up, or Euler angles in radians in intrinsic XYZ order. */
 export type Vec3 = readonly [number, number, number];
 
-/** `static` and `block` are boxes; an avatar is a capsule 1.8 m tall and 0.35 m in radius. */
-export type EntityKind = "static" | "block" | "avatar";
+/** A map that the world's author wrote: names and whatever MessagePack can say. */
+export type WorldRecord = Readonly<Record<string, unknown>>;
+
+/** A named value of a type, such as `f32`, `range(0, 1, 0.01)` or `u32?` (the notation of `spec/WORLD.md`, section 3). */
+export interface Field {
+  readonly name: string;
+  readonly type: string;
+}
+
+/** What some entities of a world have in common. What its author wrote comes as it is: ignore what you do not understand. */
+export interface Kind {
+  readonly name: string;
+  /** How physics sees it, in the words of `BodyFields` in `docs/WORLDS.md`; undefined for what has no body. */
+  readonly body: WorldRecord | undefined;
+  /** In the words of `WalkerFields`, for what controls move. */
+  readonly walker: WorldRecord | undefined;
+  /** How it is drawn: "Looks" in `docs/WORLDS.md`. `null` when nothing was said. */
+  readonly look: unknown;
+  readonly attributes: readonly Field[];
+}
+
+/** Something that a player can do by {@link World.act}. */
+export interface Action {
+  readonly name: string;
+  readonly arguments: readonly Field[];
+  /** How people do it: "Actions" in `docs/WORLDS.md`. `null` when nothing was said. */
+  readonly hint: unknown;
+}
+
+/** Something that the world tells under this name; worlds may also tell events that they did not declare. */
+export interface EventDeclaration {
+  readonly name: string;
+  readonly payload: readonly Field[];
+}
+
+/** What there can be in a world. Another one holds from the moment at which the world's rules were replaced. */
+export interface Definition {
+  /** Of the world's rules. */
+  readonly version: number;
+  readonly kinds: readonly Kind[];
+  readonly actions: readonly Action[];
+  readonly events: readonly EventDeclaration[];
+}
 
 /**
  * One thing in the world, as newest known. The object lives as long as the entity does and is updated in place: copy
@@ -30,15 +75,14 @@ export type EntityKind = "static" | "block" | "avatar";
  */
 export interface Entity {
   readonly id: EntityId;
-  readonly kind: EntityKind;
-  /** Full edge lengths in metres; avatars have none. */
-  readonly size: Vec3 | undefined;
-  /** 0xRRGGBB. */
-  readonly color: number;
-  /** Only avatars have one. It is what a person typed: show it as text, never as markup. */
-  readonly name: string | undefined;
-  /** The block that this avatar carries. */
-  readonly heldBlock: EntityId | undefined;
+  /** Another object, maybe of another name, once a `define` event said so. */
+  readonly kind: Kind;
+  /** Multiplies the shape of its kind along its own axes. */
+  readonly scale: Vec3;
+  /** What it hangs on. Its own place is of the world all the same. */
+  readonly parent: EntityId | undefined;
+  /** By name. A change makes another record, so one that you keep stays as it is. Texts may be what people typed: never markup. */
+  readonly attributes: WorldRecord;
   /** Of the centre, in metres. */
   readonly position: Vec3;
   /** Intrinsic XYZ, in radians (the order that three.js calls `'XYZ'`). */
@@ -47,6 +91,15 @@ export interface Entity {
   readonly tick: number;
   /** World step up to which it was where it was before, if that was heard of (sessions tell it). */
   readonly stillTick?: number | undefined;
+}
+
+/** Somebody who takes part. The object lives as long as the player stays and is updated in place. */
+export interface Player {
+  readonly id: PlayerId;
+  /** What a person typed: show it as text, never as markup. */
+  readonly name: string;
+  /** The entity that the player's controls move; it may be known before it is in {@link World.entities}. */
+  readonly avatarId: EntityId | undefined;
 }
 
 /** What the controls say now. It holds until the next one. */
@@ -107,28 +160,67 @@ export interface WorldStats {
   readonly link?: WorldLink | undefined;
 }
 
+/** What became of a version of the world's rules. */
+export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed";
+
 /** What `World.on` can listen to. */
 export interface WorldEvents {
   status: { readonly status: WorldStatus };
-  /** A connection is up. After a reconnect the ids are new: every earlier entity was despawned just before. */
+  /**
+   * A connection is up. After a reconnect the numbers are new: just before, every earlier entity was despawned, every player left,
+   * and every place on the screen was cleared.
+   */
   welcome: {
-    readonly avatarId: EntityId;
+    readonly playerId: PlayerId;
     readonly room: string;
+    /** Which world the room shows. */
+    readonly world: string;
     readonly stepHz: number;
     readonly networkHz: number;
     readonly tick: number;
   };
+  /**
+   * {@link World.definition} is another one. Entities of kinds that have kept their place, name and attributes have the new
+   * {@link Kind} already, and no `change` says so; what is different about the others, the events that follow tell.
+   */
+  define: { readonly definition: Definition };
   spawn: { readonly entities: readonly Entity[] };
   /** The entities as last known; they are no longer in `World.entities`. */
   despawn: { readonly entities: readonly Entity[] };
-  /** `moved` lists what moved since the previous snapshot: an entity that is not in it did not. */
-  snapshot: { readonly tick: number; readonly receivedAtMs: number; readonly moved: readonly Entity[] };
+  /**
+   * `names` lists the attributes that are different now. It is empty when only something else is: the kind, the scale, the
+   * parent, or the place of what is put somewhere else rather than moved.
+   */
+  change: { readonly entity: Entity; readonly names: readonly string[] };
+  /**
+   * `moved` lists what moved since the previous snapshot: an entity that is not in it did not. `controls` is the number of
+   * the newest controls of this client that were in force at that step (see {@link World.controls}); the plain protocol does not tell
+   * it, and says 0.
+   */
+  snapshot: {
+    readonly tick: number;
+    readonly receivedAtMs: number;
+    readonly moved: readonly Entity[];
+    readonly controls: number;
+  };
+  /** Came, has another name, or has another avatar. */
+  player: { readonly player: Player };
+  /** The player as last known. */
+  left: { readonly player: Player };
+  /** What stands at a place on the screen now; `null` when nothing does any more. */
+  screen: { readonly place: string; readonly value: unknown };
+  /** Something that the world's rules tell. */
+  event: { readonly name: string; readonly payload: unknown };
+  /** One event of the world by its name, after `event`: `world.on("event:goal", ({ payload }) => …)`. */
+  [name: `event:${string}`]: { readonly payload: unknown };
+  /** The world did not take an action of this client. */
+  refused: { readonly action: string; readonly reason: string };
+  /** What became of a version of the rules; only those who may edit hear it. `text` has file, line and cause. */
+  report: { readonly outcome: ReportOutcome; readonly version: number; readonly text: string };
   /** `name` and `text` are what people typed: show them as text, never as markup. */
-  chat: { readonly from: EntityId; readonly name: string; readonly text: string };
+  chat: { readonly from: PlayerId; readonly name: string; readonly text: string };
   /** So many lines of chat were left out here, because this client had not read those before. */
   missed: { readonly lines: number };
-  hold: { readonly avatar: Entity; readonly block: Entity | undefined };
-  rename: { readonly entity: Entity; readonly name: string };
   rate: { readonly networkHz: number };
   notice: { readonly text: string };
   /**
@@ -145,7 +237,7 @@ export interface JoinOptions {
    * packed records over a WebSocket (`spec/PLAIN.md`). By default the address decides: `ws:` and `wss:` are plain.
    */
   readonly protocol?: Protocol | undefined;
-  /** The avatar's name, shortened to 24 characters; the server picks `guest-ID` when there is none. */
+  /** The player's name, shortened to 24 characters; the server picks one when there is none. */
   readonly name?: string | undefined;
   /** How movement travels over the plain protocol. `custom16` by default: the smallest. */
   readonly encoding?: Encoding | undefined;
@@ -155,7 +247,7 @@ export interface JoinOptions {
   readonly reconnect?: boolean | undefined;
   /** Another WebSocket. By default the global one, and in a Node without it the SDK's own small client. */
   readonly WebSocket?: WebSocketConstructor | undefined;
-  /** Lets in where the server wants one (`spec/CARRIERS.md`, section 7); the avatar then has the name that it says. */
+  /** Lets in where the server wants one (`spec/CARRIERS.md`, section 7); the player then has the name that it says. */
   readonly token?: string | undefined;
   /** The carriers that a session may use, the best first; all that there are by default. */
   readonly carriers?: readonly CarrierKind[] | undefined;
@@ -164,20 +256,36 @@ export interface JoinOptions {
 /** A seat in a shared world. It connects, and connects again, by itself. */
 export interface World {
   readonly status: WorldStatus;
-  /** Your avatar; `undefined` until the first welcome. */
+  /** Fulfilled with the first welcome and definition; refused when the world ends before. */
+  readonly ready: Promise<void>;
+  /** You; `undefined` until the first welcome. */
+  readonly playerId: PlayerId | undefined;
+  /** What your controls move; spectators have none. */
   readonly avatarId: EntityId | undefined;
+  /** `undefined` until the first one is here. */
+  readonly definition: Definition | undefined;
   readonly entities: ReadonlyMap<EntityId, Entity>;
+  readonly players: ReadonlyMap<PlayerId, Player>;
+  /** What stands where on the screen. A value for this player alone stands before the one for all. */
+  readonly screen: ReadonlyMap<string, unknown>;
   readonly stats: WorldStats;
+  /**
+   * The number of the controls that were sent last, for those who predict: it grows by one, modulo 2^16, with each controls that
+   * differ from the ones before, begins anew with each welcome, and is 0 before the first. The plain protocol counts none.
+   */
+  readonly controls: number;
 
   /**
    * Says what the controls say now. State: only the newest counts, so call it as often as you like. It is sent when it
    * changes, at most 30 times a second, and again after a reconnect. A jump between two sends is not lost.
    */
   input(input: Input): void;
-  /** Takes a block, or the nearest one within reach in front. Without a connection it is dropped and counted. */
-  grab(block?: EntityId): void;
-  /** Lets go: `power` 0 puts down, 1 throws hard; `pitch` in radians above the horizon. Dropped and counted without a connection. */
-  throw(power: number, pitch: number): void;
+  /**
+   * Does something that the world declares ({@link Definition.actions}); the server gives missing arguments their defaults, clamps
+   * numbers, and answers what does not fit by `refused`. Throws a misuse for an action that the known definition does not have, and for
+   * arguments that cannot be written or are larger than 4,096 bytes. Without a connection it is dropped and counted.
+   */
+  act(action: string, args?: Readonly<Record<string, unknown>>): void;
   /** Servers shorten a line to 300 characters. Without a connection up to 16 lines wait for the next one; more are dropped and counted. */
   chat(text: string): void;
   /** Also remembered for later connections. */
