@@ -1,4 +1,6 @@
+import { encodeMsgpack, type MsgpackValue } from "../codec/msgpack.js";
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
+import type { WorldRecord } from "./world.js";
 
 /** Snapshots a second that a server sends to a client (`spec/PLAIN.md`, section 1). */
 const NETWORK_HZ_MIN = 5;
@@ -10,6 +12,10 @@ const NETWORK_HZ_MAX = 60;
  */
 export const NAME_CHARACTERS_MAX = 100;
 export const LINE_CHARACTERS_MAX = 600;
+
+/** Of an action's arguments as MessagePack, and of its name (`spec/WORLD.md`, section 6). */
+const ARGUMENTS_BYTES_MAX = 4_096;
+const ACTION_BYTES_MAX = 64;
 
 /** The nearest number within the bounds; throws a misuse for what is no finite number. */
 export function bounded(value: number, min: number, max: number, name: string): number {
@@ -37,10 +43,21 @@ export function boundedText(text: string, charactersMax: number, name: string): 
   return cut;
 }
 
-/** The number of an entity, as both protocols write it. */
-export function boundedId<Id extends number>(id: Id, name: string): Id {
-  if (typeof id === "number" && id >>> 0 === id) return id;
-  throw new NowcastError("misuse", `${name} is ${described(id)}, not the id of an entity`);
+/** The arguments as they are; throws a misuse if they, or the action's name, are none that a server takes. */
+export function boundedArguments(args: WorldRecord, action: string): WorldRecord {
+  if (typeof action !== "string") {
+    throw new NowcastError("misuse", `action is ${kindOf(action)}, not a string`);
+  }
+  if (encodeMsgpack(boundedText(action, action.length, "action")).length > ACTION_BYTES_MAX) {
+    throw new NowcastError("misuse", `the name of an action has more than ${ACTION_BYTES_MAX} bytes`);
+  }
+  if (typeof args !== "object" || args === null || Array.isArray(args) || args instanceof Map) {
+    throw new NowcastError("misuse", `the arguments of "${action}" are ${kindOf(args)}, not an object`);
+  }
+  const { length } = encodeMsgpack(args as MsgpackValue);
+  if (length <= ARGUMENTS_BYTES_MAX) return args;
+  const cause = `the arguments of "${action}" have ${length} bytes, more than ${ARGUMENTS_BYTES_MAX}`;
+  throw new NowcastError("misuse", cause);
 }
 
 function described(value: unknown): string {

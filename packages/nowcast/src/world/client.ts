@@ -2,39 +2,42 @@ import { asNowcastError, NowcastError } from "../errors/nowcast-error.js";
 import { Emitter } from "../events/emitter.js";
 import { DISPOSE, Waiting, type WaitOptions } from "../events/waiting.js";
 import {
-  bounded,
+  boundedArguments,
   boundedHz,
-  boundedId,
   boundedText,
   LINE_CHARACTERS_MAX,
   NAME_CHARACTERS_MAX,
 } from "./bounded.js";
-import { EntityTable } from "./entity-table.js";
 import { InputSender } from "./input-sender.js";
 import { SnapshotClock } from "./interpolation/snapshot-clock.js";
-import type { Action, OpenProtocol, ProtocolAdapter, ProtocolHandlers } from "./protocol.js";
+import type { OpenProtocol, ProtocolAdapter, ProtocolHandlers, ReceivedMovement } from "./protocol.js";
 import { RateMeter } from "./rate-meter.js";
 import type {
+  Definition,
   Entity,
   EntityId,
   Input,
   JoinOptions,
+  Player,
+  PlayerId,
   World,
   WorldEvents,
+  WorldRecord,
   WorldStats,
   WorldStatus,
 } from "./world.js";
+import { WorldState } from "./world-state.js";
 
 const WAITING_CHAT_LINES_MAX = 16;
 
 /** A seat in a world, whatever the protocol: what the program wants goes to an adapter, what the adapter hears comes here. */
 export class WorldClient implements World, ProtocolHandlers {
   status: WorldStatus = "connecting";
-  avatarId: EntityId | undefined;
   name: string | undefined;
   networkHz: number | undefined;
-  readonly table = new EntityTable();
   readonly emitter = new Emitter<WorldEvents>();
+  readonly state = new WorldState(this.emitter);
+  readonly ready: Promise<void>;
 
   readonly #waiting = new Waiting();
   readonly #meter = new RateMeter();
@@ -51,6 +54,9 @@ export class WorldClient implements World, ProtocolHandlers {
   constructor({ name, networkHz }: JoinOptions, open: OpenProtocol | Promise<OpenProtocol>) {
     this.name = name === undefined ? undefined : boundedText(name, NAME_CHARACTERS_MAX, "name");
     this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
+    this.ready = this.#waiting.wait(undefined, (resolve) => this.emitter.on("define", () => resolve()));
+    // Programs that do not ask for it hear of the end by `error`.
+    this.ready.catch(() => {});
     this.#inputs = new InputSender({
       send: (input) => this.#protocol?.input(input) ?? false,
       backlogBytes: () => this.#protocol?.backlogBytes ?? 0,
@@ -62,8 +68,32 @@ export class WorldClient implements World, ProtocolHandlers {
         .catch((error) => this.lost(asNowcastError(error), undefined));
   }
 
+  get playerId(): PlayerId | undefined {
+    return this.state.playerId;
+  }
+
+  get avatarId(): EntityId | undefined {
+    return this.state.avatarId;
+  }
+
+  get definition(): Definition | undefined {
+    return this.state.definition;
+  }
+
   get entities(): ReadonlyMap<EntityId, Entity> {
-    return this.table.entities;
+    return this.state.entities;
+  }
+
+  get players(): ReadonlyMap<PlayerId, Player> {
+    return this.state.players;
+  }
+
+  get screen(): ReadonlyMap<string, unknown> {
+    return this.state.screen.shown;
+  }
+
+  get controls(): number {
+    return this.#protocol?.controls ?? 0;
   }
 
   get stats(): WorldStats {
@@ -75,7 +105,7 @@ export class WorldClient implements World, ProtocolHandlers {
       jitterMs: this.#clock.jitterMs,
       reconnects: Math.max(0, this.#welcomes - 1),
       unknownMessages: this.#unknownMessages,
-      unknownEntities: this.table.unknownEntities,
+      unknownEntities: this.state.unknownEntities,
       unsentActions: this.#unsentActions,
       link: this.#protocol?.link,
     };
@@ -85,13 +115,16 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#inputs.set(input);
   }
 
-  grab(block?: EntityId): void {
-    this.#act(block === undefined ? { type: "grab" } : { type: "grab", block: boundedId(block, "block") });
-  }
-
-  throw(power: number, pitch: number): void {
-    const bounds = { power: bounded(power, 0, 1, "power"), pitch: bounded(pitch, -1.5, 1.5, "pitch") };
-    this.#act({ type: "throw", ...bounds });
+  act(action: string, args: WorldRecord = {}): void {
+    const { definition } = this.state;
+    const bounded = boundedArguments(args, action);
+    if (definition !== undefined && !definition.actions.some(({ name }) => name === action)) {
+      const known = definition.actions.map(({ name }) => name).join(", ");
+      throw new NowcastError("misuse", `the world has no action "${action}"`, {
+        cure: known === "" ? "it declares none" : `it has ${known}`,
+      });
+    }
+    if (!this.#protocol?.act(action, bounded)) this.#unsentActions++;
   }
 
   chat(line: string): void {
@@ -144,10 +177,8 @@ export class WorldClient implements World, ProtocolHandlers {
   }
 
   welcomed(welcome: WorldEvents["welcome"]): void {
-    const before = this.table.clear();
-    if (before.length > 0) this.emitter.emit("despawn", { entities: before });
+    this.state.restart(welcome.playerId);
     this.#welcomes++;
-    this.avatarId = welcome.avatarId;
     this.#stepHz = welcome.stepHz;
     this.#clock.restart();
     this.#changeStatus("open");
@@ -156,9 +187,10 @@ export class WorldClient implements World, ProtocolHandlers {
     for (const text of this.#waitingChat.splice(0)) this.chat(text);
   }
 
-  moved(tick: number, nowMs: number, moved: readonly Entity[], isNewest: boolean): void {
+  moved({ tick, nowMs, moved, isNewest, controls }: ReceivedMovement): void {
     if (isNewest) this.#clock.record(tick, nowMs, this.#stepHz);
-    if (isNewest || moved.length > 0) this.emitter.emit("snapshot", { tick, receivedAtMs: nowMs, moved });
+    if (!isNewest && moved.length === 0) return;
+    this.emitter.emit("snapshot", { tick, receivedAtMs: nowMs, moved, controls });
   }
 
   interrupted(isInterrupted: boolean): void {
@@ -177,10 +209,6 @@ export class WorldClient implements World, ProtocolHandlers {
 
   #loaded(open: OpenProtocol): void {
     if (this.status !== "closed") this.#protocol = open(this);
-  }
-
-  #act(action: Action): void {
-    if (!this.#protocol?.act(action)) this.#unsentActions++;
   }
 
   /** Nothing will be sent any more: what waits is given up. */

@@ -1,18 +1,26 @@
 import { NowcastError } from "../errors/nowcast-error.js";
-import type { Entity, EntityId, EntityKind, Vec3 } from "./world.js";
+import { isSameValue } from "./same-value.js";
+import type { Entity, EntityId, Kind, Vec3, WorldRecord } from "./world.js";
 
-/** Entities in one message, and in one world. */
+/** Entities in one message, and in one world (`spec/WORLD.md`, section 6). */
 export const ENTITIES_MAX = 65_536;
 
-/** An entity as it enters the world of a client. */
-export interface SpawnedEntity {
-  readonly id: EntityId;
-  readonly kind: EntityKind;
-  readonly size: Vec3 | undefined;
-  readonly color: number;
-  readonly name: string | undefined;
+/** What an entity is, as opposed to where it is. */
+export interface EntityDescription {
+  readonly kind: Kind;
+  readonly scale: Vec3;
+  readonly parent: EntityId | undefined;
+  readonly attributes: WorldRecord;
+}
+
+export interface EntityPose {
   readonly position: Vec3;
   readonly euler: Vec3;
+}
+
+/** An entity as it enters the world of a client. */
+export interface SpawnedEntity extends EntityDescription, EntityPose {
+  readonly id: EntityId;
 }
 
 /**
@@ -31,22 +39,21 @@ type MutableVec3 = [number, number, number];
 
 class LiveEntity implements Entity {
   readonly id: EntityId;
-  readonly kind: Entity["kind"];
-  readonly size: Vec3 | undefined;
-  readonly color: number;
+  kind: Kind;
+  scale: Vec3;
+  parent: EntityId | undefined;
+  attributes: WorldRecord;
   readonly position: MutableVec3;
   readonly euler: MutableVec3;
-  name: string | undefined;
-  heldBlock: EntityId | undefined = undefined;
   tick: number;
   stillTick: number | undefined = undefined;
 
   constructor(spawned: SpawnedEntity, tick: number) {
     this.id = spawned.id;
     this.kind = spawned.kind;
-    this.size = spawned.size;
-    this.color = spawned.color;
-    this.name = spawned.name;
+    this.scale = spawned.scale;
+    this.parent = spawned.parent;
+    this.attributes = spawned.attributes;
     this.position = [...spawned.position];
     this.euler = [...spawned.euler];
     this.tick = tick;
@@ -59,6 +66,7 @@ export class EntityTable {
   /** Poses and facts about entities that were never spawned. */
   unknownEntities = 0;
 
+  /** Entities that are not here yet. Throws when there would be too many. */
   spawn(spawned: readonly SpawnedEntity[], tick: number): Entity[] {
     if (this.entities.size + spawned.length > ENTITIES_MAX) {
       throw new NowcastError("peer-misbehaved", `a world of more than ${ENTITIES_MAX} entities`, {
@@ -80,7 +88,6 @@ export class EntityTable {
       this.entities.delete(id);
       gone.push(entity);
     }
-    if (gone.some((entity) => entity.kind === "block")) this.dropHeldBlocksThatLeft();
     return gone;
   }
 
@@ -89,6 +96,34 @@ export class EntityTable {
     const gone = [...this.entities.values()];
     this.entities.clear();
     return gone;
+  }
+
+  /** The names of the attributes that are different now; undefined if nothing is. */
+  describe(entity: Entity, { kind, scale, parent, attributes }: EntityDescription): string[] | undefined {
+    const live = entity as LiveEntity;
+    const names = differingNames(live.attributes, attributes);
+    const isSame = live.kind === kind && live.parent === parent && isSameVector(live.scale, scale);
+    if (isSame && names.length === 0) return undefined;
+    live.kind = kind;
+    live.scale = scale;
+    live.parent = parent;
+    if (names.length > 0) live.attributes = attributes;
+    return names;
+  }
+
+  /** Puts an entity somewhere else; false if it is there already. */
+  place(entity: Entity, { position, euler }: EntityPose, tick: number): boolean {
+    if (isSameVector(entity.position, position) && isSameVector(entity.euler, euler)) return false;
+    const live = entity as LiveEntity;
+    put(live, position, euler);
+    live.tick = tick;
+    live.stillTick = undefined;
+    return true;
+  }
+
+  /** Gives entities the kinds that stand for theirs now. */
+  redefine(kindOf: (kind: Kind) => Kind): void {
+    for (const entity of this.entities.values()) entity.kind = kindOf(entity.kind);
   }
 
   move(message: MoveColumns): Entity[] {
@@ -106,46 +141,36 @@ export class EntityTable {
     return moved;
   }
 
-  /** One entity is elsewhere; undefined for one that is not here. */
-  moveOne(id: EntityId, position: Vec3, euler: Vec3, tick: number, stillTick: number): Entity | undefined {
-    const entity = this.entities.get(id);
-    if (entity === undefined) return undefined;
-    for (let axis = 0; axis < 3; axis++) {
-      entity.position[axis] = position[axis]!;
-      entity.euler[axis] = euler[axis]!;
-    }
-    entity.tick = tick;
-    entity.stillTick = stillTick;
-    return entity;
+  /** One entity is elsewhere. */
+  moveOne(entity: Entity, { position, euler }: EntityPose, tick: number, stillTick: number): void {
+    const live = entity as LiveEntity;
+    put(live, position, euler);
+    live.tick = tick;
+    live.stillTick = stillTick;
   }
 
-  hold(
-    avatarId: EntityId,
-    blockId: EntityId | undefined,
-  ): { avatar: Entity; block: Entity | undefined } | undefined {
-    const avatar = this.find(avatarId);
-    const block = blockId === undefined ? undefined : this.find(blockId);
-    if (avatar === undefined || (blockId !== undefined && block === undefined)) return undefined;
-    avatar.heldBlock = blockId;
-    return { avatar, block };
-  }
-
-  rename(id: EntityId, name: string): Entity | undefined {
-    const entity = this.find(id);
-    if (entity !== undefined) entity.name = name;
-    return entity;
-  }
-
-  private find(id: EntityId): LiveEntity | undefined {
+  /** The entity, or undefined for one that is not here, which is counted. */
+  find(id: EntityId): LiveEntity | undefined {
     const entity = this.entities.get(id);
     if (entity === undefined) this.unknownEntities++;
     return entity;
   }
+}
 
-  private dropHeldBlocksThatLeft(): void {
-    for (const entity of this.entities.values()) {
-      if (entity.heldBlock !== undefined && !this.entities.has(entity.heldBlock))
-        entity.heldBlock = undefined;
-    }
+function put(entity: LiveEntity, position: Vec3, euler: Vec3): void {
+  for (let axis = 0; axis < 3; axis++) {
+    entity.position[axis] = position[axis]!;
+    entity.euler[axis] = euler[axis]!;
   }
+}
+
+function isSameVector(a: Vec3, b: Vec3): boolean {
+  return a[0] === b[0] && a[1] === b[1] && a[2] === b[2];
+}
+
+function differingNames(before: WorldRecord, now: WorldRecord): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(now)]);
+  return [...names].filter((name) => {
+    return Object.hasOwn(before, name) !== Object.hasOwn(now, name) || !isSameValue(before[name], now[name]);
+  });
 }

@@ -1,13 +1,8 @@
 /** Between a world and the protocol that it is joined by: one interface in each direction. */
 import type { NowcastError } from "../errors/nowcast-error.js";
 import type { Emitter } from "../events/emitter.js";
-import type { EntityTable } from "./entity-table.js";
-import type { Entity, EntityId, Input, WorldEvents, WorldLink } from "./world.js";
-
-/** What an avatar does, once. */
-export type Action =
-  | { readonly type: "grab"; readonly block?: EntityId }
-  | { readonly type: "throw"; readonly power: number; readonly pitch: number };
+import type { Entity, Input, WorldEvents, WorldLink, WorldRecord } from "./world.js";
+import type { WorldState } from "./world-state.js";
 
 /**
  * What a world asks of its protocol. Arguments were checked and bounded. Whatever cannot be sent, because there is no
@@ -18,8 +13,11 @@ export interface ProtocolAdapter {
   readonly link: WorldLink | undefined;
   /** What waits in the socket and would age there. */
   readonly backlogBytes: number;
+  /** The number of the controls that were sent last; 0 for none, and where they are not counted. */
+  readonly controls: number;
+  /** Controls that differ from those sent before, or the first since the welcome. */
   input(input: Input): boolean;
-  act(action: Action): boolean;
+  act(action: string, args: WorldRecord): boolean;
   chat(text: string): boolean;
   rename(name: string): boolean;
   setRate(networkHz: number): boolean;
@@ -29,7 +27,7 @@ export interface ProtocolAdapter {
 
 /** What a protocol tells its world. */
 export interface ProtocolHandlers {
-  readonly table: EntityTable;
+  readonly state: WorldState;
   readonly emitter: Emitter<WorldEvents>;
   /** As they are now, for every connection that begins. */
   readonly name: string | undefined;
@@ -38,11 +36,21 @@ export interface ProtocolHandlers {
   /** A message of a type that only later versions know. */
   unknownMessage(): void;
   welcomed(welcome: WorldEvents["welcome"]): void;
-  /** What was where at a step; `isNewest` if no later step was heard of before. */
-  moved(tick: number, nowMs: number, moved: readonly Entity[], isNewest: boolean): void;
+  moved(movement: ReceivedMovement): void;
   interrupted(isInterrupted: boolean): void;
   /** `retryInMs` is `undefined` when there will be no other attempt. */
   lost(error: NowcastError, retryInMs: number | undefined): void;
+}
+
+/** What was where at a step. */
+export interface ReceivedMovement {
+  readonly tick: number;
+  readonly nowMs: number;
+  readonly moved: readonly Entity[];
+  /** Whether no later step was heard of before. */
+  readonly isNewest: boolean;
+  /** The number of the newest controls that were in force at the newest step; 0 where that is not told. */
+  readonly controls: number;
 }
 
 /** Begins to connect. */

@@ -78,6 +78,7 @@ class SnapshotInterpolator implements Interpolator {
       source.on("despawn", ({ entities }) => {
         for (const entity of entities) this.tracks.delete(entity.id);
       }),
+      source.on("change", ({ entity }) => this.tracks.get(entity.id)?.place(entity)),
       source.on("snapshot", ({ tick, receivedAtMs, moved }) => {
         const previousTick = this.newestTick;
         this.newestTick = tick;
@@ -126,6 +127,8 @@ const SAMPLES_MIN = 1;
 /** Position and quaternion. */
 const STRIDE = 7;
 
+const PLACED = [0, 0, 0, 1];
+
 /** The recent poses of one entity, oldest overwritten first. */
 class PoseTrack {
   private capacity = SAMPLES_MIN;
@@ -135,6 +138,19 @@ class PoseTrack {
   private count = 1;
 
   constructor(entity: Entity) {
+    this.write(0, entity);
+  }
+
+  /** What was put somewhere else is there from now on: nothing lies between the two places. */
+  place(entity: Entity): void {
+    const [at, { position, euler }] = [this.newest * STRIDE, entity];
+    eulerToQuaternion(euler[0], euler[1], euler[2], PLACED, 0);
+    const isThere =
+      position.every((coordinate, axis) => coordinate === this.poses[at + axis]) &&
+      PLACED.every((component, i) => component === this.poses[at + 3 + i]);
+    if (isThere) return;
+    this.newest = 0;
+    this.count = 1;
     this.write(0, entity);
   }
 

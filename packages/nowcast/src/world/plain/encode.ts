@@ -1,4 +1,5 @@
-import { encodeMsgpack } from "../../codec/msgpack.js";
+import { encodeMsgpack, type MsgpackValue } from "../../codec/msgpack.js";
+import { kindOf, NowcastError } from "../../errors/nowcast-error.js";
 import type { Encoding, Input } from "../world.js";
 import type { ClientMessage } from "./messages.js";
 
@@ -7,14 +8,29 @@ const INPUT_BYTES = 7;
 const RUN_BIT = 1;
 const JUMP_BIT = 2;
 
-/** What goes into one WebSocket frame: text for a string, binary otherwise. */
+/**
+ * What goes into one WebSocket frame: text for a string, binary otherwise. Throws a misuse for arguments of an action that
+ * JSON cannot say.
+ */
 export function encodeClientMessage(
   message: ClientMessage,
   encoding: Encoding,
 ): string | Uint8Array<ArrayBuffer> {
-  if (encoding === "msgpack") return encodeMsgpack({ ...message });
+  if (encoding === "msgpack") return encodeMsgpack({ ...message } as MsgpackValue);
   if (encoding !== "json" && message.type === "input") return packInput(message);
-  return JSON.stringify(message);
+  return JSON.stringify(message, refuseWhatJsonLoses);
+}
+
+function refuseWhatJsonLoses(key: string, value: unknown): unknown {
+  const isLost =
+    typeof value === "bigint" ||
+    (typeof value === "number" && !Number.isFinite(value)) ||
+    value instanceof Map ||
+    ArrayBuffer.isView(value);
+  if (!isLost) return value;
+  throw new NowcastError("misuse", `"${key}" is ${kindOf(value)}, which JSON cannot say`, {
+    cure: "use the encoding msgpack, or a session",
+  });
 }
 
 /** `spec/PLAIN.md`, section 4: seven bytes. */

@@ -1,5 +1,5 @@
 import { NowcastError } from "../../errors/nowcast-error.js";
-import type { EntityId, Vec3 } from "../world.js";
+import type { Vec3 } from "../world.js";
 
 /** A decoded JSON or MessagePack map of which nothing is known yet. */
 export type RawObject = { readonly [key: string]: unknown };
@@ -26,11 +26,8 @@ export function readNumber(value: unknown, path: string): number {
   return value;
 }
 
-/** An integer that 32 bits without sign hold: ids and colours. */
-export function readU32(value: unknown, path: string): number {
-  if (typeof value !== "number" || value >>> 0 !== value) {
-    throw malformed(path, "an unsigned 32-bit integer");
-  }
+export function readFlag(value: unknown, path: string): boolean {
+  if (typeof value !== "boolean") throw malformed(path, "true or false");
   return value;
 }
 
@@ -41,8 +38,12 @@ export function readTick(value: unknown, path: string): number {
   return value;
 }
 
-export function readId(value: unknown, path: string): EntityId {
-  return readU32(value, path) as EntityId;
+/** An integer that 32 bits without sign hold: the number of an entity or a player. */
+export function readId<Id extends number>(value: unknown, path: string): Id {
+  if (typeof value !== "number" || value >>> 0 !== value) {
+    throw malformed(path, "an unsigned 32-bit integer");
+  }
+  return value as Id;
 }
 
 /** Text of bounded length. The server's own bound for chat is 300 characters; notices may be longer. */

@@ -1,31 +1,64 @@
-import type { MoveColumns, SpawnedEntity } from "../entity-table.js";
-import type { Action } from "../protocol.js";
-import type { EntityId, Input } from "../world.js";
+import type { MoveColumns } from "../entity-table.js";
+import type { Definition, EntityId, Input, PlayerId, ReportOutcome, Vec3, WorldRecord } from "../world.js";
 
 /** The version of the plain protocol that this SDK speaks. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** Movement, whatever the encoding; see {@link MoveColumns} for who owns it. */
 export interface MoveMessage extends MoveColumns {
   readonly type: "move";
 }
 
+/** An entity with what it is, where it is, and the name of its kind. */
+export interface SpawnMessageEntity {
+  readonly id: EntityId;
+  readonly kind: string;
+  readonly scale: Vec3;
+  readonly parent: EntityId | undefined;
+  readonly position: Vec3;
+  readonly euler: Vec3;
+  readonly attributes: WorldRecord;
+}
+
 /** What a server says: `spec/PLAIN.md`, section 3. */
 export type ServerMessage =
   | {
       readonly type: "welcome";
-      readonly id: EntityId;
+      readonly player: PlayerId;
       readonly room: string;
+      readonly world: string;
       readonly stepHz: number;
       readonly networkHz: number;
       readonly tick: number;
     }
-  | { readonly type: "spawn"; readonly entities: readonly SpawnedEntity[] }
+  | { readonly type: "define"; readonly definition: Definition }
+  | { readonly type: "spawn"; readonly entities: readonly SpawnMessageEntity[] }
+  | { readonly type: "attributes"; readonly id: EntityId; readonly set: WorldRecord }
   | { readonly type: "despawn"; readonly ids: readonly EntityId[] }
+  | {
+      readonly type: "player";
+      readonly id: PlayerId;
+      readonly name: string;
+      readonly avatar: EntityId | undefined;
+    }
+  | { readonly type: "left"; readonly id: PlayerId }
+  | {
+      readonly type: "screen";
+      readonly place: string;
+      readonly personal: boolean;
+      /** `null` clears. */
+      readonly value: unknown;
+    }
+  | { readonly type: "event"; readonly name: string; readonly payload: unknown }
+  | { readonly type: "refused"; readonly action: string; readonly reason: string }
+  | {
+      readonly type: "report";
+      readonly outcome: ReportOutcome;
+      readonly version: number;
+      readonly text: string;
+    }
   | MoveMessage
-  | { readonly type: "chat"; readonly from: EntityId; readonly name: string; readonly text: string }
-  | { readonly type: "hold"; readonly avatar: EntityId; readonly block: EntityId | undefined }
-  | { readonly type: "rename"; readonly id: EntityId; readonly name: string }
+  | { readonly type: "chat"; readonly from: PlayerId; readonly name: string; readonly text: string }
   | { readonly type: "pong"; readonly time: number }
   | { readonly type: "rate"; readonly hz: number }
   | { readonly type: "notice"; readonly text: string }
@@ -34,7 +67,7 @@ export type ServerMessage =
 /** What a client says: `spec/PLAIN.md`, section 4. */
 export type ClientMessage =
   | ({ readonly type: "input" } & Input)
-  | Action
+  | { readonly type: "act"; readonly action: string; readonly arguments: WorldRecord }
   | { readonly type: "chat"; readonly text: string }
   | { readonly type: "name"; readonly name: string }
   | { readonly type: "rate"; readonly hz: number }

@@ -1,11 +1,13 @@
-import { utf8LengthWellFormed } from "../../codec/msgpack.js";
+import { setOwn, utf8LengthWellFormed } from "../../codec/msgpack.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
-import type { Action, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
-import type { Encoding, Input, JoinOptions, WorldLink } from "../world.js";
+import type { SpawnedEntity } from "../entity-table.js";
+import type { ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
+import type { Definition, Encoding, Input, JoinOptions, Kind, WorldLink, WorldRecord } from "../world.js";
 import { Connection } from "./connection.js";
 import { PlainDecoder } from "./decode.js";
 import { encodeClientMessage } from "./encode.js";
-import type { ClientMessage, ServerMessage } from "./messages.js";
+import { malformed } from "./fields.js";
+import type { ClientMessage, ServerMessage, SpawnMessageEntity } from "./messages.js";
 
 const DEFAULT_ENCODING: Encoding = "custom16";
 const MALFORMED = 4000;
@@ -16,11 +18,15 @@ const PING_WEIGHT = 4;
 export class PlainAdapter implements ProtocolAdapter {
   pingMs: number | undefined;
   readonly link: WorldLink | undefined = undefined;
+  /** The plain protocol does not count them. */
+  readonly controls = 0;
   readonly #handlers: ProtocolHandlers;
   readonly #encoding: Encoding;
   readonly #decoder: PlainDecoder;
   readonly #connection: Connection;
   readonly #token: string | undefined;
+  /** Of the newest definition, by their names. */
+  readonly #kinds = new Map<string, Kind>();
   #isWelcome = false;
   #tick = 0;
 
@@ -51,8 +57,8 @@ export class PlainAdapter implements ProtocolAdapter {
     return this.#send({ type: "input", ...input });
   }
 
-  act(action: Action): boolean {
-    return this.#send(action);
+  act(action: string, args: WorldRecord): boolean {
+    return this.#send({ type: "act", action, arguments: args });
   }
 
   chat(text: string): boolean {
@@ -105,29 +111,55 @@ export class PlainAdapter implements ProtocolAdapter {
   }
 
   #handle(message: ServerMessage, nowMs: number): void {
-    const { table, emitter } = this.#handlers;
+    const { state, emitter } = this.#handlers;
     switch (message.type) {
       case "welcome":
         return this.#welcomed(message);
+      case "define":
+        return this.#define(message.definition);
       case "spawn":
-        return emitter.emit("spawn", { entities: table.spawn(message.entities, this.#tick) });
+        return state.spawn(
+          message.entities.map((entity) => this.#described(entity)),
+          this.#tick,
+        );
+      case "attributes": {
+        const known = state.entities.get(message.id);
+        const set = known === undefined ? {} : declared(message.set, known.kind, undefined);
+        return state.setAttributes(message.id, set);
+      }
       case "despawn":
-        return emitter.emit("despawn", { entities: table.despawn(message.ids) });
-      case "move":
+        return state.despawn(message.ids);
+      case "player":
+        return state.setPlayer(message.id, message.name, message.avatar);
+      case "left":
+        return state.removePlayer(message.id);
+      case "screen":
+        return state.show(message.place, message.personal, message.value);
+      case "event":
+        return state.tell(message.name, message.payload);
+      case "refused": {
+        const { action, reason } = message;
+        return emitter.emit("refused", { action, reason });
+      }
+      case "report": {
+        const { outcome, version, text } = message;
+        return emitter.emit("report", { outcome, version, text });
+      }
+      case "move": {
         this.#tick = message.tick;
         this.#connection.proved();
-        return this.#handlers.moved(message.tick, nowMs, table.move(message), true);
-      case "chat":
-        return emitter.emit("chat", message);
-      case "hold": {
-        const held = table.hold(message.avatar, message.block);
-        if (held !== undefined) emitter.emit("hold", held);
-        return;
+        const { tick } = message;
+        return this.#handlers.moved({
+          tick,
+          nowMs,
+          moved: state.move(message),
+          isNewest: true,
+          controls: 0,
+        });
       }
-      case "rename": {
-        const entity = table.rename(message.id, message.name);
-        if (entity !== undefined) emitter.emit("rename", { entity, name: message.name });
-        return;
+      case "chat": {
+        const { from, name, text } = message;
+        return emitter.emit("chat", { from, name, text });
       }
       case "pong": {
         const roundTripMs = Math.max(0, nowMs - message.time);
@@ -144,10 +176,24 @@ export class PlainAdapter implements ProtocolAdapter {
     }
   }
 
-  #welcomed({ id: avatarId, room, stepHz, networkHz, tick }: ServerMessage & { type: "welcome" }): void {
+  #define(definition: Definition): void {
+    this.#kinds.clear();
+    for (const kind of definition.kinds) this.#kinds.set(kind.name, kind);
+    this.#handlers.state.define(definition);
+  }
+
+  #described({ kind: name, attributes, ...rest }: SpawnMessageEntity): SpawnedEntity {
+    const kind = this.#kinds.get(name);
+    if (kind === undefined) throw malformed("spawn.kind", `a kind of the definition, not "${name}"`);
+    return { ...rest, kind, attributes: declared(attributes, kind, null) };
+  }
+
+  #welcomed({ player: playerId, ...rest }: ServerMessage & { type: "welcome" }): void {
+    const { room, world, stepHz, networkHz, tick } = rest;
     this.#tick = tick;
     this.#isWelcome = true;
-    this.#handlers.welcomed({ avatarId, room, stepHz, networkHz, tick });
+    this.#kinds.clear();
+    this.#handlers.welcomed({ playerId, room, world, stepHz, networkHz, tick });
     this.#ping();
   }
 
@@ -156,4 +202,14 @@ export class PlainAdapter implements ProtocolAdapter {
     this.pingMs = undefined;
     this.#handlers.lost(error, retryInMs);
   }
+}
+
+/** Of the values those that the kind declares; `missing` stands for one that was not said, unless it is `undefined`. */
+function declared(values: WorldRecord, kind: Kind, missing: null | undefined): WorldRecord {
+  const known: Record<string, unknown> = {};
+  for (const { name } of kind.attributes) {
+    const value = Object.hasOwn(values, name) ? values[name] : missing;
+    if (value !== undefined) setOwn(known, name, value);
+  }
+  return known;
 }

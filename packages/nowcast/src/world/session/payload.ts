@@ -16,15 +16,19 @@ export interface GroupRecord {
   readonly delta: Uint8Array;
 }
 
-/** The bytes of a replication source (`spec/WORLD.md`, section 5): the step, and the records one by one. */
+/** The bytes of a replication source (`spec/WORLD.md`, section 5): the step, the controls, and the records one by one. */
 export class PayloadReader {
   /** The step at which the payload left, modulo 2^32. */
   readonly tick: number;
-  #at = 4;
+  /** The number of the newest controls of this client that were in force at that step; 0 for none. */
+  readonly controls: number;
+  #at = 6;
 
   constructor(private readonly bytes: Uint8Array) {
     if (bytes.length < 4) throw new WireError("the payload ends too early", bytes.length, "tick");
+    if (bytes.length < 6) throw new WireError("the payload ends too early", bytes.length, "controls");
     this.tick = (bytes[0]! | (bytes[1]! << 8) | (bytes[2]! << 16) | (bytes[3]! << 24)) >>> 0;
+    this.controls = bytes[4]! | (bytes[5]! << 8);
   }
 
   next(): GroupRecord | undefined {

@@ -28,9 +28,19 @@ export interface Movement {
   moved(id: number, values: Int32Array, at: number, tick: number, stillTick: number): void;
 }
 
+/** Where an entity got to at a step: `values` holds its row at `at` (see {@link readPosition}). */
+export interface Row {
+  readonly values: Int32Array;
+  readonly at: number;
+  /** Modulo 2^32. */
+  readonly tick: number;
+}
+
 export interface Applied {
   /** The step at which the payload left, modulo 2^32. */
   readonly tick: number;
+  /** The number of the newest controls of this client that were in force at that step; 0 for none. */
+  readonly controls: number;
   /** Groups told against frames that are not here: to be asked for as a whole. */
   readonly missing: number;
 }
@@ -40,6 +50,8 @@ export class Replica {
   readonly #reader = new FrameReader(LAYOUT, GROUP_ENTITIES_MAX);
   /** The frames of each group by age, the newest last. */
   readonly #groups = new Map<number, DeltaFrame[]>();
+  /** Of each entity in a newest frame. */
+  readonly #groupOf = new Map<number, number>();
 
   /** Takes in a payload and tells what moved by it. Throws a `WireError` for what no server writes. */
   apply(payload: Uint8Array, movement: Movement): Applied {
@@ -48,17 +60,15 @@ export class Replica {
     for (let record = reader.next(); record !== undefined; record = reader.next()) {
       if (!this.#record(record, movement)) missing++;
     }
-    return { tick: reader.tick, missing };
+    return { tick: reader.tick, controls: reader.controls, missing };
   }
 
-  /** The newest row of an entity that is known to be in the world; undefined for others. */
-  find(id: number): { readonly values: Int32Array; readonly at: number; readonly tick: number } | undefined {
-    for (const frames of this.#groups.values()) {
-      const { ids, values, tick } = frames.at(-1)!;
-      const row = ids.indexOf(id);
-      if (row >= 0) return { values, at: row * LAYOUT.width, tick };
-    }
-    return undefined;
+  /** The newest row of an entity that is known to be in a group; undefined for others. */
+  find(id: number): Row | undefined {
+    const frame = this.#groups.get(this.#groupOf.get(id) ?? -1)?.at(-1);
+    if (frame === undefined) return undefined;
+    const at = frame.ids.indexOf(id) * LAYOUT.width;
+    return at < 0 ? undefined : { values: frame.values, at, tick: frame.tick };
   }
 
   /** False if it was told against a frame that is not here. */
@@ -76,9 +86,16 @@ export class Replica {
     keep(frames, frame);
     this.#groups.set(group, frames);
     if (frames.at(-1) !== frame) return true;
+    this.#place(group, newest, frame);
     const stillTick = past.length > 0 ? (past[0]! + stay) >>> 0 : tick;
     tellMovement(newest, frame, stillTick, movement);
     return true;
+  }
+
+  /** Remembers where to find the entities of a group. */
+  #place(group: number, before: DeltaFrame | undefined, { ids }: DeltaFrame): void {
+    for (const id of before?.ids ?? []) if (this.#groupOf.get(id) === group) this.#groupOf.delete(id);
+    for (const id of ids) this.#groupOf.set(id, group);
   }
 
   #decode(group: number, tick: number, delta: Uint8Array, past: readonly DeltaFrame[]): DeltaFrame {

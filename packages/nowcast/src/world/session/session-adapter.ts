@@ -1,24 +1,26 @@
 import type { Channel } from "../../channel/channel.js";
 import type { ChannelMessage } from "../../channel/message.js";
+import type { WireValue } from "../../codec/value.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
-import type { Action, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
-import type { EntityId, Input, JoinOptions, WorldLink } from "../world.js";
+import type { ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
+import type { Input, JoinOptions, PlayerId, ReportOutcome, WorldLink, WorldRecord } from "../world.js";
 import { CARRIER_NAMES } from "./carrier-names.js";
-import type { FromWorld, ToWorld } from "./generated/messages.js";
 import {
-  readFromWorld,
-  readMissed,
-  readSaid,
-  readThing,
-  writeControls,
-  writeLine,
-  writeToWorld,
-} from "./message-bytes.js";
+  controlsCodec,
+  type FromWorld,
+  fromWorldCodec,
+  lineCodec,
+  missedCodec,
+  type Outcome,
+  saidCodec,
+  type ToWorld,
+  toWorldCodec,
+} from "./generated/messages.js";
+import { Scene } from "./scene.js";
 import { SessionLink } from "./session-link.js";
-import { Things } from "./things.js";
 
 /** The version of `spec/WORLD.md` that this SDK speaks. */
-const PROTOCOL = 1;
+const PROTOCOL = 2;
 const WORLD_LANE = 0;
 const CHAT_LANE = 1;
 const CONTROLS_KEY = 1;
@@ -29,20 +31,31 @@ const FORGET_INTERVAL_MS = 1000;
 /** The session's code for a peer that broke a rule of the world's protocol. */
 const CLOSE_MALFORMED = 64;
 
+/** Numbers of controls begin anew behind the greatest that 16 bits hold. */
+const CONTROLS_NUMBERS = 2 ** 16;
+
+const OUTCOMES: Readonly<Record<Outcome, ReportOutcome>> = {
+  Runs: "runs",
+  Refused: "refused",
+  RolledBack: "rolled_back",
+  Failed: "failed",
+};
+
 /** A seat by a session (`spec/WORLD.md`). */
 export class SessionAdapter implements ProtocolAdapter {
   /** A session keeps the newest input alone until there is room for it. */
   readonly backlogBytes = 0;
+  controls = 0;
   readonly #handlers: ProtocolHandlers;
   readonly #link: SessionLink;
-  readonly #things: Things;
+  readonly #scene: Scene;
   #isWelcome = false;
   #missedLines = 0;
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(url: string, options: JoinOptions, handlers: ProtocolHandlers) {
     this.#handlers = handlers;
-    this.#things = new Things(handlers.table, handlers.emitter);
+    this.#scene = new Scene(handlers.state);
     this.#link = new SessionLink(url, options, {
       opened: (channel) => this.#opened(channel),
       interrupted: (isInterrupted) => {
@@ -69,17 +82,19 @@ export class SessionAdapter implements ProtocolAdapter {
   }
 
   input(input: Input): boolean {
-    return this.#channel?.lane(WORLD_LANE).state(CONTROLS_KEY, writeControls(input)) ?? false;
+    const number = (this.controls + 1) % CONTROLS_NUMBERS;
+    const controls = controlsCodec.encodeShared({ number, ...input });
+    const isSent = this.#channel?.lane(WORLD_LANE).state(CONTROLS_KEY, controls) ?? false;
+    if (isSent) this.controls = number;
+    return isSent;
   }
 
-  act(action: Action): boolean {
-    if (action.type === "grab") return this.#tell({ Grab: { block: action.block ?? null } });
-    const { power, pitch } = action;
-    return this.#tell({ Throw: { power, pitch } });
+  act(action: string, args: WorldRecord): boolean {
+    return this.#tell({ Act: { action, arguments: args as WireValue } });
   }
 
   chat(text: string): boolean {
-    return (this.#channel?.lane(CHAT_LANE).event(writeLine({ text })) ?? false) !== false;
+    return (this.#channel?.lane(CHAT_LANE).event(lineCodec.encodeShared({ text })) ?? false) !== false;
   }
 
   rename(name: string): boolean {
@@ -101,13 +116,14 @@ export class SessionAdapter implements ProtocolAdapter {
   }
 
   #tell(message: ToWorld): boolean {
-    return (this.#channel?.lane(WORLD_LANE).event(writeToWorld(message)) ?? false) !== false;
+    return (this.#channel?.lane(WORLD_LANE).event(toWorldCodec.encodeShared(message)) ?? false) !== false;
   }
 
   #opened(channel: Channel): void {
+    this.#missedLines = 0;
     const { name = "", networkHz = 0 } = this.#handlers;
     const join: ToWorld = { Join: { protocol: PROTOCOL, name, network_hz: networkHz } };
-    channel.lane(WORLD_LANE).event(writeToWorld(join));
+    channel.lane(WORLD_LANE).event(toWorldCodec.encodeShared(join));
   }
 
   #received(message: ChannelMessage): void {
@@ -124,20 +140,17 @@ export class SessionAdapter implements ProtocolAdapter {
 
   #handle(message: ChannelMessage, nowMs: number): void {
     if (message.type === "replication") return this.#replicated(message.value, nowMs);
-    const { emitter } = this.#handlers;
-    if (message.lane === CHAT_LANE && message.type === "event") {
-      const { from, name, text } = readSaid(message.value);
-      return emitter.emit("chat", { from: from as EntityId, name, text });
-    }
-    if (message.lane === CHAT_LANE && message.type === "state" && Number(message.key) === MISSED_KEY) {
-      return this.#missed(readMissed(message.value).lines);
-    }
-    if (message.lane === WORLD_LANE && message.type === "event") {
-      return this.#event(readFromWorld(message.value));
-    }
-    if (message.lane === WORLD_LANE && message.type === "state") {
-      const thing = message.value.length === 0 ? undefined : readThing(message.value);
-      if (this.#things.describe(Number(message.key) as EntityId, thing)) return;
+    const { lane, type, value } = message;
+    if (lane === WORLD_LANE && type === "state") {
+      // States of a session that was not welcomed would be those of no world.
+      if (this.#isWelcome && this.#scene.put(Number(message.key), value)) return;
+    } else if (lane === WORLD_LANE && type === "event") {
+      return this.#event(fromWorldCodec.decode(value));
+    } else if (lane === CHAT_LANE && type === "event") {
+      const { from, name, text } = saidCodec.decode(value);
+      return this.#handlers.emitter.emit("chat", { from: from as PlayerId, name, text });
+    } else if (lane === CHAT_LANE && type === "state" && Number(message.key) === MISSED_KEY) {
+      return this.#missed(missedCodec.decode(value).lines);
     }
     this.#handlers.unknownMessage();
   }
@@ -151,8 +164,9 @@ export class SessionAdapter implements ProtocolAdapter {
 
   #replicated(payload: Uint8Array, nowMs: number): void {
     if (!this.#isWelcome) return;
-    const { moved, isNewer, missing } = this.#things.apply(payload);
-    this.#handlers.moved(this.#things.tick, nowMs, moved, isNewer);
+    const { moved, isNewest, missing } = this.#scene.apply(payload);
+    const { tick, controls } = this.#scene;
+    this.#handlers.moved({ tick, nowMs, moved, isNewest, controls });
     if (missing > 0 && nowMs - this.#forgottenAtMs > FORGET_INTERVAL_MS) {
       this.#forgottenAtMs = nowMs;
       this.#tell("Forget");
@@ -160,10 +174,18 @@ export class SessionAdapter implements ProtocolAdapter {
   }
 
   #event(event: FromWorld): void {
-    const { emitter } = this.#handlers;
+    const { emitter, state } = this.#handlers;
     if ("Welcome" in event) this.#welcomed(event.Welcome);
+    else if (!this.#isWelcome) throw new NowcastError("peer-misbehaved", "an event before the welcome");
+    else if ("Define" in event) this.#scene.define(event.Define.definition);
+    else if ("Happened" in event) state.tell(event.Happened.event, event.Happened.payload);
+    else if ("Refused" in event) emitter.emit("refused", event.Refused);
     else if ("Rate" in event) emitter.emit("rate", { networkHz: event.Rate.network_hz });
-    else emitter.emit("notice", { text: event.Notice.text });
+    else if ("Notice" in event) emitter.emit("notice", { text: event.Notice.text });
+    else {
+      const { outcome, version, text } = event.Report;
+      emitter.emit("report", { outcome: OUTCOMES[outcome], version: Number(version), text });
+    }
   }
 
   #welcomed(welcome: Extract<FromWorld, { Welcome: unknown }>["Welcome"]): void {
@@ -171,12 +193,13 @@ export class SessionAdapter implements ProtocolAdapter {
       const versions = `the server speaks version ${welcome.protocol} of the world's protocol, this SDK ${PROTOCOL}`;
       throw new NowcastError("peer-incompatible", versions);
     }
-    const { room, step_hz: stepHz, network_hz: networkHz } = welcome;
+    const { room, world, step_hz: stepHz, network_hz: networkHz } = welcome;
     const tick = Number(welcome.tick);
-    this.#things.restart(tick);
+    this.#scene.restart(tick);
+    this.controls = 0;
     this.#isWelcome = true;
-    this.#missedLines = 0;
     this.#link.proved();
-    this.#handlers.welcomed({ avatarId: welcome.id as EntityId, room, stepHz, networkHz, tick });
+    const playerId = welcome.player as PlayerId;
+    this.#handlers.welcomed({ playerId, room, world, stepHz, networkHz, tick });
   }
 }

@@ -1,0 +1,61 @@
+/** What there can be in a world, as the plain protocol says it: `spec/PLAIN.md`, section 3. */
+import type { Definition, Field, WorldRecord } from "../world.js";
+import { malformed, type RawObject, readArray, readField, readObject, readText, readTick } from "./fields.js";
+
+/** `spec/WORLD.md`, section 6. */
+const KINDS_MAX = 1_024;
+const ACTIONS_MAX = 256;
+const EVENTS_MAX = 256;
+/** Attributes, arguments, or fields of a payload: more than any world may have of one. */
+const FIELDS_MAX = 4_096;
+
+export function readDefinition(message: RawObject): Definition {
+  const kinds = readList(message, "kinds", KINDS_MAX, (kind, path) => ({
+    name: readText(readField(kind, "name"), `${path}.name`, 64),
+    body: readRecord(kind, "body", path),
+    walker: readRecord(kind, "walker", path),
+    look: readField(kind, "look") ?? null,
+    attributes: readFields(kind, "attributes", path),
+  }));
+  if (new Set(kinds.map(({ name }) => name)).size < kinds.length) {
+    throw malformed("define.kinds", "kinds of different names");
+  }
+  return {
+    version: readTick(readField(message, "version"), "define.version"),
+    kinds,
+    actions: readList(message, "actions", ACTIONS_MAX, (action, path) => ({
+      name: readText(readField(action, "name"), `${path}.name`, 64),
+      arguments: readFields(action, "arguments", path),
+      hint: readField(action, "hint") ?? null,
+    })),
+    events: readList(message, "events", EVENTS_MAX, (event, path) => ({
+      name: readText(readField(event, "name"), `${path}.name`, 64),
+      payload: readFields(event, "payload", path),
+    })),
+  };
+}
+
+function readList<T>(
+  message: RawObject,
+  key: string,
+  countMax: number,
+  read: (item: RawObject, path: string) => T,
+): T[] {
+  const items = readArray(readField(message, key), `define.${key}`, countMax);
+  return items.map((item, at) => {
+    const path = `define.${key}[${at}]`;
+    return read(readObject(item, path), path);
+  });
+}
+
+function readRecord(object: RawObject, key: string, path: string): WorldRecord | undefined {
+  const value = readField(object, key) ?? undefined;
+  return value === undefined ? undefined : readObject(value, `${path}.${key}`);
+}
+
+/** Names with their types. */
+function readFields(object: RawObject, key: string, path: string): Field[] {
+  const entries = Object.entries(readObject(readField(object, key), `${path}.${key}`));
+  if (entries.length > FIELDS_MAX) throw malformed(`${path}.${key}`, `at most ${FIELDS_MAX} names`);
+  return entries.map(([name, type]) => ({ name, type: readText(type, `${path}.${key}.${name}`) }));
+}

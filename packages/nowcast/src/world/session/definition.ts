@@ -1,0 +1,182 @@
+/** What there can be in a world, as a server says it on a session: `spec/WORLD.md`, section 3. */
+import { BodyReader } from "../../codec/body.js";
+import type { Shape, Field as ShapeField, WireType } from "../../codec/shape.js";
+import { decodeShape } from "../../codec/shape-bytes.js";
+import type { WireValue } from "../../codec/value.js";
+import { NowcastError, WireError } from "../../errors/nowcast-error.js";
+import type { Definition, Field, Kind, WorldRecord } from "../world.js";
+import type * as messages from "./generated/messages.js";
+
+/** `spec/WORLD.md`, section 6. */
+const KINDS_MAX = 1_024;
+const ACTIONS_MAX = 256;
+const EVENTS_MAX = 256;
+/** What the attributes of one entity may take when they are read. */
+const ATTRIBUTES_MEMORY_MAX = 1024 * 1024;
+/** A type in words is not longer: shapes can say in few bytes what would fill pages. */
+const TYPE_CHARACTERS_MAX = 256;
+
+/** A definition with what reads entities by it. */
+export class WorldReader {
+  readonly definition: Definition;
+  /** By the kinds' numbers. */
+  readonly #attributes: readonly BodyReader[];
+
+  /** Throws a {@link NowcastError} that names the place for what no server says. */
+  constructor({ version, kinds, actions, events }: messages.Definition) {
+    checkCount("kinds", kinds.length, KINDS_MAX);
+    checkCount("actions", actions.length, ACTIONS_MAX);
+    checkCount("events", events.length, EVENTS_MAX);
+    const shapes = kinds.map(({ name, attributes }) => readShape(attributes, `kind "${name}"`));
+    this.#attributes = shapes.map(
+      (shape) => new BodyReader(shape, undefined, { memoryMax: ATTRIBUTES_MEMORY_MAX }),
+    );
+    this.definition = {
+      version: Number(version),
+      kinds: kinds.map(({ name, body, walker, look }, at) => ({
+        name,
+        body: readRecord(body, `kind "${name}".body`),
+        walker: readRecord(walker, `kind "${name}".walker`),
+        look,
+        attributes: fieldsOf(shapes[at]!),
+      })),
+      actions: actions.map(({ name, arguments: args, hint }) => {
+        return { name, arguments: fieldsOf(readShape(args, `action "${name}"`)), hint };
+      }),
+      events: events.map(({ name, payload }) => {
+        return { name, payload: fieldsOf(readShape(payload, `event "${name}"`)) };
+      }),
+    };
+  }
+
+  /** The kind of a number, and the attributes that a body has of it. */
+  read(kind: number, body: Uint8Array): { readonly kind: Kind; readonly attributes: WorldRecord } {
+    const known = this.definition.kinds[kind];
+    if (known === undefined) {
+      throw malformed(`entity.kind: ${kind}, where there are ${this.definition.kinds.length}`);
+    }
+    return { kind: known, attributes: this.#attributes[kind]!.read(body) as WorldRecord };
+  }
+}
+
+/** A type as schemas write it; named types stand with what they hold where they come first, then by name. */
+export function typeText(type: WireType, shape: Shape): string {
+  const text = new TypeText(shape);
+  text.type(type, 1);
+  return text.written;
+}
+
+class TypeText {
+  written = "";
+
+  constructor(private readonly shape: Shape) {}
+
+  /** `nested` levels of named types are written with what they hold. */
+  type(type: WireType, nested: number): void {
+    if (this.written.endsWith("…")) return;
+    switch (type.tag) {
+      case "option":
+        this.type(type.item, nested);
+        return this.#put("?");
+      case "list":
+        this.#put("[");
+        this.type(type.item, nested);
+        return this.#put("]");
+      case "array":
+        this.#put("[");
+        this.type(type.item, nested);
+        return this.#put(`; ${type.count}]`);
+      case "map":
+        this.#put("{");
+        this.type(type.key, nested);
+        this.#put(": ");
+        this.type(type.value, nested);
+        return this.#put("}");
+      case "range":
+        return this.#put(`range(${type.low}, ${type.high}, ${type.step})`);
+      case "quat":
+      case "angle":
+        return this.#put(`${type.tag}(${type.bits})`);
+      case "ref":
+        return this.#definition(type.index, nested);
+      default:
+        return this.#put(type.tag);
+    }
+  }
+
+  #definition(index: number, nested: number): void {
+    const definition = this.shape.definitions[index]!;
+    const isTuple = definition.name === "";
+    if (nested === 0 && !isTuple) return this.#put(definition.name);
+    if (definition.tag === "struct") {
+      if (!isTuple) this.#put(`${definition.name} `);
+      return this.#fields(definition.fields, nested - 1);
+    }
+    for (const [at, { name, fields }] of definition.variants.entries()) {
+      this.#put(at === 0 ? name : ` | ${name}`);
+      if (fields.length > 0) {
+        this.#put(" ");
+        this.#fields(fields, nested - 1);
+      }
+    }
+  }
+
+  #fields(fields: readonly ShapeField[], nested: number): void {
+    const isTuple = fields.every(({ name }, at) => name === String(at));
+    this.#put(isTuple ? "(" : "{ ");
+    for (const [at, { name, type }] of fields.entries()) {
+      if (this.written.endsWith("…")) return;
+      if (at > 0) this.#put(", ");
+      if (!isTuple) this.#put(`${name}: `);
+      this.type(type, Math.max(0, nested));
+    }
+    this.#put(isTuple ? ")" : " }");
+  }
+
+  #put(text: string): void {
+    if (this.written.endsWith("…")) return;
+    this.written += text;
+    if (this.written.length > TYPE_CHARACTERS_MAX) {
+      this.written = `${this.written.slice(0, TYPE_CHARACTERS_MAX - 1)}…`;
+    }
+  }
+}
+
+function readShape(bytes: Uint8Array, of: string): Shape {
+  let shape: Shape;
+  try {
+    shape = decodeShape(bytes);
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    throw new WireError(error.detail, error.offset, [of, error.path].filter((part) => part !== "").join("."));
+  }
+  const { root, definitions } = shape;
+  if (root.tag === "ref" && definitions[root.index]!.tag === "struct") return shape;
+  throw malformed(`${of}: a shape that is no struct`);
+}
+
+function fieldsOf(shape: Shape): Field[] {
+  const { root, definitions } = shape;
+  const struct = root.tag === "ref" ? definitions[root.index]! : undefined;
+  if (struct?.tag !== "struct") return [];
+  return struct.fields.map(({ name, type }) => ({ name, type: typeText(type, shape) }));
+}
+
+function readRecord(value: WireValue, path: string): WorldRecord | undefined {
+  if (value === null) return undefined;
+  if (typeof value !== "object" || Object.getPrototypeOf(value) !== Object.prototype) {
+    throw malformed(`${path}: neither nil nor a map of names`);
+  }
+  return value as WorldRecord;
+}
+
+function checkCount(what: string, count: number, max: number): void {
+  if (count <= max) return;
+  throw new NowcastError("peer-misbehaved", `a definition of ${count} ${what}, more than ${max}`, {
+    code: "limit_exceeded",
+  });
+}
+
+function malformed(cause: string): NowcastError {
+  return new NowcastError("peer-misbehaved", `malformed: ${cause}`);
+}

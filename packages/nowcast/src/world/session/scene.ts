@@ -1,0 +1,216 @@
+import { NowcastError } from "../../errors/nowcast-error.js";
+import { ENTITIES_MAX, type EntityDescription, type EntityPose } from "../entity-table.js";
+import { quaternionToEuler } from "../interpolation/rotation.js";
+import { SCREENS_MAX } from "../screen.js";
+import type { Entity, EntityId, PlayerId } from "../world.js";
+import type { WorldState } from "../world-state.js";
+import { WorldReader } from "./definition.js";
+import {
+  type Definition,
+  entityCodec,
+  type Place,
+  playerCodec,
+  type Screen,
+  screenCodec,
+} from "./generated/messages.js";
+import { type Movement, Replica, type Row, readPosition, readRotation } from "./replica.js";
+
+/** Where the keys of players and screens begin (`spec/WORLD.md`, section 2). */
+const PLAYERS_KEY = 2 ** 32;
+const SCREENS_KEY = 2 ** 33;
+
+interface Described extends EntityDescription {
+  readonly place: Place | null;
+}
+
+export interface AppliedMovement {
+  readonly moved: readonly Entity[];
+  /** Whether no later step was heard of before. */
+  readonly isNewest: boolean;
+  /** Groups told against frames that are not here: to be asked for as a whole. */
+  readonly missing: number;
+}
+
+/**
+ * Puts together what lane 0 says of a world (what there can be, what is there, who is there) and what replication says (where
+ * it is). An entity comes into the world when it is described and has a place or a row; it stays until it is said to be
+ * gone, also when it leaves its group.
+ */
+export class Scene implements Movement {
+  #replica = new Replica();
+  #reader: WorldReader | undefined;
+  readonly #described = new Map<EntityId, Described>();
+  readonly #screens = new Map<number, Screen>();
+  #moved: Entity[] = [];
+  #tick = 0;
+  #controls = 0;
+  readonly #quaternion = [0, 0, 0, 1];
+  readonly #pose: { readonly position: [number, number, number]; readonly euler: [number, number, number] } =
+    {
+      position: [0, 0, 0],
+      euler: [0, 0, 0],
+    };
+
+  constructor(private readonly world: WorldState) {}
+
+  /** The newest world step that was heard of. */
+  get tick(): number {
+    return this.#tick;
+  }
+
+  /** The number of the newest controls that were in force at that step; 0 for none. */
+  get controls(): number {
+    return this.#controls;
+  }
+
+  /** Another session: nothing is known any more. What was in the world is its owner's to clear. */
+  restart(tick: number): void {
+    this.#replica = new Replica();
+    this.#reader = undefined;
+    this.#described.clear();
+    this.#screens.clear();
+    this.#tick = tick;
+    this.#controls = 0;
+  }
+
+  /** What there can be from now on; what is there reads as before until it is said anew. */
+  define(definition: Definition): void {
+    this.#reader = new WorldReader(definition);
+    this.world.define(this.#reader.definition);
+  }
+
+  /**
+   * The newest value of a key of lane 0; false for a key that this version does not know. Throws a {@link NowcastError} for
+   * what no server says.
+   */
+  put(key: number, value: Uint8Array): boolean {
+    if (key < 1 || key > Number.MAX_SAFE_INTEGER) return false;
+    if (key < PLAYERS_KEY) this.#putEntity(key as EntityId, value);
+    else if (key < SCREENS_KEY) this.#putPlayer((key - PLAYERS_KEY) as PlayerId, value);
+    else this.#putScreen(key, value);
+    return true;
+  }
+
+  /** Takes in a replication payload. Throws a {@link NowcastError} for what no server writes. */
+  apply(payload: Uint8Array): AppliedMovement {
+    this.#moved = [];
+    const applied = this.#replica.apply(payload, this);
+    const tick = this.#unfold(applied.tick);
+    const isNewest = tick > this.#tick;
+    if (isNewest) {
+      this.#tick = tick;
+      this.#controls = applied.controls;
+    }
+    return { moved: this.#moved, isNewest, missing: applied.missing };
+  }
+
+  moved(id: number, values: Int32Array, at: number, tick: number, stillTick: number): void {
+    const described = this.#described.get(id as EntityId);
+    // Rows of what has a place now are of the time before.
+    if (described === undefined || described.place !== null) return;
+    const entity = this.world.entities.get(id as EntityId);
+    if (entity === undefined) return this.#enter(id as EntityId, described, { values, at, tick });
+    this.#readRow({ values, at, tick });
+    this.world.moveOne(entity, this.#pose, this.#unfold(tick), this.#unfold(stillTick));
+    this.#moved.push(entity);
+  }
+
+  #putEntity(id: EntityId, value: Uint8Array): void {
+    if (value.length === 0) {
+      this.#described.delete(id);
+      if (this.world.entities.has(id)) this.world.despawn([id]);
+      return;
+    }
+    const before = this.#described.get(id);
+    if (before === undefined && this.#described.size >= ENTITIES_MAX) throw tooMany(ENTITIES_MAX, "entities");
+    const described = this.#readEntity(value);
+    this.#described.set(id, described);
+    const entity = this.world.entities.get(id);
+    if (entity === undefined) return this.#enter(id, described, this.#replica.find(id));
+    this.world.change(entity, described, this.#newPose(id, before, described), this.#tick);
+  }
+
+  #readEntity(value: Uint8Array): Described {
+    if (this.#reader === undefined) throw malformed("an entity before the first definition");
+    const { kind, scale, parent, place, attributes } = entityCodec.decode(value);
+    checkFinite(scale, "scale");
+    if (place !== null) {
+      checkFinite(place.position, "place.position");
+      checkFinite(place.rotation, "place.rotation");
+    }
+    const id = parent === null ? undefined : (parent as EntityId);
+    return { ...this.#reader.read(kind, attributes), scale, parent: id, place };
+  }
+
+  #enter(id: EntityId, described: Described, row: Row | undefined): void {
+    let tick = this.#tick;
+    if (described.place !== null) {
+      this.#readPlace(described.place);
+    } else {
+      if (row === undefined) return;
+      this.#readRow(row);
+      tick = this.#unfold(row.tick);
+    }
+    const { kind, scale, parent, attributes } = described;
+    this.world.spawn([{ id, kind, scale, parent, attributes, ...this.#pose }], tick);
+  }
+
+  /** Where what is in the world already is put by another description; undefined if that does not say it. */
+  #newPose(id: EntityId, before: Described | undefined, { place }: Described): EntityPose | undefined {
+    if (place !== null) {
+      this.#readPlace(place);
+      return this.#pose;
+    }
+    const hadPlace = before !== undefined && before.place !== null;
+    const row = hadPlace ? this.#replica.find(id) : undefined;
+    if (row === undefined) return undefined;
+    this.#readRow(row);
+    return this.#pose;
+  }
+
+  #putPlayer(id: PlayerId, value: Uint8Array): void {
+    if (value.length === 0) return this.world.removePlayer(id);
+    const { name, avatar } = playerCodec.decode(value);
+    this.world.setPlayer(id, name, avatar === null ? undefined : (avatar as EntityId));
+  }
+
+  #putScreen(key: number, value: Uint8Array): void {
+    const screen = screenCodec.decode(value);
+    const before = this.#screens.get(key);
+    if (before === undefined && this.#screens.size >= SCREENS_MAX) throw tooMany(SCREENS_MAX, "screens");
+    const isElsewhere =
+      before !== undefined && (before.place !== screen.place || before.personal !== screen.personal);
+    if (isElsewhere) this.world.show(before.place, before.personal, null);
+    if (screen.value === null) this.#screens.delete(key);
+    else this.#screens.set(key, screen);
+    this.world.show(screen.place, screen.personal, screen.value);
+  }
+
+  #readPlace({ position, rotation }: Place): void {
+    for (let axis = 0; axis < 3; axis++) this.#pose.position[axis] = position[axis]!;
+    quaternionToEuler(rotation, this.#pose.euler);
+  }
+
+  #readRow({ values, at }: Row): void {
+    readPosition(values, at, this.#pose.position);
+    readRotation(values, at, this.#quaternion);
+    quaternionToEuler(this.#quaternion, this.#pose.euler);
+  }
+
+  /** The step that a 32-bit step stands for: the nearest to the newest one. */
+  #unfold(tick: number): number {
+    return this.#tick + ((tick - this.#tick) | 0);
+  }
+}
+
+function checkFinite(values: readonly number[], field: string): void {
+  if (!values.every(Number.isFinite)) throw malformed(`entity.${field} should be finite numbers`);
+}
+
+function tooMany(max: number, what: string): NowcastError {
+  return new NowcastError("peer-misbehaved", `more than ${max} ${what}`, { code: "limit_exceeded" });
+}
+
+function malformed(cause: string): NowcastError {
+  return new NowcastError("peer-misbehaved", `malformed: ${cause}`);
+}

@@ -1,0 +1,159 @@
+import { NowcastError } from "../errors/nowcast-error.js";
+import type { Emitter } from "../events/emitter.js";
+import {
+  type EntityDescription,
+  type EntityPose,
+  EntityTable,
+  type MoveColumns,
+  type SpawnedEntity,
+} from "./entity-table.js";
+import { ScreenTable } from "./screen.js";
+import type {
+  Definition,
+  Entity,
+  EntityId,
+  Field,
+  Player,
+  PlayerId,
+  WorldEvents,
+  WorldRecord,
+} from "./world.js";
+
+/** Players in one world (`spec/WORLD.md`, section 6). */
+export const PLAYERS_MAX = 1_024;
+
+interface LivePlayer extends Player {
+  name: string;
+  avatarId: EntityId | undefined;
+}
+
+/**
+ * What is known of a world, whatever the protocol. Every change goes through here, and is told to the world's listeners
+ * once it is complete; what changes nothing is not told.
+ */
+export class WorldState {
+  definition: Definition | undefined;
+  playerId: PlayerId | undefined;
+  readonly players = new Map<PlayerId, LivePlayer>();
+  readonly screen = new ScreenTable();
+  readonly #table = new EntityTable();
+
+  constructor(private readonly emitter: Emitter<WorldEvents>) {}
+
+  get entities(): ReadonlyMap<EntityId, Entity> {
+    return this.#table.entities;
+  }
+
+  get avatarId(): EntityId | undefined {
+    return this.playerId === undefined ? undefined : this.players.get(this.playerId)?.avatarId;
+  }
+
+  get unknownEntities(): number {
+    return this.#table.unknownEntities;
+  }
+
+  /** Another connection: nothing of what was known holds any more, except what there can be until that is said anew. */
+  restart(playerId: PlayerId): void {
+    const entities = this.#table.clear();
+    const players = [...this.players.values()];
+    this.players.clear();
+    const places = this.screen.clear();
+    this.playerId = playerId;
+    if (entities.length > 0) this.emitter.emit("despawn", { entities });
+    for (const player of players) this.emitter.emit("left", { player });
+    for (const place of places) this.emitter.emit("screen", { place, value: null });
+  }
+
+  define(definition: Definition): void {
+    this.definition = definition;
+    const kinds = new Map(definition.kinds.map((kind) => [kind.name, kind]));
+    this.#table.redefine((known) => {
+      const kind = kinds.get(known.name);
+      return kind !== undefined && isSameFields(kind.attributes, known.attributes) ? kind : known;
+    });
+    this.emitter.emit("define", { definition });
+  }
+
+  /** What each of them is from now on, and where it is. Those that are here already change. */
+  spawn(spawned: readonly SpawnedEntity[], tick: number): void {
+    const unknown = new Map<EntityId, SpawnedEntity>();
+    for (const entity of spawned) {
+      const known = this.#table.entities.get(entity.id);
+      if (known === undefined) unknown.set(entity.id, entity);
+      else this.change(known, entity, entity, tick);
+    }
+    if (unknown.size === 0) return;
+    this.emitter.emit("spawn", { entities: this.#table.spawn([...unknown.values()], tick) });
+  }
+
+  /** What an entity is from now on, and where it is if that is said. */
+  change(entity: Entity, description: EntityDescription, pose: EntityPose | undefined, tick: number): void {
+    const names = this.#table.describe(entity, description);
+    const isElsewhere = pose !== undefined && this.#table.place(entity, pose, tick);
+    if (names !== undefined || isElsewhere) this.emitter.emit("change", { entity, names: names ?? [] });
+  }
+
+  /** Some attributes have other values; of those that its kind does not have nothing is known. */
+  setAttributes(id: EntityId, set: WorldRecord): void {
+    const entity = this.#table.find(id);
+    if (entity === undefined) return;
+    const { kind, scale, parent } = entity;
+    const attributes = { ...entity.attributes, ...set };
+    this.change(entity, { kind, scale, parent, attributes }, undefined, entity.tick);
+  }
+
+  despawn(ids: Iterable<EntityId>): void {
+    const entities = this.#table.despawn(ids);
+    if (entities.length > 0) this.emitter.emit("despawn", { entities });
+  }
+
+  /** Entities that are elsewhere; a `snapshot` is to tell of them. */
+  move(message: MoveColumns): Entity[] {
+    return this.#table.move(message);
+  }
+
+  moveOne(entity: Entity, pose: EntityPose, tick: number, stillTick: number): void {
+    this.#table.moveOne(entity, pose, tick, stillTick);
+  }
+
+  setPlayer(id: PlayerId, name: string, avatarId: EntityId | undefined): void {
+    let player = this.players.get(id);
+    if (player?.name === name && player.avatarId === avatarId) return;
+    if (player === undefined) {
+      if (this.players.size >= PLAYERS_MAX) {
+        throw new NowcastError("peer-misbehaved", `a world of more than ${PLAYERS_MAX} players`, {
+          code: "limit_exceeded",
+        });
+      }
+      player = { id, name, avatarId };
+      this.players.set(id, player);
+    } else {
+      player.name = name;
+      player.avatarId = avatarId;
+    }
+    this.emitter.emit("player", { player });
+  }
+
+  removePlayer(id: PlayerId): void {
+    const player = this.players.get(id);
+    if (player === undefined) return;
+    this.players.delete(id);
+    this.emitter.emit("left", { player });
+  }
+
+  show(place: string, isPersonal: boolean, value: unknown): void {
+    if (!this.screen.put(place, isPersonal, value)) return;
+    this.emitter.emit("screen", { place, value: this.screen.shown.get(place) ?? null });
+  }
+
+  tell(name: string, payload: unknown): void {
+    this.emitter.emit("event", { name, payload });
+    this.emitter.emit(`event:${name}`, { payload });
+  }
+}
+
+function isSameFields(a: readonly Field[], b: readonly Field[]): boolean {
+  return (
+    a.length === b.length && a.every(({ name, type }, at) => name === b[at]!.name && type === b[at]!.type)
+  );
+}
