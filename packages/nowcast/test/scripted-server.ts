@@ -51,17 +51,47 @@ export class ScriptedServer {
 
 export const WELCOME = {
   type: "welcome",
-  protocol: 1,
-  id: 301,
+  protocol: 2,
+  player: 5,
   room: "test",
+  world: "sheep",
   stepHz: 60,
   networkHz: 10,
   tick: 100,
 };
-export const BLOCK = { id: 7, kind: "block", size: [1, 1, 1], color: 255, p: [0, 0.5, 0], r: [0, 0, 0] };
-export const AVATAR = { id: 301, kind: "avatar", name: "Ada", color: 255, p: [0, 0.9, 6], r: [0, 0, 0] };
+export const DEFINE = {
+  type: "define",
+  version: 3,
+  kinds: [
+    {
+      name: "sheep",
+      body: { shape: "box" },
+      look: { color: "#ffffff" },
+      attributes: { wool: "f32", owner: "u32?" },
+    },
+    { name: "person", walker: {}, attributes: {} },
+  ],
+  actions: [{ name: "shear", arguments: { sheep: "u32?", power: "range(0, 1, 0.01)" }, hint: { key: "e" } }],
+  events: [{ name: "shorn", payload: { sheep: "u32" } }],
+};
+export const PLAYER = { type: "player", id: 5, name: "Ada", avatar: 301 };
+export const SHEEP = {
+  id: 7,
+  kind: "sheep",
+  p: [0, 0.5, 0],
+  r: [0, 0, 0],
+  attributes: { wool: 1, owner: null },
+};
+export const AVATAR = {
+  id: 301,
+  kind: "person",
+  scale: [1, 2, 1],
+  p: [0, 0.9, 6],
+  r: [0, 0, 0],
+  attributes: {},
+};
 
 export function greetPlainly(client: WebSocket): void {
-  client.send(JSON.stringify(WELCOME));
-  client.send(JSON.stringify({ type: "spawn", entities: [BLOCK, AVATAR] }));
+  const spawn = { type: "spawn", entities: [SHEEP, AVATAR] };
+  for (const message of [WELCOME, DEFINE, PLAYER, spawn]) client.send(JSON.stringify(message));
 }

@@ -8,6 +8,7 @@ import {
   eulerToQuaternion,
   type InterpolationSource,
   type Interpolator,
+  type PlayerId,
   type WorldEvents,
 } from "../../src/world/index.js";
 import { quaternionToEuler } from "../../src/world/interpolation/rotation.js";
@@ -15,14 +16,14 @@ import { quaternionToEuler } from "../../src/world/interpolation/rotation.js";
 const STEP_MS = 1000 / 60;
 const FRAME_MS = 1000 / 60;
 
-/** A world that moves one block along x at 3 m/s while it turns, heard of over a link with the given delays. */
+/** A world that moves one body along x at 3 m/s while it turns, heard of over a link with the given delays. */
 class RecordedWorld implements InterpolationSource {
   readonly emitter = new Emitter<WorldEvents>();
   readonly entities = new Map<EntityId, Entity>();
-  readonly block = entity(7);
+  readonly body = entity(7);
 
   constructor() {
-    this.entities.set(this.block.id, this.block);
+    this.entities.set(this.body.id, this.body);
   }
 
   on<K extends keyof WorldEvents>(type: K, listener: (event: WorldEvents[K]) => void): () => void {
@@ -30,13 +31,13 @@ class RecordedWorld implements InterpolationSource {
   }
 
   welcome(tick: number): void {
-    const avatarId = 1 as EntityId;
-    this.emitter.emit("welcome", { avatarId, room: "test", stepHz: 60, networkHz: 10, tick });
+    const playerId = 1 as PlayerId;
+    this.emitter.emit("welcome", { playerId, room: "test", world: "test", stepHz: 60, networkHz: 10, tick });
   }
 
   snapshot(tick: number, receivedAtMs: number, moves = true): void {
-    if (moves) place(this.block, tick, (tick / 60) * 3);
-    this.emitter.emit("snapshot", { tick, receivedAtMs, moved: moves ? [this.block] : [] });
+    if (moves) place(this.body, tick, (tick / 60) * 3);
+    this.emitter.emit("snapshot", { tick, receivedAtMs, moved: moves ? [this.body] : [], controls: 0 });
   }
 }
 
@@ -45,11 +46,10 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 function entity(id: number): Entity {
   return {
     id: id as EntityId,
-    kind: "block",
-    size: [1, 1, 1],
-    color: 0,
-    name: undefined,
-    heldBlock: undefined,
+    kind: { name: "body", body: {}, walker: undefined, look: null, attributes: [] },
+    scale: [1, 1, 1],
+    parent: undefined,
+    attributes: {},
     position: [0, 0, 0],
     euler: [0, 0, 0],
     tick: 0,
@@ -101,7 +101,7 @@ function play(
       next++;
     }
     interpolator.sample(nowMs);
-    interpolator.pose(world.block.id, pose);
+    interpolator.pose(world.body.id, pose);
     frames.push({ nowMs, x: pose.position[0]!, delayMs: interpolator.delayMs });
   }
   return frames;
@@ -157,14 +157,14 @@ describe("interpolation", () => {
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
     for (let tick = 0; tick <= 600; tick += 6) {
       // It rests at 0 until step 594 and is 1 m away in the next snapshot.
-      place(world.block, tick === 600 ? 600 : world.block.tick, tick === 600 ? 1 : 0);
-      const moved = tick === 0 || tick === 600 ? [world.block] : [];
-      world.emitter.emit("snapshot", { tick, receivedAtMs: tick * STEP_MS, moved });
+      place(world.body, tick === 600 ? 600 : world.body.tick, tick === 600 ? 1 : 0);
+      const moved = tick === 0 || tick === 600 ? [world.body] : [];
+      world.emitter.emit("snapshot", { tick, receivedAtMs: tick * STEP_MS, moved, controls: 0 });
       interpolator.sample(tick * STEP_MS);
     }
     for (let nowMs = 10_000; nowMs < 10_300; nowMs += 5) {
       interpolator.sample(nowMs);
-      interpolator.pose(world.block.id, pose);
+      interpolator.pose(world.body.id, pose);
       const expected = Math.min(1, Math.max(0, (interpolator.tick - 594) / 6));
       expect(pose.position[0]).toBeCloseTo(expected, 9);
     }
@@ -178,27 +178,43 @@ describe("interpolation", () => {
     for (let tick = 0; tick <= 60; tick += 6) {
       // The packets of the steps 48 and 54 are lost; the one of step 60 says that it rested until step 45.
       const isLast = tick === 60;
-      place(world.block, isLast ? 60 : 0, isLast ? 1 : 0);
-      (world.block as Mutable<Entity>).stillTick = isLast ? 45 : undefined;
-      const moved = tick === 0 || isLast ? [world.block] : [];
-      world.emitter.emit("snapshot", { tick, receivedAtMs: tick * STEP_MS, moved });
+      place(world.body, isLast ? 60 : 0, isLast ? 1 : 0);
+      (world.body as Mutable<Entity>).stillTick = isLast ? 45 : undefined;
+      const moved = tick === 0 || isLast ? [world.body] : [];
+      world.emitter.emit("snapshot", { tick, receivedAtMs: tick * STEP_MS, moved, controls: 0 });
       interpolator.sample(tick * STEP_MS);
     }
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
     for (let nowMs = 1_000; nowMs < 1_300; nowMs += 5) {
       interpolator.sample(nowMs);
-      interpolator.pose(world.block.id, pose);
+      interpolator.pose(world.body.id, pose);
       const expected = Math.min(1, Math.max(0, (interpolator.tick - 45) / 15));
       expect(pose.position[0]).toBeCloseTo(expected, 9);
     }
     expect(pose.position[0]).toBe(1);
   });
 
+  it("jumps with what is put somewhere else, and slides from there on", () => {
+    const world = new RecordedWorld();
+    const interpolator = createInterpolator(world);
+    world.welcome(0);
+    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+    for (let tick = 0; tick <= 60; tick += 6) world.snapshot(tick, tick * STEP_MS);
+    interpolator.sample(1_000);
+    world.emitter.emit("change", { entity: world.body, names: ["color"] });
+    interpolator.pose(world.body.id, pose);
+    expect(pose.position[0]).toBeLessThan(3);
+    place(world.body, 60, 100);
+    world.emitter.emit("change", { entity: world.body, names: [] });
+    interpolator.pose(world.body.id, pose);
+    expect(pose.position[0]).toBe(100);
+  });
+
   it("turns the short way round at an even rate", () => {
     const world = new RecordedWorld();
     const interpolator = createInterpolator(world);
     world.welcome(0);
-    const turned = world.block as Mutable<Entity>;
+    const turned = world.body as Mutable<Entity>;
     turned.euler = [0, 3, 0];
     world.snapshot(0, 0);
     turned.euler = [0, -3, 0];
@@ -213,7 +229,7 @@ describe("interpolation", () => {
     const pose = { position: [0, 0, 0], quaternion: middle };
     interpolator.sample(100);
     interpolator.sample(100 + interpolator.delayMs - 50);
-    interpolator.pose(world.block.id, pose);
+    interpolator.pose(world.body.id, pose);
     const t = interpolator.tick / 6;
     expect(t).toBeGreaterThan(0);
     expect(t).toBeLessThan(1);
@@ -227,10 +243,10 @@ describe("interpolation", () => {
     const interpolator = createInterpolator(world);
     world.welcome(0);
     play(world, interpolator, { seconds: 4, ticks: 6, delayMs: () => 40 });
-    world.emitter.emit("despawn", { entities: [world.block] });
-    expect(interpolator.pose(world.block.id, { position: [], quaternion: [] })).toBe(false);
+    world.emitter.emit("despawn", { entities: [world.body] });
+    expect(interpolator.pose(world.body.id, { position: [], quaternion: [] })).toBe(false);
     world.welcome(1_000_000);
-    world.emitter.emit("spawn", { entities: [world.block] });
+    world.emitter.emit("spawn", { entities: [world.body] });
     world.snapshot(1_000_000, 5000);
     interpolator.sample(5016);
     expect(interpolator.tick).toBeCloseTo(1_000_000, -2);
@@ -243,7 +259,7 @@ describe("interpolation", () => {
     for (let tick = 0; tick <= 3600; tick += 6) world.snapshot(tick, tick * STEP_MS);
     const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
     interpolator.sample(60_000);
-    interpolator.pose(world.block.id, pose);
+    interpolator.pose(world.body.id, pose);
     expect(pose.position[0]!).toBeGreaterThan(179);
   });
 });

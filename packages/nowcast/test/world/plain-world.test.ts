@@ -3,11 +3,11 @@ import { WebSocket as WsWebSocket } from "ws";
 import { NowcastError } from "../../src/index.js";
 import { backOffMs } from "../../src/world/back-off.js";
 import { type EntityId, joinWorld, type World, type WorldEvents } from "../../src/world/index.js";
-import { AVATAR, BLOCK, greetPlainly, ScriptedServer, WELCOME } from "../scripted-server.js";
+import { AVATAR, DEFINE, greetPlainly, ScriptedServer, SHEEP, WELCOME } from "../scripted-server.js";
 import { waitFor } from "../wait-for.js";
 
 const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-const block = 7 as EntityId;
+const sheep = 7 as EntityId;
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -38,7 +38,19 @@ describe("joining", () => {
     const world = join(server, { name: "Ada & Co", encoding: "custom", networkHz: 20 });
     await waitFor("the welcome", () => world.status === "open");
     expect(server.requests).toEqual(["/ws/test?encoding=custom&name=Ada+%26+Co&hz=20"]);
-    expect(world.avatarId).toBe(301);
+    await world.ready;
+    await waitFor("the avatar", () => world.avatarId !== undefined);
+    expect([world.playerId, world.avatarId]).toEqual([5, 301]);
+    expect(world.players.get(world.playerId!)).toEqual({ id: 5, name: "Ada", avatarId: 301 });
+  });
+
+  it("refuses those who wait for the world to be ready when it ends before", async () => {
+    const world = joinWorld("ws://127.0.0.1:9/ws/test", { reconnect: false });
+    await expect(world.ready).rejects.toMatchObject({ fault: "network" });
+    const left = join(await serve((client) => client.send(JSON.stringify(WELCOME))));
+    await waitFor("the welcome", () => left.status === "open");
+    left.close();
+    await expect(left.ready).rejects.toMatchObject({ code: "closed_here" });
   });
 
   it("takes the address of the page as well, and refuses one that names no room", () => {
@@ -70,8 +82,8 @@ describe("what the server says", () => {
   it("keeps the newest value of every entity, in one object each", async () => {
     const server = await serve();
     const world = join(server);
-    await waitFor("the block", () => world.entities.has(block));
-    const kept = world.entities.get(block)!;
+    await waitFor("the sheep", () => world.entities.has(sheep));
+    const kept = world.entities.get(sheep)!;
     const move = { id: 7, positionX: 1, positionY: 2, positionZ: 3, eulerX: 0.1, eulerY: 0.2, eulerZ: 0.3 };
     server.say({ type: "move", tick: 106, entities: [move, { ...move, id: 999 }] });
     await waitFor("the move", () => kept.tick === 106);
@@ -80,21 +92,133 @@ describe("what the server says", () => {
     expect(world.stats).toMatchObject({ snapshots: 1, unknownEntities: 1 });
   });
 
-  it("passes on chat, names and holds, with markup as the text it is", async () => {
+  it("knows what there can be, in the words of the world's author", async () => {
     const server = await serve();
     const world = join(server);
-    const chats = collect(world, "chat");
-    await waitFor("the block", () => world.entities.has(block));
-    server.say({ type: "chat", from: 301, name: "<i>Ada</i>", text: "<img src=x onerror=alert(1)>" });
-    server.say({ type: "hold", avatar: 301, block: 7 });
-    server.say({ type: "rename", id: 301, name: "Ada L." });
-    const ada = world.entities.get(world.avatarId!)!;
-    await waitFor("the rename", () => ada.name === "Ada L.");
-    expect(chats).toMatchObject([{ from: 301, name: "<i>Ada</i>", text: "<img src=x onerror=alert(1)>" }]);
-    expect(ada.heldBlock).toBe(7);
-    server.say({ type: "despawn", ids: [7] });
-    await waitFor("the block to be gone", () => !world.entities.has(block));
-    expect(ada.heldBlock).toBeUndefined();
+    await world.ready;
+    expect(world.definition).toEqual({
+      version: 3,
+      kinds: [
+        {
+          name: "sheep",
+          body: { shape: "box" },
+          walker: undefined,
+          look: { color: "#ffffff" },
+          attributes: [
+            { name: "wool", type: "f32" },
+            { name: "owner", type: "u32?" },
+          ],
+        },
+        { name: "person", body: undefined, walker: {}, look: null, attributes: [] },
+      ],
+      actions: [
+        {
+          name: "shear",
+          arguments: [
+            { name: "sheep", type: "u32?" },
+            { name: "power", type: "range(0, 1, 0.01)" },
+          ],
+          hint: { key: "e" },
+        },
+      ],
+      events: [{ name: "shorn", payload: [{ name: "sheep", type: "u32" }] }],
+    });
+    await waitFor("the sheep", () => world.entities.has(sheep));
+    expect(world.entities.get(sheep)).toMatchObject({ scale: [1, 1, 1], parent: undefined });
+    expect(world.entities.get(sheep)!.kind).toBe(world.definition!.kinds[0]);
+    expect(world.entities.get(world.avatarId!)!.scale).toEqual([1, 2, 1]);
+  });
+
+  it("tells which attributes are different, and leaves records that were kept as they were", async () => {
+    const server = await serve();
+    const world = join(server);
+    const changes = collect(world, "change");
+    await waitFor("the sheep", () => world.entities.has(sheep));
+    const live = world.entities.get(sheep)!;
+    const kept = live.attributes;
+    server.say({ type: "attributes", id: 7, set: { wool: 1 } });
+    server.say({ type: "attributes", id: 7, set: { wool: 0.5, nobodys: 1 } });
+    server.say({ type: "attributes", id: 999, set: { wool: 0.5 } });
+    server.say({
+      type: "spawn",
+      entities: [{ ...SHEEP, p: [4, 0, 0], parent: 301, attributes: { wool: 0.5 } }],
+    });
+    await waitFor("the parent", () => live.parent === 301);
+    expect(changes.map(({ entity, names }) => [entity.id, names])).toEqual([
+      [7, ["wool"]],
+      [7, []],
+    ]);
+    expect(kept).toEqual({ wool: 1, owner: null });
+    expect(live).toMatchObject({ attributes: { wool: 0.5, owner: null }, position: [4, 0, 0] });
+    expect(world.stats.unknownEntities).toBe(1);
+  });
+
+  it("gives entities the kinds of another definition, unless they read otherwise", async () => {
+    const server = await serve();
+    const world = join(server);
+    await waitFor("the sheep", () => world.entities.has(sheep));
+    const [before, person] = [world.entities.get(sheep)!.kind, world.entities.get(world.avatarId!)!.kind];
+    const [first, second] = DEFINE.kinds;
+    const kinds = [
+      { ...first, attributes: { wool: "u8" } },
+      { ...second, look: { color: "#000000" } },
+    ];
+    server.say({ ...DEFINE, version: 4, kinds });
+    const { definition } = await world.once("define");
+    expect(definition.version).toBe(4);
+    expect(world.entities.get(world.avatarId!)!.kind).toBe(definition.kinds[1]);
+    expect(person.look).toBeNull();
+    // What reads otherwise now is put anew; until then it is what it was.
+    expect(world.entities.get(sheep)!.kind).toBe(before);
+    server.say({ type: "spawn", entities: [{ ...SHEEP, attributes: { wool: 200 } }] });
+    const { names } = await world.once("change");
+    expect(names).toEqual(["wool", "owner"]);
+    expect(world.entities.get(sheep)).toMatchObject({ kind: definition.kinds[0], attributes: { wool: 200 } });
+  });
+
+  it("passes on chat, players, events and screens, with markup as the text it is", async () => {
+    const server = await serve();
+    const world = join(server);
+    const [chats, players, left] = [collect(world, "chat"), collect(world, "player"), collect(world, "left")];
+    const [screens, events, shorn] = [
+      collect(world, "screen"),
+      collect(world, "event"),
+      collect(world, "event:shorn"),
+    ];
+    const [refusals, reports] = [collect(world, "refused"), collect(world, "report")];
+    await waitFor("the sheep", () => world.entities.has(sheep));
+    const ben = { type: "player", id: 6, name: "<i>Ben</i>", avatar: null };
+    for (const message of [
+      { type: "chat", from: 6, name: "<i>Ben</i>", text: "<img src=x onerror=alert(1)>" },
+      ben,
+      ben,
+      { ...ben, avatar: 7 },
+      { type: "left", id: 6 },
+      { type: "left", id: 6 },
+      { type: "screen", place: "score", personal: false, value: 3 },
+      { type: "screen", place: "score", personal: true, value: 4 },
+      { type: "screen", place: "score", personal: false, value: 5 },
+      { type: "event", name: "shorn", payload: { sheep: 7 } },
+      { type: "event", name: "undeclared" },
+      { type: "refused", action: "shear", reason: "too far" },
+      { type: "report", outcome: "rolled_back", version: 4, text: "world.luau:3: oh" },
+      { type: "screen", place: "score", personal: true, value: null },
+    ]) {
+      server.say(message);
+    }
+    await waitFor("the last screen", () => screens.length === 3);
+    expect(chats).toEqual([{ from: 6, name: "<i>Ben</i>", text: "<img src=x onerror=alert(1)>" }]);
+    expect(players.map(({ player }) => player.id)).toEqual([5, 6, 6]);
+    expect(left).toMatchObject([{ player: { id: 6, name: "<i>Ben</i>", avatarId: 7 } }]);
+    expect(screens).toEqual([3, 4, 5].map((value) => ({ place: "score", value })));
+    expect([...world.screen]).toEqual([["score", 5]]);
+    expect(events).toEqual([
+      { name: "shorn", payload: { sheep: 7 } },
+      { name: "undeclared", payload: null },
+    ]);
+    expect(shorn).toEqual([{ payload: { sheep: 7 } }]);
+    expect(refusals).toEqual([{ action: "shear", reason: "too far" }]);
+    expect(reports).toEqual([{ outcome: "rolled_back", version: 4, text: "world.luau:3: oh" }]);
   });
 
   it("counts messages of later versions and goes on", async () => {
@@ -110,15 +234,22 @@ describe("what the server says", () => {
   it.each([
     ["not JSON", "{"],
     ["a number out of bounds", JSON.stringify({ type: "move", tick: 1, entities: [{ id: -1 }] })],
-    ["an id that is text", JSON.stringify({ type: "hold", avatar: "x", block: null })],
+    ["an id that is text", JSON.stringify({ type: "player", id: "x", name: "", avatar: null })],
+    ["a screen for nobody", JSON.stringify({ type: "screen", place: "x", personal: "me", value: 1 })],
+    ["attributes that are none", JSON.stringify({ type: "attributes", id: 7, set: [1] })],
+    ["an outcome nobody knows", JSON.stringify({ type: "report", outcome: "fine", version: 1, text: "" })],
+    ["a definition without actions", JSON.stringify({ ...DEFINE, actions: undefined })],
+    ["two kinds of one name", JSON.stringify({ ...DEFINE, kinds: [DEFINE.kinds[0], DEFINE.kinds[0]] })],
+    ["a type that is no text", JSON.stringify({ ...DEFINE, kinds: [{ name: "x", attributes: { a: 1 } }] })],
+    ["a place on the screen that is too long", JSON.stringify({ type: "screen", place: "x".repeat(65) })],
     ["a list that is none", JSON.stringify({ type: "spawn", entities: { length: 1e9 } })],
     [
       "1e999 as a position",
-      '{"type":"spawn","entities":[{"id":1,"kind":"avatar","color":1,"p":[1e999,0,0],"r":[0,0,0]}]}',
+      '{"type":"spawn","entities":[{"id":1,"kind":"sheep","p":[1e999,0,0],"r":[0,0,0],"attributes":{}}]}',
     ],
     [
       "a kind nobody knows",
-      '{"type":"spawn","entities":[{"id":1,"kind":"ghost","color":1,"p":[0,0,0],"r":[0,0,0]}]}',
+      '{"type":"spawn","entities":[{"id":1,"kind":"ghost","p":[0,0,0],"r":[0,0,0],"attributes":{}}]}',
     ],
     ["a binary frame", new Uint8Array([1, 0])],
   ])("leaves a server that sends %s, names the field, and tries again", async (_, lie) => {
@@ -135,14 +266,14 @@ describe("what the server says", () => {
   });
 
   it("does not try again when the server speaks another version", async () => {
-    const server = await serve((client) => client.send(JSON.stringify({ ...WELCOME, protocol: 2 })));
+    const server = await serve((client) => client.send(JSON.stringify({ ...WELCOME, protocol: 1 })));
     const world = join(server);
     const errors = collect(world, "error");
     await waitFor("the end", () => world.status === "closed");
     const error = {
       fault: "peer-incompatible",
       code: "version",
-      cause: expect.stringContaining("version 2"),
+      cause: expect.stringContaining("version 1"),
     };
     expect(errors).toMatchObject([{ error, retryInMs: undefined }]);
   });
@@ -209,12 +340,29 @@ describe("what we say", () => {
     const world = join(server);
     await waitFor("the welcome", () => world.status === "open");
     expect(() => world.input({ ...STILL, yaw: Number.NaN })).toThrow("input.yaw is NaN");
-    expect(() => world.throw(Number.POSITIVE_INFINITY, 0)).toThrow(NowcastError);
     world.input({ ...STILL, forward: 1e300 });
-    world.throw(2, -9);
-    await waitFor("the throw", () => server.messages("throw").length === 1);
+    await waitFor("the input", () => server.messages("input").length === 1);
     expect(server.messages("input")).toMatchObject([{ forward: 1 }]);
-    expect(server.messages("throw")).toMatchObject([{ power: 1, pitch: -1.5 }]);
+  });
+
+  it("sends the actions that the world has, and refuses others and arguments that nobody could read", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    world.act("shear", { sheep: 7, power: 0.5 });
+    world.act("shear");
+    expect(() => world.act("grab")).toThrow('the world has no action "grab": it has shear');
+    expect(() => world.act(5 as never)).toThrow("action is a number, not a string");
+    expect(() => world.act("shear", [7] as never)).toThrow("not an object");
+    expect(() => world.act("shear", { sheep: () => 7 })).toThrow(NowcastError);
+    expect(() => world.act("shear", { sheep: 2n ** 63n })).toThrow("which JSON cannot say");
+    expect(() => world.act("shear", { sheep: "x".repeat(5_000) })).toThrow("more than 4096");
+    await waitFor("both actions", () => server.messages("act").length === 2);
+    expect(server.messages("act")).toEqual([
+      { type: "act", action: "shear", arguments: { sheep: 7, power: 0.5 } },
+      { type: "act", action: "shear", arguments: {} },
+    ]);
+    expect(world.stats.unsentActions).toBe(0);
   });
 
   it("packs input into seven bytes for the custom encodings", async () => {
@@ -232,8 +380,14 @@ describe("losing the connection", () => {
     const server = await serve();
     const world = join(server, { name: "Ada" });
     const statuses = collect(world, "status");
-    const gone = collect(world, "despawn");
-    await waitFor("the block", () => world.entities.has(block));
+    const [gone, left, screens] = [
+      collect(world, "despawn"),
+      collect(world, "left"),
+      collect(world, "screen"),
+    ];
+    await waitFor("the sheep", () => world.entities.has(sheep));
+    server.say({ type: "screen", place: "score", personal: false, value: 3 });
+    await waitFor("the score", () => screens.length === 1);
     world.input({ ...STILL, forward: 1 });
     world.rename("Ada L.");
     world.setRate(30);
@@ -241,15 +395,17 @@ describe("losing the connection", () => {
     server.clients[0]!.close(1001, "server is shutting down");
     await waitFor("the loss", () => world.status === "reconnecting");
     world.chat("said meanwhile");
-    world.grab();
+    world.act("shear");
     await waitFor("the second welcome", () => world.status === "open");
     await waitFor("the controls again", () => server.messages("input").length === 2);
     await waitFor("the chat", () => server.messages("chat").length === 1);
     expect(server.requests[1]).toBe("/ws/test?encoding=json&name=Ada+L.&hz=30");
     expect(statuses.map(({ status }) => status)).toEqual(["open", "reconnecting", "open"]);
-    expect(gone[0]!.entities.map(({ id }) => id)).toEqual([BLOCK.id, AVATAR.id]);
+    expect(gone[0]!.entities.map(({ id }) => id)).toEqual([SHEEP.id, AVATAR.id]);
+    expect(left).toMatchObject([{ player: { id: 5 } }]);
+    expect(screens.at(-1)).toEqual({ place: "score", value: null });
     expect(world.stats).toMatchObject({ reconnects: 1, unsentActions: 1 });
-    expect(server.messages("grab")).toEqual([]);
+    expect(server.messages("act")).toEqual([]);
   });
 
   it("stays away when the server says that this client is at fault", async () => {

@@ -31,15 +31,15 @@ describe("a replica", () => {
     const movement: Movement = {
       moved(id, values, at, tick, stillTick) {
         last.set(id, [...values.subarray(at, at + 7)]);
-        expect((tick - stillTick) | 0, `thing ${id}`).toBeGreaterThanOrEqual(0);
+        expect((tick - stillTick) | 0, `entity ${id}`).toBeGreaterThanOrEqual(0);
       },
     };
     for (const payload of arrivals()) expect(replica.apply(payload, movement).missing).toBe(0);
     expect(rows.length).toBeGreaterThan(30);
     for (const { id, row } of rows) {
       const { values, at } = replica.find(id)!;
-      expect([...values.subarray(at, at + 7)], `thing ${id}`).toEqual(row);
-      expect(last.get(id), `what was told of thing ${id}`).toEqual(row);
+      expect([...values.subarray(at, at + 7)], `entity ${id}`).toEqual(row);
+      expect(last.get(id), `what was told of entity ${id}`).toEqual(row);
     }
   });
 
@@ -67,6 +67,18 @@ describe("a replica", () => {
         expect(error).toBeInstanceOf(WireError);
         expect((error as WireError).path).not.toBe("");
       }
+    }
+  });
+
+  it("tells the step and the controls of each payload, and refuses one without", () => {
+    const replica = new Replica();
+    const payload = Uint8Array.of(0x10, 0x20, 0, 0, 0x34, 0x12);
+    expect(replica.apply(payload, nobody)).toEqual({ tick: 0x2010, controls: 0x1234, missing: 0 });
+    for (const [length, field] of [
+      [3, "tick"],
+      [5, "controls"],
+    ] as const) {
+      expect(() => replica.apply(payload.subarray(0, length), nobody)).toThrow(field);
     }
   });
 

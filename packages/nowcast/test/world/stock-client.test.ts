@@ -9,7 +9,9 @@ import { waitFor } from "../wait-for.js";
  * which stands for any MessagePack library.
  */
 class StockClient {
+  /** Of its avatar, once that is known. */
   id = 0;
+  private player = 0;
   readonly positions = new Map<number, readonly [number, number, number]>();
   readonly closed: Promise<{ code: number; reason: string }>;
   private readonly socket: WebSocket;
@@ -53,7 +55,8 @@ class StockClient {
   }
 
   private handle(message: ServerObject): void {
-    if (message.type === "welcome") this.id = message.id;
+    if (message.type === "welcome") this.player = message.player;
+    if (message.type === "player" && message.id === this.player) this.id = message.avatar ?? 0;
     if (message.type === "spawn") for (const { id, p } of message.entities) this.positions.set(id, p);
     if (message.type === "move") {
       for (const { id, positionX, positionY, positionZ } of message.entities) {
@@ -73,7 +76,8 @@ class StockClient {
 }
 
 type ServerObject =
-  | { type: "welcome"; id: number }
+  | { type: "welcome"; player: number }
+  | { type: "player"; id: number; avatar: number | null }
   | { type: "spawn"; entities: { id: number; p: [number, number, number] }[] }
   | { type: "move"; entities: { id: number; positionX: number; positionY: number; positionZ: number }[] };
 
@@ -131,7 +135,7 @@ describe("a stock client that does not keep to the specification", () => {
     ["a message of 5,000 bytes", JSON.stringify({ type: "chat", text: "a".repeat(5000) }), 1009, /too large/],
   ])("is told about %s", async (_, message, code, reason) => {
     const client = new StockClient(server.url, "json");
-    await waitFor("the welcome", () => client.id !== 0);
+    await waitFor("the avatar", () => client.id !== 0);
     client.sendRaw(message);
     const end = await client.closed;
     expect(end.code).toBe(code);
