@@ -13,6 +13,7 @@ import type {
   Entity,
   EntityId,
   Field,
+  Kind,
   Player,
   PlayerId,
   WorldEvents,
@@ -37,6 +38,8 @@ export class WorldState {
   readonly players = new Map<PlayerId, LivePlayer>();
   readonly screen = new ScreenTable();
   readonly #table = new EntityTable();
+  /** Of the definition, by their names. */
+  #kinds: ReadonlyMap<string, Kind> = new Map();
 
   constructor(private readonly emitter: Emitter<WorldEvents>) {}
 
@@ -64,14 +67,18 @@ export class WorldState {
     for (const place of places) this.emitter.emit("screen", { place, value: null });
   }
 
+  /** What there can be from now on. */
   define(definition: Definition): void {
     this.definition = definition;
-    const kinds = new Map(definition.kinds.map((kind) => [kind.name, kind]));
-    this.#table.redefine((known) => {
-      const kind = kinds.get(known.name);
-      return kind !== undefined && isSameFields(kind.attributes, known.attributes) ? kind : known;
-    });
+    this.#kinds = new Map(definition.kinds.map((kind) => [kind.name, kind]));
+    this.#table.redefine((kind) => this.kindNow(kind));
     this.emitter.emit("define", { definition });
+  }
+
+  /** The kind that stands for one of an earlier definition; that one itself if entities of it read otherwise now. */
+  kindNow(known: Kind): Kind {
+    const kind = this.#kinds.get(known.name);
+    return kind !== undefined && isSameFields(kind.attributes, known.attributes) ? kind : known;
   }
 
   /** What each of them is from now on, and where it is. Those that are here already change. */

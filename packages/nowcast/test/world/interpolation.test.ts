@@ -12,6 +12,7 @@ import {
   type WorldEvents,
 } from "../../src/world/index.js";
 import { quaternionToEuler } from "../../src/world/interpolation/rotation.js";
+import { mulberry32 } from "./random.js";
 
 const STEP_MS = 1000 / 60;
 const FRAME_MS = 1000 / 60;
@@ -60,17 +61,6 @@ function place(target: Entity, tick: number, x: number): void {
   const mutable = target as Mutable<Entity>;
   mutable.position = [x, 0, 0];
   mutable.tick = tick;
-}
-
-/** A small generator with a seed, so that a failure happens again. */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }
 
 interface Frame {

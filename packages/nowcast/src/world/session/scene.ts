@@ -2,7 +2,7 @@ import { NowcastError } from "../../errors/nowcast-error.js";
 import { ENTITIES_MAX, type EntityDescription, type EntityPose } from "../entity-table.js";
 import { quaternionToEuler } from "../interpolation/rotation.js";
 import { SCREENS_MAX } from "../screen.js";
-import type { Entity, EntityId, PlayerId } from "../world.js";
+import type { Entity, EntityId, Kind, PlayerId } from "../world.js";
 import type { WorldState } from "../world-state.js";
 import { WorldReader } from "./definition.js";
 import {
@@ -20,6 +20,7 @@ const PLAYERS_KEY = 2 ** 32;
 const SCREENS_KEY = 2 ** 33;
 
 interface Described extends EntityDescription {
+  kind: Kind;
   readonly place: Place | null;
 }
 
@@ -77,6 +78,7 @@ export class Scene implements Movement {
   define(definition: Definition): void {
     this.#reader = new WorldReader(definition);
     this.world.define(this.#reader.definition);
+    for (const described of this.#described.values()) described.kind = this.world.kindNow(described.kind);
   }
 
   /**

@@ -1,0 +1,292 @@
+/** What a client makes of a world's messages, against a plain model: random ones in a random order. */
+import { describe, expect, it } from "vitest";
+import { types } from "../../src/codec/index.js";
+import { Emitter } from "../../src/events/emitter.js";
+import type { EntityId, PlayerId, WorldEvents, WorldRecord } from "../../src/world/index.js";
+import type { Definition, Place } from "../../src/world/session/generated/messages.js";
+import { Scene } from "../../src/world/session/scene.js";
+import { WorldState } from "../../src/world/world-state.js";
+import { mulberry32 } from "./random.js";
+import { entity, type Fields, kind, payload, player, screen, values } from "./server-words.js";
+
+const SEEDS = Array.from({ length: 60 }, (_, seed) => seed);
+const STEPS = 250;
+const IDS = 10;
+const GROUPS = 3;
+const PLAYERS = 4;
+const SCREEN_KEYS = 4;
+const PLAYERS_KEY = 2 ** 32;
+const SCREENS_KEY = 2 ** 33;
+
+type Vec3 = [number, number, number];
+
+const FIELDS: readonly Fields[] = [
+  {},
+  { hot: types.bool },
+  { hot: types.u32, label: types.text },
+  { at: types.option(types.array(3, types.f32)), label: types.text },
+];
+
+interface ModelKind {
+  readonly name: string;
+  readonly fields: number;
+  readonly look: number;
+}
+
+interface ModelDescription {
+  kind: ModelKind;
+  readonly scale: Vec3;
+  readonly parent: number | undefined;
+  readonly place: Vec3 | undefined;
+  readonly attributes: WorldRecord;
+}
+
+/** What is said of a world, and what follows from it. */
+class Model {
+  kinds: ModelKind[] = [];
+  readonly said = new Map<number, ModelDescription>();
+  readonly frames = new Map<number, { readonly tick: number; readonly rows: ReadonlyMap<number, Vec3> }>();
+  readonly world = new Map<number, ModelDescription & { readonly position: Vec3 }>();
+  readonly players = new Map<number, { readonly name: string; readonly avatar: number | undefined }>();
+  readonly forAll = new Map<string, number>();
+  readonly personal = new Map<string, number>();
+
+  /** An entity is in the world if it is said what it is, and where, or where it was. */
+  settle(): void {
+    for (const id of this.world.keys()) if (!this.said.has(id)) this.world.delete(id);
+    for (const [id, description] of this.said) {
+      const row = this.frames.get(id % GROUPS)?.rows.get(id);
+      const position = description.place ?? row ?? this.world.get(id)?.position;
+      if (position !== undefined) this.world.set(id, { ...description, position });
+    }
+  }
+
+  define(kinds: ModelKind[]): void {
+    this.kinds = kinds;
+    for (const description of this.said.values()) {
+      const same = kinds.find(({ name }) => name === description.kind.name);
+      if (same?.fields === description.kind.fields) description.kind = same;
+    }
+  }
+
+  get screen(): Map<string, number> {
+    return new Map([...this.forAll, ...this.personal]);
+  }
+}
+
+class Play {
+  readonly random: () => number;
+  readonly model = new Model();
+  readonly emitter = new Emitter<WorldEvents>();
+  readonly state = new WorldState(this.emitter);
+  readonly scene = new Scene(this.state);
+  /** What a listener knows who only heard events. */
+  readonly heard = {
+    entities: new Map<EntityId, unknown>(),
+    players: new Map<PlayerId, unknown>(),
+    screen: new Map<string, unknown>(),
+  };
+  tick = 100;
+  version = 0;
+
+  constructor(seed: number) {
+    this.random = mulberry32(seed);
+    const { entities, players, screen: shown } = this.heard;
+    this.emitter.on("spawn", (event) => {
+      for (const { id, attributes } of event.entities) {
+        expect(entities.has(id), `${id} spawned twice`).toBe(false);
+        entities.set(id, attributes);
+      }
+    });
+    this.emitter.on("despawn", (event) => {
+      for (const { id } of event.entities) expect(entities.delete(id), `${id} gone twice`).toBe(true);
+    });
+    this.emitter.on("change", (event) => {
+      const before = entities.get(event.entity.id) as WorldRecord;
+      const after = event.entity.attributes;
+      const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+      const differing = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+      expect([...event.names].sort()).toEqual(differing.sort());
+      entities.set(event.entity.id, after);
+    });
+    this.emitter.on("player", (event) => players.set(event.player.id, event.player.name));
+    this.emitter.on("left", (event) => expect(players.delete(event.player.id)).toBe(true));
+    this.emitter.on("screen", ({ place, value }) => {
+      if (value === null) shown.delete(place);
+      else shown.set(place, value);
+    });
+    this.scene.restart(this.tick);
+    this.define();
+  }
+
+  below(count: number): number {
+    return Math.floor(this.random() * count);
+  }
+
+  happens(share: number): boolean {
+    return this.random() < share;
+  }
+
+  step(): void {
+    const dice = this.random();
+    if (dice < 0.04) this.define();
+    else if (dice < 0.4) this.describe();
+    else if (dice < 0.5) this.remove();
+    else if (dice < 0.85) this.replicate();
+    else if (dice < 0.92) this.people();
+    else this.show();
+    this.model.settle();
+  }
+
+  define(): void {
+    const kinds = ["sheep", "wolf", "tree"]
+      .filter(() => this.happens(0.8))
+      .map((name) => ({ name, fields: this.below(FIELDS.length), look: this.below(100) }));
+    if (kinds.length === 0) kinds.push({ name: "stone", fields: 0, look: 0 });
+    const message: Definition = {
+      version: ++this.version,
+      kinds: kinds.map(({ name, fields, look }) => kind(name, FIELDS[fields]!, { look })),
+      actions: [],
+      events: [],
+    };
+    this.scene.define(message);
+    this.model.define(kinds);
+  }
+
+  describe(): void {
+    const id = 1 + this.below(IDS);
+    const at = this.below(this.model.kinds.length);
+    const known = this.model.kinds[at]!;
+    const scale: Vec3 = [1 + this.below(2), 1, 1];
+    const parent = this.happens(0.3) ? 1 + this.below(IDS) : undefined;
+    const position = this.happens(0.3) ? this.somewhere() : undefined;
+    const attributes = this.attributes(known.fields);
+    const place: Place | null = position === undefined ? null : { position, rotation: [0, 0, 0, 1] };
+    const body = values(FIELDS[known.fields]!, attributes);
+    this.scene.put(id, entity({ kind: at, scale, parent: parent ?? null, place, attributes: body }));
+    this.model.said.set(id, { kind: known, scale, parent, place: position, attributes });
+  }
+
+  attributes(of: number): WorldRecord {
+    const [label, point] = [`label ${this.below(3)}`, this.happens(0.5) ? this.somewhere() : null];
+    if (of === 0) return {};
+    if (of === 1) return { hot: this.happens(0.5) };
+    return of === 2 ? { hot: this.below(3), label } : { at: point, label };
+  }
+
+  somewhere(): Vec3 {
+    return [this.below(50), this.below(50) / 4, this.below(50) - 25];
+  }
+
+  remove(): void {
+    const id = 1 + this.below(IDS);
+    this.scene.put(id, new Uint8Array(0));
+    this.model.said.delete(id);
+  }
+
+  /** Some groups as they are now or were a while ago, told at once or late. */
+  replicate(): void {
+    this.tick += this.below(4);
+    const groups = Array.from({ length: GROUPS }, (_, group) => group)
+      .filter(() => this.happens(0.6))
+      .map((group) => {
+        const tick = this.tick - this.below(6);
+        const before = this.model.frames.get(group)?.rows;
+        const rows = new Map<number, Vec3>();
+        for (let id = 1; id <= IDS; id++) {
+          if (id % GROUPS !== group || this.happens(0.3)) continue;
+          rows.set(id, (this.happens(0.4) ? before?.get(id) : undefined) ?? this.somewhere());
+        }
+        return { group, tick, rows };
+      });
+    // What had been told of a step is not told otherwise: a tick that is known is skipped.
+    this.scene.apply(payload(this.tick, 0, groups));
+    for (const { group, tick, rows } of groups) {
+      const newest = this.model.frames.get(group);
+      if (newest === undefined || tick > newest.tick) this.model.frames.set(group, { tick, rows });
+      this.model.settle();
+    }
+  }
+
+  people(): void {
+    const number = this.below(PLAYERS);
+    if (this.happens(0.3)) {
+      this.scene.put(PLAYERS_KEY + number, new Uint8Array(0));
+      this.model.players.delete(number);
+      return;
+    }
+    const name = `name ${this.below(3)}`;
+    const avatar = this.happens(0.5) ? 1 + this.below(IDS) : undefined;
+    this.scene.put(PLAYERS_KEY + number, player({ name, avatar: avatar ?? null }));
+    this.model.players.set(number, { name, avatar });
+  }
+
+  show(): void {
+    const key = this.below(SCREEN_KEYS);
+    const [place, personal] = [`place ${key >> 1}`, key % 2 === 1];
+    const value = this.happens(0.3) ? null : this.below(5);
+    this.scene.put(SCREENS_KEY + key, screen({ place, personal, value }));
+    const shown = personal ? this.model.personal : this.model.forAll;
+    if (value === null) shown.delete(place);
+    else shown.set(place, value);
+  }
+
+  check(): void {
+    const { state, model, heard } = this;
+    const known = [...state.entities.values()].map((live) => ({
+      id: live.id,
+      kind: [live.kind.name, live.kind.look],
+      scale: live.scale,
+      parent: live.parent,
+      position: live.position,
+      attributes: live.attributes,
+    }));
+    const wanted = [...model.world].map(
+      ([
+        id,
+        {
+          kind: { name, look },
+          scale,
+          parent,
+          position,
+          attributes,
+        },
+      ]) => {
+        return { id, kind: [name, look], scale, parent, position, attributes };
+      },
+    );
+    const byId = (a: { readonly id: number }, b: { readonly id: number }): number => a.id - b.id;
+    expect(known.sort(byId)).toEqual(wanted.sort(byId));
+    expect(new Map([...state.players].map(([id, { name, avatarId }]) => [id, [name, avatarId]]))).toEqual(
+      new Map([...model.players].map(([id, { name, avatar }]) => [id, [name, avatar]])),
+    );
+    expect(state.screen.shown).toEqual(model.screen);
+    expect(heard.entities).toEqual(
+      new Map([...state.entities.values()].map(({ id, attributes }) => [id, attributes])),
+    );
+    expect(new Set(heard.players.keys())).toEqual(new Set(state.players.keys()));
+    expect(heard.screen).toEqual(state.screen.shown);
+  }
+}
+
+describe("a scene", () => {
+  it.each(SEEDS)("is what was said last, whatever came first (seed %i)", (seed) => {
+    const play = new Play(seed);
+    for (let step = 0; step < STEPS; step++) {
+      play.step();
+      play.check();
+    }
+    expect(play.model.world.size).toBeGreaterThan(0);
+    play.state.restart(1 as PlayerId);
+    expect([play.heard.entities.size, play.heard.players.size, play.heard.screen.size]).toEqual([0, 0, 0]);
+  });
+
+  it("tells the controls of the newest payload alone", () => {
+    const { scene } = new Play(1);
+    expect(scene.apply(payload(110, 7, []))).toMatchObject({ isNewest: true });
+    expect(scene.apply(payload(105, 3, []))).toMatchObject({ isNewest: false });
+    expect([scene.tick, scene.controls]).toEqual([110, 7]);
+    scene.restart(0);
+    expect(scene.controls).toBe(0);
+  });
+});

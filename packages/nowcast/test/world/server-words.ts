@@ -1,0 +1,78 @@
+/** What a server of worlds says on a session, made of plain values: `spec/WORLD.md`. */
+import { codecOf, type Described, encodeShape, shapeOf, types } from "../../src/codec/index.js";
+import { DeltaCodec, DeltaLayout } from "../../src/delta/index.js";
+import {
+  type Entity,
+  entityCodec,
+  type Kind,
+  type Player,
+  playerCodec,
+  type Screen,
+  screenCodec,
+} from "../../src/world/session/generated/messages.js";
+
+const LAYOUT = new DeltaLayout([
+  { kind: "number" },
+  { kind: "number" },
+  { kind: "number" },
+  { kind: "orientation", bits: 12 },
+]);
+const codec = new DeltaCodec(LAYOUT);
+/** As upright as twelve bits can say. */
+const UPRIGHT = [3, 2048, 2048, 2048];
+
+export type Fields = Readonly<Record<string, Described<unknown>>>;
+
+/** The shape of named values, as definitions carry it. */
+export function fields(named: Fields): Uint8Array {
+  return encodeShape(shapeOf(types.struct("Fields", named)));
+}
+
+export function values(named: Fields, value: object): Uint8Array {
+  return codecOf(types.struct("Fields", named)).encode(value as never);
+}
+
+export function kind(name: string, attributes: Fields, rest: Partial<Kind> = {}): Kind {
+  return { name, body: null, walker: null, look: null, attributes: fields(attributes), ...rest };
+}
+
+export function entity(rest: Partial<Entity>): Uint8Array {
+  const plain = { kind: 0, scale: [1, 1, 1], parent: null, place: null, attributes: new Uint8Array(0) };
+  return entityCodec.encode({ ...plain, ...rest } as Entity);
+}
+
+export function player(value: Player): Uint8Array {
+  return playerCodec.encode(value);
+}
+
+export function screen(value: Screen): Uint8Array {
+  return screenCodec.encode(value);
+}
+
+/** Where the entities of a group are at a step, in metres. */
+export interface Group {
+  readonly group: number;
+  readonly tick: number;
+  readonly rows: ReadonlyMap<number, readonly [number, number, number]>;
+}
+
+/** A replication payload that tells groups as wholes. */
+export function payload(tick: number, controls: number, groups: readonly Group[]): Uint8Array {
+  const bytes = [...little(tick, 4), ...little(controls, 2)];
+  for (const { group, tick: at, rows } of groups) {
+    const ids = [...rows.keys()].sort((a, b) => a - b);
+    const numbers = ids.flatMap((id) => [...rows.get(id)!.map((metres) => metres * 1024), ...UPRIGHT]);
+    const frame = { tick: at, ids: Uint32Array.from(ids), values: Int32Array.from(numbers) };
+    const delta = codec.encodeAgainstFrames(frame, []);
+    bytes.push(...varint(group * 4), ...varint(tick - at), ...varint(delta.length), ...delta);
+  }
+  return Uint8Array.from(bytes);
+}
+
+function little(value: number, bytes: number): number[] {
+  return Array.from({ length: bytes }, (_, at) => Math.floor(value / 256 ** at) % 256);
+}
+
+function varint(value: number): number[] {
+  return value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
+}
