@@ -5,24 +5,28 @@ import { Keyboard } from "./keyboard.js";
 import { Mouse } from "./mouse.js";
 import { Touch } from "./touch.js";
 
+/** A button on the screen that does one action. */
+export interface TouchButton {
+  readonly trigger: string;
+  readonly label: string;
+}
+
 /** All devices of one page. */
 export interface Devices {
   /** Whether the person was last seen using a finger. */
   readonly touching: boolean;
   /** How keys turn the view: 1 left, −1 right. */
   readonly turning: number;
+  /** Buttons to touch for the world's actions, in place of those before. */
+  offerButtons(buttons: readonly TouchButton[]): void;
   poll(seconds: number): void;
   release(): void;
 }
 
-export function createDevices(
-  canvas: HTMLCanvasElement,
-  controls: Controls,
-  isCarrying: () => boolean,
-): Devices {
+export function createDevices(canvas: HTMLCanvasElement, controls: Controls): Devices {
   const keyboard = new Keyboard(controls);
   const gamepad = new GamepadInput(controls);
-  new Mouse(canvas, controls, isCarrying);
+  new Mouse(canvas, controls);
   const touch = new Touch(canvas, controls, element("stick", HTMLElement), element("knob", HTMLElement));
   const pad = element("touch", HTMLElement);
   let touching = false;
@@ -43,16 +47,6 @@ export function createDevices(
       controls.touch.jump = false;
     },
   );
-  touch.button(
-    element("touch-grab", HTMLElement),
-    () => controls.do("grab"),
-    () => undefined,
-  );
-  touch.button(
-    element("touch-throw", HTMLElement),
-    () => controls.do("chargeStart"),
-    () => controls.do("chargeEnd"),
-  );
   element("touch-chat", HTMLElement).addEventListener("click", () => controls.do("chat"));
 
   return {
@@ -61,6 +55,20 @@ export function createDevices(
     },
     get turning() {
       return keyboard.turning;
+    },
+    offerButtons(buttons) {
+      const elements = buttons.map(({ trigger, label }) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.textContent = label;
+        touch.button(
+          button,
+          () => controls.press(trigger),
+          () => controls.lift(trigger),
+        );
+        return button;
+      });
+      element("touch-actions", HTMLElement).replaceChildren(...elements);
     },
     poll: (seconds) => gamepad.poll(seconds),
     release() {

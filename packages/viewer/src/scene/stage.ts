@@ -11,6 +11,7 @@ import {
   Vector3,
   WebGLRenderer,
 } from "three";
+import { words } from "../words.js";
 import { DAY, DUSK, type Look } from "./look.js";
 import type { Quality } from "./quality.js";
 import { Sky } from "./sky.js";
@@ -144,8 +145,7 @@ export class Stage {
 /** The graphics hardware's own name, asked for before the picture is set up, as antialiasing can only be chosen then. */
 export function probeRenderer(): string {
   const gl = document.createElement("canvas").getContext("webgl2");
-  if (!gl)
-    throw new Error("This browser offers no WebGL 2. Turn on hardware acceleration, or use a newer browser.");
+  if (!gl) throw new Error(words.noWebGl);
   const info = gl.getExtension("WEBGL_debug_renderer_info");
   const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
   // Browsers allow only a few contexts at a time.
