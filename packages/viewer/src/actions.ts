@@ -119,10 +119,17 @@ export function lookPitch(cameraPitch: number): number {
   return 0.32 - (cameraPitch - 0.25) * 0.8;
 }
 
+/** What an action would be done to. */
+export interface Target {
+  readonly id: number;
+  /** The lower, the sooner it is meant: what is looked at before what is near. */
+  readonly rank: number;
+}
+
 /** What actions need of the rest of the page. */
 export interface Surroundings {
   /** What the hand would do this to: what is looked at, or the nearest in front. */
-  findTarget(rule: TargetRule): number | undefined;
+  findTarget(rule: TargetRule): Target | undefined;
   send(action: string, args: Readonly<Record<string, number>>): void;
   /** How much of it would be sent, 0 to 1; undefined while nothing is charged. */
   showCharge(share: number | undefined): void;
@@ -134,7 +141,7 @@ export interface Surroundings {
 /** What one can do, and is doing: keys and buttons go in, actions come out. */
 export class Actions {
   private list: readonly Binding[] = [];
-  private readonly targets = new Map<Binding, number>();
+  private readonly targets = new Map<Binding, Target>();
   private charging: { readonly binding: Binding; readonly trigger: string; seconds: number } | undefined;
   private cameraPitch = 0;
 
@@ -186,36 +193,46 @@ export class Actions {
   update(seconds: number, cameraPitch: number, canAct: boolean): void {
     this.cameraPitch = cameraPitch;
     this.targets.clear();
-    if (canAct) {
-      for (const binding of this.list) {
-        const target = binding.target && this.around.findTarget(binding.target);
-        if (target !== undefined) this.targets.set(binding, target);
-      }
-    } else if (this.charging) {
-      this.cancel();
-    }
-    const [first] = this.targets.values();
-    this.around.highlight(first);
-    this.around.showOffers([...this.targets.keys()]);
+    if (canAct) this.findTargets();
+    else if (this.charging) this.cancel();
+    const offers = this.offers();
+    this.around.highlight(offers[0] && this.targets.get(offers[0])?.id);
+    this.around.showOffers(offers);
     if (!this.charging?.binding.charge) return;
     this.charging.seconds += seconds;
     if (this.charging.seconds > METER_AFTER_S) this.around.showCharge(chargeShare(this.charging.seconds));
   }
 
-  /** Several actions may share a key: the one that has something to be done to goes first. */
+  private findTargets(): void {
+    for (const binding of this.list) {
+      const target = binding.target && this.around.findTarget(binding.target);
+      if (target) this.targets.set(binding, target);
+    }
+  }
+
+  /** What would be done to something now, what is meant most first; of those that share a key, that one alone. */
+  private offers(): readonly Binding[] {
+    const ranked = [...this.targets].sort(([, a], [, b]) => a.rank - b.rank).map(([binding]) => binding);
+    const taken = new Set<string>();
+    return ranked.filter(({ key }) => {
+      if (key === undefined) return true;
+      return taken.has(key) ? false : taken.add(key);
+    });
+  }
+
+  /** Several actions may share a key: one that has something to be done to goes first. */
   private choose(trigger: string): Binding | undefined {
-    const fitting = this.list.filter(
-      (binding) => binding.key === trigger || buttonOf(binding.action) === trigger,
-    );
+    const fits = (binding: Binding): boolean =>
+      binding.key === trigger || buttonOf(binding.action) === trigger;
     return (
-      fitting.find((binding) => this.targets.has(binding)) ??
-      fitting.find((binding) => !binding.target || binding.target.isOptional)
+      this.offers().find(fits) ??
+      this.list.find((binding) => fits(binding) && (!binding.target || binding.target.isOptional))
     );
   }
 
   private send(binding: Binding, chargedS: number): void {
     const pitch = lookPitch(this.cameraPitch);
-    const args = argumentsOf(binding, chargedS, pitch, this.targets.get(binding));
+    const args = argumentsOf(binding, chargedS, pitch, this.targets.get(binding)?.id);
     if (args) this.around.send(binding.action, args);
   }
 }

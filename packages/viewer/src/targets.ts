@@ -1,5 +1,5 @@
 import { Quaternion, Vector3 } from "three";
-import type { TargetRule } from "./actions.js";
+import type { Target, TargetRule } from "./actions.js";
 import type { Member } from "./avatar/crowd.js";
 import type { Body } from "./body.js";
 import { type Pose, yawOf } from "./pose.js";
@@ -34,7 +34,7 @@ export function findTarget(
   { of, reachM }: TargetRule,
   props: Iterable<Prop>,
   members: readonly Member[],
-): number | undefined {
+): Target | undefined {
   const yaw = yawOf(actor);
   const [aheadX, aheadZ] = [-Math.sin(yaw), -Math.cos(yaw)];
   let nearest: number | undefined;
@@ -57,7 +57,8 @@ export function findTarget(
   };
   for (const prop of props) consider(prop, prop, prop);
   for (const member of members) consider(member, boxOf(member), undefined);
-  return lookedAt ?? nearest;
+  if (lookedAt !== undefined) return { id: lookedAt, rank: -1 / (1 + lookedAtM) };
+  return nearest === undefined ? undefined : { id: nearest, rank: nearestM };
 }
 
 /** From the axis of who acts to the surface of a box. */

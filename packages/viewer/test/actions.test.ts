@@ -37,13 +37,17 @@ class Bench {
   readonly sent: [string, Record<string, number>][] = [];
   readonly actions: Actions;
   target: number | undefined;
+  hatch: number | undefined;
   charge: number | undefined;
   offers: readonly Binding[] = [];
   lit: number | undefined;
 
   constructor(actions: readonly ActionFacts[]) {
     this.actions = new Actions({
-      findTarget: (rule: TargetRule) => (rule.of?.has("hatch") ? undefined : this.target),
+      findTarget: ({ of }: TargetRule) => {
+        const id = of?.has("hatch") ? this.hatch : this.target;
+        return id === undefined ? undefined : { id, rank: of?.has("hatch") ? 0.5 : 1 };
+      },
       send: (action, args) => this.sent.push([action, { ...args }]),
       showCharge: (share) => {
         this.charge = share;
@@ -162,6 +166,17 @@ describe("somebody at the keys", () => {
       ["put_down", {}],
       ["grab", { block: 5 }],
     ]);
+  });
+
+  it("does to the nearer of two what is done to it by the key that they share", () => {
+    const bench = new Bench([GRAB, OPEN]);
+    bench.target = 5;
+    bench.hatch = 6;
+    bench.frames(0.1);
+    expect(bench.lit).toBe(6);
+    expect(promptFor(bench.offers)).toBe("E: Open");
+    bench.actions.press("e");
+    expect(bench.sent).toEqual([["open", { door: 6 }]]);
   });
 
   it("sends nothing that needs a target while there is none", () => {

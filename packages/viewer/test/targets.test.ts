@@ -32,26 +32,26 @@ function actor(holding?: number): Actor {
 
 it("is the nearest in front that arms reach", () => {
   const props = [prop(2, 0, -3), prop(3, 0.2, -1.8), prop(4, 0, -1.5), prop(5, 0, 1)];
-  expect(findTarget(actor(), UP, RULE, props, [])).toBe(4);
-  expect(findTarget(actor(), UP, RULE, [prop(2, 0, -3), prop(5, 0, 1)], [])).toBeUndefined();
+  expect(findTarget(actor(), UP, RULE, props, [])?.id).toBe(4);
+  expect(findTarget(actor(), UP, RULE, [prop(2, 0, -3), prop(5, 0, 1)], [])?.id).toBeUndefined();
 });
 
 it("is what is looked at, even if something else is nearer", () => {
   const props = [prop(3, 1.2, -1), prop(4, 0, -1)];
   const aim = { origin: new Vector3(2.4, 0.25, -1), direction: new Vector3(-1, 0, 0) };
-  expect(findTarget(actor(), UP, RULE, props, [])).toBe(4);
-  expect(findTarget(actor(), aim, RULE, props, [])).toBe(3);
+  expect(findTarget(actor(), UP, RULE, props, [])?.id).toBe(4);
+  expect(findTarget(actor(), aim, RULE, props, [])?.id).toBe(3);
 });
 
 it("is of the kinds that the action is for, and not what one holds already", () => {
   const props = [prop(2, 0, -1, "lamp"), prop(3, 0, -1.2)];
-  expect(findTarget(actor(), UP, RULE, props, [])).toBe(3);
-  expect(findTarget(actor(3), UP, RULE, props, [])).toBeUndefined();
-  expect(findTarget(actor(), UP, { ...RULE, of: undefined }, props, [])).toBe(2);
+  expect(findTarget(actor(), UP, RULE, props, [])?.id).toBe(3);
+  expect(findTarget(actor(3), UP, RULE, props, [])?.id).toBeUndefined();
+  expect(findTarget(actor(), UP, { ...RULE, of: undefined }, props, [])?.id).toBe(2);
 });
 
 it("is not beyond what the world says of the reach", () => {
   const props = [prop(2, 0, -2.6)];
-  expect(findTarget(actor(), UP, RULE, props, [])).toBeUndefined();
-  expect(findTarget(actor(), UP, { ...RULE, reachM: 2.5 }, props, [])).toBe(2);
+  expect(findTarget(actor(), UP, RULE, props, [])?.id).toBeUndefined();
+  expect(findTarget(actor(), UP, { ...RULE, reachM: 2.5 }, props, [])?.id).toBe(2);
 });
