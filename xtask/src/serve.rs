@@ -10,6 +10,21 @@ pub(crate) struct Args {
     rest: Vec<String>,
 }
 
+/// The folder of the sample worlds; the first to be served is where people come in.
+const WORLDS: &str = "worlds";
+const FIRST: &str = "playground";
+
+/// The sample worlds, as folders, so that they can be edited while people are in them.
+fn sample_worlds() -> anyhow::Result<Vec<String>> {
+    let folders = std::fs::read_dir(WORLDS)?.filter_map(|entry| {
+        let path = entry.ok()?.path();
+        path.join("world.luau").is_file().then(|| path.to_string_lossy().into_owned())
+    });
+    let mut folders: Vec<String> = folders.collect();
+    folders.sort_by_key(|folder| (!folder.ends_with(FIRST), folder.clone()));
+    Ok(folders)
+}
+
 /// Builds the client and a server without the lab, which is the shortest way to a running world: target/serve/nowcast. Its
 /// own profile gives it a path of its own, beside the program with every instrument.
 pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
@@ -17,7 +32,9 @@ pub(crate) fn serve(args: &Args) -> anyhow::Result<()> {
     client::build()?;
     let build = ["--profile", "serve", "--package", "nowcast-cli", "--no-default-features"];
     let mut line = [&["cargo", "run"], &build[..], &["--", "serve"]].concat();
-    line.extend(args.rest.iter().map(String::as_str));
+    let says_which = |word: &String| word == "--world" || std::path::Path::new(word).is_dir();
+    let samples = if args.rest.iter().any(says_which) { Vec::new() } else { sample_worlds()? };
+    line.extend(args.rest.iter().chain(&samples).map(String::as_str));
     step::run(&line)
 }
 

@@ -10,17 +10,35 @@ use anyhow::Context;
 use clap::ValueEnum;
 use nowcast::endpoint::addresses_of_this_machine;
 use nowcast_server::entry::{Network, Policy, parse_origin};
-use nowcast_server::{BindError, CertificateConfig, Config, Exposed, Limits, LogWriter, Server, log_panics};
+use nowcast_server::{
+    BindError, CertificateConfig, Config, Exposed, Limits, LogWriter, Rules, Server, WorldConfig, WorldError,
+    log_panics,
+};
 use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
 use crate::host::resolve;
 use crate::output;
 use crate::token;
+use crate::world::samples::Sample;
 
-/// Start a shared world that browsers and programs join
+/// Serve worlds that browsers and programs join
+///
+/// Without a world, the sample worlds are served. The rules of a folder hold as they are saved: a version that does not load
+/// changes nothing, and one that fails in its first two seconds is taken back with what it did.
+///
+/// A room shows the world of its name, or the one whose name and a hyphen its name begins with; every other room shows the
+/// first world.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    /// Folders of worlds (`nowcast new` makes one), each served under its own name
+    #[arg(value_name = "DIR")]
+    dirs: Vec<PathBuf>,
+
+    /// A world's folder, under another name
+    #[arg(long = "world", value_name = "NAME=DIR", value_parser = named_world)]
+    worlds: Vec<(String, PathBuf)>,
+
     /// Port for TCP and, for WebTransport, UDP; 0 lets the system choose one
     #[arg(long, default_value_t = 7777)]
     port: u16,
@@ -128,17 +146,21 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let open = args.open;
     let config = Config { logs: Some(logs.0.clone()), ..config(args)? };
     let advice = Encryption::of(&config);
+    let names: Vec<String> = config.worlds.iter().map(|world| world.name.clone()).collect();
     tokio::runtime::Runtime::new().context("cannot start the runtime")?.block_on(async {
         let stop = asked_to_stop();
         let server = Server::bind(config).await.map_err(with_flag)?;
         let address = web_address(&server.addresses());
+        let first = names.first().map_or("plaza", String::as_str);
         let others: String =
             for_other_machines(&advice, &server.addresses()).into_iter().map(|line| line + "\n").collect();
         output::line(format_args!(
             "Nowcast is at {address}\n\
              {others}\
-             Open it in two browser tabs: both are in the same world. Any other path /r/NAME is a room of its own.\n\
-             Programs join at {}/plaza, stock WebSocket clients at {}/ws/plaza (spec/PLAIN.md). Ctrl-C ends it.",
+             Open it in two browser tabs: both are in the same world. Worlds: {}. /r/NAME is the room of that world,\n\
+             and every other /r/NAME a room of its own that shows {first}.\n\
+             Programs join at {}/{first}, stock WebSocket clients at {}/ws/{first} (spec/PLAIN.md). Ctrl-C ends it.",
+            names.join(", "),
             address.replacen("http", "nowcast", 1),
             address.replacen("http", "ws", 1)
         ))?;
@@ -150,8 +172,32 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     })
 }
 
+/// `NAME=DIR`.
+fn named_world(text: &str) -> Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, dir)) if !name.is_empty() && !dir.is_empty() => Ok((name.to_owned(), dir.into())),
+        _ => Err("expected NAME=DIR, such as plaza=worlds/plaza".to_owned()),
+    }
+}
+
+/// What is served: these folders, or else the sample worlds.
+fn worlds(dirs: Vec<PathBuf>, named: Vec<(String, PathBuf)>) -> anyhow::Result<Vec<WorldConfig>> {
+    let mut worlds = Vec::new();
+    for dir in dirs {
+        let name =
+            dir.canonicalize().ok().and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
+        let name = name.with_context(|| {
+            format!("there is no folder {} (`nowcast new {0}` makes a world)", dir.display())
+        })?;
+        worlds.push(WorldConfig { name, rules: Rules::Folder(dir) });
+    }
+    worlds.extend(named.into_iter().map(|(name, dir)| WorldConfig { name, rules: Rules::Folder(dir) }));
+    Ok(if worlds.is_empty() { Sample::served() } else { worlds })
+}
+
 fn config(args: Args) -> anyhow::Result<Config> {
     let defaults = Config::default();
+    let worlds = worlds(args.dirs, args.worlds)?;
     let hosts = match args.host {
         None => defaults.hosts,
         Some(host) => resolve("--host ", &host)?,
@@ -180,6 +226,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
     };
     let redirect_to_https = certificate != CertificateConfig::Development;
     Ok(Config {
+        worlds,
         hosts,
         port: args.port,
         network_hz: args.network_hz,
@@ -207,7 +254,10 @@ fn with_flag(error: BindError) -> anyhow::Error {
         BindError::Config(advice) if advice.contains("anonymous entry") => {
             " (--token-key-file FILE, or --anonymous)".into()
         }
-        BindError::Config(_) | BindError::Certificate(_) | BindError::Io { .. } => String::new(),
+        BindError::World(WorldError::BadName(_)) => ": give it another, --world NAME=DIR".into(),
+        BindError::World(_) | BindError::Config(_) | BindError::Certificate(_) | BindError::Io { .. } => {
+            String::new()
+        }
     };
     anyhow::anyhow!("{error}{flag}")
 }

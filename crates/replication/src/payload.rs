@@ -2,8 +2,8 @@
 
 use crate::GROUPS_MAX;
 
-/// The tick that every payload begins with.
-pub(crate) const HEAD_BYTES: usize = 4;
+/// What every payload begins with: the tick, and the number of the controls in force.
+pub(crate) const HEAD_BYTES: usize = 4 + 2;
 /// Group and depth, age, ages of the past and stay, length.
 pub(crate) const RECORD_HEAD_BYTES_MAX: usize = 2 + 5 + 4 * 5 + 2;
 
@@ -59,12 +59,14 @@ impl RecordHead {
 pub(crate) struct PayloadReader<'a> {
     bytes: &'a [u8],
     pub(crate) tick: u32,
+    pub(crate) controls: u16,
 }
 
 impl<'a> PayloadReader<'a> {
     pub(crate) fn new(payload: &'a [u8]) -> Result<Self, PayloadError> {
-        let (head, bytes) = payload.split_first_chunk().ok_or(PayloadError::Short("tick"))?;
-        Ok(Self { bytes, tick: u32::from_le_bytes(*head) })
+        let (tick, rest) = payload.split_first_chunk().ok_or(PayloadError::Short("tick"))?;
+        let (controls, bytes) = rest.split_first_chunk().ok_or(PayloadError::Short("controls"))?;
+        Ok(Self { bytes, tick: u32::from_le_bytes(*tick), controls: u16::from_le_bytes(*controls) })
     }
 
     /// The next record, if there is one.
@@ -148,6 +150,7 @@ mod tests {
             let stay = gaps.first().map_or(0, |gap| gap / 2);
             let head = RecordHead { group, tick, past, stay };
             let mut payload = payload_tick.to_le_bytes().to_vec();
+            payload.extend_from_slice(&[0, 0]);
             head.write(payload_tick, &delta, &mut payload);
             prop_assert!(payload.len() <= HEAD_BYTES + RECORD_HEAD_BYTES_MAX + delta.len());
             let mut reader = PayloadReader::new(&payload).unwrap();

@@ -28,6 +28,8 @@ struct Held {
 pub struct Applied {
     /// The step of the world at which it left, modulo 2^32.
     pub tick: u32,
+    /// The number of the viewer's newest controls that were in force at that step; 0 for none.
+    pub controls: u16,
     /// Groups that are newer now.
     pub groups: usize,
     /// Groups encoded against baselines that are not here, which asks for [`crate::Viewer::reset`].
@@ -49,7 +51,7 @@ impl Replica {
     /// [`PayloadError`] for what no sender of `spec/WORLD.md` writes; what came before the error counts.
     pub fn apply(&mut self, payload: &[u8]) -> Result<Applied, PayloadError> {
         let mut reader = PayloadReader::new(payload)?;
-        let mut applied = Applied { tick: reader.tick, ..Applied::default() };
+        let mut applied = Applied { tick: reader.tick, controls: reader.controls, ..Applied::default() };
         while let Some((head, delta)) = reader.record()? {
             match self.record(&head, delta)? {
                 Some(is_newer) => applied.groups += usize::from(is_newer),

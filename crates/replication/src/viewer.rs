@@ -29,6 +29,9 @@ pub struct Viewer {
     /// Whether the viewer is to hear of the time even if nothing moved.
     wants_tick: bool,
     encoder: Encoder,
+    /// From which tick on which of the viewer's controls were in force: the newest, and those before them, because the newest
+    /// are set before the history has their tick.
+    controls: [(u32, u16); 2],
     bytes_left: Option<usize>,
     bytes_per_round_max: Option<usize>,
     /// What this viewer was sent.
@@ -97,6 +100,19 @@ impl Viewer {
         wanted.sort_by(|a, b| urgency(a).total_cmp(&urgency(b)));
     }
 
+    /// From the step `tick` on, the viewer's controls of this number are in force. To be said before the history has that step,
+    /// so that no payload claims more than what is in it.
+    pub fn set_controls(&mut self, tick: u32, number: u16) {
+        if self.controls[0].1 != number {
+            self.controls = [(tick, number), self.controls[0]];
+        }
+    }
+
+    fn controls_at(&self, tick: u32) -> u16 {
+        let [newest, before] = self.controls;
+        if tick.wrapping_sub(newest.0) as i32 >= 0 { newest.1 } else { before.1 }
+    }
+
     /// Whether there is something to send now.
     pub fn has_more(&self) -> bool {
         self.wants_tick || !self.wanted.is_empty()
@@ -110,6 +126,7 @@ impl Viewer {
         }
         let end = start + room;
         out.extend_from_slice(&history.tick().to_le_bytes());
+        out.extend_from_slice(&self.controls_at(history.tick()).to_le_bytes());
         let mut records = Vec::new();
         let mut misfits = 0;
         let mut at = self.wanted.len();

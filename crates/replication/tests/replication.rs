@@ -349,6 +349,7 @@ fn the_vectors_of_the_specification_hold() {
             let position = [moved as f32 / 1_024.0, id as f32, -(moved as f32) / 512.0];
             (id, Transform { position, rotation: [0.0, turn, 0.0, (1.0 - turn * turn).sqrt()] })
         });
+        viewer.set_controls(tick, (step / 4) as u16);
         history.publish(tick, here);
         viewer.due(&history, Some(1));
         while viewer.has_more() {
@@ -371,7 +372,8 @@ fn the_vectors_of_the_specification_hold() {
                 _ => viewer.settled(number, false),
             }
             let bytes: String = payload.iter().map(|byte| format!("{byte:02x}")).collect();
-            steps.push(serde_json::json!({ "fate": fate, "bytes": bytes }));
+            let controls = step / 4;
+            steps.push(serde_json::json!({ "fate": fate, "controls": controls, "bytes": bytes }));
         }
     }
     let known: BTreeMap<u32, Row> = replica.rows().collect();
@@ -389,4 +391,28 @@ fn the_vectors_of_the_specification_hold() {
     }
     let kept: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     assert_eq!(kept, vector);
+}
+
+#[test]
+fn a_payload_names_the_controls_that_were_in_force_at_its_step_and_never_later_ones() {
+    let (mut history, mut viewer, mut replica) = (History::default(), Viewer::default(), Replica::default());
+    let mut told = |history: &History, viewer: &mut Viewer| {
+        let mut payload = Vec::new();
+        viewer.due(history, None);
+        viewer.fill(history, 0, 1_100, &mut payload);
+        let applied = replica.apply(&payload).unwrap();
+        (applied.tick, applied.controls)
+    };
+    history.publish(7, std::iter::empty());
+    assert_eq!(told(&history, &mut viewer), (7, 0), "no controls yet");
+    viewer.set_controls(8, 3);
+    assert_eq!(told(&history, &mut viewer), (7, 0), "the step with them is not in the history yet");
+    history.publish(8, std::iter::empty());
+    assert_eq!(told(&history, &mut viewer), (8, 3));
+    viewer.set_controls(9, 3);
+    viewer.set_controls(10, 65_535);
+    history.publish(9, std::iter::empty());
+    assert_eq!(told(&history, &mut viewer), (9, 3));
+    history.publish(10, std::iter::empty());
+    assert_eq!(told(&history, &mut viewer), (10, 65_535));
 }

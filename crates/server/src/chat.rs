@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use nowcast::entry::Bucket;
-use nowcast_world::EntityId;
+use nowcast_world::PlayerId;
 
 /// Bytes of chat a second that a room sends to each player: some 160 short lines.
 const BYTES_PER_SECOND: usize = 16 * 1024;
@@ -31,7 +31,7 @@ pub(crate) struct Chat {
     budget: Bucket,
     waiting: BTreeMap<Tag, Line>,
     waiting_bytes: usize,
-    said: HashMap<EntityId, Said>,
+    said: HashMap<PlayerId, Said>,
     number: u64,
 }
 
@@ -56,7 +56,7 @@ impl Said {
 /// One line, and who says it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    pub(crate) speaker: EntityId,
+    pub(crate) speaker: PlayerId,
     pub(crate) text: String,
 }
 
@@ -113,7 +113,7 @@ impl Chat {
     }
 
     /// A speaker has left; what it wanted to say is not said.
-    pub(crate) fn forget(&mut self, speaker: EntityId) {
+    pub(crate) fn forget(&mut self, speaker: PlayerId) {
         self.waiting.retain(|_, line| line.speaker != speaker);
         self.waiting_bytes = self.waiting.values().map(Line::cost).sum();
         self.said.remove(&speaker);
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     fn line(speaker: u32, text: &str) -> Line {
-        Line { speaker: EntityId(speaker), text: text.to_owned() }
+        Line { speaker: PlayerId(speaker), text: text.to_owned() }
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
         let mut chat = Chat::new(now);
         chat.offer(line(1, "one"), now);
         chat.offer(line(2, "two"), now);
-        chat.forget(EntityId(1));
+        chat.forget(PlayerId(1));
         assert_eq!(chat.next(now), Some(line(2, "two")));
         assert_eq!(chat.next(now), None);
         assert_eq!(chat.waiting_bytes, 0);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use nowcast::entry::Verdict;
-use nowcast_world::{EntityId, Input};
+use nowcast_world::Input;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
@@ -19,7 +19,6 @@ use crate::connection::{Connection, Unfinished};
 use crate::metrics::Metrics;
 use crate::plain::{ClientMessage, FrameRef, ServerMessage};
 use crate::player::{Command, Plain, Player};
-use crate::playground::Action;
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::send_queue::Outgoing;
@@ -197,22 +196,22 @@ impl Client {
 }
 
 /// What a message, held against its bounds before, wants of the world; `None` for one that is none of its business.
-pub(crate) fn command_of(message: ClientMessage) -> Option<Command> {
+fn command_of(message: ClientMessage) -> Option<Command> {
     Some(match message {
-        ClientMessage::Input(input) => Command::Input(Input {
-            forward: input.forward as f32,
-            right: input.right as f32,
-            // Reduced while it still has all its digits.
-            yaw: input.yaw.rem_euclid(std::f64::consts::TAU) as f32,
-            run: input.run,
-            jump: input.jump,
-        }),
-        ClientMessage::Grab { block } => Command::Act(Action::Grab { block: block.map(EntityId) }),
-        ClientMessage::Throw { power, pitch } => {
-            Command::Act(Action::Throw { power: power as f32, pitch: pitch as f32 })
+        ClientMessage::Input(input) => {
+            let input = Input {
+                forward: input.forward as f32,
+                right: input.right as f32,
+                // Reduced while it still has all its digits.
+                yaw: input.yaw.rem_euclid(std::f64::consts::TAU) as f32,
+                run: input.run,
+                jump: input.jump,
+            };
+            Command::Input { input, number: 0 }
         }
-        ClientMessage::Chat { text } => Command::Act(Action::Chat { text }),
-        ClientMessage::Name { name } => Command::Act(Action::Rename { name }),
+        ClientMessage::Act { action, arguments } => Command::Act { action, arguments: arguments.0 },
+        ClientMessage::Chat { text } => Command::Say { text },
+        ClientMessage::Name { name } => Command::Rename { name },
         ClientMessage::Rate { .. } | ClientMessage::Ping { .. } => return None,
     })
 }

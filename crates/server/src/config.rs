@@ -8,10 +8,13 @@ use nowcast::entry::Policy;
 
 use crate::logs::LogWriter;
 use crate::plain::NETWORK_HZ;
+use crate::worlds::WorldConfig;
 
 /// What a [`Server`](crate::Server) listens on and allows.
 #[derive(Clone, Debug)]
 pub struct Config {
+    /// What is served: at least one. Rooms that are not called like a world show the first.
+    pub worlds: Vec<WorldConfig>,
     /// The addresses to listen on. The default is loopback in both families, because `localhost` may mean either; an
     /// address family that this machine doesn't have is skipped as long as another one works.
     pub hosts: Vec<IpAddr>,
@@ -43,6 +46,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            worlds: Vec::new(),
             hosts: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             port: 7777,
             network_hz: 10,

@@ -21,6 +21,7 @@ use crate::rooms::{Health, RoomSummary};
 use crate::session::admission;
 use crate::shared::{Host, Shared};
 use crate::web;
+use crate::worlds::WorldSummary;
 
 /// Everything that a server answers.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
@@ -28,6 +29,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/healthz", get(healthz))
         .route("/metrics", get(show_metrics))
         .route("/api/rooms", get(list_rooms))
+        .route("/api/worlds", get(list_worlds))
         .merge(web::router())
         .layer(from_fn_with_state(Arc::clone(&shared), guard))
         .layer(from_fn_with_state(Arc::clone(&shared), check_page));
@@ -112,6 +114,17 @@ struct RoomList {
 /// The rooms that are open, for start pages.
 async fn list_rooms(State(shared): State<Arc<Shared>>) -> Response {
     let list = RoomList { rooms: shared.rooms.list(), rooms_max: shared.config.limits.rooms_max };
+    ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
+}
+
+#[derive(Serialize)]
+struct WorldList {
+    worlds: Vec<WorldSummary>,
+}
+
+/// The worlds that are offered, for start pages and consoles.
+async fn list_worlds(State(shared): State<Arc<Shared>>) -> Response {
+    let list = WorldList { worlds: shared.rooms.worlds() };
     ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
 }
 

@@ -16,10 +16,11 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::client::Client;
+use crate::config::Config;
 use crate::connection::Connection;
 use crate::names::Name;
 use crate::plain::{Encoding, NETWORK_HZ};
-use crate::player::{Plain, Player, Way};
+use crate::player::{Plain, Player, Way, may_edit};
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Seat;
 use crate::shared::{Host, Shared};
@@ -111,8 +112,7 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
         .map_err(JoinError::Upgrade)?
         .ok_or(JoinError::NotWebSocket)?;
     let entry = ask_admission(shared, room, &request).map_err(JoinError::Admission)?;
-    let player =
-        read_parameters(request.uri().query().unwrap_or_default(), shared.config.network_hz, &entry)?;
+    let player = read_parameters(request.uri().query().unwrap_or_default(), &shared.config, &entry)?;
     let on_upgrade = request.extensions_mut().remove::<OnUpgrade>().ok_or(JoinError::NotWebSocket)?;
     if !entry.address.is_some_and(|address| shared.connection_limits.may_join(address.ip())) {
         return Err(JoinError::TooOften);
@@ -165,7 +165,7 @@ fn ask_admission(shared: &Shared, room: &str, request: &Request) -> Result<Entry
     admission.check(Now::read(), &asked)
 }
 
-fn read_parameters(query: &str, network_hz: u32, entry: &Entry) -> Result<Player, JoinError> {
+fn read_parameters(query: &str, config: &Config, entry: &Entry) -> Result<Player, JoinError> {
     let parameters: Parameters =
         serde_urlencoded::from_str(query).map_err(|error| JoinError::Parameter(error.to_string()))?;
     let encoding = match &parameters.encoding {
@@ -173,7 +173,7 @@ fn read_parameters(query: &str, network_hz: u32, entry: &Entry) -> Result<Player
         Some(name) => name.parse().map_err(JoinError::Parameter)?,
     };
     let hz = match &parameters.hz {
-        None => network_hz,
+        None => config.network_hz,
         Some(text) => match text.parse() {
             Ok(hz) if NETWORK_HZ.contains(&hz) => hz,
             _ => {
@@ -187,7 +187,8 @@ fn read_parameters(query: &str, network_hz: u32, entry: &Entry) -> Result<Player
     if parameters.name.len() > NAME_BYTES_MAX {
         return Err(JoinError::Parameter(format!("name is longer than {NAME_BYTES_MAX} bytes")));
     }
+    let may_edit = may_edit(entry, &config.entry);
     // A name in a token is the operator's word, the other one the client's.
     let name = entry.name.clone().map_or(Name::Asked(parameters.name), Name::Verified);
-    Ok(Player::new(name, Way::Plain(Plain::new(encoding)), hz))
+    Ok(Player::new(name, Way::Plain(Plain::new(encoding)), hz, may_edit))
 }

@@ -5,10 +5,11 @@
 //! stale waits in a buffer.
 //!
 //! ```no_run
-//! use nowcast_server::{Config, Server};
+//! use nowcast_server::{Config, Rules, Server, WorldConfig};
 //!
 //! # async fn example() -> Result<(), nowcast_server::BindError> {
-//! let server = Server::bind(Config { port: 0, ..Config::default() }).await?;
+//! let park = WorldConfig { name: "park".into(), rules: Rules::Folder("worlds/park".into()) };
+//! let server = Server::bind(Config { worlds: vec![park], port: 0, ..Config::default() }).await?;
 //! println!("listening on {:?}", server.addresses());
 //! let handle = server.handle();
 //! tokio::spawn(async move {
@@ -24,7 +25,8 @@
 //! # Where things are
 //!
 //! A connection is accepted in `server`, answered in `http` and, for a WebSocket, upgraded in `join`. From then on it
-//! is a `client`: one task that reads and writes. The other side is a `room`: one thread that steps a world. The two
+//! is a `client`: one task that reads and writes. The other side is a `room`: one thread that steps a world, which is
+//! `hosted` by rules in Rust or in Luau; the `worlds` that are offered, and new rules for them, come from a catalogue. The two
 //! meet in a `player`, which holds the client's waiting commands and, in its `send_queue`, what the client is to be told;
 //! the client enters by the room's `lobby`. A `snapshot` is what a room looked like at one step; it is encoded once for all
 //! clients that know the same. `session` has the same for clients on sessions.
@@ -34,6 +36,8 @@ mod client;
 mod closing;
 mod config;
 mod connection;
+mod dictionary;
+mod hosted;
 mod http;
 mod join;
 mod lab;
@@ -43,7 +47,6 @@ mod metrics;
 mod names;
 pub mod plain;
 mod player;
-pub mod playground;
 mod process;
 mod rate;
 mod room;
@@ -55,13 +58,17 @@ pub mod session;
 mod shared;
 mod snapshot;
 mod web;
+mod worlds;
 
 pub use config::{Config, Exposed, Limits, Timeouts};
 pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, entry};
 /// What clients are told of movement, and the replica that reads it.
 pub use nowcast_replication as replication;
-/// The worlds that are hosted.
+/// The rules of worlds in Luau.
+pub use nowcast_script as script;
+/// The engine of the worlds that are hosted.
 pub use nowcast_world as world;
 pub use server::{BindError, Handle, Server};
 pub use web::has_web_client;
+pub use worlds::{FolderError, MakeWorld, Rules, WorldConfig, WorldError, read_world};

@@ -12,6 +12,7 @@ use prometheus_client::registry::Registry;
 
 use crate::logs::LogWriter;
 use crate::process;
+use crate::session::Outcome;
 
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -45,6 +46,7 @@ pub(crate) struct Metrics {
     /// Carriers of sessions that sent more than any session sends.
     pub(crate) flooded: Counter,
     rooms_ended: Family<Reason, Counter>,
+    rules: Family<RulesOutcome, Counter>,
     dropped: Family<Reason, Counter>,
     closed: Family<Close, Counter>,
     refused: Family<Reason, Counter>,
@@ -52,6 +54,11 @@ pub(crate) struct Metrics {
     open_files: Gauge,
     cpu_seconds: Counter<f64, AtomicU64>,
     registry: Registry,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RulesOutcome {
+    outcome: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -133,6 +140,11 @@ impl Metrics {
                 "Lines of chat that a client was not sent, because it had not read those before; it is told how many",
             ),
             rooms_ended: family(own, "rooms_ended", "Rooms that ended"),
+            rules: family(
+                own,
+                "rules",
+                "What became of versions of worlds' rules, and errors that they raised",
+            ),
             dropped: family(own, "messages_dropped", "Messages from clients that were dropped"),
             closed: family(own, "client_closed", "Clients that left or were closed"),
             flooded: refused.get_or_create_owned(&Reason { reason: "flood" }),
@@ -148,6 +160,17 @@ impl Metrics {
     /// Counts the end of a room.
     pub(crate) fn end_room(&self, reason: &'static str) {
         self.rooms_ended.get_or_create(&Reason { reason }).inc();
+    }
+
+    /// Counts what became of a version of a world's rules.
+    pub(crate) fn report_rules(&self, outcome: Outcome) {
+        let outcome = match outcome {
+            Outcome::Runs => "runs",
+            Outcome::Refused => "refused",
+            Outcome::RolledBack => "rolled_back",
+            Outcome::Failed => "failed",
+        };
+        self.rules.get_or_create(&RulesOutcome { outcome }).inc();
     }
 
     /// Counts a message from a client that has no effect.

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use nowcast_world::text::sanitize;
-use nowcast_world::{EntityId, NAME_CHARS_MAX};
+use nowcast_world::{NAME_CHARS_MAX, PlayerId};
 use unicode_normalization::UnicodeNormalization;
 use unicode_security::skeleton;
 
@@ -23,7 +23,7 @@ pub(crate) enum Name {
 /// The names of those in a room who showed a token with one.
 #[derive(Default)]
 pub(crate) struct Names {
-    bound: BTreeMap<EntityId, Likeness>,
+    bound: BTreeMap<PlayerId, Likeness>,
 }
 
 /// What names that look alike have in common. Two names look alike when they have one of the two in common: `Ian` is
@@ -54,19 +54,19 @@ impl Names {
         std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
     }
 
-    /// From now on this name is this avatar's.
-    pub(crate) fn bind(&mut self, avatar: EntityId, name: &str) {
-        self.bound.insert(avatar, Likeness::of(name));
+    /// From now on this name is this player's.
+    pub(crate) fn bind(&mut self, player: PlayerId, name: &str) {
+        self.bound.insert(player, Likeness::of(name));
     }
 
-    /// Whether an avatar's name is a token's.
-    pub(crate) fn is_bound(&self, avatar: EntityId) -> bool {
-        self.bound.contains_key(&avatar)
+    /// Whether an player's name is a token's.
+    pub(crate) fn is_bound(&self, player: PlayerId) -> bool {
+        self.bound.contains_key(&player)
     }
 
-    /// The avatar has left.
-    pub(crate) fn forget(&mut self, avatar: EntityId) {
-        self.bound.remove(&avatar);
+    /// The player has left.
+    pub(crate) fn forget(&mut self, player: PlayerId) {
+        self.bound.remove(&player);
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
     fn with(names: &[&str]) -> Names {
         let mut bound = Names::default();
         for (id, name) in (1..).zip(names) {
-            bound.bind(EntityId(id), name);
+            bound.bind(PlayerId(id), name);
         }
         bound
     }
@@ -140,7 +140,7 @@ mod tests {
         let mut names = with(&["Ada", "Ada (2)"]);
         assert_eq!(names.tell_apart("Eva"), "Eva");
         assert_eq!(names.tell_apart("ada"), "ada (3)");
-        names.forget(EntityId(2));
+        names.forget(PlayerId(2));
         assert_eq!(names.tell_apart("Ada"), "Ada (2)");
         let long = "x".repeat(NAME_CHARS_MAX);
         let names = with(&[&long]);

@@ -2,15 +2,17 @@
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
-use nowcast_world::Input;
+use nowcast::Entry;
+use nowcast::entry::Policy;
+use nowcast_world::{Input, Value};
 
 use crate::closing::Closing;
 use crate::config::COMMANDS_MAX;
 use crate::names::Name;
-use crate::plain::{Encoding, ServerMessage};
-use crate::playground::Action;
+use crate::plain::{Any, Encoding, ServerMessage};
+use crate::room::RuleReport;
 use crate::send_queue::SendQueue;
 use crate::session::FromWorld;
 use crate::session::writer::SessionWriter;
@@ -22,7 +24,11 @@ pub(crate) struct Player {
     /// The name that it wants; the room decides what becomes of it.
     pub(crate) name: Name,
     pub(crate) way: Way,
+    /// Whether it hears what becomes of new rules.
+    pub(crate) may_edit: bool,
     network_hz: AtomicU32,
+    /// The number of its newest controls.
+    controls: AtomicU16,
     commands: Mutex<VecDeque<Command>>,
     left: AtomicBool,
 }
@@ -45,33 +51,52 @@ impl Plain {
     pub(crate) fn new(encoding: Encoding) -> Self {
         Self { encoding, queue: SendQueue::default() }
     }
+
+    fn event(&self, message: &ServerMessage) {
+        self.queue.push_event(into_message(message.encode(self.encoding)));
+    }
+}
+
+/// The role in a token that lets its bearer hear what becomes of new rules.
+const EDITOR: &str = "editor";
+
+/// Whether somebody may edit the world: with a token that says so, or on this machine where no tokens are needed.
+pub(crate) fn may_edit(entry: &Entry, policy: &Policy) -> bool {
+    let is_local = entry.address.is_some_and(|address| address.ip().to_canonical().is_loopback());
+    entry.role.as_deref() == Some(EDITOR) || policy.key.is_none() && is_local
 }
 
 /// What a client wants of the world.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command {
-    /// State: only the newest between two actions counts.
-    Input(Input),
-    /// An event.
-    Act(Action),
+    /// State: only the newest between two events counts. Controls have numbers on sessions, and 0 elsewhere.
+    Input { input: Input, number: u16 },
+    /// Does something that the world declares.
+    Act { action: String, arguments: Value },
+    /// Says something to all.
+    Say { text: String },
+    /// Takes another name.
+    Rename { name: String },
 }
 
 impl Command {
     /// Whether it does anything to the world, unlike controls that nobody touches.
     pub(crate) fn is_felt(&self) -> bool {
         match self {
-            Self::Input(input) => input.forward != 0.0 || input.right != 0.0 || input.jump,
-            Self::Act(Action::Rename { .. }) => false,
-            Self::Act(_) => true,
+            Self::Input { input, .. } => input.forward != 0.0 || input.right != 0.0 || input.jump,
+            Self::Rename { .. } => false,
+            Self::Act { .. } | Self::Say { .. } => true,
         }
     }
 }
 
 impl Player {
-    pub(crate) fn new(name: Name, way: Way, network_hz: u32) -> Self {
+    pub(crate) fn new(name: Name, way: Way, network_hz: u32, may_edit: bool) -> Self {
         Self {
             name,
             way,
+            may_edit,
+            controls: AtomicU16::new(0),
             network_hz: AtomicU32::new(network_hz),
             commands: Mutex::default(),
             left: AtomicBool::new(false),
@@ -81,9 +106,12 @@ impl Player {
     /// Queues a command for the next step. Returns whether there was room.
     pub(crate) fn command(&self, command: Command) -> bool {
         let mut commands = self.commands.lock().expect("nobody panics while holding it");
-        if let (Command::Input(_), Some(newest @ Command::Input(_))) = (&command, commands.back_mut()) {
-            *newest = command;
-            return true;
+        if let Command::Input { number, .. } = &command {
+            self.controls.store(*number, Ordering::Relaxed);
+            if let Some(newest @ Command::Input { .. }) = commands.back_mut() {
+                *newest = command;
+                return true;
+            }
         }
         let room = commands.len() < COMMANDS_MAX;
         if room {
@@ -95,6 +123,11 @@ impl Player {
     /// Takes the commands that wait, in order.
     pub(crate) fn take_commands(&self) -> VecDeque<Command> {
         std::mem::take(&mut *self.commands.lock().expect("nobody panics while holding it"))
+    }
+
+    /// The number of its newest controls, in force or waiting.
+    pub(crate) fn controls(&self) -> u16 {
+        self.controls.load(Ordering::Relaxed)
     }
 
     pub(crate) fn set_network_hz(&self, hz: u32) {
@@ -117,11 +150,37 @@ impl Player {
     pub(crate) fn notice(&self, text: &str) {
         let text = text.to_owned();
         match &self.way {
-            Way::Plain(plain) => {
-                let notice = ServerMessage::Notice { text }.encode(plain.encoding);
-                plain.queue.push_event(into_message(notice));
-            }
+            Way::Plain(plain) => plain.event(&ServerMessage::Notice { text }),
             Way::Session(writer) => writer.event(&FromWorld::Notice { text }),
+        }
+    }
+
+    /// Tells the client that what it did was not carried out.
+    pub(crate) fn refuse(&self, action: &str, reason: &str) {
+        let (action, reason) = (action.to_owned(), reason.to_owned());
+        match &self.way {
+            Way::Plain(plain) => plain.event(&ServerMessage::Refused { action, reason }),
+            Way::Session(writer) => writer.event(&FromWorld::Refused { action, reason }),
+        }
+    }
+
+    /// Tells the client alone something that the rules tell.
+    pub(crate) fn tell(&self, name: &str, payload: &Value) {
+        let (name, payload) = (name.to_owned(), payload.clone());
+        match &self.way {
+            Way::Plain(plain) => plain.event(&ServerMessage::Event { name, payload: Any(payload) }),
+            Way::Session(writer) => writer.event(&FromWorld::Happened { event: name, payload }),
+        }
+    }
+
+    /// Tells the client what became of a version of the rules.
+    pub(crate) fn report(&self, RuleReport { outcome, version, text }: &RuleReport) {
+        let (outcome, version, text) = (*outcome, *version, text.clone());
+        match &self.way {
+            Way::Plain(plain) => {
+                plain.event(&ServerMessage::Report { outcome: outcome.into(), version, text });
+            }
+            Way::Session(writer) => writer.event(&FromWorld::Report { outcome, version, text }),
         }
     }
 
@@ -166,29 +225,37 @@ mod tests {
     use super::*;
 
     fn facing(yaw: f32) -> Command {
-        Command::Input(Input { yaw, ..Input::default() })
+        Command::Input { input: Input { yaw, ..Input::default() }, number: 0 }
+    }
+
+    fn wave() -> Command {
+        Command::Act { action: "wave".into(), arguments: Value::Nil }
+    }
+
+    fn ada() -> Player {
+        Player::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10, false)
     }
 
     #[test]
     fn inputs_replace_each_other_up_to_the_next_action() {
-        let player = Player::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10);
+        let player = ada();
         for yaw in [0.1, 0.2, 0.3] {
             assert!(player.command(facing(yaw)));
         }
-        assert!(player.command(Command::Act(Action::grab())));
+        assert!(player.command(wave()));
         for yaw in [0.4, 0.5] {
             assert!(player.command(facing(yaw)));
         }
-        assert_eq!(player.take_commands(), [facing(0.3), Command::Act(Action::grab()), facing(0.5)]);
+        assert_eq!(player.take_commands(), [facing(0.3), wave(), facing(0.5)]);
         assert!(player.take_commands().is_empty());
     }
 
     #[test]
     fn commands_beyond_the_limit_are_refused() {
-        let player = Player::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10);
+        let player = ada();
         for _ in 0..COMMANDS_MAX {
-            assert!(player.command(Command::Act(Action::grab())));
+            assert!(player.command(wave()));
         }
-        assert!(!player.command(Command::Act(Action::grab())));
+        assert!(!player.command(wave()));
     }
 }

@@ -11,7 +11,7 @@ use crate::plain::ClientMessage;
 pub(crate) enum MessageKind {
     /// `input`.
     Input,
-    /// `grab` and `throw`.
+    /// `act`.
     Action,
     /// `chat`.
     Chat,
@@ -30,7 +30,7 @@ impl MessageKind {
     pub(crate) fn of(message: &ClientMessage) -> Self {
         match message {
             ClientMessage::Input(_) => Self::Input,
-            ClientMessage::Grab { .. } | ClientMessage::Throw { .. } => Self::Action,
+            ClientMessage::Act { .. } => Self::Action,
             ClientMessage::Chat { .. } => Self::Chat,
             ClientMessage::Name { .. } => Self::Name,
             ClientMessage::Rate { .. } => Self::Rate,
@@ -42,7 +42,7 @@ impl MessageKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Input => "input",
-            Self::Action => "grab and throw",
+            Self::Action => "act",
             Self::Chat => "chat",
             Self::Name => "name",
             Self::Rate => "rate",

@@ -1,8 +1,12 @@
 //! One room: a world, its players, and the thread that steps it.
 
+mod editing;
+pub(crate) mod happenings;
 mod naming;
 mod plain_delivery;
+mod session_delivery;
 mod tenancy;
+pub(crate) mod told;
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,23 +14,31 @@ use std::sync::{Arc, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::tenancy::Tenancy;
-use nowcast_replication::{History, Transform};
+use nowcast::entry::{Allowance, Verdict};
+use nowcast_replication::History;
 use nowcast_world::text::sanitize;
-use nowcast_world::{CHAT_CHARS_MAX, EntityId, Pose, STEP_HZ};
-use tracing::{debug, info};
+use nowcast_world::{
+    ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, PlayerId, Refusal, STEP_HZ,
+};
+use tracing::{debug, info, warn};
 
+use self::editing::Editing;
+pub(crate) use self::editing::RuleReport;
+use self::happenings::{Happening, Step};
+use self::tenancy::Tenancy;
+use self::told::{Changes, Told};
 use crate::chat::{Chat, Line};
 use crate::closing::Closing;
+use crate::dictionary::Dictionary;
+use crate::hosted::Hosted;
 use crate::lobby::Lobby;
 use crate::names::{Name, Names};
 use crate::player::{Command, Player};
-use crate::playground::{Action, Event, Playground};
 use crate::process::thread_cpu_time;
+use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
-use crate::session::writer::News;
-use crate::session::{self, FromWorld};
 use crate::snapshot::Snapshot;
+use crate::worlds::Offered;
 
 /// Steps that a room makes up for after it was held up. What is beyond that is left out, so that a slow machine shows
 /// a slow world instead of one that never catches up.
@@ -41,15 +53,30 @@ const UNSAID: &str = "Your line was left out: too much is said here at once. Say
 
 const STEP: Duration = Duration::from_nanos(1_000_000_000 / STEP_HZ as u64);
 
-/// One room. It lives on a thread of its own, so that physics never holds up a socket.
+/// Refused actions a second that a client is told of; for one that has more refused for long there is no room.
+const REFUSALS_HZ: f64 = 4.0;
+const REFUSALS_BURST: f64 = 40.0;
+
+/// One room. It lives on a thread of its own, so that neither physics nor a script holds up a socket or another room.
 pub(crate) struct Room {
     name: String,
     lobby: Arc<Lobby>,
     rooms: Arc<Rooms>,
     /// Dropped after the room, whatever ends it.
     tenancy: Tenancy,
-    world: Playground,
+    /// Which world it is, and where new rules for it come from.
+    offered: Arc<Offered>,
+    world: Hosted,
+    dictionary: Dictionary,
+    /// What the clients know of the world.
+    told: Told,
+    /// New rules, and what became of them.
+    editing: Editing,
     players: Vec<SeatedPlayer>,
+    /// The number of the player who came last.
+    last_player: u32,
+    /// Steps since the room opened. It goes on where a world is taken back to an earlier step of its own.
+    tick: u64,
     /// The newest snapshots, newest last, whose encodings are still shared.
     shared: VecDeque<Arc<Snapshot>>,
     /// What sessions are told of movement.
@@ -78,10 +105,20 @@ impl Started {
     }
 }
 
-/// A player with an avatar.
+/// A player in the world.
 struct SeatedPlayer {
     player: Arc<Player>,
-    avatar: EntityId,
+    id: PlayerId,
+    /// The number of the controls that the world was last given.
+    controls: u16,
+    refusals: Allowance,
+}
+
+/// A player who comes in this step, and what it is to be told beside its greeting.
+struct Newcomer {
+    player: Arc<Player>,
+    id: PlayerId,
+    notice: Option<&'static str>,
 }
 
 impl Room {
@@ -96,15 +133,33 @@ impl Room {
                 rooms: Arc::clone(&rooms),
                 has_ticked: false,
             };
-            let world = (rooms.make_world)(&rooms.config);
-            info!(room = name, seed = rooms.config.seed, "room opened");
+            let offered = Arc::clone(rooms.catalogue.of_room(&name));
+            let seed = rooms.config.seed;
+            let (mut world, seen) = match offered.open(seed, &rooms.config.limits) {
+                Ok(opened) => opened,
+                Err(fault) => {
+                    warn!(room = name, world = offered.name, %fault, "the world does not begin");
+                    rooms.failed(&format!("the world {} does not begin: {fault}", offered.name));
+                    return;
+                }
+            };
+            info!(room = name, world = offered.name, seed, "room opened");
+            // What is there from the beginning is no news to anybody.
+            while world.poll_event().is_some() {}
+            let dictionary = Dictionary::new(world.world().scene().definition(), world.version());
             let room = Self {
                 name,
                 lobby,
                 rooms,
                 tenancy,
+                offered,
+                tick: world.world().tick(),
                 world,
+                dictionary,
+                told: Told::default(),
+                editing: Editing::new(seen),
                 players: Vec::new(),
+                last_player: 0,
                 shared: VecDeque::new(),
                 history: Arc::default(),
                 names: Names::default(),
@@ -150,12 +205,16 @@ impl Room {
     fn tick(&mut self) {
         let started = Started::now();
         self.dismiss_leavers();
+        self.take_new_rules();
         self.take_commands(started.at);
         self.let_speak(started.at);
-        self.world.step();
-        let newcomers = self.seat_newcomers();
-        self.tell_events();
-        self.greet(newcomers);
+        let newcomers = self.let_newcomers_join();
+        self.step();
+        let is_redefined = self.hear_of_rules();
+        let (changes, happenings) = self.find_news();
+        let newcomers = self.seat(newcomers);
+        self.tell(&changes, &happenings, is_redefined);
+        self.greet(newcomers, &happenings);
         self.publish_snapshot();
         self.publish_history();
         self.measure(started);
@@ -168,9 +227,10 @@ impl Room {
         self.players.retain(|seated| {
             let stays = !seated.player.has_left();
             if !stays {
-                world.leave(seated.avatar);
-                chat.forget(seated.avatar);
-                names.forget(seated.avatar);
+                // Who leaves is always heard.
+                let _ = world.apply(WorldCommand::Leave { player: seated.id });
+                chat.forget(seated.id);
+                names.forget(seated.id);
                 metrics.clients.dec();
             }
             stays
@@ -179,44 +239,58 @@ impl Room {
 
     fn take_commands(&mut self, now: Instant) {
         for index in 0..self.players.len() {
-            let SeatedPlayer { player, avatar } = &self.players[index];
-            let (player, avatar) = (Arc::clone(player), *avatar);
+            let SeatedPlayer { player, id, .. } = &self.players[index];
+            let (player, id) = (Arc::clone(player), *id);
             for command in player.take_commands() {
                 self.was_used |= command.is_felt();
                 match command {
-                    Command::Input(input) => self.world.set_input(avatar, input),
-                    Command::Act(Action::Chat { text }) => {
+                    Command::Input { input, number } => {
+                        self.players[index].controls = number;
+                        self.apply(WorldCommand::Input { player: id, input });
+                    }
+                    Command::Act { action, arguments } => {
+                        self.apply(WorldCommand::Action { player: id, name: action, arguments });
+                    }
+                    Command::Say { text } => {
                         let text = sanitize(&text, CHAT_CHARS_MAX);
                         if !text.is_empty() {
-                            self.unsaid.extend(self.chat.offer(Line { speaker: avatar, text }, now));
+                            self.unsaid.extend(self.chat.offer(Line { speaker: id, text }, now));
                         }
                     }
-                    Command::Act(Action::Rename { name }) => {
+                    Command::Rename { name } => {
                         // What was said before is said under the name of then.
                         self.let_speak(now);
-                        self.rename(&player, avatar, name);
+                        self.rename(&player, id, name);
                     }
-                    Command::Act(action) => self.world.act(avatar, action),
                 }
             }
+        }
+    }
+
+    /// Puts a command to the world. What the world has no room for, or no honest client says, is dropped and counted.
+    fn apply(&mut self, command: WorldCommand) {
+        match self.world.apply(command) {
+            Ok(()) => {}
+            Err(ApplyError::Full { .. }) => self.rooms.metrics.drop_message("world_backlog"),
+            Err(ApplyError::Input(_)) => self.rooms.metrics.drop_message("invalid_input"),
         }
     }
 
     /// Hands the world the lines whose turn it is, and tells those whose lines will not be said.
     fn let_speak(&mut self, now: Instant) {
         while let Some(Line { speaker, text }) = self.chat.next(now) {
-            self.world.act(speaker, Action::Chat { text });
+            self.apply(WorldCommand::Message { player: speaker, text });
         }
         for Line { speaker, .. } in self.unsaid.drain(..) {
             self.rooms.metrics.drop_message("chat_budget");
-            if let Some(seated) = self.players.iter().find(|seated| seated.avatar == speaker) {
+            if let Some(seated) = self.players.iter().find(|seated| seated.id == speaker) {
                 seated.player.notice(UNSAID);
             }
         }
     }
 
-    /// Gives an avatar to everybody who waits in the lobby; some are to be told something beside their greeting.
-    fn seat_newcomers(&mut self) -> Vec<(SeatedPlayer, Option<&'static str>)> {
+    /// Puts everybody who waits in the lobby to the world.
+    fn let_newcomers_join(&mut self) -> Vec<Newcomer> {
         let mut newcomers = Vec::new();
         let mut waiting = self.lobby.take_waiting();
         // Those whose names are somebody else's word come first, so that nobody takes theirs in the same tick.
@@ -226,32 +300,71 @@ impl Room {
                 continue;
             }
             let (name, notice) = self.name_of(&player);
-            match self.world.join(&name) {
-                Ok(avatar) => {
-                    self.bind_name(&player, avatar);
-                    newcomers.push((SeatedPlayer { player, avatar }, notice));
-                }
-                Err(error) => {
-                    // Seats are fewer than avatars, so this takes an embedder's own world with another limit.
-                    debug!(room = self.name, %error, "the world refused a player");
-                    player.close(Closing::RoomGone);
-                }
-            }
+            self.last_player += 1;
+            let id = PlayerId(self.last_player);
+            self.bind_name(&player, id, &name);
+            self.apply(WorldCommand::Join { player: id, name });
+            newcomers.push(Newcomer { player, id, notice });
         }
         newcomers
     }
 
-    /// Tells the players what happened. Newcomers don't hear it: their greeting says it all.
-    fn tell_events(&mut self) {
-        let events: Vec<Event> = std::iter::from_fn(|| self.world.poll_event()).collect();
-        if events.is_empty() {
+    /// Advances the world, and with it the room's own count of steps.
+    fn step(&mut self) {
+        self.world.step();
+        self.tick += 1;
+    }
+
+    /// Looks what changed in the world, what happened, and what was refused.
+    fn find_news(&mut self) -> (Changes, Vec<Happening>) {
+        let events: Vec<_> = std::iter::from_fn(|| self.world.poll_event()).collect();
+        let Step { happenings, refused } = Step::of(events.into_iter(), self.world.world());
+        for (player, refusal) in refused {
+            self.refuse(player, &refusal);
+        }
+        let changes = self.told.update(self.world.world(), &self.dictionary);
+        (changes, happenings)
+    }
+
+    /// Tells a player that what it did was not carried out. One that has very much refused may not stay.
+    fn refuse(&mut self, player: PlayerId, refusal: &Refusal) {
+        let action = match refusal {
+            Refusal::UnknownAction(action) | Refusal::Arguments { action, .. } => action,
+            _ => return,
+        };
+        self.rooms.metrics.drop_message("action_refused");
+        let Some(seated) = self.players.iter_mut().find(|seated| seated.id == player) else { return };
+        match seated.refusals.judge(Instant::now()) {
+            Verdict::Pass => seated.player.refuse(action, &refusal.to_string()),
+            Verdict::Drop => {}
+            Verdict::Close => seated.player.close(Closing::TooMany("refused actions")),
+        }
+    }
+
+    /// Sends away newcomers for whom the world had no room.
+    fn seat(&self, mut newcomers: Vec<Newcomer>) -> Vec<Newcomer> {
+        let scene = self.world.world().scene();
+        newcomers.retain(|newcomer| {
+            let is_in = scene.player(newcomer.id).is_some();
+            if !is_in {
+                debug!(room = self.name, "the world refused a player");
+                let players_max = scene.definition().limits.players_max;
+                let refusal = RoomRefusal::Full { room: self.name.clone(), players_max };
+                newcomer.player.close(Closing::Refused(refusal));
+            }
+            is_in
+        });
+        newcomers
+    }
+
+    /// Tells the players what is news. Newcomers don't hear it: their greeting says it all.
+    fn tell(&self, changes: &Changes, happenings: &[Happening], is_redefined: bool) {
+        let is_quiet = *changes == Changes::default() && happenings.is_empty() && !is_redefined;
+        if is_quiet || self.players.is_empty() {
             return;
         }
-        self.tell_plain_clients(&events);
-        let news = News::of(&events, &self.world);
-        for writer in self.players.iter().filter_map(|seated| seated.player.session_writer()) {
-            self.count_missed(writer.news(&news));
-        }
+        self.tell_plain_clients(changes, happenings, is_redefined);
+        self.tell_sessions(changes, happenings, is_redefined);
     }
 
     fn count_missed(&self, lines: u64) {
@@ -261,61 +374,33 @@ impl Room {
     }
 
     /// Tells newcomers who they are and everything that is there, and counts them in.
-    fn greet(&mut self, newcomers: Vec<(SeatedPlayer, Option<&'static str>)>) {
-        let (newcomers, notices): (Vec<_>, Vec<_>) = newcomers.into_iter().unzip();
+    fn greet(&mut self, newcomers: Vec<Newcomer>, happenings: &[Happening]) {
+        if newcomers.is_empty() {
+            return;
+        }
         self.greet_plain_clients(&newcomers);
         self.greet_sessions(&newcomers);
-        for (newcomer, notice) in newcomers.into_iter().zip(notices) {
+        for Newcomer { player, id, notice } in newcomers {
+            // What the rules tell all is over; what they tell this player as it comes is not.
+            self.tell_personally(&player, id, happenings);
             if let Some(notice) = notice {
-                newcomer.player.notice(notice);
+                player.notice(notice);
+            }
+            if player.may_edit {
+                self.editing.catch_up(&player);
             }
             self.rooms.metrics.clients.inc();
-            self.players.push(newcomer);
+            let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, Instant::now());
+            self.players.push(SeatedPlayer { player, id, controls: 0, refusals });
         }
     }
 
-    fn greet_sessions(&self, newcomers: &[SeatedPlayer]) {
-        if newcomers.iter().all(|newcomer| newcomer.player.session_writer().is_none()) {
-            return;
-        }
-        let all = News::all(&self.world);
-        for SeatedPlayer { player, avatar } in newcomers {
-            let Some(writer) = player.session_writer() else { continue };
-            let welcome = FromWorld::Welcome {
-                protocol: session::PROTOCOL,
-                id: avatar.0,
-                room: self.name.clone(),
-                step_hz: STEP_HZ,
-                network_hz: player.network_hz(),
-                tick: self.world.tick(),
-            };
-            writer.welcome(&welcome, &all, &self.history);
-        }
-    }
-
-    /// Takes the world down for sessions, which read it when their packets leave, and wakes those that are due.
-    fn publish_history(&mut self) {
-        if self.players.iter().all(|seated| seated.player.session_writer().is_none()) {
-            return;
-        }
-        let started = Instant::now();
-        let tick = self.world.tick();
-        self.history
-            .write()
-            .expect("only this thread writes, and it ends when it panics")
-            .publish(tick as u32, self.world.poses().map(|(id, pose)| (id.0, transform_of(pose))));
-        self.rooms.metrics.observe_encode(started.elapsed());
-        for SeatedPlayer { player, avatar } in &self.players {
-            if let Some(writer) = player.session_writer()
-                && is_due(tick + u64::from(avatar.0) % PHASES, player.network_hz())
-            {
-                writer.round(&self.history, *avatar);
-            }
-        }
+    fn avatar(&self, player: PlayerId) -> Option<EntityId> {
+        self.told.player(player).and_then(|player| player.avatar)
     }
 
     fn measure(&mut self, started: Started) {
-        let awake = self.world.awake() as i64;
+        let awake = self.world.world().awake() as i64;
         self.show_awake(awake);
         let metrics = &self.rooms.metrics;
         metrics.tick_seconds.observe(started.at.elapsed().as_secs_f64());
@@ -348,7 +433,7 @@ impl Drop for Room {
     fn drop(&mut self) {
         self.rooms.metrics.clients.dec_by(self.players.len() as i64);
         self.show_awake(0);
-        info!(room = self.name, tick = self.world.tick(), "room closed");
+        info!(room = self.name, tick = self.tick, "room closed");
     }
 }
 
@@ -357,10 +442,6 @@ impl Drop for Room {
 fn is_due(tick: u64, hz: u32) -> bool {
     let snapshots_until = |tick: u64| tick * u64::from(hz) / u64::from(STEP_HZ);
     snapshots_until(tick) != snapshots_until(tick.saturating_sub(1))
-}
-
-fn transform_of(pose: Pose) -> Transform {
-    Transform { position: pose.position, rotation: pose.rotation }
 }
 
 #[cfg(test)]

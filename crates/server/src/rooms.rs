@@ -14,8 +14,8 @@ use crate::config::{Config, Limits, ROOM_NAME_BYTES_MAX};
 use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::player::Player;
-use crate::playground::{self, Playground};
 use crate::room_refusal::RoomRefusal;
+use crate::worlds::{Catalogue, WorldSummary};
 
 /// For so long `/healthz` tells of a room that could not be opened, unless another one can be.
 const FAILURE_REMEMBERED: Duration = Duration::from_secs(60);
@@ -27,8 +27,8 @@ pub(crate) type OpenRoom = fn(&str, Arc<Lobby>, Arc<Rooms>) -> io::Result<()>;
 pub(crate) struct Rooms {
     pub(crate) config: Arc<Config>,
     pub(crate) metrics: Arc<Metrics>,
-    /// What a room begins with.
-    pub(crate) make_world: fn(&Config) -> Playground,
+    /// What rooms show.
+    pub(crate) catalogue: Catalogue,
     open_room: OpenRoom,
     open: Mutex<BTreeMap<String, Open>>,
     /// When and why a room could last not be opened, if none could be since.
@@ -62,16 +62,22 @@ struct Open {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RoomSummary {
     name: String,
+    world: String,
     players: usize,
     players_max: usize,
 }
 
 impl Rooms {
-    pub(crate) fn new(config: Arc<Config>, metrics: Arc<Metrics>, open_room: OpenRoom) -> Self {
+    pub(crate) fn new(
+        config: Arc<Config>,
+        catalogue: Catalogue,
+        metrics: Arc<Metrics>,
+        open_room: OpenRoom,
+    ) -> Self {
         Self {
             config,
             metrics,
-            make_world,
+            catalogue,
             open_room,
             open: Mutex::default(),
             failure: Mutex::default(),
@@ -169,8 +175,25 @@ impl Rooms {
         let players_max = self.config.limits.players_max;
         self.lock()
             .iter()
-            .map(|(name, room)| RoomSummary { name: name.clone(), players: room.seats, players_max })
+            .map(|(name, room)| RoomSummary {
+                name: name.clone(),
+                world: self.catalogue.of_room(name).name.clone(),
+                players: room.seats,
+                players_max,
+            })
             .collect()
+    }
+
+    /// What is offered, and the rooms that show it.
+    pub(crate) fn worlds(&self) -> Vec<WorldSummary> {
+        let mut worlds = self.catalogue.list();
+        for room in self.list() {
+            let world = worlds.iter_mut().find(|world| world.name == room.world);
+            if let Some(world) = world {
+                world.rooms.push(room.name);
+            }
+        }
+        worlds
     }
 
     /// Asks every room to end.
@@ -249,15 +272,7 @@ impl Drop for Seat {
     }
 }
 
-fn make_world(config: &Config) -> Playground {
-    Playground::new(playground::Config {
-        seed: config.seed,
-        avatars_max: config.limits.players_max,
-        layout: playground::Layout::default(),
-    })
-}
-
-fn is_room_name(name: &str) -> bool {
+pub(crate) fn is_room_name(name: &str) -> bool {
     (1..=ROOM_NAME_BYTES_MAX).contains(&name.len())
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
 }
@@ -271,17 +286,30 @@ mod tests {
     use crate::player::{Plain, Way};
     use crate::room::Room;
     use crate::send_queue::Outgoing;
+    use crate::worlds::{Rules, WorldConfig};
+    use nowcast_world::{Definition, World};
 
     /// A server's rooms, whose worlds are made like this.
-    fn rooms(make_world: fn(&Config) -> Playground) -> Arc<Rooms> {
+    fn rooms(make_world: fn() -> World) -> Arc<Rooms> {
+        let rules = Rules::Program(Arc::new(move |_, _| make_world()));
+        let catalogue =
+            Catalogue::new(&[WorldConfig { name: "plaza".into(), rules }]).expect("it is well named");
         let metrics = Arc::new(Metrics::new(None));
-        Arc::new(Rooms { make_world, ..Rooms::new(Arc::new(Config::default()), metrics, Room::open) })
+        Arc::new(Rooms::new(Arc::new(Config::default()), catalogue, metrics, Room::open))
+    }
+
+    fn empty_world() -> World {
+        World::new(Definition::default(), 1, Box::new(())).expect("nothing is wrong with nothing")
     }
 
     fn enter(rooms: &Arc<Rooms>, room: &str) -> (Seat, Arc<Player>) {
         let seat = rooms.reserve(room, None).expect("there is room");
-        let player =
-            Arc::new(Player::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 60));
+        let player = Arc::new(Player::new(
+            Name::Asked("Ada".into()),
+            Way::Plain(Plain::new(Encoding::Json)),
+            60,
+            false,
+        ));
         seat.enter(Arc::clone(&player));
         (seat, player)
     }
@@ -301,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_room_whose_thread_panics_is_forgotten_and_its_members_are_told() {
-        let rooms = rooms(make_world);
+        let rooms = rooms(empty_world);
         let (seat, player) = enter(&rooms, "plaza");
         until("the welcome", || player.plain().unwrap().queue.take().is_some());
         player.poison();
@@ -317,7 +345,7 @@ mod tests {
 
     #[test]
     fn a_room_that_cannot_be_made_leaves_nobody_waiting_and_is_told_by_healthz() {
-        let rooms = rooms(|_| panic!("no world today"));
+        let rooms = rooms(|| panic!("no world today"));
         for room in ["one", "two"] {
             let (_seat, player) = enter(&rooms, room);
             until("the end", || is_told(&player));

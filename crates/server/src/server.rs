@@ -31,6 +31,7 @@ use crate::room::Room;
 use crate::rooms::Rooms;
 use crate::session::{admission, client_session, session_config};
 use crate::shared::{Sessions, Shared};
+use crate::worlds::{Catalogue, WorldError};
 
 /// Connections that wait to be accepted.
 const BACKLOG: i32 = 1_024;
@@ -51,6 +52,9 @@ pub enum BindError {
     /// The configuration contradicts itself.
     #[error("{0}")]
     Config(String),
+    /// A world cannot be offered.
+    #[error(transparent)]
+    World(#[from] WorldError),
     /// Another program listens there.
     #[error("port {port} on {host} is taken by another program: stop that one, or listen on another port")]
     PortTaken {
@@ -111,10 +115,11 @@ impl Server {
     /// Listens on every address of the configuration. Nobody is answered before [`Server::run`].
     pub async fn bind(config: Config) -> Result<Self, BindError> {
         config.check().map_err(BindError::Config)?;
+        let catalogue = Catalogue::new(&config.worlds)?;
         let listeners = listen(&config)?;
         let config = Arc::new(config);
         let metrics = Arc::new(Metrics::new(config.logs.as_ref()));
-        let rooms = Arc::new(Rooms::new(Arc::clone(&config), Arc::clone(&metrics), Room::open));
+        let rooms = Arc::new(Rooms::new(Arc::clone(&config), catalogue, Arc::clone(&metrics), Room::open));
         let connection_limits = Arc::new(ConnectionLimits::new(
             &config.limits,
             config.entry.proxies.clone(),

@@ -4,12 +4,11 @@ use std::f64::consts::{PI, TAU};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
-use nowcast_world::Pose;
+use nowcast_world::{Pose, World};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::metrics::Metrics;
 use crate::plain::{Encoding, Frame, Moved, ServerMessage, angle_from_bits, angle_to_bits};
-use crate::playground::Playground;
 
 /// Positions are rounded to this part of a metre, so that resting bodies compare equal.
 const STEPS_PER_METRE: f64 = 10_000.0;
@@ -55,7 +54,7 @@ struct RoundedPose {
 impl Snapshot {
     /// Records the poses of a world. Angles are expensive to compute and most bodies rest, so a body that is where an
     /// `earlier` snapshot of the same world has it is taken from there.
-    pub(crate) fn new(world: &Playground, earlier: Option<&Self>) -> Self {
+    pub(crate) fn new(tick: u64, world: &World, earlier: Option<&Self>) -> Self {
         let (known_poses, known_exact) =
             earlier.map_or((&[][..], &[][..]), |earlier| (&earlier.poses[..], &earlier.exact[..]));
         let mut known = known_poses.iter().zip(known_exact).peekable();
@@ -67,7 +66,7 @@ impl Snapshot {
             poses.push(rested.map_or_else(|| RoundedPose::new(id.0, &pose), |(rounded, _)| *rounded));
             exact.push(pose);
         }
-        Self { tick: world.tick(), poses, exact, moves: Mutex::default() }
+        Self { tick, poses, exact, moves: Mutex::default() }
     }
 
     /// The `move` for a client that knows `baseline`.

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use nowcast_script::{Limits, Scenario, Script, forgotten};
+use nowcast_server::read_world;
 
-use super::read;
 use crate::output;
 
 /// Check a world: its kinds, actions, scripts and tests
@@ -18,7 +18,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let sources = read(&args.dir)?;
+    let sources = read_world(&args.dir)?;
     let script = match Script::load(&sources, Limits::DEFAULT) {
         Ok(script) => script,
         Err(fault) => {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use nowcast_script::{test_types, world_types};
 
+use super::samples::Sample;
 use crate::output;
 
 /// Make a new world: a folder with rules in Luau, tests, and types for editors
@@ -14,32 +15,8 @@ pub(crate) struct Args {
     /// The folder to make; it must not be there yet
     dir: PathBuf,
     /// What to begin with
-    #[arg(long, value_enum, default_value_t = Template::Minimal)]
-    template: Template,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Template {
-    /// A floor, people, and a ball
-    Minimal,
-    /// Two teams, two goals, a score and a clock
-    Football,
-}
-
-impl Template {
-    fn files(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Template::Minimal => &[
-                ("world.luau", include_str!("../../../../worlds/minimal/world.luau")),
-                ("tests/ball.luau", include_str!("../../../../worlds/minimal/tests/ball.luau")),
-            ],
-            Template::Football => &[
-                ("world.luau", include_str!("../../../../worlds/football/world.luau")),
-                ("pitch.luau", include_str!("../../../../worlds/football/pitch.luau")),
-                ("tests/match.luau", include_str!("../../../../worlds/football/tests/match.luau")),
-            ],
-        }
-    }
+    #[arg(long, value_enum, default_value_t = Sample::Minimal)]
+    template: Sample,
 }
 
 /// Where editors find the types of `@nowcast/…`.
@@ -52,14 +29,43 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     for (path, text) in args.template.files() {
         write(&args.dir.join(path), text)?;
     }
+    write(&args.dir.join("README.md"), &readme(&args.dir))?;
     write(&args.dir.join(".luaurc"), ALIASES)?;
     write(&args.dir.join(".nowcast/world.luau"), &world_types())?;
     write(&args.dir.join(".nowcast/test.luau"), &test_types())?;
     let dir = args.dir.display();
-    output::line(format_args!("made {dir}; its rules are in {dir}/world.luau"))?;
-    output::line(format_args!("  nowcast check {dir}"))?;
-    output::line(format_args!("  nowcast test {dir}"))?;
+    output::line(format_args!(
+        "made {dir}; its rules are in {dir}/world.luau\n  \
+         nowcast serve {dir}    and open what it prints in two browser tabs; save a file, and it holds at once\n  \
+         nowcast check {dir}    tells mistakes with file and line\n  \
+         nowcast test {dir}     plays its tests"
+    ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The page that a new world comes with.
+fn readme(dir: &Path) -> String {
+    let name = dir.file_name().map_or_else(|| "world".into(), |name| name.to_string_lossy());
+    format!(
+        "# {name}\n\n\
+         A world for Nowcast: a folder whose rules change while people are in it.\n\n\
+         ```text\n\
+         nowcast serve {name}     open what it prints in two browser tabs: both are in this world\n\
+         nowcast check {name}     tells mistakes with file, line, and what helps\n\
+         nowcast test {name}      plays its tests in virtual time\n\
+         ```\n\n\
+         Walk with W, A, S, D or the arrow keys, run with Shift, jump with Space. What else can be done stands on the\n\
+         screen.\n\n\
+         | file | what is in it |\n\
+         | --- | --- |\n\
+         | `world.luau` | the rules; the world begins here |\n\
+         | `tests/` | cases that play the world |\n\
+         | `.nowcast/`, `.luaurc` | types for your editor; `nowcast new` made them |\n\n\
+         Save a file while people are in the world: the new rules hold at the next step, and what is in `world.state`,\n\
+         in attributes and in `private` stays. A version that does not load changes nothing, and one that fails within\n\
+         two seconds is taken back with what it did; the page's console says why, with file and line.\n\n\
+         The guide is docs/WORLDS.md of Nowcast.\n"
+    )
 }
 
 fn write(path: &Path, text: &str) -> anyhow::Result<()> {

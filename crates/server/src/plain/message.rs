@@ -1,8 +1,11 @@
 //! The messages of the plain protocol, as values.
 
+use std::collections::BTreeMap;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::value::Any;
 use super::{NETWORK_HZ, OutOfBounds};
 
 /// What a server says (section 3.1 of the specification).
@@ -13,10 +16,12 @@ pub enum ServerMessage {
     Welcome {
         /// The version of the plain protocol.
         protocol: u32,
-        /// The client's own avatar.
-        id: u32,
+        /// The client's own number.
+        player: u32,
         /// The room that was joined.
         room: String,
+        /// The world that it shows.
+        world: String,
         /// Steps of the world a second.
         step_hz: u32,
         /// Snapshots a second that this client gets.
@@ -24,10 +29,28 @@ pub enum ServerMessage {
         /// Steps taken so far.
         tick: u64,
     },
-    /// Entities that are new to the client.
+    /// What there can be from now on.
+    Define {
+        /// Of the rules.
+        version: u64,
+        /// What entities there can be.
+        kinds: Vec<Kind>,
+        /// What players can do.
+        actions: Vec<Action>,
+        /// What may be told, as far as its payload has a known shape.
+        events: Vec<Declared>,
+    },
+    /// Entities that are new to the client, or that are described anew.
     Spawn {
         /// The entities, ordered by id.
         entities: Vec<Entity>,
+    },
+    /// Attributes of an entity that changed.
+    Attributes {
+        /// The entity.
+        id: u32,
+        /// Their names and values.
+        set: Any,
     },
     /// Entities that left the world.
     Despawn {
@@ -41,28 +64,60 @@ pub enum ServerMessage {
         /// The entities, ordered by id; empty when nothing moved.
         entities: Vec<Moved>,
     },
+    /// Somebody came, or has another name or avatar.
+    Player {
+        /// Its number.
+        id: u32,
+        /// What it is called.
+        name: String,
+        /// The entity that it moves.
+        avatar: Option<u32>,
+    },
+    /// Somebody left.
+    Left {
+        /// Its number.
+        id: u32,
+    },
+    /// What stands at a place on the screen.
+    Screen {
+        /// Which place.
+        place: String,
+        /// Whether it is for this client alone; such a value stands before the one for all.
+        personal: bool,
+        /// What stands there; nil for nothing.
+        value: Any,
+    },
+    /// The rules tell something.
+    Event {
+        /// What it is called.
+        name: String,
+        /// What is told with it.
+        payload: Any,
+    },
+    /// An action of this client was not carried out.
+    Refused {
+        /// Which.
+        action: String,
+        /// Why.
+        reason: String,
+    },
+    /// What became of a version of the rules; only those who may edit are told.
+    Report {
+        /// What.
+        outcome: Outcome,
+        /// Which version.
+        version: u64,
+        /// With file, line and cause.
+        text: String,
+    },
     /// Somebody spoke.
     Chat {
-        /// The avatar that spoke.
+        /// The player who spoke.
         from: u32,
         /// Its name at that time.
         name: String,
         /// What it said.
         text: String,
-    },
-    /// Somebody grabbed a block or let go of it.
-    Hold {
-        /// The avatar.
-        avatar: u32,
-        /// The block it holds now.
-        block: Option<u32>,
-    },
-    /// Somebody chose a new name.
-    Rename {
-        /// The avatar.
-        id: u32,
-        /// Its new name.
-        name: String,
     },
     /// Answers a `ping`.
     Pong {
@@ -86,37 +141,96 @@ pub enum ServerMessage {
     },
 }
 
+/// What the entities of one kind have in common, in the words of world folders.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Kind {
+    /// What it is called.
+    pub name: String,
+    /// How physics sees it; missing where it does not.
+    #[serde(default, skip_serializing_if = "is_nil")]
+    pub body: Any,
+    /// How controls move it; missing where they do not.
+    #[serde(default, skip_serializing_if = "is_nil")]
+    pub walker: Any,
+    /// How it looks, as its author wrote it.
+    #[serde(default, skip_serializing_if = "is_nil")]
+    pub look: Any,
+    /// The types of its attributes, as schemas write them, by name.
+    pub attributes: Fields,
+}
+
+/// Names, and types as schemas write them.
+pub type Fields = BTreeMap<String, String>;
+
+/// Something that players can do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Action {
+    /// What it is called.
+    pub name: String,
+    /// The types of its arguments.
+    pub arguments: Fields,
+    /// How people do it, as its author wrote it.
+    #[serde(default, skip_serializing_if = "is_nil")]
+    pub hint: Any,
+}
+
+/// An event with a payload of a known shape.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Declared {
+    /// What it is called.
+    pub name: String,
+    /// The types in its payload.
+    pub payload: Fields,
+}
+
+/// What became of a version of the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It runs.
+    Runs,
+    /// It did not load; the one before runs on.
+    Refused,
+    /// It failed in its first steps: rules and state are what they were before it.
+    RolledBack,
+    /// It raised an error, and runs on.
+    Failed,
+}
+
+impl From<crate::session::Outcome> for Outcome {
+    fn from(outcome: crate::session::Outcome) -> Self {
+        match outcome {
+            crate::session::Outcome::Runs => Self::Runs,
+            crate::session::Outcome::Refused => Self::Refused,
+            crate::session::Outcome::RolledBack => Self::RolledBack,
+            crate::session::Outcome::Failed => Self::Failed,
+        }
+    }
+}
+
+fn is_nil(value: &Any) -> bool {
+    matches!(value.0, nowcast_wire::Value::Nil)
+}
+
 /// An entity as `spawn` describes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entity {
     /// Its id, unique in its room for as long as the room lives.
     pub id: u32,
-    /// What it is.
-    pub kind: EntityKind,
-    /// The name of an avatar.
+    /// The name of its kind.
+    pub kind: String,
+    /// Multiplies the kind's shape along its own axes; missing for 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// The full edge lengths of a box in metres; avatars have none.
+    pub scale: Option<[f64; 3]>,
+    /// What it hangs on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub size: Option<[f64; 3]>,
-    /// 0xRRGGBB.
-    pub color: u32,
+    pub parent: Option<u32>,
     /// Position in metres.
     pub p: [f64; 3],
     /// Euler angles in radians, intrinsic XYZ.
     pub r: [f64; 3],
-}
-
-/// What an entity is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EntityKind {
-    /// A box that never moves.
-    Static,
-    /// A box that physics and people move.
-    Block,
-    /// A person or a bot: an upright capsule.
-    Avatar,
+    /// Its attributes by name.
+    pub attributes: Any,
 }
 
 /// The pose of one entity as `move` describes it, with the field names of "A wire protocol".
@@ -145,18 +259,13 @@ pub struct Moved {
 pub enum ClientMessage {
     /// What the controls say now. This is the only state; all others are events.
     Input(Input),
-    /// Takes a block: the named one, or the nearest within reach.
-    Grab {
-        /// The block to take.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        block: Option<u32>,
-    },
-    /// Lets go of the block that is held.
-    Throw {
-        /// 0 puts it down, 1 throws it hard.
-        power: f64,
-        /// Radians above the horizon.
-        pitch: f64,
+    /// Does something that the world declares.
+    Act {
+        /// What, by its name.
+        action: String,
+        /// With what: a map, or nil.
+        #[serde(skip_serializing_if = "is_nil")]
+        arguments: Any,
     },
     /// Speaks to everybody in the room.
     Chat {
@@ -204,15 +313,11 @@ impl ClientMessage {
                 within("right", input.right, -1.0, 1.0)?;
                 finite("yaw", input.yaw)
             }
-            Self::Throw { power, pitch } => {
-                within("power", power, 0.0, 1.0)?;
-                within("pitch", pitch, -1.5, 1.5)
-            }
             Self::Rate { hz } => {
                 within("hz", f64::from(hz), f64::from(*NETWORK_HZ.start()), f64::from(*NETWORK_HZ.end()))
             }
             Self::Ping { time } => finite("time", time),
-            Self::Grab { .. } | Self::Chat { .. } | Self::Name { .. } => Ok(()),
+            Self::Act { .. } | Self::Chat { .. } | Self::Name { .. } => Ok(()),
         }
     }
 }
@@ -264,19 +369,33 @@ impl Object for ServerMessage {
                 fields,
                 Self::Welcome {
                     protocol: u32,
-                    id: u32,
+                    player: u32,
                     room: String,
+                    world: String,
                     step_hz: u32,
                     network_hz: u32,
                     tick: u64
                 }
             ),
+            "define" => read_variant!(
+                fields,
+                Self::Define { version: u64, kinds: Vec<Kind>, actions: Vec<Action>, events: Vec<Declared> }
+            ),
             "spawn" => read_variant!(fields, Self::Spawn { entities: Vec<Entity> }),
+            "attributes" => read_variant!(fields, Self::Attributes { id: u32, set: Any }),
+            "player" => read_variant!(fields, Self::Player { id: u32, name: String, avatar: Option<u32> }),
+            "left" => read_variant!(fields, Self::Left { id: u32 }),
+            "screen" => {
+                read_variant!(fields, Self::Screen { place: String, personal: bool, value: Any })
+            }
+            "event" => read_variant!(fields, Self::Event { name: String, payload: Any }),
+            "refused" => read_variant!(fields, Self::Refused { action: String, reason: String }),
+            "report" => {
+                read_variant!(fields, Self::Report { outcome: Outcome, version: u64, text: String })
+            }
             "despawn" => read_variant!(fields, Self::Despawn { ids: Vec<u32> }),
             "move" => read_variant!(fields, Self::Move { tick: u64, entities: Vec<Moved> }),
             "chat" => read_variant!(fields, Self::Chat { from: u32, name: String, text: String }),
-            "hold" => read_variant!(fields, Self::Hold { avatar: u32, block: Option<u32> }),
-            "rename" => read_variant!(fields, Self::Rename { id: u32, name: String }),
             "pong" => read_variant!(fields, Self::Pong { time: f64 }),
             "rate" => read_variant!(fields, Self::Rate { hz: u32 }),
             "notice" => read_variant!(fields, Self::Notice { text: String }),
@@ -290,8 +409,16 @@ impl Object for ClientMessage {
     fn read<R: ReadFields>(tag: &str, fields: &R) -> Result<Option<Self>, R::Error> {
         Ok(Some(match tag {
             "input" => Self::Input(fields.fields()?),
-            "grab" => read_variant!(fields, Self::Grab { block: Option<u32> }),
-            "throw" => read_variant!(fields, Self::Throw { power: f64, pitch: f64 }),
+            "act" => {
+                #[derive(Deserialize)]
+                struct Act {
+                    action: String,
+                    #[serde(default)]
+                    arguments: Any,
+                }
+                let Act { action, arguments } = fields.fields()?;
+                Self::Act { action, arguments }
+            }
             "chat" => read_variant!(fields, Self::Chat { text: String }),
             "name" => read_variant!(fields, Self::Name { name: String }),
             "rate" => read_variant!(fields, Self::Rate { hz: u32 }),

@@ -16,15 +16,19 @@ mod json;
 mod message;
 mod msgpack;
 mod packed;
+mod value;
 
-pub use message::{ClientMessage, Entity, EntityKind, Input, Moved, ServerMessage};
+pub use message::{
+    Action, ClientMessage, Declared, Entity, Fields, Input, Kind, Moved, Outcome, ServerMessage,
+};
 pub use packed::{angle_from_bits, angle_to_bits};
+pub use value::Any;
 
 use std::fmt;
 use std::str::FromStr;
 
 /// The version of the plain protocol that `welcome` announces.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// Snapshots a second that a client may ask for.
 pub const NETWORK_HZ: std::ops::RangeInclusive<u32> = 5..=60;

@@ -1,12 +1,11 @@
 //! What players are called.
 
 use nowcast_world::text::sanitize;
-use nowcast_world::{EntityId, NAME_CHARS_MAX};
+use nowcast_world::{Command, NAME_CHARS_MAX, PlayerId};
 
 use super::{Room, SeatedPlayer};
 use crate::names::Name;
 use crate::player::Player;
-use crate::playground::{Action, EntityRef};
 
 /// What somebody is told whose name is in a token, and wants another.
 const NAME_BOUND: &str = "Your name stands in your token, so it stays.";
@@ -27,30 +26,30 @@ impl Room {
     }
 
     /// A newcomer's token names it: from now on nobody else is called so, not even those who were here before.
-    pub(super) fn bind_name(&mut self, player: &Player, avatar: EntityId) {
-        let Some(EntityRef { name: Some(name), .. }) = self.world.entity(avatar) else { return };
+    pub(super) fn bind_name(&mut self, player: &Player, id: PlayerId, name: &str) {
         if !matches!(&player.name, Name::Verified(asked) if !sanitize(asked, NAME_CHARS_MAX).is_empty()) {
             return;
         }
-        self.names.bind(avatar, name);
-        for SeatedPlayer { player, avatar } in &self.players {
-            let is_free = |name| self.names.are_free(name);
-            let name = self.world.entity(*avatar).and_then(|entity| entity.name);
-            if !self.names.is_bound(*avatar) && !name.is_none_or(is_free) {
+        self.names.bind(id, name);
+        let Self { players, names, told, world, .. } = self;
+        for SeatedPlayer { player, id, .. } in players {
+            let is_free = told.player(*id).is_none_or(|told| names.are_free(&told.name));
+            if !names.is_bound(*id) && !is_free {
                 player.notice(NAME_TAKEN);
-                self.world.act(*avatar, Action::Rename { name: String::new() });
+                // A name is dropped only where very many commands wait, and then it is changed with the next rename.
+                let _ = world.apply(Command::Rename { player: *id, name: String::new() });
             }
         }
     }
 
-    /// Gives an avatar another name, if it may have that.
-    pub(super) fn rename(&mut self, player: &Player, avatar: EntityId, name: String) {
-        let (reason, notice) = if self.names.is_bound(avatar) {
+    /// Gives a player another name, if it may have that.
+    pub(super) fn rename(&mut self, player: &Player, id: PlayerId, name: String) {
+        let (reason, notice) = if self.names.is_bound(id) {
             ("name_bound", NAME_BOUND)
         } else if !self.names.are_free(&name) {
             ("name_taken", NAME_TAKEN)
         } else {
-            return self.world.act(avatar, Action::Rename { name });
+            return self.apply(Command::Rename { player: id, name });
         };
         self.rooms.metrics.drop_message(reason);
         player.notice(notice);

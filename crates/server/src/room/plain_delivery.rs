@@ -3,12 +3,15 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use nowcast_world::STEP_HZ;
+use nowcast_world::{EntityId, EntityRef, PlayerId, STEP_HZ};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::{PHASES, Room, SeatedPlayer, is_due};
-use crate::plain::{Encoding, Entity, EntityKind, PROTOCOL, ServerMessage};
-use crate::playground::{EntityRef, Event, Kind};
+use super::happenings::{Audience, Happening};
+use super::told::{Changes, Shown, ToldPlayer};
+use super::{Newcomer, PHASES, Room, is_due};
+use crate::dictionary::{attributes_of, body_words, field_types, walker_words};
+use crate::plain::{Action, Any, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage};
+use crate::player::Player;
 use crate::send_queue::Greeting;
 use crate::snapshot::{Snapshot, into_message, rounded};
 
@@ -16,33 +19,14 @@ use crate::snapshot::{Snapshot, into_message, rounded};
 const SHARED_SNAPSHOTS_MAX: usize = PHASES as usize;
 
 impl Room {
-    pub(super) fn tell_plain_clients(&self, events: &[Event]) {
-        let mut news: Vec<ServerMessage> = Vec::new();
-        for event in events.iter().cloned() {
-            match (event, news.last_mut()) {
-                (Event::Spawned(id), last) => {
-                    let Some(entity) = self.world.entity(id).map(describe) else { continue };
-                    match last {
-                        Some(ServerMessage::Spawn { entities }) => entities.push(entity),
-                        _ => news.push(ServerMessage::Spawn { entities: vec![entity] }),
-                    }
-                }
-                (Event::Despawned(id), Some(ServerMessage::Despawn { ids })) => ids.push(id.0),
-                (Event::Despawned(id), _) => news.push(ServerMessage::Despawn { ids: vec![id.0] }),
-                (Event::Held { avatar, block }, _) => {
-                    news.push(ServerMessage::Hold { avatar: avatar.0, block: block.map(|id| id.0) });
-                }
-                (Event::Renamed { id, name }, _) => news.push(ServerMessage::Rename { id: id.0, name }),
-                (Event::Chat { from, name, text }, _) => {
-                    news.push(ServerMessage::Chat { from: from.0, name, text });
-                }
-                // Its pose jumps with the next `move`; the plain protocol has no word for it.
-                (Event::Returned(_), _) => {}
-            }
+    pub(super) fn tell_plain_clients(&self, changes: &Changes, happenings: &[Happening], is_redefined: bool) {
+        if self.players.iter().all(|seated| seated.player.plain().is_none()) {
+            return;
         }
-        for message in &news {
-            let encoded = Encoded::new(message);
-            for plain in self.players.iter().filter_map(|seated| seated.player.plain()) {
+        for (audience, message) in self.plain_news(changes, happenings, is_redefined) {
+            let encoded = Encoded::new(&message);
+            for seated in self.players.iter().filter(|seated| audience.has(seated.id)) {
+                let Some(plain) = seated.player.plain() else { continue };
                 let encoded = encoded.for_encoding(plain.encoding);
                 if matches!(message, ServerMessage::Chat { .. }) {
                     self.count_missed(plain.queue.push_line(encoded));
@@ -53,44 +37,140 @@ impl Room {
         }
     }
 
-    pub(super) fn greet_plain_clients(&self, newcomers: &[SeatedPlayer]) {
+    /// First what there can be, then what there is, then what happened.
+    fn plain_news(
+        &self,
+        changes: &Changes,
+        happenings: &[Happening],
+        is_redefined: bool,
+    ) -> Vec<(Audience, ServerMessage)> {
+        let mut news = Vec::new();
+        if is_redefined {
+            news.push(self.definition());
+        }
+        news.extend(changes.left.iter().map(|id| ServerMessage::Left { id: id.0 }));
+        if !changes.gone.is_empty() {
+            news.push(ServerMessage::Despawn { ids: changes.gone.iter().map(|id| id.0).collect() });
+        }
+        if !changes.described.is_empty() {
+            let entities = changes.described.iter().filter_map(|id| self.plain_entity(*id)).collect();
+            news.push(ServerMessage::Spawn { entities });
+        }
+        news.extend(changes.attributes.iter().filter_map(|id| {
+            let entity = self.world.world().entity(*id)?;
+            Some(ServerMessage::Attributes { id: id.0, set: self.attributes(&entity) })
+        }));
+        news.extend(changes.players.iter().filter_map(|id| Some(player(*id, self.told.player(*id)?))));
+        let mut news: Vec<_> = news.into_iter().map(|message| (Audience::All, message)).collect();
+        news.extend(changes.shown.iter().cloned().map(|shown| {
+            let audience = shown.player.map_or(Audience::All, |player| Audience::These([player].into()));
+            (audience, screen(shown))
+        }));
+        news.extend(happenings.iter().cloned().map(|happening| match happening {
+            Happening::Said { player, name, text } => {
+                (Audience::All, ServerMessage::Chat { from: player.0, name, text })
+            }
+            Happening::Emitted { audience, name, payload } => {
+                (audience, ServerMessage::Event { name, payload: Any(payload) })
+            }
+        }));
+        news
+    }
+
+    pub(super) fn greet_plain_clients(&self, newcomers: &[Newcomer]) {
         if newcomers.iter().all(|newcomer| newcomer.player.plain().is_none()) {
             return;
         }
         let baseline = self.snapshot();
-        let mut picture =
-            vec![ServerMessage::Spawn { entities: self.world.entities().map(describe).collect() }];
-        picture.extend(self.world.entities().filter(|entity| entity.kind == Kind::Avatar).filter_map(
-            |avatar| {
-                let block = avatar.held?;
-                Some(ServerMessage::Hold { avatar: avatar.id.0, block: Some(block.0) })
-            },
-        ));
+        let players = self.told.players().map(|(id, told)| player(id, told));
+        let entities = self.told.entities().iter().filter_map(|told| self.plain_entity(told.id)).collect();
+        let picture: Vec<ServerMessage> = std::iter::once(self.definition())
+            .chain(players)
+            .chain([ServerMessage::Spawn { entities }])
+            .collect();
         let picture: Vec<Encoded<'_>> = picture.iter().map(Encoded::new).collect();
-        for SeatedPlayer { player, avatar } in newcomers {
+        for Newcomer { player, id, .. } in newcomers {
             let Some(plain) = player.plain() else { continue };
             let welcome = ServerMessage::Welcome {
                 protocol: PROTOCOL,
-                id: avatar.0,
+                player: id.0,
                 room: self.name.clone(),
+                world: self.offered.name.clone(),
                 step_hz: STEP_HZ,
                 network_hz: player.network_hz(),
-                tick: self.world.tick(),
+                tick: self.tick,
             };
-            let welcome = Encoded::new(&welcome);
-            let messages = std::iter::once(&welcome).chain(&picture);
-            let messages = messages.map(|message| message.for_encoding(plain.encoding)).collect();
+            let encode = |message: ServerMessage| into_message(message.encode(plain.encoding.of_events()));
+            let messages = std::iter::once(encode(welcome))
+                .chain(picture.iter().map(|message| message.for_encoding(plain.encoding)))
+                .chain(self.told.screens_of(*id).map(|shown| encode(screen(shown))))
+                .collect();
             plain.queue.greet(Greeting { messages, baseline: Arc::clone(&baseline) });
         }
     }
 
+    /// Tells a newcomer what the rules tell it alone, whatever it is spoken to by.
+    pub(super) fn tell_personally(&self, player: &Player, id: PlayerId, happenings: &[Happening]) {
+        for happening in happenings {
+            if let Happening::Emitted { audience: Audience::These(players), name, payload } = happening
+                && players.contains(&id)
+            {
+                player.tell(name, payload);
+            }
+        }
+    }
+
+    fn definition(&self) -> ServerMessage {
+        let definition = self.world.world().scene().definition();
+        let kinds = definition.kinds.iter().map(|kind| Kind {
+            name: kind.name.clone(),
+            body: Any(kind.body.as_ref().map(body_words).unwrap_or_default()),
+            walker: Any(kind.walker.as_ref().map(walker_words).unwrap_or_default()),
+            look: Any(kind.look.clone()),
+            attributes: field_types(&kind.attributes).collect::<Fields>(),
+        });
+        let actions = definition.actions.iter().map(|action| Action {
+            name: action.name.clone(),
+            arguments: field_types(&action.arguments).collect(),
+            hint: Any(action.hint.clone()),
+        });
+        let events = definition.events.iter().map(|event| Declared {
+            name: event.name.clone(),
+            payload: field_types(&event.payload).collect(),
+        });
+        ServerMessage::Define {
+            version: self.dictionary.message.version,
+            kinds: kinds.collect(),
+            actions: actions.collect(),
+            events: events.collect(),
+        }
+    }
+
+    fn plain_entity(&self, id: EntityId) -> Option<Entity> {
+        let world = self.world.world();
+        let entity = world.entity(id)?;
+        let (p, r) = rounded(&entity.pose);
+        Some(Entity {
+            id: id.0,
+            kind: world.scene().kind_of(entity.kind).name.clone(),
+            scale: (entity.scale != [1.0; 3]).then(|| entity.scale.map(round_scale)),
+            parent: entity.parent.map(|id| id.0),
+            p,
+            r,
+            attributes: self.attributes(&entity),
+        })
+    }
+
+    fn attributes(&self, entity: &EntityRef<'_>) -> Any {
+        Any(attributes_of(&self.world.world().scene().kind_of(entity.kind).attributes, entity))
+    }
+
     /// Puts the state of now into the send queue of everybody who is due for it, or who still has an older one there.
     pub(super) fn publish_snapshot(&mut self) {
-        let tick = self.world.tick();
         let mut fresh: Option<Arc<Snapshot>> = None;
-        for SeatedPlayer { player, avatar } in &self.players {
-            let Some(plain) = player.plain() else { continue };
-            let due = is_due(tick + u64::from(avatar.0) % PHASES, player.network_hz());
+        for seated in &self.players {
+            let Some(plain) = seated.player.plain() else { continue };
+            let due = is_due(self.tick + u64::from(seated.id.0) % PHASES, seated.player.network_hz());
             if !due && !plain.queue.has_snapshot() {
                 continue;
             }
@@ -106,7 +186,7 @@ impl Room {
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::new(Snapshot::new(&self.world, self.shared.back().map(Arc::as_ref)))
+        Arc::new(Snapshot::new(self.tick, self.world.world(), self.shared.back().map(Arc::as_ref)))
     }
 }
 
@@ -129,26 +209,15 @@ impl<'m> Encoded<'m> {
     }
 }
 
-fn describe(entity: EntityRef<'_>) -> Entity {
-    let kind = match entity.kind {
-        Kind::Static => EntityKind::Static,
-        Kind::Block => EntityKind::Block,
-        Kind::Avatar => EntityKind::Avatar,
-    };
-    let (p, r) = rounded(&entity.pose);
-    Entity {
-        id: entity.id.0,
-        kind,
-        name: entity.name.map(str::to_owned),
-        // Sizes are round decimals as f32; going through text keeps them round as f64.
-        size: (kind != EntityKind::Avatar).then(|| entity.size.map(round_size)),
-        color: entity.color,
-        p,
-        r,
-    }
+fn player(id: PlayerId, ToldPlayer { name, avatar }: &ToldPlayer) -> ServerMessage {
+    ServerMessage::Player { id: id.0, name: name.clone(), avatar: avatar.map(|id| id.0) }
 }
 
-/// Rounds to 0.1 mm: sizes are round numbers that an `f32` cannot hold exactly.
-fn round_size(value: f32) -> f64 {
+fn screen(Shown { player, place, value, .. }: Shown) -> ServerMessage {
+    ServerMessage::Screen { place, personal: player.is_some(), value: Any(value) }
+}
+
+/// Rounds to a ten thousandth: scales are round numbers that an `f32` cannot hold exactly.
+fn round_scale(value: f32) -> f64 {
     (f64::from(value) * 10_000.0).round() / 10_000.0
 }

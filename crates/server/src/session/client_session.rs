@@ -7,18 +7,17 @@ use nowcast::entry::Verdict;
 use nowcast::session::{CloseCode, Closed, ClosedBy};
 use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusChanges};
 use nowcast_wire::ReadOwned;
+use nowcast_world::limits::NAME_BYTES_MAX as WORD_BYTES_MAX;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::writer::SessionWriter;
 use super::{CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, ToWorld, WORLD_LANE};
-use crate::client::command_of;
 use crate::closing::Closing;
 use crate::names::Name;
-use crate::plain::{ClientMessage, DecodeError, NETWORK_HZ, OutOfBounds};
-use crate::player::{Command, Player, Way};
-use crate::playground::Action;
+use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
+use crate::player::{Command, Player, Way, may_edit};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::shared::Shared;
@@ -102,7 +101,7 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
     }
     let network_hz = if network_hz == 0 { shared.config.network_hz } else { network_hz };
     if !NETWORK_HZ.contains(&network_hz) {
-        ClientMessage::Rate { hz: network_hz }.check().map_err(Closing::OutOfBounds)?;
+        return Err(Closing::OutOfBounds(rate_out_of_bounds(network_hz)));
     }
     let entry = channel.entry();
     let address = entry.address.map(|address| address.ip());
@@ -113,7 +112,8 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
     // A name in a token is the operator's word, the other one the client's.
     let name = entry.name.clone().map_or(Name::Asked(name), Name::Verified);
     let writer = SessionWriter::new(Arc::clone(channel), network_hz);
-    Ok((seat, Arc::new(Player::new(name, Way::Session(writer), network_hz)), early))
+    let player = Player::new(name, Way::Session(writer), network_hz, may_edit(entry, &shared.config.entry));
+    Ok((seat, Arc::new(player), early))
 }
 
 /// A client with a seat.
@@ -160,27 +160,40 @@ impl ClientSession {
     /// Handles one message: decoded, within its bounds, within its rate, and only then done.
     fn handle(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         self.shared.metrics.messages_received.inc();
-        let plain = match (message.kind, message.lane.number()) {
+        let (kind, command) = match (message.kind, message.lane.number()) {
             (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => return self.steer(message, rates),
-            (Received::Event, CHAT_LANE) => ClientMessage::Chat { text: read::<Line>(message)?.text },
+            (Received::Event, CHAT_LANE) => {
+                (MessageKind::Chat, Command::Say { text: read::<Line>(message)?.text })
+            }
             (Received::Event, WORLD_LANE) => match read::<ToWorld>(message)? {
                 ToWorld::Forget => return self.forget(rates),
+                ToWorld::Rate { network_hz } => return self.set_rate(network_hz, rates),
                 ToWorld::Join { .. } => return Err(malformed("a second Join")),
-                message => message.into_plain().expect("all others have a plain form"),
+                ToWorld::Rename { name } => (MessageKind::Name, Command::Rename { name }),
+                ToWorld::Act { action, .. } if action.len() > WORD_BYTES_MAX => {
+                    return Err(malformed("an action's name is too long"));
+                }
+                ToWorld::Act { action, arguments } => {
+                    (MessageKind::Action, Command::Act { action, arguments })
+                }
             },
             _ => return Err(malformed("nothing is expected on this lane or key")),
         };
-        plain.check().map_err(Closing::OutOfBounds)?;
-        if !self.admit(MessageKind::of(&plain), rates)? {
-            return Ok(());
-        }
-        if let ClientMessage::Rate { hz } = plain {
-            self.player.set_network_hz(hz);
-            if let Way::Session(writer) = &self.player.way {
-                writer.event(&FromWorld::Rate { network_hz: hz });
-            }
-        } else if let Some(command) = command_of(plain) {
+        if self.admit(kind, rates)? {
             self.command(command);
+        }
+        Ok(())
+    }
+
+    fn set_rate(&self, network_hz: u32, rates: &mut Rates) -> Result<(), Closing> {
+        if !NETWORK_HZ.contains(&network_hz) {
+            return Err(Closing::OutOfBounds(rate_out_of_bounds(network_hz)));
+        }
+        if self.admit(MessageKind::Rate, rates)? {
+            self.player.set_network_hz(network_hz);
+            if let Way::Session(writer) = &self.player.way {
+                writer.event(&FromWorld::Rate { network_hz });
+            }
         }
         Ok(())
     }
@@ -191,7 +204,7 @@ impl ClientSession {
         let input = controls.to_input().map_err(|error| Closing::OutOfBounds(OutOfBounds::from(error)))?;
         self.admit(MessageKind::Input, rates)?;
         self.watchdog.steer(input);
-        self.command(Command::Input(input));
+        self.command(Command::Input { input, number: controls.number });
         Ok(())
     }
 
@@ -203,7 +216,8 @@ impl ClientSession {
             && (silence < SILENCE_MAX
                 || silence < SILENCE_MAX + self.channel.status().rtt.unwrap_or_default());
         if let Some(input) = self.watchdog.hear(is_heard) {
-            self.command(Command::Input(input));
+            let number = self.player.controls();
+            self.command(Command::Input { input, number });
         }
     }
 
@@ -217,7 +231,7 @@ impl ClientSession {
     }
 
     fn command(&self, command: Command) {
-        let is_chat = matches!(&command, Command::Act(Action::Chat { .. }));
+        let is_chat = matches!(&command, Command::Say { .. });
         if !self.player.command(command) {
             self.shared.metrics.drop_message(if is_chat { "chat_backlog" } else { "backlog" });
         }
@@ -239,6 +253,11 @@ impl ClientSession {
 fn read<T: ReadOwned>(message: &Message) -> Result<T, Closing> {
     nowcast_wire::decode(&message.bytes)
         .map_err(|error| malformed(&format!("not a message of a world (spec/WORLD.md): {error}")))
+}
+
+fn rate_out_of_bounds(network_hz: u32) -> OutOfBounds {
+    let (low, high) = (f64::from(*NETWORK_HZ.start()), f64::from(*NETWORK_HZ.end()));
+    OutOfBounds::Range { field: "network_hz", value: network_hz.into(), low, high }
 }
 
 fn malformed(what: &str) -> Closing {

@@ -1,22 +1,19 @@
 //! What is said on sessions (`spec/WORLD.md`, section 3). The bodies are in the wire format (`spec/WIRE.md`).
 
 use nowcast::Key;
-use nowcast_wire::Wire;
-use nowcast_world::{Input, InputError};
-
-use crate::plain::ClientMessage;
-use crate::playground::{EntityRef, Kind as WorldKind};
+use nowcast_wire::{Value, Wire};
+use nowcast_world::{EntityId, Input, InputError, PlayerId};
 
 /// The version of `spec/WORLD.md`.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
-/// Actions, events of the world, and what things are.
+/// Actions, events of the world, and what there is.
 pub const WORLD_LANE: u8 = 0;
 
 /// Chat.
 pub const CHAT_LANE: u8 = 1;
 
-/// Where things are.
+/// Where entities are.
 pub const REPLICATION_LANE: u8 = 2;
 
 /// The key of a client's [`Controls`] on [`WORLD_LANE`].
@@ -25,6 +22,45 @@ pub const CONTROLS_KEY: Key = Key::state(1);
 /// The key of [`Missed`] on [`CHAT_LANE`].
 pub const MISSED_KEY: Key = Key::state(1);
 
+/// The first key of players on [`WORLD_LANE`].
+const PLAYERS: u64 = 1 << 32;
+
+/// The first key of screens on [`WORLD_LANE`].
+const SCREENS: u64 = 1 << 33;
+
+/// What a key on [`WORLD_LANE`] from the server stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StateKey {
+    /// An entity: its value is an [`Entity`].
+    Entity(EntityId),
+    /// A player: its value is a [`Player`].
+    Player(PlayerId),
+    /// A place on screens, by a number that the server chose: its value is a [`Screen`].
+    Screen(u32),
+}
+
+impl StateKey {
+    /// The key as the session has it.
+    pub fn number(self) -> u64 {
+        match self {
+            Self::Entity(id) => id.0.into(),
+            Self::Player(id) => PLAYERS + u64::from(id.0),
+            Self::Screen(number) => SCREENS + u64::from(number),
+        }
+    }
+
+    /// What a session's key stands for; `None` for one that the specification does not name.
+    pub fn of(key: u64) -> Option<Self> {
+        let low = key as u32;
+        match key >> 32 {
+            0 => Some(Self::Entity(EntityId(low))),
+            1 => Some(Self::Player(PlayerId(low))),
+            2 => Some(Self::Screen(low)),
+            _ => None,
+        }
+    }
+}
+
 /// What a client tells the world, as events.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub enum ToWorld {
@@ -32,22 +68,17 @@ pub enum ToWorld {
     Join {
         /// [`PROTOCOL`].
         protocol: u32,
-        /// The name of the avatar; the world decides what becomes of it.
+        /// What the player wants to be called; the world decides what becomes of it.
         name: String,
         /// Rounds of movement a second; 0 leaves it to the server.
         network_hz: u32,
     },
-    /// Takes a block: this one, or the nearest in front.
-    Grab {
-        /// Which.
-        block: Option<u32>,
-    },
-    /// Lets go of the block in hand.
-    Throw {
-        /// 0 puts it down, 1 throws it hard.
-        power: f32,
-        /// Radians above the horizon.
-        pitch: f32,
+    /// Does something that the world declares.
+    Act {
+        /// What, by its name.
+        action: String,
+        /// With what: a map, or nil.
+        arguments: Value,
     },
     /// Takes another name.
     Rename {
@@ -66,6 +97,8 @@ pub enum ToWorld {
 /// What the controls say now: the state of [`CONTROLS_KEY`].
 #[derive(Wire, Clone, Copy, Debug, Default, PartialEq)]
 pub struct Controls {
+    /// Grows by one, modulo 2^16, with each that differs from the one before.
+    pub number: u16,
     /// −1 (back) to 1 (forward), in the direction that `yaw` faces.
     pub forward: f32,
     /// −1 (left) to 1 (right).
@@ -92,16 +125,37 @@ pub enum FromWorld {
     Welcome {
         /// [`PROTOCOL`].
         protocol: u32,
-        /// The client's avatar.
-        id: u32,
+        /// The client's number.
+        player: u32,
         /// The room.
         room: String,
+        /// The world that it shows.
+        world: String,
         /// Steps of the world a second.
         step_hz: u32,
         /// Rounds of movement a second.
         network_hz: u32,
         /// Steps so far.
         tick: u64,
+    },
+    /// What there can be from now on.
+    Define {
+        /// All of it.
+        definition: Definition,
+    },
+    /// The rules tell something.
+    Happened {
+        /// What it is called.
+        event: String,
+        /// What is told with it.
+        payload: Value,
+    },
+    /// An action of this client was not carried out.
+    Refused {
+        /// Which.
+        action: String,
+        /// Why.
+        reason: String,
     },
     /// The rounds of movement a second, from now on.
     Rate {
@@ -113,49 +167,126 @@ pub enum FromWorld {
         /// The sentence.
         text: String,
     },
+    /// What became of a version of the rules; only those who may edit are told.
+    Report {
+        /// What.
+        outcome: Outcome,
+        /// Which version.
+        version: u64,
+        /// With file, line and cause; empty where there is nothing to say.
+        text: String,
+    },
 }
 
-/// What a thing is: the state of its id. An empty value says that it is gone.
+/// What there can be in a world.
 #[derive(Wire, Clone, Debug, PartialEq)]
-pub struct Thing {
-    /// What kind of thing.
-    pub kind: Kind,
-    /// 0xRRGGBB.
-    pub color: u32,
-    /// Full edge lengths of the box around it, in metres.
-    pub size: [f32; 3],
-    /// The name of an avatar; empty for everything else.
+pub struct Definition {
+    /// Of the rules, counted from 1 for each version that was tried in this room.
+    pub version: u64,
+    /// By whose index entities name their kind.
+    pub kinds: Vec<Kind>,
+    /// What players can do.
+    pub actions: Vec<Action>,
+    /// What may be told, as far as its payload has a known shape.
+    pub events: Vec<Declared>,
+}
+
+/// What the entities of one kind have in common.
+#[derive(Wire, Clone, Debug, PartialEq)]
+pub struct Kind {
+    /// What it is called.
     pub name: String,
-    /// The block that an avatar carries.
-    pub held: Option<u32>,
-    /// Where it is, if it never moves.
-    pub place: Option<Place>,
+    /// How physics sees it: a map in the words of world folders, or nil.
+    pub body: Value,
+    /// How controls move it: a map in the words of world folders, or nil.
+    pub walker: Value,
+    /// How it looks, as its author wrote it.
+    pub look: Value,
+    /// The shape of its attributes (`spec/WIRE.md`, section 3).
+    pub attributes: Vec<u8>,
 }
 
-/// What kind of thing it is.
+/// Something that players can do.
+#[derive(Wire, Clone, Debug, PartialEq)]
+pub struct Action {
+    /// What it is called.
+    pub name: String,
+    /// The shape of its arguments.
+    pub arguments: Vec<u8>,
+    /// How people do it, as its author wrote it.
+    pub hint: Value,
+}
+
+/// An event with a payload of a known shape.
+#[derive(Wire, Clone, Debug, PartialEq)]
+pub struct Declared {
+    /// What it is called.
+    pub name: String,
+    /// The shape of its payload.
+    pub payload: Vec<u8>,
+}
+
+/// What became of a version of the rules.
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A box that never moves.
-    Static,
-    /// A box that physics and people move.
-    Block,
-    /// A person or a bot: an upright capsule.
-    Avatar,
+pub enum Outcome {
+    /// It runs.
+    Runs,
+    /// It did not load; the one before runs on.
+    Refused,
+    /// It failed in its first steps: rules and state are what they were before it.
+    RolledBack,
+    /// It raised an error, and runs on.
+    Failed,
 }
 
-/// Where something is for good.
+/// What an entity is: the state of its id. An empty value says that it is gone.
+#[derive(Wire, Clone, Debug, PartialEq)]
+pub struct Entity {
+    /// An index into [`Definition::kinds`].
+    pub kind: u32,
+    /// Multiplies the kind's shape along its own axes.
+    pub scale: [f32; 3],
+    /// What it hangs on.
+    pub parent: Option<u32>,
+    /// Where it is, if it has no rows of movement.
+    pub place: Option<Place>,
+    /// A body of the kind's shape.
+    pub attributes: Vec<u8>,
+}
+
+/// Where something is that moves only by being put elsewhere.
 #[derive(Wire, Clone, Copy, Debug, PartialEq)]
 pub struct Place {
-    /// Of the centre, in metres.
+    /// In metres.
     pub position: [f32; 3],
     /// A unit quaternion: x, y, z, w.
     pub rotation: [f32; 4],
 }
 
+/// Somebody who takes part. An empty value says that the player has left.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+pub struct Player {
+    /// What it is called.
+    pub name: String,
+    /// The entity that it moves.
+    pub avatar: Option<u32>,
+}
+
+/// What stands at a place on the client's screen.
+#[derive(Wire, Clone, Debug, PartialEq)]
+pub struct Screen {
+    /// Which place.
+    pub place: String,
+    /// Whether it is for this client alone; such a value stands before the one for all.
+    pub personal: bool,
+    /// What stands there; nil for nothing.
+    pub value: Value,
+}
+
 /// A line of chat, as everybody hears it.
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Said {
-    /// The avatar that spoke.
+    /// The player who spoke.
     pub from: u32,
     /// Its name at that time.
     pub name: String,
@@ -168,41 +299,6 @@ pub struct Said {
 pub struct Missed {
     /// How many since it joined.
     pub lines: u32,
-}
-
-impl Thing {
-    /// What an entity is.
-    pub fn of(entity: &EntityRef<'_>) -> Self {
-        let is_static = entity.kind == WorldKind::Static;
-        let (position, rotation) = (entity.pose.position, entity.pose.rotation);
-        Self {
-            kind: match entity.kind {
-                WorldKind::Static => Kind::Static,
-                WorldKind::Block => Kind::Block,
-                WorldKind::Avatar => Kind::Avatar,
-            },
-            color: entity.color,
-            size: entity.size,
-            name: entity.name.unwrap_or_default().to_owned(),
-            // The world knows of a carried block who carries it; here the carrier says so.
-            held: entity.held.filter(|_| entity.kind == WorldKind::Avatar).map(|id| id.0),
-            place: is_static.then_some(Place { position, rotation }),
-        }
-    }
-}
-
-impl ToWorld {
-    /// The same in the words of the plain protocol, whose bounds and rates hold here too. What concerns the session alone
-    /// has none.
-    pub(crate) fn into_plain(self) -> Option<ClientMessage> {
-        Some(match self {
-            Self::Join { .. } | Self::Forget => return None,
-            Self::Grab { block } => ClientMessage::Grab { block },
-            Self::Throw { power, pitch } => ClientMessage::Throw { power: power.into(), pitch: pitch.into() },
-            Self::Rename { name } => ClientMessage::Name { name },
-            Self::Rate { network_hz } => ClientMessage::Rate { hz: network_hz },
-        })
-    }
 }
 
 impl Controls {
@@ -228,12 +324,32 @@ mod tests {
             Shape::of::<Controls>(),
             Shape::of::<Line>(),
             Shape::of::<FromWorld>(),
+            Shape::of::<Definition>(),
             Shape::of::<Kind>(),
+            Shape::of::<Action>(),
+            Shape::of::<Declared>(),
+            Shape::of::<Outcome>(),
+            Shape::of::<Entity>(),
             Shape::of::<Place>(),
-            Shape::of::<Thing>(),
+            Shape::of::<Player>(),
+            Shape::of::<Screen>(),
             Shape::of::<Said>(),
             Shape::of::<Missed>(),
         ];
         assert_eq!(ours.map(|shape| shape.to_string()).to_vec(), written);
+    }
+
+    #[test]
+    fn keys_stand_for_what_they_were_made_of() {
+        for key in [
+            StateKey::Entity(EntityId(1)),
+            StateKey::Entity(EntityId(u32::MAX)),
+            StateKey::Player(PlayerId(0)),
+            StateKey::Player(PlayerId(u32::MAX)),
+            StateKey::Screen(7),
+        ] {
+            assert_eq!(StateKey::of(key.number()), Some(key));
+        }
+        assert_eq!(StateKey::of(3 << 32), None);
     }
 }

@@ -3,6 +3,7 @@
 //! | file | what is in it |
 //! | --- | --- |
 //! | `messages.rs` | what is said, in the wire format |
+//! | `news.rs` | what all clients are told of one step |
 //! | `admission.rs` | who comes in: `/nowcast/ROOM`, WebTransport on the same port |
 //! | `client_session.rs` | one client, from its session's beginning to its end |
 //! | `input_watchdog.rs` | what one client's controls say, and until when they hold |
@@ -13,6 +14,7 @@ pub(crate) mod admission;
 pub(crate) mod client_session;
 mod input_watchdog;
 mod messages;
+mod news;
 mod replication_source;
 pub(crate) mod writer;
 
@@ -24,14 +26,16 @@ use nowcast::session::{LaneConfig, Limits};
 use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
 pub use messages::{
-    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Kind, Line, MISSED_KEY, Missed, PROTOCOL, Place,
-    REPLICATION_LANE, Said, Thing, ToWorld, WORLD_LANE,
+    Action, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, FromWorld, Kind, Line,
+    MISSED_KEY, Missed, Outcome, PROTOCOL, Place, Player, REPLICATION_LANE, Said, Screen, StateKey, ToWorld,
+    WORLD_LANE,
 };
+pub(crate) use news::News;
 
 /// What a client may leave unread by us: a few seconds of the busiest client.
 const WINDOW_BYTES: u32 = 16 * 1024;
 
-/// What waits for a client: every thing of a large world on the first lane, chat on the second, nothing on the third, whose
+/// What waits for a client: everything in a large world on the first lane, chat on the second, nothing on the third, whose
 /// source keeps it.
 const WAITING: [Bounds; 3] = [
     Bounds { entries_max: 65_536, bytes_max: 16 * 1024 * 1024 },

@@ -6,12 +6,13 @@ use std::sync::{Arc, OnceLock, RwLock};
 use nowcast::session::Refused;
 use nowcast::{Channel, Error};
 use nowcast_replication::{History, Viewer};
-use nowcast_world::EntityId;
+use nowcast_world::{EntityId, PlayerId};
 
+use super::news::{News, state_of_screen};
 use super::replication_source::ReplicationSource;
-use super::{CHAT_LANE, FromWorld, MISSED_KEY, Missed, Said, Thing, WORLD_LANE};
+use super::{CHAT_LANE, FromWorld, MISSED_KEY, Missed, WORLD_LANE};
 use crate::closing::Closing;
-use crate::playground::{EntityRef, Event, Playground};
+use crate::room::told::Shown;
 
 /// Bytes of movement a second for one client; beyond that what is far away is told more seldom.
 const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
@@ -27,47 +28,6 @@ pub(crate) struct SessionWriter {
     missed_told: AtomicU32,
 }
 
-/// What happened in a tick, encoded once for all who hear of it.
-#[derive(Default)]
-pub(crate) struct News {
-    /// What things are from now on, by id; empty for those that are gone.
-    things: Vec<(u64, Vec<u8>)>,
-    said: Vec<Vec<u8>>,
-}
-
-impl News {
-    /// What sessions are to be told of these events.
-    pub(crate) fn of(events: &[Event], world: &Playground) -> Self {
-        let mut news = Self::default();
-        for event in events {
-            match event {
-                Event::Spawned(id) | Event::Renamed { id, .. } | Event::Held { avatar: id, .. } => {
-                    if let Some(entity) = world.entity(*id) {
-                        news.things.push(describe(&entity));
-                    }
-                }
-                Event::Despawned(id) => news.things.push((id.0.into(), Vec::new())),
-                Event::Chat { from, name, text } => {
-                    let said = Said { from: from.0, name: name.clone(), text: text.clone() };
-                    news.said.push(nowcast_wire::encode_to_vec(&said));
-                }
-                // Its pose jumps with the next round of movement.
-                Event::Returned(_) => {}
-            }
-        }
-        news
-    }
-
-    /// Everything that is in a world.
-    pub(crate) fn all(world: &Playground) -> Self {
-        Self { things: world.entities().map(|entity| describe(&entity)).collect(), said: Vec::new() }
-    }
-}
-
-fn describe(entity: &EntityRef<'_>) -> (u64, Vec<u8>) {
-    (entity.id.0.into(), nowcast_wire::encode_to_vec(&Thing::of(entity)))
-}
-
 impl SessionWriter {
     pub(crate) fn new(channel: Arc<Channel>, network_hz: u32) -> Self {
         let (missed, missed_told) = Default::default();
@@ -75,23 +35,38 @@ impl SessionWriter {
     }
 
     /// Tells a newcomer who it is and what is there; from now on it is told of movement.
-    pub(crate) fn welcome(&self, welcome: &FromWorld, all: &News, history: &Arc<RwLock<History>>) {
+    pub(crate) fn welcome(
+        &self,
+        welcome: &FromWorld,
+        all: &News,
+        screens: impl Iterator<Item = Shown>,
+        player: PlayerId,
+        history: &Arc<RwLock<History>>,
+    ) {
         let per_round = BYTES_PER_SECOND_MAX / self.network_hz.max(1) as usize;
         let viewer = Viewer::with_bytes_per_round_max(per_round);
         let source = ReplicationSource { history: Arc::clone(history), viewer: Arc::new(viewer.into()) };
         self.tell(|batch| batch.try_event(WORLD_LANE, &nowcast_wire::encode_to_vec(welcome)));
-        self.news(all);
+        self.news(all, player);
+        self.tell(|batch| {
+            screens
+                .map(|shown| state_of_screen(&shown))
+                .try_for_each(|(key, value)| batch.try_state(WORLD_LANE, key, &value))
+        });
         self.channel.set_source(Box::new(source.clone()));
         // A client is welcomed once, so nothing was there before.
         let _ = self.source.set(source);
     }
 
-    /// Tells what happened. Returns how many lines of chat had to be left out.
-    pub(crate) fn news(&self, news: &News) -> u64 {
+    /// Tells what happened: first what there can be, then what there is, then what happened, so that whoever hears of an event
+    /// sees what came of it. Returns how many lines of chat had to be left out.
+    pub(crate) fn news(&self, news: &News, player: PlayerId) -> u64 {
         self.tell(|batch| {
-            news.things.iter().try_for_each(|(id, thing)| batch.try_state(WORLD_LANE, *id, thing))
+            news.define().into_iter().try_for_each(|define| batch.try_event(WORLD_LANE, define))?;
+            news.states_for(player).try_for_each(|(key, value)| batch.try_state(WORLD_LANE, key, value))?;
+            news.events_for(player).try_for_each(|event| batch.try_event(WORLD_LANE, event))
         });
-        news.said.iter().filter(|said| !self.say(said)).count() as u64
+        news.said().iter().filter(|said| !self.say(said)).count() as u64
     }
 
     /// Passes a line of chat on. Returns whether there was room: a client that does not read so fast misses lines, and is
@@ -125,12 +100,19 @@ impl SessionWriter {
         self.tell(|batch| batch.try_event(WORLD_LANE, &nowcast_wire::encode_to_vec(event)));
     }
 
+    /// From this step on these controls of the client are in force. To be said before the history has the step.
+    pub(crate) fn controls(&self, tick: u32, number: u16) {
+        if let Some(source) = self.source.get() {
+            source.viewer().set_controls(tick, number);
+        }
+    }
+
     /// A round of movement is due.
-    pub(crate) fn round(&self, history: &RwLock<History>, avatar: EntityId) {
+    pub(crate) fn round(&self, history: &RwLock<History>, avatar: Option<EntityId>) {
         let Some(source) = self.source.get() else { return };
         {
             let history = history.read().expect("its one writer is the thread that reads here");
-            source.viewer().due(&history, Some(avatar.0));
+            source.viewer().due(&history, avatar.map(|id| id.0));
         }
         self.channel.source_has_more();
         self.tell_missed();

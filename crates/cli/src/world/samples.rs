@@ -1,0 +1,70 @@
+//! The sample worlds, which the program carries: to serve when nothing else is said, and to begin with.
+
+use nowcast_script::Sources;
+use nowcast_server::{Rules, WorldConfig};
+
+/// A sample world.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Sample {
+    /// A floor, people, and a ball
+    Minimal,
+    /// Three hundred blocks to carry, to pile up and to throw
+    Playground,
+    /// Two teams, two goals, a score and a clock
+    Football,
+}
+
+macro_rules! sample {
+    ($world:literal: $($path:literal),+) => {
+        &[$(($path, include_str!(concat!("../../../../worlds/", $world, "/", $path)))),+]
+    };
+}
+
+impl Sample {
+    /// Those that are served when nothing else is said; the first is where people come in.
+    const SERVED: [Sample; 2] = [Sample::Playground, Sample::Football];
+
+    /// What it is called.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Sample::Minimal => "minimal",
+            Sample::Playground => "playground",
+            Sample::Football => "football",
+        }
+    }
+
+    /// Its files: path in its folder, and text.
+    pub(crate) fn files(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Sample::Minimal => sample!("minimal": "world.luau", "tests/ball.luau"),
+            Sample::Playground => sample!("playground": "world.luau", "plan.luau", "tests/hands.luau"),
+            Sample::Football => sample!("football": "world.luau", "pitch.luau", "tests/match.luau"),
+        }
+    }
+
+    /// The sample worlds, to be served.
+    pub(crate) fn served() -> Vec<WorldConfig> {
+        let world = |sample: Sample| {
+            let sources = Sources::from_iter(sample.files().iter().copied());
+            WorldConfig { name: sample.name().to_owned(), rules: Rules::Script(sources) }
+        };
+        Self::SERVED.into_iter().map(world).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::ValueEnum;
+    use nowcast_server::read_world;
+    use std::path::Path;
+
+    #[test]
+    fn every_file_of_a_sample_world_is_carried() {
+        for sample in Sample::value_variants() {
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds").join(sample.name());
+            let carried = Sources::from_iter(sample.files().iter().copied());
+            assert_eq!(carried, read_world(&folder).unwrap(), "{sample:?}");
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! A world's definition in the words of its protocol: kinds with bodies, attributes, actions and events.
+
+use nowcast_wire::{Effort, Value, encode_value};
+use nowcast_world::{
+    Attributes, Body, ColliderShape, Definition, EntityRef, KindId, Mass, Motion, Pose, Walker,
+};
+
+use crate::session::{Action, Declared, Definition as Message, Kind};
+
+/// What the values of one definition are said with.
+pub(crate) struct Dictionary {
+    /// What clients on sessions are told.
+    pub(crate) message: Message,
+    /// Of each kind, a number for everything that is told of it: an entity reads otherwise when its kind's differs.
+    fingerprints: Vec<u64>,
+}
+
+impl Dictionary {
+    /// Describes a definition; `version` is that of the rules.
+    pub(crate) fn new(definition: &Definition, version: u64) -> Self {
+        let kinds: Vec<Kind> = definition.kinds.iter().map(describe_kind).collect();
+        let fingerprints = kinds.iter().map(|kind| hash(&nowcast_wire::encode_to_vec(kind))).collect();
+        let actions = definition.actions.iter().map(|action| Action {
+            name: action.name.clone(),
+            arguments: action.arguments.shape().to_bytes(),
+            hint: action.hint.clone(),
+        });
+        let events = definition
+            .events
+            .iter()
+            .map(|event| Declared { name: event.name.clone(), payload: event.payload.shape().to_bytes() });
+        let message = Message { version, kinds, actions: actions.collect(), events: events.collect() };
+        Self { message, fingerprints }
+    }
+
+    /// A number that differs where what is told of a kind does.
+    pub(crate) fn fingerprint(&self, kind: KindId) -> u64 {
+        self.fingerprints.get(usize::from(kind.0)).copied().unwrap_or_default()
+    }
+}
+
+/// An entity's attributes as a map, as they are told by name.
+pub(crate) fn attributes_of(attributes: &Attributes, entity: &EntityRef<'_>) -> Value {
+    let names = attributes.fields().iter().map(|field| Value::Text(field.name.clone()));
+    Value::Map(names.zip(entity.attributes.iter().cloned()).collect())
+}
+
+/// An entity's attributes as a body of its kind's shape.
+pub(crate) fn attribute_bytes(attributes: &Attributes, entity: &EntityRef<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_value(attributes.shape(), &attributes_of(attributes, entity), Effort::default(), &mut bytes)
+        .expect("the engine keeps only values that fit");
+    bytes
+}
+
+/// The names of a shape's fields, with their types as schemas write them.
+pub(crate) fn field_types(attributes: &Attributes) -> impl Iterator<Item = (String, String)> {
+    let shape = attributes.shape();
+    attributes.fields().iter().map(|field| (field.name.clone(), shape.type_name(&field.ty)))
+}
+
+/// FNV-1a: enough to notice a change, and no defence against somebody who wants two to agree.
+pub(crate) fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+fn describe_kind(kind: &nowcast_world::Kind) -> Kind {
+    Kind {
+        name: kind.name.clone(),
+        body: kind.body.as_ref().map_or(Value::Nil, body_words),
+        walker: kind.walker.as_ref().map_or(Value::Nil, walker_words),
+        look: kind.look.clone(),
+        attributes: kind.attributes.shape().to_bytes(),
+    }
+}
+
+/// A body in the words in which scripts declare it.
+pub(crate) fn body_words(body: &Body) -> Value {
+    let motion = match body.motion {
+        Motion::Fixed => "fixed",
+        Motion::Dynamic => "dynamic",
+        Motion::Kinematic => "kinematic",
+        Motion::Sensor => "sensor",
+    };
+    let mut words = shape_words(&body.shape);
+    words.push(word("motion", motion));
+    words.push(match body.mass {
+        Mass::Density(density) => word("density", density),
+        Mass::Kilograms(mass) => word("mass", mass),
+    });
+    words.push(word("friction", body.friction));
+    words.push(word("restitution", body.restitution));
+    words.push(word("gravity_scale", body.gravity_scale));
+    Value::Map(words)
+}
+
+/// How controls move a walker, in the words in which scripts declare it.
+pub(crate) fn walker_words(walker: &Walker) -> Value {
+    Value::Map(vec![
+        word("height", walker.height),
+        word("radius", walker.radius),
+        word("mass", walker.mass),
+        word("walk_speed", walker.walk_speed),
+        word("run_speed", walker.run_speed),
+        word("ground_acceleration", walker.ground_acceleration),
+        word("air_acceleration", walker.air_acceleration),
+        word("jump_speed", walker.jump_speed),
+    ])
+}
+
+fn shape_words(shape: &ColliderShape) -> Vec<(Value, Value)> {
+    match shape {
+        ColliderShape::Box { size } => vec![word("shape", "box"), word("size", numbers(size))],
+        ColliderShape::Sphere { radius } => vec![word("shape", "sphere"), word("radius", *radius)],
+        ColliderShape::Capsule { radius, height } => round("capsule", *radius, *height),
+        ColliderShape::Cylinder { radius, height } => round("cylinder", *radius, *height),
+        ColliderShape::Cone { radius, height } => round("cone", *radius, *height),
+        ColliderShape::ConvexHull { points } => {
+            vec![word("shape", "hull"), word("points", list(points, |point| numbers(point)))]
+        }
+        ColliderShape::TriangleMesh { vertices, triangles } => vec![
+            word("shape", "mesh"),
+            word("vertices", list(vertices, |vertex| numbers(vertex))),
+            // Scripts count from 1.
+            word("triangles", list(triangles.as_flattened(), |corner| (corner + 1).into())),
+        ],
+        ColliderShape::HeightField { heights, columns, size } => vec![
+            word("shape", "heights"),
+            word("heights", list(heights, |height| (*height).into())),
+            word("columns", *columns as u64),
+            word("size", numbers(&[size[0], 0.0, size[1]])),
+        ],
+        ColliderShape::Compound { parts } => {
+            vec![word("shape", "compound"), word("parts", list(parts, part_words))]
+        }
+    }
+}
+
+fn round(shape: &str, radius: f32, height: f32) -> Vec<(Value, Value)> {
+    vec![word("shape", shape), word("radius", radius), word("height", height)]
+}
+
+fn part_words((pose, shape): &(Pose, ColliderShape)) -> Value {
+    let mut words = shape_words(shape);
+    words.push(word("at", numbers(&pose.position)));
+    if pose.rotation != Pose::IDENTITY.rotation {
+        words.push(word("rotation", numbers(&pose.rotation)));
+    }
+    Value::Map(words)
+}
+
+fn word(name: &str, value: impl Into<Value>) -> (Value, Value) {
+    (name.into(), value.into())
+}
+
+fn numbers(numbers: &[f32]) -> Value {
+    list(numbers, |number| (*number).into())
+}
+
+fn list<T>(items: &[T], value: impl Fn(&T) -> Value) -> Value {
+    Value::List(items.iter().map(value).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_told_in_the_words_in_which_scripts_declare_it() {
+        let part = ColliderShape::Sphere { radius: 0.5 };
+        let at = Pose { position: [0.0, 1.0, 0.0], ..Pose::IDENTITY };
+        let body = Body::fixed(ColliderShape::Compound { parts: vec![(at, part)] });
+        let words = body_words(&body);
+        assert_eq!(words.get("motion").and_then(Value::as_text), Some("fixed"));
+        assert_eq!(words.get("shape").and_then(Value::as_text), Some("compound"));
+        let Some(Value::List(parts)) = words.get("parts") else { panic!("{words:?}") };
+        assert_eq!(parts[0].get("radius"), Some(&Value::F32(0.5)));
+        assert_eq!(parts[0].get("at"), Some(&numbers(&[0.0, 1.0, 0.0])));
+    }
+}

@@ -1,0 +1,86 @@
+//! What happens in a step and is told once: to whom, and what.
+
+use std::sync::Arc;
+
+use nowcast_world::{Event, PlayerId, Refusal, To, Value, World};
+
+/// Something that is told once.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Happening {
+    /// A line of chat, to all.
+    Said { player: PlayerId, name: String, text: String },
+    /// Something that the rules tell.
+    Emitted { audience: Audience, name: String, payload: Value },
+}
+
+/// The players that hear of something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    All,
+    These(Arc<[PlayerId]>),
+}
+
+impl Audience {
+    /// Who hears of it in the world as it is now.
+    fn of(to: To, world: &World) -> Self {
+        match to {
+            To::All => Self::All,
+            To::Player(player) => Self::These([player].into()),
+            To::Near { position, radius } => {
+                let is_near = |player: &&nowcast_world::Player| {
+                    let avatar = player.avatar.and_then(|avatar| world.entity(avatar));
+                    avatar.is_some_and(|avatar| {
+                        let away = std::array::from_fn::<_, 3, _>(|axis| {
+                            avatar.pose.position[axis] - position[axis]
+                        });
+                        away.iter().map(|part| part * part).sum::<f32>() <= radius * radius
+                    })
+                };
+                Self::These(world.scene().players().filter(is_near).map(|player| player.id).collect())
+            }
+        }
+    }
+
+    /// Whether a player hears of it.
+    pub(crate) fn has(&self, player: PlayerId) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(players) => players.contains(&player),
+        }
+    }
+}
+
+/// What a step's events come to.
+#[derive(Default)]
+pub(crate) struct Step {
+    pub(crate) happenings: Vec<Happening>,
+    /// Commands that were not carried out, and why.
+    pub(crate) refused: Vec<(PlayerId, Refusal)>,
+}
+
+impl Step {
+    /// Sorts the events of a step. What is told by states is found by comparing, so those events say nothing here.
+    pub(crate) fn of(events: impl Iterator<Item = Event>, world: &World) -> Self {
+        let mut step = Self::default();
+        for event in events {
+            match event {
+                Event::Said { player, name, text } => {
+                    step.happenings.push(Happening::Said { player, name, text });
+                }
+                Event::Emitted { name, to, payload } => {
+                    let audience = Audience::of(to, world);
+                    step.happenings.push(Happening::Emitted { audience, name, payload });
+                }
+                Event::Refused { player, refusal } => step.refused.push((player, refusal)),
+                Event::Spawned(_)
+                | Event::Despawned(_)
+                | Event::Teleported(_)
+                | Event::Joined(_)
+                | Event::Left(_)
+                | Event::Renamed { .. }
+                | Event::Screen { .. } => {}
+            }
+        }
+        step
+    }
+}

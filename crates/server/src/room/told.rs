@@ -1,0 +1,325 @@
+//! What a room's clients have been told of its world, and what is news to them.
+//!
+//! News is the difference between the world and what was told, not a list of what happened: so it is right whatever happened
+//! between two steps, even when a world was taken back to what it was seconds ago.
+
+use std::collections::BTreeMap;
+
+use nowcast_world::{EntityId, EntityRef, Motion, PlayerId, Scene, Value, World};
+
+use crate::dictionary::{Dictionary, attribute_bytes};
+use crate::session::{Entity, Place};
+
+/// What every client of a room knows, or is about to be told.
+#[derive(Default)]
+pub(crate) struct Told {
+    /// Ordered by id.
+    entities: Vec<ToldEntity>,
+    players: BTreeMap<PlayerId, ToldPlayer>,
+    screens: Screens,
+    /// Whether nothing can be taken for the same because the step of its last change is.
+    is_stale: bool,
+}
+
+/// An entity as it was told.
+pub(crate) struct ToldEntity {
+    pub(crate) id: EntityId,
+    pub(crate) entity: Entity,
+    changed_tick: u64,
+    fingerprint: u64,
+}
+
+/// A player as it was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ToldPlayer {
+    pub(crate) name: String,
+    pub(crate) avatar: Option<EntityId>,
+}
+
+/// What is news in one step.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Changes {
+    /// Entities that are new, or are described anew as a whole, ordered by id.
+    pub(crate) described: Vec<EntityId>,
+    /// Entities of which only attributes changed, ordered by id.
+    pub(crate) attributes: Vec<EntityId>,
+    /// Entities that are gone, ordered by id.
+    pub(crate) gone: Vec<EntityId>,
+    /// Players who came, or have another name or avatar.
+    pub(crate) players: Vec<PlayerId>,
+    /// Players who left.
+    pub(crate) left: Vec<PlayerId>,
+    /// What stands on screens now.
+    pub(crate) shown: Vec<Shown>,
+}
+
+/// What stands at one place of a screen.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shown {
+    /// The number by which sessions know the place.
+    pub(crate) number: u32,
+    /// Whose screen; `None` for everybody's.
+    pub(crate) player: Option<PlayerId>,
+    pub(crate) place: String,
+    pub(crate) value: Value,
+}
+
+impl Told {
+    /// The world has other rules, or was taken back: everything is compared anew with the next news.
+    pub(crate) fn doubt(&mut self) {
+        self.is_stale = true;
+    }
+
+    /// What is news in the world as it is now. From now on it counts as told.
+    pub(crate) fn update(&mut self, world: &World, dictionary: &Dictionary) -> Changes {
+        let mut changes = Changes::default();
+        let is_stale = std::mem::take(&mut self.is_stale);
+        self.update_entities(world, dictionary, is_stale, &mut changes);
+        self.update_players(world.scene(), &mut changes);
+        self.screens.update(world.scene(), &mut changes);
+        changes
+    }
+
+    fn update_entities(
+        &mut self,
+        world: &World,
+        dictionary: &Dictionary,
+        is_stale: bool,
+        changes: &mut Changes,
+    ) {
+        let scene = world.scene();
+        let mut before = std::mem::take(&mut self.entities).into_iter().peekable();
+        let mut entities = Vec::with_capacity(before.len());
+        for entity in world.entities().iter() {
+            while let Some(gone) = before.next_if(|known| known.id < entity.id) {
+                changes.gone.push(gone.id);
+            }
+            let known = before.next_if(|known| known.id == entity.id);
+            let place = place_of(scene, &entity);
+            if let Some(known) = known {
+                let is_same =
+                    !is_stale && known.changed_tick == entity.changed_tick && known.entity.place == place;
+                if is_same {
+                    entities.push(known);
+                    continue;
+                }
+                let now = describe(scene, dictionary, &entity, place);
+                if known.fingerprint != now.fingerprint
+                    || !is_same_but_for_attributes(&known.entity, &now.entity)
+                {
+                    changes.described.push(now.id);
+                } else if known.entity.attributes != now.entity.attributes {
+                    changes.attributes.push(now.id);
+                }
+                entities.push(now);
+            } else {
+                changes.described.push(entity.id);
+                entities.push(describe(scene, dictionary, &entity, place));
+            }
+        }
+        changes.gone.extend(before.map(|gone| gone.id));
+        self.entities = entities;
+    }
+
+    fn update_players(&mut self, scene: &Scene, changes: &mut Changes) {
+        self.players.retain(|id, _| {
+            let stays = scene.player(*id).is_some();
+            if !stays {
+                changes.left.push(*id);
+            }
+            stays
+        });
+        for player in scene.players() {
+            let is_told = self
+                .players
+                .get(&player.id)
+                .is_some_and(|told| told.name == player.name && told.avatar == player.avatar);
+            if !is_told {
+                let told = ToldPlayer { name: player.name.clone(), avatar: player.avatar };
+                self.players.insert(player.id, told);
+                changes.players.push(player.id);
+            }
+        }
+    }
+
+    /// Every entity as it was told, ordered by id.
+    pub(crate) fn entities(&self) -> &[ToldEntity] {
+        &self.entities
+    }
+
+    /// An entity as it was told.
+    pub(crate) fn entity(&self, id: EntityId) -> Option<&Entity> {
+        let row = self.entities.binary_search_by_key(&id, |told| told.id).ok()?;
+        Some(&self.entities[row].entity)
+    }
+
+    /// Every player as it was told, ordered by number.
+    pub(crate) fn players(&self) -> impl Iterator<Item = (PlayerId, &ToldPlayer)> {
+        self.players.iter().map(|(id, player)| (*id, player))
+    }
+
+    /// A player as it was told.
+    pub(crate) fn player(&self, id: PlayerId) -> Option<&ToldPlayer> {
+        self.players.get(&id)
+    }
+
+    /// What stands on everybody's screen, and on one player's.
+    pub(crate) fn screens_of(&self, player: PlayerId) -> impl Iterator<Item = Shown> {
+        self.screens.of(player)
+    }
+}
+
+/// What stands on screens, and by which numbers sessions know the places.
+#[derive(Default)]
+struct Screens {
+    shown: BTreeMap<(Option<PlayerId>, String), (u32, Value)>,
+    free: Vec<u32>,
+}
+
+impl Screens {
+    fn update(&mut self, scene: &Scene, changes: &mut Changes) {
+        let now: BTreeMap<(Option<PlayerId>, &str), &Value> =
+            scene.screens().map(|(player, place, value)| ((player, place), value)).collect();
+        let Self { shown, free } = self;
+        shown.retain(|(player, place), (number, _)| {
+            let stays = now.contains_key(&(*player, place.as_str()));
+            if !stays {
+                let place = place.clone();
+                changes.shown.push(Shown { number: *number, player: *player, place, value: Value::Nil });
+                free.push(*number);
+            }
+            stays
+        });
+        for ((player, place), value) in now {
+            let key = (player, place.to_owned());
+            if shown.get(&key).is_some_and(|(_, known)| known == value) {
+                continue;
+            }
+            // As many numbers are in use as there are values on screens, which the world bounds.
+            let number = match shown.get(&key) {
+                Some((number, _)) => *number,
+                None => free.pop().unwrap_or(shown.len() as u32),
+            };
+            changes.shown.push(Shown { number, player, place: key.1.clone(), value: value.clone() });
+            shown.insert(key, (number, value.clone()));
+        }
+    }
+
+    fn of(&self, player: PlayerId) -> impl Iterator<Item = Shown> {
+        self.shown.iter().filter(move |((whose, _), _)| whose.is_none_or(|whose| whose == player)).map(
+            |((player, place), (number, value))| Shown {
+                number: *number,
+                player: *player,
+                place: place.clone(),
+                value: value.clone(),
+            },
+        )
+    }
+}
+
+fn describe(
+    scene: &Scene,
+    dictionary: &Dictionary,
+    entity: &EntityRef<'_>,
+    place: Option<Place>,
+) -> ToldEntity {
+    let entity_now = Entity {
+        kind: entity.kind.0.into(),
+        scale: entity.scale,
+        parent: entity.parent.map(|id| id.0),
+        place,
+        attributes: attribute_bytes(&scene.kind_of(entity.kind).attributes, entity),
+    };
+    ToldEntity {
+        id: entity.id,
+        entity: entity_now,
+        changed_tick: entity.changed_tick,
+        fingerprint: dictionary.fingerprint(entity.kind),
+    }
+}
+
+/// Where something is that has no rows of movement: the same rule as [`World::poses`].
+fn place_of(scene: &Scene, entity: &EntityRef<'_>) -> Option<Place> {
+    let body = scene.kind_of(entity.kind).body.as_ref()?;
+    let is_put = matches!(body.motion, Motion::Fixed | Motion::Sensor) && entity.parent.is_none();
+    is_put.then_some(Place { position: entity.pose.position, rotation: entity.pose.rotation })
+}
+
+fn is_same_but_for_attributes(a: &Entity, b: &Entity) -> bool {
+    (a.kind, a.scale, a.parent, a.place) == (b.kind, b.scale, b.parent, b.place)
+}
+
+#[cfg(test)]
+mod tests {
+    use nowcast_script::{Limits, Live, Sources};
+    use nowcast_world::Command;
+
+    use super::*;
+
+    fn live(text: &str) -> Live {
+        Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("it loads")
+    }
+
+    fn dictionary(live: &Live) -> Dictionary {
+        Dictionary::new(live.world().scene().definition(), 1)
+    }
+
+    const LAMP: &str = r#"
+        local world = require("@nowcast/world")
+        local Lamp = world.kind("lamp", { body = { motion = "fixed", shape = "box", size = vector.one }, attributes = { lit = "bool" } })
+        world.on("start", function() Lamp:spawn { at = vector.zero } end)
+        world.action("switch", {}, function(player) for _, lamp in Lamp:all() do lamp.lit = not lamp.lit end end)
+        world.action("move", {}, function(player) for _, lamp in Lamp:all() do lamp.position = vector.one end end)
+        world.action("score", {}, function(player) world.show("score", (world.state.score or 0) + 1); world.state.score = (world.state.score or 0) + 1 end)
+        world.action("tell", {}, function(player) world.show("score", "yours", player) end)
+        world.action("clear", {}, function(player) world.show("score", nil) end)
+    "#;
+
+    fn act(live: &mut Live, action: &str) {
+        let arguments = Value::Map(Vec::new());
+        live.apply(Command::Action { player: PlayerId(1), name: action.into(), arguments }).unwrap();
+        live.step();
+    }
+
+    #[test]
+    fn only_what_differs_from_what_was_told_is_news() {
+        let mut live = live(LAMP);
+        let dictionary = dictionary(&live);
+        let mut told = Told::default();
+        let first = told.update(live.world(), &dictionary);
+        assert_eq!(first.described, [EntityId(1)]);
+        live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+        live.step();
+        let joined = told.update(live.world(), &dictionary);
+        assert_eq!((joined.players, joined.described), (vec![PlayerId(1)], Vec::new()));
+        act(&mut live, "switch");
+        assert_eq!(told.update(live.world(), &dictionary).attributes, [EntityId(1)]);
+        act(&mut live, "move");
+        assert_eq!(told.update(live.world(), &dictionary).described, [EntityId(1)], "it has no rows");
+        live.step();
+        assert_eq!(told.update(live.world(), &dictionary), Changes::default());
+        told.doubt();
+        assert_eq!(told.update(live.world(), &dictionary), Changes::default(), "doubted, and the same");
+    }
+
+    #[test]
+    fn screens_are_told_by_numbers_that_are_used_again() {
+        let mut live = live(LAMP);
+        let dictionary = dictionary(&live);
+        let mut told = Told::default();
+        live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+        act(&mut live, "score");
+        let shown = told.update(live.world(), &dictionary).shown;
+        assert_eq!((shown.len(), shown[0].number, shown[0].player), (1, 0, None));
+        act(&mut live, "tell");
+        let shown = told.update(live.world(), &dictionary).shown;
+        assert_eq!((shown[0].number, shown[0].player), (1, Some(PlayerId(1))));
+        assert_eq!(told.screens_of(PlayerId(1)).count(), 2);
+        assert_eq!(told.screens_of(PlayerId(2)).count(), 1, "the other is nobody else's");
+        act(&mut live, "clear");
+        let shown = told.update(live.world(), &dictionary).shown;
+        assert_eq!((shown[0].number, &shown[0].value), (0, &Value::Nil));
+        act(&mut live, "score");
+        assert_eq!(told.update(live.world(), &dictionary).shown[0].number, 0);
+    }
+}

@@ -1,0 +1,88 @@
+//! The worlds that a server offers: where their rules come from, and which of them a room shows.
+
+mod catalogue;
+mod folder;
+
+pub(crate) use catalogue::{Catalogue, Change, Offered, WorldSummary};
+pub use folder::{FolderError, read_world};
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use nowcast_script::{Fault, Sources};
+use nowcast_world::World;
+
+use crate::config::Limits;
+
+/// The longest name of a world, in bytes: rooms are called like worlds.
+pub(crate) const WORLD_NAME_BYTES_MAX: usize = crate::config::ROOM_NAME_BYTES_MAX;
+
+/// A world that a server offers.
+///
+/// A room shows the world of its name, or the one whose name and a hyphen its name begins with (`football-2` shows
+/// `football`); every other room shows the first world of [`Config::worlds`](crate::Config::worlds).
+#[derive(Clone, Debug)]
+pub struct WorldConfig {
+    /// 1 to 32 of `a–z 0–9 - _`.
+    pub name: String,
+    /// What rules it.
+    pub rules: Rules,
+}
+
+/// What rules a world.
+#[derive(Clone)]
+pub enum Rules {
+    /// The scripts of a folder (`docs/WORLDS.md`). When a file there changes, rooms take the new version at their next step.
+    Folder(PathBuf),
+    /// Scripts that stay what they are.
+    Script(Sources),
+    /// A program: makes the world of each room.
+    Program(MakeWorld),
+}
+
+/// Makes a world from a seed, for as many players as the limits of the server say.
+pub type MakeWorld = Arc<dyn Fn(u64, &Limits) -> World + Send + Sync>;
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => f.debug_tuple("Folder").field(folder).finish(),
+            Self::Script(sources) => write!(f, "Script({:016x})", sources.hash()),
+            Self::Program(_) => f.write_str("Program"),
+        }
+    }
+}
+
+/// Why a world cannot be offered. It is the fault of whoever wrote it or named it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WorldError {
+    /// The folder cannot be read.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The script does not load.
+    #[error("world {world}: {fault}")]
+    Script {
+        /// Which world.
+        world: String,
+        /// Where in it, and what.
+        fault: Fault,
+    },
+    /// The name cannot be a room's.
+    #[error("the world's name {0:?} is not 1 to 32 of a-z, 0-9, - and _")]
+    BadName(String),
+    /// Two worlds are called the same.
+    #[error("two worlds are called {0:?}")]
+    TwoOfName(String),
+    /// Nothing is offered.
+    #[error("there is no world to serve")]
+    None,
+    /// Changes of the folder cannot be noticed.
+    #[error("changes in {folder} cannot be noticed: {cause}")]
+    Watch {
+        /// Which folder.
+        folder: PathBuf,
+        /// What the system says.
+        cause: String,
+    },
+}
