@@ -27,6 +27,9 @@ export class WorldReader {
     checkCount("kinds", kinds.length, KINDS_MAX);
     checkCount("actions", actions.length, ACTIONS_MAX);
     checkCount("events", events.length, EVENTS_MAX);
+    if (new Set(kinds.map(({ name }) => name)).size < kinds.length) {
+      throw malformed("definition.kinds: two of one name");
+    }
     const shapes = kinds.map(({ name, attributes }) => readShape(attributes, `kind "${name}"`));
     this.#attributes = shapes.map(
       (shape) => new BodyReader(shape, undefined, { memoryMax: ATTRIBUTES_MEMORY_MAX }),
