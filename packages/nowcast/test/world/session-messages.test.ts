@@ -153,6 +153,24 @@ describe("what a server says on a session", () => {
     expect(world.avatarId).toBeUndefined();
   });
 
+  it("shows what a place has, whichever of its keys comes first", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    const at = (place: string, value: number | null) => screen({ place, personal: false, value });
+    server.put(SCREENS_KEY, at("score", 1));
+    await waitFor("the score", () => world.screen.get("score") === 1);
+    // The server cleared the score, gave its key to the clock, and showed a score again by another key.
+    server.put(SCREENS_KEY + 1, at("score", 2));
+    await waitFor("the new score", () => world.screen.get("score") === 2);
+    server.put(SCREENS_KEY, at("clock", 60));
+    await waitFor("the clock", () => world.screen.get("clock") === 60);
+    expect([...world.screen]).toEqual([
+      ["score", 2],
+      ["clock", 60],
+    ]);
+  });
+
   it("reads entities by the definition that came before them", async () => {
     const server = await serve();
     const world = join(server);
@@ -302,7 +320,7 @@ describe("a server that breaks the rules", () => {
         (server, at) => server.put(SCREENS_KEY + at, screen({ place: `${at}`, personal: false, value: 1 })),
         4_097,
       ),
-      /more than 4096 screens/,
+      /more than 4096 values/,
     ],
   ])("is left with the code 64 after a message %s, and tried again", async (_, lie, cause) => {
     const server = await serve();
