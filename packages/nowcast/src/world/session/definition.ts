@@ -1,6 +1,6 @@
 /** What there can be in a world, as a server says it on a session: `spec/WORLD.md`, section 3. */
 import { BodyReader } from "../../codec/body.js";
-import type { Shape, Field as ShapeField, WireType } from "../../codec/shape.js";
+import type { Shape, Definition as ShapeDefinition, WireType } from "../../codec/shape.js";
 import { decodeShape } from "../../codec/shape-bytes.js";
 import type { WireValue } from "../../codec/value.js";
 import { NowcastError, WireError } from "../../errors/nowcast-error.js";
