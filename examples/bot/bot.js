@@ -1,4 +1,7 @@
-// A bot that walks around in a shared world and stacks blocks: `npm run bot -- ws://localhost:7777/ws/plaza`.
+// A bot that walks around in the playground and stacks blocks: `npm run bot -- ws://localhost:7777/ws/plaza`.
+//
+// What it knows of that world in advance are three words: the kind `block`, the attribute `holding` of a person, and the
+// actions `grab` and `put_down`. What there can be in a world says `world.definition`.
 //
 // The world arrives as snapshots. The bot does what a person does: it looks at the newest one, decides what its controls
 // say now, and looks again at the next. Everything it knows is in `world.entities`.
@@ -16,10 +19,11 @@ const blocksWanted = Number(process.argv[4] ?? Number.POSITIVE_INFINITY);
 
 const world = joinWorld(url, { name, networkHz: 20 });
 world.on("status", ({ status }) => console.log(`${status}: ${url}`));
-world.on("error", ({ reason, code }) => console.log(`lost the world: ${reason || `code ${code}`}`));
+world.on("error", ({ error }) => console.log(`lost the world: ${error.message}`));
+world.on("refused", ({ action, reason }) => console.log(`${action} was not taken: ${reason}`));
 world.on("notice", ({ text }) => console.log(`the server says: ${text}`));
 world.on("chat", ({ from, name, text }) => {
-  if (from === world.avatarId) return;
+  if (from === world.playerId) return;
   console.log(`${name}: ${text}`);
   if (/\bhello\b/i.test(text)) world.chat(`Hello, ${name}! I am stacking blocks.`);
 });
@@ -32,7 +36,7 @@ world.on("snapshot", ({ tick }) => {
 await stackBlocks();
 
 async function stackBlocks() {
-  await event("welcome");
+  await world.ready;
   // A full world arrives bit by bit, and one's own avatar need not be in the first one.
   await until(() => true, Number.POSITIVE_INFINITY);
   let stack = chooseSite();
@@ -68,22 +72,23 @@ function chooseSite() {
 
 /** The nearest block that lies free and still fits onto the stack; if none does, the stack is finished. */
 function chooseBlock(stack) {
-  const resting = others().filter((entity) => entity.kind === "block" && entity.tick < newestTick - 30);
+  const resting = others().filter((entity) => entity.kind.name === "block" && entity.tick < newestTick - 30);
   const free = resting.filter(
     (block) =>
       distance(block, stack) > 1.5 &&
       block.position[1] < 1.7 &&
-      Math.max(...block.size) < 0.95 &&
+      Math.max(...block.scale) < 0.95 &&
       stack.top < CARRY_HEIGHT - height(block) / 2 &&
-      !others().some((other) => other.heldBlock === block.id || isOn(other, block)),
+      block.attributes.holder === null &&
+      !others().some((other) => isOn(other, block)),
   );
   return free.sort((a, b) => distance(a, me()) - distance(b, me()))[0];
 }
 
 async function fetchBlock(block) {
   if (!(await walkTo(block, 1.2 + footprint(block) / 2))) return false;
-  world.grab(block.id);
-  return until(() => me().heldBlock === block.id, 2000);
+  world.act("grab", { block: block.id });
+  return until(() => held() === block.id, 2000);
 }
 
 /** Creeps forward until the block hangs over the stack, stops, and lets it down. */
@@ -96,7 +101,7 @@ async function placeBlock(block, stack) {
   }, 8000);
   stop(stack);
   await seconds(0.5);
-  world.throw(0, 0);
+  world.act("put_down");
   await seconds(1);
   const lies = over && distance(block, stack) < 0.3 && block.position[1] > stack.top;
   // A step back, not to bump into what was built.
@@ -110,7 +115,7 @@ async function placeBlock(block, stack) {
 
 /** A few steps in some direction: what was in the way may not be any more. */
 async function walkAbout() {
-  if (me().heldBlock !== undefined) world.throw(0, 0);
+  if (held() !== null) world.act("put_down");
   const [x, , z] = me().position;
   const angle = Math.random() * 2 * Math.PI;
   await walkTo({ x: clamp(x + 4 * Math.cos(angle)), z: clamp(z + 4 * Math.sin(angle)) }, 0.5);
@@ -157,6 +162,11 @@ function me() {
   return world.entities.get(world.avatarId);
 }
 
+/** The id of the block in hand, or null. */
+function held() {
+  return me().attributes.holding;
+}
+
 /** Everything but the ground and this bot. */
 function others() {
   return [...world.entities.values()].filter(
@@ -182,19 +192,19 @@ function distance(a, b) {
   return Math.hypot(from.x - to.x, from.z - to.z);
 }
 
-/** The longer of the horizontal edges. */
-function footprint({ size }) {
-  return size === undefined ? 0.7 : Math.max(size[0], size[2]);
+/** The longer of the horizontal edges. All boxes are unit cubes that are scaled; people are not. */
+function footprint({ kind, scale }) {
+  return kind.walker === undefined ? Math.max(scale[0], scale[2]) : 0.7;
 }
 
 /** How high a block is as it lies: its edges, seen along the second row of R = Rx · Ry · Rz. */
-function height({ size, euler: [x, y, z] }) {
+function height({ scale, euler: [x, y, z] }) {
   const row = [
     Math.cos(x) * Math.sin(z) + Math.sin(x) * Math.sin(y) * Math.cos(z),
     Math.cos(x) * Math.cos(z) - Math.sin(x) * Math.sin(y) * Math.sin(z),
     -Math.sin(x) * Math.cos(y),
   ];
-  return row.reduce((sum, component, axis) => sum + Math.abs(component) * size[axis], 0);
+  return row.reduce((sum, component, axis) => sum + Math.abs(component) * scale[axis], 0);
 }
 
 function clamp(coordinate) {

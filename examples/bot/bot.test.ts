@@ -35,8 +35,8 @@ it(
     const ended = new Promise<number | null>((resolve) => bot.once("exit", resolve));
 
     const carried = new Set<Entity>();
-    watcher.on("hold", ({ avatar, block }) => {
-      if (avatar.name === "Mason" && block !== undefined) carried.add(block);
+    watcher.on("change", ({ entity, names }) => {
+      if (names.includes("holder") && entity.attributes["holder"] !== null) carried.add(entity);
     });
     try {
       await waitFor("two carried blocks, one on the other", () => restsOnAnother([...carried]), 200_000);
@@ -55,7 +55,7 @@ function restsOnAnother(blocks: readonly Entity[]): boolean {
     blocks.some((lower) => {
       const [x, y, z] = upper.position;
       const apart = Math.hypot(x - lower.position[0], z - lower.position[2]);
-      return apart < 0.35 && y > lower.position[1] + 0.2 && upper.heldBlock === undefined;
+      return apart < 0.35 && y > lower.position[1] + 0.2 && upper.attributes["holder"] === null;
     }),
   );
 }

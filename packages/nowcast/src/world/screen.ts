@@ -4,34 +4,63 @@ import { isSameValue } from "./same-value.js";
 /** Values on one client's screen, for all and for itself (`spec/WORLD.md`, section 6). */
 export const SCREENS_MAX = 4_096;
 
-/** What stands where on the screen of one player. */
-export class ScreenTable {
-  /** What is shown: the player's own value, or else the one for all. */
-  readonly shown = new Map<string, unknown>();
-  readonly #forAll = new Map<string, unknown>();
-  readonly #personal = new Map<string, unknown>();
+/** What one key of a server says of a screen. */
+export interface ScreenValue {
+  readonly place: string;
+  /** For this player alone: it stands before the value for all. */
+  readonly personal: boolean;
+  /** `null` clears. */
+  readonly value: unknown;
+}
 
-  /** Whether something else is shown there now. `null` clears. Throws when there would be too many values. */
-  put(place: string, isPersonal: boolean, value: unknown): boolean {
-    const values = isPersonal ? this.#personal : this.#forAll;
-    if (value === null) values.delete(place);
-    else values.set(place, value);
-    if (this.#forAll.size + this.#personal.size > SCREENS_MAX) {
-      throw new NowcastError("peer-misbehaved", `a screen of more than ${SCREENS_MAX} values`, {
-        code: "limit_exceeded",
-      });
+/**
+ * What stands where on the screen of one player. A server gives keys to places as it likes, and to others later, and its
+ * values may come in another order than they were put: so each key has a value, and a place shows the newest of its keys.
+ */
+export class ScreenTable {
+  readonly shown = new Map<string, unknown>();
+  readonly #values = new Map<number | string, ScreenValue>();
+  /** Of each place, the keys with a value there, the newest last. */
+  readonly #keys = new Map<string, Set<number | string>>();
+
+  /** The places that show something else now. Throws when there would be too many values. */
+  put(key: number | string, screen: ScreenValue): string[] {
+    const before = this.#values.get(key);
+    if (before !== undefined) this.#remove(key, before.place);
+    if (screen.value !== null) {
+      if (this.#values.size >= SCREENS_MAX) {
+        throw new NowcastError("peer-misbehaved", `a screen of more than ${SCREENS_MAX} values`, {
+          code: "limit_exceeded",
+        });
+      }
+      this.#values.set(key, screen);
+      const keys = this.#keys.get(screen.place) ?? new Set();
+      this.#keys.set(screen.place, keys.add(key));
     }
-    const now = this.#personal.get(place) ?? this.#forAll.get(place);
-    if (isSameValue(this.shown.get(place), now)) return false;
-    if (now === undefined) this.shown.delete(place);
-    else this.shown.set(place, now);
-    return true;
+    const places = new Set([screen.place, before?.place ?? screen.place]);
+    return [...places].filter((place) => this.#showsOther(place));
   }
 
   /** Clears everything, and returns the places where something stood. */
   clear(): string[] {
     const places = [...this.shown.keys()];
-    for (const values of [this.shown, this.#forAll, this.#personal]) values.clear();
+    for (const values of [this.shown, this.#values, this.#keys]) values.clear();
     return places;
+  }
+
+  #remove(key: number | string, place: string): void {
+    this.#values.delete(key);
+    const keys = this.#keys.get(place);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#keys.delete(place);
+  }
+
+  #showsOther(place: string): boolean {
+    const screens = [...(this.#keys.get(place) ?? [])].map((key) => this.#values.get(key)!).reverse();
+    const screen = screens.find(({ personal }) => personal) ?? screens[0];
+    if (isSameValue(this.shown.get(place), screen?.value)) return false;
+    if (screen === undefined) this.shown.delete(place);
+    else this.shown.set(place, screen.value);
+    return true;
   }
 }

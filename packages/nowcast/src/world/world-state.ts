@@ -7,7 +7,7 @@ import {
   type MoveColumns,
   type SpawnedEntity,
 } from "./entity-table.js";
-import { ScreenTable } from "./screen.js";
+import { ScreenTable, type ScreenValue } from "./screen.js";
 import type {
   Definition,
   Entity,
@@ -148,9 +148,11 @@ export class WorldState {
     this.emitter.emit("left", { player });
   }
 
-  show(place: string, isPersonal: boolean, value: unknown): void {
-    if (!this.screen.put(place, isPersonal, value)) return;
-    this.emitter.emit("screen", { place, value: this.screen.shown.get(place) ?? null });
+  /** What a server's key says of the screen from now on. */
+  show(key: number | string, screen: ScreenValue): void {
+    for (const place of this.screen.put(key, screen)) {
+      this.emitter.emit("screen", { place, value: this.screen.shown.get(place) ?? null });
+    }
   }
 
   tell(name: string, payload: unknown): void {

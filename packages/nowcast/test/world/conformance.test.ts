@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { NowcastError } from "../../src/index.js";
 import {
-  type EntityId,
+  type Entity,
   type JoinOptions,
   joinWorld,
   type World,
@@ -78,6 +78,9 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
 
   const statusesOf = (events: readonly WorldEvents["status"][]) => events.map(({ status }) => status);
   const meOf = (world: World) => world.entities.get(world.avatarId!)!;
+  const nameOf = (world: World, of: World = world) => world.players.get(of.playerId!)?.name;
+  const blocksOf = (world: World): Entity[] =>
+    [...world.entities.values()].filter(({ kind }) => kind.name === "block");
 
   beforeAll(() => void rooms++);
 
@@ -88,10 +91,36 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       const [statuses, welcomes] = [collect(world, "status"), collect(world, "welcome")];
       await waitFor("the avatar", () => world.entities.has(world.avatarId!));
       expect(statusesOf(statuses)).toEqual(["open"]);
-      expect(welcomes).toMatchObject([{ avatarId: world.avatarId, stepHz: 60, networkHz: 20 }]);
-      expect(meOf(world)).toMatchObject({ kind: "avatar", name: "Ada" });
+      expect(welcomes).toMatchObject([{ playerId: world.playerId, stepHz: 60, networkHz: 20 }]);
+      expect(nameOf(world)).toBe("Ada");
+      expect(meOf(world).kind.walker).toBeDefined();
       expect(world.stats).toMatchObject({ reconnects: 0, unknownMessages: 0, unsentActions: 0 });
       await waitFor("a ping", () => world.stats.pingMs !== undefined);
+    });
+
+    it("learns what there can be before anything that is there", async () => {
+      const world = join();
+      const told: string[] = [];
+      for (const type of ["define", "player", "spawn"] as const) world.on(type, () => told.push(type));
+      await world.ready;
+      expect(told[0]).toBe("define");
+      const { kinds, actions, events } = world.definition!;
+      expect(kinds.map(({ name }) => name)).toEqual(["ground", "ramp", "block", "person"]);
+      expect(kinds[2]!.attributes).toEqual([
+        { name: "color", type: "text" },
+        { name: "holder", type: "u32?" },
+      ]);
+      expect(kinds[2]!.body).toMatchObject({ shape: "box" });
+      expect(kinds[1]!.look).toMatchObject({ color: "#d8c7a0" });
+      expect(actions.map(({ name }) => name)).toEqual(["grab", "throw", "put_down"]);
+      expect(actions[1]).toMatchObject({
+        arguments: [
+          { name: "power", type: "range(0, 1, 0.01)" },
+          { name: "pitch", type: "range(-1.5, 1.5, 0.01)" },
+        ],
+        hint: { key: "left", charge: "power", pitch: "pitch" },
+      });
+      expect(events.map(({ name }) => name)).toEqual(["taken", "thrown"]);
     });
 
     it.each([
@@ -123,9 +152,9 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
 
     it("brings names into the form that servers show", async () => {
       const world = await joined({ name: `${"n".repeat(3_000)}` });
-      expect(meOf(world).name).toBe("n".repeat(NAME_CHARACTERS));
+      expect(nameOf(world)).toBe("n".repeat(NAME_CHARACTERS));
       const other = await joined({ name: "half \ud83d" });
-      expect(meOf(other).name).toBe("half \ufffd");
+      expect(nameOf(other)).toBe("half \ufffd");
     });
   });
 
@@ -137,8 +166,8 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       ada.chat("<b>two</b>");
       await waitFor("both lines", () => heard.length === 2);
       expect(heard.map(({ from, name, text }) => [from, name, text])).toEqual([
-        [ada.avatarId, "Ada", "one"],
-        [ada.avatarId, "Ada", "<b>two</b>"],
+        [ada.playerId, "Ada", "one"],
+        [ada.playerId, "Ada", "<b>two</b>"],
       ]);
     });
 
@@ -164,12 +193,12 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
 
     it("tells everybody of a new name", async () => {
       const [ada, ben] = [await joined({ name: "Ada" }), await joined({ name: "Ben" })];
-      await waitFor("Ben in Ada's world", () => ada.entities.has(ben.avatarId!));
-      const renames = collect(ada, "rename");
+      await waitFor("Ben in Ada's world", () => nameOf(ada, ben) === "Ben");
+      const players = collect(ada, "player");
       ben.rename("Benjamin");
-      await waitFor("the name", () => renames.some(({ name }) => name === "Benjamin"));
-      expect(ada.entities.get(ben.avatarId!)!.name).toBe("Benjamin");
-      await waitFor("one's own name", () => meOf(ben).name === "Benjamin");
+      await waitFor("the name", () => nameOf(ada, ben) === "Benjamin");
+      expect(players).toMatchObject([{ player: { id: ben.playerId, avatarId: ben.avatarId } }]);
+      await waitFor("one's own name", () => nameOf(ben) === "Benjamin");
       expect(misuse(() => ben.rename(undefined as never))).toBe("name is undefined, not a string");
     });
   });
@@ -192,14 +221,54 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(misuse(() => world.setRate(Number.NaN))).toBe("rate is NaN, not a finite number");
     });
 
-    it("refuses what is no input, block or power, and stays open", async () => {
+    it("takes a block in its hands, which changes attributes and is told to all, and throws it", async () => {
+      const [ada, ben] = [await joined({ name: "Ada" }), await joined({ name: "Ben" })];
+      const [taken, thrown] = [collect(ben, "event:taken"), collect(ben, "event:thrown")];
+      const changes = collect(ben, "change");
+      await waitFor("blocks", () => blocksOf(ada).length > 0 && ben.entities.has(ada.avatarId!));
+      const away = ({ position }: Entity): number =>
+        Math.hypot(position[0] - meOf(ada).position[0], position[2] - meOf(ada).position[2]);
+      const nearest = blocksOf(ada).sort((a, b) => away(a) - away(b))[0]!;
+      const act = seldom();
+      await waitFor("the block in hand", () => {
+        const [dx, , dz] = nearest.position.map((coordinate, axis) => coordinate - meOf(ada).position[axis]!);
+        ada.input({ ...STILL, forward: 1, yaw: Math.atan2(-dx!, -dz!) });
+        act(() => ada.act("grab"));
+        return typeof meOf(ada).attributes["holding"] === "number";
+      });
+      ada.input(STILL);
+      await waitFor("Ben to hear of it", () => taken.length === 1);
+      const block = meOf(ada).attributes["holding"];
+      expect(taken).toEqual([{ payload: { by: ada.avatarId, block } }]);
+      await waitFor("Ben to see it", () => changes.some(({ names }) => names.includes("holding")));
+      await waitFor("empty hands", () => {
+        act(() => ada.act("throw", { power: 9, pitch: 0.3 }));
+        return meOf(ada).attributes["holding"] === null;
+      });
+      await waitFor("Ben to hear of that", () => thrown.length === 1);
+      // What is beyond its range was clamped.
+      expect(thrown).toMatchObject([{ payload: { by: ada.avatarId, block, power: 1 } }]);
+    });
+
+    it("hears why an action was not taken", async () => {
+      const world = await joined();
+      const refusals = collect(world, "refused");
+      world.act("throw", { power: "very hard" });
+      await waitFor("the refusal", () => refusals.length === 1);
+      expect(refusals[0]).toMatchObject({ action: "throw" });
+      expect(world.status).toBe("open");
+    });
+
+    it("refuses what is no input, action or argument, and stays open", async () => {
       const world = await joined();
       expect(misuse(() => world.input(undefined as never))).toMatch(/^input takes what the controls say/);
       expect(misuse(() => world.input({ ...STILL, yaw: Number.NaN }))).toMatch(/^input.yaw is NaN/);
       expect(misuse(() => world.input({ ...STILL, jump: 1 } as never))).toMatch(/^input.jump is a number/);
-      expect(misuse(() => world.grab(1.5 as EntityId))).toMatch(/^block is 1.5, not the id/);
-      expect(misuse(() => world.grab("7" as never))).toMatch(/^block is a string, not the id/);
-      expect(misuse(() => world.throw(Number.NaN, 0))).toMatch(/^power is NaN/);
+      expect(misuse(() => world.act("fly"))).toBe(
+        'the world has no action "fly": it has grab, throw, put_down',
+      );
+      expect(misuse(() => world.act("grab", 7 as never))).toMatch(/^the arguments of "grab" are a number/);
+      expect(misuse(() => world.act("grab", { block: () => 7 }))).toContain("function");
       const heard = collect(world, "chat");
       world.chat("still here");
       await waitFor("the line", () => heard.length === 1);
@@ -207,8 +276,8 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
 
     it("counts actions without a welcome, and lines beyond those that may wait", () => {
       const world = join({ reconnect: false }, { port: 9 });
-      world.grab();
-      world.throw(1, 0);
+      world.act("grab");
+      world.act("throw", { power: 1, pitch: 0 });
       for (let line = 0; line < 20; line++) world.chat(`line ${line}`);
       expect(world.stats.unsentActions).toBe(2 + 4);
     });
@@ -240,7 +309,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
     it("is final, is seen by others, and everything later is counted", async () => {
       const [ada, ben] = [await joined(), await joined()];
       await waitFor("Ben in Ada's world", () => ada.entities.has(ben.avatarId!));
-      const gone = collect(ada, "despawn");
+      const [gone, left] = [collect(ada, "despawn"), collect(ada, "left")];
       const told: string[] = [];
       for (const type of ["status", "chat", "snapshot", "despawn", "error", "welcome"] as const) {
         ben.on(type, (event) => told.push("status" in event ? event.status : type));
@@ -250,14 +319,15 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect([ben.status, told.at(-1)]).toEqual(["closed", "closed"]);
       ben.close();
       ben.chat("too late");
-      ben.grab();
-      ben.throw(0, 0);
+      ben.act("grab");
+      ben.act("put_down");
       ben.input({ ...STILL, forward: 1 });
       ben.rename("Too Late");
       ben.setRate(60);
       expect(ben.stats.unsentActions).toBe(3);
-      const left = () => gone.some(({ entities }) => entities.some(({ id }) => id === ben.avatarId));
-      await waitFor("Ben to be gone", left);
+      const isGone = () => gone.some(({ entities }) => entities.some(({ id }) => id === ben.avatarId));
+      await waitFor("Ben to be gone", () => isGone() && left.length === 1);
+      expect(left).toMatchObject([{ player: { id: ben.playerId } }]);
       expect(told.length).toBe(before);
     });
 
@@ -271,8 +341,8 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
 
     it("refuses all who wait for an event, as does a signal", async () => {
       const world = join();
-      const { avatarId } = await world.once("welcome");
-      expect(avatarId).toBe(world.avatarId);
+      const { playerId } = await world.once("welcome");
+      expect(playerId).toBe(world.playerId);
       const given = world.once("chat", { signal: AbortSignal.timeout(1) });
       await expect(given).rejects.toMatchObject({ name: "TimeoutError" });
       const [chat, status] = [world.once("chat"), world.once("status")];
@@ -361,27 +431,37 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       ];
       world.rename("Ada L.");
       world.setRate(30);
-      await waitFor("the name", () => meOf(world).name === "Ada L.");
+      await waitFor("the name", () => nameOf(world) === "Ada L.");
       const before = world.entities.size;
       await first.stop();
       await waitFor("the loss", () => errors.length > 0);
       expect([world.status, typeof errors[0]!.retryInMs]).toEqual(["reconnecting", "number"]);
       expect(errors[0]!.error).toMatchObject({ fault: "refused", code: "going_away" });
       world.chat("said meanwhile");
-      world.grab();
+      world.act("grab");
       const second = await ServerProcess.start(port);
       cleanups.push(() => second.stop());
       await waitFor("the avatar", () => world.status === "open" && world.entities.has(world.avatarId!));
       await waitFor("the line", () => heard.length === 1);
       expect(statusesOf(statuses)).toEqual(["reconnecting", "open"]);
       expect(welcomes).toMatchObject([{ networkHz: 30 }]);
-      expect(meOf(world).name).toBe("Ada L.");
+      expect(nameOf(world)).toBe("Ada L.");
       // All that was known of the first world was taken back before anything of the second was told.
       expect(gone[0]!.entities.length).toBe(before);
       expect(world.stats).toMatchObject({ reconnects: 1, unsentActions: 1 });
     });
   });
 });
+
+/** The server takes only so many actions a second from one client. */
+function seldom(): (act: () => void) => void {
+  let actedMs = Number.NEGATIVE_INFINITY;
+  return (act) => {
+    if (performance.now() - actedMs < 250) return;
+    actedMs = performance.now();
+    act();
+  };
+}
 
 function misuse(act: () => unknown): string {
   try {

@@ -4,7 +4,11 @@ import { WireError } from "../../src/index.js";
 import { type Movement, Replica, readPosition, readRotation } from "../../src/world/session/replica.js";
 
 interface Vector {
-  readonly steps: readonly { readonly fate: "arrives" | "lost" | "late"; readonly bytes: string }[];
+  readonly steps: readonly {
+    readonly fate: "arrives" | "lost" | "late";
+    readonly bytes: string;
+    readonly controls: number;
+  }[];
   readonly rows: readonly { readonly id: number; readonly row: readonly number[] }[];
 }
 
@@ -12,14 +16,19 @@ const path = new URL("../../../../spec/vectors/world/replication.json", import.m
 const { steps, rows } = JSON.parse(readFileSync(path, "utf8")) as Vector;
 const nobody: Movement = { moved: () => {} };
 
+interface Arrival {
+  readonly payload: Uint8Array;
+  readonly controls: number;
+}
+
 /** The payloads in the order of their arrival. */
-function* arrivals(): Generator<Uint8Array> {
-  const late: Uint8Array[] = [];
-  for (const { fate, bytes } of steps) {
-    const payload = Buffer.from(bytes, "hex");
-    if (fate === "late") late.push(payload);
+function* arrivals(): Generator<Arrival> {
+  const late: Arrival[] = [];
+  for (const { fate, bytes, controls } of steps) {
+    const arrival = { payload: Buffer.from(bytes, "hex"), controls };
+    if (fate === "late") late.push(arrival);
     if (fate !== "arrives") continue;
-    yield payload;
+    yield arrival;
     yield* late.splice(0);
   }
 }
@@ -34,7 +43,9 @@ describe("a replica", () => {
         expect((tick - stillTick) | 0, `entity ${id}`).toBeGreaterThanOrEqual(0);
       },
     };
-    for (const payload of arrivals()) expect(replica.apply(payload, movement).missing).toBe(0);
+    for (const { payload, controls } of arrivals()) {
+      expect(replica.apply(payload, movement)).toMatchObject({ missing: 0, controls });
+    }
     expect(rows.length).toBeGreaterThan(30);
     for (const { id, row } of rows) {
       const { values, at } = replica.find(id)!;
@@ -46,7 +57,7 @@ describe("a replica", () => {
   it("says that something is missing when it lost its memory, and goes on", () => {
     const replica = new Replica();
     const late = [...arrivals()].slice(10);
-    expect(late.some((payload) => replica.apply(payload, nobody).missing > 0)).toBe(true);
+    expect(late.some(({ payload }) => replica.apply(payload, nobody).missing > 0)).toBe(true);
   });
 
   it("reads or refuses any bytes, and names the field", () => {
@@ -55,7 +66,7 @@ describe("a replica", () => {
       seed = (seed * 1103515245 + 12345) & 0x7fffffff;
       return seed / 0x80000000;
     };
-    const payloads = [...arrivals()];
+    const payloads = [...arrivals()].map(({ payload }) => payload);
     for (let round = 0; round < 2000; round++) {
       const replica = new Replica();
       const payload = Uint8Array.from(payloads[Math.floor(random() * payloads.length)]!);

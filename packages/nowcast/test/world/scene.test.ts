@@ -48,8 +48,11 @@ class Model {
   readonly frames = new Map<number, { readonly tick: number; readonly rows: ReadonlyMap<number, Vec3> }>();
   readonly world = new Map<number, ModelDescription & { readonly position: Vec3 }>();
   readonly players = new Map<number, { readonly name: string; readonly avatar: number | undefined }>();
-  readonly forAll = new Map<string, number>();
-  readonly personal = new Map<string, number>();
+  /** What the keys of screens say, the newest last. */
+  readonly screens = new Map<
+    number,
+    { readonly place: string; readonly personal: boolean; readonly value: number }
+  >();
 
   /** An entity is in the world if it is said what it is, and where, or where it was. */
   settle(): void {
@@ -70,7 +73,9 @@ class Model {
   }
 
   get screen(): Map<string, number> {
-    return new Map([...this.forAll, ...this.personal]);
+    const screens = [...this.screens.values()];
+    const inOrder = [false, true].flatMap((own) => screens.filter(({ personal }) => personal === own));
+    return new Map(inOrder.map(({ place, value }) => [place, value]));
   }
 }
 
@@ -223,12 +228,11 @@ class Play {
 
   show(): void {
     const key = this.below(SCREEN_KEYS);
-    const [place, personal] = [`place ${key >> 1}`, key % 2 === 1];
+    const [place, personal] = [`place ${this.below(2)}`, this.happens(0.4)];
     const value = this.happens(0.3) ? null : this.below(5);
     this.scene.put(SCREENS_KEY + key, screen({ place, personal, value }));
-    const shown = personal ? this.model.personal : this.model.forAll;
-    if (value === null) shown.delete(place);
-    else shown.set(place, value);
+    this.model.screens.delete(key);
+    if (value !== null) this.model.screens.set(key, { place, personal, value });
   }
 
   check(): void {

@@ -38,16 +38,18 @@ describe("a world on a session", () => {
     const ada = await joined("same", { name: "Ada", networkHz: 60 });
     const ben = joinWorld(`ws://localhost:${server.port}/ws/same`, { name: "Ben", networkHz: 60 });
     worlds.push(ben);
-    await waitFor("Ben in Ada's world", () => ada.entities.get(ben.avatarId!)?.name === "Ben");
-    await waitFor("Ada in Ben's world", () => ben.entities.get(ada.avatarId!)?.name === "Ada");
-    await waitFor("all blocks", () => ada.entities.size === ben.entities.size);
-    for (const [id, entity] of ada.entities) {
+    await waitFor("Ben in Ada's world", () => ada.players.get(ben.playerId!)?.name === "Ben");
+    await waitFor("Ada in Ben's world", () => ben.players.get(ada.playerId!)?.name === "Ada");
+    await waitFor("everything", () => ada.entities.size === ben.entities.size);
+    expect(ada.definition).toEqual(ben.definition);
+    for (const [id, { kind, scale, parent, attributes }] of ada.entities) {
       const other = ben.entities.get(id)!;
-      expect([entity.kind, entity.color, entity.size?.map((v) => v.toFixed(4))], `thing ${id}`).toEqual([
-        other.kind,
-        other.color,
-        other.size?.map((v) => v.toFixed(4)),
+      expect([kind.name, parent, attributes], `entity ${id}`).toEqual([
+        other.kind.name,
+        other.parent,
+        other.attributes,
       ]);
+      expect(Math.hypot(...scale)).toBeCloseTo(Math.hypot(...other.scale), 4);
     }
     ada.input({ ...STILL, forward: 1, run: true });
     const start = [...ben.entities.get(ada.avatarId!)!.position];
@@ -66,12 +68,12 @@ describe("a world on a session", () => {
     const ada = await joined("talk", { name: "Ada" });
     const ben = await joined("talk", { name: "Ben" });
     await waitFor("Ben in Ada's world", () => ada.entities.has(ben.avatarId!));
-    const [chats, renames, gone] = [collect(ada, "chat"), collect(ada, "rename"), collect(ada, "despawn")];
+    const [chats, players, gone] = [collect(ada, "chat"), collect(ada, "player"), collect(ada, "despawn")];
     ben.chat("<b>hello</b>");
     ben.rename("Benjamin");
     await waitFor("the line", () => chats.length === 1);
-    expect(chats[0]).toEqual({ from: ben.avatarId, name: "Ben", text: "<b>hello</b>" });
-    await waitFor("the name", () => renames.some(({ name }) => name === "Benjamin"));
+    expect(chats[0]).toEqual({ from: ben.playerId, name: "Ben", text: "<b>hello</b>" });
+    await waitFor("the name", () => players.some(({ player }) => player.name === "Benjamin"));
     ben.close();
     await waitFor("Ben to be gone", () => gone.some(({ entities }) => entities[0]?.id === ben.avatarId));
     const { link, pingMs, snapshots } = ada.stats;
@@ -89,33 +91,17 @@ describe("a world on a session", () => {
     await waitFor("rounds", () => world.stats.snapshots > snapshots + 20);
   });
 
-  it("takes a block in its hands", async () => {
-    const world = await joined("hands", { name: "Ada", networkHz: 60 });
-    const holds = collect(world, "hold");
-    const me = world.entities.get(world.avatarId!)!;
-    const near = [...world.entities.values()]
-      .filter(({ kind }) => kind === "block")
-      .map((block) => ({ block, away: distance(block.position, me.position) }))
-      .sort((a, b) => a.away - b.away)[0]!.block;
-    // The server takes only so many actions a second from one client.
-    let actedMs = Number.NEGATIVE_INFINITY;
-    const nowAndThen = (act: () => void): void => {
-      if (performance.now() - actedMs < 250) return;
-      actedMs = performance.now();
-      act();
-    };
-    await waitFor("the block in hand", () => {
-      const [dx, , dz] = near.position.map((coordinate, axis) => coordinate - me.position[axis]!);
-      world.input({ ...STILL, forward: 1, yaw: Math.atan2(-dx!, -dz!) });
-      nowAndThen(() => world.grab());
-      return me.heldBlock !== undefined;
-    });
-    expect(holds[0]!.avatar.id).toBe(me.id);
-    world.input(STILL);
-    await waitFor("empty hands", () => {
-      nowAndThen(() => world.throw(1, 0.3));
-      return me.heldBlock === undefined;
-    });
+  it("hears which of its controls were in force", async () => {
+    const world = await joined("controls", { networkHz: 60 });
+    const snapshots = collect(world, "snapshot");
+    for (const forward of [1, 0.5, 0]) {
+      world.input({ ...STILL, forward });
+      const { controls } = await waitFor("them to be sent", () => world.controls > 0 && world);
+      await waitFor("them to be in force", () => snapshots.at(-1)?.controls === controls);
+    }
+    expect(snapshots.every(({ controls }, at) => at === 0 || controls >= snapshots[at - 1]!.controls)).toBe(
+      true,
+    );
   });
 
   it("says why it cannot join", async () => {
@@ -129,7 +115,3 @@ describe("a world on a session", () => {
     expect(() => joinWorld("ftp://localhost/plaza")).toThrow();
   });
 });
-
-function distance(a: readonly number[], b: readonly number[]): number {
-  return Math.hypot(a[0]! - b[0]!, a[2]! - b[2]!);
-}

@@ -134,7 +134,7 @@ export class PlainAdapter implements ProtocolAdapter {
       case "left":
         return state.removePlayer(message.id);
       case "screen":
-        return state.show(message.place, message.personal, message.value);
+        return state.show(`${message.personal} ${message.place}`, message);
       case "event":
         return state.tell(message.name, message.payload);
       case "refused": {

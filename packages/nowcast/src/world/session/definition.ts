@@ -1,6 +1,6 @@
 /** What there can be in a world, as a server says it on a session: `spec/WORLD.md`, section 3. */
 import { BodyReader } from "../../codec/body.js";
-import type { Shape, Field as ShapeField, WireType } from "../../codec/shape.js";
+import type { Shape, Definition as ShapeDefinition, WireType } from "../../codec/shape.js";
 import { decodeShape } from "../../codec/shape-bytes.js";
 import type { WireValue } from "../../codec/value.js";
 import { NowcastError, WireError } from "../../errors/nowcast-error.js";
@@ -27,6 +27,9 @@ export class WorldReader {
     checkCount("kinds", kinds.length, KINDS_MAX);
     checkCount("actions", actions.length, ACTIONS_MAX);
     checkCount("events", events.length, EVENTS_MAX);
+    if (new Set(kinds.map(({ name }) => name)).size < kinds.length) {
+      throw malformed("definition.kinds: two of one name");
+    }
     const shapes = kinds.map(({ name, attributes }) => readShape(attributes, `kind "${name}"`));
     this.#attributes = shapes.map(
       (shape) => new BodyReader(shape, undefined, { memoryMax: ATTRIBUTES_MEMORY_MAX }),
@@ -59,10 +62,10 @@ export class WorldReader {
   }
 }
 
-/** A type as schemas write it; named types stand with what they hold where they come first, then by name. */
+/** A type as schemas write it; structs and enums stand there by name. */
 export function typeText(type: WireType, shape: Shape): string {
   const text = new TypeText(shape);
-  text.type(type, 1);
+  text.put(type);
   return text.written;
 }
 
@@ -71,73 +74,41 @@ class TypeText {
 
   constructor(private readonly shape: Shape) {}
 
-  /** `nested` levels of named types are written with what they hold. */
-  type(type: WireType, nested: number): void {
-    if (this.written.endsWith("…")) return;
+  put(type: WireType): void {
     switch (type.tag) {
       case "option":
-        this.type(type.item, nested);
-        return this.#put("?");
+        return this.#parts(type.item, "?");
       case "list":
-        this.#put("[");
-        this.type(type.item, nested);
-        return this.#put("]");
+        return this.#parts("[", type.item, "]");
       case "array":
-        this.#put("[");
-        this.type(type.item, nested);
-        return this.#put(`; ${type.count}]`);
+        return this.#parts("[", type.item, `; ${type.count}]`);
       case "map":
-        this.#put("{");
-        this.type(type.key, nested);
-        this.#put(": ");
-        this.type(type.value, nested);
-        return this.#put("}");
+        return this.#parts("{", type.key, ": ", type.value, "}");
       case "range":
-        return this.#put(`range(${type.low}, ${type.high}, ${type.step})`);
+        return this.#parts(`range(${type.low}, ${type.high}, ${type.step})`);
       case "quat":
       case "angle":
-        return this.#put(`${type.tag}(${type.bits})`);
+        return this.#parts(`${type.tag}(${type.bits})`);
       case "ref":
-        return this.#definition(type.index, nested);
+        return this.#definition(this.shape.definitions[type.index]!);
       default:
-        return this.#put(type.tag);
+        return this.#parts(type.tag);
     }
   }
 
-  #definition(index: number, nested: number): void {
-    const definition = this.shape.definitions[index]!;
-    const isTuple = definition.name === "";
-    if (nested === 0 && !isTuple) return this.#put(definition.name);
-    if (definition.tag === "struct") {
-      if (!isTuple) this.#put(`${definition.name} `);
-      return this.#fields(definition.fields, nested - 1);
-    }
-    for (const [at, { name, fields }] of definition.variants.entries()) {
-      this.#put(at === 0 ? name : ` | ${name}`);
-      if (fields.length > 0) {
-        this.#put(" ");
-        this.#fields(fields, nested - 1);
-      }
-    }
+  /** What has no name is a tuple. */
+  #definition(definition: ShapeDefinition): void {
+    if (definition.name !== "" || definition.tag === "enum") return this.#parts(definition.name);
+    const parts = definition.fields.flatMap(({ type }, at) => (at === 0 ? [type] : [", ", type]));
+    this.#parts("(", ...parts, ")");
   }
 
-  #fields(fields: readonly ShapeField[], nested: number): void {
-    const isTuple = fields.every(({ name }, at) => name === String(at));
-    this.#put(isTuple ? "(" : "{ ");
-    for (const [at, { name, type }] of fields.entries()) {
-      if (this.written.endsWith("…")) return;
-      if (at > 0) this.#put(", ");
-      if (!isTuple) this.#put(`${name}: `);
-      this.type(type, Math.max(0, nested));
-    }
-    this.#put(isTuple ? ")" : " }");
-  }
-
-  #put(text: string): void {
-    if (this.written.endsWith("…")) return;
-    this.written += text;
-    if (this.written.length > TYPE_CHARACTERS_MAX) {
-      this.written = `${this.written.slice(0, TYPE_CHARACTERS_MAX - 1)}…`;
+  #parts(...parts: readonly (string | WireType)[]): void {
+    for (const part of parts) {
+      if (this.written.length === TYPE_CHARACTERS_MAX) return;
+      if (typeof part !== "string") this.put(part);
+      else if (this.written.length + part.length < TYPE_CHARACTERS_MAX) this.written += part;
+      else this.written = `${(this.written + part).slice(0, TYPE_CHARACTERS_MAX - 1)}…`;
     }
   }
 }

@@ -1,18 +1,10 @@
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { ENTITIES_MAX, type EntityDescription, type EntityPose } from "../entity-table.js";
 import { quaternionToEuler } from "../interpolation/rotation.js";
-import { SCREENS_MAX } from "../screen.js";
 import type { Entity, EntityId, Kind, PlayerId } from "../world.js";
 import type { WorldState } from "../world-state.js";
 import { WorldReader } from "./definition.js";
-import {
-  type Definition,
-  entityCodec,
-  type Place,
-  playerCodec,
-  type Screen,
-  screenCodec,
-} from "./generated/messages.js";
+import { type Definition, entityCodec, type Place, playerCodec, screenCodec } from "./generated/messages.js";
 import { type Movement, Replica, type Row, readPosition, readRotation } from "./replica.js";
 
 /** Where the keys of players and screens begin (`spec/WORLD.md`, section 2). */
@@ -41,7 +33,6 @@ export class Scene implements Movement {
   #replica = new Replica();
   #reader: WorldReader | undefined;
   readonly #described = new Map<EntityId, Described>();
-  readonly #screens = new Map<number, Screen>();
   #moved: Entity[] = [];
   #tick = 0;
   #controls = 0;
@@ -69,7 +60,6 @@ export class Scene implements Movement {
     this.#replica = new Replica();
     this.#reader = undefined;
     this.#described.clear();
-    this.#screens.clear();
     this.#tick = tick;
     this.#controls = 0;
   }
@@ -89,7 +79,7 @@ export class Scene implements Movement {
     if (key < 1 || key > Number.MAX_SAFE_INTEGER) return false;
     if (key < PLAYERS_KEY) this.#putEntity(key as EntityId, value);
     else if (key < SCREENS_KEY) this.#putPlayer((key - PLAYERS_KEY) as PlayerId, value);
-    else this.#putScreen(key, value);
+    else this.world.show(key, screenCodec.decode(value));
     return true;
   }
 
@@ -174,18 +164,6 @@ export class Scene implements Movement {
     if (value.length === 0) return this.world.removePlayer(id);
     const { name, avatar } = playerCodec.decode(value);
     this.world.setPlayer(id, name, avatar === null ? undefined : (avatar as EntityId));
-  }
-
-  #putScreen(key: number, value: Uint8Array): void {
-    const screen = screenCodec.decode(value);
-    const before = this.#screens.get(key);
-    if (before === undefined && this.#screens.size >= SCREENS_MAX) throw tooMany(SCREENS_MAX, "screens");
-    const isElsewhere =
-      before !== undefined && (before.place !== screen.place || before.personal !== screen.personal);
-    if (isElsewhere) this.world.show(before.place, before.personal, null);
-    if (screen.value === null) this.#screens.delete(key);
-    else this.#screens.set(key, screen);
-    this.world.show(screen.place, screen.personal, screen.value);
   }
 
   #readPlace({ position, rotation }: Place): void {

@@ -1,0 +1,118 @@
+import type { Channel } from "../../src/index.js";
+import { type Listener, listen } from "../../src/node/index.js";
+import {
+  type Controls,
+  controlsCodec,
+  type Definition,
+  type FromWorld,
+  fromWorldCodec,
+  lineCodec,
+  missedCodec,
+  type Said,
+  saidCodec,
+  type ToWorld,
+  toWorldCodec,
+} from "../../src/world/session/generated/messages.js";
+
+const [WORLD_LANE, CHAT_LANE, REPLICATION_LANE] = [0, 1, 2];
+const ROOM = "test";
+
+/** A server of worlds on sessions that says what a test tells it to, also what the real one must never say. */
+export class ScriptedSession {
+  readonly channels: Channel[] = [];
+  readonly received: ToWorld[] = [];
+  readonly controls: Controls[] = [];
+  readonly lines: string[] = [];
+  readonly #listener: Listener;
+  readonly #payloads: Uint8Array[] = [];
+
+  private constructor(listener: Listener, greet: (server: ScriptedSession) => void) {
+    this.#listener = listener;
+    const service = listener.advertise(ROOM);
+    void (async () => {
+      for await (const channel of service) this.#serve(channel, greet);
+    })();
+  }
+
+  /** `greet` is called with each client's `Join`. */
+  static async start(greet: (server: ScriptedSession) => void): Promise<ScriptedSession> {
+    return new ScriptedSession(await listen({ port: 0 }), greet);
+  }
+
+  get url(): string {
+    return `nowcast://127.0.0.1:${this.#listener.port}/${ROOM}`;
+  }
+
+  /** Says it to the newest client, as all of these do. */
+  say(message: FromWorld): void {
+    this.sayBytes(fromWorldCodec.encode(message));
+  }
+
+  sayBytes(event: Uint8Array): void {
+    this.#channel.lane(WORLD_LANE).event(event);
+  }
+
+  put(key: number, state: Uint8Array): void {
+    this.#channel.lane(WORLD_LANE).state(key, state);
+  }
+
+  chat(said: Said): void {
+    this.#channel.lane(CHAT_LANE).event(saidCodec.encode(said));
+  }
+
+  missed(lines: number): void {
+    this.#channel.lane(CHAT_LANE).state(1, missedCodec.encode({ lines }));
+  }
+
+  replicate(payload: Uint8Array): void {
+    this.#payloads.push(payload);
+    this.#channel.wake();
+  }
+
+  async stop(): Promise<void> {
+    await this.#listener.close();
+  }
+
+  get #channel(): Channel {
+    return this.channels.at(-1)!;
+  }
+
+  #serve(channel: Channel, greet: (server: ScriptedSession) => void): void {
+    this.channels.push(channel);
+    const payloads = this.#payloads;
+    channel.replicate(REPLICATION_LANE, {
+      get hasMore() {
+        return payloads.length > 0;
+      },
+      fill: (_, bytesMax) => (payloads[0]!.length <= bytesMax ? payloads.shift() : undefined),
+      settled: () => {},
+    });
+    channel.on("message", ({ lane, type, value }) => {
+      if (type === "state") this.controls.push(controlsCodec.decode(value));
+      else if (lane === CHAT_LANE) this.lines.push(lineCodec.decode(value).text);
+      else {
+        const message = toWorldCodec.decode(value);
+        this.received.push(message);
+        if (typeof message === "object" && "Join" in message) greet(this);
+      }
+    });
+  }
+}
+
+export const WELCOME = {
+  protocol: 2,
+  player: 5,
+  room: ROOM,
+  world: "sheep",
+  step_hz: 60,
+  network_hz: 10,
+  tick: 100,
+};
+
+/** Greets as a server does, with nothing in the world. */
+export function greeting(definition: Definition): (server: ScriptedSession) => void {
+  return (server) => {
+    server.say({ Welcome: WELCOME });
+    server.say({ Define: { definition } });
+  };
+}

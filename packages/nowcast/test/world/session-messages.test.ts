@@ -1,0 +1,356 @@
+/** A world on a session against a server that says what a test tells it to. */
+import { afterEach, describe, expect, it } from "vitest";
+import { types } from "../../src/codec/index.js";
+import { NowcastError } from "../../src/index.js";
+import {
+  type EntityId,
+  type JoinOptions,
+  joinWorld,
+  type PlayerId,
+  type World,
+  type WorldEvents,
+} from "../../src/world/index.js";
+import type { Definition } from "../../src/world/session/generated/messages.js";
+import { waitFor } from "../wait-for.js";
+import { greeting, ScriptedSession, WELCOME } from "./scripted-session.js";
+import { entity, type Fields, fields, kind, payload, player, screen, values } from "./server-words.js";
+
+const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+const PLAYERS_KEY = 2 ** 32;
+const SCREENS_KEY = 2 ** 33;
+const SHEEP = 7 as EntityId;
+
+const WOOL: Fields = { wool: types.range(0, 1, 0.01), owner: types.option(types.u32) };
+const DEFINITION: Definition = {
+  version: 3,
+  kinds: [
+    kind("sheep", WOOL, { body: { shape: "sphere", radius: 0.5 }, look: { color: "#ffffff" } }),
+    kind("person", {}, { walker: {} }),
+  ],
+  actions: [{ name: "shear", arguments: fields({ sheep: types.option(types.u32) }), hint: { key: "e" } }],
+  events: [{ name: "shorn", payload: fields({ sheep: types.u32 }) }],
+};
+const AT_EASE = { position: [1, 2, 3], rotation: [0, 0, 0, 1] } as const;
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+async function serve(greet = greeting(DEFINITION)): Promise<ScriptedSession> {
+  const server = await ScriptedSession.start(greet);
+  cleanups.push(() => server.stop());
+  return server;
+}
+
+function join(server: ScriptedSession, options: JoinOptions = {}): World {
+  const world = joinWorld(server.url, options);
+  cleanups.push(() => world.close());
+  return world;
+}
+
+function collect<K extends keyof WorldEvents>(world: World, type: K): WorldEvents[K][] {
+  const events: WorldEvents[K][] = [];
+  world.on(type, (event) => events.push(event));
+  return events;
+}
+
+function sheep(wool: number, rest: Parameters<typeof entity>[0] = {}): Uint8Array {
+  return entity({ attributes: values(WOOL, { wool, owner: null }), ...rest });
+}
+
+describe("what a server says on a session", () => {
+  it("is welcomed by name, and learns what there can be", async () => {
+    const server = await serve();
+    const world = join(server, { name: "Ada", networkHz: 20 });
+    const welcomes = collect(world, "welcome");
+    await world.ready;
+    expect(server.received).toEqual([{ Join: { protocol: 2, name: "Ada", network_hz: 20 } }]);
+    expect(welcomes).toEqual([
+      { playerId: 5, room: "test", world: "sheep", stepHz: 60, networkHz: 10, tick: 100 },
+    ]);
+    expect([world.playerId, world.avatarId]).toEqual([5, undefined]);
+    expect(world.definition).toEqual({
+      version: 3,
+      kinds: [
+        {
+          name: "sheep",
+          body: { shape: "sphere", radius: 0.5 },
+          walker: undefined,
+          look: { color: "#ffffff" },
+          attributes: [
+            { name: "wool", type: "range(0, 1, 0.01)" },
+            { name: "owner", type: "u32?" },
+          ],
+        },
+        { name: "person", body: undefined, walker: {}, look: null, attributes: [] },
+      ],
+      actions: [{ name: "shear", arguments: [{ name: "sheep", type: "u32?" }], hint: { key: "e" } }],
+      events: [{ name: "shorn", payload: [{ name: "sheep", type: "u32" }] }],
+    });
+  });
+
+  it("puts an entity into the world when it is described and placed, or described and told where", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    const [spawns, changes] = [collect(world, "spawn"), collect(world, "change")];
+    server.put(SHEEP, sheep(1, { scale: [1, 2, 1], parent: 8 }));
+    server.put(8, sheep(0.5, { place: { position: [1, 2, 3], rotation: [0, 0, 0, 1] } }));
+    await waitFor("what has a place", () => world.entities.has(8 as EntityId));
+    expect(world.entities.has(SHEEP)).toBe(false);
+    server.replicate(payload(110, 0, [{ group: 0, tick: 109, rows: new Map([[SHEEP, [4, 0, -4]]]) }]));
+    await waitFor("what has a row", () => world.entities.has(SHEEP));
+    expect(spawns.map(({ entities }) => entities.map(({ id }) => id))).toEqual([[8], [SHEEP]]);
+    expect(world.entities.get(SHEEP)).toMatchObject({
+      scale: [1, 2, 1],
+      parent: 8,
+      attributes: { wool: 1, owner: null },
+      position: [4, 0, -4],
+      tick: 109,
+    });
+    expect(world.entities.get(8 as EntityId)!.position).toEqual(AT_EASE.position);
+    server.put(SHEEP, sheep(0.25, { scale: [1, 2, 1], parent: 8 }));
+    await waitFor("the change", () => changes.length === 1);
+    expect(changes).toMatchObject([{ entity: { id: SHEEP, attributes: { wool: 0.25 } }, names: ["wool"] }]);
+    server.put(SHEEP, new Uint8Array(0));
+    await waitFor("it to be gone", () => !world.entities.has(SHEEP));
+  });
+
+  it("tells of players, screens, events, refusals and reports", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    const [players, left, screens] = [
+      collect(world, "player"),
+      collect(world, "left"),
+      collect(world, "screen"),
+    ];
+    const [shorn, refusals, reports] = [
+      collect(world, "event:shorn"),
+      collect(world, "refused"),
+      collect(world, "report"),
+    ];
+    server.put(PLAYERS_KEY + 5, player({ name: "Ada", avatar: 301 }));
+    await waitFor("the avatar", () => world.avatarId === 301);
+    server.put(PLAYERS_KEY + 5, player({ name: "Ada L.", avatar: 301 }));
+    await waitFor("the name", () => world.players.get(5 as PlayerId)?.name === "Ada L.");
+    server.put(SCREENS_KEY, screen({ place: "score", personal: false, value: 3 }));
+    server.put(SCREENS_KEY + 1, screen({ place: "score", personal: true, value: { mine: 4 } }));
+    await waitFor("the player's own score", () => typeof world.screen.get("score") === "object");
+    server.put(SCREENS_KEY + 1, screen({ place: "score", personal: true, value: null }));
+    await waitFor("the score for all", () => world.screen.get("score") === 3);
+    expect(screens.at(-1)).toEqual({ place: "score", value: 3 });
+    server.say({ Happened: { event: "shorn", payload: { sheep: 7 } } });
+    server.say({ Refused: { action: "shear", reason: "too far" } });
+    server.say({ Report: { outcome: "RolledBack", version: 4, text: "world.luau:3: oh" } });
+    server.put(PLAYERS_KEY + 5, new Uint8Array(0));
+    await waitFor("the player to be gone", () => left.length === 1);
+    expect(players.length).toBe(2);
+    expect(shorn).toEqual([{ payload: { sheep: 7 } }]);
+    expect(refusals).toEqual([{ action: "shear", reason: "too far" }]);
+    expect(reports).toEqual([{ outcome: "rolled_back", version: 4, text: "world.luau:3: oh" }]);
+    expect(world.avatarId).toBeUndefined();
+  });
+
+  it("shows what a place has, whichever of its keys comes first", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    const at = (place: string, value: number | null) => screen({ place, personal: false, value });
+    server.put(SCREENS_KEY, at("score", 1));
+    await waitFor("the score", () => world.screen.get("score") === 1);
+    // The server cleared the score, gave its key to the clock, and showed a score again by another key.
+    server.put(SCREENS_KEY + 1, at("score", 2));
+    await waitFor("the new score", () => world.screen.get("score") === 2);
+    server.put(SCREENS_KEY, at("clock", 60));
+    await waitFor("the clock", () => world.screen.get("clock") === 60);
+    expect([...world.screen]).toEqual([
+      ["score", 2],
+      ["clock", 60],
+    ]);
+  });
+
+  it("reads entities by the definition that came before them", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    server.put(SHEEP, sheep(1, { place: { position: [0, 0, 0], rotation: [0, 0, 0, 1] } }));
+    await waitFor("the sheep", () => world.entities.has(SHEEP));
+    const changes = collect(world, "change");
+    const colored: Fields = { color: types.text };
+    server.say({ Define: { definition: { ...DEFINITION, version: 4, kinds: [kind("wolf", colored)] } } });
+    const attributes = values(colored, { color: "grey" });
+    server.put(SHEEP, entity({ attributes, place: { position: [0, 0, 0], rotation: [0, 0, 0, 1] } }));
+    await waitFor("the wolf", () => world.entities.get(SHEEP)!.kind.name === "wolf");
+    expect(world.definition!.version).toBe(4);
+    expect(world.entities.get(SHEEP)!.attributes).toEqual({ color: "grey" });
+    expect(changes.map(({ names }) => [...names].sort())).toEqual([["color", "owner", "wool"]]);
+  });
+
+  it("counts lines that were left out once each, and passes on what people say", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    const [missed, chats] = [collect(world, "missed"), collect(world, "chat")];
+    server.missed(3);
+    await waitFor("the first", () => missed.length === 1);
+    server.missed(5);
+    server.chat({ from: 6, name: "Ben", text: "<b>hello</b>" });
+    await waitFor("the line", () => chats.length === 1);
+    await waitFor("the others", () => missed.length === 2);
+    expect(missed).toEqual([{ lines: 3 }, { lines: 2 }]);
+    expect(chats).toEqual([{ from: 6, name: "Ben", text: "<b>hello</b>" }]);
+  });
+});
+
+describe("what a client says on a session", () => {
+  it("numbers controls that differ, and hears which were in force", async () => {
+    const server = await serve();
+    const world = join(server);
+    const snapshots = collect(world, "snapshot");
+    await world.ready;
+    expect(world.controls).toBe(0);
+    world.input({ ...STILL, forward: 1 });
+    world.input({ ...STILL, forward: 1 });
+    await waitFor("the first", () => server.controls.length === 1);
+    world.input({ ...STILL, forward: 0.5 });
+    await waitFor("the second", () => server.controls.length === 2);
+    expect(server.controls.map(({ number, forward }) => [number, forward])).toEqual([
+      [1, 1],
+      [2, 0.5],
+    ]);
+    expect(world.controls).toBe(2);
+    server.replicate(payload(103, 1, []));
+    await waitFor("the snapshot", () => snapshots.length === 1);
+    server.replicate(payload(106, 2, []));
+    await waitFor("the next", () => snapshots.length === 2);
+    expect(snapshots.map(({ tick, controls }) => [tick, controls])).toEqual([
+      [103, 1],
+      [106, 2],
+    ]);
+  });
+
+  it("acts by what the world declares, in order, and says what it wants", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    world.act("shear", { sheep: 7 });
+    world.act("shear");
+    world.rename("Ada");
+    world.setRate(20);
+    world.chat("hello");
+    expect(() => world.act("grab")).toThrow(NowcastError);
+    await waitFor("all of it", () => server.received.length === 5 && server.lines.length === 1);
+    expect(server.received.slice(1)).toEqual([
+      { Act: { action: "shear", arguments: { sheep: 7 } } },
+      { Act: { action: "shear", arguments: {} } },
+      { Rename: { name: "Ada" } },
+      { Rate: { network_hz: 20 } },
+    ]);
+    expect(server.lines).toEqual(["hello"]);
+    expect(world.stats.unsentActions).toBe(0);
+  });
+
+  it("asks to be told everything anew when a group is told against what it does not have", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    // Group 0 of one frame of past, one step before, that stayed for no step, in no bytes.
+    server.replicate(Uint8Array.of(110, 0, 0, 0, 0, 0, 1, 0, 1, 0, 0));
+    await waitFor("the word", () => server.received.includes("Forget"));
+    expect(world.status).toBe("open");
+  });
+});
+
+describe("a server that breaks the rules", () => {
+  const tooMany = (say: (server: ScriptedSession, at: number) => void, count: number) => {
+    return (server: ScriptedSession) => {
+      for (let at = 0; at < count; at++) say(server, at);
+    };
+  };
+  const crowd = Array.from({ length: 1_025 }, (_, at) => kind(`kind ${at}`, {}));
+  it.each<[string, (server: ScriptedSession) => void, RegExp]>([
+    ["of no kind", (server) => server.put(SHEEP, entity({ kind: 2 })), /entity\.kind: 2, where there are 2/],
+    ["with too few bytes of attributes", (server) => server.put(SHEEP, entity({})), /byte 0/],
+    [
+      "with too many bytes of attributes",
+      (server) => server.put(SHEEP, entity({ kind: 1, attributes: Uint8Array.of(0, 0, 0) })),
+      /byte/,
+    ],
+    [
+      "of a scale that is no number",
+      (server) => server.put(SHEEP, sheep(1, { scale: [1, Number.NaN, 1] })),
+      /entity\.scale should be finite/,
+    ],
+    [
+      "infinitely far away",
+      (server) => {
+        const position: [number, number, number] = [Number.POSITIVE_INFINITY, 0, 0];
+        server.put(SHEEP, sheep(1, { place: { position, rotation: [0, 0, 0, 1] } }));
+      },
+      /entity\.place\.position should be finite/,
+    ],
+    ["that is no entity", (server) => server.put(SHEEP, Uint8Array.of(255)), /byte/],
+    ["that is no player", (server) => server.put(PLAYERS_KEY + 1, Uint8Array.of(255)), /byte/],
+    ["that is no screen", (server) => server.put(SCREENS_KEY + 1, Uint8Array.of(255)), /byte/],
+    ["that is no event", (server) => server.sayBytes(Uint8Array.of(255)), /byte/],
+    ["that is no movement", (server) => server.replicate(Uint8Array.of(1, 2, 3)), /tick/],
+    [
+      "of too many kinds",
+      (server) => server.say({ Define: { definition: { ...DEFINITION, kinds: crowd } } }),
+      /1025 kinds, more than 1024/,
+    ],
+    [
+      "of a kind without a shape",
+      (server) => {
+        const shapeless = { ...crowd[0]!, attributes: new Uint8Array(0) };
+        server.say({ Define: { definition: { ...DEFINITION, kinds: [shapeless] } } });
+      },
+      /kind "kind 0"/,
+    ],
+    [
+      "of too many players",
+      tooMany((server, at) => server.put(PLAYERS_KEY + at, player({ name: "", avatar: null })), 1_025),
+      /more than 1024 players/,
+    ],
+    [
+      "of too many screens",
+      tooMany(
+        (server, at) => server.put(SCREENS_KEY + at, screen({ place: `${at}`, personal: false, value: 1 })),
+        4_097,
+      ),
+      /more than 4096 values/,
+    ],
+  ])("is left with the code 64 after a message %s, and tried again", async (_, lie, cause) => {
+    const server = await serve();
+    const world = join(server);
+    const errors = collect(world, "error");
+    await world.ready;
+    const [first] = server.channels;
+    lie(server);
+    await waitFor("the second session", () => world.stats.reconnects === 1);
+    expect(errors[0]).toMatchObject({ error: { fault: "peer-misbehaved" } });
+    expect(errors[0]!.error.message).toMatch(cause);
+    await waitFor("the server to hear of it", () => first!.status.closed !== undefined);
+    expect(first!.status.closed).toMatchObject({ code: 64 });
+  });
+
+  it("is left when it tells of entities before the first definition", async () => {
+    const server = await serve((server) => {
+      server.say({ Welcome: WELCOME });
+      server.put(SHEEP, sheep(1));
+    });
+    const errors = collect(join(server, { reconnect: false }), "error");
+    await waitFor("the end", () => errors.length > 0);
+    expect(errors[0]!.error.message).toMatch(/an entity before the first definition/);
+  });
+
+  it("is left for good when it speaks another version", async () => {
+    const server = await serve((server) => server.say({ Welcome: { ...WELCOME, protocol: 3 } }));
+    const world = join(server);
+    const errors = collect(world, "error");
+    await expect(world.ready).rejects.toMatchObject({ fault: "peer-incompatible", code: "version" });
+    expect(errors).toMatchObject([{ retryInMs: undefined }]);
+  });
+});
