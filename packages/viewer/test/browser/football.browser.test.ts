@@ -8,14 +8,13 @@ import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "./browser.js";
 
 const SCREENSHOTS = fileURLToPath(new URL("../../../../target/screenshots", import.meta.url));
-const WORLDS = fileURLToPath(new URL("../../../../worlds", import.meta.url));
 
 let browser: Browser;
 let server: ServerProcess;
 
 beforeAll(async () => {
   mkdirSync(SCREENSHOTS, { recursive: true });
-  server = await ServerProcess.start(0, ["--worlds", WORLDS]);
+  server = await ServerProcess.start();
   browser = await launchBrowser();
 });
 
