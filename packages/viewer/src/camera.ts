@@ -72,7 +72,6 @@ export class OrbitCamera {
       margin: RADIUS,
       except,
       reach: DISTANCE_MAX + RADIUS,
-      isSight: true,
     });
     this.shownDistance = this.settled
       ? nextDistance(this.shownDistance, this.distance, free, seconds)

@@ -4,8 +4,6 @@ import { rayBoxDistance } from "./ray.js";
 
 /** As far as a ray looks unless it is told otherwise, in metres. */
 const REACH_M = 100;
-/** Clearer things than these are looked through. */
-const CLEAR = 0.6;
 
 export interface Cast {
   /** Every obstacle is grown by this, in metres. */
@@ -13,8 +11,6 @@ export interface Cast {
   /** Not counted: what is carried, or oneself. */
   readonly except?: number | undefined;
   readonly reach?: number;
-  /** Glass is no obstacle. */
-  readonly isSight?: boolean;
 }
 
 /** Everything that bodies stop at, as the camera, the feet and the eyes probe it. */
@@ -50,12 +46,12 @@ export class Obstacles {
     dx: number,
     dy: number,
     dz: number,
-    { margin = 0, except, reach = REACH_M, isSight = false }: Cast = {},
+    { margin = 0, except, reach = REACH_M }: Cast = {},
   ): number {
     let nearest = Number.POSITIVE_INFINITY;
     for (let i = 0; i < this.props.length; i++) {
       const prop = this.props[i]!;
-      if (prop.id === except || (isSight && prop.opacity < CLEAR)) continue;
+      if (prop.id === except) continue;
       const distance = castAt(prop, margin, ox, oy, oz, dx, dy, dz, Math.min(nearest, reach));
       if (distance < nearest) nearest = distance;
     }
