@@ -3,7 +3,7 @@ import { type ActionFacts, Actions, buttonOf } from "./actions.js";
 import type { Member } from "./avatar/crowd.js";
 import { type GroundTrace, Predictor } from "./avatar/predictor.js";
 import type { Body } from "./body.js";
-import { OrbitCamera } from "./camera.js";
+import { OrbitCamera, wrapAngle } from "./camera.js";
 import { ChatPanel } from "./chat/chat-panel.js";
 import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
@@ -15,7 +15,7 @@ import { createDevices, type Devices } from "./input/devices.js";
 import { shareOutButtons } from "./input/gamepad.js";
 import { type Entry, Net, type NetListener, type Status } from "./net.js";
 import { People, type PlayerFacts } from "./people.js";
-import { createPose, type Pose } from "./pose.js";
+import { createPose, type Pose, yawOf } from "./pose.js";
 import {
   automaticQuality,
   isSoftwareRenderer,
@@ -89,6 +89,7 @@ export class Viewer {
   private entry: Entry = {};
   /** The avatar that the camera faces with already. */
   private facedAvatar: number | undefined;
+  private ownYaw = 0;
   private welcomedAtMs = 0;
 
   constructor(
@@ -226,6 +227,7 @@ export class Viewer {
       if (this.facedAvatar !== own.id) this.faceWith(own);
       const member = this.ownMember;
       const eyes = member ? EYES_M * member.size : own.halfHeight;
+      if (!member) this.turnWith(own);
       camera.follow(seconds, own.x, own.y + eyes, own.z, scene.obstacles, member?.body.holding ?? own.id);
     } else {
       this.lookAround(this.net, seconds);
@@ -316,9 +318,17 @@ export class Viewer {
 
   private faceWith(own: Actor): void {
     this.facedAvatar = own.id;
+    this.ownYaw = yawOf(own);
     this.camera.face(own);
     this.camera.jump();
     this.predictor.reset();
+  }
+
+  /** Who drives something looks where it goes. */
+  private turnWith(own: Actor): void {
+    const yaw = yawOf(own);
+    this.camera.turn(wrapAngle(yaw - this.ownYaw), 0);
+    this.ownYaw = yaw;
   }
 
   /** People without a body that is drawn move what they look at, as their controls say. */
@@ -343,7 +353,9 @@ export class Viewer {
       findTarget: (rule) => {
         const { own, scene, stage } = this;
         if (!own) return undefined;
-        const aim = { origin: stage.camera.position, direction: stage.camera.getWorldDirection(this.ahead) };
+        // What the mouse points at is looked at, or else the middle of the picture.
+        const { x, y } = this.devices.pointer ?? { x: window.innerWidth / 2, y: window.innerHeight / 2 };
+        const aim = { origin: stage.camera.position, direction: stage.directionAt(x, y, this.ahead) };
         return findTarget(own, aim, rule, scene.all, scene.crowd.members);
       },
       send: (action, args) => this.net?.act(action, args),

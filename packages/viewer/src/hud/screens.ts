@@ -1,4 +1,5 @@
-import { element } from "../dom.js";
+import { readColor } from "../body.js";
+import { cssColor, element } from "../dom.js";
 import { words } from "../words.js";
 import { clockText, sidesOf, textOf, wordOf } from "./screen-text.js";
 
@@ -53,6 +54,8 @@ export class Screens {
       const cell = document.createElement("dd");
       cell.textContent = textOf(value);
       cell.dataset["place"] = place;
+      const color = typeof value === "string" ? readColor(value) : undefined;
+      if (color !== undefined) cell.replaceChildren(swatch(color));
       return [term, cell];
     });
     if (rest.length > LINES_MAX) {
@@ -67,6 +70,15 @@ export class Screens {
 }
 
 const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt"]);
+
+/** A colour is shown rather than named. */
+function swatch(color: number): HTMLElement {
+  const patch = document.createElement("span");
+  patch.className = "swatch";
+  patch.style.background = cssColor(color);
+  patch.title = cssColor(color);
+  return patch;
+}
 
 function write(target: HTMLElement, text: string): void {
   target.textContent = text;

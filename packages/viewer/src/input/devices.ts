@@ -15,6 +15,8 @@ export interface TouchButton {
 export interface Devices {
   /** Whether the person was last seen using a finger. */
   readonly touching: boolean;
+  /** Where in the window the mouse points; undefined is at the middle of the picture. */
+  readonly pointer: { readonly x: number; readonly y: number } | undefined;
   /** How keys turn the view: 1 left, −1 right. */
   readonly turning: number;
   /** Buttons to touch for the world's actions, in place of those before. */
@@ -26,7 +28,7 @@ export interface Devices {
 export function createDevices(canvas: HTMLCanvasElement, controls: Controls): Devices {
   const keyboard = new Keyboard(controls);
   const gamepad = new GamepadInput(controls);
-  new Mouse(canvas, controls);
+  const mouse = new Mouse(canvas, controls);
   const touch = new Touch(canvas, controls, element("stick", HTMLElement), element("knob", HTMLElement));
   const pad = element("touch", HTMLElement);
   let touching = false;
@@ -52,6 +54,9 @@ export function createDevices(canvas: HTMLCanvasElement, controls: Controls): De
   return {
     get touching() {
       return touching;
+    },
+    get pointer() {
+      return mouse.pointer;
     },
     get turning() {
       return keyboard.turning;

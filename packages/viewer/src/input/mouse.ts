@@ -13,6 +13,7 @@ export class Mouse {
   private dragging = false;
   private startX = 0;
   private startY = 0;
+  private pointed: { readonly x: number; readonly y: number } | undefined;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -22,6 +23,9 @@ export class Mouse {
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", (event) => this.lift(event));
     canvas.addEventListener("pointercancel", () => this.cancel());
+    canvas.addEventListener("pointerleave", () => {
+      this.pointed = undefined;
+    });
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     canvas.addEventListener("dblclick", () => {
@@ -31,6 +35,11 @@ export class Mouse {
 
   get locked(): boolean {
     return document.pointerLockElement === this.canvas;
+  }
+
+  /** Where in the window it points; undefined where it points at nothing of the world, or at its middle. */
+  get pointer(): { readonly x: number; readonly y: number } | undefined {
+    return this.locked ? undefined : this.pointed;
   }
 
   private toggleLock(): void {
@@ -52,7 +61,11 @@ export class Mouse {
   }
 
   private move(event: PointerEvent): void {
-    if (event.pointerType === "touch") return;
+    if (event.pointerType === "touch") {
+      this.pointed = undefined;
+      return;
+    }
+    this.pointed = { x: event.clientX, y: event.clientY };
     if (this.locked) {
       this.controls.look(event.movementX, event.movementY, RADIANS_PER_PIXEL * 0.6);
       return;

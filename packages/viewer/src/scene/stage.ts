@@ -112,6 +112,13 @@ export class Stage {
     this.camera.updateProjectionMatrix();
   }
 
+  /** The direction, of length 1, in which a point of the window lies as the camera sees it. */
+  directionAt(x: number, y: number, out: Vector3): Vector3 {
+    out.set((x / window.innerWidth) * 2 - 1, 1 - (y / window.innerHeight) * 2, 0.5);
+    this.camera.updateMatrixWorld();
+    return out.unproject(this.camera).sub(this.camera.position).normalize();
+  }
+
   /**
    * Fits the sun's shadow around what the camera looks at. The frustum moves in whole texels, as otherwise every edge of
    * every shadow would crawl while one walks. Its centre lies ahead of the camera: what is behind casts little.
