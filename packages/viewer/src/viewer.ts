@@ -360,7 +360,11 @@ export class Viewer {
       },
       send: (action, args) => this.net?.act(action, args),
       showCharge: (share) => this.hud.setCharge(share),
-      showOffers: (offers) => this.hud.setPrompt(this.devices.touching ? "" : promptFor(offers)),
+      showOffers: (offers) => {
+        this.hud.setPrompt(this.devices.touching ? "" : promptFor(offers));
+        if (this.devices.touching)
+          this.devices.markButtons(new Set(offers.map(({ action }) => buttonOf(action))));
+      },
       highlight: (target) => this.scene.highlight(target),
     });
   }

@@ -21,6 +21,8 @@ export interface Devices {
   readonly turning: number;
   /** Buttons to touch for the world's actions, in place of those before. */
   offerButtons(buttons: readonly TouchButton[]): void;
+  /** Which of these buttons have something to be done to now. */
+  markButtons(triggers: ReadonlySet<string>): void;
   poll(seconds: number): void;
   release(): void;
 }
@@ -31,6 +33,7 @@ export function createDevices(canvas: HTMLCanvasElement, controls: Controls): De
   const mouse = new Mouse(canvas, controls);
   const touch = new Touch(canvas, controls, element("stick", HTMLElement), element("knob", HTMLElement));
   const pad = element("touch", HTMLElement);
+  const actionButtons = element("touch-actions", HTMLElement);
   let touching = false;
   const setTouching = (now: boolean) => {
     touching = now;
@@ -66,6 +69,7 @@ export function createDevices(canvas: HTMLCanvasElement, controls: Controls): De
         const button = document.createElement("button");
         button.type = "button";
         button.textContent = label;
+        button.dataset["trigger"] = trigger;
         touch.button(
           button,
           () => controls.press(trigger),
@@ -73,7 +77,12 @@ export function createDevices(canvas: HTMLCanvasElement, controls: Controls): De
         );
         return button;
       });
-      element("touch-actions", HTMLElement).replaceChildren(...elements);
+      actionButtons.replaceChildren(...elements);
+    },
+    markButtons(triggers) {
+      for (const button of actionButtons.querySelectorAll("button")) {
+        button.classList.toggle("offered", triggers.has(button.dataset["trigger"] ?? ""));
+      }
     },
     poll: (seconds) => gamepad.poll(seconds),
     release() {

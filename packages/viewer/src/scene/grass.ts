@@ -76,7 +76,7 @@ function createTuft(): BufferGeometry {
 
 /** Whether something stands there, counted generously: by the circle around it. */
 function stands(box: RayBox, x: number, top: number, z: number): boolean {
-  if (box.y + box.halfY < top + 0.02 || box.y - box.halfY > top + 0.5) return false;
+  if (box.y + box.halfY < top + 0.001 || box.y - box.halfY > top + 0.5) return false;
   const dx = Math.abs(x - box.x);
   const dz = Math.abs(z - box.z);
   const upright = Math.abs(box.qx) + Math.abs(box.qy) + Math.abs(box.qz) < 1e-3;
