@@ -45,7 +45,7 @@ const STEP_M_MAX = 0.6;
 const TRACE_M = 8;
 /** From the middle of a frame and of a sending interval to the server's step. */
 const STEERING_MS = 25;
-/** Those who come this soon after the welcome were there before. */
+/** What comes this soon after the welcome was there before. */
 const GREETING_MS = 1500;
 /** How fast people without a body look around, in metres a second. */
 const WATCHING_SPEED = 9;
@@ -132,7 +132,6 @@ export class Viewer {
     this.address = address;
     this.entry = entry;
     this.backdrop.hide();
-    this.console.clear();
     this.hud.show(room, shareAddress);
     this.figures.setVisible(this.settings.hud);
     document.body.classList.remove("outside");
@@ -271,6 +270,11 @@ export class Viewer {
     this.stage.setPixelRatio(this.governor.effective);
   }
 
+  /** What comes now has just happened; what came right after the welcome was there before. */
+  private get isSettled(): boolean {
+    return performance.now() - this.welcomedAtMs > GREETING_MS;
+  }
+
   private get ownMember(): Member | undefined {
     const id = this.net?.avatar;
     return id === undefined ? undefined : this.scene.crowd.get(id);
@@ -382,7 +386,7 @@ export class Viewer {
       screenChanged: () => this.screens.invalidate(),
       told: (event, payload) => this.told(event, payload),
       refused: (action, reason) => this.refused(action, reason),
-      reported: (report) => this.console.add(report),
+      reported: (report) => this.console.add(report, this.isSettled),
       chatted: (player, name, text) => this.chatted(player, name, text),
       missed: (lines) => this.chat.addEvent(words.linesMissed(lines)),
       noticed: (text) => this.hud.say(text),
@@ -415,6 +419,7 @@ export class Viewer {
     this.welcomedAtMs = performance.now();
     // The server that answers may be another than before, with another ground.
     this.clear();
+    this.console.clear();
     this.camera.jump();
   }
 
@@ -443,8 +448,7 @@ export class Viewer {
     if (player.avatarId !== undefined) this.scene.rename(player.avatarId, player.name);
     this.countPeople();
     if (happening?.what === "renamed") this.chat.addEvent(words.isNow(happening.before, happening.name));
-    const isNew = performance.now() - this.welcomedAtMs > GREETING_MS;
-    if (happening?.what !== "came" || player.id === this.net?.player || !isNew) return;
+    if (happening?.what !== "came" || player.id === this.net?.player || !this.isSettled) return;
     this.chat.addEvent(words.isHere(happening.name));
   }
 

@@ -43,8 +43,11 @@ export class RulesConsole {
     this.setOpen(false);
   }
 
-  /** What is wrong opens the console by itself: whoever has just saved waits for it. */
-  add({ outcome, version, text }: Report): void {
+  /**
+   * What is wrong opens the console by itself: whoever has just saved waits for it. `isNews` is false for what a server tells of
+   * the time before one came; of that the last report decides.
+   */
+  add({ outcome, version, text }: Report, isNews: boolean): void {
     this.toggle.hidden = false;
     if (outcome === "runs") this.running.textContent = words.runs(version);
     const line = document.createElement("li");
@@ -57,7 +60,7 @@ export class RulesConsole {
     if (text !== "") line.append(describe(text));
     this.list.prepend(line);
     while (this.list.childElementCount > REPORTS_MAX) this.list.lastElementChild?.remove();
-    if (outcome !== "runs") this.setOpen(true);
+    if (outcome !== "runs" || !isNews) this.setOpen(outcome !== "runs");
   }
 
   private setOpen(isOpen: boolean): void {
