@@ -172,9 +172,6 @@ pub(crate) const UNSENT_BYTES_MAX: u32 = 16 * 1024;
 /// The kernel's send buffer for a client; it holds what is in flight, so it bounds the rate on a long link.
 pub(crate) const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
-/// The longest name of a room, in bytes.
-pub(crate) const ROOM_NAME_BYTES_MAX: usize = 32;
-
 const _: () = assert!(WRITE_BATCH_BYTES < EVENTS_BYTES_MAX);
 // What waits for it, what its WebSocket holds to be written and of a message that is not complete, and what it says.
 const _: () = assert!(

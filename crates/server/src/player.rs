@@ -12,7 +12,7 @@ use crate::closing::Closing;
 use crate::config::COMMANDS_MAX;
 use crate::names::Name;
 use crate::plain::{Any, Encoding, ServerMessage};
-use crate::room::RuleReport;
+use crate::rule_report::RuleReport;
 use crate::send_queue::SendQueue;
 use crate::session::FromWorld;
 use crate::session::writer::SessionWriter;

@@ -23,7 +23,6 @@ use nowcast_world::{
 use tracing::{debug, info, warn};
 
 use self::editing::Editing;
-pub(crate) use self::editing::RuleReport;
 use self::happenings::{Happening, Step};
 use self::tenancy::Tenancy;
 use self::told::{Changes, Told};
@@ -135,7 +134,7 @@ impl Room {
             };
             let offered = Arc::clone(rooms.catalogue.of_room(&name));
             let seed = rooms.config.seed;
-            let (mut world, seen) = match offered.open(seed, &rooms.config.limits) {
+            let (mut world, seen) = match offered.open(seed, rooms.config.limits.players_max) {
                 Ok(opened) => opened,
                 Err(fault) => {
                     warn!(room = name, world = offered.name, %fault, "the world does not begin");

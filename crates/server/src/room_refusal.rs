@@ -1,6 +1,6 @@
 //! Why somebody is not let into a room.
 
-use crate::config::ROOM_NAME_BYTES_MAX;
+use crate::room_name::ROOM_NAME_BYTES_MAX;
 
 /// Why somebody is not let into a room.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 use nowcast::entry::network_of;
 use serde::Serialize;
 
-use crate::config::{Config, Limits, ROOM_NAME_BYTES_MAX};
+use crate::config::{Config, Limits};
 use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::player::Player;
+use crate::room_name::{ROOM_NAME_BYTES_MAX, is_room_name};
 use crate::room_refusal::RoomRefusal;
 use crate::worlds::{Catalogue, WorldSummary};
 
@@ -270,11 +271,6 @@ impl Drop for Seat {
     fn drop(&mut self) {
         self.rooms.free_seat(&self.room, &self.lobby);
     }
-}
-
-pub(crate) fn is_room_name(name: &str) -> bool {
-    (1..=ROOM_NAME_BYTES_MAX).contains(&name.len())
-        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
 }
 
 #[cfg(test)]

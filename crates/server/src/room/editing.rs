@@ -8,6 +8,7 @@ use tracing::{info, warn};
 use super::Room;
 use crate::dictionary::Dictionary;
 use crate::player::Player;
+use crate::rule_report::RuleReport;
 use crate::session::Outcome;
 use crate::worlds::Change;
 
@@ -19,14 +20,6 @@ pub(super) struct Editing {
     /// Which of the folder's versions the room has seen.
     seen: u64,
     reports: VecDeque<RuleReport>,
-}
-
-/// What became of one version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RuleReport {
-    pub(crate) outcome: Outcome,
-    pub(crate) version: u64,
-    pub(crate) text: String,
 }
 
 impl Editing {

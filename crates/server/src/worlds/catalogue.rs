@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use notify::RecommendedWatcher;
-use nowcast_script::{Fault, Limits as ScriptLimits, Live, Script, Sources};
+use nowcast_script::{Fault, Limits, Live, Script, Sources};
 use serde::Serialize;
 use tracing::{info, warn};
 
 use super::folder::{read_world, watch};
-use super::{MakeWorld, Rules, WORLD_NAME_BYTES_MAX, WorldConfig, WorldError};
-use crate::config::Limits;
+use super::{MakeWorld, Rules, WorldConfig, WorldError};
 use crate::hosted::Hosted;
+use crate::room_name::is_room_name;
 
 /// Everything that a server offers, in the order of its configuration.
 pub(crate) struct Catalogue(Vec<Arc<Offered>>);
@@ -71,7 +71,7 @@ impl Catalogue {
     pub(crate) fn new(worlds: &[WorldConfig]) -> Result<Self, WorldError> {
         let mut offered: Vec<Arc<Offered>> = Vec::new();
         for WorldConfig { name, rules } in worlds {
-            if !crate::rooms::is_room_name(name) || name.len() > WORLD_NAME_BYTES_MAX {
+            if !is_room_name(name) {
                 return Err(WorldError::BadName(name.clone()));
             }
             if offered.iter().any(|known| known.name == *name) {
@@ -111,13 +111,13 @@ impl Catalogue {
 
 impl Offered {
     /// Makes a world by the newest rules that load. Returns which they are, for [`Offered::change_since`].
-    pub(crate) fn open(&self, seed: u64, limits: &Limits) -> Result<(Hosted, u64), Fault> {
+    pub(crate) fn open(&self, seed: u64, players_max: usize) -> Result<(Hosted, u64), Fault> {
         match &self.rules {
-            Offer::Program(make) => Ok((Hosted::Program(Box::new(make(seed, limits))), 0)),
+            Offer::Program(make) => Ok((Hosted::Program(Box::new(make(seed, players_max))), 0)),
             Offer::Script { newest, .. } => {
                 let number = newest.number.load(Ordering::Acquire);
                 let sources = newest.lock().good.clone();
-                let live = Live::new(sources, seed, ScriptLimits::DEFAULT)?;
+                let live = Live::new(sources, seed, Limits::DEFAULT)?;
                 Ok((Hosted::Script(Box::new(live)), number))
             }
         }
@@ -152,7 +152,7 @@ impl Offered {
 
 impl Newest {
     fn new(world: &str, sources: Sources) -> Result<Arc<Self>, WorldError> {
-        Script::load(&sources, ScriptLimits::DEFAULT)
+        Script::load(&sources, Limits::DEFAULT)
             .map_err(|fault| WorldError::Script { world: world.to_owned(), fault })?;
         let found = Mutex::new(Found { good: sources, fault: None });
         Ok(Arc::new(Self { number: AtomicU64::new(0), found }))
@@ -166,7 +166,7 @@ impl Newest {
     /// Takes in what is in the folder now. Returns what is wrong with it, unless nothing changed.
     fn take(&self, read: Result<Sources, String>) -> Option<Result<u64, String>> {
         let mut found = self.lock();
-        let loaded = read.and_then(|sources| match Script::load(&sources, ScriptLimits::DEFAULT) {
+        let loaded = read.and_then(|sources| match Script::load(&sources, Limits::DEFAULT) {
             Ok(_) => Ok(sources),
             Err(fault) => Err(fault.to_string()),
         });

@@ -13,11 +13,6 @@ use std::sync::Arc;
 use nowcast_script::{Fault, Sources};
 use nowcast_world::World;
 
-use crate::config::Limits;
-
-/// The longest name of a world, in bytes: rooms are called like worlds.
-pub(crate) const WORLD_NAME_BYTES_MAX: usize = crate::config::ROOM_NAME_BYTES_MAX;
-
 /// A world that a server offers.
 ///
 /// A room shows the world of its name, or the one whose name and a hyphen its name begins with (`football-2` shows
@@ -41,8 +36,8 @@ pub enum Rules {
     Program(MakeWorld),
 }
 
-/// Makes a world from a seed, for as many players as the limits of the server say.
-pub type MakeWorld = Arc<dyn Fn(u64, &Limits) -> World + Send + Sync>;
+/// Makes a world from a seed, for as many players as a room of the server may have.
+pub type MakeWorld = Arc<dyn Fn(u64, usize) -> World + Send + Sync>;
 
 impl fmt::Debug for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

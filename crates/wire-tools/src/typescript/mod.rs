@@ -48,6 +48,19 @@ pub fn generate(shapes: &[Shape], import_from: &str) -> String {
     )
 }
 
+/// The type of a struct's values on one line, for modules that need no codec.
+///
+/// ```
+/// let shape = &nowcast_wire_tools::schema::parse("struct Kick { power: range(0, 1, 0.01), at: [f32; 3]?, why: any }").unwrap()[0];
+/// assert_eq!(
+///     nowcast_wire_tools::typescript::members(shape),
+///     "{ power: number; at: [number, number, number] | null; why: unknown }"
+/// );
+/// ```
+pub fn members(shape: &Shape) -> String {
+    types::members(shape).replace("WireValue", "unknown")
+}
+
 fn uses(body: &str, name: &str) -> bool {
     body.split(|c: char| !c.is_alphanumeric()).any(|word| word == name)
 }
@@ -85,7 +98,7 @@ fn access(object: &str, field: &str) -> String {
 }
 
 /// How a field is named in an object literal. `__proto__` without brackets would set the prototype.
-fn key(field: &str) -> String {
+pub fn key(field: &str) -> String {
     match field {
         "__proto__" => "[\"__proto__\"]".to_owned(),
         field if is_identifier(field) => field.to_owned(),

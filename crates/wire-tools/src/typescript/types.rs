@@ -89,6 +89,18 @@ fn same(a: &Definition, b: &Definition) -> bool {
     }
 }
 
+/// The fields of a root that is a struct, on one line.
+pub(super) fn members(shape: &Shape) -> String {
+    let names = shape.definitions.iter().map(|definition| definition.name.clone()).collect();
+    let scope = Scope { shape, names };
+    let fields: Vec<_> = shape.fields().unwrap_or_default().iter().map(|field| scope.field(field)).collect();
+    if fields.is_empty() {
+        "Record<string, never>".to_owned()
+    } else {
+        format!("{{ {} }}", fields.join("; "))
+    }
+}
+
 impl Scope<'_> {
     fn declaration(&self, index: usize) -> String {
         let name = &self.names[index];
