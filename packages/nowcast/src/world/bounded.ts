@@ -13,8 +13,8 @@ const NETWORK_HZ_MAX = 60;
 export const NAME_CHARACTERS_MAX = 100;
 export const LINE_CHARACTERS_MAX = 600;
 
-/** Of an action's arguments as MessagePack, and of its name (`spec/WORLD.md`, section 6). */
-const ARGUMENTS_BYTES_MAX = 4_096;
+/** Of a message of a client, and of the name of an action (`spec/WORLD.md`, section 6). */
+const MESSAGE_BYTES_MAX = 4_096;
 const ACTION_BYTES_MAX = 64;
 
 /** The nearest number within the bounds; throws a misuse for what is no finite number. */
@@ -54,9 +54,14 @@ export function boundedArguments(args: WorldRecord, action: string): WorldRecord
   if (typeof args !== "object" || args === null || Array.isArray(args) || args instanceof Map) {
     throw new NowcastError("misuse", `the arguments of "${action}" are ${kindOf(args)}, not an object`);
   }
-  const { length } = encodeMsgpack(args as MsgpackValue);
-  if (length <= ARGUMENTS_BYTES_MAX) return args;
-  const cause = `the arguments of "${action}" have ${length} bytes, more than ${ARGUMENTS_BYTES_MAX}`;
+  checkActionBytes(action, encodeMsgpack(args as MsgpackValue).length);
+  return args;
+}
+
+/** Throws a misuse for an action that takes too many bytes in the words of a protocol: a server would close on it. */
+export function checkActionBytes(action: string, bytes: number): void {
+  if (bytes <= MESSAGE_BYTES_MAX) return;
+  const cause = `"${action}" with its arguments has ${bytes} bytes, more than ${MESSAGE_BYTES_MAX}`;
   throw new NowcastError("misuse", cause);
 }
 

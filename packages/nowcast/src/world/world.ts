@@ -283,7 +283,7 @@ export interface World {
   /**
    * Does something that the world declares ({@link Definition.actions}); the server gives missing arguments their defaults, clamps
    * numbers, and answers what does not fit by `refused`. Throws a misuse for an action that the known definition does not have, and for
-   * arguments that cannot be written or are larger than 4,096 bytes. Without a connection it is dropped and counted.
+   * arguments that cannot be written or make a message of more than 4,096 bytes. Without a connection it is dropped and counted.
    */
   act(action: string, args?: Readonly<Record<string, unknown>>): void;
   /** Servers shorten a line to 300 characters. Without a connection up to 16 lines wait for the next one; more are dropped and counted. */

@@ -115,8 +115,8 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(actions.map(({ name }) => name)).toEqual(["grab", "throw", "put_down"]);
       expect(actions[1]).toMatchObject({
         arguments: [
-          { name: "power", type: "range(0, 1, 0.01)" },
           { name: "pitch", type: "range(-1.5, 1.5, 0.01)" },
+          { name: "power", type: "range(0, 1, 0.01)" },
         ],
         hint: { key: "left", charge: "power", pitch: "pitch" },
       });

@@ -357,6 +357,9 @@ describe("what we say", () => {
     expect(() => world.act("shear", { sheep: () => 7 })).toThrow(NowcastError);
     expect(() => world.act("shear", { sheep: 2n ** 63n })).toThrow("which JSON cannot say");
     expect(() => world.act("shear", { sheep: "x".repeat(5_000) })).toThrow("more than 4096");
+    // As MessagePack it would be short enough.
+    const fractions = Array.from({ length: 400 }, (_, at) => at / 7);
+    expect(() => world.act("shear", { fractions })).toThrow("more than 4096");
     await waitFor("both actions", () => server.messages("act").length === 2);
     expect(server.messages("act")).toEqual([
       { type: "act", action: "shear", arguments: { sheep: 7, power: 0.5 } },

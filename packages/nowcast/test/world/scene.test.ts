@@ -2,8 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { types } from "../../src/codec/index.js";
 import { Emitter } from "../../src/events/emitter.js";
+import { NowcastError } from "../../src/index.js";
 import type { EntityId, PlayerId, WorldEvents, WorldRecord } from "../../src/world/index.js";
-import type { Definition, Place } from "../../src/world/session/generated/messages.js";
+import { type Definition, fromWorldCodec, type Place } from "../../src/world/session/generated/messages.js";
 import { Scene } from "../../src/world/session/scene.js";
 import { WorldState } from "../../src/world/world-state.js";
 import { mulberry32 } from "./random.js";
@@ -292,5 +293,61 @@ describe("a scene", () => {
     expect([scene.tick, scene.controls]).toEqual([110, 7]);
     scene.restart(0);
     expect(scene.controls).toBe(0);
+  });
+
+  it("holds 65,536 entities, whether they are placed or only described, and no more", () => {
+    for (const place of [null, { position: [0, 0, 0], rotation: [0, 0, 0, 1] } as Place]) {
+      const { scene, state } = new Play(1);
+      const empty: Definition = { version: 1, kinds: [kind("stone", {})], actions: [], events: [] };
+      scene.define(empty);
+      const stone = entity({ place });
+      for (let id = 1; id <= 65_536; id++) scene.put(id, stone);
+      expect(() => scene.put(65_537, stone)).toThrow("more than 65536 entities");
+      scene.put(1, new Uint8Array(0));
+      scene.put(65_537, stone);
+      expect(state.entities.size).toBe(place === null ? 0 : 65_536);
+    }
+  });
+
+  it.each([1, 2, 3])("reads or refuses any bytes by name, and says what it knows (seed %i)", (seed) => {
+    const play = new Play(seed);
+    const spoiled = (bytes: Uint8Array): Uint8Array => {
+      const other = Uint8Array.from(bytes);
+      if (other.length > 0) other[play.below(other.length)]! ^= 1 << play.below(8);
+      return play.happens(0.3) ? other.subarray(0, play.below(other.length)) : other;
+    };
+    let refused = 0;
+    const attempt = (act: () => unknown): void => {
+      try {
+        act();
+      } catch (error) {
+        refused++;
+        expect(error).toBeInstanceOf(NowcastError);
+        expect(error).toMatchObject({ fault: "peer-misbehaved" });
+      }
+    };
+    const { scene } = play;
+    const put = scene.put.bind(scene);
+    scene.put = (key, value) => {
+      attempt(() => put(key, spoiled(value)));
+      return true;
+    };
+    const apply = scene.apply.bind(scene);
+    scene.apply = (bytes) => {
+      attempt(() => apply(spoiled(bytes)));
+      return { moved: [], isNewest: false, missing: 0 };
+    };
+    const define = scene.define.bind(scene);
+    scene.define = (message) => {
+      attempt(() => {
+        const event = fromWorldCodec.decode(
+          spoiled(fromWorldCodec.encode({ Define: { definition: message } })),
+        );
+        if (typeof event === "object" && "Define" in event) define(event.Define.definition);
+      });
+      define(message);
+    };
+    for (let step = 0; step < 3_000; step++) play.step();
+    expect(refused).toBeGreaterThan(300);
   });
 });

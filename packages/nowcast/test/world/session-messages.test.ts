@@ -241,6 +241,7 @@ describe("what a client says on a session", () => {
     world.setRate(20);
     world.chat("hello");
     expect(() => world.act("grab")).toThrow(NowcastError);
+    expect(() => world.act("shear", { sheep: "x".repeat(4_085) })).toThrow("more than 4096");
     await waitFor("all of it", () => server.received.length === 5 && server.lines.length === 1);
     expect(server.received.slice(1)).toEqual([
       { Act: { action: "shear", arguments: { sheep: 7 } } },

@@ -1,27 +1,20 @@
 import { decodeMsgpack } from "../../codec/msgpack.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { ENTITIES_MAX } from "../entity-table.js";
-import type { Encoding, EntityId, PlayerId, ReportOutcome } from "../world.js";
-import { readDefinition } from "./define.js";
+import type { Encoding, PlayerId } from "../world.js";
 import {
   malformed,
   type RawObject,
   readArray,
   readField,
-  readFlag,
   readId,
   readNumber,
   readObject,
   readText,
   readTick,
-  readVec3,
 } from "./fields.js";
-import {
-  type MoveMessage,
-  PROTOCOL_VERSION,
-  type ServerMessage,
-  type SpawnMessageEntity,
-} from "./messages.js";
+import { type MoveMessage, PROTOCOL_VERSION, type ServerMessage } from "./messages.js";
+import { readWorldMessage } from "./world-messages.js";
 
 /** The largest message that is believed: 4 MiB, some thirty thousand entities in the widest encoding. */
 export const MESSAGE_BYTES_MAX = 4 * 1024 * 1024;
@@ -31,10 +24,6 @@ const MOVE_HEAD_BYTES = 6;
 const CUSTOM_RECORD_BYTES = 31;
 const CUSTOM16_RECORD_BYTES = 22;
 const TAU = Math.PI * 2;
-const OUTCOMES: readonly ReportOutcome[] = ["runs", "refused", "rolled_back", "failed"];
-/** Names of actions, events and places on screens (`spec/WORLD.md`, section 6). */
-const NAME_UNITS_MAX = 64;
-const REPORT_UNITS_MAX = 65_536;
 
 /** Reads what a server sends in one encoding. Keep one per connection: its movement buffers are used again. */
 export class PlainDecoder {
@@ -85,56 +74,6 @@ export class PlainDecoder {
     switch (type) {
       case "welcome":
         return readWelcome(message);
-      case "define":
-        return { type, definition: readDefinition(message) };
-      case "spawn":
-        return {
-          type,
-          entities: readArray(field("entities"), "spawn.entities", ENTITIES_MAX).map(readSpawned),
-        };
-      case "attributes": {
-        const set = readObject(field("set"), "attributes.set");
-        return { type, id: readId<EntityId>(field("id"), "attributes.id"), set };
-      }
-      case "despawn": {
-        const ids = readArray(field("ids"), "despawn.ids", ENTITIES_MAX);
-        return { type, ids: ids.map((id, i) => readId<EntityId>(id, `despawn.ids[${i}]`)) };
-      }
-      case "player":
-        return {
-          type,
-          id: readId<PlayerId>(field("id"), "player.id"),
-          name: readText(field("name"), "player.name"),
-          avatar: readOptionalId(field("avatar"), "player.avatar"),
-        };
-      case "left":
-        return { type, id: readId<PlayerId>(field("id"), "left.id") };
-      case "screen":
-        return {
-          type,
-          place: readText(field("place"), "screen.place", NAME_UNITS_MAX),
-          personal: readFlag(field("personal") ?? false, "screen.personal"),
-          value: field("value") ?? null,
-        };
-      case "event":
-        return {
-          type,
-          name: readText(field("name"), "event.name", NAME_UNITS_MAX),
-          payload: field("payload") ?? null,
-        };
-      case "refused":
-        return {
-          type,
-          action: readText(field("action"), "refused.action"),
-          reason: readText(field("reason"), "refused.reason"),
-        };
-      case "report":
-        return {
-          type,
-          outcome: readOutcome(field("outcome")),
-          version: readTick(field("version"), "report.version"),
-          text: readText(field("text"), "report.text", REPORT_UNITS_MAX),
-        };
       case "move":
         return this.moveObjects(message);
       case "chat":
@@ -153,7 +92,7 @@ export class PlainDecoder {
       case "missed":
         return { type, lines: readTick(field("lines"), "missed.lines") };
       default:
-        return undefined;
+        return readWorldMessage(type, message);
     }
   }
 
@@ -249,29 +188,4 @@ function readWelcome(message: RawObject): ServerMessage {
     networkHz: readNumber(readField(message, "networkHz"), "welcome.networkHz"),
     tick: readTick(readField(message, "tick"), "welcome.tick"),
   };
-}
-
-function readSpawned(value: unknown, i: number): SpawnMessageEntity {
-  const path = `spawn.entities[${i}]`;
-  const entity = readObject(value, path);
-  const field = (key: string): unknown => readField(entity, key);
-  return {
-    id: readId<EntityId>(field("id"), `${path}.id`),
-    kind: readText(field("kind"), `${path}.kind`),
-    scale: readVec3(field("scale") ?? [1, 1, 1], `${path}.scale`),
-    parent: readOptionalId(field("parent"), `${path}.parent`),
-    position: readVec3(field("p"), `${path}.p`),
-    euler: readVec3(field("r"), `${path}.r`),
-    attributes: readObject(field("attributes"), `${path}.attributes`),
-  };
-}
-
-function readOptionalId(value: unknown, path: string): EntityId | undefined {
-  return value === undefined || value === null ? undefined : readId<EntityId>(value, path);
-}
-
-function readOutcome(value: unknown): ReportOutcome {
-  const outcome = OUTCOMES.find((known) => known === value);
-  if (outcome === undefined) throw malformed("report.outcome", OUTCOMES.join(", "));
-  return outcome;
 }

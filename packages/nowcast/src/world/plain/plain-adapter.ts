@@ -1,5 +1,6 @@
 import { setOwn, utf8LengthWellFormed } from "../../codec/msgpack.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
+import { checkActionBytes } from "../bounded.js";
 import type { SpawnedEntity } from "../entity-table.js";
 import type { ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
 import type { Definition, Encoding, Input, JoinOptions, Kind, WorldLink, WorldRecord } from "../world.js";
@@ -58,7 +59,9 @@ export class PlainAdapter implements ProtocolAdapter {
   }
 
   act(action: string, args: WorldRecord): boolean {
-    return this.#send({ type: "act", action, arguments: args });
+    const message: ClientMessage = { type: "act", action, arguments: args };
+    checkActionBytes(action, bytesOf(encodeClientMessage(message, this.#encoding)));
+    return this.#send(message);
   }
 
   chat(text: string): boolean {
@@ -98,7 +101,7 @@ export class PlainAdapter implements ProtocolAdapter {
 
   #received(data: string | Uint8Array): void {
     const nowMs = performance.now();
-    this.#handlers.received(nowMs, typeof data === "string" ? utf8LengthWellFormed(data) : data.length);
+    this.#handlers.received(nowMs, bytesOf(data));
     try {
       const message = this.#decoder.decode(data);
       if (message === undefined) this.#handlers.unknownMessage();
@@ -202,6 +205,10 @@ export class PlainAdapter implements ProtocolAdapter {
     this.pingMs = undefined;
     this.#handlers.lost(error, retryInMs);
   }
+}
+
+function bytesOf(data: string | Uint8Array): number {
+  return typeof data === "string" ? utf8LengthWellFormed(data) : data.length;
 }
 
 /** Of the values those that the kind declares; `missing` stands for one that was not said, unless it is `undefined`. */

@@ -2,6 +2,7 @@ import type { Channel } from "../../channel/channel.js";
 import type { ChannelMessage } from "../../channel/message.js";
 import type { WireValue } from "../../codec/value.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
+import { checkActionBytes } from "../bounded.js";
 import type { ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
 import type { Input, JoinOptions, PlayerId, ReportOutcome, WorldLink, WorldRecord } from "../world.js";
 import { CARRIER_NAMES } from "./carrier-names.js";
@@ -90,7 +91,9 @@ export class SessionAdapter implements ProtocolAdapter {
   }
 
   act(action: string, args: WorldRecord): boolean {
-    return this.#tell({ Act: { action, arguments: args as WireValue } });
+    const message: ToWorld = { Act: { action, arguments: args as WireValue } };
+    checkActionBytes(action, toWorldCodec.encodeShared(message).length);
+    return this.#tell(message);
   }
 
   chat(text: string): boolean {
