@@ -163,7 +163,11 @@ describe("two people in two tabs", () => {
 
   it("see each other move within 300 ms of the key, apart from what drawing by software takes", async () => {
     const sights: Sight[] = [];
-    const best = (): number => Math.min(...sights.map(({ delayMs, drawingMs }) => delayMs - drawingMs));
+    // A start in which drawing took longer than everything together says nothing: those frames came before or after.
+    const best = (): number =>
+      Math.min(
+        ...sights.map(({ delayMs, drawingMs }) => delayMs - drawingMs).filter((networkMs) => networkMs > 0),
+      );
     // The best of a few starts: what else this machine does at the time is not what is asked about.
     while (sights.length < 10 && !(best() <= 300)) sights.push(await timeToSight(ada, ben));
     const shown = sights.map(
