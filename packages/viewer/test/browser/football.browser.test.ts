@@ -36,12 +36,14 @@ async function goals(visitor: Visitor): Promise<number> {
 }
 
 /**
- * Runs in a page: walks to where the ball is between oneself and the other goal, the slower the nearer, and kicks it there.
+ * Runs in a page: walks up to the ball from behind, turns to the other goal, and kicks, as a kick goes where one faces. Where a
+ * wall is in the way of that, it kicks from where it is.
  */
 function play(): void {
   const { world, viewer } = window.nowcast;
-  let kickedMs = 0;
+  let nearSinceMs: number | undefined;
   setInterval(() => {
+    const nowMs = performance.now();
     const own = world!.entities.get(world!.avatarId!);
     const ball = [...world!.entities.values()].find((entity) => entity.kind.name === "ball");
     if (!own || !ball) return;
@@ -50,18 +52,22 @@ function play(): void {
     const [towardX, towardZ] = [(goalX - ball.position[0]) / length, -ball.position[2] / length];
     const [x, z] = [ball.position[0] - own.position[0], ball.position[2] - own.position[2]];
     const along = x * towardX + z * towardZ;
-    const beside = x * towardZ - z * towardX;
-    const isReady = along > 0.3 && Math.abs(beside) < 0.35 && Math.hypot(x, z) < 1.5;
+    const side = Math.sign(x * towardZ - z * towardX) || 1;
+    if (Math.hypot(x, z) > 1.45) nearSinceMs = undefined;
+    else nearSinceMs ??= nowMs;
+    const nearMs = nearSinceMs === undefined ? 0 : nowMs - nearSinceMs;
+    const isReady = nearMs > 0 && (along > 0.2 || nearMs > 2000);
     // Around the ball, on the side where one is already, rather than against it and toward the own goal.
-    const around = along < 0.5 ? -Math.sign(beside || 1) : 0;
-    const [behindX, behindZ] = [x - towardX + towardZ * around, z - towardZ - towardX * around];
+    const around = along < 0.2 ? -side : 0;
+    const [behindX, behindZ] = [x - 0.8 * towardX + towardZ * around, z - 0.8 * towardZ - towardX * around];
     const [aheadX, aheadZ] = isReady ? [towardX, towardZ] : [behindX, behindZ];
     const metres = Math.hypot(behindX, behindZ);
     viewer.camera.yaw = Math.atan2(-aheadX, -aheadZ);
-    viewer.controls.touch.forward = isReady ? 0.2 : Math.min(1, Math.max(0.2, metres / 2));
+    viewer.controls.touch.forward = isReady ? 0 : Math.min(1, Math.max(0.2, metres / 2));
     viewer.controls.touch.run = metres > 5;
-    if (!isReady || performance.now() - kickedMs < 500) return;
-    kickedMs = performance.now();
+    // By then the server has heard of the turn.
+    if (!isReady || nearMs < 700) return;
+    nearSinceMs = nowMs;
     world!.act("kick", { power: 1 });
   }, 40);
 }
