@@ -164,10 +164,9 @@ impl Queue {
                 state.stats.marks_dropped += 1;
                 return Err((NotTaken::Full, then));
             }
-            Work::Snapshot { world, continuity, .. } => {
-                if state.holes.remove(world) {
-                    *continuity = Continuity::BeginsAnew;
-                }
+            // The snapshot ends the hole.
+            Work::Snapshot { world, continuity, .. } if state.holes.remove(world) => {
+                *continuity = Continuity::BeginsAnew;
             }
             _ => {}
         }
