@@ -34,6 +34,10 @@ export interface Binding {
   readonly charge: Amount | undefined;
   readonly pitch: Amount | undefined;
   readonly target: TargetRule | undefined;
+  /** An attribute of one's own person that has to be set. */
+  readonly needs: string | undefined;
+  /** One that must not be. */
+  readonly unless: string | undefined;
 }
 
 const REACH_M = 2.5;
@@ -51,7 +55,7 @@ export function readBindings(actions: readonly ActionFacts[]): readonly Binding[
 function readBinding({ name, arguments: fields, hint }: ActionFacts): Binding | undefined {
   if (!isFields(hint)) return undefined;
   const field = (hinted: unknown) => fields.find((candidate) => candidate.name === hinted);
-  const { key, label, reach, of } = hint;
+  const { key, label, reach, of, needs, unless } = hint;
   const target = field(hint["target"]);
   const kinds = (Array.isArray(of) ? of : [of]).filter((kind) => typeof kind === "string");
   return {
@@ -68,6 +72,8 @@ function readBinding({ name, arguments: fields, hint }: ActionFacts): Binding | 
       of: kinds.length > 0 ? new Set(kinds) : undefined,
       reachM: typeof reach === "number" && reach > 0 ? Math.min(reach, REACH_M_MAX) : REACH_M,
     },
+    needs: typeof needs === "string" ? needs : undefined,
+    unless: typeof unless === "string" ? unless : undefined,
   };
 }
 
@@ -130,6 +136,8 @@ export interface Target {
 export interface Surroundings {
   /** What the hand would do this to: what is looked at, or the nearest in front. */
   findTarget(rule: TargetRule): Target | undefined;
+  /** Whether an attribute of one's own person is set. */
+  has(attribute: string): boolean;
   send(action: string, args: Readonly<Record<string, number>>): void;
   /** How much of it would be sent, 0 to 1; undefined while nothing is charged. */
   showCharge(share: number | undefined): void;
@@ -205,7 +213,7 @@ export class Actions {
 
   private findTargets(): void {
     for (const binding of this.list) {
-      const target = binding.target && this.around.findTarget(binding.target);
+      const target = binding.target && this.isPossible(binding) && this.around.findTarget(binding.target);
       if (target) this.targets.set(binding, target);
     }
   }
@@ -226,7 +234,16 @@ export class Actions {
       binding.key === trigger || buttonOf(binding.action) === trigger;
     return (
       this.offers().find(fits) ??
-      this.list.find((binding) => fits(binding) && (!binding.target || binding.target.isOptional))
+      this.list.find(
+        (binding) =>
+          fits(binding) && this.isPossible(binding) && (!binding.target || binding.target.isOptional),
+      )
+    );
+  }
+
+  private isPossible({ needs, unless }: Binding): boolean {
+    return (
+      (needs === undefined || this.around.has(needs)) && (unless === undefined || !this.around.has(unless))
     );
   }
 

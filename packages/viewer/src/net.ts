@@ -156,6 +156,13 @@ export class Net {
     this.world.act(action, args);
   }
 
+  /** Whether an attribute of one's own person is set: nil, false, 0 and empty text are not. */
+  hasAttribute(name: string): boolean {
+    const { avatarId, entities } = this.world;
+    const own = avatarId === undefined ? undefined : entities.get(avatarId);
+    return Boolean(own?.attributes[name]);
+  }
+
   chat(text: string): void {
     this.world.chat(text);
   }

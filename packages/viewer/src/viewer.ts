@@ -362,6 +362,7 @@ export class Viewer {
         const aim = { origin: stage.camera.position, direction: stage.directionAt(x, y, this.ahead) };
         return findTarget(own, aim, rule, scene.all, scene.crowd.members);
       },
+      has: (attribute) => this.net?.hasAttribute(attribute) ?? false,
       send: (action, args) => this.net?.act(action, args),
       showCharge: (share) => this.hud.setCharge(share),
       showOffers: (offers) => {

@@ -36,6 +36,7 @@ const TELEPORT: ActionFacts = { name: "teleport", arguments: [], hint: null };
 class Bench {
   readonly sent: [string, Record<string, number>][] = [];
   readonly actions: Actions;
+  readonly held = new Set<string>();
   target: number | undefined;
   hatch: number | undefined;
   charge: number | undefined;
@@ -48,6 +49,7 @@ class Bench {
         const id = of?.has("hatch") ? this.hatch : this.target;
         return id === undefined ? undefined : { id, rank: of?.has("hatch") ? 0.5 : 1 };
       },
+      has: (attribute) => this.held.has(attribute),
       send: (action, args) => this.sent.push([action, { ...args }]),
       showCharge: (share) => {
         this.charge = share;
@@ -203,5 +205,22 @@ describe("somebody at the keys", () => {
     expect(bench.charge).toBeUndefined();
     expect(bench.sent).toEqual([]);
     expect([...bench.actions.keys]).toEqual(["q"]);
+  });
+
+  it("offers an action only while the own person has what it needs, and not what is in its way", () => {
+    const grab = { ...GRAB, hint: { ...(GRAB.hint as object), unless: "holding" } };
+    const put = { ...PUT_DOWN, hint: { key: "q", needs: "holding" } };
+    const bench = new Bench([grab, put]);
+    bench.target = 7;
+    bench.frames(0.1);
+    expect(bench.offers.map(({ action }) => action)).toEqual(["grab"]);
+    bench.actions.press("q");
+    expect(bench.sent).toEqual([]);
+    bench.held.add("holding");
+    bench.frames(0.1);
+    expect(bench.offers).toEqual([]);
+    bench.actions.press("e");
+    bench.actions.press("q");
+    expect(bench.sent).toEqual([["put_down", {}]]);
   });
 });
