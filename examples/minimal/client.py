@@ -2,9 +2,9 @@
 """The smallest client of a Nowcast world: spec/MINIMAL.md in Python, with its standard library alone.
 
     nowcast serve &
-    python3 client.py localhost:7777 plaza
+    python3 client.py localhost:7777 playground
 
-Joins over WebSocket, walks, sees itself move, loses its connection, goes on with the same session, and leaves.
+Joins over WebSocket, walks, sees itself move, does something, loses its connection, goes on with the same session, and leaves.
 """
 
 import base64, math, os, socket, struct, sys, time
@@ -13,7 +13,10 @@ from movement import Movement
 from reader import Reader, varint
 
 LIMITS = [8, 1_048_576, 262_144, 16_384, 10_000, 60_000]  # SESSION.md, section 9
-PING, PROOF, CLOSE, STATES, EVENT, WINDOW, REPLICATION = 0x01, 0x02, 0x03, 0x10, 0x20, 0x50, 0x60
+PING, PROOF, CLOSE = 0x01, 0x02, 0x03
+STATES, EVENT, EVENT_PART, STATE_PART, WINDOW, REPLICATION = 0x10, 0x20, 0x30, 0x40, 0x50, 0x60
+PART_BYTES = 1024
+PLAYERS, SCREENS = 1 << 32, 1 << 33  # WORLD.md, section 2: from which keys on states are those
 
 
 class WebSocket:
@@ -92,6 +95,7 @@ class Session:
         self.events, self.stamp = 0, 0  # ours, on lane 0
         self.unacknowledged = []  # our events: (number of the packet or None, frame)
         self.newest = {}  # stamps of the states that arrived, by lane and key
+        self.parts = {}  # of long messages, what arrived
         self.heard = []  # what arrived: (kind, lane, key, bytes)
         self.connect()
 
@@ -208,16 +212,20 @@ class Session:
             _, stamp = reader.varint(), reader.varint()
             while reader.more() and (key := reader.varint()):
                 offset, _, value = reader.varint(), reader.varint(), reader.take(reader.varint())
-                if stamp + offset > self.newest.get((lane, key), 0):
-                    self.newest[lane, key] = stamp + offset
-                    self.heard.append(("state", lane, key, value))
-        elif kind == EVENT:
+                self.read_state(lane, key, stamp + offset, value)
+        elif kind == STATE_PART:
+            _, stamp, key, _ = (reader.varint() for _ in range(4))
+            value = self.read_part(reader, (lane, STATES, stamp))
+            if value is not None:
+                self.read_state(lane, key, stamp, value)
+        elif kind in (EVENT, EVENT_PART):
             number, what, _ = reader.varint(), reader.u(1), reader.varint()
             if what == 2:
                 reader.varint()
-            payload = reader.take(reader.varint())
+            is_whole = kind == EVENT
+            payload = reader.take(reader.varint()) if is_whole else self.read_part(reader, (lane, EVENT, number))
             # On a reliable carrier events come in order; what came before a cut comes again.
-            if number == self.next_event.get(lane, 0):
+            if payload is not None and number == self.next_event.get(lane, 0):
                 self.next_event[lane] = number + 1
                 if what == 0:
                     self.heard.append(("event", lane, number, payload))
@@ -226,7 +234,23 @@ class Session:
         elif kind == REPLICATION:
             self.heard.append(("movement", lane, 0, reader.take(reader.varint())))
         else:
-            raise ValueError("parts: no message of a world is so long")
+            raise ValueError(f"0x{kind:02x} is no type of a frame")
+
+    def read_state(self, lane, key, stamp, value):
+        if stamp > self.newest.get((lane, key), 0):
+            self.newest[lane, key] = stamp
+            self.heard.append(("state", lane, key, value))
+
+    def read_part(self, reader, message):
+        """The whole message with its last part that was missing, and before it None."""
+        total, index = reader.varint(), reader.varint()
+        if total > LIMITS[2]:
+            raise ValueError(f"a message of {total} bytes")
+        parts = self.parts.setdefault(message, {})
+        parts[index] = reader.take(min(PART_BYTES, total - PART_BYTES * index))
+        if sum(map(len, parts.values())) < total:
+            return None
+        return b"".join(part for _, part in sorted(self.parts.pop(message).items()))
 
     def close(self):
         self.send(bytes([CLOSE]) + varint(0) + varint(0))
@@ -241,50 +265,99 @@ class Session:
 def join(name, hz):
     """WORLD.md, section 3: the size of all texts, variant 0, protocol, the size of this text, rate, the text."""
     size = varint(len(name.encode()))
-    return size + b"\0" + struct.pack("<I", 1) + size + struct.pack("<I", hz) + name.encode()
+    return size + b"\0" + struct.pack("<I", 2) + size + struct.pack("<I", hz) + name.encode()
 
 
-def controls(forward, right, yaw):
+def act(action, arguments=b"\xc0"):
+    """Variant 1: the size of the name, then of the arguments, which are MessagePack (nil: all have their defaults)."""
+    size = varint(len(action.encode()))
+    return size + b"\1" + size + varint(len(arguments)) + arguments + action.encode()
+
+
+def controls(number, forward, right, yaw):
     # The two bools are bits in front.
-    return b"\0" + struct.pack("<fff", forward, right, yaw)
+    return b"\0" + struct.pack("<Hfff", number, forward, right, yaw)
+
+
+def avatar_of(player):
+    """Of a Player: whether there is an avatar is a bit in front, its id stands behind the size of the name."""
+    reader = Reader(player)
+    reader.varint()
+    has_avatar, _ = reader.u(1), reader.varint()
+    return reader.u(4) if has_avatar else None
+
+
+def texts_of(event, count):
+    """Of an event whose only texts are its first fields: those. They stand at the end of it, one after the other."""
+    reader = Reader(event)
+    size, _, sizes = reader.varint(), reader.u(1), [reader.varint() for _ in range(count)]
+    area, texts = event[len(event) - size :], []
+    for size in sizes:
+        texts, area = texts + [area[:size].decode()], area[size:]
+    return texts
 
 
 class Client:
     def __init__(self, host, port, room, name):
         self.session, self.movement = Session(host, port, room), Movement()
-        self.id, self.where, self.things = None, None, set()
+        self.player, self.avatar, self.number = None, None, 0
+        self.entities, self.rows = set(), {}
         self.session.event(join(name, 20))
 
     def watch(self, seconds):
         """Takes in what the server says, for so long."""
         for kind, lane, key, value in self.session.receive(seconds):
             if kind == "movement":
-                row = self.movement.read(value).get(self.id)
-                self.where = [part / 1024 for part in row[:3]] if row else self.where
-            elif kind == "state" and lane == 0:
-                (self.things.add if value else self.things.discard)(key)
-            elif kind == "event" and lane == 0 and value[1] == 0:
-                assert self.id is None, "Welcome comes once"
-                self.id = struct.unpack_from("<I", value, 6)[0]
+                self.rows.update(self.movement.read(value))
+            elif kind == "state" and lane == 0 and key < PLAYERS:
+                (self.entities.add if value else self.entities.discard)(key)
+            elif kind == "state" and lane == 0 and key < SCREENS:
+                if key - PLAYERS == self.player:
+                    self.avatar = avatar_of(value) if value else None
+            elif kind == "event" and lane == 0:
+                self.hear(value)
+
+    @property
+    def where(self):
+        row = self.rows.get(self.avatar)
+        return [part / 1024 for part in row[:3]] if row else None
+
+    def hear(self, event):
+        reader = Reader(event)
+        _, variant = reader.varint(), reader.u(1)
+        if variant == 0:
+            assert self.player is None, "Welcome comes once"
+            _, self.player = reader.u(4), reader.u(4)
+        elif variant == 2:
+            print("happened:", *texts_of(event, 1), flush=True)
+        elif variant == 3:
+            print("refused:", *texts_of(event, 2), flush=True)
+
+    def steer(self, forward):
+        self.number = self.number + 1 & 0xFFFF
+        self.session.state(1, controls(self.number, forward, 0.0, 0.0))
 
     def walk(self, seconds):
         """Walks towards -Z, and says how far it came."""
         start = self.where
-        self.session.state(1, controls(1.0, 0.0, 0.0))
+        self.steer(1.0)
         self.watch(seconds)
-        self.session.state(1, controls(0.0, 0.0, 0.0))
+        self.steer(0.0)
         return math.dist(start, self.where)
 
 
 def main():
-    address, room = (sys.argv[1:] + ["localhost:7777", "plaza"][len(sys.argv) - 1 :])[:2]
+    address, room, action = (sys.argv[1:] + ["localhost:7777", "playground", "grab"][len(sys.argv) - 1 :])[:3]
     host, port = address.rsplit(":", 1)
     client = Client(host, int(port), room, "Ada")
     until = time.monotonic() + 20
-    while client.where is None and time.monotonic() < until:
+    while not (client.where and client.entities) and time.monotonic() < until:
         client.watch(0.1)
-    print(f"joined as {client.id}, among {len(client.things)} things, at {client.where}", flush=True)
+    print(f"joined as player {client.player}, entity {client.avatar} of {len(client.entities)}, at {client.where}", flush=True)
     print(f"walked {client.walk(1.0):.2f} m", flush=True)
+    print("newest controls in force:", client.movement.controls, flush=True)
+    client.session.event(act(action))
+    client.watch(0.5)
     client.session.carrier.socket.close()
     client.session.connect()
     print("cut, and resumed", flush=True)

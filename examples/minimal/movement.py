@@ -30,10 +30,11 @@ class Movement:
 
     def __init__(self):
         self.groups = {}
+        self.controls = 0  # the newest of ours that were in force, by their number
 
     def read(self, payload):
         reader, where = Reader(payload), {}
-        now = reader.u(4)
+        now, self.controls = reader.u(4), reader.u(2)
         while reader.more():
             first = reader.varint()
             group, tick = first >> 2, now - reader.varint()

@@ -21,9 +21,7 @@ fuzz_target!(|text: &str| {
     world.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("there is room");
     for action in &definition.actions {
         let arguments = nowcast_world::Value::Nil;
-        world
-            .apply(Command::Action { player: PlayerId(1), name: action.name.clone(), arguments })
-            .ok();
+        world.apply(Command::Action { player: PlayerId(1), name: action.name.clone(), arguments }).ok();
     }
     for _ in 0..3 {
         world.step();

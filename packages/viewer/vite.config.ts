@@ -32,6 +32,7 @@ export default defineConfig({
     proxy: {
       "/nowcast": { target: server, ws: true },
       "/ws": { target: server, ws: true },
+      "/api": server,
       "/healthz": server,
     },
   },

@@ -10,9 +10,8 @@ use crate::show::Show;
 
 /// Let bots play in a room, and show what they felt and what the server says
 ///
-/// The bots stroll, fetch, pile up and throw blocks, and chat, on sessions as our own clients do, or as stock WebSocket
-/// clients of the plain protocol. At the
-/// end: connect times, intervals between updates, bytes, and the server's ticks and memory from its /metrics.
+/// The bots stroll, chat, and do what the world offers (in the playground they fetch, pile up and throw blocks), on sessions as our
+/// own clients do, or as stock WebSocket clients of the plain protocol. At the end: connect times, intervals between updates, bytes, and the server's ticks and memory from its /metrics.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How many bots

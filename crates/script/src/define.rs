@@ -140,11 +140,11 @@ fn read_hint(fields: &Fields<'_>, arguments: &Attributes) -> Declared<Value> {
             ));
         }
     }
-    for name in ["key", "label"] {
+    for name in ["key", "label", "needs", "unless"] {
         fields.text(name)?;
     }
     fields.number("reach")?;
-    fields.nothing_else(&["key", "label", "charge", "pitch", "target", "of", "reach"])?;
+    fields.nothing_else(&["key", "label", "charge", "pitch", "target", "of", "reach", "needs", "unless"])?;
     from_luau(
         &Luau::Table(fields.table.clone().into_owned()),
         Purpose::Tell,

@@ -202,6 +202,8 @@ impl Hooks {
 impl Behaviour for Script {
     fn start(&mut self, scene: &mut Scene) {
         self.call::<()>(scene, |hooks| &hooks.start, ());
+        // The first step has a budget of its own: whoever joins in it must not pay for what was made before.
+        self.step = None;
     }
 
     fn resume(&mut self, scene: &Scene) {

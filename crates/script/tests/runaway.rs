@@ -62,3 +62,20 @@ fn memory_without_end_is_told_once_a_step() {
         "local kept = {} while true do table.insert(kept, coroutine.create(print)) end",
     );
 }
+
+#[test]
+fn what_a_world_is_made_with_is_not_on_the_account_of_who_comes_first() {
+    // Two thirds of a step's work in "start", and as much again when somebody comes.
+    let text = "local world = require('@nowcast/world')
+        local Crate = world.kind('crate', { body = { shape = 'box', size = vector.one } })
+        local function work() for _ = 1, 130000 do end end
+        world.on('start', work)
+        world.on('join', function(player) work(); player:spawn_avatar(Crate) end)";
+    let script = Script::load(&Sources::of_main(text), Limits::DEFAULT).expect("the rules load");
+    let (definition, console) = (script.definition(), script.console());
+    let mut world = World::new(definition, 1, Box::new(script)).expect("a definition was checked");
+    world.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).expect("there is room");
+    world.step();
+    assert_eq!(console.poll_fault(), None);
+    assert!(world.scene().player(PlayerId(1)).expect("she came").avatar.is_some());
+}

@@ -11,6 +11,9 @@ use crate::session::PROTOCOL;
 /// A close frame's payload is at most 125 bytes, two of them the code (RFC 6455, section 5.5).
 const REASON_BYTES_MAX: usize = 123;
 
+/// What there was too much of where a client does what the world refuses, in [`Closing::TooMany`].
+pub(crate) const REFUSED_ACTIONS: &str = "refused actions";
+
 /// Why a client's connection ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Closing {

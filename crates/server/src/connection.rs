@@ -20,7 +20,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tracing::debug;
 
-use crate::config::{Limits, MESSAGE_BYTES_MAX, SEND_BUFFER_BYTES};
+use crate::config::{MESSAGE_BYTES_MAX, SEND_BUFFER_BYTES};
+use crate::limits::Limits;
 use crate::metrics::Metrics;
 
 /// Bytes that are read and thrown away after a close frame, before the connection is reset.

@@ -42,6 +42,7 @@ mod http;
 mod join;
 mod keeping;
 mod lab;
+mod limits;
 mod lobby;
 mod logs;
 mod metrics;
@@ -63,8 +64,9 @@ mod snapshot;
 mod web;
 mod worlds;
 
-pub use config::{Config, Exposed, Limits, Timeouts};
+pub use config::{Config, Exposed, Timeouts};
 pub use keeping::restore_kept;
+pub use limits::Limits;
 pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, entry};
 /// What clients are told of movement, and the replica that reads it.

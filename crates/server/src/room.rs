@@ -29,7 +29,7 @@ use self::opening::Opened;
 use self::tenancy::Tenancy;
 use self::told::{Changes, Told};
 use crate::chat::{Chat, Line};
-use crate::closing::Closing;
+use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::dictionary::Dictionary;
 use crate::hosted::Hosted;
 use crate::lobby::Lobby;
@@ -354,7 +354,7 @@ impl Room {
         match seated.refusals.judge(Instant::now()) {
             Verdict::Pass => seated.player.refuse(action, &refusal.to_string()),
             Verdict::Drop => {}
-            Verdict::Close => seated.player.close(Closing::TooMany("refused actions")),
+            Verdict::Close => seated.player.close(Closing::TooMany(REFUSED_ACTIONS)),
         }
     }
 

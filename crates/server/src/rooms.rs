@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use nowcast::entry::network_of;
 use serde::Serialize;
 
-use crate::config::{Config, Limits};
+use crate::config::Config;
 use crate::keeping::Keeper;
+use crate::limits::Limits;
 use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::player::Player;

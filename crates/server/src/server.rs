@@ -23,11 +23,12 @@ use tokio::time::{interval, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
-use crate::config::{Config, Limits};
+use crate::config::Config;
 use crate::connection::{Connection, ConnectionLimits};
 use crate::http::router;
 use crate::keeping::{Keeper, PRUNE_INTERVAL, StoreFigures};
 use crate::lab;
+use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::room::Room;
 use crate::rooms::Rooms;

@@ -204,6 +204,12 @@ async fn an_action_that_does_not_fit_is_refused_by_name_and_nothing_of_it_is_don
     .await;
     assert_eq!(ada.view.refused.len(), wrong.len());
 
+    let deep = (0..20).fold(Value::Nil, |inner, _| Value::List(vec![inner]));
+    ben.act("show", &[("place", "score".into()), ("value", deep)]);
+    ben.until("the refusal", |ben| ben.view.refused.len() > wrong.len()).await;
+    let (action, reason) = ben.view.refused.last().expect("it was refused");
+    assert!(action == "show" && reason.contains("16 deep"), "{action}: {reason}");
+
     let long = "x".repeat(65);
     ben.act(&long, &[]);
     assert_eq!(ben.end().await.code.0, 64);
@@ -235,11 +241,18 @@ async fn whoever_does_for_long_what_is_refused_may_not_stay() {
     let mut stubborn = server.join("plaza", "name=Stubborn").await;
     // Within the rate of actions, so that it is the refusals that end it.
     let mut turns = tokio::time::interval(Duration::from_millis(55));
-    while server.metric(r#"nowcast_client_closed_total{code="4008",reason="rate"}"#) == 0.0 {
+    let guest = Guest::join(&server, "plaza", "Guest", CarrierKind::WebSocket).await;
+    let fly = ToWorld::Act { action: "fly".into(), arguments: Value::Nil };
+    let closed = |code| format!(r#"nowcast_client_closed_total{{code="{code}",reason="rate"}}"#);
+    while server.metric(&closed(4008)) == 0.0 || server.metric(&closed(66)) == 0.0 {
         turns.tick().await;
         stubborn.act("fly", &[]).await;
-        assert!(server.metric(REFUSED) < 400.0, "nobody minds");
+        // It may be closed by now.
+        let _ = guest.channel.try_event(&nowcast_wire::encode_to_vec(&fly));
+        assert!(server.metric(REFUSED) < 800.0, "nobody minds");
     }
+    let ended = tokio::time::timeout(common::PATIENCE, guest.channel.closed()).await.expect("it ends");
+    assert!(ended.code.0 == 66 && ended.reason.contains("refused actions"), "{ended}");
     let (code, reason) = stubborn.until_closed().await;
     assert_eq!((code, reason.as_str()), (4008, "too many messages: refused actions"));
     let refused = server.metric(REFUSED);

@@ -83,6 +83,7 @@ async fn new_rules_hold_for_those_who_are_there_and_what_was_remembered_stays() 
     let server = serve(&folder).await;
     let mut ada = server.join("edited", "name=Ada&hz=60").await;
     let mut ben = Guest::join(&server, "edited", "Ben", CarrierKind::WebSocket).await;
+    let mut cleo = server.join("edited-2", "name=Cleo&encoding=msgpack").await;
     ada.act("count", &[]).await;
     ada.until_view("the count", |view| count(view) == Some(&json!(1.0))).await;
 
@@ -97,7 +98,10 @@ async fn new_rules_hold_for_those_who_are_there_and_what_was_remembered_stays() 
     );
     ada.until_view("version 2", |view| view.version == 2).await;
     ben.until("version 2", |ben| ben.view.version == 2).await;
+    cleo.until_view("version 2", |view| view.version == 2).await;
     assert!(ada.view.actions.contains_key("cheer"));
+    let later = server.join("edited-3", "").await;
+    assert!(later.view.version == 1 && later.view.actions.contains_key("cheer"), "its room began with them");
     ada.act("count", &[]).await;
     ben.act("cheer", &[]);
     ada.until_view("the count", |view| count(view) == Some(&json!(11.0))).await;
@@ -109,7 +113,8 @@ async fn new_rules_hold_for_those_who_are_there_and_what_was_remembered_stays() 
         assert!(view.refused.is_empty(), "{:?}", view.refused);
     }
     assert_eq!(ada.view.without_places(), ben.view.without_places());
-    assert_eq!(server.metric("nowcast_clients"), 2.0);
+    assert_eq!(count(&cleo.view), None, "another room has a state of its own");
+    assert_eq!(server.metric("nowcast_clients"), 4.0);
     server.stop().await;
 }
 

@@ -25,7 +25,8 @@ async fn a_player_is_told_who_it_is_what_there_can_be_and_all_that_is_there() {
     assert_eq!(version, 1);
     let person = kinds.iter().find(|kind| kind.name == "person").expect("it is defined");
     assert_eq!(person.attributes["mood"], "text");
-    assert!(person.walker.0.get("walk_speed").is_some() && person.body.0.get("shape").is_none());
+    assert!(person.walker.0.get("walk_speed").is_some(), "{person:?}");
+    assert_eq!(person.body.0.get("motion").and_then(|motion| motion.as_text()), Some("dynamic"));
     let light = actions.iter().find(|action| action.name == "light").expect("it is defined");
     assert_eq!((&*light.arguments["lit"], &*light.arguments["warmth"]), ("bool", "range(0, 1, 0.25)"));
     assert_eq!(light.hint.0.get("key").and_then(|key| key.as_text()), Some("l"));
@@ -78,7 +79,8 @@ async fn a_client_hears_the_truth_even_when_it_missed_snapshots() {
 
     let [slow, fast] = [rest(&mut seldom, mover.avatar()).await, rest(&mut often, mover.avatar()).await];
     for axis in 0..3 {
-        assert!((slow[axis] - fast[axis]).abs() < 1e-4, "{slow:?} {fast:?}");
+        // Whoever comes to rest may still creep by a last step of the rounding.
+        assert!((slow[axis] - fast[axis]).abs() < 1.5e-4, "{slow:?} {fast:?}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::session::Guest;
 use common::{PATIENCE, TestServer};
-use nowcast::{CarrierKind, Channel, ConnectError, Error};
+use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error};
 use nowcast_server::session::{CHAT_LANE, CONTROLS_KEY, Controls, Line, PROTOCOL, ToWorld};
 use nowcast_wire::encode_to_vec;
 use tokio::time::timeout;
@@ -183,6 +183,22 @@ async fn who_does_not_say_who_he_is_or_comes_to_no_room_is_named_the_cause() {
         "{refusal}"
     );
     drop(first);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_takes_too_small_messages_for_the_world_is_told_so() {
+    let many =
+        r#"local world = require("@nowcast/world") for i = 1, 200 do world.kind("kind " .. i, {}) end"#;
+    let server = TestServer::with(|config| config.worlds = vec![common::script("plaza", many)]).await;
+    let limits = nowcast::session::Limits { message_bytes_max: 1_024, ..Default::default() };
+    let config = nowcast::session::Config { limits, ..Default::default() };
+    let url = format!("nowcast://{}/plaza", server.address);
+    let channel = Connector::new().session(config).connect(&url).await.expect("there is room");
+    let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 0 };
+    channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+    let closed = timeout(PATIENCE, channel.closed()).await.expect("it ends");
+    assert!(closed.code.0 == 64 && closed.reason.contains("the client takes 1024"), "{closed}");
     server.stop().await;
 }
 

@@ -1,4 +1,4 @@
-//! What happened to a world in some fiftieths of a second, as one row of its journal.
+//! What happened to a world between two of its ticks, as one row of its journal.
 
 use nowcast_wire::{Effort, Limits as WireLimits, Wire};
 use nowcast_world::journal::{self, Entry, JournalError};

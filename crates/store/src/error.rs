@@ -45,6 +45,9 @@ pub enum Problem {
     /// The file system failed in another way.
     #[error("the disk failed: {0}")]
     Disk(String),
+    /// There is no store in the folder that is to be read.
+    #[error("there is no store in this folder")]
+    NoStore,
     /// The bytes are not those that were written.
     #[error("{place} is damaged: {what}")]
     Damaged {
@@ -95,6 +98,7 @@ impl Problem {
             }
             Problem::Full => "Make room, or let old states go (prune); what waits is written then.",
             Problem::Disk(_) => "Look into the system's log for this disk; what waits is tried again.",
+            Problem::NoStore => "Choose the folder that the server names when it starts.",
             Problem::Damaged { .. } => {
                 "Keep a copy of the folder, read with salvage what can be read, or restore a backup."
             }

@@ -111,7 +111,8 @@ impl Recorder {
     /// Gives a command to the world that must happen once and last: `then` is called when it is kept. Only after that may
     /// the client be told. A client that was told nothing tries again with the same id.
     ///
-    /// A command that the world does not take is none: the completion is dropped, and the client may try again.
+    /// A command that the world does not take is none: the completion is dropped, and the client may try again. One that
+    /// it takes and then refuses ([`nowcast_world::Event::Refused`]) is done with, and is refused in every replay.
     pub fn apply_once(
         &mut self,
         world: &mut World,

@@ -47,6 +47,12 @@ impl Pose {
         public_pose(&rapier_pose(self).inverse())
     }
 
+    /// Which way it faces, in radians: 0 is −Z, and it grows counter-clockwise seen from above.
+    pub fn yaw(&self) -> f32 {
+        let [x, y, z, w] = self.rotation;
+        libm::atan2f(2.0 * (x * z + w * y), 1.0 - 2.0 * (x * x + y * y))
+    }
+
     /// The rotation as three angles in radians, intrinsic XYZ: R = Rx · Ry · Rz, the order that three.js calls `'XYZ'`.
     ///
     /// At the poles (Y at ±π/2) Z is 0 and X carries the whole remaining turn.

@@ -1,5 +1,6 @@
 import { type PerspectiveCamera, Vector3 } from "three";
-import type { Boxes } from "./scene/boxes.js";
+import { yawOf } from "./pose.js";
+import type { Obstacles } from "./scene/obstacles.js";
 
 const PITCH_MIN = -0.5;
 const PITCH_MAX = 1.35;
@@ -7,7 +8,6 @@ const DISTANCE_MIN = 1.6;
 const DISTANCE_MAX = 16;
 /** The camera is a ball of this radius, so that nothing it stands beside is cut open by the near plane. */
 const RADIUS = 0.22;
-const EYE_HEIGHT = 0.62;
 
 /**
  * Orbits the head of an avatar. `yaw` is the direction that the avatar walks in when it walks forward: 0 faces −Z and
@@ -16,7 +16,7 @@ const EYE_HEIGHT = 0.62;
 export class OrbitCamera {
   yaw = 0;
   pitch = 0.34;
-  /** What the person asked for by the wheel; what is shown gives way to blocks and eases. */
+  /** What the person asked for by the wheel; what is shown gives way to obstacles and eases. */
   distance = 6;
   private shownDistance = 6;
   private readonly target = new Vector3();
@@ -49,9 +49,16 @@ export class OrbitCamera {
     return this.shownDistance;
   }
 
-  /** Follows the avatar centred at x, y, z; `ignore` is the block it carries. */
-  follow(seconds: number, x: number, y: number, z: number, boxes: Boxes, ignore: number | undefined): void {
-    WANTED.set(x, y + EYE_HEIGHT, z);
+  /** Follows eyes at x, y, z; `except` is no obstacle to their sight. */
+  follow(
+    seconds: number,
+    x: number,
+    y: number,
+    z: number,
+    obstacles: Obstacles,
+    except: number | undefined,
+  ): void {
+    WANTED.set(x, y, z);
     if (!this.settled || this.target.distanceToSquared(WANTED) > 100) this.target.copy(WANTED);
     // Heights follow softly, so that steps and landings do not shake the picture; the plane follows at once.
     this.target.x = WANTED.x;
@@ -59,17 +66,13 @@ export class OrbitCamera {
     this.target.y += (WANTED.y - this.target.y) * ease(14, seconds);
 
     armDirection(this.yaw, this.pitch, this.arm);
-    // Looking up puts the camera under the avatar: there the ground decides, as any other box would.
-    const free = boxes.cast(
-      RADIUS,
-      ignore,
-      this.target.x,
-      this.target.y,
-      this.target.z,
-      this.arm.x,
-      this.arm.y,
-      this.arm.z,
-    );
+    // Looking up puts the camera under the avatar: there the ground decides, as any other obstacle would.
+    const { target, arm } = this;
+    const free = obstacles.cast(target.x, target.y, target.z, arm.x, arm.y, arm.z, {
+      margin: RADIUS,
+      except,
+      reach: DISTANCE_MAX + RADIUS,
+    });
     this.shownDistance = this.settled
       ? nextDistance(this.shownDistance, this.distance, free, seconds)
       : Math.min(this.distance, free);
@@ -85,7 +88,7 @@ export function armDirection(yaw: number, pitch: number, out: Vector3): Vector3 
   return out.set(Math.sin(yaw) * flat, Math.sin(pitch), Math.cos(yaw) * flat);
 }
 
-/** An obstacle pulls the camera in at once, since a cut-open block would show; it glides back out. */
+/** An obstacle pulls the camera in at once, since a thing that is cut open would show; it glides back out. */
 export function nextDistance(shown: number, wanted: number, free: number, seconds: number): number {
   const goal = Math.min(wanted, free);
   if (goal < shown && free < shown) return Math.max(0.05, goal);
@@ -101,14 +104,6 @@ export function ease(perSecond: number, seconds: number): number {
 export function wrapAngle(angle: number): number {
   const turns = Math.round(angle / (2 * Math.PI));
   return angle - turns * 2 * Math.PI;
-}
-
-/** Where an upright body faces: 0 is −Z, counter-clockwise seen from above. */
-export function yawOf(pose: { qx: number; qy: number; qz: number; qw: number }): number {
-  return Math.atan2(
-    2 * (pose.qw * pose.qy + pose.qx * pose.qz),
-    1 - 2 * (pose.qy * pose.qy + pose.qx * pose.qx),
-  );
 }
 
 const WANTED = new Vector3();

@@ -9,10 +9,10 @@ function runFrame(viewer: Viewer, nowMs: number, frameMs: number): void {
   viewer.readDevices(seconds);
   viewer.sendSteering();
   viewer.samplePoses(nowMs);
-  viewer.placeBlocks();
-  viewer.animateAvatars(seconds);
+  viewer.placeProps();
+  viewer.animatePeople(seconds);
   viewer.moveCamera(seconds);
-  viewer.updateHands(seconds);
+  viewer.updateActions(seconds);
   viewer.updateScene(seconds);
   viewer.updateLabels(nowMs);
   viewer.updateFigures(frameMs);

@@ -6,6 +6,7 @@ import { loadSettings, oneOf } from "./settings.js";
 import { SettingsPanel } from "./start/settings-panel.js";
 import { StartScreen } from "./start/start-screen.js";
 import { Viewer } from "./viewer.js";
+import { fillPage } from "./words.js";
 
 declare global {
   interface Window {
@@ -80,6 +81,7 @@ function explainFailure(error: unknown): void {
 }
 
 try {
+  fillPage(document);
   main();
 } catch (error) {
   explainFailure(error);

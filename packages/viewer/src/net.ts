@@ -9,9 +9,15 @@ import {
   type EntityId,
   type Interpolator,
   joinWorld,
+  type ReportOutcome,
   type World,
 } from "nowcast/world";
 import { Euler, Quaternion } from "three";
+import type { ActionFacts } from "./actions.js";
+import { type Body, describeBody, isShown } from "./body.js";
+import type { Steering } from "./input/controls.js";
+import type { PlayerFacts } from "./people.js";
+import type { Pose } from "./pose.js";
 
 /** How the world travels: on a session over the best carrier, or by the plain protocol in one of its encodings. */
 export type Transport = "session" | Encoding;
@@ -27,50 +33,34 @@ export type Carrier = "webtransport" | "websocket";
 
 export const CARRIERS: readonly Carrier[] = ["webtransport", "websocket"];
 
-/** A thing in the world without its pose. */
-export interface Body {
-  readonly id: number;
-  readonly kind: "static" | "block" | "avatar";
-  /** Full edge lengths in metres; an avatar's is that of the box around its capsule. */
-  readonly size: readonly [number, number, number];
-  readonly color: number;
-  readonly name: string;
-  readonly held: number | undefined;
-}
-
-/** Where a thing is: its centre in metres and its orientation as a quaternion. */
-export interface Pose {
-  x: number;
-  y: number;
-  z: number;
-  qx: number;
-  qy: number;
-  qz: number;
-  qw: number;
-}
-
-export function createPose(): Pose {
-  return { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
-}
-
-/** What the controls say in this frame. */
-export interface Steering {
-  forward: number;
-  right: number;
-  yaw: number;
-  run: boolean;
-  jump: boolean;
+/** What became of a version of the world's rules. */
+export interface Report {
+  readonly outcome: ReportOutcome;
+  readonly version: number;
+  /** File, line and cause; empty for what runs. */
+  readonly text: string;
 }
 
 export interface NetListener {
   statusChanged(status: Status): void;
   /** A connection is up; everything of an earlier one has been removed. */
-  welcomed(avatar: number): void;
+  welcomed(): void;
+  /** What can be done here, from now on. */
+  defined(actions: readonly ActionFacts[]): void;
   spawned(body: Body, pose: Pose): void;
+  /** It looks otherwise, or was put somewhere else; `pose` is the newest known. */
+  changed(body: Body, pose: Pose): void;
   despawned(id: number): void;
-  held(avatar: number, block: number | undefined): void;
-  renamed(id: number, name: string): void;
-  chatted(from: number, name: string, text: string): void;
+  /** Came, has another name, or another avatar. */
+  playerChanged(player: PlayerFacts): void;
+  playerLeft(player: PlayerFacts): void;
+  /** What stands on the screen is different. */
+  screenChanged(): void;
+  /** Something that the world's rules tell. */
+  told(event: string, payload: unknown): void;
+  refused(action: string, reason: string): void;
+  reported(report: Report): void;
+  chatted(player: number, name: string, text: string): void;
   /** So many lines of chat were left out, because this page's connection is too slow for them. */
   missed(lines: number): void;
   noticed(text: string): void;
@@ -116,6 +106,8 @@ export class Net {
       ...(token === undefined ? {} : { token }),
       ...(networkHz === 0 ? {} : { networkHz }),
     });
+    // Whoever waits for it is told by `lost` as well.
+    this.world.ready.catch(() => undefined);
     this.interpolator = createInterpolator(this.world);
     this.listen(listener);
   }
@@ -124,12 +116,21 @@ export class Net {
     return this.world.status;
   }
 
+  /** What one's own controls move; spectators have none. */
   get avatar(): number | undefined {
     return this.world.avatarId;
   }
 
+  get player(): number | undefined {
+    return this.world.playerId;
+  }
+
   get entityCount(): number {
     return this.world.entities.size;
+  }
+
+  get screen(): ReadonlyMap<string, unknown> {
+    return this.world.screen;
   }
 
   get stats(): World["stats"] {
@@ -151,12 +152,15 @@ export class Net {
     this.world.input(steering);
   }
 
-  grab(block: number | undefined): void {
-    this.world.grab(block as EntityId | undefined);
+  act(action: string, args: Readonly<Record<string, unknown>>): void {
+    this.world.act(action, args);
   }
 
-  throw(power: number, pitch: number): void {
-    this.world.throw(power, pitch);
+  /** Whether an attribute of one's own person is set: nil, false, 0 and empty text are not. */
+  hasAttribute(name: string): boolean {
+    const { avatarId, entities } = this.world;
+    const own = avatarId === undefined ? undefined : entities.get(avatarId);
+    return Boolean(own?.attributes[name]);
   }
 
   chat(text: string): void {
@@ -199,15 +203,27 @@ export class Net {
     const { world, releases } = this;
     releases.push(
       world.on("status", (event) => listener.statusChanged(event.status)),
-      world.on("welcome", (event) => listener.welcomed(event.avatarId)),
+      world.on("welcome", () => listener.welcomed()),
+      world.on("define", ({ definition }) => {
+        listener.defined(definition.actions);
+        // Kinds may look otherwise now, and no change says so.
+        for (const entity of world.entities.values()) listener.changed(describeBody(entity), poseOf(entity));
+      }),
       world.on("spawn", (event) => {
-        for (const entity of event.entities) listener.spawned(bodyOf(entity), poseOf(entity));
+        for (const entity of event.entities) listener.spawned(describeBody(entity), poseOf(entity));
+      }),
+      world.on("change", ({ entity, names }) => {
+        if (isShown(names)) listener.changed(describeBody(entity), poseOf(entity));
       }),
       world.on("despawn", (event) => {
         for (const entity of event.entities) listener.despawned(entity.id);
       }),
-      world.on("hold", (event) => listener.held(event.avatar.id, event.block?.id)),
-      world.on("rename", (event) => listener.renamed(event.entity.id, event.name)),
+      world.on("player", (event) => listener.playerChanged(event.player)),
+      world.on("left", (event) => listener.playerLeft(event.player)),
+      world.on("screen", () => listener.screenChanged()),
+      world.on("event", ({ name, payload }) => listener.told(name, payload)),
+      world.on("refused", ({ action, reason }) => listener.refused(action, reason)),
+      world.on("report", (report) => listener.reported(report)),
       world.on("chat", (event) => listener.chatted(event.from, event.name, event.text)),
       world.on("snapshot", (event) => listener.snapshotArrived(event.receivedAtMs)),
       world.on("missed", (event) => listener.missed(event.lines)),
@@ -215,17 +231,6 @@ export class Net {
       world.on("error", (event) => listener.lost(event.error, event.retryInMs)),
     );
   }
-}
-
-function bodyOf(entity: Entity): Body {
-  return {
-    id: entity.id,
-    kind: entity.kind,
-    size: entity.size ?? [0.7, 1.8, 0.7],
-    color: entity.color,
-    name: entity.name ?? "",
-    held: entity.heldBlock,
-  };
 }
 
 function poseOf(entity: Entity): Pose {

@@ -3,7 +3,7 @@ import { parseHz } from "./settings.js";
 
 const DEFAULT_ROOM = "plaza";
 
-/** What the page's address asks for: `/r/{room}?name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…`. */
+/** What the page's address asks for: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…`. */
 export interface PageAddress {
   room: string;
   name: string | undefined;
@@ -23,7 +23,7 @@ export function readAddress(pathname: string, search: string): PageAddress {
   const query = new URLSearchParams(search);
   const hz = parseHz(query.get("hz"));
   return {
-    room: readRoom(pathname),
+    room: roomOf(pathname, query.get("world")),
     name: query.get("name") ?? undefined,
     enter: query.get("enter") === "1",
     transport: TRANSPORTS.find((transport) => transport === query.get("transport")),
@@ -37,9 +37,26 @@ export function readAddress(pathname: string, search: string): PageAddress {
 
 /** The room named by a path, or `plaza` where it names none that the protocol allows. */
 export function readRoom(pathname: string): string {
-  const room = /^\/r\/([a-z0-9_-]{1,32})\/?$/.exec(pathname)?.[1];
-  return room ?? DEFAULT_ROOM;
+  return namedRoom(pathname) ?? DEFAULT_ROOM;
 }
+
+/**
+ * A server chooses the world by the room's name: `football`, `football-anything`. So a world that is asked for beside a
+ * room of another name gives the room its own name as the first part.
+ */
+function roomOf(pathname: string, world: string | null): string {
+  if (world === null || !NAME.test(world)) return readRoom(pathname);
+  const room = namedRoom(pathname);
+  if (room === undefined || room === world) return world;
+  return room.startsWith(`${world}-`) ? room : `${world}-${room}`.slice(0, 32);
+}
+
+function namedRoom(pathname: string): string | undefined {
+  const room = /^\/r\/([^/]+)\/?$/.exec(pathname)?.[1];
+  return room !== undefined && NAME.test(room) ? room : undefined;
+}
+
+const NAME = /^[a-z0-9_-]{1,32}$/;
 
 /** The address of a room on the server that this page came from; sessions find theirs from it. */
 export function worldAddress(page: Pick<Location, "protocol" | "host">, room: string): string {

@@ -13,6 +13,8 @@ export interface Settings {
   invertLook: boolean;
   lookSpeed: number;
   hud: boolean;
+  /** Whether the world is heard. */
+  sound: boolean;
 }
 
 export const DEFAULTS: Readonly<Settings> = {
@@ -25,6 +27,7 @@ export const DEFAULTS: Readonly<Settings> = {
   invertLook: false,
   lookSpeed: 1,
   hud: true,
+  sound: false,
 };
 
 const KEY = "nowcast.settings";
@@ -54,6 +57,7 @@ export function loadSettings(
         ? kept["lookSpeed"]
         : DEFAULTS.lookSpeed,
     hud: typeof kept["hud"] === "boolean" ? kept["hud"] : DEFAULTS.hud && !smallScreen,
+    sound: typeof kept["sound"] === "boolean" ? kept["sound"] : DEFAULTS.sound,
   };
 }
 

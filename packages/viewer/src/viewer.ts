@@ -1,12 +1,21 @@
-import { Lead, type Way } from "./avatar/lead.js";
-import { OrbitCamera } from "./camera.js";
+import { Vector3 } from "three";
+import { type ActionFacts, Actions, buttonOf } from "./actions.js";
+import type { Member } from "./avatar/crowd.js";
+import { type GroundTrace, Predictor } from "./avatar/predictor.js";
+import type { Body } from "./body.js";
+import { OrbitCamera, wrapAngle } from "./camera.js";
 import { ChatPanel } from "./chat/chat-panel.js";
-import { Hands } from "./hands.js";
 import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
-import { type Action, Controls } from "./input/controls.js";
+import { promptFor, writeKeyHints } from "./hud/key-hints.js";
+import { RulesConsole } from "./hud/rules-console.js";
+import { Screens } from "./hud/screens.js";
+import { type Command, Controls, type Steering } from "./input/controls.js";
 import { createDevices, type Devices } from "./input/devices.js";
-import { type Body, type Entry, Net, type Pose, type Status, type Steering } from "./net.js";
+import { shareOutButtons } from "./input/gamepad.js";
+import { type Entry, Net, type NetListener, type Status } from "./net.js";
+import { People, type PlayerFacts } from "./people.js";
+import { createPose, type Pose, yawOf } from "./pose.js";
 import {
   automaticQuality,
   isSoftwareRenderer,
@@ -17,33 +26,51 @@ import {
 import { probeRenderer, Stage } from "./scene/stage.js";
 import { type Settings, saveSettings } from "./settings.js";
 import { SharedScene } from "./shared-scene.js";
+import { readSound, Sounds } from "./sounds.js";
 import { Backdrop } from "./start/backdrop.js";
+import { type Actor, findTarget } from "./targets.js";
+import { words } from "./words.js";
 
 const TURN_PER_SECOND = 2.2;
 /** Nearer than this the own avatar would fill the picture. */
 const HIDE_NEARER_M = 1.15;
-/** Half the width of a person, and how high from the centre down to the shins: what stands there is walked into. */
-const WIDTH_HALF_M = 0.35;
+/** Half the width of a person, and how high from the centre the eyes are. */
+const PERSON_RADIUS_M = 0.35;
+const EYES_M = 0.62;
+/** How high from the centre down to the shins: what stands there is walked into. */
 const SHINS_M = 0.3;
-/** As high as ground may lie above or below for a lead to follow it. */
+/** As high as ground may lie above or below for a prediction to follow it. */
 const STEP_M_MAX = 0.6;
+/** Farther ahead no prediction leads. */
+const TRACE_M = 8;
 /** From the middle of a frame and of a sending interval to the server's step. */
 const STEERING_MS = 25;
-/** Whoever spawns this soon after the welcome was there before. */
+/** What comes this soon after the welcome was there before. */
 const GREETING_MS = 1500;
+/** How fast people without a body look around, in metres a second. */
+const WATCHING_SPEED = 9;
 
 /** The client: owns all its parts, brings the world's events to them, and offers the steps of a frame. */
 export class Viewer {
   readonly stage: Stage;
   readonly scene: SharedScene;
   readonly camera: OrbitCamera;
-  readonly controls = new Controls((action) => this.act(action));
+  readonly controls = new Controls({
+    command: (command) => this.command(command),
+    press: (trigger, waits) => this.actions.press(trigger, waits),
+    release: (trigger) => this.actions.release(trigger),
+    cancel: () => this.actions.cancel(),
+  });
   readonly hud: Hud;
   readonly figures: Figures;
+  readonly actions: Actions;
   net: Net | undefined;
 
+  private readonly people = new People();
   private readonly chat: ChatPanel;
-  private readonly hands: Hands;
+  private readonly console = new RulesConsole();
+  private readonly screens = new Screens();
+  private readonly sounds = new Sounds();
   private readonly devices: Devices;
   private readonly backdrop: Backdrop;
   private governor = new ResolutionGovernor(1);
@@ -51,13 +78,18 @@ export class Viewer {
   private readonly stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
   private readonly darkness = window.matchMedia("(prefers-color-scheme: dark)");
   private readonly steering: Steering = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+  private readonly predictor = new Predictor();
+  private readonly ahead = new Vector3();
+  /** What people without a body look at. */
+  private readonly watched = new Vector3(0, 1.5, 0);
+  private readonly avatarPose = createPose();
   private quality: Quality;
   private seconds = 0;
   private address = "";
-  private readonly lead = new Lead();
   private entry: Entry = {};
-  /** The camera looks where the avatar looks as soon as it is there. */
-  private awaitsAvatar = false;
+  /** The avatar that the camera faces with already. */
+  private facedAvatar: number | undefined;
+  private ownYaw = 0;
   private welcomedAtMs = 0;
 
   constructor(
@@ -76,8 +108,8 @@ export class Viewer {
       (text) => this.net?.chat(text),
       () => canvas.focus({ preventScroll: true }),
     );
-    this.devices = createDevices(canvas, this.controls, () => this.own?.held !== undefined);
-    this.hands = new Hands(this.scene.boxes, this.hud, () => this.devices.touching);
+    this.devices = createDevices(canvas, this.controls);
+    this.actions = this.createActions();
     this.backdrop = new Backdrop(this.scene);
     window.addEventListener("resize", () => this.stage.resize());
     this.darkness.addEventListener("change", () => this.applySettings());
@@ -118,25 +150,10 @@ export class Viewer {
 
   rejoin(): void {
     this.net?.close();
+    this.net = undefined;
     this.clear();
     const { name, transport, networkHz } = this.settings;
-    this.net = new Net(
-      this.address,
-      { name, transport, networkHz, ...this.entry },
-      {
-        statusChanged: (status) => this.statusChanged(status),
-        welcomed: () => this.welcomed(),
-        spawned: (body, pose) => this.spawned(body, pose),
-        despawned: (id) => this.despawned(id),
-        held: (avatar, block) => this.scene.crowd.setHeld(avatar, block),
-        renamed: (id, newName) => this.renamed(id, newName),
-        chatted: (from, speaker, text) => this.chatted(from, speaker, text),
-        missed: (lines) => this.missed(lines),
-        noticed: (text) => this.hud.say(text),
-        snapshotArrived: (atMs) => this.snapshotArrived(atMs),
-        lost: (error, retryInMs) => this.hud.lost(error, retryInMs),
-      },
-    );
+    this.net = new Net(this.address, { name, transport, networkHz, ...this.entry }, this.createListener());
     this.hud.setStatus(this.net.status);
   }
 
@@ -160,7 +177,7 @@ export class Viewer {
   }
 
   describeMachine(): string {
-    return `Picture: ${this.quality.name} on ${this.rendererName}`;
+    return words.machine(this.quality.name, this.rendererName);
   }
 
   readDevices(seconds: number): void {
@@ -172,7 +189,7 @@ export class Viewer {
   }
 
   sendSteering(): void {
-    if (!this.net || this.net.status !== "open" || this.awaitsAvatar) return;
+    if (!this.net || this.net.status !== "open" || this.net.avatar !== this.facedAvatar) return;
     Object.assign(this.steering, this.controls.combine());
     this.steering.yaw = this.camera.yaw;
     this.net.steer(this.steering);
@@ -182,55 +199,70 @@ export class Viewer {
     this.net?.sample(nowMs);
   }
 
-  placeBlocks(): void {
-    if (this.net) this.scene.placeBlocks(this.net);
+  placeProps(): void {
+    if (this.net) this.scene.placeProps(this.net);
   }
 
-  animateAvatars(seconds: number): void {
+  animatePeople(seconds: number): void {
     const { net, scene } = this;
     if (net) {
-      scene.placeAvatars(net);
+      scene.placePeople(net);
       this.turnOwnBody();
-      this.leadOwnBody(net, seconds);
+      this.predictOwnBody(net, seconds);
     } else {
       this.backdrop.animate(this.seconds);
     }
     const hidden = this.camera.nearness < HIDE_NEARER_M ? net?.avatar : undefined;
-    scene.crowd.update(seconds, scene.boxes, hidden);
+    scene.crowd.update(seconds, scene.obstacles, hidden);
   }
 
   moveCamera(seconds: number): void {
-    const { own, camera } = this;
+    const { own, camera, scene } = this;
     if (!this.net) {
       this.backdrop.aim(this.stage.camera, this.stillness.matches ? 0 : this.seconds);
-    } else if (own) {
-      if (this.awaitsAvatar) this.faceWith(own);
-      camera.follow(seconds, own.x, own.y, own.z, this.scene.boxes, own.held);
+      return;
+    }
+    if (own) {
+      if (this.facedAvatar !== own.id) this.faceWith(own);
+      const member = this.ownMember;
+      const eyes = member ? EYES_M * member.size : own.halfHeight;
+      if (!member) this.turnWith(own);
+      camera.follow(seconds, own.x, own.y + eyes, own.z, scene.obstacles, member?.body.holding ?? own.id);
+    } else {
+      this.lookAround(this.net, seconds);
+      const { x, y, z } = this.watched;
+      camera.follow(seconds, x, y, z, scene.obstacles, undefined);
     }
   }
 
-  updateHands(seconds: number): void {
-    this.hands.update(seconds, this.own);
+  updateActions(seconds: number): void {
+    const canAct = this.net?.status === "open";
+    this.actions.update(seconds, this.camera.pitch, canAct);
   }
 
   updateScene(seconds: number): void {
     this.seconds += seconds;
     this.stage.surroundings.update(this.stillness.matches ? 0 : this.seconds);
-    if (!this.net || this.own) this.scene.tendLawn();
-    const focus = this.own ?? this.backdrop.focus;
+    this.scene.tendLawn(seconds);
+    const focus = this.own ?? (this.net ? this.watched : this.backdrop.focus);
     this.stage.aimSun(focus.x, focus.y, focus.z);
+    const { position } = this.stage.camera;
+    const { x, y, z } = this.stage.camera.getWorldDirection(this.ahead);
+    this.sounds.listenAt(position.x, position.y, position.z, x, y, z);
   }
 
   updateLabels(nowMs: number): void {
-    this.scene.labels.update(nowMs, this.scene.crowd, this.stage.camera, this.net?.avatar);
+    this.scene.labels.update(nowMs, this.stage.camera, this.net?.avatar);
   }
 
   updateFigures(frameMs: number): void {
-    if (this.net) this.figures.update(frameMs, this.net);
+    if (!this.net) return;
+    this.screens.update(this.net.screen);
+    this.figures.update(frameMs, this.net);
   }
 
   render(): void {
-    this.stage.render(this.scene.boxes.takeChanged() || this.scene.crowd.members.length > 0);
+    this.stage.render(this.scene.takeChanged());
   }
 
   governResolution(frameMs: number): void {
@@ -238,65 +270,144 @@ export class Viewer {
     this.stage.setPixelRatio(this.governor.effective);
   }
 
-  private get own() {
+  /** What comes now has just happened; what came right after the welcome was there before. */
+  private get isSettled(): boolean {
+    return performance.now() - this.welcomedAtMs > GREETING_MS;
+  }
+
+  private get ownMember(): Member | undefined {
     const id = this.net?.avatar;
     return id === undefined ? undefined : this.scene.crowd.get(id);
   }
 
+  /** What one's own controls move, as it is shown: a person, or anything else. */
+  private get own(): Actor | undefined {
+    const id = this.net?.avatar;
+    return this.ownMember ?? (id === undefined ? undefined : this.scene.get(id));
+  }
+
   /**
    * One's own body turns with the camera at once instead of after a round trip: the server will set it to just this yaw.
-   * A carried block is shown where the server had it, so whoever carries one is, too.
+   * What it holds is shown where the server had it, and so is the body of somebody who holds something.
    */
   private turnOwnBody(): void {
-    const { own } = this;
-    if (!own || this.awaitsAvatar || own.held !== undefined) return;
-    own.qx = own.qz = 0;
-    own.qy = Math.sin(this.camera.yaw / 2);
-    own.qw = Math.cos(this.camera.yaw / 2);
+    const member = this.ownMember;
+    if (!member || member.id !== this.facedAvatar || member.body.holding !== undefined) return;
+    member.qx = member.qz = 0;
+    member.qy = Math.sin(this.camera.yaw / 2);
+    member.qw = Math.cos(this.camera.yaw / 2);
   }
 
-  /** One's own steps are seen at once, too. Only the server knows where they lead: see {@link Lead}. */
-  private leadOwnBody(net: Net, seconds: number): void {
-    const { own } = this;
-    if (!own || this.awaitsAvatar) return this.lead.reset();
-    const { boxes } = this.scene;
-    const { x, y, z } = own;
-    const way: Way = (dx, dz) => boxes.cast(WIDTH_HALF_M, undefined, x, y - SHINS_M, z, dx, 0, dz);
-    const steers = net.status === "open" && own.held === undefined;
+  /** One's own steps are seen at once, too. Only the server knows where they lead: see {@link Predictor}. */
+  private predictOwnBody(net: Net, seconds: number): void {
+    const member = this.ownMember;
+    const gait = member?.body.gait;
+    if (!member || !gait || member.id !== this.facedAvatar) return this.predictor.reset();
+    const { obstacles } = this.scene;
+    const { x, y, z, size } = member;
+    const margin = PERSON_RADIUS_M * size;
+    const trace: GroundTrace = (dx, dz) =>
+      obstacles.cast(x, y - SHINS_M * size, z, dx, 0, dz, { margin, reach: TRACE_M });
+    const steers = net.status === "open" && member.body.holding === undefined;
     const delayMs = (net.stats.pingMs ?? 0) + net.delayMs + STEERING_MS;
-    this.lead.update(seconds, steers ? this.steering : undefined, delayMs / 1000, way);
-    own.x += this.lead.x;
-    own.z += this.lead.z;
+    this.predictor.update(seconds, steers ? this.steering : undefined, gait, delayMs / 1000, trace);
+    member.x += this.predictor.x;
+    member.z += this.predictor.z;
     // Stairs and slopes: as far above the ground as the server has it.
-    const depth = (atX: number, atZ: number): number => boxes.cast(0, undefined, atX, y, atZ, 0, -1, 0);
-    const rise = depth(x, z) - depth(own.x, own.z);
-    if (Math.abs(rise) < STEP_M_MAX) own.y += rise;
+    const depth = (atX: number, atZ: number): number =>
+      obstacles.cast(atX, y, atZ, 0, -1, 0, { reach: TRACE_M });
+    const rise = depth(x, z) - depth(member.x, member.z);
+    if (Math.abs(rise) < STEP_M_MAX) member.y += rise;
   }
 
-  private faceWith(own: { qx: number; qy: number; qz: number; qw: number }): void {
-    this.awaitsAvatar = false;
+  private faceWith(own: Actor): void {
+    this.facedAvatar = own.id;
+    this.ownYaw = yawOf(own);
     this.camera.face(own);
+    this.camera.jump();
+    this.predictor.reset();
   }
 
-  private act(action: Action): void {
-    const { net, own } = this;
-    if (!net) return;
-    switch (action) {
-      case "grab":
-        return this.hands.grab(net, own);
-      case "chargeStart":
-        return this.hands.startCharge(own);
-      case "chargeEnd":
-        return this.hands.throwNow(net, own, this.camera.pitch);
-      case "chargeCancel":
-        return this.hands.cancelCharge();
+  /** Who drives something looks where it goes. */
+  private turnWith(own: Actor): void {
+    const yaw = yawOf(own);
+    this.camera.turn(wrapAngle(yaw - this.ownYaw), 0);
+    this.ownYaw = yaw;
+  }
+
+  /** People without a body that is drawn move what they look at, as their controls say. */
+  private lookAround(net: Net, seconds: number): void {
+    const { avatar } = net;
+    if (avatar !== undefined) {
+      if (!net.pose(avatar, this.avatarPose)) return;
+      this.facedAvatar = avatar;
+      this.watched.set(this.avatarPose.x, this.avatarPose.y, this.avatarPose.z);
+      return;
+    }
+    this.facedAvatar = undefined;
+    const { forward, right, run } = this.controls.combine();
+    const metres = WATCHING_SPEED * (run ? 2 : 1) * seconds;
+    const [sin, cos] = [Math.sin(this.camera.yaw), Math.cos(this.camera.yaw)];
+    this.watched.x += (right * cos - forward * sin) * metres;
+    this.watched.z += (-right * sin - forward * cos) * metres;
+  }
+
+  private createActions(): Actions {
+    return new Actions({
+      findTarget: (rule) => {
+        const { own, scene, stage } = this;
+        if (!own) return undefined;
+        // What the mouse points at is looked at, or else the middle of the picture.
+        const { x, y } = this.devices.pointer ?? { x: window.innerWidth / 2, y: window.innerHeight / 2 };
+        const aim = { origin: stage.camera.position, direction: stage.directionAt(x, y, this.ahead) };
+        return findTarget(own, aim, rule, scene.all, scene.crowd.members);
+      },
+      has: (attribute) => this.net?.hasAttribute(attribute) ?? false,
+      send: (action, args) => this.net?.act(action, args),
+      showCharge: (share) => this.hud.setCharge(share),
+      showOffers: (offers) => {
+        this.hud.setPrompt(this.devices.touching ? "" : promptFor(offers));
+        if (this.devices.touching)
+          this.devices.markButtons(new Set(offers.map(({ action }) => buttonOf(action))));
+      },
+      highlight: (target) => this.scene.highlight(target),
+    });
+  }
+
+  private createListener(): NetListener {
+    return {
+      statusChanged: (status) => this.statusChanged(status),
+      welcomed: () => this.welcomed(),
+      defined: (actions) => this.defined(actions),
+      spawned: (body, pose) => this.scene.add(body, pose, this.people.nameOf(body.id)),
+      changed: (body, pose) => this.changed(body, pose),
+      despawned: (id) => this.scene.remove(id),
+      playerChanged: (player) => this.playerChanged(player),
+      playerLeft: (player) => this.playerLeft(player),
+      screenChanged: () => this.screens.invalidate(),
+      told: (event, payload) => this.told(event, payload),
+      refused: (action, reason) => this.refused(action, reason),
+      reported: (report) => this.console.add(report, this.isSettled),
+      chatted: (player, name, text) => this.chatted(player, name, text),
+      missed: (lines) => this.chat.addEvent(words.linesMissed(lines)),
+      noticed: (text) => this.hud.say(text),
+      snapshotArrived: (atMs) => this.snapshotArrived(atMs),
+      lost: (error, retryInMs) => this.hud.lost(error, retryInMs),
+    };
+  }
+
+  private command(command: Command): void {
+    if (!this.net) return;
+    switch (command) {
       case "chat":
         this.devices.release();
         return this.chat.open();
       case "hud":
         return this.figures.flip();
+      case "console":
+        return this.console.flip();
       case "escape":
-        return this.hands.cancelCharge();
+        return this.actions.cancel();
     }
   }
 
@@ -306,45 +417,68 @@ export class Viewer {
   }
 
   private welcomed(): void {
-    this.awaitsAvatar = true;
     this.welcomedAtMs = performance.now();
     // The server that answers may be another than before, with another ground.
     this.clear();
+    this.console.clear();
     this.camera.jump();
   }
 
-  private spawned(body: Body, pose: Pose): void {
-    this.scene.add(body, pose);
-    if (body.kind !== "avatar") return;
-    this.hud.setPeople(this.scene.crowd.members.length);
-    const isNew = performance.now() - this.welcomedAtMs > GREETING_MS;
-    if (body.id !== this.net?.avatar && isNew) this.chat.addEvent(`${body.name} is here`);
+  private defined(actions: readonly ActionFacts[]): void {
+    this.actions.define(actions);
+    const { bindings } = this.actions;
+    const buttons = bindings.map(({ action, label, charge }) => ({
+      trigger: buttonOf(action),
+      label,
+      isCharged: charge !== undefined,
+    }));
+    this.controls.claimed = this.actions.keys;
+    this.controls.padTriggers = shareOutButtons(buttons);
+    this.devices.offerButtons(buttons);
+    writeKeyHints(bindings);
   }
 
-  private despawned(id: number): void {
-    const member = this.scene.crowd.get(id);
-    this.scene.remove(id);
-    if (!member) return;
-    this.hud.setPeople(this.scene.crowd.members.length);
-    if (this.net?.status === "open" && id !== this.net.avatar) this.chat.addEvent(`${member.name} has left`);
+  private changed(body: Body, pose: Pose): void {
+    this.scene.change(body, pose, this.people.nameOf(body.id));
   }
 
-  private renamed(id: number, name: string): void {
-    const member = this.scene.crowd.get(id);
-    if (!member) return;
-    this.chat.addEvent(`${member.name} is now ${name}`);
-    member.name = name;
-    this.scene.labels.rename(id, name);
+  private playerChanged(player: PlayerFacts): void {
+    const before = this.people.avatarOf(player.id);
+    const happening = this.people.update(player);
+    if (before !== undefined && before !== player.avatarId) this.scene.rename(before, undefined);
+    if (player.avatarId !== undefined) this.scene.rename(player.avatarId, player.name);
+    this.countPeople();
+    if (happening?.what === "renamed") this.chat.addEvent(words.isNow(happening.before, happening.name));
+    if (happening?.what !== "came" || player.id === this.net?.player || !this.isSettled) return;
+    this.chat.addEvent(words.isHere(happening.name));
   }
 
-  private chatted(from: number, name: string, text: string): void {
-    this.chat.add(name, this.scene.crowd.colorOf(from), text);
-    this.scene.labels.say(from, text, performance.now());
+  private playerLeft({ id, name }: PlayerFacts): void {
+    const avatar = this.people.avatarOf(id);
+    this.people.remove(id);
+    if (avatar !== undefined) this.scene.rename(avatar, undefined);
+    this.countPeople();
+    if (this.net?.status === "open" && id !== this.net.player) this.chat.addEvent(words.hasLeft(name));
   }
 
-  private missed(lines: number): void {
-    const what = lines === 1 ? "One line was" : `${lines} lines were`;
-    this.chat.addEvent(`${what} left out, because this connection is too slow`);
+  private countPeople(): void {
+    this.hud.setPeople(this.people.count, this.net?.avatar === undefined);
+  }
+
+  private told(event: string, payload: unknown): void {
+    const sound = event === "sound" ? readSound(payload) : undefined;
+    if (sound) this.sounds.play(sound);
+  }
+
+  private refused(action: string, reason: string): void {
+    const label = this.actions.bindings.find((binding) => binding.action === action)?.label ?? action;
+    this.hud.say(words.refused(label, reason));
+  }
+
+  private chatted(player: number, name: string, text: string): void {
+    const avatar = this.people.avatarOf(player);
+    this.chat.add(name, this.scene.crowd.colorOf(avatar), text);
+    if (avatar !== undefined) this.scene.labels.say(avatar, text, performance.now());
   }
 
   private snapshotArrived(atMs: number): void {
@@ -353,7 +487,11 @@ export class Viewer {
 
   private clear(): void {
     this.scene.clear();
-    this.hands.reset();
+    this.people.clear();
+    this.actions.define([]);
+    this.controls.claimed = this.actions.keys;
+    this.facedAvatar = undefined;
+    this.screens.invalidate();
   }
 
   private chooseQuality(): Quality {
@@ -364,7 +502,7 @@ export class Viewer {
   }
 
   private applySettings(): void {
-    const { light, invertLook, lookSpeed } = this.settings;
+    const { light, invertLook, lookSpeed, sound } = this.settings;
     this.quality = this.chooseQuality();
     this.governor = new ResolutionGovernor(this.quality.pixelRatio);
     this.stage.setQuality(this.quality);
@@ -372,6 +510,7 @@ export class Viewer {
     this.stage.setLook(light === "auto" ? (this.darkness.matches ? "dusk" : "day") : light);
     this.controls.invertLook = invertLook;
     this.controls.lookSpeed = lookSpeed;
+    this.sounds.setOn(sound);
     document.body.classList.toggle("plain", this.quality.name === "low");
   }
 }

@@ -1,6 +1,7 @@
 import { Vector3 } from "three";
 import { describe, expect, it } from "vitest";
-import { armDirection, ease, nextDistance, wrapAngle, yawOf } from "../src/camera.js";
+import { armDirection, ease, nextDistance, wrapAngle } from "../src/camera.js";
+import { yawOf } from "../src/pose.js";
 
 describe("the camera's arm", () => {
   it("reaches behind an avatar that faces −Z", () => {

@@ -1,6 +1,5 @@
 import { ERROR_CODES, NowcastError } from "nowcast";
 import { expect, it } from "vitest";
-import { power, throwPitch } from "../src/hands.js";
 import { explainClose, isRefusal } from "../src/hud/close-reason.js";
 import { readAddress, readRoom, worldAddress } from "../src/page-address.js";
 import { automaticQuality, ResolutionGovernor } from "../src/scene/quality.js";
@@ -13,6 +12,15 @@ it("takes the room from the path, and the plaza where there is none", () => {
   expect(worldAddress({ protocol: "https:", host: "example.org" }, "plaza")).toBe(
     "wss://example.org/ws/plaza",
   );
+});
+
+it("gives a room that is asked for with a world a name by which the server finds the world", () => {
+  expect(readAddress("/", "?world=football").room).toBe("football");
+  expect(readAddress("/r/football", "?world=football").room).toBe("football");
+  expect(readAddress("/r/football-2", "?world=football").room).toBe("football-2");
+  expect(readAddress("/r/friday", "?world=football").room).toBe("football-friday");
+  expect(readAddress(`/r/${"a".repeat(32)}`, "?world=football").room).toBe(`football-${"a".repeat(23)}`);
+  expect(readAddress("/r/friday", "?world=NO%20WORLD").room).toBe("friday");
 });
 
 it("takes everything that automation needs from the query", () => {
@@ -97,11 +105,4 @@ it("takes no hidden tab for a slow machine", () => {
   const governor = new ResolutionGovernor(1);
   for (let i = 0; i < 50; i++) governor.frame(60_000);
   expect(governor.scale).toBe(1);
-});
-
-it("throws harder the longer one waits, up to full power, and within the protocol's bounds", () => {
-  expect(power(0)).toBeGreaterThan(0);
-  expect(power(0.5)).toBeGreaterThan(power(0.1));
-  expect(power(60)).toBe(1);
-  for (const pitch of [-0.5, 0, 0.3, 1.35]) expect(Math.abs(throwPitch(pitch))).toBeLessThanOrEqual(1.5);
 });

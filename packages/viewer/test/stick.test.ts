@@ -1,6 +1,14 @@
 import { expect, it } from "vitest";
-import { Controls } from "../src/input/controls.js";
+import { Controls, type ControlsListener } from "../src/input/controls.js";
+import { shareOutButtons } from "../src/input/gamepad.js";
 import { readStick } from "../src/input/stick.js";
+
+const NOBODY: ControlsListener = {
+  command: () => undefined,
+  press: () => undefined,
+  release: () => undefined,
+  cancel: () => undefined,
+};
 
 const read = (dx: number, dy: number) => readStick(dx, dy, 50, { forward: 9, right: 9, run: true });
 
@@ -26,7 +34,7 @@ it("runs only when pushed to the rim, and never goes faster than full", () => {
 });
 
 it("adds up devices without getting faster on a diagonal", () => {
-  const controls = new Controls(() => undefined);
+  const controls = new Controls(NOBODY);
   controls.keyboard.forward = 1;
   controls.keyboard.right = 1;
   controls.touch.forward = 1;
@@ -37,7 +45,7 @@ it("adds up devices without getting faster on a diagonal", () => {
 });
 
 it("inverts looking up and down only when asked to", () => {
-  const controls = new Controls(() => undefined);
+  const controls = new Controls(NOBODY);
   controls.look(10, 10, 0.01);
   expect(controls.lookYaw).toBeCloseTo(-0.1);
   expect(controls.lookPitch).toBeCloseTo(0.1);
@@ -45,4 +53,15 @@ it("inverts looking up and down only when asked to", () => {
   controls.invertLook = true;
   controls.look(0, 10, 0.01);
   expect(controls.lookPitch).toBeCloseTo(-0.1);
+});
+
+it("gives a gamepad's triggers to what is charged, and its other buttons to the rest, as far as they go", () => {
+  const actions = ["kick", "grab", "wave", "sit", "sing", "dance"].map((trigger) => ({
+    trigger,
+    isCharged: trigger === "kick",
+  }));
+  const buttons = shareOutButtons(actions);
+  expect(buttons.get(7)).toBe("kick");
+  expect([2, 3, 5, 4].map((button) => buttons.get(button))).toEqual(["grab", "wave", "sit", "sing"]);
+  expect(buttons.size).toBe(5);
 });

@@ -59,7 +59,7 @@ impl<'a> Fields<'a> {
 
     /// A headline for what follows, without bytes of its own.
     pub(super) fn title(&mut self, text: impl Display) {
-        self.note(self.at, 0, &text.to_string(), "");
+        self.note(self.at, 0, &printable(&text.to_string()), "");
     }
 
     /// Reads with the next fields one step further in.

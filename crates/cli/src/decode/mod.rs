@@ -1,11 +1,14 @@
 //! `nowcast decode`: what bytes say, field by field.
 
 mod body;
+mod definition;
 mod fields;
 mod plain;
+mod reading;
 mod replication;
 mod save;
 mod session;
+mod world;
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -13,10 +16,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
-use nowcast_wire::Shape;
 
 use crate::output;
+use body::Shapes;
 use fields::{Fault, Fields};
+pub(crate) use world::WorldReader;
 
 /// The most that is looked at; more than the largest packet and more than a small save.
 const BYTES_MAX: u64 = 16 << 20;
@@ -68,19 +72,19 @@ enum Kind {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let bytes = input(args)?;
-    let shapes = match &args.schema {
-        None => body::of_a_world(),
+    let mut shapes = match &args.schema {
+        None => Shapes::of_a_world(),
         Some(file) => {
             let text =
                 std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-            body::of_schema(&text).with_context(|| file.display().to_string())?
+            Shapes::of_schema(&text).with_context(|| file.display().to_string())?
         }
     };
     let kind = args.kind.unwrap_or_else(|| recognise(&bytes, &shapes));
     let mut fields = Fields::new(&bytes);
     let outcome = match kind {
-        Kind::Packet => session::packet(&mut fields, args.checksum, &shapes),
-        Kind::Body => body::explain(&mut fields, &shapes),
+        Kind::Packet => session::packet(&mut fields, args.checksum, &mut shapes),
+        Kind::Body => body::explain(&mut fields, &mut shapes),
         Kind::Replication => replication::payload(&mut fields),
         Kind::Delta => replication::delta(&mut fields, false),
         Kind::Save => save::file(&mut fields),
@@ -94,7 +98,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
 }
 
 /// What the bytes look like: by their magic, else by what can be read to the end.
-fn recognise(bytes: &[u8], shapes: &[Shape]) -> Kind {
+fn recognise(bytes: &[u8], shapes: &Shapes) -> Kind {
     let reads = |read: fn(&mut Fields<'_>) -> Result<(), Fault>| read(&mut Fields::new(bytes)).is_ok();
     if bytes.starts_with(b"\x89NCS") {
         Kind::Save
@@ -104,7 +108,7 @@ fn recognise(bytes: &[u8], shapes: &[Shape]) -> Kind {
         Kind::Plain
     } else if session::is_packet(bytes) {
         Kind::Packet
-    } else if body::reads(bytes, shapes) {
+    } else if shapes.read(bytes) {
         Kind::Body
     } else if reads(replication::payload) {
         Kind::Replication
@@ -175,12 +179,12 @@ mod tests {
 
     #[test]
     fn the_kind_shows_in_the_bytes() {
-        let shapes = body::of_a_world();
+        let shapes = Shapes::of_a_world();
         let kind = |hex: &str| recognise(&hexadecimal(hex).unwrap(), &shapes);
         assert_eq!(kind("894e43530d0a1a0a01000000"), Kind::Save);
         assert_eq!(kind("00 0000 000000 01"), Kind::Packet);
         assert_eq!(kind("0200 7f00 0000 00"), Kind::Plain);
-        assert_eq!(kind("03 00 01000000 03 14000000 416461"), Kind::Body);
+        assert_eq!(kind("03 00 02000000 03 14000000 416461"), Kind::Body);
         assert_eq!(kind("{\"type\":\"ping\",\"time\":1}"), Kind::Plain);
     }
 }

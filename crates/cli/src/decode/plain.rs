@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::fields::{Fault, Fields, as_is};
 
-/// Records of one message that are shown.
+/// Records and entities of one message that are shown.
 const RECORDS_SHOWN_MAX: usize = 32;
 const MOVE: u64 = 1;
 const INPUT: u64 = 2;
@@ -39,7 +39,24 @@ fn object(fields: &mut Fields<'_>) -> Result<(), Fault> {
     fields.take(bytes.len(), "message", |_| format!("{kind}, an object of the plain protocol"))?;
     fields.inside(|fields| {
         for (key, value) in value.as_object().into_iter().flatten() {
-            fields.title(format_args!("{key}: {value}"));
+            match value.as_array().filter(|items| items.iter().any(Value::is_object)) {
+                None => fields.title(format_args!("{key}: {value}")),
+                Some(items) => {
+                    fields.title(format_args!("{key}: {}", items.len()));
+                    list(fields, items)?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Kinds, actions, entities: a line for each.
+fn list(fields: &mut Fields<'_>, items: &[Value]) -> Result<(), Fault> {
+    fields.inside(|fields| {
+        items.iter().take(RECORDS_SHOWN_MAX).for_each(|item| fields.title(item));
+        if items.len() > RECORDS_SHOWN_MAX {
+            fields.title(format_args!("and {} more", items.len() - RECORDS_SHOWN_MAX));
         }
         Ok(())
     })

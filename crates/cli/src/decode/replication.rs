@@ -11,14 +11,31 @@ const ORIENTATION_BITS: u32 = 12;
 
 /// A payload of REPLICATION.
 pub(super) fn payload(fields: &mut Fields<'_>) -> Result<(), Fault> {
-    fields.number(4, "tick", |tick| format!("step {tick} of the world"))?;
+    head_and_groups(fields).map(drop)
+}
+
+/// What a payload tells, in a line; `None` for what is none.
+pub(super) fn summary(bytes: &[u8]) -> Option<String> {
+    let (tick, controls, groups) = head_and_groups(&mut Fields::new(bytes)).ok()?;
+    Some(format!("movement at step {tick}, controls {controls}, {groups} groups"))
+}
+
+/// Its tick, the number of the controls, and how many groups it tells.
+fn head_and_groups(fields: &mut Fields<'_>) -> Result<(u64, u64, usize), Fault> {
+    let tick = fields.number(4, "tick", |tick| format!("step {tick} of the world"))?;
+    let controls = fields.number(2, "controls", |number| match number {
+        0 => "none of this client were in force yet".into(),
+        number => format!("those of number {number} were in force"),
+    })?;
+    let mut groups = 0;
     while !fields.is_empty() {
         let first = fields.varint("group and depth", |first| {
             format!("group {}, told against {} frames", first >> 2, first & 3)
         })?;
         fields.inside(|fields| record(fields, first & 3))?;
+        groups += 1;
     }
-    Ok(())
+    Ok((tick, controls, groups))
 }
 
 fn record(fields: &mut Fields<'_>, depth: u64) -> Result<(), Fault> {
@@ -63,7 +80,7 @@ pub(super) fn delta(fields: &mut Fields<'_>, is_world: bool) -> Result<(), Fault
         for (id, row) in frame.ids().iter().zip(frame.values().chunks(layout().width())).take(ROWS_SHOWN_MAX)
         {
             let [x, y, z] = [row[0], row[1], row[2]].map(|step| f64::from(step) / STEPS_PER_METRE);
-            fields.title(format_args!("thing {id}: at {x:.3} {y:.3} {z:.3} m, orientation {:?}", &row[3..]));
+            fields.title(format_args!("entity {id}: at {x:.3} {y:.3} {z:.3} m, orientation {:?}", &row[3..]));
         }
         if frame.ids().len() > ROWS_SHOWN_MAX {
             fields.title(format_args!("and {} more", as_is((frame.ids().len() - ROWS_SHOWN_MAX) as u64)));

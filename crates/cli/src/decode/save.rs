@@ -3,8 +3,8 @@
 use nowcast_wire::save::FileReader;
 use nowcast_wire::{Limits, Shape};
 
-use super::body::json;
 use super::fields::{Fault, Fields, as_is, nothing};
+use super::reading::json;
 
 /// Rows of a chunk that are shown.
 const ROWS_SHOWN_MAX: usize = 3;

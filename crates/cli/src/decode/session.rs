@@ -2,10 +2,10 @@
 
 use nowcast_session::packet::{self, Packet};
 use nowcast_session::{CloseCode, LANES_MAX, PART_BYTES};
-use nowcast_wire::Shape;
 
+use super::body::{self, Shapes};
 use super::fields::{Fault, Fields, as_is, nothing, units};
-use super::{body, replication};
+use super::replication;
 
 const CHECKSUM_BYTES: usize = 4;
 const HAS_ACK: u64 = 1;
@@ -16,7 +16,7 @@ pub(super) fn is_packet(bytes: &[u8]) -> bool {
     Packet::read(bytes).is_ok()
 }
 
-pub(super) fn packet(fields: &mut Fields<'_>, has_checksum: bool, shapes: &[Shape]) -> Result<(), Fault> {
+pub(super) fn packet(fields: &mut Fields<'_>, has_checksum: bool, shapes: &mut Shapes) -> Result<(), Fault> {
     let whole = fields.rest();
     let length = whole.len().saturating_sub(if has_checksum { CHECKSUM_BYTES } else { 0 });
     let walked = fields.within(length, |fields| match fields.rest().first() {
@@ -117,7 +117,7 @@ fn text(fields: &mut Fields<'_>, name: &str) -> Result<(), Fault> {
     fields.take(length, name, |bytes| format!("\"{}\"", String::from_utf8_lossy(bytes))).map(drop)
 }
 
-fn data(fields: &mut Fields<'_>, shapes: &[Shape]) -> Result<(), Fault> {
+fn data(fields: &mut Fields<'_>, shapes: &mut Shapes) -> Result<(), Fault> {
     let flags = fields.number(1, "flags", |flags| match flags {
         0 => "a data packet without an acknowledgement".into(),
         HAS_ACK => "a data packet with an acknowledgement".into(),
@@ -150,7 +150,7 @@ fn ack(fields: &mut Fields<'_>, flags: u64) -> Result<(), Fault> {
     Ok(())
 }
 
-fn frame(fields: &mut Fields<'_>, shapes: &[Shape]) -> Result<(), Fault> {
+fn frame(fields: &mut Fields<'_>, shapes: &mut Shapes) -> Result<(), Fault> {
     let first = fields.rest()[0];
     let lane = first & (LANES_MAX - 1);
     let name = match first {
@@ -201,7 +201,7 @@ fn control(fields: &mut Fields<'_>, first: u8) -> Result<(), Fault> {
     }
 }
 
-fn states(fields: &mut Fields<'_>, lane: u8, shapes: &[Shape]) -> Result<(), Fault> {
+fn states(fields: &mut Fields<'_>, lane: u8, shapes: &mut Shapes) -> Result<(), Fault> {
     fields.varint("interval", |interval| {
         format!("after event {}, before event {interval}", interval as i64 - 1)
     })?;
@@ -211,11 +211,11 @@ fn states(fields: &mut Fields<'_>, lane: u8, shapes: &[Shape]) -> Result<(), Fau
             fields.number(1, "key", |_| "0: no further record".into())?;
             return Ok(());
         }
-        fields.varint("key", as_is)?;
+        let key = fields.varint("key", as_is)?;
         fields.varint("offset", |offset| format!("{offset} beyond the frame's stamp"))?;
         fields.varint("age", |age| format!("{age} ms"))?;
         let length = fields.length("value length")?;
-        value(fields, "value", length, lane, shapes)?;
+        value(fields, "value", length, messages_of_a_key(lane, key), shapes)?;
     }
     Ok(())
 }
@@ -237,10 +237,10 @@ fn event_head(fields: &mut Fields<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn event(fields: &mut Fields<'_>, lane: u8, shapes: &[Shape]) -> Result<(), Fault> {
+fn event(fields: &mut Fields<'_>, lane: u8, shapes: &mut Shapes) -> Result<(), Fault> {
     event_head(fields)?;
     let length = fields.length("payload length")?;
-    value(fields, "payload", length, lane, shapes)
+    value(fields, "payload", length, events_of_a_lane(lane), shapes)
 }
 
 fn part(fields: &mut Fields<'_>) -> Result<(), Fault> {
@@ -253,30 +253,42 @@ fn part(fields: &mut Fields<'_>) -> Result<(), Fault> {
     fields.take(left.min(part) as usize, "part", nothing).map(drop)
 }
 
-/// What an application sent: on the lanes of a world, one of its messages perhaps.
+/// What is said to a world, or by it, with an event (`spec/WORLD.md`, section 2).
+pub(super) fn events_of_a_lane(lane: u8) -> &'static [&'static str] {
+    match lane {
+        0 => &["ToWorld", "FromWorld"],
+        1 => &["Line", "Said"],
+        _ => &[],
+    }
+}
+
+/// What is said to a world, or by it, with a state of this key (`spec/WORLD.md`, section 2).
+pub(super) fn messages_of_a_key(lane: u8, key: u64) -> &'static [&'static str] {
+    match (lane, key >> 32) {
+        (0, 0) if key == 1 => &["Controls", "Entity"],
+        (0, 0) => &["Entity"],
+        (0, 1) => &["Player"],
+        (0, 2) => &["Screen"],
+        (1, 0) if key == 1 => &["Missed"],
+        _ => &[],
+    }
+}
+
+/// What an application sent: one of the `expected` messages of a world perhaps.
 fn value(
     fields: &mut Fields<'_>,
     name: &str,
     length: usize,
-    lane: u8,
-    shapes: &[Shape],
+    expected: &[&str],
+    shapes: &mut Shapes,
 ) -> Result<(), Fault> {
     let bytes = &fields.rest()[..length];
     fields.take(length, name, body::text_or_nothing)?;
     if length == 0 {
         return Ok(());
     }
-    let expected: &[&str] = match (lane, name) {
-        (0, "value") => &["Controls", "Thing"],
-        (0, _) => &["ToWorld", "FromWorld"],
-        (1, "payload") => &["Line", "Said"],
-        _ => &[],
-    };
-    fields.inside(|fields| {
-        let readings = body::readings_on_a_lane(bytes, shapes, expected);
-        readings.into_iter().for_each(|reading| fields.title(reading));
-        Ok(())
-    })
+    let readings = shapes.readings_on_a_lane(bytes, expected);
+    fields.inside(|fields| readings.into_iter().try_for_each(|reading| reading.note(fields)))
 }
 
 /// Movement of a world where it can be read as such; an application's own bytes otherwise.

@@ -12,7 +12,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::output::{self, OutputLost, printable, printable_json};
 use crate::reach::{Reach, Stop, interrupted, milliseconds, runtime};
-use crate::send::{raw_text, text};
+use crate::send::raw_text;
 use source::{Seen, Source};
 use tally::Tally;
 
@@ -21,8 +21,8 @@ const FRAME: Duration = Duration::from_millis(200);
 
 /// Show what a service sends: keys, events, rates, ages, carrier
 ///
-/// A live view in a terminal; elsewhere, or with --lines, a line for each message. It joins as a task of its own, so it
-/// shows what the service sends to those who join.
+/// A live view in a terminal; elsewhere, or with --lines, a line for each message. It connects as a task of its own, so it
+/// shows what the service sends to those who come. A world tells nothing to those who do not join it: see --join.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -35,6 +35,10 @@ pub(crate) struct Args {
     /// A line of JSON for each message
     #[arg(long)]
     json: bool,
+
+    /// Join the world there under this name, and show what it says in words
+    #[arg(long, value_name = "NAME")]
+    join: Option<String>,
 
     /// End after so many seconds
     #[arg(long = "for", value_name = "SECONDS", value_parser = seconds)]
@@ -49,7 +53,9 @@ fn seconds(text: &str) -> Result<Duration, String> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     runtime()?.block_on(async {
         let mut stop = Stop::new();
-        let Some(source) = stop.before(Source::open(&args.reach)).await else { return Ok(interrupted()) };
+        let Some(source) = stop.before(Source::open(&args.reach, args.join.as_deref())).await else {
+            return Ok(interrupted());
+        };
         let mut source = source?;
         let is_live = !args.lines && !args.json && std::io::stdout().is_terminal();
         let over = async {
@@ -114,7 +120,7 @@ fn plain(seen: &Seen) -> String {
     let key = seen.key.map(|key| format!(" {key}")).unwrap_or_default();
     let lane = if seen.lane == 0 { String::new() } else { format!(" on lane {}", seen.lane) };
     let age = seen.age().map(|age| format!(", {} old", milliseconds(age))).unwrap_or_default();
-    format!("{}{key}{lane}{age}: {}", seen.kind, text(&seen.bytes))
+    format!("{}{key}{lane}{age}: {}", seen.kind, seen.shown(usize::MAX))
 }
 
 fn json(seen: &Seen) -> String {
@@ -125,5 +131,6 @@ fn json(seen: &Seen) -> String {
         "age_ms": seen.age().map(|age| age.as_secs_f64() * 1_000.0),
         "bytes": seen.bytes.len(),
         "value": raw_text(&seen.bytes),
+        "words": seen.words,
     }))
 }

@@ -3,13 +3,19 @@
 use std::time::{Duration, Instant};
 
 use nowcast::{CarrierKind, Channel, Key, MessageKind, Phase};
+use nowcast_server::session::{PROTOCOL, ToWorld};
+use nowcast_wire::encode_to_vec;
 
+use crate::decode::WorldReader;
 use crate::output::printable;
 use crate::reach::{Reach, milliseconds};
+use crate::send::text;
 
 /// What is watched.
 pub(super) struct Source {
     channel: Channel,
+    /// Reads what a world says, if one was joined.
+    reader: Option<WorldReader>,
 }
 
 /// A message.
@@ -20,20 +26,33 @@ pub(super) struct Seen {
     /// The key of a state.
     pub(super) key: Option<u64>,
     pub(super) bytes: Vec<u8>,
+    /// What it says, where a world was joined that said it; a terminal can show it.
+    pub(super) words: Option<String>,
     /// When it was produced, where that is known.
     pub(super) produced_at: Option<Instant>,
 }
 
 impl Seen {
+    /// What to show of it: its words, or its bytes as a text or in hexadecimal, of which the first so many count.
+    pub(super) fn shown(&self, bytes_max: usize) -> String {
+        let of_bytes = || text(&self.bytes[..self.bytes.len().min(bytes_max)]);
+        self.words.clone().unwrap_or_else(of_bytes)
+    }
+
     pub(super) fn age(&self) -> Option<Duration> {
         self.produced_at.map(|at| at.elapsed())
     }
 }
 
 impl Source {
-    /// Connects over the best carrier.
-    pub(super) async fn open(reach: &Reach) -> anyhow::Result<Source> {
-        Ok(Source { channel: reach.connect().await? })
+    /// Connects over the best carrier, and joins the world there as `name`, if one is given.
+    pub(super) async fn open(reach: &Reach, name: Option<&str>) -> anyhow::Result<Source> {
+        let channel = reach.connect().await?;
+        if let Some(name) = name {
+            let join = ToWorld::Join { protocol: PROTOCOL, name: name.to_owned(), network_hz: 0 };
+            channel.try_event(&encode_to_vec(&join))?;
+        }
+        Ok(Source { channel, reader: name.map(|_| WorldReader::new()) })
     }
 
     /// The next message, or why there is none any more.
@@ -48,13 +67,13 @@ impl Source {
         // Values that need no network have no dates.
         let is_dated = !self.channel.status().carrier.is_some_and(CarrierKind::is_local);
         let produced_at = is_dated.then_some(message.produced_at);
-        Ok(Seen {
-            kind,
-            lane: message.lane.number(),
-            key: message.key().map(Key::raw),
-            bytes: message.bytes,
-            produced_at,
-        })
+        let (lane, key) = (message.lane.number(), message.key().map(Key::raw));
+        let words = self.reader.as_mut().and_then(|reader| match message.kind {
+            MessageKind::State { .. } | MessageKind::Event => reader.message(lane, key, &message.bytes),
+            MessageKind::Replication { .. } => WorldReader::movement(&message.bytes),
+            MessageKind::Command(_) => None,
+        });
+        Ok(Seen { kind, lane, key, words, bytes: message.bytes, produced_at })
     }
 
     /// What the channel is like, in a few lines.

@@ -12,8 +12,9 @@ const KEYS_MAX: usize = 1_000;
 /// Events that are kept to be shown.
 const EVENTS_MAX: usize = 50;
 
-/// Bytes of a value that are kept to be shown.
+/// Bytes of a value that are kept to be shown, and characters of what a world says with it.
 const SHOWN_BYTES_MAX: usize = 64;
+const SHOWN_CHARS_MAX: usize = 512;
 
 /// How long rates are averaged.
 const SECOND: Duration = Duration::from_secs(1);
@@ -21,7 +22,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// What has arrived so far.
 pub(super) struct Tally {
     pub(super) keys: BTreeMap<(u8, u64), Row>,
-    pub(super) events: VecDeque<(Instant, u8, Vec<u8>)>,
+    pub(super) events: VecDeque<(Instant, u8, String)>,
     pub(super) messages: Rate,
     pub(super) bytes: Rate,
     pub(super) event_count: u64,
@@ -33,7 +34,7 @@ pub(super) struct Tally {
 
 /// One key.
 pub(super) struct Row {
-    pub(super) value: Vec<u8>,
+    pub(super) shown: String,
     pub(super) length: usize,
     pub(super) rate: Rate,
     pub(super) produced_at: Option<Instant>,
@@ -76,7 +77,7 @@ impl Tally {
     pub(super) fn add(&mut self, message: &Seen) {
         self.messages.add(1);
         self.bytes.add(message.bytes.len() as u64);
-        let shown = &message.bytes[..message.bytes.len().min(SHOWN_BYTES_MAX)];
+        let shown: String = message.shown(SHOWN_BYTES_MAX).chars().take(SHOWN_CHARS_MAX).collect();
         match message.key {
             Some(key) => {
                 let key = (message.lane, key);
@@ -85,13 +86,12 @@ impl Tally {
                     return;
                 }
                 let row = self.keys.entry(key).or_insert_with(|| Row {
-                    value: Vec::new(),
+                    shown: String::new(),
                     length: 0,
                     rate: Rate::default(),
                     produced_at: message.produced_at,
                 });
-                row.value.clear();
-                row.value.extend_from_slice(shown);
+                row.shown = shown;
                 row.length = message.bytes.len();
                 row.produced_at = message.produced_at;
                 row.rate.add(1);
@@ -99,7 +99,7 @@ impl Tally {
             None if message.kind == "replication" => self.replicated += 1,
             None => {
                 self.event_count += 1;
-                self.events.push_back((Instant::now(), message.lane, shown.to_vec()));
+                self.events.push_back((Instant::now(), message.lane, shown));
                 if self.events.len() > EVENTS_MAX {
                     self.events.pop_front();
                 }

@@ -5,7 +5,6 @@ use std::time::Instant;
 use super::tally::Tally;
 use crate::output::{self, OutputLost};
 use crate::reach::milliseconds;
-use crate::send::text;
 
 /// Columns and rows of a terminal.
 #[derive(Clone, Copy)]
@@ -57,8 +56,7 @@ pub(super) fn page(head: &[String], tally: &Tally, size: Size) -> String {
     let events = tally.events.len().min((size.rows / 3).max(1));
     let rest = size.rows.saturating_sub(lines.len() + events + 4);
     if tally.keys.is_empty() && tally.event_count == 0 {
-        // A world, for instance, tells nobody anything who does not join it.
-        lines.push("Nothing has come yet. Some services wait to be spoken to first.".into());
+        lines.push("Nothing has come yet. Some services wait to be spoken to first; a world is joined with --join NAME.".into());
     }
     if !tally.keys.is_empty() {
         lines.push(format!("{:>20} {:>8} {:>10} {:>8}  VALUE", "KEY", "RATE", "AGE", "BYTES"));
@@ -67,7 +65,7 @@ pub(super) fn page(head: &[String], tally: &Tally, size: Size) -> String {
         let key = if *lane == 0 { key.to_string() } else { format!("{lane}:{key}") };
         let age = row.produced_at.map_or_else(|| "–".to_owned(), |at| milliseconds(at.elapsed()));
         let rate = format!("{:.0}/s", row.rate.per_second);
-        lines.push(format!("{key:>20} {rate:>8} {age:>10} {:>8}  {}", row.length, text(&row.value)));
+        lines.push(format!("{key:>20} {rate:>8} {age:>10} {:>8}  {}", row.length, row.shown));
     }
     let hidden = tally.keys.len().saturating_sub(rest);
     if hidden > 0 || tally.has_more_keys {
@@ -78,10 +76,10 @@ pub(super) fn page(head: &[String], tally: &Tally, size: Size) -> String {
         lines.push(String::new());
         lines.push("EVENTS".into());
         let now = Instant::now();
-        for (at, lane, value) in tally.events.iter().rev().take(events).rev() {
+        for (at, lane, shown) in tally.events.iter().rev().take(events).rev() {
             let ago = format!("{} s ago", now.saturating_duration_since(*at).as_secs());
             let lane = if *lane == 0 { String::new() } else { format!("lane {lane} ") };
-            lines.push(format!("{ago:>20} {lane} {}", text(value)));
+            lines.push(format!("{ago:>20} {lane} {shown}"));
         }
     }
     let cut = |line: &String| line.chars().take(size.columns).collect::<String>();

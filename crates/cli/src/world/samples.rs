@@ -12,6 +12,12 @@ pub(crate) enum Sample {
     Playground,
     /// Two teams, two goals, a score and a clock
     Football,
+    /// Waves of walkers, towers to place, a core to hold
+    TowerDefence,
+    /// Doors, a lift, lights, a board to draw on and a kart to drive
+    Gallery,
+    /// Two arms that programs and people move
+    Robots,
 }
 
 macro_rules! sample {
@@ -22,7 +28,8 @@ macro_rules! sample {
 
 impl Sample {
     /// Those that are served when nothing else is said; the first is where people come in.
-    const SERVED: [Sample; 2] = [Sample::Playground, Sample::Football];
+    const SERVED: [Sample; 5] =
+        [Sample::Playground, Sample::Football, Sample::TowerDefence, Sample::Gallery, Sample::Robots];
 
     /// What it is called.
     pub(crate) fn name(self) -> &'static str {
@@ -30,6 +37,9 @@ impl Sample {
             Sample::Minimal => "minimal",
             Sample::Playground => "playground",
             Sample::Football => "football",
+            Sample::TowerDefence => "tower-defence",
+            Sample::Gallery => "gallery",
+            Sample::Robots => "robots",
         }
     }
 
@@ -39,6 +49,11 @@ impl Sample {
             Sample::Minimal => sample!("minimal": "world.luau", "tests/ball.luau"),
             Sample::Playground => sample!("playground": "world.luau", "plan.luau", "tests/hands.luau"),
             Sample::Football => sample!("football": "world.luau", "pitch.luau", "tests/match.luau"),
+            Sample::TowerDefence => {
+                sample!("tower-defence": "world.luau", "plan.luau", "tests/waves.luau")
+            }
+            Sample::Gallery => sample!("gallery": "world.luau", "house.luau", "tests/visit.luau"),
+            Sample::Robots => sample!("robots": "world.luau", "arm.luau", "tests/arms.luau"),
         }
     }
 

@@ -61,9 +61,12 @@ fn saves_movement_and_plain_messages_are_recognised() {
     }
     for step in vectors("world/replication.json")["steps"].as_array().unwrap().iter().take(5) {
         let said = explained(&["--as", "replication", step["bytes"].as_str().unwrap()]);
-        assert!(said.contains("of the world"), "{said}");
+        assert!(said.contains("of the world") && said.contains("controls: "), "{said}");
     }
     assert!(explained(&["0200 7f00 0040 01"]).contains("yaw: 1.5708 rad"));
+    let spawn = r#"{"type":"spawn","entities":[{"id":7,"kind":"block","p":[0,1,0],"r":[0,0,0],"attributes":{"color":"red"}}]}"#;
+    let said = explained(&[spawn]);
+    assert!(said.contains("entities: 1") && said.contains(r#""attributes":{"color":"red"}"#), "{said}");
     assert!(
         explained(&["{\"type\":\"chat\",\"text\":\"hi\"}"]).contains("chat, an object of the plain protocol")
     );

@@ -7,3 +7,4 @@ mod output;
 mod save;
 mod serve;
 mod transcript;
+mod watch;

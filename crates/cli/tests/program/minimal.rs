@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 #[test]
 #[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
-fn a_minimal_client_joins_walks_is_cut_resumes_and_walks_on() {
+fn a_minimal_client_joins_walks_acts_is_cut_resumes_and_walks_on() {
     let mut server = Command::new(env!("CARGO_BIN_EXE_nowcast"))
         .args(["serve", "--no-data", "--port", "0"])
         .stdout(Stdio::piped())
@@ -17,8 +17,11 @@ fn a_minimal_client_joins_walks_is_cut_resumes_and_walks_on() {
     BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
     let port = line.trim().rsplit_once(':').unwrap().1.to_owned();
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/minimal/client.py");
-    let client =
-        Command::new("python3").arg("-B").arg(script).args([&format!("127.0.0.1:{port}"), "plaza"]).output();
+    let client = Command::new("python3")
+        .arg("-B")
+        .arg(script)
+        .args([&format!("127.0.0.1:{port}"), "playground", "wave"])
+        .output();
     let _ = server.kill();
     let _ = server.wait();
     let Ok(client) = client else {
@@ -31,5 +34,7 @@ fn a_minimal_client_joins_walks_is_cut_resumes_and_walks_on() {
     let walked: Vec<f64> = walked.collect();
     // A second of walking at 3.2 m/s, less what a busy machine shows late.
     assert!(walked.len() == 2 && walked.iter().all(|metres| *metres > 1.0), "{said}");
+    assert!(said.contains("joined as player 1, entity ") && said.contains("refused: wave "), "{said}");
+    assert!(said.contains("newest controls in force: 1\n"), "{said}");
     assert!(said.contains("cut, and resumed") && said.trim_end().ends_with("left"), "{said}");
 }

@@ -1,28 +1,43 @@
 //! `spec/TRANSCRIPT.md`: a session of a world from its first packet to its last, in virtual time and without chance, so that
 //! every run gives the bytes of the page. `NOWCAST_BLESS=1` writes the page and `spec/vectors/transcript.json` anew.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
-use nowcast_server::playground::{Config as WorldConfig, Layout, Playground};
+use nowcast::Connector;
+use nowcast_script::{Limits as ScriptLimits, Live, Sources};
 use nowcast_server::replication::{History, Transform, Viewer};
-use nowcast_server::session::{Controls, FromWorld, PROTOCOL, REPLICATION_LANE, Thing, ToWorld};
-use nowcast_server::world::{EntityId, Input, Pose};
+use nowcast_server::session::{
+    Controls, Entity, FromWorld, PROTOCOL, Place, Player, REPLICATION_LANE, Screen, StateKey, ToWorld,
+};
+use nowcast_server::world::{
+    Command as WorldCommand, EntityRef, Event, Input, Motion, PlayerId, Pose, Scene,
+};
+use nowcast_server::{Config as ServerConfig, Rules, Server as WorldServer, WorldConfig};
 use nowcast_session::{
     Carrier, CloseCode, Config, Entropy, LaneConfig, Limits, MessageKind, Replication, Session, Time,
 };
-use nowcast_wire::{decode, encode_to_vec};
+use nowcast_wire::{Effort, Value as WireValue, decode, encode_to_vec, encode_value};
 use serde_json::{Value, json};
 
+/// The rules of the world, and its seed.
+const RULES: &str = include_str!("transcript.luau");
+const SEED: u64 = 1;
+/// The number of the one player.
+const ADA: PlayerId = PlayerId(1);
 /// A packet needs so many milliseconds.
 const DELAY_MS: u64 = 10;
 /// A step of the world, and a round of movement, take so many.
 const STEP_MS: u64 = 17;
 const ROUND_MS: u64 = 200;
-/// When the client presses and lets go of the key, when its connection is lost, when another is there, and when it leaves.
+/// When the client presses a key and holds it, when it waves, when its connection is lost, when another is there, and when it
+/// leaves.
 const FORWARD_MS: u64 = 250;
+const WAVE_MS: u64 = 500;
 const CUT_MS: u64 = 680;
 const BACK_MS: u64 = 900;
 const LEAVE_MS: u64 = 1_300;
@@ -36,8 +51,14 @@ struct Client {
 
 struct Server {
     session: Session,
-    world: Playground,
-    avatar: Option<EntityId>,
+    world: Live,
+    /// The event that says what there can be.
+    define: Vec<u8>,
+    /// Who is about to come.
+    join: Option<(String, u32)>,
+    has_joined: bool,
+    /// What the client knows, by key.
+    told: BTreeMap<u64, Vec<u8>>,
     movement: Movement,
 }
 
@@ -98,7 +119,9 @@ fn now(end: usize, ms: u64) -> Time {
 impl Run {
     fn new() -> Run {
         let carrier = Carrier::STREAM;
-        let world = Playground::new(WorldConfig { layout: Layout::Flat, ..WorldConfig::default() });
+        let sources = Sources::of_main(RULES);
+        let define = definition(&sources);
+        let world = Live::new(sources, SEED, ScriptLimits::DEFAULT).unwrap();
         let mut client = Session::connect(now(0, 0), config(2), carrier, entropy(0x10));
         let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 5 };
         client.put_event(now(0, 0), 0, &encode_to_vec(&join), None).unwrap();
@@ -108,7 +131,10 @@ impl Run {
             server: Server {
                 session: Session::accept(now(1, 0), config(3), carrier, entropy(0x80)),
                 world,
-                avatar: None,
+                define,
+                join: None,
+                has_joined: false,
+                told: BTreeMap::new(),
                 movement,
             },
             sent: Vec::new(),
@@ -139,10 +165,15 @@ impl Run {
 
     /// What people and the network do.
     fn happen(&mut self, ms: u64) {
-        let controls = |forward| encode_to_vec(&Controls { forward, ..Controls::default() });
+        let ahead = Controls { number: 1, forward: 1.0, ..Controls::default() };
         let client = &mut self.client.session;
         match ms {
-            FORWARD_MS => client.put_state(now(0, ms), 0, 1, &controls(1.0)).unwrap(),
+            FORWARD_MS => client.put_state(now(0, ms), 0, 1, &encode_to_vec(&ahead)).unwrap(),
+            WAVE_MS => {
+                let arguments = WireValue::Map(vec![("times".into(), 2.into())]);
+                let act = ToWorld::Act { action: "wave".into(), arguments };
+                client.put_event(now(0, ms), 0, &encode_to_vec(&act), None).unwrap();
+            }
             CUT_MS => {
                 self.flying.clear();
                 client.detach(now(0, ms));
@@ -205,45 +236,162 @@ impl Server {
         while let Some(message) = self.session.poll_message(now(1, ms), &mut bytes) {
             match message.kind {
                 MessageKind::State { .. } => self.steer(&bytes),
-                MessageKind::Event => self.welcome(ms, &bytes),
+                MessageKind::Event => self.hear(&bytes),
                 other => panic!("{other:?}"),
             }
             bytes.clear();
         }
         if ms.is_multiple_of(STEP_MS) {
-            self.world.step();
-            while self.world.poll_event().is_some() {}
-            let transform = |pose: Pose| Transform { position: pose.position, rotation: pose.rotation };
-            let tick = self.world.tick() as u32;
-            self.movement.history.publish(tick, self.world.poses().map(|(id, pose)| (id.0, transform(pose))));
+            self.step(ms);
         }
         while let Some(outcome) = self.session.poll_outcome() {
             self.movement.viewer.settled(outcome.number, outcome.arrived);
         }
-        if ms.is_multiple_of(ROUND_MS) && self.avatar.is_some() && self.session.is_open() {
-            self.movement.viewer.due(&self.movement.history, self.avatar.map(|id| id.0));
+        if ms.is_multiple_of(ROUND_MS) && self.has_joined && self.session.is_open() {
+            let avatar = self.world.world().scene().player(ADA).and_then(|player| player.avatar);
+            self.movement.viewer.due(&self.movement.history, avatar.map(|id| id.0));
         }
     }
 
     fn steer(&mut self, bytes: &[u8]) {
-        let Controls { forward, right, yaw, run, jump } = decode(bytes).unwrap();
-        self.world.set_input(self.avatar.unwrap(), Input::new(forward, right, yaw, run, jump).unwrap());
+        let Controls { number, forward, right, yaw, run, jump } = decode(bytes).unwrap();
+        let input = Input::new(forward, right, yaw, run, jump).unwrap();
+        self.world.apply(WorldCommand::Input { player: ADA, input }).unwrap();
+        self.movement.viewer.set_controls(self.world.world().tick() as u32 + 1, number);
     }
 
-    fn welcome(&mut self, ms: u64, bytes: &[u8]) {
-        let ToWorld::Join { name, network_hz, .. } = decode(bytes).unwrap() else { panic!("no Join") };
-        let id = self.world.join(&name).unwrap();
-        self.avatar = Some(id);
-        let tick = self.world.tick();
-        let room = "plaza".into();
-        let welcome =
-            FromWorld::Welcome { protocol: PROTOCOL, id: id.0, room, step_hz: 60, network_hz, tick };
-        self.session.put_event(now(1, ms), 0, &encode_to_vec(&welcome), None).unwrap();
-        for entity in self.world.entities() {
-            let thing = encode_to_vec(&Thing::of(&entity));
-            self.session.put_state(now(1, ms), 0, entity.id.0.into(), &thing).unwrap();
+    fn hear(&mut self, bytes: &[u8]) {
+        match decode(bytes).unwrap() {
+            ToWorld::Join { name, network_hz, .. } => self.join = Some((name, network_hz)),
+            ToWorld::Act { action, arguments } => {
+                self.world.apply(WorldCommand::Action { player: ADA, name: action, arguments }).unwrap();
+            }
+            other => panic!("{other:?}"),
         }
     }
+
+    /// A step of the world, and what there is to tell of it: first what there is, then what happened.
+    fn step(&mut self, ms: u64) {
+        let newcomer = self.join.take();
+        if let Some((name, _)) = &newcomer {
+            self.world.apply(WorldCommand::Join { player: ADA, name: name.clone() }).unwrap();
+        }
+        self.world.step();
+        let mut events = Vec::new();
+        if let Some((_, network_hz)) = newcomer {
+            self.has_joined = true;
+            self.put_event(ms, &encode_to_vec(&self.welcome(network_hz)));
+            let define = self.define.clone();
+            self.put_event(ms, &define);
+        }
+        while let Some(event) = self.world.poll_event() {
+            if let Event::Emitted { name: event, payload, .. } = event {
+                events.push(encode_to_vec(&FromWorld::Happened { event, payload }));
+            }
+        }
+        if self.has_joined {
+            self.put_states(ms);
+            events.iter().for_each(|event| self.put_event(ms, event));
+        }
+        let world = self.world.world();
+        let transform = |pose: Pose| Transform { position: pose.position, rotation: pose.rotation };
+        let transforms = world.poses().map(|(id, pose)| (id.0, transform(pose)));
+        self.movement.history.publish(world.tick() as u32, transforms);
+    }
+
+    fn welcome(&self, network_hz: u32) -> FromWorld {
+        FromWorld::Welcome {
+            protocol: PROTOCOL,
+            player: ADA.0,
+            room: "plaza".into(),
+            world: "plaza".into(),
+            step_hz: 60,
+            network_hz,
+            tick: self.world.world().tick(),
+        }
+    }
+
+    fn put_event(&mut self, ms: u64, event: &[u8]) {
+        self.session.put_event(now(1, ms), 0, event, None).unwrap();
+    }
+
+    /// Puts what differs from what the client was told. Nothing goes in this world.
+    fn put_states(&mut self, ms: u64) {
+        for (key, value) in states(self.world.world().scene()) {
+            if self.told.get(&key) != Some(&value) {
+                self.session.put_state(now(1, ms), 0, key, &value).unwrap();
+                self.told.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Players, entities and screens, by key.
+fn states(scene: &Scene) -> Vec<(u64, Vec<u8>)> {
+    let mut states = Vec::new();
+    for player in scene.players() {
+        let state = Player { name: player.name.clone(), avatar: player.avatar.map(|id| id.0) };
+        states.push((StateKey::Player(player.id).number(), encode_to_vec(&state)));
+    }
+    for entity in scene.entities().iter() {
+        states.push((StateKey::Entity(entity.id).number(), encode_to_vec(&describe(scene, &entity))));
+    }
+    for (number, (player, place, value)) in (0..).zip(scene.screens()) {
+        let state = Screen { place: place.into(), personal: player.is_some(), value: value.clone() };
+        states.push((StateKey::Screen(number).number(), encode_to_vec(&state)));
+    }
+    states
+}
+
+fn describe(scene: &Scene, entity: &EntityRef<'_>) -> Entity {
+    let kind = scene.kind_of(entity.kind);
+    let names = kind.attributes.fields().iter().map(|field| WireValue::Text(field.name.clone()));
+    let map = WireValue::Map(names.zip(entity.attributes.iter().cloned()).collect());
+    let mut attributes = Vec::new();
+    encode_value(kind.attributes.shape(), &map, Effort::default(), &mut attributes).unwrap();
+    let is_fixed = kind.body.as_ref().is_some_and(|body| body.motion == Motion::Fixed);
+    let Pose { position, rotation, .. } = entity.pose;
+    Entity {
+        kind: entity.kind.0.into(),
+        scale: entity.scale,
+        parent: entity.parent.map(|id| id.0),
+        place: is_fixed.then_some(Place { position, rotation }),
+        attributes,
+    }
+}
+
+/// What a real server says that there can be in a world of these rules.
+fn definition(sources: &Sources) -> Vec<u8> {
+    tokio::runtime::Runtime::new().unwrap().block_on(async {
+        let rules = Rules::Script(sources.clone());
+        let server = WorldServer::bind(ServerConfig {
+            worlds: vec![WorldConfig { name: "plaza".into(), rules }],
+            hosts: vec![[127, 0, 0, 1].into()],
+            port: 0,
+            ..ServerConfig::default()
+        });
+        let server = server.await.unwrap();
+        let handle = server.handle();
+        let running = tokio::spawn(server.run(std::future::pending()));
+        let channel = Connector::new().connect(&format!("nowcast://{}/plaza", handle.addresses()[0])).await;
+        let channel = channel.unwrap();
+        let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 5 };
+        channel.try_event(&encode_to_vec(&join)).unwrap();
+        let defined = async {
+            loop {
+                let message = channel.receive().await.unwrap();
+                let is_event = message.kind == nowcast::MessageKind::Event && message.lane.number() == 0;
+                if is_event && matches!(decode(&message.bytes), Ok(FromWorld::Define { .. })) {
+                    return message.bytes;
+                }
+            }
+        };
+        let define = tokio::time::timeout(Duration::from_secs(60), defined).await.expect("it is defined");
+        channel.leave(0, "").await;
+        handle.shutdown();
+        running.await.unwrap();
+        define
+    })
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -274,7 +422,14 @@ fn remark(packet: &Sent, text: &str) -> &'static str {
         0 if has("as ToWorld: {\"Join\"") => "The proof of the WELCOME, and the first event: who comes.",
         0 if has("PROOF") => "The proof of the new WELCOME.",
         1 if has("as FromWorld: {\"Welcome\"") => {
-            "The answer, and what things there are: the ground, which has a place for good, and the avatar, which has none."
+            "The answer, what there can be, and what there is: the player; the floor, which has a place; and the avatar, which has rows of movement instead."
+        }
+        0 if has("\"Act\"") => {
+            "The client waves. `before` is the stamp of the controls, which have to be in force when the server takes the event."
+        }
+        1 if has("\"Happened\"") => {
+            "What came of it: the avatar and the screen are states, and come before the event that tells of it. The definition that came before \
+             says what the avatar's kind and attributes are: `person`, and `waves` is 2."
         }
         0 if has("STATES") => "The key is pressed: controls are a state of key 1.",
         1 if has("told against 0 frames") => {
@@ -340,7 +495,17 @@ fn the_transcript_is_what_a_client_and_a_server_say() {
     let kept = fs::read_to_string(spec("vectors/transcript.json")).unwrap();
     assert_eq!(serde_json::from_str::<Value>(&kept).unwrap(), vector, "NOWCAST_BLESS=1 writes it anew");
     assert_eq!(fs::read_to_string(spec("TRANSCRIPT.md")).unwrap(), page, "NOWCAST_BLESS=1 writes it anew");
-    for part in ["\"Join\"", "\"Welcome\"", "goes on with a session", "told against 1 frames", "CLOSE"] {
+    for part in [
+        "\"Join\"",
+        "\"Welcome\"",
+        "action wave",
+        "\"Act\"",
+        "\"Happened\"",
+        "those of number 1",
+        "goes on with a session",
+        "told against 1 frames",
+        "CLOSE",
+    ] {
         assert!(page.contains(part), "the transcript shows {part}");
     }
 }

@@ -1,91 +1,169 @@
-//! What a bot wants: it strolls, fetches blocks, piles them up, throws some, and says so. No sockets in here.
+//! What a bot wants: it strolls, walks to things, does to them what the world offers, carries them about, and says so. No sockets
+//! in here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use nowcast_server::plain::{ClientMessage, Entity, EntityKind, Input, ServerMessage};
+use nowcast_server::plain::{ClientMessage, Input};
+use nowcast_wire::Value;
+
+use super::abilities::{Abilities, Ability, Area, Force};
 
 /// Thoughts a second; every one is an input, well below what a server allows.
 pub(super) const THOUGHTS_HZ: u32 = 20;
 
-/// Half of the ground's width on which bots like to be.
-const PLAYGROUND: f64 = 24.0;
-/// From here a grab succeeds.
-const GRAB_DISTANCE: f64 = 1.5;
+/// How near to a place a bot has come when it has reached it, in metres.
+const ARRIVED: f64 = 1.5;
 /// A mood ends after this many thoughts, reached or not: something may be in the way.
 const PATIENCE: u32 = 8 * THOUGHTS_HZ;
+/// What lies higher than this above a bot's middle is out of its hands' reach, in metres.
+const OVERHEAD: f64 = 0.7;
+/// Of half the ground's width, how far out bots pile up what they carry.
+const PILES: f64 = 0.46;
 
 /// One bot's mind: what it has seen, and what it is about to do.
 pub(super) struct Brain {
     random: u64,
-    me: u32,
+    player: u32,
+    /// The bot's own entity.
+    me: Option<u32>,
+    abilities: Abilities,
     places: HashMap<u32, [f64; 3]>,
-    /// Blocks that may be carried, and whether somebody does.
-    blocks: HashMap<u32, bool>,
-    held: Option<u32>,
+    entities: HashMap<u32, Known>,
+    ground: Area,
     mood: Mood,
     patience: u32,
 }
 
+/// What is known of an entity.
+struct Known {
+    kind: String,
+    /// The entities that its attributes name.
+    named: Vec<u32>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Mood {
-    Stroll { to: [f64; 2], run: bool },
-    Fetch { block: u32 },
-    Pile { at: [f64; 2] },
-    Throw { at: [f64; 2] },
+    Stroll {
+        to: [f64; 2],
+        run: bool,
+    },
+    /// Walks to an entity, and does something there.
+    Fetch {
+        entity: u32,
+    },
+    /// Walks somewhere, and does something with what it carries.
+    Drop {
+        at: [f64; 2],
+        force: Force,
+    },
 }
 
 impl Brain {
     pub(super) fn new(seed: u64) -> Brain {
         Brain {
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
-            me: 0,
+            player: 0,
+            me: None,
+            abilities: Abilities::default(),
             places: HashMap::new(),
-            blocks: HashMap::new(),
-            held: None,
+            entities: HashMap::new(),
+            ground: Area::default(),
             mood: Mood::Stroll { to: [0.0, 8.0], run: false },
             patience: 0,
         }
     }
 
-    /// Takes in what the server says.
-    pub(super) fn see(&mut self, message: &ServerMessage) {
-        match message {
-            ServerMessage::Welcome { id, .. } => self.me = *id,
-            ServerMessage::Spawn { entities } => entities.iter().for_each(|entity| self.meet(entity)),
-            ServerMessage::Despawn { ids } => ids.iter().for_each(|id| {
-                self.places.remove(id);
-            }),
-            ServerMessage::Move { entities, .. } => {
-                for moved in entities {
-                    self.places.insert(moved.id, [moved.position_x, moved.position_y, moved.position_z]);
-                }
-            }
-            ServerMessage::Hold { avatar, block } => self.notice_hold(*avatar, *block),
-            _ => {}
+    /// The bot's own number.
+    pub(super) fn welcomed(&mut self, player: u32) {
+        self.player = player;
+    }
+
+    /// What there can be from now on.
+    pub(super) fn offered(&mut self, abilities: Abilities) {
+        self.abilities = abilities;
+        self.patience = 0;
+    }
+
+    /// A player has this avatar now.
+    pub(super) fn moves(&mut self, player: u32, avatar: Option<u32>) {
+        if player == self.player {
+            self.me = avatar;
         }
+    }
+
+    /// There is an entity; `place` where that is known already.
+    pub(super) fn meet(
+        &mut self,
+        id: u32,
+        kind: &str,
+        scale: [f64; 3],
+        place: Option<[f64; 3]>,
+        attributes: &Value,
+    ) {
+        if let Some(place) = place {
+            self.places.insert(id, place);
+            if let Some(ground) = self.abilities.ground(kind, scale, place)
+                && (self.ground == Area::default() || ground.square_metres() > self.ground.square_metres())
+            {
+                self.ground = ground;
+            }
+        }
+        let known = Known { kind: kind.to_owned(), named: self.abilities.named(kind, attributes) };
+        self.know(id, known);
+    }
+
+    /// An entity's attributes are these.
+    pub(super) fn notice(&mut self, id: u32, attributes: &Value) {
+        let Some(Known { kind, .. }) = self.entities.get(&id) else { return };
+        let known = Known { kind: kind.clone(), named: self.abilities.named(kind, attributes) };
+        self.know(id, known);
+    }
+
+    /// What it carries decides what a bot wants.
+    fn know(&mut self, id: u32, known: Known) {
+        let held = self.held();
+        self.entities.insert(id, known);
+        if self.held() != held {
+            self.patience = 0;
+        }
+    }
+
+    /// An entity is somewhere else.
+    pub(super) fn moved(&mut self, id: u32, place: [f64; 3]) {
+        self.places.insert(id, place);
+    }
+
+    /// An entity is gone.
+    pub(super) fn lose(&mut self, id: u32) {
+        self.places.remove(&id);
+        self.entities.remove(&id);
     }
 
     /// One thought, a twentieth of a second: what the controls say, and now and then a deed.
     pub(super) fn think(&mut self) -> Vec<ClientMessage> {
-        let Some(&here) = self.places.get(&self.me) else { return Vec::new() };
+        let here = self.me.and_then(|me| self.places.get(&me).copied());
+        let Some(here) = here else { return Vec::new() };
         let mut says = Vec::new();
         if self.patience == 0 {
             self.change_mood(here);
         }
         self.patience -= 1;
-        let target = match self.mood {
-            Mood::Stroll { to, .. } | Mood::Pile { at: to } | Mood::Throw { at: to } => to,
-            Mood::Fetch { block } => self.places.get(&block).map_or([here[0], here[2]], |p| [p[0], p[2]]),
+        let (target, near) = match self.mood {
+            Mood::Stroll { to, .. } | Mood::Drop { at: to, .. } => (Some(to), ARRIVED),
+            Mood::Fetch { entity } => (self.places.get(&entity).map(|p| [p[0], p[2]]), self.reach()),
         };
-        let away = [target[0] - here[0], target[1] - here[2]];
-        let distance = away[0].hypot(away[1]);
-        let reached = distance < GRAB_DISTANCE;
+        let away = target.map_or([0.0; 2], |target| [target[0] - here[0], target[1] - here[2]]);
+        let reached = away[0].hypot(away[1]) < near;
         let yaw = (-away[0]).atan2(-away[1]);
         let run = matches!(self.mood, Mood::Stroll { run: true, .. });
         let forward = if reached { 0.0 } else { 1.0 };
         says.push(ClientMessage::Input(Input { forward, right: 0.0, yaw, run, jump: self.chance(200) }));
         if reached {
-            self.act(&mut says);
+            if target.is_some() {
+                self.act(&mut says);
+            }
+            // One deed a mood; whether it succeeded shows in what the server says next.
+            self.patience = 0;
         }
         if self.chance(600) {
             says.push(ClientMessage::Chat { text: self.remark().into() });
@@ -93,71 +171,96 @@ impl Brain {
         says
     }
 
-    fn meet(&mut self, entity: &Entity) {
-        if entity.kind != EntityKind::Static {
-            self.places.insert(entity.id, entity.p);
-        }
-        if entity.kind == EntityKind::Block {
-            self.blocks.insert(entity.id, false);
-        }
+    /// What the bot's own person carries.
+    fn held(&self) -> Option<u32> {
+        let named = &self.entities.get(&self.me?)?.named;
+        named
+            .iter()
+            .copied()
+            .find(|id| self.entities.get(id).is_some_and(|known| self.abilities.is_some_target(&known.kind)))
     }
 
-    fn notice_hold(&mut self, avatar: u32, block: Option<u32>) {
-        if avatar == self.me {
-            if let Some(old) = self.held {
-                self.blocks.insert(old, false);
-            }
-            self.held = block;
-            self.patience = 0;
-        }
-        if let Some(block) = block {
-            self.blocks.insert(block, true);
-        }
+    /// How near a bot goes to what it fetches.
+    fn reach(&self) -> f64 {
+        self.fetching().iter().map(Ability::reach).fold(ARRIVED, f64::min)
+    }
+
+    /// What is done to an entity: where nothing asks for one, whatever else there is to do, beside it.
+    fn fetching(&self) -> &[Ability] {
+        let Abilities { targeted, untargeted, .. } = &self.abilities;
+        if targeted.is_empty() { untargeted } else { targeted }
     }
 
     /// At the goal.
     fn act(&mut self, says: &mut Vec<ClientMessage>) {
-        match self.mood {
-            Mood::Fetch { block } => says.push(ClientMessage::Grab { block: Some(block) }),
-            Mood::Pile { .. } => says.push(ClientMessage::Throw { power: 0.0, pitch: 0.0 }),
-            Mood::Throw { .. } => says.push(ClientMessage::Throw { power: 1.0, pitch: 0.4 }),
-            Mood::Stroll { .. } => {}
+        let (able, target, force): (Vec<Ability>, _, _) = match self.mood {
+            Mood::Stroll { .. } => return,
+            Mood::Fetch { entity } => {
+                let Some(known) = self.entities.get(&entity) else { return };
+                let fits = |ability: &&Ability| self.abilities.is_target(ability, &known.kind);
+                (self.fetching().iter().filter(fits).cloned().collect(), Some(entity), Force::Full)
+            }
+            Mood::Drop { force, .. } => {
+                // Putting down takes no force, throwing does.
+                let untargeted = &self.abilities.untargeted;
+                let fits = |ability: &&Ability| ability.has_charge() == (force == Force::Full);
+                let fitting: Vec<_> = untargeted.iter().filter(fits).cloned().collect();
+                (if fitting.is_empty() { untargeted.clone() } else { fitting }, None, force)
+            }
+        };
+        if able.is_empty() {
+            return;
         }
-        // One deed a mood; whether it succeeded shows in what the server says next.
-        self.patience = 0;
+        let ability = &able[self.draw(able.len() as u64) as usize];
+        let arguments = ability.fill(target, force, |below| self.draw(below)).into();
+        says.push(ClientMessage::Act { action: ability.name().to_owned(), arguments });
     }
 
     fn change_mood(&mut self, here: [f64; 3]) {
         self.patience = PATIENCE;
         let dice = self.draw(10);
-        self.mood = match (self.held, dice) {
+        self.mood = match (self.held(), dice) {
             // Bots with the same number modulo eight build one pile together.
             (Some(_), 0..=5) => {
-                let angle = f64::from(self.me % 8) * std::f64::consts::TAU / 8.0;
-                Mood::Pile { at: [11.0 * angle.sin(), 11.0 * angle.cos()] }
+                let angle = f64::from(self.player % 8) * std::f64::consts::TAU / 8.0;
+                let Area { centre, half } = self.ground;
+                let at =
+                    [centre[0] + PILES * half[0] * angle.sin(), centre[1] + PILES * half[1] * angle.cos()];
+                Mood::Drop { at, force: Force::Gentle }
             }
-            (Some(_), _) => Mood::Throw { at: self.somewhere() },
-            (None, 0..=4) => match self.nearest_block(here) {
-                Some(block) => Mood::Fetch { block },
+            (Some(_), _) => Mood::Drop { at: self.somewhere(), force: Force::Full },
+            (None, 0..=4) => match self.nearest(here) {
+                Some(entity) => Mood::Fetch { entity },
+                // There is nothing to do it to, and nothing that it needs to be done to.
+                None if self.abilities.targeted.is_empty() => {
+                    Mood::Drop { at: self.somewhere(), force: Force::Full }
+                }
                 None => Mood::Stroll { to: self.somewhere(), run: true },
             },
             (None, _) => Mood::Stroll { to: self.somewhere(), run: dice > 7 },
         };
     }
 
-    /// The nearest block that nobody carries and that lies low enough.
-    fn nearest_block(&self, here: [f64; 3]) -> Option<u32> {
-        let free = self.blocks.iter().filter(|(_, carried)| !**carried);
+    /// The nearest entity to do something to that nobody carries and that lies low enough.
+    fn nearest(&self, here: [f64; 3]) -> Option<u32> {
+        let carried: HashSet<u32> = self.entities.values().flat_map(|known| &known.named).copied().collect();
+        let able = self.fetching();
+        let fits = |known: &Known| able.iter().any(|ability| self.abilities.is_target(ability, &known.kind));
+        let free = self
+            .entities
+            .iter()
+            .filter(|(id, known)| Some(**id) != self.me && !carried.contains(id) && fits(known));
         let near = free.filter_map(|(id, _)| {
-            let place = self.places.get(id).filter(|place| place[1] < 1.6)?;
+            let place = self.places.get(id).filter(|place| place[1] < here[1] + OVERHEAD)?;
             Some(((place[0] - here[0]).hypot(place[2] - here[2]), *id))
         });
         near.min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))).map(|(_, id)| id)
     }
 
     fn somewhere(&mut self) -> [f64; 2] {
-        let mut coordinate = || (self.draw(1000) as f64 / 500.0 - 1.0) * PLAYGROUND;
-        [coordinate(), coordinate()]
+        let Area { centre, half } = self.ground;
+        let mut coordinate = |axis: usize| centre[axis] + (self.draw(1000) as f64 / 500.0 - 1.0) * half[axis];
+        [coordinate(0), coordinate(1)]
     }
 
     fn remark(&mut self) -> &'static str {
@@ -187,43 +290,56 @@ impl Brain {
 
 #[cfg(test)]
 mod tests {
+    use nowcast_server::world::Attributes;
+
+    use super::super::abilities::{ActionOffer, KindOffer};
     use super::*;
 
-    fn entity(id: u32, kind: EntityKind, p: [f64; 3]) -> Entity {
-        Entity { id, kind, name: None, size: None, color: 0, p, r: [0.0; 3] }
+    fn map(pairs: &[(&str, Value)]) -> Value {
+        Value::Map(pairs.iter().map(|(key, value)| ((*key).into(), value.clone())).collect())
     }
 
-    #[test]
-    fn a_bot_that_sees_a_block_sooner_or_later_takes_it_and_lets_go_of_it() {
+    fn kind(name: &str, body: Value, walker: Value, attributes: &str) -> KindOffer {
+        let attributes = Attributes::parse(attributes).unwrap().fields().to_vec();
+        KindOffer { name: name.into(), body, walker, attributes }
+    }
+
+    fn action(name: &str, arguments: &str, hint: Value) -> ActionOffer {
+        let arguments = Attributes::parse(arguments).unwrap().fields().to_vec();
+        ActionOffer { name: name.into(), arguments, hint }
+    }
+
+    /// People, and boxes that they can push.
+    fn kinds() -> Vec<KindOffer> {
+        vec![
+            kind("person", Value::Nil, map(&[]), "color: text, holding: u32?"),
+            kind("block", map(&[("motion", "dynamic".into())]), Value::Nil, "holder: u32?"),
+        ]
+    }
+
+    /// A bot as player 2 and entity 9 beside an entity 4, with these actions.
+    fn bot_beside_a_block(actions: &[ActionOffer]) -> Brain {
         let mut brain = Brain::new(3);
-        let welcome = ServerMessage::Welcome {
-            protocol: 1,
-            id: 9,
-            room: "x".into(),
-            step_hz: 60,
-            network_hz: 10,
-            tick: 0,
-        };
-        brain.see(&welcome);
+        brain.welcomed(2);
+        brain.offered(Abilities::new(kinds(), actions));
         assert!(brain.think().is_empty(), "it knows not where it is");
-        let me = entity(9, EntityKind::Avatar, [0.0, 0.9, 0.0]);
-        let block = entity(4, EntityKind::Block, [1.0, 0.25, 0.0]);
-        brain.see(&ServerMessage::Spawn { entities: vec![block, me] });
-        let (mut grabs, mut throws) = (0, 0);
+        brain.meet(4, "block", [1.0; 3], Some([1.0, 0.25, 0.0]), &map(&[("holder", Value::Nil)]));
+        brain.meet(9, "person", [1.0; 3], Some([0.0, 0.9, 0.0]), &holding(Value::Nil));
+        brain.moves(2, Some(9));
+        brain
+    }
+
+    fn holding(what: Value) -> Value {
+        map(&[("color", "#ff0000".into()), ("holding", what)])
+    }
+
+    /// Lets it think for a while; it gets where it looks at once. `acted` answers its deeds.
+    fn live(brain: &mut Brain, mut acted: impl FnMut(&mut Brain, &str, &Value)) {
         for _ in 0..20_000 {
             for said in brain.think() {
                 assert_eq!(said.check(), Ok(()), "{said:?}");
                 match said {
-                    ClientMessage::Grab { block } => {
-                        assert_eq!(block, Some(4));
-                        grabs += 1;
-                        brain.see(&ServerMessage::Hold { avatar: 9, block: Some(4) });
-                    }
-                    ClientMessage::Throw { .. } => {
-                        throws += 1;
-                        brain.see(&ServerMessage::Hold { avatar: 9, block: None });
-                    }
-                    // The bot gets where it looks, at once.
+                    ClientMessage::Act { action, arguments } => acted(brain, &action, &arguments.0),
                     ClientMessage::Input(input) if input.forward > 0.0 => {
                         let here = brain.places.get_mut(&9).unwrap();
                         here[0] -= input.yaw.sin();
@@ -233,6 +349,68 @@ mod tests {
                 }
             }
         }
-        assert!(grabs > 20 && throws > 20, "{grabs} grabs and {throws} throws");
+    }
+
+    #[test]
+    fn a_bot_that_sees_a_block_sooner_or_later_takes_it_and_lets_go_of_it() {
+        let grab_hint = map(&[("target", "block".into()), ("of", "block".into()), ("reach", 1.9.into())]);
+        let throw_hint = map(&[("charge", "power".into()), ("pitch", "pitch".into())]);
+        let mut brain = bot_beside_a_block(&[
+            action("grab", "block: u32?", grab_hint),
+            action("throw", "power: range(0, 1, 0.01), pitch: range(-1.5, 1.5, 0.01)", throw_hint),
+            action("put_down", "", Value::Nil),
+        ]);
+        let mut deeds: HashMap<String, u32> = HashMap::new();
+        live(&mut brain, |brain, action, arguments| {
+            *deeds.entry(action.to_owned()).or_default() += 1;
+            match action {
+                "grab" => {
+                    assert_eq!(brain.held(), None);
+                    assert_eq!(arguments, &map(&[("block", 4.into())]));
+                    brain.notice(9, &holding(4.into()));
+                    assert_eq!(brain.held(), Some(4));
+                }
+                "throw" => {
+                    assert_eq!(arguments, &map(&[("power", 1.0.into()), ("pitch", 0.4.into())]));
+                    brain.notice(9, &holding(Value::Nil));
+                }
+                _ => brain.notice(9, &holding(Value::Nil)),
+            }
+        });
+        assert!(["grab", "throw", "put_down"].iter().all(|deed| deeds[*deed] > 20), "{deeds:?}");
+    }
+
+    #[test]
+    fn what_somebody_else_carries_is_left_alone() {
+        let hint = map(&[("target", "block".into()), ("of", "block".into())]);
+        let mut brain = bot_beside_a_block(&[action("grab", "block: u32?", hint)]);
+        brain.meet(10, "person", [1.0; 3], None, &holding(4.into()));
+        live(&mut brain, |_, action, arguments| panic!("{action} {arguments:?}"));
+        brain.lose(10);
+        let mut grabs = 0;
+        live(&mut brain, |_, _, _| grabs += 1);
+        assert!(grabs > 20, "{grabs} grabs");
+    }
+
+    #[test]
+    fn where_nothing_asks_for_an_entity_bots_act_beside_what_can_be_pushed() {
+        let mut brain = bot_beside_a_block(&[action("kick", "power: range(0, 1, 0.01)", Value::Nil)]);
+        let mut kicks = 0;
+        live(&mut brain, |brain, action, arguments| {
+            assert_eq!(action, "kick");
+            assert!((0.0..=1.0).contains(&arguments.get("power").and_then(Value::as_f64).unwrap()));
+            let ([x, _, z], block) = (brain.places[&9], brain.places[&4]);
+            assert!((x - block[0]).hypot(z - block[2]) < ARRIVED, "it is near");
+            kicks += 1;
+        });
+        assert!(kicks > 20, "{kicks} kicks");
+    }
+
+    #[test]
+    fn a_world_that_offers_nothing_to_do_is_strolled_through() {
+        let mut brain = bot_beside_a_block(&[]);
+        live(&mut brain, |_, action, _| panic!("there is no {action}"));
+        brain.lose(9);
+        assert!(brain.think().is_empty(), "it has no body");
     }
 }

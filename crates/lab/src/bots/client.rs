@@ -4,11 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use nowcast_server::plain::{ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
+use nowcast_server::plain::{
+    Action, Any, ClientMessage, Encoding, Entity, Fields, Frame, FrameRef, Kind, ServerMessage,
+};
+use nowcast_server::world::{Attributes, DefinitionError};
+use nowcast_wire::shape::Field;
 use tokio::time::{Instant, MissedTickBehavior};
 use tokio_tungstenite::tungstenite::{Error as WsError, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
 
+use super::abilities::{Abilities, ActionOffer, KindOffer};
 use super::brain::{Brain, THOUGHTS_HZ};
 use super::{Address, Plan};
 use crate::report::Samples;
@@ -187,9 +192,54 @@ impl Session {
             }
             _ => {}
         }
-        self.brain.see(&decoded);
+        if let Err(error) = self.see(decoded) {
+            self.felt.end(format!("the server sent nonsense: {error}"));
+            return false;
+        }
         true
     }
+
+    /// Shows the bot what the server says of its world.
+    fn see(&mut self, message: ServerMessage) -> Result<(), DefinitionError> {
+        let brain = &mut self.brain;
+        match message {
+            ServerMessage::Welcome { player, .. } => brain.welcomed(player),
+            ServerMessage::Define { kinds, actions, .. } => brain.offered(abilities(kinds, actions)?),
+            ServerMessage::Spawn { entities } => {
+                for Entity { id, kind, scale, p, attributes, .. } in entities {
+                    brain.meet(id, &kind, scale.unwrap_or([1.0; 3]), Some(p), &attributes.0);
+                }
+            }
+            ServerMessage::Attributes { id, set: Any(attributes) } => brain.notice(id, &attributes),
+            ServerMessage::Despawn { ids } => ids.into_iter().for_each(|id| brain.lose(id)),
+            ServerMessage::Player { id, avatar, .. } => brain.moves(id, avatar),
+            ServerMessage::Move { entities, .. } => {
+                for moved in entities {
+                    brain.moved(moved.id, [moved.position_x, moved.position_y, moved.position_z]);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn abilities(kinds: Vec<Kind>, actions: Vec<Action>) -> Result<Abilities, DefinitionError> {
+    let kinds = kinds.into_iter().map(|kind| {
+        let Kind { name, body: Any(body), walker: Any(walker), attributes, .. } = kind;
+        Ok(KindOffer { name, body, walker, attributes: fields(&attributes)? })
+    });
+    let actions = actions.into_iter().map(|Action { name, arguments, hint: Any(hint) }| {
+        Ok(ActionOffer { name, arguments: fields(&arguments)?, hint })
+    });
+    let kinds = kinds.collect::<Result<_, _>>()?;
+    Ok(Abilities::new(kinds, &actions.collect::<Result<Vec<_>, _>>()?))
+}
+
+/// Names and types as they are told, as fields of a shape.
+fn fields(told: &Fields) -> Result<Vec<Field>, DefinitionError> {
+    let schema: String = told.iter().map(|(name, ty)| format!("{name}: {ty}, ")).collect();
+    Ok(Attributes::parse(&schema)?.fields().to_vec())
 }
 
 fn explain(error: &WsError) -> String {

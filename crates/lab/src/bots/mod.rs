@@ -3,6 +3,7 @@
 //! They speak on sessions as our own clients do, or the plain protocol over WebSockets as stock clients do. While they play, `/metrics` is read
 //! once a second, so that one report shows both sides: what the clients felt and what the server says it did.
 
+mod abilities;
 mod brain;
 mod client;
 mod findings;

@@ -1,17 +1,18 @@
 //! One bot on a session: the same play as on the plain protocol, over the best carrier there is.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use nowcast::{Channel, Connector, Message, MessageKind};
-use nowcast_server::plain::{ClientMessage, Entity, EntityKind, Moved, ServerMessage};
+use nowcast_server::plain::{ClientMessage, Input};
 use nowcast_server::replication::{Replica, transform_of};
 use nowcast_server::session::{
-    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Kind, Line, PROTOCOL, Thing, ToWorld, WORLD_LANE,
+    Action, CHAT_LANE, CONTROLS_KEY, Controls, Definition, Entity, FromWorld, Kind, Line, PROTOCOL, Player,
+    StateKey, ToWorld, WORLD_LANE,
 };
-use nowcast_wire::{decode, encode_to_vec};
+use nowcast_wire::{Shape, decode, decode_value, encode_to_vec};
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::abilities::{Abilities, ActionOffer, KindOffer};
 use super::brain::{Brain, THOUGHTS_HZ};
 use super::client::Felt;
 use super::{Address, Plan};
@@ -33,7 +34,8 @@ pub(super) async fn play(plan: &Plan, address: &Address, index: usize, end: Inst
         channel,
         brain: Brain::new(plan.seed ^ (index as u64 + 1) << 20),
         replica: Replica::default(),
-        held: BTreeMap::new(),
+        kinds: Vec::new(),
+        controls: Controls::default(),
         begin,
         joined: None,
         last_tick: None,
@@ -48,8 +50,10 @@ struct SessionBot {
     channel: Channel,
     brain: Brain,
     replica: Replica,
-    /// What each avatar was last said to carry.
-    held: BTreeMap<u32, Option<u32>>,
+    /// The kinds of the definition, with the shapes of their attributes.
+    kinds: Vec<(String, Shape)>,
+    /// What the controls said last.
+    controls: Controls,
     begin: Instant,
     joined: Option<Instant>,
     last_tick: Option<(u32, Instant)>,
@@ -94,21 +98,14 @@ impl SessionBot {
         let event = |message: ToWorld| self.channel.try_event(&encode_to_vec(&message));
         match said {
             ClientMessage::Input(input) => {
-                let controls = Controls {
-                    forward: input.forward as f32,
-                    right: input.right as f32,
-                    yaw: input.yaw as f32,
-                    run: input.run,
-                    jump: input.jump,
-                };
-                self.channel.try_state(CONTROLS_KEY, &encode_to_vec(&controls))
+                self.controls = follow(self.controls, input);
+                self.channel.try_state(CONTROLS_KEY, &encode_to_vec(&self.controls))
             }
             ClientMessage::Chat { text } => {
                 self.channel.lane(CHAT_LANE).try_event(&encode_to_vec(&Line { text }))
             }
-            ClientMessage::Grab { block } => event(ToWorld::Grab { block }),
-            ClientMessage::Throw { power, pitch } => {
-                event(ToWorld::Throw { power: power as f32, pitch: pitch as f32 })
+            ClientMessage::Act { action, arguments } => {
+                event(ToWorld::Act { action, arguments: arguments.0 })
             }
             ClientMessage::Name { name } => event(ToWorld::Rename { name }),
             ClientMessage::Rate { hz } => event(ToWorld::Rate { network_hz: hz }),
@@ -119,45 +116,64 @@ impl SessionBot {
     fn receive(&mut self, message: &Message) -> Result<(), String> {
         self.felt.received += 1;
         self.felt.received_bytes += message.bytes.len() as u64;
-        match (message.kind, message.lane.number()) {
-            (MessageKind::Replication { .. }, _) => self.replicated(&message.bytes),
-            (MessageKind::State { key }, WORLD_LANE) => self.described(key.raw() as u32, &message.bytes),
-            (MessageKind::Event, WORLD_LANE) => {
-                let event: FromWorld = decode(&message.bytes).map_err(|error| error.to_string())?;
-                if let FromWorld::Welcome { protocol, id, room, step_hz, network_hz, tick } = event {
-                    let now = Instant::now();
-                    self.joined = Some(now);
-                    self.felt.connect_ms.push((now - self.begin).as_secs_f64() * 1e3);
-                    self.brain.see(&ServerMessage::Welcome { protocol, id, room, step_hz, network_hz, tick });
-                }
-                Ok(())
-            }
+        let received = match (message.kind, message.lane.number()) {
+            (MessageKind::Replication { .. }, _) => return self.replicated(&message.bytes),
+            (MessageKind::State { key }, WORLD_LANE) => self.described(key.raw(), &message.bytes),
+            (MessageKind::Event, WORLD_LANE) => decode(&message.bytes).and_then(|event| self.told(event)),
             _ => Ok(()),
-        }
+        };
+        received.map_err(|error| error.to_string())
     }
 
-    fn described(&mut self, id: u32, bytes: &[u8]) -> Result<(), String> {
-        if bytes.is_empty() {
-            self.brain.see(&ServerMessage::Despawn { ids: vec![id] });
-            return Ok(());
+    fn told(&mut self, event: FromWorld) -> nowcast_wire::Result<()> {
+        match event {
+            FromWorld::Welcome { player, .. } => {
+                let now = Instant::now();
+                self.joined = Some(now);
+                self.felt.connect_ms.push((now - self.begin).as_secs_f64() * 1e3);
+                self.brain.welcomed(player);
+            }
+            FromWorld::Define { definition } => self.defined(definition)?,
+            _ => {}
         }
-        let thing: Thing = decode(bytes).map_err(|error| error.to_string())?;
-        let is_new = self.held.insert(id, thing.held).is_none();
-        let place = self.replica.row(id).map(|row| transform_of(&row).position);
-        let place = place.or(thing.place.map(|place| place.position)).unwrap_or_default();
-        if is_new {
-            let kind = match thing.kind {
-                Kind::Static => EntityKind::Static,
-                Kind::Block => EntityKind::Block,
-                Kind::Avatar => EntityKind::Avatar,
-            };
-            let size = (kind != EntityKind::Avatar).then(|| thing.size.map(f64::from));
-            let (p, r) = (place.map(f64::from), [0.0; 3]);
-            let entity = Entity { id, kind, name: Some(thing.name), size, color: thing.color, p, r };
-            self.brain.see(&ServerMessage::Spawn { entities: vec![entity] });
+        Ok(())
+    }
+
+    fn defined(&mut self, definition: Definition) -> nowcast_wire::Result<()> {
+        let Definition { kinds, actions, .. } = definition;
+        let mut offers = Vec::with_capacity(kinds.len());
+        self.kinds.clear();
+        for Kind { name, body, walker, attributes, .. } in kinds {
+            let shape = Shape::from_bytes(&attributes)?;
+            let attributes = shape.fields().unwrap_or_default().to_vec();
+            self.kinds.push((name.clone(), shape));
+            offers.push(KindOffer { name, body, walker, attributes });
         }
-        if thing.kind == Kind::Avatar {
-            self.brain.see(&ServerMessage::Hold { avatar: id, block: thing.held });
+        let actions = actions.into_iter().map(|Action { name, arguments, hint }| {
+            let arguments = Shape::from_bytes(&arguments)?.fields().unwrap_or_default().to_vec();
+            Ok(ActionOffer { name, arguments, hint })
+        });
+        let actions = actions.collect::<nowcast_wire::Result<Vec<_>>>()?;
+        self.brain.offered(Abilities::new(offers, &actions));
+        Ok(())
+    }
+
+    fn described(&mut self, key: u64, bytes: &[u8]) -> nowcast_wire::Result<()> {
+        match StateKey::of(key) {
+            Some(StateKey::Entity(id)) if bytes.is_empty() => self.brain.lose(id.0),
+            Some(StateKey::Entity(id)) => {
+                let entity: Entity = decode(bytes)?;
+                // A definition that is not here yet is followed by the states that need it.
+                let Some((kind, shape)) = self.kinds.get(entity.kind as usize) else { return Ok(()) };
+                let attributes = decode_value(shape, &entity.attributes)?;
+                let place = entity.place.map(|place| place.position.map(f64::from));
+                self.brain.meet(id.0, kind, entity.scale.map(f64::from), place, &attributes);
+            }
+            Some(StateKey::Player(id)) if !bytes.is_empty() => {
+                let player: Player = decode(bytes)?;
+                self.brain.moves(id.0, player.avatar);
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -171,11 +187,38 @@ impl SessionBot {
         {
             self.felt.interval_ms.push((now - at).as_secs_f64() * 1e3);
         }
-        let entities = self.replica.rows().map(|(id, row)| {
-            let [position_x, position_y, position_z] = transform_of(&row).position.map(f64::from);
-            Moved { id, position_x, position_y, position_z, euler_x: 0.0, euler_y: 0.0, euler_z: 0.0 }
-        });
-        self.brain.see(&ServerMessage::Move { tick: applied.tick.into(), entities: entities.collect() });
+        for (id, row) in self.replica.rows() {
+            self.brain.moved(id, transform_of(&row).position.map(f64::from));
+        }
         Ok(())
+    }
+}
+
+/// Controls after those `before`: with the next number, if they say anything else.
+fn follow(before: Controls, input: Input) -> Controls {
+    let same_number = Controls {
+        number: before.number,
+        forward: input.forward as f32,
+        right: input.right as f32,
+        yaw: input.yaw as f32,
+        run: input.run,
+        jump: input.jump,
+    };
+    let step = u16::from(same_number != before);
+    Controls { number: before.number.wrapping_add(step), ..same_number }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_controls_grows_when_they_change_and_only_then() {
+        let ahead = Input { forward: 1.0, ..Input::default() };
+        let one = follow(Controls::default(), ahead);
+        assert_eq!((one.number, one.forward), (1, 1.0));
+        assert_eq!(follow(one, ahead), one);
+        let last = Controls { number: u16::MAX, ..one };
+        assert_eq!(follow(last, Input::default()).number, 0);
     }
 }

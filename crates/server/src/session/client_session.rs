@@ -14,7 +14,7 @@ use tracing::{debug, info};
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::writer::SessionWriter;
 use super::{CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, ToWorld, WORLD_LANE};
-use crate::closing::Closing;
+use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::names::Name;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
 use crate::player::{Command, Player, Way, may_edit};
@@ -274,12 +274,13 @@ fn closed(error: Error) -> Closing {
         {
             Closing::Protocol(reason)
         }
-        // The room has closed it, and counts why.
-        Error::Closed(closed)
-            if closed.by == ClosedBy::Us && closed.code.0 == Closing::TooSlow.session_code() =>
-        {
-            Closing::TooSlow
-        }
+        Error::Closed(Closed { code, reason, by: ClosedBy::Us }) => closed_by_room(code, reason),
         _ => Closing::Vanished,
     }
+}
+
+/// Why the room closed a session, by the code that the client was told.
+fn closed_by_room(code: CloseCode, reason: String) -> Closing {
+    let known = [Closing::TooSlow, Closing::TooMany(REFUSED_ACTIONS), Closing::Protocol(reason)];
+    known.into_iter().find(|closing| closing.session_code() == code.0).unwrap_or(Closing::Vanished)
 }

@@ -132,10 +132,16 @@ impl SessionWriter {
     }
 
     fn tell(&self, put: impl FnOnce(&mut nowcast::Batch<'_>) -> Result<(), Error>) {
-        let done = put(&mut self.channel.batch());
-        // A client that left so much unread is told nothing more. A client whose channel is closed is gone anyway.
-        if let Err(Error::Refused(Refused::Full)) = done {
-            self.close(&Closing::TooSlow);
+        match put(&mut self.channel.batch()) {
+            // A client that left so much unread is told nothing more.
+            Err(Error::Refused(Refused::Full)) => self.close(&Closing::TooSlow),
+            // A client that cannot be told what there is would see a world with holes.
+            Err(Error::Refused(Refused::TooLarge { bytes, bytes_max })) => {
+                let what = format!("the world has a message of {bytes} bytes, the client takes {bytes_max}");
+                self.close(&Closing::Protocol(what));
+            }
+            // A client whose channel is closed is gone anyway.
+            _ => {}
         }
     }
 }

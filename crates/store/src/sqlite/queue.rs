@@ -164,6 +164,7 @@ impl Queue {
                 state.stats.marks_dropped += 1;
                 return Err((NotTaken::Full, then));
             }
+            // The snapshot ends the hole.
             Work::Snapshot { world, continuity, .. } if state.holes.remove(world) => {
                 *continuity = Continuity::BeginsAnew;
             }

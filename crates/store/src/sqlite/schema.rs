@@ -138,7 +138,7 @@ pub(super) fn open_writer(folder: &Path) -> Result<Database, StoreError> {
 pub(super) fn open_reader(folder: &Path) -> Result<Database, StoreError> {
     open(folder, |path, is_known| {
         if !is_known && !examine(path)? {
-            return Err(Problem::Disk("there is no store in this folder".to_owned()));
+            return Err(Problem::NoStore);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;

@@ -10,6 +10,7 @@ use crate::id::{EntityId, KindId, PlayerId};
 use crate::input::{Input, NAME_CHARS_MAX};
 use crate::kind::OwnerPolicy;
 use crate::player::Player;
+use crate::pose::Pose;
 use crate::text;
 
 impl Scene {
@@ -32,14 +33,20 @@ impl Scene {
         spawn: Spawn,
     ) -> Result<EntityId, SceneError> {
         let known = self.player(player).ok_or(SceneError::UnknownPlayer(player))?;
-        let (before, input) = (known.avatar, known.input);
+        let (before, mut input) = (known.avatar, known.input);
+        let turned = spawn.pose.rotation != Pose::IDENTITY.rotation;
+        let yaw = spawn.pose.yaw();
         let id = self.spawn(kind, Spawn { owner: Some(player), ..spawn })?;
         if let Some(before) = before {
             self.despawn(before)?;
         }
         self.change_player(player)?.avatar = Some(id);
         if self.walkers.contains_key(&id) {
-            self.set_input(id, input)?;
+            // Who is put somewhere facing a goal faces it until the controls say otherwise.
+            if turned {
+                input.yaw = yaw;
+            }
+            self.set_player_input(player, input)?;
         }
         Ok(id)
     }

@@ -8,31 +8,31 @@ import {
   Quaternion,
   Vector3,
 } from "three";
-import { ease, wrapAngle, yawOf } from "../camera.js";
-import type { Body, Pose } from "../net.js";
-import type { Boxes } from "../scene/boxes.js";
+import type { Body } from "../body.js";
+import { ease, wrapAngle } from "../camera.js";
+import { copyPose, type Pose, yawOf } from "../pose.js";
+import type { Obstacles } from "../scene/obstacles.js";
 import { createJointAngles, legsToward, type Motion, phaseStep, poseBody } from "./gait.js";
 import { createOutfit } from "./outfit.js";
 import { createParts, type Part } from "./parts.js";
 import { Skeleton } from "./skeleton.js";
 
-/** Half the height of an avatar's capsule. */
-const HALF_HEIGHT = 0.9;
+/** As high as the skeleton is before it is scaled. */
+const HEIGHT_M = 1.8;
+/** What somebody wears of whom no colour is said; which, follows from the number. */
+const SHIRTS = [0xe4572e, 0x2e86ab, 0xf2b134, 0x43a047, 0x8e5aa8, 0xef6f94, 0x17a398, 0x5c6bc0] as const;
 /** A jump this far in one frame is a new place, not a step. */
 const TELEPORT_M = 3;
 
-export interface Member {
+/** A person as drawn, moved by a player or by the world. */
+export interface Member extends Pose {
   readonly id: number;
   readonly motion: Motion;
-  name: string;
-  held: number | undefined;
-  x: number;
-  y: number;
-  z: number;
-  qx: number;
-  qy: number;
-  qz: number;
-  qw: number;
+  body: Body;
+  /** As a multiple of {@link HEIGHT_M}. */
+  size: number;
+  halfHeight: number;
+  color: number;
   velocityX: number;
   velocityZ: number;
   /** Where it was in the previous frame. */
@@ -41,7 +41,7 @@ export interface Member {
   lastZ: number;
 }
 
-/** All avatars. Each kind of body part is one draw call, however many people there are. */
+/** All people. Each kind of body part is one draw call, however many people there are. */
 export class Crowd {
   readonly group = new Group();
   private readonly parts: readonly Part[] = createParts();
@@ -52,7 +52,6 @@ export class Crowd {
   private readonly angles = createJointAngles();
   private readonly list: Member[] = [];
   private readonly byId = new Map<number, Member>();
-  private readonly colors = new Map<number, number>();
   private capacity = 0;
 
   constructor() {
@@ -68,17 +67,19 @@ export class Crowd {
     return this.byId.get(id);
   }
 
-  /** The colour of an avatar's shirt; grey for one who has left. */
-  colorOf(id: number): number {
-    return this.colors.get(id) ?? 0x9a9a9a;
+  /** The colour of somebody's shirt; grey for one who is not here. */
+  colorOf(id: number | undefined): number {
+    return (id === undefined ? undefined : this.byId.get(id)?.color) ?? 0x9a9a9a;
   }
 
   add(body: Body, pose: Pose): void {
     if (this.byId.has(body.id)) this.remove(body.id);
     const member: Member = {
       id: body.id,
-      name: body.name,
-      held: body.held,
+      body,
+      size: sizeOf(body),
+      halfHeight: (HEIGHT_M / 2) * sizeOf(body),
+      color: colorOf(body),
       ...{ x: pose.x, y: pose.y, z: pose.z, qx: pose.qx, qy: pose.qy, qz: pose.qz, qw: pose.qw },
       velocityX: 0,
       velocityZ: 0,
@@ -92,7 +93,7 @@ export class Crowd {
         heading: 0,
         air: 0,
         rise: 0,
-        carry: body.held === undefined ? 0 : 1,
+        carry: body.holding === undefined ? 0 : 1,
         fling: 0,
         landing: 0,
         seconds: (body.id * 3.1) % 100,
@@ -100,10 +101,22 @@ export class Crowd {
     };
     this.list.push(member);
     this.byId.set(body.id, member);
-    this.colors.set(body.id, body.color);
     if (this.list.length > this.capacity) this.reserve(this.capacity * 2);
     else this.paint(this.list.length - 1);
     this.count();
+  }
+
+  /** Somebody looks otherwise, or has something else in the hands, and walks on. */
+  change(body: Body): void {
+    const member = this.byId.get(body.id);
+    if (!member) return;
+    // Arms that let go swing through; how hard the throw was is not known to onlookers.
+    if (member.body.holding !== undefined && body.holding === undefined) member.motion.fling = 1;
+    member.body = body;
+    member.size = sizeOf(body);
+    member.halfHeight = (HEIGHT_M / 2) * member.size;
+    member.color = colorOf(body);
+    this.paint(this.list.indexOf(member));
   }
 
   remove(id: number): void {
@@ -111,7 +124,6 @@ export class Crowd {
     if (!member) return;
     this.list.splice(this.list.indexOf(member), 1);
     this.byId.delete(id);
-    this.colors.delete(id);
     for (let i = 0; i < this.list.length; i++) this.paint(i);
     this.count();
   }
@@ -119,40 +131,24 @@ export class Crowd {
   clear(): void {
     this.list.length = 0;
     this.byId.clear();
-    this.colors.clear();
     this.count();
-  }
-
-  setHeld(id: number, block: number | undefined): void {
-    const member = this.byId.get(id);
-    if (!member) return;
-    // Arms that let go swing through; how hard the throw was is not known to onlookers.
-    if (member.held !== undefined && block === undefined) member.motion.fling = 1;
-    member.held = block;
   }
 
   place(id: number, pose: Pose): void {
     const member = this.byId.get(id);
-    if (!member) return;
-    member.x = pose.x;
-    member.y = pose.y;
-    member.z = pose.z;
-    member.qx = pose.qx;
-    member.qy = pose.qy;
-    member.qz = pose.qz;
-    member.qw = pose.qw;
+    if (member) copyPose(pose, member);
   }
 
   /** Moves every body on by a frame; `hidden` is not drawn, because the camera is inside it. */
-  update(seconds: number, boxes: Boxes, hidden: number | undefined): void {
+  update(seconds: number, obstacles: Obstacles, hidden: number | undefined): void {
     for (let i = 0; i < this.list.length; i++) {
       const member = this.list[i]!;
-      advance(member, seconds, boxes);
+      advance(member, seconds, obstacles);
       poseBody(member.motion, this.angles);
       this.skeleton.pose(this.angles);
       POSITION.set(member.x, member.y, member.z);
       ROTATION.set(member.qx, member.qy, member.qz, member.qw);
-      SCALE.setScalar(member.id === hidden ? 0 : 1);
+      SCALE.setScalar(member.id === hidden ? 0 : member.size);
       this.skeleton.place(MATRIX.compose(POSITION, ROTATION, SCALE));
       this.copyOut(i);
     }
@@ -176,7 +172,7 @@ export class Crowd {
 
   private paint(index: number): void {
     const member = this.list[index]!;
-    const outfit = createOutfit(member.id, this.colorOf(member.id));
+    const outfit = createOutfit(member.id, member.color);
     this.meshes.forEach((mesh, m) => {
       const joints = this.joints[m]!.length;
       for (let j = 0; j < joints; j++) mesh.setColorAt(index * joints + j, outfit[this.parts[m]!.cloth]);
@@ -206,7 +202,7 @@ export class Crowd {
 }
 
 /** Derives from where a body went what its limbs must have done. */
-function advance(member: Member, seconds: number, boxes: Boxes): void {
+function advance(member: Member, seconds: number, obstacles: Obstacles): void {
   const motion = member.motion;
   motion.seconds += seconds;
   if (seconds <= 0) return;
@@ -236,20 +232,30 @@ function advance(member: Member, seconds: number, boxes: Boxes): void {
   }
   motion.phase = wrapAngle(motion.phase + phaseStep(Math.hypot(dx, dz), motion.speed));
 
-  const aloft = isAloft(member, boxes);
+  const aloft = isAloft(member, obstacles);
   const wasAloft = motion.air > 0.6;
   motion.air += ((aloft ? 1 : 0) - motion.air) * ease(aloft ? 16 : 22, seconds);
   if (wasAloft && !aloft) motion.landing = Math.max(motion.landing, Math.min(1, -motion.rise / 7));
   motion.landing *= Math.exp(-8 * seconds);
-  motion.carry += ((member.held === undefined ? 0 : 1) - motion.carry) * ease(10, seconds);
+  motion.carry += ((member.body.holding === undefined ? 0 : 1) - motion.carry) * ease(10, seconds);
   motion.fling *= Math.exp(-7 * seconds);
 }
 
 /** The protocol does not say who stands on what, but what is under the feet can be looked up. */
-function isAloft(member: Member, boxes: Boxes): boolean {
+function isAloft(member: Member, obstacles: Obstacles): boolean {
   if (Math.abs(member.motion.rise) < 0.8 && member.motion.air < 0.05) return false;
-  const drop = boxes.cast(0.08, member.held, member.x, member.y, member.z, 0, -1, 0);
-  return drop > HALF_HEIGHT + 0.1;
+  const feet = member.halfHeight + 0.1;
+  const except = member.body.holding;
+  return obstacles.cast(member.x, member.y, member.z, 0, -1, 0, { margin: 0.08, except, reach: feet }) > feet;
+}
+
+function sizeOf({ appearance, scale }: Body): number {
+  const form = appearance?.form;
+  return ((form?.shape === "person" ? form.height : HEIGHT_M) / HEIGHT_M) * Math.abs(scale[1]);
+}
+
+function colorOf({ id, appearance }: Body): number {
+  return appearance?.color ?? SHIRTS[id % SHIRTS.length]!;
 }
 
 const LEGS = { backward: false, heading: 0 };

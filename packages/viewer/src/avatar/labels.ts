@@ -1,8 +1,6 @@
 import { type PerspectiveCamera, Vector3 } from "three";
 import { element } from "../dom.js";
-import type { Crowd, Member } from "./crowd.js";
 
-const ABOVE_CENTRE_M = 1.18;
 const REACH_MAX_M = 46;
 const REACH_MIN_M = 6;
 const SHOWN_MAX = 36;
@@ -11,7 +9,17 @@ const BUBBLE_CHARACTERS_MAX = 100;
 /** Room above a name for the tallest bubble: one that would leave the picture comes down instead. */
 const BUBBLE_ROOM_PX = 118;
 
+/** What a label hangs above; it moves, and the label with it. */
+interface Bearer {
+  readonly x: number;
+  readonly y: number;
+  readonly z: number;
+}
+
 interface Label {
+  bearer: Bearer;
+  /** From its bearer's centre up, in metres. */
+  above: number;
   readonly root: HTMLElement;
   readonly tag: HTMLElement;
   bubble: HTMLElement | undefined;
@@ -22,15 +30,21 @@ interface Label {
   opacity: number;
 }
 
-/** Names over heads, and what was just said. They are page text over the picture: sharp at any resolution, never markup. */
+/** What is written above people and things, and what was just said. They are page text over the picture: sharp at any resolution, never markup. */
 export class Labels {
   private readonly layer = element("labels", HTMLElement);
   private readonly labels = new Map<number, Label>();
   /** Shrinks while a crowd is near, so that a thicket of names neither hides people nor costs much. */
   private reach = REACH_MAX_M;
 
-  add(id: number, name: string): void {
-    this.remove(id);
+  /** Writes a name above something, or another one. */
+  set(id: number, name: string, bearer: Bearer, above: number): void {
+    const known = this.labels.get(id);
+    if (known) {
+      known.tag.textContent = name;
+      Object.assign(known, { bearer, above });
+      return;
+    }
     const root = document.createElement("div");
     root.className = "label";
     const tag = document.createElement("span");
@@ -40,6 +54,8 @@ export class Labels {
     root.hidden = true;
     this.layer.append(root);
     this.labels.set(id, {
+      bearer,
+      above,
       root,
       tag,
       bubble: undefined,
@@ -49,11 +65,6 @@ export class Labels {
       y: 0,
       opacity: 1,
     });
-  }
-
-  rename(id: number, name: string): void {
-    const label = this.labels.get(id);
-    if (label) label.tag.textContent = name;
   }
 
   remove(id: number): void {
@@ -78,18 +89,15 @@ export class Labels {
     label.bubbleEndsMs = nowMs + BUBBLE_MS;
   }
 
-  update(nowMs: number, crowd: Crowd, camera: PerspectiveCamera, own: number | undefined): void {
+  update(nowMs: number, camera: PerspectiveCamera, own: number | undefined): void {
     const { innerWidth: width, innerHeight: height } = window;
     let shown = 0;
-    for (let i = 0; i < crowd.members.length; i++) {
-      const member = crowd.members[i]!;
-      const label = this.labels.get(member.id);
-      if (!label) continue;
+    for (const [id, label] of this.labels) {
       if (label.bubble && nowMs > label.bubbleEndsMs) {
         label.bubble.remove();
         label.bubble = undefined;
       }
-      if (this.place(label, member, camera, width, height, member.id === own)) shown++;
+      if (this.place(label, camera, width, height, id === own)) shown++;
     }
     if (shown > SHOWN_MAX) this.reach = Math.max(REACH_MIN_M, this.reach * 0.94);
     else if (shown < SHOWN_MAX * 0.7) this.reach = Math.min(REACH_MAX_M, this.reach * 1.02);
@@ -97,13 +105,13 @@ export class Labels {
 
   private place(
     label: Label,
-    member: Member,
     camera: PerspectiveCamera,
     width: number,
     height: number,
     own: boolean,
   ): boolean {
-    POINT.set(member.x, member.y + ABOVE_CENTRE_M, member.z);
+    const { bearer } = label;
+    POINT.set(bearer.x, bearer.y + label.above, bearer.z);
     const distance = POINT.distanceTo(camera.position);
     POINT.project(camera);
     const wanted =

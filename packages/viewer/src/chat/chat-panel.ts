@@ -1,4 +1,5 @@
 import { cssColor, element } from "../dom.js";
+import { words } from "../words.js";
 
 const LINES_MAX = 80;
 const FADE_MS = 12_000;
@@ -62,7 +63,7 @@ export class ChatPanel {
   private setOpen(open: boolean): void {
     this.panel.classList.toggle("typing", open);
     this.log.classList.toggle("open", open);
-    this.input.placeholder = open ? "Say something" : "Press Enter to chat";
+    this.input.placeholder = open ? words.say : words.pressToChat;
     this.log.scrollTop = this.log.scrollHeight;
   }
 }

@@ -1,41 +1,10 @@
 import { element } from "../dom.js";
 import type { Net } from "../net.js";
+import { words } from "../words.js";
 import { NetGraph } from "./net-graph.js";
 
 const REFRESH_MS = 250;
-const ROWS = [
-  ["ping", "Ping"],
-  ["delay", "Delay"],
-  ["jitter", "Jitter"],
-  ["loss", "Loss"],
-  ["age", "Age"],
-  ["packets", "Packets"],
-  ["bytes", "Bytes"],
-  ["entities", "Entities"],
-  ["fps", "Frames"],
-  ["superseded", "Superseded"],
-  ["resent", "Resent"],
-  ["reconnects", "Rejoined"],
-  ["carrier", "Carrier"],
-] as const;
-
-type Row = (typeof ROWS)[number][0];
-
-const TITLES: Record<Row, string> = {
-  ping: "Round trip to the server and back",
-  delay: "Interpolation delay: how far in the past the world is shown so that it moves smoothly",
-  jitter: "How unevenly snapshots arrive",
-  loss: "Of the packets that this page sent, those that were lost",
-  age: "How old the server's news is when it arrives",
-  superseded: "Values that were never sent, because newer ones replaced them",
-  resent: "Values and events that were sent again after a loss",
-  packets: "Messages received in a second",
-  bytes: "Payload received in a second",
-  entities: "Things in this world",
-  fps: "Frames drawn in a second",
-  reconnects: "Times that a lost connection was replaced",
-  carrier: "What carries the messages",
-};
+type Row = keyof typeof words.rows;
 
 /** Figures about the network and the picture, with a graph; refreshed four times a second. */
 export class Figures {
@@ -48,10 +17,11 @@ export class Figures {
 
   constructor(private readonly onToggle: (visible: boolean) => void) {
     const list = element("figures-list", HTMLElement);
-    for (const [row, label] of ROWS) {
+    for (const row of Object.keys(words.rows) as Row[]) {
+      const [label, meaning] = words.rows[row];
       const term = document.createElement("dt");
-      term.textContent = label;
-      term.title = TITLES[row];
+      term.textContent = label ?? row;
+      term.title = meaning ?? "";
       const cell = document.createElement("dd");
       cell.dataset["figure"] = row;
       if (row === "carrier") cell.className = "wide";

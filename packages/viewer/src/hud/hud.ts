@@ -1,5 +1,6 @@
 import { copyText, element } from "../dom.js";
 import type { Status } from "../net.js";
+import { words } from "../words.js";
 import { type Ending, explainClose, isRefusal } from "./close-reason.js";
 
 const GOOD_NEWS_MS = 2500;
@@ -33,7 +34,7 @@ export class Hud {
     this.root.hidden = false;
     this.room.textContent = room;
     this.place.onclick = async () => {
-      this.say((await copyText(address)) ? "The link to this room is on the clipboard." : address);
+      this.say((await copyText(address)) ? words.linkCopied : address);
     };
     window.setTimeout(() => this.hints.classList.add("gone"), HINTS_MS);
   }
@@ -42,8 +43,10 @@ export class Hud {
     this.root.hidden = true;
   }
 
-  setPeople(count: number): void {
-    const text = count === 1 ? "only you" : `${count} people`;
+  /** How many take part; `isWatching`: one has no body here. */
+  setPeople(count: number, isWatching: boolean): void {
+    const who = count === 1 ? words.onlyYou : words.people(count);
+    const text = isWatching ? `${who}, ${words.watching}` : who;
     if (this.people.textContent !== text) this.people.textContent = text;
   }
 
@@ -51,13 +54,13 @@ export class Hud {
     this.place.classList.toggle("open", status === "open");
     this.place.classList.toggle("closed", status === "closed");
     if (status === "reconnecting") {
-      this.setBanner("Connection lost: reconnecting…", false);
+      this.setBanner(words.reconnecting, false);
     } else if (status === "connecting") {
-      this.setBanner("Connecting…", false);
+      this.setBanner(words.connecting, false);
     } else if (status === "open") {
       this.ended.hidden = true;
       if (this.wasOpen && !this.banner.hidden) {
-        this.setBanner("Back again", true);
+        this.setBanner(words.backAgain, true);
         this.bannerTimer = window.setTimeout(() => {
           this.banner.hidden = true;
         }, GOOD_NEWS_MS);
@@ -77,7 +80,7 @@ export class Hud {
       // A close frame names its cause; a connection that just broke off has none worth telling.
       const broken = this.wasOpen && (error.code === "lost" || error.code === "unreachable");
       const what = isRefusal(error) ? `${cause} ${cure}` : cause;
-      this.setBanner(broken ? "Connection lost: reconnecting…" : `${what} Trying again…`, false);
+      this.setBanner(broken ? words.reconnecting : words.tryingAgain(what), false);
       this.banner.title = `${cause} ${cure}`;
       return;
     }
@@ -97,12 +100,12 @@ export class Hud {
     }, NOTICE_MS);
   }
 
-  /** Shows how hard a throw would be, 0 to 1; undefined while none is meant. */
-  setCharge(power: number | undefined): void {
-    this.charge.hidden = power === undefined;
-    if (power === undefined) return;
-    this.chargeFill.style.scale = `${power} 1`;
-    this.charge.setAttribute("aria-valuenow", String(Math.round(power * 100)));
+  /** Shows how much of what is being done would be done now, 0 to 1; undefined while nothing is. */
+  setCharge(share: number | undefined): void {
+    this.charge.hidden = share === undefined;
+    if (share === undefined) return;
+    this.chargeFill.style.scale = `${share} 1`;
+    this.charge.setAttribute("aria-valuenow", String(Math.round(share * 100)));
   }
 
   setPrompt(text: string): void {

@@ -6,7 +6,23 @@ export interface StickState {
   jump: boolean;
 }
 
-export type Action = "grab" | "chargeStart" | "chargeEnd" | "chargeCancel" | "chat" | "hud" | "escape";
+/** What the controls say in a frame, as the world hears it. */
+export interface Steering extends StickState {
+  yaw: number;
+}
+
+/** What the page does by itself, in every world. */
+export type Command = "chat" | "hud" | "console" | "escape";
+
+/** Who does what devices ask for. A trigger is a key, a button of the mouse, or the button of one action. */
+export interface ControlsListener {
+  command(command: Command): void;
+  /** `waits`: it is only meant once the trigger is let go without a {@link cancel}. */
+  press(trigger: string, waits: boolean): void;
+  release(trigger: string): void;
+  /** What was begun is not meant any more. */
+  cancel(): void;
+}
 
 /** Collects keyboard, mouse, touch and gamepad. Looking and zooming add up until a frame takes them. */
 export class Controls {
@@ -20,12 +36,28 @@ export class Controls {
   zoom = 1;
   lookSpeed = 1;
   invertLook = false;
+  /** The keys and buttons of the mouse with which this world's actions are done. */
+  claimed: ReadonlySet<string> = new Set();
+  /** Triggers of the actions that a gamepad's buttons do, by number of the standard mapping. */
+  padTriggers: ReadonlyMap<number, string> = new Map();
   readonly steering: StickState = createStick();
 
-  constructor(private readonly act: (action: Action) => void) {}
+  constructor(private readonly listener: ControlsListener) {}
 
-  do(action: Action): void {
-    this.act(action);
+  do(command: Command): void {
+    this.listener.command(command);
+  }
+
+  press(trigger: string, waits = false): void {
+    this.listener.press(trigger, waits);
+  }
+
+  lift(trigger: string): void {
+    this.listener.release(trigger);
+  }
+
+  cancel(): void {
+    this.listener.cancel();
   }
 
   /** Takes a movement of the pointer, or of a finger, in CSS pixels. */

@@ -5,26 +5,35 @@ import { Keyboard } from "./keyboard.js";
 import { Mouse } from "./mouse.js";
 import { Touch } from "./touch.js";
 
+/** A button on the screen that does one action. */
+export interface TouchButton {
+  readonly trigger: string;
+  readonly label: string;
+}
+
 /** All devices of one page. */
 export interface Devices {
   /** Whether the person was last seen using a finger. */
   readonly touching: boolean;
+  /** Where in the window the mouse points; undefined is at the middle of the picture. */
+  readonly pointer: { readonly x: number; readonly y: number } | undefined;
   /** How keys turn the view: 1 left, −1 right. */
   readonly turning: number;
+  /** Buttons to touch for the world's actions, in place of those before. */
+  offerButtons(buttons: readonly TouchButton[]): void;
+  /** Which of these buttons have something to be done to now. */
+  markButtons(triggers: ReadonlySet<string>): void;
   poll(seconds: number): void;
   release(): void;
 }
 
-export function createDevices(
-  canvas: HTMLCanvasElement,
-  controls: Controls,
-  isCarrying: () => boolean,
-): Devices {
+export function createDevices(canvas: HTMLCanvasElement, controls: Controls): Devices {
   const keyboard = new Keyboard(controls);
   const gamepad = new GamepadInput(controls);
-  new Mouse(canvas, controls, isCarrying);
+  const mouse = new Mouse(canvas, controls);
   const touch = new Touch(canvas, controls, element("stick", HTMLElement), element("knob", HTMLElement));
   const pad = element("touch", HTMLElement);
+  const actionButtons = element("touch-actions", HTMLElement);
   let touching = false;
   const setTouching = (now: boolean) => {
     touching = now;
@@ -43,24 +52,37 @@ export function createDevices(
       controls.touch.jump = false;
     },
   );
-  touch.button(
-    element("touch-grab", HTMLElement),
-    () => controls.do("grab"),
-    () => undefined,
-  );
-  touch.button(
-    element("touch-throw", HTMLElement),
-    () => controls.do("chargeStart"),
-    () => controls.do("chargeEnd"),
-  );
   element("touch-chat", HTMLElement).addEventListener("click", () => controls.do("chat"));
 
   return {
     get touching() {
       return touching;
     },
+    get pointer() {
+      return mouse.pointer;
+    },
     get turning() {
       return keyboard.turning;
+    },
+    offerButtons(buttons) {
+      const elements = buttons.map(({ trigger, label }) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.textContent = label;
+        button.dataset["trigger"] = trigger;
+        touch.button(
+          button,
+          () => controls.press(trigger),
+          () => controls.lift(trigger),
+        );
+        return button;
+      });
+      actionButtons.replaceChildren(...elements);
+    },
+    markButtons(triggers) {
+      for (const button of actionButtons.querySelectorAll("button")) {
+        button.classList.toggle("offered", triggers.has(button.dataset["trigger"] ?? ""));
+      }
     },
     poll: (seconds) => gamepad.poll(seconds),
     release() {

@@ -3,11 +3,9 @@ import type { Controls } from "./controls.js";
 const DEAD = 0.15;
 const LOOK_PER_SECOND = 2.6;
 
-/** The standard mapping: left stick walks, right stick looks, A jumps, X grabs, right trigger throws, B or L3 runs. */
+/** The standard mapping: left stick walks, right stick looks, A jumps, B or L3 runs, and the others do the world's actions. */
 export class GamepadInput {
-  private grabWasDown = false;
-  private throwWasDown = false;
-
+  private readonly down = new Set<number>();
   private connected = false;
 
   constructor(private readonly controls: Controls) {
@@ -32,13 +30,29 @@ export class GamepadInput {
     gamepad.run = isDown(pad, 1) || isDown(pad, 10);
     const look = LOOK_PER_SECOND * seconds;
     if (look > 0) this.controls.look(axis(pad, 2), axis(pad, 3), look);
-    const grab = isDown(pad, 2);
-    if (grab && !this.grabWasDown) this.controls.do("grab");
-    this.grabWasDown = grab;
-    const charge = isDown(pad, 7);
-    if (charge !== this.throwWasDown) this.controls.do(charge ? "chargeStart" : "chargeEnd");
-    this.throwWasDown = charge;
+    for (const [button, trigger] of this.controls.padTriggers) {
+      if (isDown(pad, button) === this.down.has(button)) continue;
+      if (this.down.delete(button)) {
+        this.controls.lift(trigger);
+      } else {
+        this.down.add(button);
+        this.controls.press(trigger);
+      }
+    }
   }
+}
+
+/** Gives a gamepad's free buttons to actions: triggers to those that are charged, the others to the rest. */
+export function shareOutButtons(
+  actions: readonly { readonly trigger: string; readonly isCharged: boolean }[],
+): ReadonlyMap<number, string> {
+  const free = { charged: [7, 6], others: [2, 3, 5, 4] };
+  const shared = new Map<number, string>();
+  for (const { trigger, isCharged } of actions) {
+    const button = isCharged ? (free.charged.shift() ?? free.others.shift()) : free.others.shift();
+    if (button !== undefined) shared.set(button, trigger);
+  }
+  return shared;
 }
 
 function firstPad(): Gamepad | undefined {

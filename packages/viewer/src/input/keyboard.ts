@@ -7,8 +7,12 @@ const LEFT = new Set(["KeyA", "ArrowLeft"]);
 const RIGHT = new Set(["KeyD", "ArrowRight"]);
 const TURN_LEFT = "KeyQ";
 const TURN_RIGHT = "KeyR";
+const WALKING = new Set(["KeyW", "KeyA", "KeyS", "KeyD"]);
 
-/** WASD or arrows, Shift, Space, E, F, Enter, H, Escape. */
+/**
+ * WASD or arrows, Shift, Space, Enter, Escape, the keys of the world's actions, and what those leave of Q and R to turn, H
+ * and `.
+ */
 export class Keyboard {
   private readonly down = new Set<string>();
 
@@ -20,14 +24,14 @@ export class Keyboard {
 
   /** Lets go of everything, as when the chat takes the keyboard. */
   clear(): void {
-    if (this.down.has("KeyF")) this.controls.do("chargeCancel");
+    this.controls.cancel();
     this.down.clear();
     this.update();
   }
 
   /** Radians a second to turn, for people without a mouse. */
   get turning(): number {
-    return (this.down.has(TURN_LEFT) ? 1 : 0) - (this.down.has(TURN_RIGHT) ? 1 : 0);
+    return this.isTurning(TURN_LEFT) - this.isTurning(TURN_RIGHT);
   }
 
   private press(event: KeyboardEvent): void {
@@ -44,15 +48,21 @@ export class Keyboard {
     if (event.repeat || this.down.has(event.code)) return;
     this.down.add(event.code);
     this.update();
-    if (event.code === "KeyE") this.controls.do("grab");
-    if (event.code === "KeyF") this.controls.do("chargeStart");
-    if (event.code === "KeyH") this.controls.do("hud");
+    const key = keyOf(event.code);
+    if (key !== undefined && this.controls.claimed.has(key)) this.controls.press(key);
+    else if (event.code === "KeyH") this.controls.do("hud");
+    else if (event.code === "Backquote") this.controls.do("console");
   }
 
   private lift(event: KeyboardEvent): void {
     if (!this.down.delete(event.code)) return;
     this.update();
-    if (event.code === "KeyF") this.controls.do("chargeEnd");
+    const key = keyOf(event.code);
+    if (key !== undefined) this.controls.lift(key);
+  }
+
+  private isTurning(code: string): number {
+    return this.down.has(code) && !this.controls.claimed.has(keyOf(code) ?? "") ? 1 : 0;
   }
 
   private update(): void {
@@ -67,6 +77,12 @@ export class Keyboard {
     for (const code of codes) if (this.down.has(code)) return 1;
     return 0;
   }
+}
+
+/** The letter or digit of a key by its place on the keyboard; those for walking do nothing else. */
+function keyOf(code: string): string | undefined {
+  if (WALKING.has(code)) return undefined;
+  return /^(?:Key|Digit)([A-Z0-9])$/.exec(code)?.[1]?.toLowerCase();
 }
 
 function isTyping(target: EventTarget | null): boolean {

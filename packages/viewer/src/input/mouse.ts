@@ -5,61 +5,67 @@ const RADIANS_PER_PIXEL = 0.0042;
 const DRAG_PX = 6;
 
 /**
- * Drag to look, or capture the pointer with a double click and look without dragging. A press that stays in place charges
- * a throw while a block is carried. With a captured pointer a click also takes a block; without, it could be the first
- * half of a double click.
+ * Drag to look, or capture the pointer and look without dragging: by a double click, or by a click of the right button in
+ * worlds where the left one does something. A press that stays in place does what the world says of that button.
  */
 export class Mouse {
-  private pressed = false;
+  private pressed: "left" | "right" | undefined;
   private dragging = false;
-  private charging = false;
   private startX = 0;
   private startY = 0;
+  private pointed: { readonly x: number; readonly y: number } | undefined;
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
     private readonly controls: Controls,
-    private readonly isCarrying: () => boolean,
   ) {
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     canvas.addEventListener("pointermove", (event) => this.move(event));
     canvas.addEventListener("pointerup", (event) => this.lift(event));
     canvas.addEventListener("pointercancel", () => this.cancel());
+    canvas.addEventListener("pointerleave", () => {
+      this.pointed = undefined;
+    });
     canvas.addEventListener("contextmenu", (event) => event.preventDefault());
     canvas.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    canvas.addEventListener("dblclick", () => this.toggleLock());
+    canvas.addEventListener("dblclick", () => {
+      if (!this.controls.claimed.has("left")) this.toggleLock();
+    });
   }
 
   get locked(): boolean {
     return document.pointerLockElement === this.canvas;
   }
 
+  /** Where in the window it points; undefined where it points at nothing of the world, or at its middle. */
+  get pointer(): { readonly x: number; readonly y: number } | undefined {
+    return this.locked ? undefined : this.pointed;
+  }
+
   private toggleLock(): void {
-    if (this.locked || this.isCarrying()) return;
+    if (this.locked) return;
     // A browser may refuse, for instance just after Escape; dragging still works then.
     Promise.resolve(this.canvas.requestPointerLock()).catch(() => undefined);
   }
 
   private press(event: PointerEvent): void {
-    if (event.pointerType === "touch") return;
+    if (event.pointerType === "touch" || event.button === 1) return;
     this.canvas.focus({ preventScroll: true });
-    if (event.button === 2 && this.locked) {
-      this.controls.do("grab");
-      return;
-    }
-    this.pressed = true;
+    this.pressed = event.button === 2 ? "right" : "left";
     this.dragging = false;
     this.startX = event.clientX;
     this.startY = event.clientY;
     if (!this.locked) this.canvas.setPointerCapture(event.pointerId);
-    if (event.button === 0 && this.isCarrying()) {
-      this.charging = true;
-      this.controls.do("chargeStart");
-    }
+    // It may yet become a drag.
+    this.controls.press(this.pressed, !this.locked);
   }
 
   private move(event: PointerEvent): void {
-    if (event.pointerType === "touch") return;
+    if (event.pointerType === "touch") {
+      this.pointed = undefined;
+      return;
+    }
+    this.pointed = { x: event.clientX, y: event.clientY };
     if (this.locked) {
       this.controls.look(event.movementX, event.movementY, RADIANS_PER_PIXEL * 0.6);
       return;
@@ -67,29 +73,24 @@ export class Mouse {
     if (!this.pressed) return;
     if (!this.dragging && Math.hypot(event.clientX - this.startX, event.clientY - this.startY) < DRAG_PX)
       return;
-    if (this.charging) {
-      this.charging = false;
-      this.controls.do("chargeCancel");
-    }
+    if (!this.dragging) this.controls.cancel();
     this.dragging = true;
     this.controls.look(event.movementX, event.movementY, RADIANS_PER_PIXEL);
   }
 
   private lift(event: PointerEvent): void {
-    if (event.pointerType === "touch" || !this.pressed) return;
-    this.pressed = false;
-    if (this.charging) {
-      this.charging = false;
-      this.controls.do("chargeEnd");
-    } else if (this.locked && event.button === 0) {
-      this.controls.do("grab");
-    }
+    const { pressed } = this;
+    if (event.pointerType === "touch" || pressed === undefined) return;
+    this.pressed = undefined;
+    if (this.dragging) return;
+    this.controls.lift(pressed);
+    const { claimed } = this.controls;
+    if (pressed === "right" && claimed.has("left") && !claimed.has("right")) this.toggleLock();
   }
 
   private cancel(): void {
-    this.pressed = false;
-    if (this.charging) this.controls.do("chargeCancel");
-    this.charging = false;
+    if (this.pressed !== undefined) this.controls.cancel();
+    this.pressed = undefined;
   }
 
   private wheel(event: WheelEvent): void {

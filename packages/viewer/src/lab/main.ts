@@ -87,7 +87,7 @@ async function measure(): Promise<void> {
   draw(true);
   await Promise.all(runs.map(({ probe }) => probe?.stream()));
   for (const { probe } of runs) probe?.close();
-  showFreshness(runs);
+  showAges(runs);
   const encodings = measureEncodings();
   showEncodings(encodings);
   const carriers = Object.fromEntries(runs.map((run) => [run.kind, describe(run)]));
@@ -131,12 +131,12 @@ function describe({ probe, problem }: Run): unknown {
   return {
     summary,
     verdict: judge(summary),
-    freshness: { p50Ms: quantile(ages, 0.5), p99Ms: quantile(ages, 0.99), looks: ages.length },
+    age: { p50Ms: quantile(ages, 0.5), p99Ms: quantile(ages, 0.99), looks: ages.length },
     trips: probe.trips.map((trip) => trip ?? null),
   };
 }
 
-function showFreshness(runs: readonly Run[]): void {
+function showAges(runs: readonly Run[]): void {
   const rows = runs
     .filter(({ probe }) => probe !== undefined)
     .map(({ kind, probe }) => {
@@ -144,7 +144,7 @@ function showFreshness(runs: readonly Run[]): void {
       const at = (share: number): string => `${quantile(ages, share).toFixed(0)} ms`;
       return [kind, at(0.5), at(0.99), String(ages.length)];
     });
-  fill("fresh", ["over", "half younger than", "99 % younger than", "looks"], rows);
+  fill("ages", ["over", "half younger than", "99 % younger than", "looks"], rows);
 }
 
 function showEncodings(figures: readonly EncodingFigure[]): void {

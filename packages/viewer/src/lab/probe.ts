@@ -4,9 +4,9 @@ import { type CarrierKind, type Channel, connect } from "nowcast";
 const MESSAGE_BYTES = 64;
 /** How long stragglers are waited for. */
 const GRACE_MS = 5_000;
-const FRESH_KEYS = 20;
-const FRESH_HZ = 60;
-const FRESH_MS = 6_000;
+const STREAM_KEYS = 20;
+const STREAM_HZ = 60;
+const STREAM_MS = 6_000;
 /** The service of every Nowcast server that sends back what it gets. */
 const SERVICE = "lab";
 
@@ -62,13 +62,13 @@ export class Probe {
     const start = performance.now();
     const lane = this.#channel.lane(1);
     let due = start;
-    while (performance.now() < start + FRESH_MS) {
-      for (let key = 1; key <= FRESH_KEYS; key += 1) {
+    while (performance.now() < start + STREAM_MS) {
+      for (let key = 1; key <= STREAM_KEYS; key += 1) {
         const value = new Uint8Array(MESSAGE_BYTES);
         new DataView(value.buffer).setFloat64(0, performance.now(), true);
         lane.state(key, value);
       }
-      due += 1_000 / FRESH_HZ;
+      due += 1_000 / STREAM_HZ;
       await pause(Math.max(due - performance.now(), 0));
       const now = performance.now();
       if (now > start + 1_000) for (const made of this.#newest.values()) this.ages.push(now - made);

@@ -7,6 +7,7 @@ import {
   type WebGLProgramParametersWithUniforms,
 } from "three";
 import { BEVEL_GLSL } from "./bevelled-box.js";
+import { GLOW_GLSL } from "./shape-material.js";
 
 /** The surface of all boxes: reflective, or plain for slow machines. */
 export function createBoxMaterial(rich: boolean): Material {
@@ -16,12 +17,12 @@ export function createBoxMaterial(rich: boolean): Material {
   material.onBeforeCompile = (shader) => {
     addVertexShape(shader);
     shader.vertexShader = shader.vertexShader
-      .replace("#include <common>", `#include <common>\n${VARYINGS}\nattribute vec2 aStyle;`)
+      .replace("#include <common>", `#include <common>\n${VARYINGS}\nattribute vec3 aStyle;`)
       .replace("#include <fog_vertex>", `#include <fog_vertex>\n${VERTEX_OUT}`);
     shader.fragmentShader = shader.fragmentShader
       .replace("#include <common>", `#include <common>\n${VARYINGS}`)
       .replace("#include <color_fragment>", `#include <color_fragment>\n${SURFACE}`)
-      .replace("#include <emissivemap_fragment>", `#include <emissivemap_fragment>\n${GLOW}`);
+      .replace("#include <emissivemap_fragment>", `#include <emissivemap_fragment>\n${GLOW_GLSL}`);
   };
   return material;
 }
@@ -42,7 +43,7 @@ function addVertexShape(shader: WebGLProgramParametersWithUniforms): void {
     );
 }
 
-const VARYINGS = "varying vec3 vLocal; varying vec3 vHalf; varying vec2 vStyle; varying float vHeight;";
+const VARYINGS = "varying vec3 vLocal; varying vec3 vHalf; varying vec3 vStyle; varying float vHeight;";
 
 const VERTEX_OUT = /* glsl */ `
   vLocal = transformed;
@@ -69,8 +70,6 @@ const SURFACE = /* glsl */ `
     diffuseColor.rgb *= 1.0 - 0.2 * groove * visible * block;
     diffuseColor.rgb *= 1.0 + 0.06 * smoothstep(rim - blur, rim + blur, edge) * visible * block;
     diffuseColor.rgb = mix(diffuseColor.rgb, vec3(1.0), 0.1 * (1.0 - smoothstep(0.0, 0.05 + blur, edge)) * visible);
-    diffuseColor.rgb *= mix(0.74, 1.0, smoothstep(-0.1, 0.9, vHeight));
+    float shade = smoothstep(-0.1, 0.9, vHeight) + 1.0 - smoothstep(-1.2, -0.2, vHeight);
+    diffuseColor.rgb *= mix(0.74, 1.0, min(1.0, shade));
   }`;
-
-const GLOW = /* glsl */ `
-  totalEmissiveRadiance += (diffuseColor.rgb * 0.35 + vec3(0.1, 0.09, 0.06)) * vStyle.y;`;

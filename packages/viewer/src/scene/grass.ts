@@ -12,19 +12,16 @@ import type { RayBox } from "./ray.js";
 
 const BLADES = 6;
 const TUFTS_PER_SQUARE_METRE = 8;
+/** A lawn of 70 m by 70 m; larger ones are thinner. */
+const TUFTS_MAX = 40_000;
 const FLOWERS = 0.016;
 
 /**
- * Tufts of grass, with a flower here and there, on a lawn: for machines with time to spare. None grow within
- * `bareRadius` metres of its middle, nor where something stands.
+ * Tufts of grass, with a flower here and there, on a lawn: for machines with time to spare. None grow where something
+ * stands.
  */
-export function createGrass(
-  ground: RayBox,
-  bareRadius: number,
-  color: number,
-  obstacles: readonly RayBox[],
-): InstancedMesh {
-  const count = Math.round(4 * ground.halfX * ground.halfZ * TUFTS_PER_SQUARE_METRE);
+export function createGrass(ground: RayBox, color: number, obstacles: readonly RayBox[]): InstancedMesh {
+  const count = Math.min(TUFTS_MAX, Math.round(4 * ground.halfX * ground.halfZ * TUFTS_PER_SQUARE_METRE));
   const material = new MeshLambertMaterial({ vertexColors: true });
   const mesh = new InstancedMesh(createTuft(), material, count);
   const random = createRandom(7);
@@ -37,7 +34,7 @@ export function createGrass(
     const growth = Math.sin(x * 0.31 + 1) * Math.sin(z * 0.27) + Math.sin(x * 0.11 - z * 0.17 + 2);
     const [lot, turn, size, tone] = [random(), random() * 6.28, random(), random()];
     if (lot > 0.3 + 0.4 * growth) continue;
-    if (Math.hypot(x, z) < bareRadius || obstacles.some((box) => stands(box, x, z))) continue;
+    if (obstacles.some((box) => stands(box, x, top, z))) continue;
     POSITION.set(x, top, z);
     ROTATION.setFromAxisAngle(UP, turn);
     SCALE.set(0.8 + 0.7 * size, 0.6 + 0.7 * size, 0.8 + 0.7 * size);
@@ -78,7 +75,8 @@ function createTuft(): BufferGeometry {
 }
 
 /** Whether something stands there, counted generously: by the circle around it. */
-function stands(box: RayBox, x: number, z: number): boolean {
+function stands(box: RayBox, x: number, top: number, z: number): boolean {
+  if (box.y + box.halfY < top + 0.001 || box.y - box.halfY > top + 0.5) return false;
   const dx = Math.abs(x - box.x);
   const dz = Math.abs(z - box.z);
   const upright = Math.abs(box.qx) + Math.abs(box.qy) + Math.abs(box.qz) < 1e-3;

@@ -1,71 +1,100 @@
-import { BoxGeometry, Group, type InstancedMesh, Mesh, MeshLambertMaterial } from "three";
-import type { Body, Pose } from "../net.js";
+import { BoxGeometry, Color, Group, type InstancedMesh, Mesh, MeshLambertMaterial } from "three";
 import { createGrass } from "./grass.js";
-import type { RayBox } from "./ray.js";
+import type { Prop } from "./prop.js";
 
-/** The stone circle in the middle of the lawn. */
-const PLAZA_RADIUS_M = 6.8;
-const STONE = "vec3(0.62, 0.58, 0.5)";
+/** What is fixed and so wide and flat is ground that people walk on. */
+const WIDE_M = 25;
 
-/** A static so wide and flat is the ground that people stand on, and gets its paving. */
-export function isGround(body: Body): boolean {
-  const [x, y, z] = body.size;
-  return body.kind === "static" && x >= 30 && z >= 30 && y < Math.min(x, z) / 10;
+export function isGround({ form, body, opacity, halfX, halfY, halfZ, qx, qz }: Prop): boolean {
+  const isUpright = Math.abs(qx) + Math.abs(qz) < 1e-3;
+  const least = 2 * Math.min(halfX, halfZ);
+  return (
+    form.shape === "box" &&
+    body.isFixed &&
+    body.isSolid &&
+    opacity === 1 &&
+    isUpright &&
+    least >= WIDE_M &&
+    2 * halfY < least / 10
+  );
 }
 
-/** The ground on its plinth in the sea. */
+interface Slab {
+  readonly prop: Prop;
+  readonly top: Mesh;
+  readonly plinth: Mesh;
+}
+
+/** Ground on its plinth in the sea. Where it is green it is a lawn; any other is paved. */
 export class Ground {
   readonly group = new Group();
-  /** What was added last, and its colour; grass grows on it when somebody asks for it. */
-  private lawn: { body: Body; pose: Pose } | undefined;
+  private readonly slabs = new Map<number, Slab>();
   private grass: InstancedMesh | undefined;
-  private fine = false;
-  private readonly paving = createPaving(() => this.fine);
-  private readonly stone = new MeshLambertMaterial({ color: 0x6d6a66 });
+  private isFine = false;
 
   clear(): void {
-    this.lawn = undefined;
+    for (const id of [...this.slabs.keys()]) this.remove(id);
     this.mow();
-    for (const child of [...this.group.children]) {
-      this.group.remove(child);
-      if (child instanceof Mesh) child.geometry.dispose();
-    }
   }
 
-  add(body: Body, pose: Pose): void {
-    const [x, y, z] = body.size;
+  add(prop: Prop): void {
+    const { halfX, halfY, halfZ } = prop;
     // The middle of its upper side is the origin of what is painted on it.
-    const slab = new Mesh(new BoxGeometry(x, y, z).translate(0, -y / 2, 0), this.paving);
-    slab.quaternion.set(pose.qx, pose.qy, pose.qz, pose.qw);
-    slab.position.set(pose.x, pose.y, pose.z);
-    slab.translateY(y / 2);
-    slab.receiveShadow = true;
-    this.paving.color.set(body.color);
-    const plinth = new Mesh(new BoxGeometry(x - 1.2, 5, z - 1.2), this.stone);
-    plinth.position.set(pose.x, pose.y - y / 2 - 2.5, pose.z);
-    this.stone.color.set(body.color).multiplyScalar(0.55);
+    const top = new Mesh(
+      new BoxGeometry(2 * halfX, 2 * halfY, 2 * halfZ).translate(0, -halfY, 0),
+      createPaving(prop.color, isGreen(prop.color), this.isFine),
+    );
+    top.quaternion.set(prop.qx, prop.qy, prop.qz, prop.qw);
+    top.position.set(prop.x, prop.y, prop.z);
+    top.translateY(halfY);
+    top.receiveShadow = true;
+    const plinth = new Mesh(
+      new BoxGeometry(2 * halfX - 1.2, PLINTH_M, 2 * halfZ - 1.2),
+      new MeshLambertMaterial({ color: new Color(prop.color).multiplyScalar(0.55) }),
+    );
+    plinth.quaternion.copy(top.quaternion);
+    plinth.position.set(prop.x, prop.y - halfY - PLINTH_M / 2, prop.z);
     // Whatever stands on the ground hides some of it, so it is drawn after that; the sea and the sky follow.
-    slab.renderOrder = plinth.renderOrder = 1;
-    this.group.add(slab, plinth);
-    this.lawn = { body, pose: { ...pose } };
+    top.renderOrder = plinth.renderOrder = 1;
+    this.group.add(top, plinth);
+    this.slabs.set(prop.id, { prop, top, plinth });
   }
 
-  /** Lets grass grow where nothing of what is fixed stands. */
-  grow(obstacles: readonly RayBox[]): void {
+  /** False where there is no such ground. */
+  remove(id: number): boolean {
+    const slab = this.slabs.get(id);
+    if (!slab) return false;
+    for (const mesh of [slab.top, slab.plinth]) {
+      this.group.remove(mesh);
+      mesh.geometry.dispose();
+      (mesh.material as MeshLambertMaterial).dispose();
+    }
+    this.slabs.delete(id);
+    return true;
+  }
+
+  /** Lets grass grow on the widest lawn, where nothing of what is fixed stands. */
+  grow(obstacles: readonly Prop[]): void {
     this.mow();
-    if (!this.lawn) return;
-    const { body, pose } = this.lawn;
-    const [x, y, z] = body.size;
-    const box = { ...pose, halfX: x / 2, halfY: y / 2, halfZ: z / 2 };
-    this.grass = createGrass(box, PLAZA_RADIUS_M + 0.15, body.color, obstacles);
+    const lawns = [...this.slabs.values()].map(({ prop }) => prop).filter(({ color }) => isGreen(color));
+    const [lawn] = lawns.sort((a, b) => b.halfX * b.halfZ - a.halfX * a.halfZ);
+    if (!lawn) return;
+    this.grass = createGrass(
+      lawn,
+      lawn.color,
+      obstacles.filter((prop) => !this.slabs.has(prop.id)),
+    );
     this.group.add(this.grass);
   }
 
-  /** Paints the lawn finely, or coarsely for slow machines. */
-  setDetail(fine: boolean): void {
-    if (fine === this.fine) return;
-    this.fine = fine;
-    this.paving.needsUpdate = true;
+  /** Paints finely, or coarsely for slow machines. */
+  setDetail(isFine: boolean): void {
+    if (isFine === this.isFine) return;
+    this.isFine = isFine;
+    for (const { prop } of [...this.slabs.values()]) {
+      this.remove(prop.id);
+      this.add(prop);
+    }
   }
 
   mow(): void {
@@ -77,11 +106,18 @@ export class Ground {
   }
 }
 
-/** A lawn with a round plaza of stone in its middle, all by arithmetic: no picture has to be loaded. */
-function createPaving(isFine: () => boolean): MeshLambertMaterial {
-  const material = new MeshLambertMaterial();
-  // Materials that look alike share a program; these two do not.
-  material.customProgramCacheKey = () => (isFine() ? "fine paving" : "paving");
+const PLINTH_M = 5;
+
+function isGreen(color: number): boolean {
+  const { h, s } = new Color(color).getHSL({ h: 0, s: 0, l: 0 });
+  return h > 0.18 && h < 0.45 && s > 0.12;
+}
+
+/** A lawn, or stones, all by arithmetic: no picture has to be loaded. */
+function createPaving(color: number, isLawn: boolean, isFine: boolean): MeshLambertMaterial {
+  const material = new MeshLambertMaterial({ color });
+  // Materials that look alike share a program; these do not.
+  material.customProgramCacheKey = () => `paving ${isLawn} ${isFine}`;
   material.onBeforeCompile = (shader) => {
     shader.vertexShader = shader.vertexShader
       .replace("#include <common>", "#include <common>\nvarying vec3 vGround;")
@@ -89,7 +125,7 @@ function createPaving(isFine: () => boolean): MeshLambertMaterial {
     shader.fragmentShader = shader.fragmentShader
       .replace(
         "#include <common>",
-        `${isFine() ? "#define FINE\n" : ""}#include <common>\nvarying vec3 vGround;\n${NOISE}`,
+        `${isFine ? "#define FINE\n" : ""}#include <common>\nvarying vec3 vGround;\n${NOISE}${isLawn ? LAWN : STONES}`,
       )
       .replace("#include <color_fragment>", `#include <color_fragment>\n${PAVING}`);
   };
@@ -110,9 +146,11 @@ const NOISE = /* glsl */ `
       mix(paveHash(i), paveHash(i + vec2(1, 0)), f.x),
       mix(paveHash(i + vec2(0, 1)), paveHash(i + vec2(1, 1)), f.x),
       f.y);
-  }
+  }`;
+
+const LAWN = /* glsl */ `
   // Mown in two directions, with patches where the grass stands drier.
-  vec3 lawnColor(vec3 grass, vec2 p, float blur) {
+  vec3 groundColor(vec3 grass, vec2 p, float blur) {
     vec2 strip = floor(p / 3.0 + 0.5);
     float mown = (mod(strip.x, 2.0) + mod(strip.y, 2.0)) * 0.5 - 0.5;
     float patches = paveNoise(p * 0.35) - 0.5;
@@ -124,33 +162,31 @@ const NOISE = /* glsl */ `
     #endif
     grass *= 1.0 + 0.08 * mown + 0.14 * patches + 0.16 * blades - 0.1 * tufts;
     return mix(grass, grass * vec3(1.12, 1.02, 0.8), smoothstep(0.0, 0.5, patches) * 0.5);
-  }
-  // Rings of stones, each ring with as many as give them about the same length.
-  vec3 plazaColor(vec2 p, float radius, float blur) {
-    float ring = floor(radius / 0.9);
-    float stones = max(6.0, floor(ring * 6.2831853 * 0.9 / 1.3));
-    float angle = atan(p.y, p.x) / 6.2831853 * stones + mod(ring, 2.0) * 0.5;
-    float tone = paveHash(vec2(floor(angle), ring)) - 0.5;
-    float inRing = min(fract(radius / 0.9), 1.0 - fract(radius / 0.9)) * 0.9;
-    float inStone = min(fract(angle), 1.0 - fract(angle)) / stones * 6.2831853 * radius;
-    float gap = 1.0 - smoothstep(0.012, 0.02 + blur, min(inRing, inStone));
+  }`;
+
+const STONES = /* glsl */ `
+  // Square slabs, every row set off by half of one.
+  vec3 groundColor(vec3 stone, vec2 p, float blur) {
+    vec2 q = p / 2.0;
+    q.x += 0.5 * mod(floor(q.y), 2.0);
+    float tone = paveHash(floor(q)) - 0.5;
+    vec2 inset = min(fract(q), 1.0 - fract(q)) * 2.0;
+    float gap = 1.0 - smoothstep(0.012, 0.02 + blur, min(inset.x, inset.y));
     // A joint thinner than a pixel fades instead of flickering.
     gap *= clamp(0.09 / blur, 0.0, 1.0);
-    vec3 stone = ${STONE} * (1.0 + 0.13 * tone) * (1.0 - 0.3 * gap);
-    float kerb = 1.0 - smoothstep(0.11, 0.11 + blur, abs(radius - ${PLAZA_RADIUS_M} + 0.1));
-    stone = mix(stone, ${STONE} * 1.16, kerb);
-    return mix(stone, vec3(0.86, 0.46, 0.2), (1.0 - smoothstep(0.05, 0.05 + blur, abs(radius - 1.8))) * 0.55);
+    stone *= 1.0 + 0.07 * tone + 0.06 * (paveNoise(p * 0.6) - 0.5);
+    #ifdef FINE
+      stone *= 1.0 + 0.05 * (paveNoise(p * 9.0) - 0.5) * clamp(0.2 / blur, 0.0, 1.0);
+    #endif
+    return stone * (1.0 - 0.24 * gap);
   }`;
 
 const PAVING = /* glsl */ `
   {
     vec2 p = vGround.xz;
-    float radius = length(p);
-    float blur = fwidth(radius) + 0.01;
-    float plaza = 1.0 - smoothstep(${PLAZA_RADIUS_M} - blur, ${PLAZA_RADIUS_M} + blur, radius);
-    vec3 grass = diffuseColor.rgb;
-    if (plaza < 1.0) diffuseColor.rgb = lawnColor(grass, p, blur);
-    if (plaza > 0.0) diffuseColor.rgb = mix(diffuseColor.rgb, plazaColor(p, radius, blur), plaza);
+    float blur = fwidth(length(p)) + 0.01;
+    vec3 painted = groundColor(diffuseColor.rgb, p, blur);
     // The sides of the slab are earth.
-    diffuseColor.rgb = mix(vec3(0.3, 0.23, 0.17), diffuseColor.rgb, smoothstep(-0.22, -0.12, vGround.y));
+    vec3 earth = mix(vec3(0.3, 0.23, 0.17), diffuseColor.rgb * 0.6, 0.35);
+    diffuseColor.rgb = mix(earth, painted, smoothstep(-0.22, -0.12, vGround.y));
   }`;

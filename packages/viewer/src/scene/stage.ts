@@ -11,6 +11,7 @@ import {
   Vector3,
   WebGLRenderer,
 } from "three";
+import { words } from "../words.js";
 import { DAY, DUSK, type Look } from "./look.js";
 import type { Quality } from "./quality.js";
 import { Sky } from "./sky.js";
@@ -111,6 +112,13 @@ export class Stage {
     this.camera.updateProjectionMatrix();
   }
 
+  /** The direction, of length 1, in which a point of the window lies as the camera sees it. */
+  directionAt(x: number, y: number, out: Vector3): Vector3 {
+    out.set((x / window.innerWidth) * 2 - 1, 1 - (y / window.innerHeight) * 2, 0.5);
+    this.camera.updateMatrixWorld();
+    return out.unproject(this.camera).sub(this.camera.position).normalize();
+  }
+
   /**
    * Fits the sun's shadow around what the camera looks at. The frustum moves in whole texels, as otherwise every edge of
    * every shadow would crawl while one walks. Its centre lies ahead of the camera: what is behind casts little.
@@ -144,8 +152,7 @@ export class Stage {
 /** The graphics hardware's own name, asked for before the picture is set up, as antialiasing can only be chosen then. */
 export function probeRenderer(): string {
   const gl = document.createElement("canvas").getContext("webgl2");
-  if (!gl)
-    throw new Error("This browser offers no WebGL 2. Turn on hardware acceleration, or use a newer browser.");
+  if (!gl) throw new Error(words.noWebGl);
   const info = gl.getExtension("WEBGL_debug_renderer_info");
   const name = String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER));
   // Browsers allow only a few contexts at a time.

@@ -1,11 +1,21 @@
 import type { PerspectiveCamera } from "three";
-import { type Body, createPose } from "../net.js";
+import { describeBody, type KindFacts } from "../body.js";
+import type { Vector } from "../form.js";
+import { createPose, type Pose } from "../pose.js";
 import type { SharedScene } from "../shared-scene.js";
 
 const PALETTE = [0xd97541, 0xe9b44c, 0xf1e9d2, 0x8fc7b5, 0x2a7f86] as const;
 const GRASS = 0x8fa87a;
 const FIRST_ID = 1_000_000;
 const EDGE = 0.7;
+
+const GROUND: KindFacts = kind("ground", { motion: "fixed", shape: "box", size: [60, 2, 60] });
+const BLOCK: KindFacts = kind("block", { shape: "box", size: [EDGE, EDGE, EDGE] });
+const PERSON: KindFacts = { name: "person", body: undefined, walker: {}, look: null };
+
+function kind(name: string, body: Record<string, unknown>): KindFacts {
+  return { name, body, walker: undefined, look: null };
+}
 
 interface Walker {
   readonly id: number;
@@ -25,7 +35,7 @@ export class Backdrop {
 
   show(): void {
     this.hide();
-    this.scene.add(this.body("static", [60, 2, 60], GRASS), { ...createPose(), y: -1 });
+    this.add(GROUND, GRASS, { ...createPose(), y: -1 });
     this.pyramid(0, -0.4, 5);
     this.stack(-4.6, -3.2, 4, 0.35);
     this.stack(4.9, -2.6, 3, -0.3);
@@ -89,16 +99,20 @@ export class Backdrop {
     const pose = { ...createPose(), x, y: (layer + 0.5) * EDGE, z };
     pose.qy = Math.sin(yaw / 2);
     pose.qw = Math.cos(yaw / 2);
-    this.scene.add(this.body("block", [EDGE, EDGE, EDGE], color), pose);
+    this.add(BLOCK, color, pose);
   }
 
   private walker(color: number, radius: number, speed: number, start: number): void {
-    const body = this.body("avatar", [0.7, 1.8, 0.7], color);
-    this.scene.add(body, { ...createPose(), y: 0.9 });
-    this.walkers.push({ id: body.id, radius, speed, start });
+    const id = this.add(PERSON, color, { ...createPose(), y: 0.9 });
+    this.walkers.push({ id, radius, speed, start });
   }
 
-  private body(kind: Body["kind"], size: Body["size"], color: number): Body {
-    return { id: this.nextId++, kind, size, color, name: "", held: undefined };
+  private add(of: KindFacts, color: number, pose: Pose): number {
+    const id = this.nextId++;
+    const entity = { id, kind: of, scale: UNSCALED, parent: undefined, attributes: { color } };
+    this.scene.add(describeBody(entity), pose, undefined);
+    return id;
   }
 }
+
+const UNSCALED: Vector = [1, 1, 1];

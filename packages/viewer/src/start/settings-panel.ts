@@ -12,6 +12,7 @@ export class SettingsPanel {
   private readonly quality = element("set-quality", HTMLSelectElement);
   private readonly light = element("set-light", HTMLSelectElement);
   private readonly shadows = element("set-shadows", HTMLInputElement);
+  private readonly sound = element("set-sound", HTMLInputElement);
   private readonly look = element("set-look", HTMLInputElement);
   private readonly invert = element("set-invert", HTMLInputElement);
 
@@ -41,6 +42,7 @@ export class SettingsPanel {
     this.quality.value = settings.quality;
     this.light.value = settings.light;
     this.shadows.checked = settings.shadows;
+    this.sound.checked = settings.sound;
     this.look.value = String(settings.lookSpeed);
     this.invert.checked = settings.invertLook;
     element("set-about", HTMLElement).textContent = this.viewer.describeMachine();
@@ -55,6 +57,7 @@ export class SettingsPanel {
       quality: oneOf(this.quality.value, ["auto", "low", "medium", "high"], "auto"),
       light: oneOf(this.light.value, ["auto", "day", "dusk"], "auto"),
       shadows: this.shadows.checked,
+      sound: this.sound.checked,
       lookSpeed: Number(this.look.value),
       invertLook: this.invert.checked,
     });

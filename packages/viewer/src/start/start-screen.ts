@@ -1,5 +1,7 @@
 import { copyText, element } from "../dom.js";
 import { shareAddress } from "../page-address.js";
+import { words } from "../words.js";
+import { fetchWorlds, type WorldEntry } from "./worlds.js";
 
 /** Asks who one is and where one wants to go. */
 export class StartScreen {
@@ -7,20 +9,20 @@ export class StartScreen {
   private readonly name = element("name", HTMLInputElement);
   private readonly room = element("room", HTMLInputElement);
   private readonly link = element("share-link", HTMLAnchorElement);
+  private readonly worlds = element("worlds", HTMLElement);
 
-  constructor(onEnter: (name: string, room: string) => void) {
+  constructor(private readonly onEnter: (name: string, room: string) => void) {
     this.room.addEventListener("input", () => {
       this.room.value = this.room.value.toLowerCase().replaceAll(" ", "-");
       this.writeLink();
     });
     element("share-copy", HTMLButtonElement).addEventListener("click", async (event) => {
       const button = event.currentTarget as HTMLButtonElement;
-      button.textContent = (await copyText(this.link.href)) ? "copied" : "copy it by hand";
+      button.textContent = (await copyText(this.link.href)) ? words.copied : words.copyByHand;
     });
     element("enter-form", HTMLFormElement).addEventListener("submit", (event) => {
       event.preventDefault();
-      this.hide();
-      onEnter(this.name.value.trim(), this.room.value);
+      this.enter(this.room.value);
     });
   }
 
@@ -32,6 +34,7 @@ export class StartScreen {
     this.screen.classList.remove("leaving");
     // A keyboard that slides over the screen unasked would hide what there is to see.
     if (!window.matchMedia("(pointer: coarse)").matches) this.name.focus();
+    void fetchWorlds().then((worlds) => this.list(worlds));
   }
 
   hide(): void {
@@ -43,6 +46,35 @@ export class StartScreen {
 
   skip(): void {
     this.screen.hidden = true;
+  }
+
+  private enter(room: string): void {
+    this.hide();
+    this.onEnter(this.name.value.trim(), room);
+  }
+
+  /** One button for each world, which enters the room of its name. */
+  private list(worlds: readonly WorldEntry[]): void {
+    this.worlds.hidden = worlds.length === 0;
+    this.worlds.querySelector("ul")?.replaceChildren(
+      ...worlds.map(({ name, rooms }) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.dataset["world"] = name;
+        const title = document.createElement("b");
+        title.textContent = name.replaceAll(/[-_]/g, " ");
+        button.append(title);
+        if (rooms.length > 0) {
+          const open = document.createElement("small");
+          open.textContent = words.roomsOpen(rooms.length);
+          button.append(open);
+        }
+        button.addEventListener("click", () => this.enter(name));
+        const item = document.createElement("li");
+        item.append(button);
+        return item;
+      }),
+    );
   }
 
   private writeLink(): void {

@@ -57,6 +57,8 @@ export interface VisitorOptions {
   /** Only this carrier. */
   readonly carrier?: "webtransport" | "websocket";
   readonly token?: string;
+  /** Stays at the start screen. */
+  readonly atStart?: boolean;
 }
 
 /** Somebody with a browser tab, who is in a world. */
@@ -103,7 +105,8 @@ export class Visitor {
     const context = await browser.newContext({ viewport: { width: 800, height: 500 } });
     context.setDefaultNavigationTimeout(LOADING_MS_MAX);
     const visitor = new Visitor(context, await context.newPage());
-    const query = new URLSearchParams({ enter: "1", name: options.name, quality: "low" });
+    const query = new URLSearchParams({ name: options.name, quality: "low" });
+    if (!options.atStart) query.set("enter", "1");
     if (options.transport !== undefined) query.set("transport", options.transport);
     if (options.carrier !== undefined) query.set("carrier", options.carrier);
     if (options.token !== undefined) query.set("token", options.token);
@@ -153,13 +156,22 @@ export class Visitor {
     return this.page.evaluate(() => {
       const { world, interpolator } = window.nowcast;
       return [...world!.entities.values()]
-        .filter((entity) => entity.kind === "block")
+        .filter((entity) => entity.kind.name === "block")
         .map((entity) => {
           const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
           interpolator!.pose(entity.id, pose);
           return { id: entity.id as number, ...pose };
         });
     });
+  }
+
+  /** The value of an attribute of one's own avatar. */
+  ownAttribute(name: string): Promise<unknown> {
+    return this.page.evaluate((wanted) => {
+      const { world } = window.nowcast;
+      const avatar = world!.avatarId;
+      return avatar === undefined ? undefined : world!.entities.get(avatar)?.attributes[wanted];
+    }, name);
   }
 
   /** The step at which anything was last heard to move, and the newest step heard of. */

@@ -101,12 +101,11 @@ async function standsStill(visitor: Visitor, id: number): Promise<void> {
 
 /** Grabs a block, carries it a few steps back, and throws it. The block, if it flew in the other page as well. */
 async function throwBlock(thrower: Visitor, watcher: Visitor): Promise<number | undefined> {
-  const { keyboard } = thrower.page;
-  const held = (): Promise<number | undefined> =>
-    thrower.page.evaluate(() => {
-      const { world } = window.nowcast;
-      return world!.entities.get(world!.avatarId!)?.heldBlock;
-    });
+  const { keyboard, mouse } = thrower.page;
+  const held = async (): Promise<number | undefined> => {
+    const holding = await thrower.ownAttribute("holding");
+    return typeof holding === "number" ? holding : undefined;
+  };
   const block = await waitFor("a block in the hands", async () => {
     await keyboard.press("KeyE", { delay: 60 });
     await within(2000, async () => (await held()) !== undefined);
@@ -123,9 +122,13 @@ async function throwBlock(thrower: Visitor, watcher: Visitor): Promise<number | 
   if (!carried || (await held()) !== block) return undefined;
   await thrower.drag(-40, 0);
   const from = (await watcher.position(block))!;
-  await keyboard.down("KeyF");
-  await new Promise((resolve) => setTimeout(resolve, 800));
-  await keyboard.up("KeyF");
+  await mouse.move(400, 250);
+  await mouse.down();
+  await waitFor("the meter to rise", async () => {
+    const share = await thrower.page.locator("#charge").getAttribute("aria-valuenow");
+    return (await thrower.page.locator("#charge").isVisible()) && Number(share) > 80;
+  });
+  await mouse.up();
   const flew = await within(5000, async () => {
     const now = (await watcher.position(block))!;
     return (await held()) === undefined && Math.hypot(now[0] - from[0], now[2] - from[2]) > 1.5;
@@ -160,7 +163,11 @@ describe("two people in two tabs", () => {
 
   it("see each other move within 300 ms of the key, apart from what drawing by software takes", async () => {
     const sights: Sight[] = [];
-    const best = (): number => Math.min(...sights.map(({ delayMs, drawingMs }) => delayMs - drawingMs));
+    // A start in which drawing took longer than everything together says nothing: those frames came before or after.
+    const best = (): number =>
+      Math.min(
+        ...sights.map(({ delayMs, drawingMs }) => delayMs - drawingMs).filter((networkMs) => networkMs > 0),
+      );
     // The best of a few starts: what else this machine does at the time is not what is asked about.
     while (sights.length < 10 && !(best() <= 300)) sights.push(await timeToSight(ada, ben));
     const shown = sights.map(

@@ -1,0 +1,27 @@
+//! People in worlds of scripts.
+
+use nowcast_script::{Limits, Live, Sources};
+use nowcast_world::{Command, Input, PlayerId};
+
+#[test]
+fn a_person_who_is_put_somewhere_faces_as_it_is_said_until_the_controls_say_otherwise() {
+    let text = "local world = require('@nowcast/world')
+        local Person = world.kind('person', { walker = {} })
+        world.on('join', function(player) player:spawn_avatar(Person, { at = vector.create(0, 1, 0), yaw = -1.5 }) end)";
+    let mut live = Live::new(Sources::of_main(text), 1, Limits::DEFAULT).expect("it loads");
+    let player = PlayerId(1);
+    live.apply(Command::Join { player, name: "Ada".into() }).expect("there is room");
+    for _ in 0..10 {
+        live.step();
+    }
+    let yaw = |live: &Live| {
+        let avatar = live.world().scene().player(player).and_then(|ada| ada.avatar).expect("she has a body");
+        live.world().entity(avatar).expect("it is there").pose.yaw()
+    };
+    assert!((yaw(&live) + 1.5).abs() < 0.01, "{}", yaw(&live));
+    live.apply(Command::Input { player, input: Input::new(0.0, 0.0, 0.5, false, false).unwrap() }).unwrap();
+    for _ in 0..10 {
+        live.step();
+    }
+    assert!((yaw(&live) - 0.5).abs() < 0.01, "{}", yaw(&live));
+}

@@ -1,0 +1,31 @@
+//! How many of everything a server allows.
+
+/// How many of everything a server allows.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Rooms at the same time. Each has a thread of its own.
+    pub rooms_max: usize,
+    /// Of these, rooms that clients of one address (an IPv4 address, or an IPv6 /64) have opened.
+    pub rooms_per_address_max: usize,
+    /// Players in one room at the same time.
+    pub players_max: usize,
+    /// TCP connections at the same time, joined or not.
+    pub connections_max: usize,
+    /// TCP connections from one address at the same time.
+    pub connections_per_address_max: usize,
+    /// Joins a second from one address, after a burst of as many as it may have connections.
+    pub joins_per_address_hz: f64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            rooms_max: 16,
+            rooms_per_address_max: 4,
+            players_max: 256,
+            connections_max: 8_192,
+            connections_per_address_max: 512,
+            joins_per_address_hz: 20.0,
+        }
+    }
+}

@@ -1,0 +1,260 @@
+/** What people can do in a world, by the hints of its author: "Actions" in `docs/WORLDS.md`. */
+import { isFields } from "./form.js";
+
+/** What this file needs to know of an action. */
+export interface ActionFacts {
+  readonly name: string;
+  readonly arguments: readonly { readonly name: string; readonly type: string }[];
+  readonly hint: unknown;
+}
+
+/** An argument that is a number between two others. */
+export interface Amount {
+  readonly argument: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** An argument that is an entity. */
+export interface TargetRule {
+  readonly argument: string;
+  /** The action may be sent without one. */
+  readonly isOptional: boolean;
+  /** Names of kinds; any will do where it is undefined. */
+  readonly of: ReadonlySet<string> | undefined;
+  readonly reachM: number;
+}
+
+/** An action with what a person does to do it. */
+export interface Binding {
+  readonly action: string;
+  /** A letter or digit in lower case, `left` or `right`; there may be none, and then there is only a button to touch. */
+  readonly key: string | undefined;
+  readonly label: string;
+  readonly charge: Amount | undefined;
+  readonly pitch: Amount | undefined;
+  readonly target: TargetRule | undefined;
+  /** An attribute of one's own person that has to be set. */
+  readonly needs: string | undefined;
+  /** One that must not be. */
+  readonly unless: string | undefined;
+}
+
+const REACH_M = 2.5;
+const REACH_M_MAX = 1_000;
+const LABEL_CHARACTERS_MAX = 32;
+const CHARGE_S = 1;
+/** A press this short is none that anybody watches a meter for. */
+const METER_AFTER_S = 0.12;
+
+/** What can be done by a key or a button; actions without a hint are for programs. */
+export function readBindings(actions: readonly ActionFacts[]): readonly Binding[] {
+  return actions.flatMap((action) => readBinding(action) ?? []);
+}
+
+function readBinding({ name, arguments: fields, hint }: ActionFacts): Binding | undefined {
+  if (!isFields(hint)) return undefined;
+  const field = (hinted: unknown) => fields.find((candidate) => candidate.name === hinted);
+  const { key, label, reach, of, needs, unless } = hint;
+  const target = field(hint["target"]);
+  const kinds = (Array.isArray(of) ? of : [of]).filter((kind) => typeof kind === "string");
+  return {
+    action: name,
+    key: typeof key === "string" && /^([a-z0-9]|left|right)$/i.test(key) ? key.toLowerCase() : undefined,
+    label: [...(typeof label === "string" && label !== "" ? label : name.replaceAll("_", " "))]
+      .slice(0, LABEL_CHARACTERS_MAX)
+      .join(""),
+    charge: amountOf(field(hint["charge"]), 0, 1),
+    pitch: amountOf(field(hint["pitch"]), -Math.PI / 2, Math.PI / 2),
+    target: target && {
+      argument: target.name,
+      isOptional: target.type.endsWith("?"),
+      of: kinds.length > 0 ? new Set(kinds) : undefined,
+      reachM: typeof reach === "number" && reach > 0 ? Math.min(reach, REACH_M_MAX) : REACH_M,
+    },
+    needs: typeof needs === "string" ? needs : undefined,
+    unless: typeof unless === "string" ? unless : undefined,
+  };
+}
+
+/** The bounds that a field's type says, as `range(0, 1, 0.01)` does, or else the usual ones. */
+function amountOf(
+  field: { readonly name: string; readonly type: string } | undefined,
+  min: number,
+  max: number,
+): Amount | undefined {
+  if (!field) return undefined;
+  const [low, high] = /^range\(([^,]+),([^,]+),/.exec(field.type)?.slice(1).map(Number) ?? [];
+  const isSaid = low !== undefined && high !== undefined && low < high;
+  return isSaid ? { argument: field.name, min: low, max: high } : { argument: field.name, min, max };
+}
+
+/** What is sent along; undefined where the action cannot be done without a target. */
+export function argumentsOf(
+  binding: Binding,
+  chargedS: number,
+  pitch: number,
+  target: number | undefined,
+): Record<string, number> | undefined {
+  const sent: Record<string, number> = {};
+  if (binding.target) {
+    if (target !== undefined) sent[binding.target.argument] = target;
+    else if (!binding.target.isOptional) return undefined;
+  }
+  if (binding.charge) {
+    const { argument, min, max } = binding.charge;
+    sent[argument] = min + (max - min) * chargeShare(chargedS);
+  }
+  if (binding.pitch) {
+    const { argument, min, max } = binding.pitch;
+    sent[argument] = Math.min(max, Math.max(min, pitch));
+  }
+  return sent;
+}
+
+/** 0 to 1 in a second. */
+function chargeShare(seconds: number): number {
+  return Math.min(1, seconds / CHARGE_S);
+}
+
+/**
+ * How far up a person looks whose camera looks down by `cameraPitch`: the camera hangs above the shoulders, so it looks
+ * down a little where its person looks straight ahead.
+ */
+export function lookPitch(cameraPitch: number): number {
+  return 0.32 - (cameraPitch - 0.25) * 0.8;
+}
+
+/** What an action would be done to. */
+export interface Target {
+  readonly id: number;
+  /** The lower, the sooner it is meant: what is looked at before what is near. */
+  readonly rank: number;
+}
+
+/** What actions need of the rest of the page. */
+export interface Surroundings {
+  /** What the hand would do this to: what is looked at, or the nearest in front. */
+  findTarget(rule: TargetRule): Target | undefined;
+  /** Whether an attribute of one's own person is set. */
+  has(attribute: string): boolean;
+  send(action: string, args: Readonly<Record<string, number>>): void;
+  /** How much of it would be sent, 0 to 1; undefined while nothing is charged. */
+  showCharge(share: number | undefined): void;
+  /** What would be done to something now. */
+  showOffers(offers: readonly Binding[]): void;
+  highlight(target: number | undefined): void;
+}
+
+/** What one can do, and is doing: keys and buttons go in, actions come out. */
+export class Actions {
+  private list: readonly Binding[] = [];
+  private readonly targets = new Map<Binding, Target>();
+  private charging: { readonly binding: Binding; readonly trigger: string; seconds: number } | undefined;
+  private cameraPitch = 0;
+
+  constructor(private readonly around: Surroundings) {}
+
+  get bindings(): readonly Binding[] {
+    return this.list;
+  }
+
+  /** The keys that do something here. */
+  get keys(): ReadonlySet<string> {
+    return new Set(this.list.flatMap(({ key }) => key ?? []));
+  }
+
+  define(actions: readonly ActionFacts[]): void {
+    this.reset();
+    this.list = readBindings(actions);
+  }
+
+  /** Forgets what is being done, as after a reconnect. */
+  reset(): void {
+    this.cancel();
+    this.targets.clear();
+    this.around.highlight(undefined);
+    this.around.showOffers([]);
+  }
+
+  /** A key went down, or the button of an action ({@link buttonOf}). What `waits` is done when it is let go. */
+  press(trigger: string, waits = false): void {
+    const binding = this.choose(trigger);
+    if (!binding) return;
+    if (binding.charge || waits) this.charging = { binding, trigger, seconds: 0 };
+    else this.send(binding, 0);
+  }
+
+  release(trigger: string): void {
+    const { charging } = this;
+    if (charging?.trigger !== trigger) return;
+    this.cancel();
+    this.send(charging.binding, charging.seconds);
+  }
+
+  cancel(): void {
+    this.charging = undefined;
+    this.around.showCharge(undefined);
+  }
+
+  /** One frame on. `canAct` is false while nobody is there who could. */
+  update(seconds: number, cameraPitch: number, canAct: boolean): void {
+    this.cameraPitch = cameraPitch;
+    this.targets.clear();
+    if (canAct) this.findTargets();
+    else if (this.charging) this.cancel();
+    const offers = this.offers();
+    this.around.highlight(offers[0] && this.targets.get(offers[0])?.id);
+    this.around.showOffers(offers);
+    if (!this.charging?.binding.charge) return;
+    this.charging.seconds += seconds;
+    if (this.charging.seconds > METER_AFTER_S) this.around.showCharge(chargeShare(this.charging.seconds));
+  }
+
+  private findTargets(): void {
+    for (const binding of this.list) {
+      const target = binding.target && this.isPossible(binding) && this.around.findTarget(binding.target);
+      if (target) this.targets.set(binding, target);
+    }
+  }
+
+  /** What would be done to something now, what is meant most first; of those that share a key, that one alone. */
+  private offers(): readonly Binding[] {
+    const ranked = [...this.targets].sort(([, a], [, b]) => a.rank - b.rank).map(([binding]) => binding);
+    const taken = new Set<string>();
+    return ranked.filter(({ key }) => {
+      if (key === undefined) return true;
+      return taken.has(key) ? false : taken.add(key);
+    });
+  }
+
+  /** Several actions may share a key: one that has something to be done to goes first. */
+  private choose(trigger: string): Binding | undefined {
+    const fits = (binding: Binding): boolean =>
+      binding.key === trigger || buttonOf(binding.action) === trigger;
+    return (
+      this.offers().find(fits) ??
+      this.list.find(
+        (binding) =>
+          fits(binding) && this.isPossible(binding) && (!binding.target || binding.target.isOptional),
+      )
+    );
+  }
+
+  private isPossible({ needs, unless }: Binding): boolean {
+    return (
+      (needs === undefined || this.around.has(needs)) && (unless === undefined || !this.around.has(unless))
+    );
+  }
+
+  private send(binding: Binding, chargedS: number): void {
+    const pitch = lookPitch(this.cameraPitch);
+    const args = argumentsOf(binding, chargedS, pitch, this.targets.get(binding)?.id);
+    if (args) this.around.send(binding.action, args);
+  }
+}
+
+/** The trigger of an action's own button, on a screen or a gamepad. */
+export function buttonOf(action: string): string {
+  return `button ${action}`;
+}

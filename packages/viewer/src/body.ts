@@ -1,0 +1,194 @@
+/** What is drawn of an entity, by what its world's author said of its kind: "Looks" in `docs/WORLDS.md`. */
+import { type Form, isFields, readForm, type Vector } from "./form.js";
+
+/** What this file needs to know of an entity. */
+export interface EntityFacts {
+  readonly id: number;
+  readonly kind: KindFacts;
+  readonly scale: Vector;
+  readonly parent: number | undefined;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+export interface KindFacts {
+  readonly name: string;
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+  readonly walker: Readonly<Record<string, unknown>> | undefined;
+  readonly look: unknown;
+}
+
+/** A person is a figure in coloured clothes, so many metres high. */
+export interface Figure {
+  readonly shape: "person";
+  readonly height: number;
+}
+
+export interface Appearance {
+  /** Undefined for what is only a label. */
+  readonly form: Form | Figure | undefined;
+  /** 0xRRGGBB; undefined when nobody said. */
+  readonly color: number | undefined;
+  /** 0 to 1. */
+  readonly opacity: number;
+  /** How much it shines by itself: 0 is not at all. */
+  readonly glow: number;
+  /** What is written above it. It may be what a person typed: text, never markup. */
+  readonly label: string;
+}
+
+/** How fast somebody walks, in metres and seconds. */
+export interface Gait {
+  readonly walkSpeed: number;
+  readonly runSpeed: number;
+  readonly acceleration: number;
+}
+
+/** An entity without its pose, as far as it shows. */
+export interface Body {
+  readonly id: number;
+  /** Name of its kind. */
+  readonly kind: string;
+  readonly scale: Vector;
+  /** Undefined for what is not drawn. */
+  readonly appearance: Appearance | undefined;
+  /** Bodies stop at it. */
+  readonly isSolid: boolean;
+  /** It stays where it is put. */
+  readonly isFixed: boolean;
+  /** Forces move it. */
+  readonly isLoose: boolean;
+  /** Of what controls move. */
+  readonly gait: Gait | undefined;
+  /** What it has in its hands, by the attribute `holding`. */
+  readonly holding: number | undefined;
+}
+
+/** A person of the engine: `crates/world/src/walker.rs`. */
+const PERSON = {
+  height: 1.8,
+  radius: 0.35,
+  walk_speed: 3.2,
+  run_speed: 6.4,
+  ground_acceleration: 42,
+} as const;
+const LABEL_CHARACTERS_MAX = 48;
+const GLOW_MAX = 4;
+const FORM_FIELDS = ["shape", "size", "radius", "height"] as const;
+/** Attributes that show. */
+const SHOWN: ReadonlySet<string> = new Set([
+  ...FORM_FIELDS,
+  "color",
+  "opacity",
+  "glow",
+  "model",
+  "label",
+  "hidden",
+  "holding",
+]);
+
+/** Whether a change of these attributes changes what is drawn. None at all stands for a change of something else. */
+export function isShown(names: readonly string[]): boolean {
+  return names.length === 0 || names.some((name) => SHOWN.has(name));
+}
+
+export function describeBody(entity: EntityFacts): Body {
+  const { id, kind, scale, parent, attributes } = entity;
+  const motion = kind.walker !== undefined ? "walker" : (kind.body?.["motion"] ?? "dynamic");
+  const isSensor = kind.body === undefined ? kind.walker === undefined : motion === "sensor";
+  const { holding } = attributes;
+  return {
+    id,
+    kind: kind.name,
+    scale,
+    appearance: appearanceOf(kind, attributes, isSensor),
+    isSolid: !isSensor,
+    isFixed: parent === undefined && (isSensor || motion === "fixed"),
+    isLoose: motion === "dynamic" && kind.body !== undefined,
+    gait: kind.walker && gaitOf(kind.walker),
+    holding: typeof holding === "number" ? holding : undefined,
+  };
+}
+
+/** `isSensor`: others pass through it, or it has no body at all. Such things are there for the rules unless they have a look. */
+function appearanceOf(
+  kind: KindFacts,
+  attributes: EntityFacts["attributes"],
+  isSensor: boolean,
+): Appearance | undefined {
+  if (isSensor && !isFields(kind.look)) return undefined;
+  const look = isFields(kind.look) ? kind.look : {};
+  const said = (name: string): unknown => attributes[name] ?? look[name];
+  if (said("hidden") === true) return undefined;
+  const form = formOf(kind, look, attributes);
+  const label = said("label");
+  const text = typeof label === "string" ? [...label].slice(0, LABEL_CHARACTERS_MAX).join("") : "";
+  if (form === undefined && text === "") return undefined;
+  return {
+    form,
+    color: readColor(attributes["color"]) ?? readColor(look["color"]),
+    opacity: clamped(said("opacity"), 0, 1, 1),
+    glow: said("glow") === true ? 1 : clamped(said("glow"), 0, GLOW_MAX, 0),
+    label: text,
+  };
+}
+
+function formOf(
+  kind: KindFacts,
+  look: Readonly<Record<string, unknown>>,
+  attributes: EntityFacts["attributes"],
+): Form | Figure | undefined {
+  const isOwn = FORM_FIELDS.some((name) => attributes[name] !== undefined && attributes[name] !== null);
+  if (!isOwn) {
+    const known = FORMS.get(kind);
+    if (known) return known.form;
+    const form = readFormOf(kind, look);
+    FORMS.set(kind, { form });
+    return form;
+  }
+  const own: Record<string, unknown> = { ...look };
+  for (const name of FORM_FIELDS) own[name] = attributes[name] ?? look[name];
+  return readFormOf(kind, own);
+}
+
+/** Forms of kinds: entities of one kind share theirs, and with it what is drawn. */
+const FORMS = new WeakMap<KindFacts, { readonly form: Form | Figure | undefined }>();
+
+function readFormOf(kind: KindFacts, look: Readonly<Record<string, unknown>>): Form | Figure | undefined {
+  const { walker } = kind;
+  const said = Object.fromEntries(
+    Object.entries(look).filter(([, value]) => value !== undefined && value !== null),
+  );
+  if (walker !== undefined) {
+    const height = clamped(walker["height"], 0.1, 100, PERSON.height);
+    if (said["shape"] === undefined) return { shape: "person", height };
+    const radius = clamped(walker["radius"], 0.05, 50, PERSON.radius);
+    const capsule = { shape: "capsule", radius, height, size: [2 * radius, height, 2 * radius] };
+    return readForm({ ...capsule, ...said }) ?? readForm(capsule);
+  }
+  const { body } = kind;
+  if (body === undefined) return readForm(said);
+  return readForm({ ...body, ...said }) ?? readForm(body);
+}
+
+function gaitOf(walker: Readonly<Record<string, unknown>>): Gait {
+  return {
+    walkSpeed: clamped(walker["walk_speed"], 0, 40, PERSON.walk_speed),
+    runSpeed: clamped(walker["run_speed"], 0, 40, PERSON.run_speed),
+    acceleration: clamped(walker["ground_acceleration"], 0, 1000, PERSON.ground_acceleration),
+  };
+}
+
+/** `#rgb`, `#rrggbb`, or the same as a number. */
+export function readColor(value: unknown): number | undefined {
+  if (typeof value === "number")
+    return Number.isInteger(value) && value >= 0 && value <= 0xffffff ? value : undefined;
+  if (typeof value !== "string") return undefined;
+  const digits = /^#([0-9a-f]{3}|[0-9a-f]{6})$/i.exec(value)?.[1];
+  if (digits === undefined) return undefined;
+  return Number.parseInt(digits.length === 3 ? digits.replace(/./g, "$&$&") : digits, 16);
+}
+
+function clamped(value: unknown, min: number, max: number, fallback: number): number {
+  if (typeof value !== "number" || Number.isNaN(value)) return fallback;
+  return Math.min(max, Math.max(min, value));
+}

@@ -1,0 +1,86 @@
+import { readColor } from "../body.js";
+import { cssColor, element } from "../dom.js";
+import { words } from "../words.js";
+import { clockText, sidesOf, textOf, wordOf } from "./screen-text.js";
+
+const LINES_MAX = 16;
+/** Sides of a score that are called by one of these have its colour. */
+const TEAM_COLORS: ReadonlySet<string> = new Set(["red", "blue", "green", "yellow", "orange", "purple"]);
+
+/** What the world writes on this screen: `score`, `clock`, `message` and `prompt` at their places, all else as a list. */
+export class Screens {
+  private readonly board = element("board", HTMLElement);
+  private readonly score = element("score", HTMLElement);
+  private readonly clock = element("clock", HTMLElement);
+  private readonly message = element("message", HTMLElement);
+  private readonly prompt = element("world-prompt", HTMLElement);
+  private readonly list = element("screen-list", HTMLElement);
+  private isStale = false;
+
+  /** Something was written; it is shown with the next frame, however much was. */
+  invalidate(): void {
+    this.isStale = true;
+  }
+
+  update(screen: ReadonlyMap<string, unknown>): void {
+    if (!this.isStale) return;
+    this.isStale = false;
+    const sides = sidesOf(screen.get("score"));
+    this.score.replaceChildren(
+      ...sides.map(({ name, value }) => {
+        const side = document.createElement("span");
+        side.className = "side";
+        if (TEAM_COLORS.has(name)) side.dataset["team"] = name;
+        const number = document.createElement("b");
+        number.textContent = value;
+        if (name !== "") side.append(`${name} `);
+        side.append(number);
+        return side;
+      }),
+    );
+    write(this.clock, screen.has("clock") ? clockText(screen.get("clock")) : "");
+    this.score.hidden = sides.length === 0;
+    this.board.hidden = sides.length === 0 && this.clock.hidden;
+    write(this.message, textOf(screen.get("message")));
+    write(this.prompt, textOf(screen.get("prompt")));
+    this.writeList(screen);
+  }
+
+  private writeList(screen: ReadonlyMap<string, unknown>): void {
+    const rest = [...screen].filter(([place]) => !PLACES.has(place)).sort(([a], [b]) => (a < b ? -1 : 1));
+    const rows = rest.slice(0, LINES_MAX).flatMap(([place, value]) => {
+      const term = document.createElement("dt");
+      term.textContent = wordOf(place);
+      const cell = document.createElement("dd");
+      cell.textContent = textOf(value);
+      cell.dataset["place"] = place;
+      const color = typeof value === "string" ? readColor(value) : undefined;
+      if (color !== undefined) cell.replaceChildren(swatch(color));
+      return [term, cell];
+    });
+    if (rest.length > LINES_MAX) {
+      const more = document.createElement("dt");
+      more.className = "more";
+      more.textContent = words.moreLines(rest.length - LINES_MAX);
+      rows.push(more);
+    }
+    this.list.replaceChildren(...rows);
+    this.list.hidden = rows.length === 0;
+  }
+}
+
+const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt"]);
+
+/** A colour is shown rather than named. */
+function swatch(color: number): HTMLElement {
+  const patch = document.createElement("span");
+  patch.className = "swatch";
+  patch.style.background = cssColor(color);
+  patch.title = cssColor(color);
+  return patch;
+}
+
+function write(target: HTMLElement, text: string): void {
+  target.textContent = text;
+  target.hidden = text === "";
+}

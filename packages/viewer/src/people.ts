@@ -1,0 +1,55 @@
+/** What the SDK says of a player. */
+export interface PlayerFacts {
+  readonly id: number;
+  readonly name: string;
+  readonly avatarId: number | undefined;
+}
+
+export type Happening =
+  | { readonly what: "came"; readonly name: string }
+  | { readonly what: "renamed"; readonly before: string; readonly name: string };
+
+interface Person {
+  name: string;
+  avatarId: number | undefined;
+}
+
+/** Who is here, and whose avatar is which. */
+export class People {
+  private readonly byId = new Map<number, Person>();
+  private readonly names = new Map<number, string>();
+
+  get count(): number {
+    return this.byId.size;
+  }
+
+  /** The name of the player whose avatar this is; things of the world have none. */
+  nameOf(avatarId: number): string | undefined {
+    return this.names.get(avatarId);
+  }
+
+  avatarOf(playerId: number): number | undefined {
+    return this.byId.get(playerId)?.avatarId;
+  }
+
+  /** Takes note of a player; undefined where nothing happened that people want to read of. */
+  update({ id, name, avatarId }: PlayerFacts): Happening | undefined {
+    const known = this.byId.get(id);
+    if (known?.avatarId !== undefined) this.names.delete(known.avatarId);
+    if (avatarId !== undefined) this.names.set(avatarId, name);
+    this.byId.set(id, { name, avatarId });
+    if (!known) return { what: "came", name };
+    return known.name === name ? undefined : { what: "renamed", before: known.name, name };
+  }
+
+  remove(id: number): void {
+    const known = this.byId.get(id);
+    if (known?.avatarId !== undefined) this.names.delete(known.avatarId);
+    this.byId.delete(id);
+  }
+
+  clear(): void {
+    this.byId.clear();
+    this.names.clear();
+  }
+}

@@ -1,0 +1,158 @@
+import {
+  type BufferGeometry,
+  Color,
+  DynamicDrawUsage,
+  type Group,
+  InstancedBufferAttribute,
+  InstancedMesh,
+  type Material,
+  Matrix4,
+  Quaternion,
+  Vector3,
+} from "three";
+import type { Prop } from "./prop.js";
+
+const CAPACITY_MIN = 16;
+
+/** What the things of a batch have in common. */
+export interface Surface {
+  /** Made anew for each batch: its instances' attributes belong to it. */
+  geometry(): BufferGeometry;
+  readonly material: Material;
+  /** What the sun sees of it, where that differs from what the camera sees. */
+  readonly depth: Material | undefined;
+  readonly castsShadow: boolean;
+  /** The vertex shader gives the size, by the attribute `aHalf`, instead of the matrix. */
+  readonly isSizedByShader: boolean;
+}
+
+/**
+ * Things of one form in one draw call, with a pose, a size, a colour and a style each. The style is: 1 for what is fixed,
+ * how much it shines, how opaque it is.
+ */
+export class Batch {
+  private mesh: InstancedMesh | undefined;
+  private half!: InstancedBufferAttribute;
+  private style!: InstancedBufferAttribute;
+  private capacity = CAPACITY_MIN;
+  private readonly props: Prop[] = [];
+
+  constructor(
+    private readonly group: Group,
+    private surface: Surface,
+  ) {
+    this.rebuild();
+  }
+
+  get all(): readonly Prop[] {
+    return this.props;
+  }
+
+  setSurface(surface: Surface): void {
+    this.surface = surface;
+    this.rebuild();
+  }
+
+  add(prop: Prop): void {
+    prop.slot = this.props.length;
+    this.props.push(prop);
+    if (this.props.length > this.capacity) {
+      this.capacity *= 2;
+      this.rebuild();
+      return;
+    }
+    this.write(prop);
+    this.touch();
+  }
+
+  /** Its slot goes to the last one, so that none is empty. */
+  remove(prop: Prop): void {
+    const last = this.props.pop()!;
+    if (last !== prop) {
+      last.slot = prop.slot;
+      this.props[last.slot] = last;
+      this.write(last);
+    }
+    prop.slot = -1;
+    this.touch();
+  }
+
+  clear(): void {
+    for (const prop of this.props) prop.slot = -1;
+    this.props.length = 0;
+    this.touch();
+  }
+
+  /** Shows a prop where it now is. */
+  place(prop: Prop): void {
+    this.writeMatrix(prop);
+    this.mesh!.instanceMatrix.needsUpdate = true;
+  }
+
+  /** Shows a prop with the glow that it now has. */
+  light(prop: Prop): void {
+    this.style.setY(prop.slot, prop.glow);
+    this.style.needsUpdate = true;
+  }
+
+  dispose(): void {
+    const { mesh } = this;
+    if (!mesh) return;
+    this.group.remove(mesh);
+    mesh.geometry.dispose();
+    mesh.dispose();
+    this.mesh = undefined;
+  }
+
+  private write(prop: Prop): void {
+    this.half.setXYZ(prop.slot, prop.halfX, prop.halfY, prop.halfZ);
+    this.style.setXYZ(prop.slot, prop.body.isLoose ? 0 : 1, prop.glow, prop.opacity);
+    this.mesh!.setColorAt(prop.slot, COLOR.set(prop.color));
+    this.writeMatrix(prop);
+  }
+
+  private writeMatrix(prop: Prop): void {
+    POSITION.set(prop.x, prop.y, prop.z);
+    ROTATION.set(prop.qx, prop.qy, prop.qz, prop.qw);
+    if (this.surface.isSizedByShader) SCALE.setScalar(1);
+    else SCALE.set(...prop.body.scale);
+    this.mesh!.setMatrixAt(prop.slot, MATRIX.compose(POSITION, ROTATION, SCALE));
+  }
+
+  private touch(): void {
+    const mesh = this.mesh!;
+    mesh.count = this.props.length;
+    mesh.instanceMatrix.needsUpdate = true;
+    if (mesh.instanceColor) mesh.instanceColor.needsUpdate = true;
+    this.half.needsUpdate = true;
+    this.style.needsUpdate = true;
+  }
+
+  private rebuild(): void {
+    this.dispose();
+    const { material, depth, castsShadow } = this.surface;
+    const geometry = this.surface.geometry();
+    this.half = new InstancedBufferAttribute(new Float32Array(this.capacity * 3), 3);
+    this.style = new InstancedBufferAttribute(new Float32Array(this.capacity * 3), 3);
+    geometry.setAttribute("aHalf", this.half);
+    geometry.setAttribute("aStyle", this.style);
+    const mesh = new InstancedMesh(geometry, material, this.capacity);
+    mesh.instanceMatrix.setUsage(DynamicDrawUsage);
+    mesh.setColorAt(0, COLOR.set(0xffffff));
+    if (depth) mesh.customDepthMaterial = depth;
+    mesh.castShadow = castsShadow;
+    mesh.receiveShadow = true;
+    // Its instances are all over the world; culling the mesh as one thing would never help.
+    mesh.frustumCulled = false;
+    this.mesh = mesh;
+    for (const prop of this.props) this.write(prop);
+    this.touch();
+    this.group.add(mesh);
+  }
+}
+
+const POSITION = new Vector3();
+const ROTATION = new Quaternion();
+const SCALE = new Vector3();
+const MATRIX = new Matrix4();
+const COLOR = new Color();

@@ -1,0 +1,105 @@
+import { Quaternion, Vector3 } from "three";
+import type { Prop } from "./prop.js";
+import { rayBoxDistance } from "./ray.js";
+
+/** As far as a ray looks unless it is told otherwise, in metres. */
+const REACH_M = 100;
+
+export interface Cast {
+  /** Every obstacle is grown by this, in metres. */
+  readonly margin?: number;
+  /** Not counted: what is carried, or oneself. */
+  readonly except?: number | undefined;
+  readonly reach?: number;
+}
+
+/** Everything that bodies stop at, as the camera, the feet and the eyes probe it. */
+export class Obstacles {
+  private readonly props: Prop[] = [];
+
+  add(prop: Prop): void {
+    this.props.push(prop);
+  }
+
+  remove(prop: Prop): void {
+    const index = this.props.indexOf(prop);
+    if (index >= 0) this.props.splice(index, 1);
+  }
+
+  clear(): void {
+    this.props.length = 0;
+  }
+
+  /** What stays where it is put. */
+  fixed(): readonly Prop[] {
+    return this.props.filter((prop) => prop.body.isFixed);
+  }
+
+  /**
+   * Distance from a point along a unit direction to the nearest obstacle; `Infinity` where there is none within reach. What
+   * the ray starts in is none.
+   */
+  cast(
+    ox: number,
+    oy: number,
+    oz: number,
+    dx: number,
+    dy: number,
+    dz: number,
+    { margin = 0, except, reach = REACH_M }: Cast = {},
+  ): number {
+    let nearest = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < this.props.length; i++) {
+      const prop = this.props[i]!;
+      if (prop.id === except) continue;
+      const distance = castAt(prop, margin, ox, oy, oz, dx, dy, dz, Math.min(nearest, reach));
+      if (distance < nearest) nearest = distance;
+    }
+    return nearest <= reach ? nearest : Number.POSITIVE_INFINITY;
+  }
+}
+
+/** Distance along a ray of unit direction to one prop, grown by `margin`. */
+export function castAt(
+  prop: Prop,
+  margin: number,
+  ox: number,
+  oy: number,
+  oz: number,
+  dx: number,
+  dy: number,
+  dz: number,
+  reach: number,
+): number {
+  if (prop.probe === "box") return rayBoxDistance(prop, margin, ox, oy, oz, dx, dy, dz);
+  const [rx, ry, rz] = [ox - prop.x, oy - prop.y, oz - prop.z];
+  const along = -(rx * dx + ry * dy + rz * dz);
+  const from2 = rx * rx + ry * ry + rz * rz;
+  const radius = (prop.probe === "ball" ? prop.halfX : prop.reach) + margin;
+  // Beyond the ball around it nothing of it is met; for a ball that is the whole test.
+  const beside2 = from2 - along * along;
+  if (beside2 > radius * radius) return Number.POSITIVE_INFINITY;
+  const inner = Math.sqrt(radius * radius - beside2);
+  if (along + inner < 0 || along - inner > reach) return Number.POSITIVE_INFINITY;
+  if (prop.probe === "ball") return along < inner ? Number.POSITIVE_INFINITY : along - inner;
+
+  // In the frame of the unscaled form; a direction of another length there counts the same metres here.
+  const [scaleX, scaleY, scaleZ] = prop.body.scale;
+  TURN.set(-prop.qx, -prop.qy, -prop.qz, prop.qw);
+  ORIGIN.set(rx, ry, rz).applyQuaternion(TURN);
+  DIRECTION.set(dx, dy, dz).applyQuaternion(TURN);
+  const distance = prop.probe.cast(
+    ORIGIN.x / scaleX,
+    ORIGIN.y / scaleY,
+    ORIGIN.z / scaleZ,
+    DIRECTION.x / scaleX,
+    DIRECTION.y / scaleY,
+    DIRECTION.z / scaleZ,
+    Math.min(reach, along + inner) + margin,
+  );
+  return Math.max(0, distance - margin);
+}
+
+const TURN = new Quaternion();
+const ORIGIN = new Vector3();
+const DIRECTION = new Vector3();

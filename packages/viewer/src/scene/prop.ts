@@ -1,0 +1,90 @@
+import type { Body } from "../body.js";
+import type { Form } from "../form.js";
+import { copyPose, type Pose } from "../pose.js";
+import { createGeometry } from "./form-geometry.js";
+import type { RayBox } from "./ray.js";
+import { TriangleGrid } from "./triangle-grid.js";
+
+/** How rays meet a prop: as the box around it, as a ball, or by its triangles. */
+export type Probe = "box" | "ball" | TriangleGrid;
+
+/** Something drawn that is no person: where it is, and what rays meet of it. Half lengths are those of the box around it. */
+export interface Prop extends RayBox {
+  readonly id: number;
+  readonly body: Body;
+  readonly form: Form;
+  readonly probe: Probe;
+  /** Of the ball around it, in metres. */
+  readonly reach: number;
+  readonly halfHeight: number;
+  readonly color: number;
+  readonly opacity: number;
+  /** How much it shines by itself, what is lit up by a hand's reach included. */
+  glow: number;
+  /** Its place among the instances that are drawn together; −1 while it is in none. */
+  slot: number;
+}
+
+const NO_COLOR = 0xc9c4b8;
+
+export function createProp(body: Body, form: Form, pose: Pose): Prop {
+  const [scaleX, scaleY, scaleZ] = body.scale.map(Math.abs) as [number, number, number];
+  const [x, y, z] = halfLengths(form);
+  const isUniform = scaleX === scaleY && scaleY === scaleZ;
+  const prop: Prop = {
+    id: body.id,
+    body,
+    form,
+    probe:
+      isBoxy(form) || (form.shape === "sphere" && !isUniform)
+        ? "box"
+        : form.shape === "sphere"
+          ? "ball"
+          : gridOf(form),
+    reach: Math.hypot(x * scaleX, y * scaleY, z * scaleZ),
+    color: body.appearance?.color ?? NO_COLOR,
+    opacity: body.appearance?.opacity ?? 1,
+    glow: body.appearance?.glow ?? 0,
+    slot: -1,
+    ...{ x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 },
+    halfHeight: y * scaleY,
+    halfX: x * scaleX,
+    halfY: y * scaleY,
+    halfZ: z * scaleZ,
+  };
+  copyPose(pose, prop);
+  return prop;
+}
+
+function isBoxy({ shape }: Form): boolean {
+  return shape === "box" || shape === "capsule" || shape === "cylinder" || shape === "cone";
+}
+
+/** Of the smallest box around a form that has the form's origin as its centre. */
+function halfLengths(form: Form): [number, number, number] {
+  switch (form.shape) {
+    case "box":
+      return [form.size[0] / 2, form.size[1] / 2, form.size[2] / 2];
+    case "sphere":
+      return [form.radius, form.radius, form.radius];
+    case "capsule":
+    case "cylinder":
+    case "cone":
+      return [form.radius, form.height / 2, form.radius];
+    default:
+      return gridOf(form).halfLengths();
+  }
+}
+
+/** Things of one kind share their form, and so what rays meet. */
+function gridOf(form: Form): TriangleGrid {
+  const known = GRIDS.get(form);
+  if (known) return known;
+  const geometry = createGeometry(form);
+  const grid = TriangleGrid.of(geometry);
+  geometry.dispose();
+  GRIDS.set(form, grid);
+  return grid;
+}
+
+const GRIDS = new WeakMap<Form, TriangleGrid>();

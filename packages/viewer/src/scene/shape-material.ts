@@ -1,0 +1,46 @@
+import { DoubleSide, type Material, MeshLambertMaterial, MeshStandardMaterial } from "three";
+
+/** The surface of things that are no opaque boxes: reflective, or plain for slow machines. */
+export function createShapeMaterial(isRich: boolean, pattern: "plain" | "seamed" | "clear"): Material {
+  const material = isRich
+    ? new MeshStandardMaterial({ roughness: 0.6, metalness: 0 })
+    : new MeshLambertMaterial();
+  // Hills and other surfaces without an inside may be seen from below.
+  material.side = DoubleSide;
+  if (pattern === "clear") {
+    material.transparent = true;
+    material.depthWrite = false;
+  }
+  // Materials that look alike share a program; these do not.
+  material.customProgramCacheKey = () => `shape ${pattern} ${isRich}`;
+  material.onBeforeCompile = (shader) => {
+    shader.vertexShader = shader.vertexShader
+      .replace("#include <common>", `#include <common>\n${VARYINGS}\nattribute vec3 aStyle;`)
+      .replace("#include <fog_vertex>", "#include <fog_vertex>\nvLocal = position;\nvStyle = aStyle;");
+    shader.fragmentShader = shader.fragmentShader
+      .replace("#include <common>", `#include <common>\n${VARYINGS}`)
+      .replace(
+        "#include <color_fragment>",
+        `#include <color_fragment>\ndiffuseColor.a *= vStyle.z;${pattern === "seamed" ? SEAMS : ""}`,
+      )
+      .replace("#include <emissivemap_fragment>", `#include <emissivemap_fragment>\n${GLOW_GLSL}`);
+  };
+  return material;
+}
+
+/** How a thing shines by itself. */
+export const GLOW_GLSL = /* glsl */ `
+  totalEmissiveRadiance += (diffuseColor.rgb * 0.35 + vec3(0.1, 0.09, 0.06)) * vStyle.y;`;
+
+const VARYINGS = "varying vec3 vLocal; varying vec3 vStyle;";
+
+/** Eight panels, every other one a little darker, with seams between them. */
+const SEAMS = /* glsl */ `
+  {
+    vec3 d = normalize(vLocal);
+    float seam = min(abs(d.x), min(abs(d.y), abs(d.z)));
+    float blur = fwidth(seam) + 0.004;
+    float visible = 1.0 - smoothstep(0.05, 0.2, blur);
+    diffuseColor.rgb *= 1.0 - 0.45 * visible * (1.0 - smoothstep(0.022, 0.022 + blur, seam));
+    diffuseColor.rgb *= 1.0 - 0.16 * visible * step(0.0, d.x * d.y * d.z);
+  }`;

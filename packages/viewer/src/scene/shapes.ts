@@ -1,0 +1,118 @@
+import { Group, type Material } from "three";
+import type { Form } from "../form.js";
+import { Batch, type Surface } from "./batch.js";
+import { createGeometry } from "./form-geometry.js";
+import type { Prop } from "./prop.js";
+import { createShapeMaterial } from "./shape-material.js";
+
+interface Materials {
+  readonly plain: Material;
+  /** With seams, so that a rolling ball is seen to roll. */
+  readonly seamed: Material;
+  readonly clear: Material;
+}
+
+/** Everything that is no opaque box: a draw call for each form, and one more for what of it can be seen through. */
+export class Shapes {
+  readonly group = new Group();
+  private readonly batches = new Map<string, Batch>();
+  private readonly names = new WeakMap<Form, string>();
+  private namesGiven = 0;
+  private materials: Materials;
+
+  constructor(private isRich: boolean) {
+    this.materials = createMaterials(isRich);
+  }
+
+  setDetail(isRich: boolean): void {
+    if (isRich === this.isRich) return;
+    this.isRich = isRich;
+    const old = this.materials;
+    this.materials = createMaterials(isRich);
+    const props = [...this.batches.values()].flatMap((batch) => batch.all);
+    this.clear();
+    for (const prop of props) this.add(prop);
+    for (const material of Object.values(old)) material.dispose();
+  }
+
+  add(prop: Prop): void {
+    const key = this.keyOf(prop);
+    let batch = this.batches.get(key);
+    if (!batch) {
+      batch = new Batch(this.group, this.surfaceOf(prop));
+      this.batches.set(key, batch);
+    }
+    batch.add(prop);
+  }
+
+  remove(prop: Prop): void {
+    const key = this.keyOf(prop);
+    const batch = this.batches.get(key);
+    if (!batch) return;
+    batch.remove(prop);
+    if (batch.all.length > 0) return;
+    batch.dispose();
+    this.batches.delete(key);
+  }
+
+  place(prop: Prop): void {
+    this.batches.get(this.keyOf(prop))?.place(prop);
+  }
+
+  light(prop: Prop): void {
+    this.batches.get(this.keyOf(prop))?.light(prop);
+  }
+
+  clear(): void {
+    for (const batch of this.batches.values()) {
+      batch.clear();
+      batch.dispose();
+    }
+    this.batches.clear();
+  }
+
+  private surfaceOf({ form, opacity, body }: Prop): Surface {
+    const { plain, seamed, clear } = this.materials;
+    const isClear = opacity < 1;
+    return {
+      geometry: () => createGeometry(form),
+      material: isClear ? clear : form.shape === "sphere" && body.isLoose ? seamed : plain,
+      depth: undefined,
+      castsShadow: !isClear,
+      isSizedByShader: false,
+    };
+  }
+
+  private keyOf({ form, opacity, body }: Prop): string {
+    return `${this.nameOf(form)} ${opacity < 1 ? "clear" : body.isLoose ? "loose" : "held"}`;
+  }
+
+  /** Forms that are said alike are drawn together; those of many corners only where they are one object. */
+  private nameOf(form: Form): string {
+    switch (form.shape) {
+      case "box":
+        return `box ${form.size.join(" ")}`;
+      case "sphere":
+        return `sphere ${form.radius}`;
+      case "capsule":
+      case "cylinder":
+      case "cone":
+        return `${form.shape} ${form.radius} ${form.height}`;
+      default: {
+        const known = this.names.get(form);
+        if (known !== undefined) return known;
+        const name = `${form.shape} #${++this.namesGiven}`;
+        this.names.set(form, name);
+        return name;
+      }
+    }
+  }
+}
+
+function createMaterials(isRich: boolean): Materials {
+  return {
+    plain: createShapeMaterial(isRich, "plain"),
+    seamed: createShapeMaterial(isRich, "seamed"),
+    clear: createShapeMaterial(isRich, "clear"),
+  };
+}

@@ -1,0 +1,169 @@
+/** What is heard of a world: its event `sound`, made here by arithmetic from the word in the file's name. */
+import { isFields, readVector, type Vector } from "./form.js";
+
+/** What a world lets be heard: the payload of the event `sound`. */
+export interface Sound {
+  /** As `assets/whistle.ogg`. */
+  readonly file: string;
+  /** Undefined is everywhere. */
+  readonly at: Vector | undefined;
+  /** 0 to 1. */
+  readonly volume: number;
+}
+
+export function readSound(payload: unknown): Sound | undefined {
+  if (!isFields(payload)) return undefined;
+  const { file, at, volume } = payload;
+  if (typeof file !== "string" || file.length > 200) return undefined;
+  const loudness = typeof volume === "number" && volume >= 0 ? Math.min(1, volume) : 1;
+  return { file, at: readVector(at), volume: loudness };
+}
+
+/** A tone that glides, or a hiss: how a word sounds. */
+export interface Timbre {
+  readonly wave: OscillatorType | "noise";
+  /** From the beginning to the end, in hertz; of a hiss, what is let through. */
+  readonly fromHz: number;
+  readonly toHz: number;
+  readonly seconds: number;
+  /** Trembles so many times a second; 0 is not at all. */
+  readonly trillHz: number;
+}
+
+const TIMBRES: readonly (readonly [RegExp, Timbre])[] = [
+  [/whistle/, { wave: "sine", fromHz: 2300, toHz: 2250, seconds: 0.7, trillHz: 32 }],
+  [/kick|thump|hit|step|drop/, { wave: "sine", fromHz: 160, toHz: 50, seconds: 0.16, trillHz: 0 }],
+  [/bell|chime|coin|score|goal/, { wave: "triangle", fromHz: 1320, toHz: 1310, seconds: 0.9, trillHz: 0 }],
+  [/click|tick|switch|key/, { wave: "square", fromHz: 1800, toHz: 900, seconds: 0.03, trillHz: 0 }],
+  [/boom|explo|blast|crash|shot/, { wave: "noise", fromHz: 900, toHz: 60, seconds: 0.8, trillHz: 0 }],
+  [/wind|whoosh|swing|throw/, { wave: "noise", fromHz: 500, toHz: 1800, seconds: 0.3, trillHz: 0 }],
+  [/horn|alarm|siren/, { wave: "sawtooth", fromHz: 330, toHz: 330, seconds: 0.8, trillHz: 6 }],
+  [/door|open|close|lift/, { wave: "sawtooth", fromHz: 90, toHz: 140, seconds: 0.4, trillHz: 18 }],
+];
+const OTHERWISE: Timbre = { wave: "triangle", fromHz: 660, toHz: 520, seconds: 0.2, trillHz: 0 };
+
+/** How a file sounds, by the first word in its name that is known. */
+export function timbreOf(file: string): Timbre {
+  const name = (file.split("/").pop() ?? "").toLowerCase();
+  return TIMBRES.find(([words]) => words.test(name))?.[1] ?? OTHERWISE;
+}
+
+const VOICES_MAX = 16;
+const LOUDNESS = 0.35;
+
+/** Lets a world be heard, for people who asked for it. */
+export class Sounds {
+  private context: AudioContext | undefined;
+  private noise: AudioBuffer | undefined;
+  private voices = 0;
+  private isOn = false;
+
+  setOn(isOn: boolean): void {
+    if (isOn === this.isOn) return;
+    this.isOn = isOn;
+    if (!isOn) {
+      void this.context?.suspend();
+      return;
+    }
+    this.context ??= new AudioContext();
+    void this.context.resume();
+  }
+
+  /** Puts the ears where the camera is. */
+  listenAt(x: number, y: number, z: number, aheadX: number, aheadY: number, aheadZ: number): void {
+    const listener = this.context?.listener;
+    // Firefox has no parameters here, and places nothing: everything is then heard from the front.
+    if (!this.isOn || listener?.positionX === undefined) return;
+    listener.positionX.value = x;
+    listener.positionY.value = y;
+    listener.positionZ.value = z;
+    listener.forwardX.value = aheadX;
+    listener.forwardY.value = aheadY;
+    listener.forwardZ.value = aheadZ;
+  }
+
+  play({ file, at, volume }: Sound): void {
+    const { context } = this;
+    if (!this.isOn || !context || this.voices >= VOICES_MAX) return;
+    if (context.state !== "running") {
+      // Browsers let a page be heard after a person did something in it. What was not heard then is over.
+      void context.resume();
+      return;
+    }
+    const timbre = timbreOf(file);
+    const start = context.currentTime;
+    const end = start + timbre.seconds;
+    const gain = context.createGain();
+    gain.gain.setValueAtTime(0, start);
+    gain.gain.linearRampToValueAtTime(volume * LOUDNESS, start + Math.min(0.01, timbre.seconds / 4));
+    gain.gain.exponentialRampToValueAtTime(0.0001, end);
+    const source = this.createSource(context, timbre, start, end, gain);
+    this.trill(context, timbre, start, end, gain);
+    let out: AudioNode = gain;
+    if (at) {
+      const [positionX, positionY, positionZ] = at;
+      const panner = new PannerNode(context, {
+        positionX,
+        positionY,
+        positionZ,
+        refDistance: 4,
+        rolloffFactor: 1.2,
+      });
+      out = gain.connect(panner);
+    }
+    out.connect(context.destination);
+    this.voices++;
+    source.onended = () => {
+      this.voices--;
+      out.disconnect();
+    };
+    source.start(start);
+    source.stop(end);
+  }
+
+  private createSource(
+    context: AudioContext,
+    { wave, fromHz, toHz }: Timbre,
+    start: number,
+    end: number,
+    gain: GainNode,
+  ): AudioScheduledSourceNode {
+    if (wave !== "noise") {
+      const tone = new OscillatorNode(context, { type: wave });
+      tone.frequency.setValueAtTime(fromHz, start);
+      tone.frequency.exponentialRampToValueAtTime(toHz, end);
+      tone.connect(gain);
+      return tone;
+    }
+    const hiss = new AudioBufferSourceNode(context, { buffer: this.hiss(context), loop: true });
+    const filter = new BiquadFilterNode(context, { type: "lowpass" });
+    filter.frequency.setValueAtTime(fromHz, start);
+    filter.frequency.exponentialRampToValueAtTime(toHz, end);
+    hiss.connect(filter).connect(gain);
+    return hiss;
+  }
+
+  private trill(
+    context: AudioContext,
+    { trillHz }: Timbre,
+    start: number,
+    end: number,
+    gain: GainNode,
+  ): void {
+    if (trillHz === 0) return;
+    const tremor = new OscillatorNode(context, { frequency: trillHz });
+    const depth = new GainNode(context, { gain: LOUDNESS * 0.3 });
+    tremor.connect(depth).connect(gain.gain);
+    tremor.start(start);
+    tremor.stop(end);
+  }
+
+  private hiss(context: AudioContext): AudioBuffer {
+    if (this.noise) return this.noise;
+    const buffer = context.createBuffer(1, context.sampleRate, context.sampleRate);
+    const samples = buffer.getChannelData(0);
+    for (let i = 0; i < samples.length; i++) samples[i] = Math.random() * 2 - 1;
+    this.noise = buffer;
+    return buffer;
+  }
+}

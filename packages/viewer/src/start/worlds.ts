@@ -1,0 +1,38 @@
+import { isFields } from "../form.js";
+
+/** A world that the server has. */
+export interface WorldEntry {
+  readonly name: string;
+  /** Open rooms that show it. */
+  readonly rooms: readonly string[];
+}
+
+const WORLDS_MAX = 200;
+const ROOMS_MAX = 1_000;
+const NAME = /^[a-z0-9_-]{1,32}$/;
+
+/** Reads what `/api/worlds` answers; what is no world with a name that a room may have is left out. */
+export function readWorlds(answer: unknown): readonly WorldEntry[] {
+  const list = isFields(answer) ? answer["worlds"] : answer;
+  if (!Array.isArray(list)) return [];
+  return list.slice(0, WORLDS_MAX).flatMap((entry: unknown) => {
+    if (!isFields(entry) || !isName(entry["name"])) return [];
+    const rooms = Array.isArray(entry["rooms"]) ? entry["rooms"].slice(0, ROOMS_MAX).filter(isName) : [];
+    return [{ name: entry["name"], rooms }];
+  });
+}
+
+/** Asks the server which worlds it has; none where it does not say. */
+export async function fetchWorlds(): Promise<readonly WorldEntry[]> {
+  try {
+    const response = await fetch("/api/worlds", { headers: { accept: "application/json" } });
+    return response.ok ? readWorlds(await response.json()) : [];
+  } catch {
+    // A server that does not answer is noticed on entering; a room can be named without a list.
+    return [];
+  }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && NAME.test(value);
+}

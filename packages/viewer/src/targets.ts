@@ -1,0 +1,90 @@
+import { Quaternion, Vector3 } from "three";
+import type { Target, TargetRule } from "./actions.js";
+import type { Member } from "./avatar/crowd.js";
+import type { Body } from "./body.js";
+import { type Pose, yawOf } from "./pose.js";
+import { castAt } from "./scene/obstacles.js";
+import type { Prop } from "./scene/prop.js";
+import { type RayBox, rayBoxDistance } from "./scene/ray.js";
+
+/** What lights up can be taken even when one is seen late, so hands reach less far than the world says. */
+const CAUTION_M = 0.1;
+/** "In front" is within 60° of where one faces; what is looked at may be anywhere in front of the back. */
+const FRONT_COSINE = 0.5;
+const LOOKED_AT_COSINE = 0;
+const PERSON_RADIUS_M = 0.35;
+
+/** Who acts: a pose, and half of the height. */
+export interface Actor extends Readonly<Pose> {
+  readonly id: number;
+  readonly body: Body;
+  readonly halfHeight: number;
+}
+
+/** Where the middle of the picture is looked at from, and in which direction, of length 1. */
+export interface Aim {
+  readonly origin: Readonly<Vector3>;
+  readonly direction: Readonly<Vector3>;
+}
+
+/** What an action would be done to: what is looked at, or else the nearest in front. */
+export function findTarget(
+  actor: Actor,
+  aim: Aim,
+  { of, reachM }: TargetRule,
+  props: Iterable<Prop>,
+  members: readonly Member[],
+): Target | undefined {
+  const yaw = yawOf(actor);
+  const [aheadX, aheadZ] = [-Math.sin(yaw), -Math.cos(yaw)];
+  let nearest: number | undefined;
+  let nearestM = reachM - CAUTION_M;
+  let lookedAt: number | undefined;
+  let lookedAtM = Number.POSITIVE_INFINITY;
+  const consider = (candidate: Prop | Member, box: RayBox, prop: Prop | undefined): void => {
+    if (candidate.id === actor.id || candidate.id === actor.body.holding) return;
+    if (of && !of.has(candidate.body.kind)) return;
+    const [dx, dz] = [box.x - actor.x, box.z - actor.z];
+    const flat = Math.hypot(dx, dz);
+    if (flat > reachM + Math.hypot(box.halfX, box.halfY, box.halfZ)) return;
+    const cosine = flat > 0.05 ? (dx * aheadX + dz * aheadZ) / flat : 1;
+    if (cosine < LOOKED_AT_COSINE) return;
+    const metres = distanceTo(actor, box);
+    if (metres > reachM - CAUTION_M) return;
+    const sightM = castFrom(aim, box, prop);
+    if (sightM < lookedAtM) [lookedAt, lookedAtM] = [candidate.id, sightM];
+    if (cosine >= FRONT_COSINE && metres < nearestM) [nearest, nearestM] = [candidate.id, metres];
+  };
+  for (const prop of props) consider(prop, prop, prop);
+  for (const member of members) consider(member, boxOf(member), undefined);
+  if (lookedAt !== undefined) return { id: lookedAt, rank: -1 / (1 + lookedAtM) };
+  return nearest === undefined ? undefined : { id: nearest, rank: nearestM };
+}
+
+/** From the axis of who acts to the surface of a box. */
+function distanceTo(actor: Actor, box: RayBox): number {
+  const height = box.y - actor.y;
+  const { halfHeight } = actor;
+  TURN.set(-box.qx, -box.qy, -box.qz, box.qw);
+  POINT.set(actor.x - box.x, -height + Math.min(halfHeight, Math.max(-halfHeight, height)), actor.z - box.z);
+  POINT.applyQuaternion(TURN);
+  return Math.hypot(
+    Math.max(0, Math.abs(POINT.x) - box.halfX),
+    Math.max(0, Math.abs(POINT.y) - box.halfY),
+    Math.max(0, Math.abs(POINT.z) - box.halfZ),
+  );
+}
+
+function castFrom({ origin, direction }: Aim, box: RayBox, prop: Prop | undefined): number {
+  const ray = [origin.x, origin.y, origin.z, direction.x, direction.y, direction.z] as const;
+  return prop ? castAt(prop, 0, ...ray, Number.POSITIVE_INFINITY) : rayBoxDistance(box, 0, ...ray);
+}
+
+function boxOf(member: Member): RayBox {
+  const { x, y, z, qx, qy, qz, qw, size, halfHeight } = member;
+  const radius = PERSON_RADIUS_M * size;
+  return { x, y, z, qx, qy, qz, qw, halfX: radius, halfY: halfHeight, halfZ: radius };
+}
+
+const TURN = new Quaternion();
+const POINT = new Vector3();

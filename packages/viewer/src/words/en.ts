@@ -1,0 +1,186 @@
+/** Everything that people read, in English. Another language is another file like this one, listed in `words.ts`. */
+
+interface Reason {
+  readonly cause: string;
+  readonly cure: string;
+}
+
+export const ENGLISH = {
+  // The start screen.
+  description: "A shared world in the browser: walk in, and be there with others.",
+  brand: "shared worlds",
+  tagline: "One world, everybody in it, as it is now.",
+  yourName: "Your name",
+  guest: "guest",
+  room: "Room",
+  roomRule: "1 to 32 of a–z, 0–9, - and _",
+  worlds: "Worlds",
+  enter: "Enter",
+  shareBefore: "Nobody else here yet? Open",
+  shareBetween: "in a second tab, or",
+  shareCopy: "copy the link",
+  shareAfter: "for a friend.",
+  copied: "copied",
+  copyByHand: "copy it by hand",
+  roomsOpen: (rooms: number) => (rooms === 1 ? "1 room" : `${rooms} rooms`),
+
+  // The picture and what lies over it.
+  canvas: "The shared world. Walk with W, A, S, D or the arrow keys.",
+  copyLink: "Copy the link to this room",
+  linkCopied: "The link to this room is on the clipboard.",
+  figures: "Network figures",
+  figuresKey: "Network figures (H)",
+  graph: "Spacing of the latest snapshots and bytes a second",
+  spacing: "spacing",
+  delay: "delay",
+  bytes: "bytes",
+  settings: "Settings",
+  console: "Rules of this world",
+  consoleKey: "Rules of this world (`)",
+  joinAgain: "Join again",
+  chat: "Chat",
+  say: "Say something",
+  pressToChat: "Press Enter to chat",
+  jump: "Jump",
+  charge: "How much of it",
+  onlyYou: "only you",
+  people: (count: number) => `${count} people`,
+  watching: "watching",
+  connecting: "Connecting…",
+  reconnecting: "Connection lost: reconnecting…",
+  tryingAgain: (what: string) => `${what} Trying again…`,
+  backAgain: "Back again",
+  isHere: (name: string) => `${name} is here`,
+  hasLeft: (name: string) => `${name} has left`,
+  isNow: (before: string, now: string) => `${before} is now ${now}`,
+  linesMissed: (lines: number) =>
+    `${lines === 1 ? "One line was" : `${lines} lines were`} left out, because this connection is too slow`,
+  refused: (action: string, reason: string) => `${action}: ${reason}`,
+  yes: "yes",
+  no: "no",
+  moreLines: (lines: number) => `and ${lines} more`,
+
+  // How things are done.
+  walk: "walk",
+  run: "run",
+  jumpHint: "jump",
+  chatHint: "chat",
+  lookHint: "drag to look",
+  keys: { left: "Click", right: "Right click", shift: "Shift", space: "Space", enter: "Enter" },
+  prompt: (key: string, label: string) => `${key}: ${label}`,
+  hold: (key: string) => `hold ${key}`,
+
+  // The console.
+  runs: (version: number) => `Version ${version} runs`,
+  outcome: { runs: "runs", refused: "refused", rolled_back: "taken back", failed: "failed" },
+  version: (version: number) => `version ${version}`,
+  nothingReported: "Nothing was reported yet.",
+
+  // Settings.
+  network: "Network",
+  name: "Name",
+  travelsBy: "Travels by",
+  bySession: "session, best carrier",
+  byCustom16: "plain: custom16, 22 bytes",
+  byCustom: "plain: custom, 31 bytes",
+  byMsgpack: "plain: MessagePack",
+  byJson: "plain: JSON",
+  snapshots: "Snapshots a second",
+  asServer: "as the server likes",
+  picture: "Picture",
+  quality: "Quality",
+  automatic: "automatic",
+  low: "low",
+  medium: "medium",
+  high: "high",
+  light: "Light",
+  asSystem: "as the system",
+  day: "day",
+  dusk: "dusk",
+  shadows: "Shadows",
+  sound: "Sound",
+  soundOn: "Let the world be heard",
+  looking: "Looking",
+  speed: "Speed",
+  invert: "Invert up and down",
+  leaveRoom: "Leave the room",
+  done: "Done",
+  machine: (quality: string, renderer: string) => `Picture: ${quality} on ${renderer}`,
+
+  // Network figures: a word, and what it means.
+  rows: {
+    ping: ["Ping", "Round trip to the server and back"],
+    delay: ["Delay", "Interpolation delay: how far in the past the world is shown so that it moves smoothly"],
+    jitter: ["Jitter", "How unevenly snapshots arrive"],
+    loss: ["Loss", "Of the packets that this page sent, those that were lost"],
+    age: ["Age", "How old the server's news is when it arrives"],
+    packets: ["Packets", "Messages received in a second"],
+    bytes: ["Bytes", "Payload received in a second"],
+    entities: ["Entities", "Things in this world"],
+    fps: ["Frames", "Frames drawn in a second"],
+    superseded: ["Superseded", "Values that were never sent, because newer ones replaced them"],
+    resent: ["Resent", "Values and events that were sent again after a loss"],
+    reconnects: ["Rejoined", "Times that a lost connection was replaced"],
+    carrier: ["Carrier", "What carries the messages"],
+  },
+
+  noWebGl: "This browser offers no WebGL 2. Turn on hardware acceleration, or use a newer browser.",
+
+  // Why a connection ended, and what a person can do about it. `cause` and `cure` are the server's own words.
+  ends: {
+    left: () => ({ cause: "You have left the room.", cure: "Join again whenever you like." }),
+    goingAway: () => ({
+      cause: "The server is shutting down.",
+      cure: "It is often back in a moment: then join again.",
+    }),
+    unreachable: () => ({
+      cause: "The server cannot be reached.",
+      cure: "Check that it runs and that the network is up.",
+    }),
+    lost: () => ({
+      cause: "The connection was lost.",
+      cure: "Check that the network is up, then join again.",
+    }),
+    version: () => ({
+      cause: "This page and the server are of different versions.",
+      cure: "Reload the page to get the version that belongs to the server.",
+    }),
+    noPlace: ({ cause, cure }: Reason) => ({ cause: `There is no place for you now: ${cause}.`, cure }),
+    notEncrypted: ({ cure }: Reason) => ({
+      cause: "The server wants an encrypted connection from other machines, and this page came without one.",
+      cure,
+    }),
+    refused: ({ cause, cure }: Reason) => ({
+      cause: `The server does not let you in now: ${cause}.`,
+      cure,
+    }),
+    unauthorised: ({ cause }: Reason) => ({
+      cause: `This world lets in those who have a token: ${cause}.`,
+      cure: "Ask the people who run it for a link with a new token: it ends in ?token=…",
+    }),
+    tooLarge: () => ({
+      cause: "The server got a message that was too large.",
+      cure: "Reload the page to get its newest version.",
+    }),
+    misunderstood: ({ cause }: Reason) => ({
+      cause: `The server and this page did not understand each other (${cause}).`,
+      cure: "Reload the page to get the version that belongs to the server.",
+    }),
+    tooMuch: ({ cause }: Reason) => ({
+      cause: `This page sent too much (${cause}).`,
+      cure: "Join again; if it happens again, close other tabs in this room.",
+    }),
+    tooSlow: () => ({
+      cause: "This connection could not keep up with the world.",
+      cure: "Join again with fewer snapshots a second (Settings, Network).",
+    }),
+    idle: () => ({
+      cause: "The server heard nothing from this page for a minute.",
+      cure: "Join again. A laptop that sleeps or a frozen tab causes this.",
+    }),
+    closed: ({ cause }: Reason) => ({
+      cause: `The connection ended (${cause}).`,
+      cure: "Join again; if it keeps happening, reload the page.",
+    }),
+  },
+};

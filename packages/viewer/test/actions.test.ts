@@ -1,0 +1,226 @@
+import { describe, expect, it } from "vitest";
+import {
+  type ActionFacts,
+  Actions,
+  argumentsOf,
+  type Binding,
+  buttonOf,
+  lookPitch,
+  readBindings,
+  type TargetRule,
+} from "../src/actions.js";
+import { promptFor } from "../src/hud/key-hints.js";
+
+const GRAB: ActionFacts = {
+  name: "grab",
+  arguments: [{ name: "block", type: "u32?" }],
+  hint: { key: "e", label: "Grab", target: "block", of: "block", reach: 1.9 },
+};
+const OPEN: ActionFacts = {
+  name: "open",
+  arguments: [{ name: "door", type: "u32" }],
+  hint: { key: "E", label: "Open", target: "door", of: ["door", "hatch"] },
+};
+const THROW: ActionFacts = {
+  name: "throw",
+  arguments: [
+    { name: "pitch", type: "range(-1.5, 1.5, 0.01)" },
+    { name: "power", type: "range(0.2, 1, 0.01)" },
+  ],
+  hint: { key: "left", label: "Throw", charge: "power", pitch: "pitch" },
+};
+const PUT_DOWN: ActionFacts = { name: "put_down", arguments: [], hint: { key: "q" } };
+const TELEPORT: ActionFacts = { name: "teleport", arguments: [], hint: null };
+
+/** A page with actions, and what comes of them. */
+class Bench {
+  readonly sent: [string, Record<string, number>][] = [];
+  readonly actions: Actions;
+  readonly held = new Set<string>();
+  target: number | undefined;
+  hatch: number | undefined;
+  charge: number | undefined;
+  offers: readonly Binding[] = [];
+  lit: number | undefined;
+
+  constructor(actions: readonly ActionFacts[]) {
+    this.actions = new Actions({
+      findTarget: ({ of }: TargetRule) => {
+        const id = of?.has("hatch") ? this.hatch : this.target;
+        return id === undefined ? undefined : { id, rank: of?.has("hatch") ? 0.5 : 1 };
+      },
+      has: (attribute) => this.held.has(attribute),
+      send: (action, args) => this.sent.push([action, { ...args }]),
+      showCharge: (share) => {
+        this.charge = share;
+      },
+      showOffers: (offers) => {
+        this.offers = offers;
+      },
+      highlight: (target) => {
+        this.lit = target;
+      },
+    });
+    this.actions.define(actions);
+  }
+
+  frames(seconds: number): void {
+    for (let s = 0; s < seconds; s += 0.05) this.actions.update(0.05, 0.25, true);
+  }
+}
+
+describe("hints", () => {
+  it("say by which key an action is done, and to what", () => {
+    const [grab, open, put] = readBindings([GRAB, OPEN, PUT_DOWN]);
+    expect(grab).toMatchObject({
+      key: "e",
+      label: "Grab",
+      target: { argument: "block", isOptional: true, reachM: 1.9 },
+    });
+    expect(open?.target).toMatchObject({ isOptional: false, reachM: 2.5, of: new Set(["door", "hatch"]) });
+    expect(put).toMatchObject({ key: "q", label: "put down" });
+  });
+
+  it("are needed: without one an action is for programs", () => {
+    expect(readBindings([TELEPORT])).toEqual([]);
+  });
+
+  it("that make no sense are passed over", () => {
+    const hint = { key: "F13", label: 7, charge: "nothing", target: ["x"], of: 3, reach: "far" };
+    const [binding] = readBindings([{ ...THROW, hint }]);
+    expect(binding).toMatchObject({ key: undefined, label: "throw", charge: undefined, target: undefined });
+  });
+});
+
+describe("arguments", () => {
+  it("grow from the least to the greatest in a second, and stay there", () => {
+    const [binding] = readBindings([THROW]);
+    expect(argumentsOf(binding!, 0, 0, undefined)?.["power"]).toBeCloseTo(0.2);
+    expect(argumentsOf(binding!, 0.5, 0, undefined)?.["power"]).toBeCloseTo(0.6);
+    expect(argumentsOf(binding!, 60, 0, undefined)?.["power"]).toBe(1);
+  });
+
+  it("keep a look upward within their bounds", () => {
+    const [binding] = readBindings([THROW]);
+    expect(argumentsOf(binding!, 0, 9, undefined)?.["pitch"]).toBe(1.5);
+    for (const pitch of [-0.5, 0, 0.3, 1.35]) expect(Math.abs(lookPitch(pitch))).toBeLessThanOrEqual(1.5);
+  });
+
+  it("name a target, or do without where they may", () => {
+    const [grab, open] = readBindings([GRAB, OPEN]);
+    expect(argumentsOf(grab!, 0, 0, 7)).toEqual({ block: 7 });
+    expect(argumentsOf(grab!, 0, 0, undefined)).toEqual({});
+    expect(argumentsOf(open!, 0, 0, undefined)).toBeUndefined();
+  });
+});
+
+describe("somebody at the keys", () => {
+  it("sees what there is to be done, and does it to what is lit", () => {
+    const bench = new Bench([GRAB, THROW]);
+    bench.frames(0.1);
+    expect(bench.offers).toEqual([]);
+    bench.target = 42;
+    bench.frames(0.1);
+    expect(bench.lit).toBe(42);
+    expect(promptFor(bench.offers)).toBe("E: Grab");
+    bench.actions.press("e");
+    expect(bench.sent).toEqual([["grab", { block: 42 }]]);
+  });
+
+  it("throws when the key is let go, the harder the longer it was held", () => {
+    const bench = new Bench([THROW]);
+    bench.actions.press("left");
+    bench.frames(0.5);
+    expect(bench.charge).toBeGreaterThan(0.3);
+    expect(bench.sent).toEqual([]);
+    bench.actions.release("left");
+    expect(bench.charge).toBeUndefined();
+    const [[action, args]] = bench.sent as [[string, Record<string, number>]];
+    expect(action).toBe("throw");
+    expect(args["power"]).toBeCloseTo(0.6, 1);
+    expect(args["pitch"]).toBeCloseTo(0.32);
+    bench.actions.release("left");
+    expect(bench.sent.length).toBe(1);
+  });
+
+  it("does nothing with a press that became a drag", () => {
+    const bench = new Bench([THROW, { ...PUT_DOWN, hint: { key: "right" } }]);
+    for (const button of ["left", "right"]) {
+      bench.actions.press(button, true);
+      bench.frames(0.3);
+      bench.actions.cancel();
+      bench.actions.release(button);
+    }
+    expect(bench.sent).toEqual([]);
+    bench.actions.press("right", true);
+    bench.actions.release("right");
+    expect(bench.sent).toEqual([["put_down", {}]]);
+  });
+
+  it("shares a key between actions: what has something to be done to goes first", () => {
+    const bench = new Bench([{ ...PUT_DOWN, hint: { key: "e" } }, GRAB]);
+    bench.frames(0.1);
+    bench.actions.press("e");
+    bench.target = 5;
+    bench.frames(0.1);
+    bench.actions.press("e");
+    expect(bench.sent).toEqual([
+      ["put_down", {}],
+      ["grab", { block: 5 }],
+    ]);
+  });
+
+  it("does to the nearer of two what is done to it by the key that they share", () => {
+    const bench = new Bench([GRAB, OPEN]);
+    bench.target = 5;
+    bench.hatch = 6;
+    bench.frames(0.1);
+    expect(bench.lit).toBe(6);
+    expect(promptFor(bench.offers)).toBe("E: Open");
+    bench.actions.press("e");
+    expect(bench.sent).toEqual([["open", { door: 6 }]]);
+  });
+
+  it("sends nothing that needs a target while there is none", () => {
+    const bench = new Bench([OPEN]);
+    bench.frames(0.1);
+    bench.actions.press("e");
+    expect(bench.sent).toEqual([]);
+  });
+
+  it("may touch a button of the action instead", () => {
+    const bench = new Bench([THROW, PUT_DOWN]);
+    bench.actions.press(buttonOf("put_down"));
+    bench.actions.press(buttonOf("throw"));
+    bench.actions.release(buttonOf("throw"));
+    expect(bench.sent.map(([action]) => action)).toEqual(["put_down", "throw"]);
+  });
+
+  it("forgets what was begun when other rules come", () => {
+    const bench = new Bench([THROW]);
+    bench.actions.press("left");
+    bench.frames(0.5);
+    bench.actions.define([PUT_DOWN]);
+    bench.actions.release("left");
+    expect(bench.charge).toBeUndefined();
+    expect(bench.sent).toEqual([]);
+    expect([...bench.actions.keys]).toEqual(["q"]);
+  });
+
+  it("offers an action only while the own person has what it needs, and not what is in its way", () => {
+    const grab = { ...GRAB, hint: { ...(GRAB.hint as object), unless: "holding" } };
+    const put = { ...PUT_DOWN, hint: { key: "q", needs: "holding" } };
+    const bench = new Bench([grab, put]);
+    bench.target = 7;
+    bench.frames(0.1);
+    expect(bench.offers.map(({ action }) => action)).toEqual(["grab"]);
+    bench.actions.press("q");
+    expect(bench.sent).toEqual([]);
+    bench.held.add("holding");
+    bench.frames(0.1);
+    expect(bench.offers).toEqual([]);
+    bench.actions.press("e");
+    bench.actions.press("q");
+    expect(bench.sent).toEqual([["put_down", {}]]);
+  });
+});

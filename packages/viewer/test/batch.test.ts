@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { type Group, type InstancedMesh, Matrix4, Vector3 } from "three";
+import { expect, it } from "vitest";
+import { describeBody, type KindFacts } from "../src/body.js";
+import type { Form } from "../src/form.js";
+import { createPose } from "../src/pose.js";
+import { Boxes } from "../src/scene/boxes.js";
+import { createProp, type Prop } from "../src/scene/prop.js";
+import { Shapes } from "../src/scene/shapes.js";
+
+const FORMS: readonly Form[] = [
+  { shape: "sphere", radius: 0.5 },
+  { shape: "cone", radius: 1, height: 2 },
+  { shape: "box", size: [1, 1, 1] },
+];
+
+function prop(id: number, form: Form, opacity = 1): Prop {
+  const kind: KindFacts = { name: "thing", body: { ...form }, walker: undefined, look: { opacity } };
+  const body = describeBody({ id, kind, scale: [1, 1, 1], parent: undefined, attributes: {} });
+  return createProp(body, form, { ...createPose(), x: id });
+}
+
+/** Where everything in a group is drawn, by X. */
+function drawn(group: Group): number[] {
+  const matrix = new Matrix4();
+  const at = new Vector3();
+  return group.children
+    .flatMap((child) => {
+      const mesh = child as InstancedMesh;
+      return Array.from({ length: mesh.count }, (_, slot) => {
+        mesh.getMatrixAt(slot, matrix);
+        return at.setFromMatrixPosition(matrix).x;
+      });
+    })
+    .sort((a, b) => a - b);
+}
+
+it("draws each thing once where it is, however they come, go, move, and are drawn in other detail", () => {
+  const step = fc.record({
+    what: fc.constantFrom("add", "remove", "place", "detail"),
+    which: fc.nat(1000),
+    form: fc.constantFrom(...FORMS),
+    opacity: fc.constantFrom(1, 0.5),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 120 }), fc.boolean(), (steps, areBoxes) => {
+      const renderer = areBoxes ? new Boxes(1, false) : new Shapes(false);
+      const props: Prop[] = [];
+      let nextId = 1;
+      let isRich = false;
+      for (const { what, which, form, opacity } of steps) {
+        const chosen = props[which % Math.max(1, props.length)];
+        if (what === "add") {
+          const added = areBoxes ? prop(nextId, FORMS[2]!) : prop(nextId, form, opacity);
+          nextId += 1;
+          props.push(added);
+          renderer.add(added);
+        } else if (what === "detail") {
+          isRich = !isRich;
+          if (renderer instanceof Boxes) renderer.setDetail(2, isRich);
+          else renderer.setDetail(isRich);
+        } else if (chosen && what === "remove") {
+          props.splice(props.indexOf(chosen), 1);
+          renderer.remove(chosen);
+        } else if (chosen) {
+          chosen.x += 1000;
+          renderer.place(chosen);
+        }
+      }
+      expect(drawn(renderer.group)).toEqual(props.map(({ x }) => x).sort((a, b) => a - b));
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it("draws things of one form together, and keeps nothing of forms that are gone", () => {
+  const shapes = new Shapes(false);
+  const balls = Array.from({ length: 100 }, (_, id) => prop(id, { shape: "sphere", radius: 0.5 }));
+  for (const ball of balls) shapes.add(ball);
+  expect(shapes.group.children.length).toBe(1);
+  const glass = prop(100, { shape: "sphere", radius: 0.5 }, 0.3);
+  shapes.add(glass);
+  expect(shapes.group.children.length).toBe(2);
+  for (const each of [...balls, glass]) shapes.remove(each);
+  expect(shapes.group.children.length).toBe(0);
+});

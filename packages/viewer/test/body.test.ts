@@ -1,0 +1,196 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { describeBody, type EntityFacts, isShown, type KindFacts, readColor } from "../src/body.js";
+import { readForm } from "../src/form.js";
+import { createGeometry } from "../src/scene/form-geometry.js";
+
+const CRATE: KindFacts = {
+  name: "crate",
+  body: { motion: "dynamic", shape: "box", size: [1, 2, 3] },
+  walker: undefined,
+  look: null,
+};
+
+function entity(kind: Partial<KindFacts>, attributes: Record<string, unknown> = {}): EntityFacts {
+  return {
+    id: 1,
+    kind: { ...CRATE, ...kind },
+    scale: [1, 1, 1],
+    parent: undefined,
+    attributes,
+  };
+}
+
+function looks(kind: Partial<KindFacts>, attributes: Record<string, unknown> = {}) {
+  return describeBody(entity(kind, attributes)).appearance;
+}
+
+describe("what is drawn of an entity", () => {
+  it("has the form of its body where no look says otherwise", () => {
+    expect(looks({})?.form).toEqual({ shape: "box", size: [1, 2, 3] });
+    expect(looks({ look: { color: "#ff8000" } })).toMatchObject({
+      form: { shape: "box", size: [1, 2, 3] },
+      color: 0xff8000,
+      opacity: 1,
+      glow: 0,
+    });
+  });
+
+  it("has the form of its look, with what that leaves out taken from the body", () => {
+    expect(looks({ look: { shape: "sphere", radius: 0.4 } })?.form).toEqual({ shape: "sphere", radius: 0.4 });
+    expect(looks({ look: { shape: "box", color: "#fff" } })?.form).toEqual({ shape: "box", size: [1, 2, 3] });
+    expect(looks({ look: { shape: "sphere" } })?.form).toEqual({ shape: "box", size: [1, 2, 3] });
+  });
+
+  it("is overridden by attributes that are called as the fields of a look are", () => {
+    const look = { shape: "sphere", radius: 1, color: "#111111", label: "lamp" };
+    expect(looks({ look }, { color: "#f00", opacity: 0.3, glow: 2, label: "lit", radius: 3 })).toEqual({
+      form: { shape: "sphere", radius: 3 },
+      color: 0xff0000,
+      opacity: 0.3,
+      glow: 2,
+      label: "lit",
+    });
+    expect(looks({ look }, { hidden: true })).toBeUndefined();
+    expect(looks({ look }, { hidden: false, color: "no colour", radius: null })).toMatchObject({
+      color: 0x111111,
+      form: { shape: "sphere", radius: 1 },
+    });
+  });
+
+  it("is a person for what controls move, unless its look has a shape", () => {
+    const walker = { height: 2.4, walk_speed: 5, run_speed: 9 };
+    const person = describeBody(entity({ body: undefined, walker, look: { model: "person" } }));
+    expect(person.appearance?.form).toEqual({ shape: "person", height: 2.4 });
+    expect(person.gait).toEqual({ walkSpeed: 5, runSpeed: 9, acceleration: 42 });
+    expect(person).toMatchObject({ isSolid: true, isFixed: false });
+    const robot = looks({ body: undefined, walker, look: { shape: "box" } });
+    expect(robot?.form).toEqual({ shape: "box", size: [0.7, 2.4, 0.7] });
+  });
+
+  it("is nothing for sensors and for what has neither look nor body", () => {
+    const sensor = { body: { ...CRATE.body, motion: "sensor" } };
+    expect(looks(sensor)).toBeUndefined();
+    expect(looks({ body: undefined })).toBeUndefined();
+    const seen = describeBody(entity({ ...sensor, look: { opacity: 0.2 } }));
+    expect(seen).toMatchObject({ isSolid: false, isFixed: true, appearance: { opacity: 0.2 } });
+  });
+
+  it("may be a label alone", () => {
+    expect(looks({ body: undefined, look: { label: "This way" } })).toMatchObject({
+      form: undefined,
+      label: "This way",
+    });
+  });
+
+  it("knows what somebody holds", () => {
+    expect(describeBody(entity({}, { holding: 7 })).holding).toBe(7);
+    expect(describeBody(entity({}, { holding: null })).holding).toBeUndefined();
+  });
+
+  it("is drawn anew when an attribute that shows is different, or what is no attribute", () => {
+    expect(isShown(["health", "color"])).toBe(true);
+    expect(isShown([])).toBe(true);
+    expect(isShown(["health"])).toBe(false);
+  });
+});
+
+describe("forms", () => {
+  const CUBE = [0, 1].flatMap((x) => [0, 1].flatMap((y) => [0, 1].map((z) => [x, y, z])));
+
+  it("of every shape become triangles with normals", () => {
+    const forms = [
+      { shape: "box", size: [1, 2, 3] },
+      { shape: "sphere", radius: 1 },
+      { shape: "capsule", radius: 0.3, height: 2 },
+      { shape: "cylinder", radius: 1, height: 2 },
+      { shape: "cone", radius: 1, height: 2 },
+      { shape: "hull", points: CUBE },
+      { shape: "mesh", vertices: CUBE.slice(0, 4), triangles: [1, 2, 3, 2, 3, 4] },
+      { shape: "heights", heights: [0, 1, 0, 0, 2, 0], columns: 3, size: [4, 1, 6] },
+      {
+        shape: "compound",
+        parts: [
+          { shape: "sphere", radius: 1, at: [0, 2, 0] },
+          { shape: "box", size: [1, 1, 1] },
+        ],
+      },
+    ];
+    for (const fields of forms) {
+      const form = readForm(fields);
+      expect(form, fields.shape).toBeDefined();
+      const geometry = createGeometry(form!);
+      const { count } = geometry.getAttribute("position");
+      expect(count, fields.shape).toBeGreaterThan(3);
+      expect(geometry.getAttribute("normal").count, fields.shape).toBe(count);
+      for (const value of geometry.getAttribute("position").array) expect(Number.isFinite(value)).toBe(true);
+    }
+  });
+
+  it("count the corners of meshes from 1 on, and keep to those there are", () => {
+    const vertices = CUBE.slice(0, 3);
+    expect(readForm({ shape: "mesh", vertices, triangles: [1, 2, 3] })).toMatchObject({
+      triangles: [0, 1, 2],
+    });
+    expect(readForm({ shape: "mesh", vertices, triangles: [0, 1, 2] })).toBeUndefined();
+    expect(readForm({ shape: "mesh", vertices, triangles: [1, 2, 4] })).toBeUndefined();
+    expect(readForm({ shape: "mesh", vertices, triangles: [1, 2] })).toBeUndefined();
+  });
+
+  it("beyond the engine's bounds are none", () => {
+    const list = (length: number) => Array.from({ length }, () => [0, 0, 0]);
+    expect(readForm({ shape: "sphere", radius: 1e9 })).toBeUndefined();
+    expect(readForm({ shape: "box", size: [1, Number.NaN, 1] })).toBeUndefined();
+    expect(readForm({ shape: "hull", points: list(300) })).toBeUndefined();
+    expect(readForm({ shape: "heights", heights: [1, 2, 3], columns: 2, size: [1, 1, 1] })).toBeUndefined();
+    expect(readForm({ shape: "compound", parts: [{ shape: "compound", parts: [] }] })).toBeUndefined();
+  });
+});
+
+it("describes whatever a server says without an error, and never with a number that is none", () => {
+  const anything = fc.dictionary(
+    fc.constantFrom(
+      "shape",
+      "size",
+      "radius",
+      "height",
+      "color",
+      "opacity",
+      "glow",
+      "label",
+      "hidden",
+      "parts",
+      "points",
+      "motion",
+    ),
+    fc.oneof(
+      fc.anything(),
+      fc.constantFrom("box", "sphere", "compound", "sensor"),
+      fc.array(fc.double(), { maxLength: 4 }),
+    ),
+  );
+  fc.assert(
+    fc.property(
+      anything,
+      fc.option(anything),
+      fc.option(anything),
+      anything,
+      (look, body, walker, attributes) => {
+        const found = looks({ look, body: body ?? undefined, walker: walker ?? undefined }, attributes);
+        if (!found) return;
+        expect(found.opacity).toBeGreaterThanOrEqual(0);
+        expect(found.opacity).toBeLessThanOrEqual(1);
+        expect(found.glow).toBeGreaterThanOrEqual(0);
+        if (found.form?.shape === "sphere") expect(found.form.radius).toBeGreaterThan(0);
+      },
+    ),
+  );
+});
+
+it("reads colours of three and of six digits", () => {
+  expect(readColor("#e67e22")).toBe(0xe67e22);
+  expect(readColor("#F0a")).toBe(0xff00aa);
+  expect(readColor(0x123456)).toBe(0x123456);
+  for (const none of ["red", "#12", "#1234567", "url(x)", -1, 0x1000000, null])
+    expect(readColor(none)).toBeUndefined();
+});

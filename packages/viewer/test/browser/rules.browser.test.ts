@@ -1,0 +1,63 @@
+/** Rules that are saved while somebody is there: the page shows what they say now, and what is wrong with them. */
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ServerProcess } from "../../../nowcast/test/server-process.js";
+import { waitFor } from "../../../nowcast/test/wait-for.js";
+import { launchBrowser, Visitor } from "./browser.js";
+
+const MINIMAL = fileURLToPath(new URL("../../../../worlds/minimal", import.meta.url));
+
+let browser: Browser;
+let server: ServerProcess;
+let directory: string;
+let file: string;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), "nowcast-rules-"));
+  const world = join(directory, "yard");
+  cpSync(MINIMAL, world, { recursive: true });
+  file = join(world, "world.luau");
+  server = await ServerProcess.start(0, [world]);
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await server?.stop();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const WAVE = `
+world.action("wave", {}, function()
+	world.show("message", "Hello!")
+end, { key = "g", label = "Wave" })
+`;
+
+it("shows new rules at once, and where broken ones are broken", async () => {
+  const visitor = await Visitor.enter(browser, server, { name: "Ada", room: "yard" });
+  const { page } = visitor;
+  const panel = page.locator("#console");
+  await waitFor("the console to be offered", () => page.locator("#console-toggle").isVisible());
+  expect(await panel.isVisible()).toBe(false);
+
+  const rules = readFileSync(file, "utf8");
+  writeFileSync(file, `${rules}\nlocal broken = = 1\n`);
+  const line = rules.split("\n").length + 1;
+  await waitFor("what is wrong", async () => (await panel.textContent())?.includes(`world.luau:${line}`));
+  expect(await panel.isVisible()).toBe(true);
+  expect(await page.locator("#console-list li").first().getAttribute("class")).toBe("refused");
+
+  writeFileSync(file, rules + WAVE);
+  await waitFor("the new action", async () => (await page.locator("#hints").textContent())?.includes("Wave"));
+  await page.locator("#world").click();
+  await page.keyboard.press("KeyG");
+  const message = page.locator("#message");
+  await waitFor("what the action shows", async () => (await message.textContent()) === "Hello!");
+  expect(await page.locator("#console-list li").first().getAttribute("class")).toBe("runs");
+  expect(visitor.errors).toEqual([]);
+  await visitor.leave();
+});
