@@ -10,7 +10,8 @@ use crate::output;
 
 /// Check a world: its kinds, actions, scripts and tests
 ///
-/// Mistakes are told with file and line, and what helps. A warning names what a reload forgets.
+/// Mistakes are told with file and line, and what helps. A warning names what a reload forgets. Functions that the
+/// world calls while it runs are not called here: `nowcast test` plays them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The world's folder

@@ -12,7 +12,7 @@ use crate::output;
 /// Make a new world: a folder with rules in Luau, tests, and types for editors
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The folder to make; it must not be there yet
+    /// The folder to make; it must not be there yet. To be served under its name: 1 to 32 of a-z, 0-9, - and _
     dir: PathBuf,
     /// What to begin with
     #[arg(long, value_enum, default_value_t = Sample::Minimal)]

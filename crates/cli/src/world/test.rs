@@ -11,7 +11,8 @@ use crate::output;
 
 /// Play worlds by the cases in their tests/, thousands of steps a second
 ///
-/// A case that fails is told with its file, its line and its seed: `--seed` plays it again, step by step the same.
+/// A case that fails is told with its file, its line and its seed: `--seed` plays it again, step by step the same. What
+/// a case prints is shown when it fails.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The worlds' folders
