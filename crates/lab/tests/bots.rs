@@ -40,7 +40,7 @@ fn somebody_sees_bots_carry_blocks(protocol: Protocol) {
         thread::spawn(move || bots::run(&plan));
 
         let channel = Connector::new().connect(&format!("nowcast://{address}/playground")).await.unwrap();
-        let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 5 };
+        let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 5, key: Vec::new() };
         channel.try_event(&encode_to_vec(&join)).unwrap();
         for event in ["taken", "thrown"] {
             let seen = tokio::time::timeout(PATIENCE, happens(&channel, event)).await;

@@ -78,8 +78,11 @@ impl Declarations {
     pub(crate) fn action(&mut self, name: &str, shape: &Table, hint: Option<&Table>) -> Declared<usize> {
         self.open("actions")?;
         let (arguments, specials) = read_attributes(&Fields::of(shape, name))?;
-        let hint = hint.map_or(Ok(Value::Nil), |hint| read_hint(&Fields::of(hint, name), &arguments))?;
-        self.definition.actions.push(Action { name: name.to_owned(), arguments, hint });
+        let (hint, durable) = match hint {
+            Some(hint) => read_hint(&Fields::of(hint, name), &arguments)?,
+            None => (Value::Nil, false),
+        };
+        self.definition.actions.push(Action { name: name.to_owned(), arguments, hint, durable });
         self.checked(|definition| drop(definition.actions.pop()))?;
         self.action_specials.push(specials);
         Ok(self.definition.actions.len() - 1)
@@ -127,8 +130,8 @@ impl Declarations {
     }
 }
 
-/// How people do an action. Fields that name an argument have to name one that there is.
-fn read_hint(fields: &Fields<'_>, arguments: &Attributes) -> Declared<Value> {
+/// How people do an action, and whether it is durable. Fields that name an argument have to name one that there is.
+fn read_hint(fields: &Fields<'_>, arguments: &Attributes) -> Declared<(Value, bool)> {
     for name in ["charge", "pitch", "target"] {
         let Some(argument) = fields.text(name)? else { continue };
         if arguments.index(&argument).is_none() {
@@ -144,13 +147,23 @@ fn read_hint(fields: &Fields<'_>, arguments: &Attributes) -> Declared<Value> {
         fields.text(name)?;
     }
     fields.number("reach")?;
-    fields.nothing_else(&["key", "label", "charge", "pitch", "target", "of", "reach", "needs", "unless"])?;
-    from_luau(
-        &Luau::Table(fields.table.clone().into_owned()),
-        Purpose::Tell,
-        &format!("{}.hint", fields.path),
-    )
+    let durable = fields.truth(DURABLE)?.unwrap_or(false);
+    let known = ["key", "label", "charge", "pitch", "target", "of", "reach", "needs", "unless", DURABLE];
+    fields.nothing_else(&known)?;
+    let hint = Luau::Table(fields.table.clone().into_owned());
+    let mut hint = from_luau(&hint, Purpose::Tell, &format!("{}.hint", fields.path))?;
+    if let Value::Map(words) = &mut hint {
+        // Clients are told of it beside the hint.
+        words.retain(|(word, _)| word.as_text() != Some(DURABLE));
+        if words.is_empty() {
+            hint = Value::Nil;
+        }
+    }
+    Ok((hint, durable))
 }
+
+/// The word by which an action is declared durable.
+const DURABLE: &str = "durable";
 
 fn read_walker(fields: &Fields<'_>) -> Declared<Walker> {
     let mut walker = Walker::default();

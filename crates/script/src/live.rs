@@ -101,13 +101,13 @@ struct Probation {
     version: Version,
     snapshot: Vec<u8>,
     ends: u64,
-    /// Who came and went meanwhile, and what they are called: that is not taken back.
-    people: Vec<Command>,
+    /// Who came and went meanwhile, what they are called, and durable actions: that is not taken back.
+    kept: Vec<Command>,
 }
 
 impl Live {
-    /// People's comings and goings in one probation; a version in whose first steps there are more stays.
-    const PEOPLE_MAX: usize = 4_096;
+    /// Commands of one probation that are not taken back; a version in whose first steps there are more stays.
+    const KEPT_MAX: usize = 4_096;
 
     /// Loads the first version and lets the world begin.
     pub fn new(sources: Sources, seed: u64, limits: Limits) -> Result<Live, Fault> {
@@ -178,13 +178,18 @@ impl Live {
 
     /// See [`World::apply`].
     pub fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
-        let is_of_people =
-            matches!(command, Command::Join { .. } | Command::Leave { .. } | Command::Rename { .. });
-        let kept = command.clone();
+        let is_kept = match &command {
+            Command::Join { .. } | Command::Leave { .. } | Command::Rename { .. } => true,
+            Command::Action { name, .. } => {
+                self.world.scene().definition().action(name).is_some_and(|action| action.durable)
+            }
+            _ => false,
+        };
+        let kept = (is_kept && self.probation.is_some()).then(|| command.clone());
         self.world.apply(command)?;
-        if let Some(probation) = self.probation.as_mut().filter(|_| is_of_people) {
-            probation.people.push(kept);
-            if probation.people.len() > Self::PEOPLE_MAX {
+        if let (Some(probation), Some(kept)) = (&mut self.probation, kept) {
+            probation.kept.push(kept);
+            if probation.kept.len() > Self::KEPT_MAX {
                 self.probation = None;
             }
         }
@@ -229,7 +234,7 @@ impl Live {
                     version: self.version,
                     snapshot,
                     ends: tick + PROBATION_STEPS,
-                    people: Vec::new(),
+                    kept: Vec::new(),
                 });
                 self.version = version;
                 self.report(Report::Runs { version, tick });
@@ -267,7 +272,7 @@ impl Live {
             self.report(Report::Failed { version: self.version, fault });
             return;
         }
-        for command in probation.people {
+        for command in probation.kept {
             // There was room for it before.
             let _ = self.world.apply(command);
         }

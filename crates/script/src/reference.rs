@@ -276,8 +276,8 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "HintFields",
-                "{ key: string?, label: string?, charge: string?, pitch: string?, target: string?, of: any?, reach: number?, needs: string?, unless: string? }",
-                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its least to its greatest while the key is held, up to a second; `pitch` gets how far the player looks up; `target` the entity that is looked at, or the nearest in front, within `reach` metres (2.5), of the kind (or one of the kinds) called `of`. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text are not).",
+                "{ key: string?, label: string?, charge: string?, pitch: string?, target: string?, of: any?, reach: number?, needs: string?, unless: string?, durable: boolean? }",
+                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its least to its greatest while the key is held, up to a second; `pitch` gets how far the player looks up; `target` the entity that is looked at, or the nearest in front, within `reach` metres (2.5), of the kind (or one of the kinds) called `of`. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text are not). `durable = true` makes an action happen once and last: see \"Actions\".",
             ),
             entry(
                 "SpawnFields",

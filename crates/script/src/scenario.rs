@@ -154,7 +154,7 @@ fn endless() -> Fault {
 fn exchange_with(world: &mut World, exchange: &Exchange, console: &Console) -> Option<Fault> {
     while let Some(event) = world.poll_event() {
         match event {
-            Event::Emitted { name, to, payload } => {
+            Event::Emitted { name, to, payload, .. } => {
                 let mut events = exchange.events.borrow_mut();
                 if events.len() < EVENTS_MAX {
                     events.push((name, to, payload));

@@ -14,7 +14,7 @@ fn started(text: &str) -> (Vec<(String, To, Value)>, Console) {
     let mut world = World::new(definition, 7, Box::new(script)).unwrap();
     world.step();
     let events = std::iter::from_fn(|| world.poll_event()).filter_map(|event| match event {
-        Event::Emitted { name, to, payload } => Some((name, to, payload)),
+        Event::Emitted { name, to, payload, .. } => Some((name, to, payload)),
         _ => None,
     });
     (events.collect(), console)

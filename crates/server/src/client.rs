@@ -17,12 +17,15 @@ use crate::closing::Closing;
 use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
 use crate::connection::{Connection, Unfinished};
 use crate::metrics::Metrics;
-use crate::plain::{ClientMessage, FrameRef, ServerMessage};
-use crate::player::{Command, Plain, Player};
+use crate::plain::{ClientMessage, DecodeError, FrameRef, ServerMessage};
+use crate::player::{Command, Plain, Player, TOO_OFTEN};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::send_queue::Outgoing;
 use crate::snapshot::{Snapshot, into_message};
+
+/// The code of a client's close frame that says it comes back at once.
+const COMES_BACK: u16 = 3_000;
 
 /// A client that is joined to a room.
 pub(crate) struct Client {
@@ -54,7 +57,11 @@ impl Client {
             closing = self.listen(&mut stream, &unfinished) => closing,
             closing = self.tell(&mut sink) => closing,
         };
-        self.player.leave();
+        if closing.holds_seat() {
+            self.player.lose(Instant::now() + self.timeouts.seat_held);
+        } else {
+            self.player.leave();
+        }
         self.metrics.close_client(closing.code(), closing.label());
         info!(room = self.seat.room(), %address, code = closing.code(), reason = closing.reason(), "client left");
 
@@ -82,6 +89,7 @@ impl Client {
                 Message::Text(text) => self.handle(FrameRef::Text(text.as_str()), &mut rates),
                 Message::Binary(bytes) => self.handle(FrameRef::Binary(bytes), &mut rates),
                 Message::Ping(_) | Message::Pong(_) => self.admit(MessageKind::Ping, &mut rates).map(|_| ()),
+                Message::Close(Some(frame)) if u16::from(frame.code) == COMES_BACK => Err(Closing::Vanished),
                 Message::Close(_) => Err(Closing::Bye),
                 Message::Frame(_) => unreachable!("reading never returns a raw frame"),
             };
@@ -96,10 +104,19 @@ impl Client {
         self.metrics.messages_received.inc();
         let message = ClientMessage::decode(self.plain().encoding, frame).map_err(Closing::Malformed)?;
         message.check().map_err(Closing::OutOfBounds)?;
+        let numbered = match &message {
+            ClientMessage::Act { number: Some(_), .. } if self.player.key.is_none() => {
+                let what = "an action with a number, and no key in the address";
+                return Err(Closing::Malformed(DecodeError::Syntax(what.into())));
+            }
+            ClientMessage::Act { number: Some(number), action, .. } => Some((action.clone(), *number)),
+            _ => None,
+        };
         let passed = self.admit(MessageKind::of(&message), rates)?;
         // An input is state: only the newest counts, and a lost last one would leave the avatar running forever.
-        if passed || matches!(message, ClientMessage::Input(_)) {
-            self.obey(message);
+        let is_obeyed = (passed || matches!(message, ClientMessage::Input(_))) && self.obey(message);
+        if let Some((action, number)) = numbered.filter(|_| !is_obeyed) {
+            self.player.refuse(&action, TOO_OFTEN, Some(number));
         }
         Ok(())
     }
@@ -117,7 +134,8 @@ impl Client {
         }
     }
 
-    fn obey(&self, message: ClientMessage) {
+    /// Returns whether there was room for what it wants.
+    fn obey(&self, message: ClientMessage) -> bool {
         match message {
             ClientMessage::Rate { hz } => {
                 self.player.set_network_hz(hz);
@@ -128,9 +146,11 @@ impl Client {
                 let command = command_of(message).expect("all others are for the world");
                 if !self.player.command(command) {
                     self.metrics.drop_message("backlog");
+                    return false;
                 }
             }
         }
+        true
     }
 
     fn answer(&self, message: &ServerMessage) {
@@ -209,7 +229,9 @@ fn command_of(message: ClientMessage) -> Option<Command> {
             };
             Command::Input { input, number: 0 }
         }
-        ClientMessage::Act { action, arguments } => Command::Act { action, arguments: arguments.0 },
+        ClientMessage::Act { action, arguments, number } => {
+            Command::Act { action, arguments: arguments.0, number }
+        }
         ClientMessage::Chat { text } => Command::Say { text },
         ClientMessage::Name { name } => Command::Rename { name },
         ClientMessage::Rate { .. } | ClientMessage::Ping { .. } => return None,

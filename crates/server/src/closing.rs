@@ -47,6 +47,8 @@ pub(crate) enum Closing {
     Refused(RoomRefusal),
     /// The client speaks another version of the world's protocol on sessions.
     Version(u32),
+    /// The same client came anew, on another connection.
+    Replaced,
 }
 
 impl Closing {
@@ -67,6 +69,7 @@ impl Closing {
             Self::Idle => 4010,
             Self::Refused(_) => 4011,
             Self::Version(_) => 4012,
+            Self::Replaced => 4013,
         }
     }
 
@@ -83,6 +86,7 @@ impl Closing {
             Self::Idle => 68,
             Self::RoomGone => 69,
             Self::Refused(_) => 70,
+            Self::Replaced => 71,
         }
     }
 
@@ -104,7 +108,16 @@ impl Closing {
             Self::RoomGone => "room_gone",
             Self::Refused(refusal) => refusal.label(),
             Self::Version(_) => "version",
+            Self::Replaced => "replaced",
         }
+    }
+
+    /// Whether the client may come back and find its player as it was.
+    pub(crate) fn holds_seat(&self) -> bool {
+        matches!(
+            self,
+            Self::Vanished | Self::ShuttingDown | Self::TooSlow | Self::Idle | Self::RoomGone
+        )
     }
 
     /// The reason that the client reads.
@@ -127,6 +140,7 @@ impl Closing {
             Self::Version(theirs) => {
                 format!("version {theirs} of the world's protocol, this server speaks {PROTOCOL}")
             }
+            Self::Replaced => "the same client came anew, on another connection".into(),
         }
     }
 

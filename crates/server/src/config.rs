@@ -97,6 +97,9 @@ pub struct Timeouts {
     pub room_empty: Duration,
     /// The same, if nobody ever did anything in it.
     pub room_unused: Duration,
+    /// For a client that was lost, or was there when the process ended: so long its player stays as it was, if the client can be
+    /// known again (`spec/WORLD.md`, section 1). It counts from when the client was last heard.
+    pub seat_held: Duration,
     /// For everything to end after a shutdown.
     pub shutdown: Duration,
 }
@@ -112,6 +115,7 @@ impl Default for Timeouts {
             closing: Duration::from_secs(2),
             room_empty: Duration::from_secs(60),
             room_unused: Duration::from_secs(2),
+            seat_held: Duration::from_secs(30),
             shutdown: Duration::from_millis(2_500),
         }
     }

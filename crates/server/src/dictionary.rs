@@ -30,6 +30,7 @@ impl Dictionary {
             name: action.name.clone(),
             arguments: action.arguments.shape().to_bytes(),
             hint: action.hint.clone(),
+            durable: action.durable,
         });
         let events = definition
             .events

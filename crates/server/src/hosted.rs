@@ -1,8 +1,10 @@
 //! A world as a room runs it, whoever wrote its rules and whether it is kept or not.
 
 use nowcast_script::{Live, Report, Sources};
-use nowcast_world::{ApplyError, Command, Event, World};
+use nowcast_store::{ActionId, Completion, Once};
+use nowcast_world::{ApplyError, Command, Event, PlayerId, World};
 
+use crate::client_key::ClientKey;
 use crate::keeping::Recording;
 
 /// A world whose rules are a program's or a script's. Rooms do the same with both. All commands go through it, so that none is
@@ -11,6 +13,8 @@ pub(crate) struct Hosted {
     engine: Engine,
     /// What of it goes to the store, if worlds are kept.
     recording: Option<Recording>,
+    /// Which durable actions were done, where no recording knows it.
+    once: Once,
 }
 
 /// A world and its rules.
@@ -59,7 +63,7 @@ impl Engine {
 
 impl Hosted {
     pub(crate) fn new(engine: Engine, recording: Option<Recording>) -> Self {
-        Self { engine, recording }
+        Self { engine, recording, once: Once::default() }
     }
 
     /// What there is now.
@@ -69,11 +73,47 @@ impl Hosted {
 
     /// See [`World::apply`].
     pub(crate) fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
-        let Self { engine, recording } = self;
+        let Self { engine, recording, .. } = self;
         let Some(recording) = recording else { return engine.apply(command) };
         engine.apply(command.clone())?;
         recording.took(engine.world(), command);
         Ok(())
+    }
+
+    /// Whether it is kept.
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.recording.is_some()
+    }
+
+    /// A player who comes will be known again by this.
+    pub(crate) fn seat(&mut self, player: PlayerId, key: ClientKey) {
+        if let Some(recording) = &mut self.recording {
+            recording.seat(self.engine.world(), player, key);
+        }
+    }
+
+    /// Whether a durable action was done before.
+    pub(crate) fn was_done(&self, id: ActionId) -> bool {
+        self.recording.as_ref().map_or_else(|| self.once.contains(id), |recording| recording.was_done(id))
+    }
+
+    /// Gives the world a durable action that was not done before. See [`World::apply`].
+    pub(crate) fn apply_once(&mut self, id: ActionId, command: Command) -> Result<(), ApplyError> {
+        let Self { engine, recording, once } = self;
+        engine.apply(command.clone())?;
+        match recording {
+            Some(recording) => recording.took_once(engine.world(), id, command),
+            None => drop(once.insert(id, engine.world().tick())),
+        }
+        Ok(())
+    }
+
+    /// Calls a completion when all that happened so far is kept; at once, where nothing is.
+    pub(crate) fn when_kept(&mut self, then: Completion) {
+        match &mut self.recording {
+            Some(recording) => recording.when_kept(then),
+            None => then(Ok(())),
+        }
     }
 
     /// Advances the world by a step. Scripts that fail in their first steps are taken back, and the world with them.

@@ -16,6 +16,7 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::client::Client;
+use crate::client_key::{ClientKey, SECRET_BYTES};
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::names::Name;
@@ -93,6 +94,8 @@ struct Parameters {
     name: String,
     #[serde(default)]
     hz: Option<String>,
+    #[serde(default)]
+    key: Option<String>,
 }
 
 /// Answers `GET /ws/{room}`.
@@ -190,5 +193,20 @@ fn read_parameters(query: &str, config: &Config, entry: &Entry) -> Result<Player
     let may_edit = may_edit(entry, &config.entry);
     // A name in a token is the operator's word, the other one the client's.
     let name = entry.name.clone().map_or(Name::Asked(parameters.name), Name::Verified);
-    Ok(Player::new(name, Way::Plain(Plain::new(encoding)), hz, may_edit))
+    let secret = parameters.key.as_deref().map(read_secret).transpose()?;
+    let key = secret.map(|secret| ClientKey::of(&secret, &name));
+    Ok(Player::new(name, Way::Plain(Plain::new(encoding)), hz, may_edit).with_key(key))
+}
+
+/// A client's secret, in 32 hexadecimal digits.
+fn read_secret(text: &str) -> Result<[u8; SECRET_BYTES], JoinError> {
+    let wrong = || JoinError::Parameter("key is not 32 hexadecimal digits".into());
+    let mut secret = [0; SECRET_BYTES];
+    if text.len() != 2 * SECRET_BYTES || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err(wrong());
+    }
+    for (at, byte) in secret.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| wrong())?;
+    }
+    Ok(secret)
 }

@@ -33,6 +33,7 @@
 
 mod chat;
 mod client;
+mod client_key;
 mod closing;
 mod config;
 mod connection;

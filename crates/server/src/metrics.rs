@@ -44,10 +44,12 @@ pub(crate) struct Metrics {
     pub(crate) messages_sent: Counter,
     pub(crate) snapshots_superseded: Counter,
     pub(crate) lines_missed: Counter,
+    pub(crate) players_resumed: Counter,
+    durable: Family<Outcomes, Counter>,
     /// Carriers of sessions that sent more than any session sends.
     pub(crate) flooded: Counter,
     rooms_ended: Family<Reason, Counter>,
-    rules: Family<RulesOutcome, Counter>,
+    rules: Family<Outcomes, Counter>,
     dropped: Family<Reason, Counter>,
     closed: Family<Close, Counter>,
     refused: Family<Reason, Counter>,
@@ -58,7 +60,7 @@ pub(crate) struct Metrics {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct RulesOutcome {
+struct Outcomes {
     outcome: &'static str,
 }
 
@@ -140,6 +142,12 @@ impl Metrics {
                 "chat_lines_missed",
                 "Lines of chat that a client was not sent, because it had not read those before; it is told how many",
             ),
+            players_resumed: counter(
+                own,
+                "players_resumed",
+                "Clients that came back on another connection to the player that they were",
+            ),
+            durable: family(own, "durable_actions", "Actions of clients that happen once and last"),
             rooms_ended: family(own, "rooms_ended", "Rooms that ended"),
             rules: family(
                 own,
@@ -176,7 +184,12 @@ impl Metrics {
             Outcome::RolledBack => "rolled_back",
             Outcome::Failed => "failed",
         };
-        self.rules.get_or_create(&RulesOutcome { outcome }).inc();
+        self.rules.get_or_create(&Outcomes { outcome }).inc();
+    }
+
+    /// Counts what became of an action that a client numbered.
+    pub(crate) fn count_durable(&self, outcome: &'static str) {
+        self.durable.get_or_create(&Outcomes { outcome }).inc();
     }
 
     /// Counts a message from a client that has no effect.

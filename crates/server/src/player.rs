@@ -1,13 +1,15 @@
 //! One client as its room sees it.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
+use std::time::Instant;
 
 use nowcast::Entry;
 use nowcast::entry::Policy;
 use nowcast_world::{Input, Value};
 
+use crate::client_key::ClientKey;
 use crate::closing::Closing;
 use crate::config::COMMANDS_MAX;
 use crate::names::Name;
@@ -24,6 +26,8 @@ pub(crate) struct Player {
     /// The name that it wants; the room decides what becomes of it.
     pub(crate) name: Name,
     pub(crate) way: Way,
+    /// By what it is known again, if it can be.
+    pub(crate) key: Option<ClientKey>,
     /// Whether it hears what becomes of new rules.
     pub(crate) may_edit: bool,
     network_hz: AtomicU32,
@@ -31,6 +35,8 @@ pub(crate) struct Player {
     controls: AtomicU16,
     commands: Mutex<VecDeque<Command>>,
     left: AtomicBool,
+    /// Until when its seat waits for it, if it was lost.
+    held_until: OnceLock<Instant>,
 }
 
 /// How a client is spoken to.
@@ -57,6 +63,9 @@ impl Plain {
     }
 }
 
+/// Why a numbered action is refused that comes too soon after others.
+pub(crate) const TOO_OFTEN: &str = "too many actions at once: it was not carried out, try again in a moment";
+
 /// The role in a token that lets its bearer hear what becomes of new rules.
 const EDITOR: &str = "editor";
 
@@ -71,8 +80,8 @@ pub(crate) fn may_edit(entry: &Entry, policy: &Policy) -> bool {
 pub(crate) enum Command {
     /// State: only the newest between two events counts. Controls have numbers on sessions, and 0 elsewhere.
     Input { input: Input, number: u16 },
-    /// Does something that the world declares.
-    Act { action: String, arguments: Value },
+    /// Does something that the world declares. With a number it happens once, and is answered.
+    Act { action: String, arguments: Value, number: Option<u32> },
     /// Says something to all.
     Say { text: String },
     /// Takes another name.
@@ -95,12 +104,19 @@ impl Player {
         Self {
             name,
             way,
+            key: None,
             may_edit,
             controls: AtomicU16::new(0),
             network_hz: AtomicU32::new(network_hz),
             commands: Mutex::default(),
             left: AtomicBool::new(false),
+            held_until: OnceLock::new(),
         }
+    }
+
+    /// The same with what it is known again by.
+    pub(crate) fn with_key(self, key: Option<ClientKey>) -> Self {
+        Self { key, ..self }
     }
 
     /// Queues a command for the next step. Returns whether there was room.
@@ -156,11 +172,19 @@ impl Player {
     }
 
     /// Tells the client that what it did was not carried out.
-    pub(crate) fn refuse(&self, action: &str, reason: &str) {
+    pub(crate) fn refuse(&self, action: &str, reason: &str, number: Option<u32>) {
         let (action, reason) = (action.to_owned(), reason.to_owned());
         match &self.way {
-            Way::Plain(plain) => plain.event(&ServerMessage::Refused { action, reason }),
-            Way::Session(writer) => writer.event(&FromWorld::Refused { action, reason }),
+            Way::Plain(plain) => plain.event(&ServerMessage::Refused { action, reason, number }),
+            Way::Session(writer) => writer.event(&FromWorld::Refused { action, reason, number }),
+        }
+    }
+
+    /// Tells the client that a numbered action of it is done and kept.
+    pub(crate) fn confirm(&self, number: u32) {
+        match &self.way {
+            Way::Plain(plain) => plain.event(&ServerMessage::Done { number }),
+            Way::Session(writer) => writer.event(&FromWorld::Done { number }),
         }
     }
 
@@ -215,6 +239,18 @@ impl Player {
         self.left.store(true, Ordering::Release);
     }
 
+    /// Says that the client is lost; if it can be known again, its avatar stays until then.
+    pub(crate) fn lose(&self, until: Instant) {
+        // A client ends once.
+        let _ = self.held_until.set(until);
+        self.leave();
+    }
+
+    /// By what a client that is gone is known again, and until when its seat waits for it; nothing, if it does not.
+    pub(crate) fn held(&self) -> Option<(ClientKey, Instant)> {
+        Some((self.key?, *self.held_until.get()?))
+    }
+
     pub(crate) fn has_left(&self) -> bool {
         self.left.load(Ordering::Acquire)
     }
@@ -229,7 +265,7 @@ mod tests {
     }
 
     fn wave() -> Command {
-        Command::Act { action: "wave".into(), arguments: Value::Nil }
+        Command::Act { action: "wave".into(), arguments: Value::Nil, number: None }
     }
 
     fn ada() -> Player {

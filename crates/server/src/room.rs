@@ -1,7 +1,9 @@
 //! One room: a world, its players, and the thread that steps it.
 
+mod durable;
 mod editing;
 pub(crate) mod happenings;
+mod held;
 mod naming;
 mod opening;
 mod plain_delivery;
@@ -17,14 +19,17 @@ use std::time::{Duration, Instant};
 
 use nowcast::entry::{Allowance, Verdict};
 use nowcast_replication::History;
+use nowcast_store::ActionId;
 use nowcast_world::text::sanitize;
 use nowcast_world::{
     ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, PlayerId, Refusal, STEP_HZ,
 };
 use tracing::{debug, info};
 
+use self::durable::{Confirmed, Durable};
 use self::editing::Editing;
 use self::happenings::{Happening, Step};
+use self::held::HeldSeat;
 use self::opening::Opened;
 use self::tenancy::Tenancy;
 use self::told::{Changes, Told};
@@ -74,6 +79,11 @@ pub(crate) struct Room {
     /// New rules, and what became of them.
     editing: Editing,
     players: Vec<SeatedPlayer>,
+    /// Seats of clients that were lost, which the world has players of.
+    held: Vec<HeldSeat>,
+    /// What is told when it is kept, and which actions are since the last tick.
+    durable: Durable,
+    confirmed: Vec<Confirmed>,
     /// The number of the player who came last.
     last_player: u32,
     /// Steps since the room opened. It goes on where a world is taken back to an earlier step of its own.
@@ -120,6 +130,8 @@ struct SeatedPlayer {
 struct Newcomer {
     player: Arc<Player>,
     id: PlayerId,
+    /// Whether it is the player that it was before.
+    is_resumed: bool,
     notice: Option<&'static str>,
 }
 
@@ -136,7 +148,7 @@ impl Room {
                 has_ticked: false,
             };
             let offered = Arc::clone(rooms.catalogue.of_room(&name));
-            let Opened { mut world, seen, last_player } = match opening::open(&name, &offered, &rooms) {
+            let Opened { mut world, seen, last_player, held } = match opening::open(&name, &offered, &rooms) {
                 Ok(opened) => opened,
                 Err(error) => return error.tell(&name, &lobby, &rooms),
             };
@@ -156,6 +168,9 @@ impl Room {
                 told: Told::default(),
                 editing: Editing::new(seen),
                 players: Vec::new(),
+                held,
+                durable: Durable::default(),
+                confirmed: Vec::new(),
                 last_player,
                 shared: VecDeque::new(),
                 history: Arc::default(),
@@ -180,7 +195,8 @@ impl Room {
                 return;
             }
             let now = Instant::now();
-            if !self.rooms.is_deserted(&self.name) || !self.players.is_empty() {
+            let is_empty = self.players.is_empty() && self.held.is_empty();
+            if !self.rooms.is_deserted(&self.name) || !is_empty {
                 deserted_since = now;
                 self.tick();
             } else {
@@ -205,7 +221,7 @@ impl Room {
     /// What happens in a tick, in this order.
     fn tick(&mut self) {
         let started = Started::now();
-        self.dismiss_leavers();
+        self.dismiss_leavers(started.at);
         self.take_new_rules();
         self.take_commands(started.at);
         self.let_speak(started.at);
@@ -214,29 +230,15 @@ impl Room {
         self.world.record(self.was_used);
         let is_redefined = self.hear_of_rules();
         let (changes, happenings) = self.find_news();
+        let happenings = self.hold_back(happenings);
         let newcomers = self.seat(newcomers);
         self.tell(&changes, &happenings, is_redefined);
         self.greet(newcomers, &happenings);
+        self.confirm();
         self.publish_snapshot();
         self.publish_history();
         self.measure(started);
         self.tenancy.ticked();
-    }
-
-    fn dismiss_leavers(&mut self) {
-        let Self { world, chat, names, .. } = self;
-        let metrics = &self.rooms.metrics;
-        self.players.retain(|seated| {
-            let stays = !seated.player.has_left();
-            if !stays {
-                // Who leaves is always heard.
-                let _ = world.apply(WorldCommand::Leave { player: seated.id });
-                chat.forget(seated.id);
-                names.forget(seated.id);
-                metrics.clients.dec();
-            }
-            stays
-        });
     }
 
     fn take_commands(&mut self, now: Instant) {
@@ -251,9 +253,13 @@ impl Room {
                         (seated.input, seated.controls) = (input, number);
                         self.apply(WorldCommand::Input { player: id, input });
                     }
-                    Command::Act { action, arguments } => {
-                        self.apply(WorldCommand::Action { player: id, name: action, arguments });
-                    }
+                    Command::Act { action, arguments, number } => match (player.key, number) {
+                        (Some(key), Some(number)) => {
+                            let number = ActionId { client: key.0, number: number.into() };
+                            self.act_once(id, number, action, arguments);
+                        }
+                        _ => self.apply(WorldCommand::Action { player: id, name: action, arguments }),
+                    },
                     Command::Say { text } => {
                         let text = sanitize(&text, CHAT_CHARS_MAX);
                         if !text.is_empty() {
@@ -302,14 +308,37 @@ impl Room {
             if player.has_left() {
                 continue;
             }
-            let (name, notice) = self.name_of(&player);
-            self.last_player += 1;
-            let id = PlayerId(self.last_player);
-            self.bind_name(&player, id, &name);
-            self.apply(WorldCommand::Join { player: id, name });
-            newcomers.push(Newcomer { player, id, notice });
+            let seat = player.key.and_then(|key| self.take_seat_of(key, &mut newcomers));
+            newcomers.push(match seat {
+                Some(id) => self.resume(player, id),
+                None => {
+                    self.make_room(newcomers.len());
+                    self.join(player)
+                }
+            });
         }
         newcomers
+    }
+
+    /// Somebody comes.
+    fn join(&mut self, player: Arc<Player>) -> Newcomer {
+        let (name, notice) = self.name_of(&player);
+        self.last_player += 1;
+        let id = PlayerId(self.last_player);
+        self.bind_name(&player, id, &name);
+        self.apply(WorldCommand::Join { player: id, name });
+        if let Some(key) = player.key {
+            self.world.seat(id, key);
+        }
+        Newcomer { player, id, is_resumed: false, notice }
+    }
+
+    /// Somebody comes back to the player that it was.
+    fn resume(&mut self, player: Arc<Player>, id: PlayerId) -> Newcomer {
+        let name = self.world.world().scene().player(id).map(|known| known.name.clone());
+        self.bind_name(&player, id, &name.unwrap_or_default());
+        self.rooms.metrics.players_resumed.inc();
+        Newcomer { player, id, is_resumed: true, notice: None }
     }
 
     /// Advances the world, and with it the room's own count of steps.
@@ -352,7 +381,7 @@ impl Room {
         self.rooms.metrics.drop_message("action_refused");
         let Some(seated) = self.players.iter_mut().find(|seated| seated.id == player) else { return };
         match seated.refusals.judge(Instant::now()) {
-            Verdict::Pass => seated.player.refuse(action, &refusal.to_string()),
+            Verdict::Pass => seated.player.refuse(action, &refusal.to_string(), None),
             Verdict::Drop => {}
             Verdict::Close => seated.player.close(Closing::TooMany(REFUSED_ACTIONS)),
         }
@@ -399,7 +428,7 @@ impl Room {
         }
         self.greet_plain_clients(&newcomers);
         self.greet_sessions(&newcomers);
-        for Newcomer { player, id, notice } in newcomers {
+        for Newcomer { player, id, notice, .. } in newcomers {
             // What the rules tell all is over; what they tell this player as it comes is not.
             self.tell_personally(&player, id, happenings);
             if let Some(notice) = notice {

@@ -39,6 +39,8 @@ pub(crate) struct Rooms {
     /// When and why a room could last not be opened, if none could be since.
     failure: Mutex<Option<(Instant, String)>>,
     stopping: AtomicBool,
+    /// When the server began.
+    pub(crate) began: Instant,
 }
 
 /// Whether rooms can be opened, as `/healthz` says it.
@@ -89,6 +91,7 @@ impl Rooms {
             open: Mutex::default(),
             failure: Mutex::default(),
             stopping: AtomicBool::new(false),
+            began: Instant::now(),
         }
     }
 

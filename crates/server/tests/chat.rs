@@ -88,7 +88,7 @@ async fn slow_session(server: &TestServer) -> Channel {
     let connector = Connector::new().session(Config { limits, ..Config::default() });
     let url = format!("nowcast://{}/plaza", server.address);
     let channel = connector.connect(&url).await.expect("there is room");
-    let join = ToWorld::Join { protocol: PROTOCOL, name: String::new(), network_hz: 5 };
+    let join = ToWorld::Join { protocol: PROTOCOL, name: String::new(), network_hz: 5, key: Vec::new() };
     channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
     channel
 }

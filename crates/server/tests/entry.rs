@@ -41,7 +41,7 @@ async fn connect(
 
 /// Joins, and returns the name that the world gives.
 async fn name_of(channel: &Channel, asked: &str) -> String {
-    let join = ToWorld::Join { protocol: PROTOCOL, name: asked.into(), network_hz: 60 };
+    let join = ToWorld::Join { protocol: PROTOCOL, name: asked.into(), network_hz: 60, key: Vec::new() };
     channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
     let mut own = None;
     loop {

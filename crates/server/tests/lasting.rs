@@ -2,14 +2,10 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Read};
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use common::process::{Folder, Process, serve_if_child};
 use common::view::View;
 use common::{PATIENCE, Player, TestServer, config, script};
 use nowcast_server::plain::{ClientMessage, Encoding, Outcome};
@@ -20,9 +16,6 @@ use nowcast_server::world::{Body, ColliderShape, Definition, Kind, Random, World
 use nowcast_server::{BindError, Rules, Server, WorldConfig, restore_kept};
 use serde_json::Value as Json;
 use tokio::time::timeout;
-
-/// The folder of the store of a process that is to be killed.
-const FOLDER: &str = "NOWCAST_SERVER_CHILD_FOLDER";
 
 const RULES: &str = r#"
 local world = require("@nowcast/world")
@@ -48,79 +41,9 @@ world.action("build", {}, function()
 end)
 "#;
 
-/// A folder that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        Self(std::env::temp_dir().join(format!("nowcast-lasting-{}-{number}", std::process::id())))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-/// A server in a process of its own, which ends with its standard input.
-struct Process {
-    child: Child,
-    /// Nobody reads what else it says, but it may say it.
-    _output: BufReader<ChildStdout>,
-    address: SocketAddr,
-}
-
-impl Process {
-    fn start(folder: &Path) -> Self {
-        let mut child = Command::new(std::env::current_exe().expect("a test knows its own program"))
-            .args(["--exact", "the_process_that_serves_until_it_is_killed", "--nocapture"])
-            .env(FOLDER, folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the program can run itself");
-        let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
-        let address = loop {
-            let mut line = String::new();
-            assert!(output.read_line(&mut line).expect("it is text") > 0, "the process ended early");
-            if let Some((_, address)) = line.trim().split_once("listens on ") {
-                break address.parse().expect("it is an address");
-            }
-        };
-        Self { child, _output: output, address }
-    }
-
-    fn kill(mut self) {
-        self.child.kill().expect("it runs until then");
-        self.child.wait().expect("it is ours");
-    }
-
-    fn end(mut self) {
-        drop(self.child.stdin.take());
-        assert!(self.child.wait().expect("it is ours").success());
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // A test that failed leaves nobody behind.
-        let _ = self.child.kill();
-    }
-}
-
 #[tokio::test]
 async fn the_process_that_serves_until_it_is_killed() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let mut config = config();
-    config.worlds = vec![script("yard", RULES)];
-    config.data = Some(folder.into());
-    let server = Server::bind(config).await.expect("the folder is free");
-    println!("listens on {}", server.addresses()[0]);
-    let end = tokio::task::spawn_blocking(|| drop(std::io::stdin().read_to_end(&mut Vec::new())));
-    server.run(async { drop(end.await) }).await;
+    serve_if_child(script("yard", RULES)).await;
 }
 
 /// A server in this process that keeps its worlds.

@@ -85,6 +85,20 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                 step_hz: 60,
                 network_hz: 10,
                 tick: 8123,
+                resumed: false,
+            },
+        ),
+        (
+            "welcome back",
+            ServerMessage::Welcome {
+                protocol: PROTOCOL,
+                player: 12,
+                room: "park-2".into(),
+                world: "park".into(),
+                step_hz: 60,
+                network_hz: 10,
+                tick: 9001,
+                resumed: true,
             },
         ),
         ("define", definition()),
@@ -189,8 +203,14 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
             ServerMessage::Refused {
                 action: "fly".into(),
                 reason: "this world knows no action \"fly\"".into(),
+                number: None,
             },
         ),
+        (
+            "refused by its number",
+            ServerMessage::Refused { action: "buy".into(), reason: "too late".into(), number: Some(8) },
+        ),
+        ("done", ServerMessage::Done { number: 7 }),
         ("report", ServerMessage::Report { outcome: Outcome::Runs, version: 2, text: String::new() }),
         (
             "report of a rollback",
@@ -240,11 +260,18 @@ fn definition() -> ServerMessage {
             },
         ],
         actions: vec![
-            Action { name: "wave".into(), arguments: fields(&[]), hint: Any::default() },
+            Action { name: "wave".into(), arguments: fields(&[]), hint: Any::default(), durable: false },
+            Action {
+                name: "buy".into(),
+                arguments: fields(&[("what", "text")]),
+                hint: Any::default(),
+                durable: true,
+            },
             Action {
                 name: "kick".into(),
                 arguments: fields(&[("power", "range(0, 1, 0.01)"), ("ball", "u32?")]),
                 hint: map(&[("key", "left".into()), ("label", "Kick".into()), ("charge", "power".into())]),
+                durable: false,
             },
         ],
         events: vec![Declared { name: "goal".into(), payload: fields(&[("team", "text")]) }],
@@ -266,7 +293,7 @@ fn client_messages() -> Vec<(&'static str, ClientMessage)> {
             "input facing backward",
             ClientMessage::Input(Input { forward: -1.0, right: 0.25, yaw: -3.0, run: false, jump: true }),
         ),
-        ("act", ClientMessage::Act { action: "wave".into(), arguments: Any(Value::Nil) }),
+        ("act", ClientMessage::Act { action: "wave".into(), arguments: Any(Value::Nil), number: None }),
         (
             "act with arguments",
             ClientMessage::Act {
@@ -278,6 +305,15 @@ fn client_messages() -> Vec<(&'static str, ClientMessage)> {
                     ("hard", true.into()),
                     ("word", "left foot".into()),
                 ]),
+                number: None,
+            },
+        ),
+        (
+            "act with a number",
+            ClientMessage::Act {
+                action: "buy".into(),
+                arguments: map(&[("what", "a hat".into())]),
+                number: Some(7),
             },
         ),
         ("chat", ClientMessage::Chat { text: "hello, 世界".into() }),

@@ -95,7 +95,7 @@ async fn who_breaks_the_rules_is_told_which_and_nobody_else_notices() {
     let nan = Controls { yaw: f32::NAN, ..RUN };
     let wide = Controls { forward: 3.0, ..RUN };
     let far = ToWorld::Rate { network_hz: 1_000 };
-    let again = ToWorld::Join { protocol: PROTOCOL, name: String::new(), network_hz: 0 };
+    let again = ToWorld::Join { protocol: PROTOCOL, name: String::new(), network_hz: 0, key: Vec::new() };
     type Break<'a> = (&'a str, u32, Box<dyn Fn(&Channel) -> Result<(), Error> + 'a>);
     let breaks: [Break<'_>; 8] = [
         ("garbage", 64, Box::new(|channel| channel.try_event(b"\xff\xff\xff"))),
@@ -164,7 +164,7 @@ async fn who_does_not_say_who_he_is_or_comes_to_no_room_is_named_the_cause() {
     assert_eq!(timeout(PATIENCE, silent.closed()).await.expect("it ends").code.0, 68);
     let other = Guest::open(&server, "one", CarrierKind::WebSocket).await.expect("there is room");
     // Version 1 knew another world; its `Join` has the same fields, so that it can be told.
-    let join = ToWorld::Join { protocol: 1, name: String::new(), network_hz: 0 };
+    let join = ToWorld::Join { protocol: 1, name: String::new(), network_hz: 0, key: Vec::new() };
     other.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
     let closed = timeout(PATIENCE, other.closed()).await.expect("it ends");
     assert!(
@@ -195,7 +195,7 @@ async fn a_client_that_takes_too_small_messages_for_the_world_is_told_so() {
     let config = nowcast::session::Config { limits, ..Default::default() };
     let url = format!("nowcast://{}/plaza", server.address);
     let channel = Connector::new().session(config).connect(&url).await.expect("there is room");
-    let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 0 };
+    let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 0, key: Vec::new() };
     channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
     let closed = timeout(PATIENCE, channel.closed()).await.expect("it ends");
     assert!(closed.code.0 == 64 && closed.reason.contains("the client takes 1024"), "{closed}");

@@ -162,6 +162,7 @@ async fn whoever_finds_no_place_in_a_world_is_told_so_and_leaves_nothing_behind(
         protocol: nowcast_server::session::PROTOCOL,
         name: "Cleo".into(),
         network_hz: 0,
+        key: Vec::new(),
     };
     channel.try_event(&nowcast_wire::encode_to_vec(&join)).expect("nothing waits before it");
     let closed = tokio::time::timeout(common::PATIENCE, channel.closed()).await.expect("it ends");

@@ -60,7 +60,7 @@ mod store;
 pub use batch::{BATCH_BYTES_MAX, BATCH_TICKS_MAX, Batch, BatchError, Note};
 pub use error::{Problem, StoreError};
 pub use name::{NAME_BYTES_MAX, NameError, WorldName};
-pub use once::{ActionId, CLIENTS_MAX, Once, UNDER_WAY_MAX};
+pub use once::{ActionId, CLIENTS_MAX, ONCE_TICKS, Once, UNDER_WAY_MAX};
 pub use recorder::{
     Attempt, COMPLETIONS_MAX, HASH_TICKS, REST_TICKS, Recorder, SNAPSHOT_REST_TICKS, SNAPSHOT_TICKS,
 };

@@ -8,6 +8,9 @@ pub const CLIENTS_MAX: usize = 16_384;
 /// Durable actions that one client may have under way. A client that has no answer for so many begins no other.
 pub const UNDER_WAY_MAX: usize = 64;
 
+/// Steps of the world after which a client is forgotten whose last durable action was so long ago: a day.
+pub const ONCE_TICKS: u64 = 24 * 3_600 * nowcast_world::STEP_HZ as u64;
+
 /// The name that a client gives to one durable action: the same at each try.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ActionId {
@@ -52,11 +55,14 @@ impl Once {
         if self.contains(id) {
             return false;
         }
-        if self.clients.len() >= CLIENTS_MAX
-            && !self.clients.contains_key(&id.client)
-            && let Some((_, oldest)) = self.by_age.pop_first()
+        let is_full = self.clients.len() >= CLIENTS_MAX && !self.clients.contains_key(&id.client);
+        let mut to_forget = usize::from(is_full);
+        while let Some((last, oldest)) = self.by_age.first().copied()
+            && (to_forget > 0 || last.saturating_add(ONCE_TICKS) < tick)
         {
+            self.by_age.pop_first();
             self.clients.remove(&oldest);
+            to_forget = to_forget.saturating_sub(1);
         }
         let numbers = self.clients.entry(id.client).or_default();
         self.by_age.remove(&(numbers.tick, id.client));
@@ -131,6 +137,17 @@ mod tests {
         assert!(!once.insert(id(1, 2), 10_000), "it lies too far behind to be a first try");
         assert!(!once.insert(id(1, 0), 10_000) && once.insert(id(1, u64::MAX), 10_000));
         assert!(!once.insert(id(1, u64::MAX), 10_000));
+    }
+
+    #[test]
+    fn clients_that_were_silent_for_a_day_are_forgotten_when_another_does_something() {
+        let mut once = Once::default();
+        once.insert(id(1, 1), 0);
+        once.insert(id(2, 1), 1);
+        once.insert(id(3, 1), ONCE_TICKS);
+        assert_eq!(once.clients(), 3);
+        once.insert(id(3, 2), ONCE_TICKS + 1);
+        assert!(!once.contains(id(1, 1)) && once.contains(id(2, 1)) && once.contains(id(3, 1)));
     }
 
     #[test]

@@ -123,13 +123,20 @@ impl Recorder {
         let attempt = if self.once.contains(id) {
             Attempt::Again
         } else {
-            self.apply(world, command)?;
-            self.once.insert(id, world.tick());
-            self.batch.done.push(id);
+            world.apply(command.clone())?;
+            self.took_once(world, id, command);
             Attempt::First
         };
         self.when_kept(then);
         Ok(attempt)
+    }
+
+    /// Notes a durable action that the world has just taken by another way than [`Recorder::apply_once`]. Whether it was done
+    /// before is the caller's to ask ([`Recorder::once`]).
+    pub fn took_once(&mut self, world: &World, id: ActionId, command: Command) {
+        self.note_command(world.tick(), command);
+        self.once.insert(id, world.tick());
+        self.batch.done.push(id);
     }
 
     /// Notes something of the host: it is in [`SavedWorld::notes`] until a snapshot has the host's state.

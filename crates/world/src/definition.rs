@@ -4,6 +4,7 @@ use nowcast_wire::Value;
 
 use crate::attributes::Attributes;
 use crate::conform;
+use crate::event::Refusal;
 use crate::kind::Kind;
 use crate::limits::{ACTIONS_MAX, EVENTS_MAX, KINDS_MAX, Limits};
 use crate::problem::{DefinitionError, Path, Problem, is_name};
@@ -47,6 +48,8 @@ pub struct Action {
     pub arguments: Attributes,
     /// How people do it: a key, a label. Nothing that the engine reads; clients are told. Nil for nothing.
     pub hint: Value,
+    /// Whether it must happen once and last. The engine marks what it tells ([`crate::Event::Emitted`]); the rest is the host's.
+    pub durable: bool,
 }
 
 /// Something that may happen, with what is told of it.
@@ -70,7 +73,7 @@ impl Action {
     /// An action with arguments, written as fields are in [`Attributes::parse`].
     pub fn new(name: &str, arguments: &str) -> Result<Action, DefinitionError> {
         let arguments = Attributes::parse(arguments).map_err(|error| error.within("actions", name))?;
-        Ok(Action { name: name.to_owned(), arguments, hint: Value::Nil })
+        Ok(Action { name: name.to_owned(), arguments, hint: Value::Nil, durable: false })
     }
 }
 
@@ -112,6 +115,16 @@ impl Definition {
     /// The declaration of an event of this name.
     pub fn event(&self, name: &str) -> Option<&EventDeclaration> {
         self.events.iter().find(|event| event.name == name)
+    }
+
+    /// Whether an action of this name with these arguments would be carried out now.
+    ///
+    /// # Errors
+    /// [`Refusal::UnknownAction`] and [`Refusal::Arguments`], as an [`crate::Event::Refused`] would tell them.
+    pub fn judge(&self, name: &str, arguments: &Value) -> Result<(), Refusal> {
+        let action = self.action(name).ok_or_else(|| Refusal::UnknownAction(name.to_owned()))?;
+        let conformed = action.arguments.conform_map(arguments);
+        conformed.map(drop).map_err(|misfit| Refusal::Arguments { action: name.to_owned(), misfit })
     }
 
     /// The action of this name.

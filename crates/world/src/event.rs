@@ -42,6 +42,8 @@ pub enum Event {
         to: To,
         /// What is said with it.
         payload: Value,
+        /// Whether a durable action caused it: then nobody should hear of it before the action is kept.
+        durable: bool,
     },
     /// What stands at one place of a screen changed. A state: the newest value counts.
     Screen {

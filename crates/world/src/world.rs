@@ -196,7 +196,9 @@ impl World {
                     .arguments
                     .conform_map(&arguments)
                     .map_err(|misfit| Refusal::Arguments { action: name.clone(), misfit })?;
+                scene.acts_durably = action.durable;
                 behaviour.action(scene, player, &name, &arguments);
+                scene.acts_durably = false;
             }
             Command::Message { text, .. } => {
                 let text = text::sanitize(&text, CHAT_CHARS_MAX);

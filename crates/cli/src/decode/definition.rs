@@ -36,8 +36,9 @@ fn define(name: &str, definition: &Value, kinds: &mut Kinds) -> Reading {
     for action in list("actions") {
         let hint = action.get("hint").filter(|hint| **hint != Value::Nil);
         let hint = hint.map(|hint| format!(", hint {}", json(hint))).unwrap_or_default();
+        let durable = if action.get("durable") == Some(&Value::Bool(true)) { ", durable" } else { "" };
         parts.push(format!(
-            "action {}, arguments {}{hint}",
+            "action {}, arguments {}{hint}{durable}",
             text(action, "name"),
             types(action, "arguments")
         ));
@@ -119,8 +120,9 @@ mod tests {
             name: "switch".into(),
             arguments: Attributes::parse("lamp: u32?").unwrap().shape().to_bytes(),
             hint: Default::default(),
+            durable: true,
         };
-        let broken = Action { name: "break".into(), arguments: vec![0xff], hint: Default::default() };
+        let broken = Action { name: "break".into(), arguments: vec![0xff], hint: Default::default(), durable: false };
         let definition =
             Definition { version: 7, kinds: vec![kind], actions: vec![action, broken], events: Vec::new() };
         // One is lit, with half its power.

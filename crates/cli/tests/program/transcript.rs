@@ -123,7 +123,7 @@ impl Run {
         let define = definition(&sources);
         let world = Live::new(sources, SEED, ScriptLimits::DEFAULT).unwrap();
         let mut client = Session::connect(now(0, 0), config(2), carrier, entropy(0x10));
-        let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 5 };
+        let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 5, key: Vec::new() };
         client.put_event(now(0, 0), 0, &encode_to_vec(&join), None).unwrap();
         let movement = Movement { history: History::default(), viewer: Viewer::default() };
         Run {
@@ -171,7 +171,7 @@ impl Run {
             FORWARD_MS => client.put_state(now(0, ms), 0, 1, &encode_to_vec(&ahead)).unwrap(),
             WAVE_MS => {
                 let arguments = WireValue::Map(vec![("times".into(), 2.into())]);
-                let act = ToWorld::Act { action: "wave".into(), arguments };
+                let act = ToWorld::Act { action: "wave".into(), arguments, number: None };
                 client.put_event(now(0, ms), 0, &encode_to_vec(&act), None).unwrap();
             }
             CUT_MS => {
@@ -263,7 +263,7 @@ impl Server {
     fn hear(&mut self, bytes: &[u8]) {
         match decode(bytes).unwrap() {
             ToWorld::Join { name, network_hz, .. } => self.join = Some((name, network_hz)),
-            ToWorld::Act { action, arguments } => {
+            ToWorld::Act { action, arguments, .. } => {
                 self.world.apply(WorldCommand::Action { player: ADA, name: action, arguments }).unwrap();
             }
             other => panic!("{other:?}"),
@@ -308,6 +308,7 @@ impl Server {
             step_hz: 60,
             network_hz,
             tick: self.world.world().tick(),
+            resumed: false,
         }
     }
 
@@ -375,7 +376,7 @@ fn definition(sources: &Sources) -> Vec<u8> {
         let running = tokio::spawn(server.run(std::future::pending()));
         let channel = Connector::new().connect(&format!("nowcast://{}/plaza", handle.addresses()[0])).await;
         let channel = channel.unwrap();
-        let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 5 };
+        let join = ToWorld::Join { protocol: PROTOCOL, name: "Ada".into(), network_hz: 5, key: Vec::new() };
         channel.try_event(&encode_to_vec(&join)).unwrap();
         let defined = async {
             loop {

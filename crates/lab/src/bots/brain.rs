@@ -213,7 +213,7 @@ impl Brain {
         }
         let ability = &able[self.draw(able.len() as u64) as usize];
         let arguments = ability.fill(target, force, |below| self.draw(below)).into();
-        says.push(ClientMessage::Act { action: ability.name().to_owned(), arguments });
+        says.push(ClientMessage::Act { action: ability.name().to_owned(), arguments, number: None });
     }
 
     fn change_mood(&mut self, here: [f64; 3]) {
@@ -339,7 +339,7 @@ mod tests {
             for said in brain.think() {
                 assert_eq!(said.check(), Ok(()), "{said:?}");
                 match said {
-                    ClientMessage::Act { action, arguments } => acted(brain, &action, &arguments.0),
+                    ClientMessage::Act { action, arguments, .. } => acted(brain, &action, &arguments.0),
                     ClientMessage::Input(input) if input.forward > 0.0 => {
                         let here = brain.places.get_mut(&9).unwrap();
                         here[0] -= input.yaw.sin();

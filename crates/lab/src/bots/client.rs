@@ -229,7 +229,7 @@ fn abilities(kinds: Vec<Kind>, actions: Vec<Action>) -> Result<Abilities, Defini
         let Kind { name, body: Any(body), walker: Any(walker), attributes, .. } = kind;
         Ok(KindOffer { name, body, walker, attributes: fields(&attributes)? })
     });
-    let actions = actions.into_iter().map(|Action { name, arguments, hint: Any(hint) }| {
+    let actions = actions.into_iter().map(|Action { name, arguments, hint: Any(hint), .. }| {
         Ok(ActionOffer { name, arguments: fields(&arguments)?, hint })
     });
     let kinds = kinds.collect::<Result<_, _>>()?;

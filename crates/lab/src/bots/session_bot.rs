@@ -62,7 +62,7 @@ struct SessionBot {
 
 impl SessionBot {
     async fn run(&mut self, plan: &Plan, index: usize, end: Instant) {
-        let join = ToWorld::Join { protocol: PROTOCOL, name: format!("bot-{index}"), network_hz: plan.hz };
+        let join = ToWorld::Join { protocol: PROTOCOL, name: format!("bot-{index}"), network_hz: plan.hz, key: Vec::new() };
         if let Err(error) = self.channel.try_event(&encode_to_vec(&join)) {
             return self.felt.end(error);
         }
@@ -104,8 +104,8 @@ impl SessionBot {
             ClientMessage::Chat { text } => {
                 self.channel.lane(CHAT_LANE).try_event(&encode_to_vec(&Line { text }))
             }
-            ClientMessage::Act { action, arguments } => {
-                event(ToWorld::Act { action, arguments: arguments.0 })
+            ClientMessage::Act { action, arguments, number } => {
+                event(ToWorld::Act { action, arguments: arguments.0, number })
             }
             ClientMessage::Name { name } => event(ToWorld::Rename { name }),
             ClientMessage::Rate { hz } => event(ToWorld::Rate { network_hz: hz }),
@@ -149,7 +149,7 @@ impl SessionBot {
             self.kinds.push((name.clone(), shape));
             offers.push(KindOffer { name, body, walker, attributes });
         }
-        let actions = actions.into_iter().map(|Action { name, arguments, hint }| {
+        let actions = actions.into_iter().map(|Action { name, arguments, hint, .. }| {
             let arguments = Shape::from_bytes(&arguments)?.fields().unwrap_or_default().to_vec();
             Ok(ActionOffer { name, arguments, hint })
         });

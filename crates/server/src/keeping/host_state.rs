@@ -1,13 +1,23 @@
 //! What a server keeps with a world beside the world itself.
 
+use std::collections::BTreeMap;
+
 use nowcast_script::{Limits, Script, Sources};
 use nowcast_store::{HOST_BYTES_MAX, Snapshot};
 use nowcast_wire::{Limits as WireLimits, Wire};
-use nowcast_world::{Definition, World};
+use nowcast_world::{Definition, PlayerId, World};
 use ring::digest::{Context, SHA256};
 
+use crate::client_key::ClientKey;
+
 /// The version of the bytes, which is their first one.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+
+/// The version that knew no seats.
+const VERSION_WITHOUT_SEATS: u8 = 1;
+
+/// The version of a note, which is its first byte.
+const NOTE_VERSION: u8 = 1;
 
 const LIMITS: WireLimits = WireLimits { memory_bytes_max: 8 * HOST_BYTES_MAX, ..WireLimits::MESSAGE };
 
@@ -20,6 +30,8 @@ pub(crate) struct HostState {
     pub(crate) last_player: u32,
     /// The rules that the world had; none of a program's.
     pub(crate) sources: Option<Sources>,
+    /// By what the players are known again that can be.
+    pub(crate) seats: BTreeMap<PlayerId, ClientKey>,
 }
 
 /// Bytes that are no state of a host.
@@ -40,7 +52,9 @@ impl HostState {
         let modules = self.sources.as_ref().map(|sources| {
             sources.iter().map(|(path, text)| SavedModule { path: path.into(), text: text.into() }).collect()
         });
-        let saved = Saved { offered: self.offered.clone(), last_player: self.last_player, modules };
+        let seats = self.seats.iter().map(|(player, key)| SavedSeat { player: player.0, key: key.0 });
+        let rules = SavedRules { offered: self.offered.clone(), last_player: self.last_player, modules };
+        let saved = Saved { rules, seats: seats.collect() };
         let mut bytes = vec![VERSION];
         nowcast_wire::encode(&saved, &mut bytes);
         bytes
@@ -48,14 +62,33 @@ impl HostState {
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, HostStateError> {
         let (version, body) = bytes.split_first().ok_or(HostStateError::Missing)?;
-        if *version != VERSION {
-            return Err(HostStateError::Newer(*version));
-        }
-        let Saved { offered, last_player, modules } = nowcast_wire::decode_with(body, &LIMITS)?;
+        let Saved { rules, seats } = match *version {
+            VERSION => nowcast_wire::decode_with(body, &LIMITS)?,
+            VERSION_WITHOUT_SEATS => {
+                Saved { rules: nowcast_wire::decode_with(body, &LIMITS)?, seats: Vec::new() }
+            }
+            newer => return Err(HostStateError::Newer(newer)),
+        };
+        let SavedRules { offered, last_player, modules } = rules;
+        let seats = seats.into_iter().map(|seat| (PlayerId(seat.player), ClientKey(seat.key))).collect();
         let sources = modules
             .map(|modules| modules.into_iter().map(|SavedModule { path, text }| (path, text)).collect());
-        Ok(Self { offered, last_player, sources })
+        Ok(Self { offered, last_player, sources, seats })
     }
+}
+
+/// By what a player is known again who came since the last snapshot, as a note of the journal.
+pub(super) fn seat_note(player: PlayerId, key: ClientKey) -> Vec<u8> {
+    let mut bytes = vec![NOTE_VERSION];
+    nowcast_wire::encode(&SavedSeat { player: player.0, key: key.0 }, &mut bytes);
+    bytes
+}
+
+/// What such a note says; nothing, if it is another one.
+pub(super) fn read_seat_note(bytes: &[u8]) -> Option<(PlayerId, ClientKey)> {
+    let body = bytes.strip_prefix(&[NOTE_VERSION])?;
+    let SavedSeat { player, key } = nowcast_wire::decode(body).ok()?;
+    Some((PlayerId(player), ClientKey(key)))
 }
 
 /// The world of a snapshot that a server took, with the rules that it had: for tools that read a store.
@@ -92,6 +125,18 @@ fn finish(context: Context) -> [u8; 32] {
 
 #[derive(Wire)]
 struct Saved {
+    rules: SavedRules,
+    seats: Vec<SavedSeat>,
+}
+
+#[derive(Wire)]
+struct SavedSeat {
+    player: u32,
+    key: [u8; 16],
+}
+
+#[derive(Wire)]
+struct SavedRules {
     offered: String,
     last_player: u32,
     modules: Option<Vec<SavedModule>>,
@@ -110,7 +155,8 @@ mod tests {
     #[test]
     fn what_is_kept_with_a_world_is_read_as_it_was_written_and_damage_is_an_error() {
         let sources = Sources::from_iter([("world.luau", "-- one"), ("a/b.luau", "return 7")]);
-        let state = HostState { offered: "park".into(), last_player: 7, sources: Some(sources) };
+        let seats = BTreeMap::from([(PlayerId(3), ClientKey([9; 16])), (PlayerId(7), ClientKey([1; 16]))]);
+        let state = HostState { offered: "park".into(), last_player: 7, sources: Some(sources), seats };
         let bytes = state.to_bytes();
         assert_eq!(HostState::from_bytes(&bytes), Ok(state));
         for cut in 0..bytes.len() {
@@ -119,6 +165,23 @@ mod tests {
         assert_eq!(HostState::from_bytes(&[9, 1]), Err(HostStateError::Newer(9)));
         let program = HostState { sources: None, ..HostState::default() };
         assert_eq!(HostState::from_bytes(&program.to_bytes()), Ok(program));
+    }
+
+    #[test]
+    fn what_was_kept_before_there_were_seats_is_read_without_any() {
+        let rules = SavedRules { offered: "park".into(), last_player: 7, modules: None };
+        let mut bytes = vec![VERSION_WITHOUT_SEATS];
+        nowcast_wire::encode(&rules, &mut bytes);
+        let state = HostState { offered: "park".into(), last_player: 7, ..HostState::default() };
+        assert_eq!(HostState::from_bytes(&bytes), Ok(state));
+    }
+
+    #[test]
+    fn a_note_of_a_seat_is_read_as_it_was_written_and_others_are_none() {
+        let note = seat_note(PlayerId(7), ClientKey([5; 16]));
+        assert_eq!(read_seat_note(&note), Some((PlayerId(7), ClientKey([5; 16]))));
+        assert!((0..note.len()).all(|cut| read_seat_note(&note[..cut]).is_none()));
+        assert_eq!(read_seat_note(b"something else"), None);
     }
 
     #[test]

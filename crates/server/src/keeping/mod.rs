@@ -4,6 +4,7 @@ mod figures;
 mod host_state;
 mod recording;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,12 +13,15 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use nowcast_store::{
     Health, Moment, Options, Problem, Retention, SavedWorld, SqliteStore, Stats, Store, StoreError, WorldName,
 };
+use nowcast_world::PlayerId;
 use tracing::{info, warn};
+
+use crate::client_key::ClientKey;
 
 pub(crate) use figures::StoreFigures;
 pub(crate) use host_state::HostState;
 pub use host_state::restore_kept;
-use host_state::{definition_hash, sources_hash};
+use host_state::{definition_hash, read_seat_note, seat_note, sources_hash};
 pub(crate) use recording::{Recording, origin};
 
 /// Worlds that one store holds. Beyond that the worlds of new rooms are not kept, because anybody may open rooms.
@@ -103,6 +107,13 @@ impl Keeper {
         store.load(name, Moment::Last)
     }
 
+    /// By what the players are known again who may be in a world that is kept.
+    pub(crate) fn seats(saved: &SavedWorld, state: &HostState) -> BTreeMap<PlayerId, ClientKey> {
+        let mut seats = state.seats.clone();
+        seats.extend(saved.notes().filter_map(|note| read_seat_note(&note.bytes)));
+        seats
+    }
+
     /// Takes a place for one more world. Returns whether there was one.
     pub(crate) fn take_place(&self) -> bool {
         let take = |worlds: usize| (worlds < WORLDS_MAX).then_some(worlds + 1);
@@ -161,6 +172,6 @@ impl Keeper {
 }
 
 /// Milliseconds since 1970.
-fn now_ms() -> u64 {
+pub(crate) fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }

@@ -1,13 +1,15 @@
 //! What of a room's world goes to the store.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use nowcast_script::Sources;
-use nowcast_store::{HOST_BYTES_MAX, Origin, Recorder, SqliteStore};
-use nowcast_world::{Command, World};
+use nowcast_store::{ActionId, Completion, HOST_BYTES_MAX, Origin, Recorder, SqliteStore};
+use nowcast_world::{Command, PlayerId, World};
 use tracing::warn;
 
-use super::{HostState, definition_hash, now_ms, sources_hash};
+use super::{HostState, definition_hash, now_ms, seat_note, sources_hash};
+use crate::client_key::ClientKey;
 
 /// Records a room's world. Nothing in here waits for a disk.
 pub(crate) struct Recording {
@@ -16,6 +18,8 @@ pub(crate) struct Recording {
     offered: String,
     seed: u64,
     last_player: u32,
+    /// By what players are known again, of those who are in the world.
+    seats: BTreeMap<PlayerId, ClientKey>,
     /// Whether anything is kept: a room in which nobody ever did anything is not.
     has_begun: bool,
     /// Whether anybody did anything since the room opened.
@@ -30,23 +34,48 @@ impl Recording {
             offered: offered.to_owned(),
             seed,
             last_player: 0,
+            seats: BTreeMap::new(),
             has_begun: false,
             is_used: false,
         }
     }
 
     /// The world was kept before.
-    pub(crate) fn resumed(mut self, last_player: u32) -> Self {
-        (self.last_player, self.has_begun) = (last_player, true);
-        self
+    pub(crate) fn resumed(self, last_player: u32, seats: BTreeMap<PlayerId, ClientKey>) -> Self {
+        Self { last_player, seats, has_begun: true, ..self }
     }
 
     /// The world took a command.
     pub(crate) fn took(&mut self, world: &World, command: Command) {
-        if let Command::Join { player, .. } = &command {
-            self.last_player = self.last_player.max(player.0);
+        match &command {
+            Command::Join { player, .. } => self.last_player = self.last_player.max(player.0),
+            Command::Leave { player } => {
+                self.seats.remove(player);
+            }
+            _ => {}
         }
         self.recorder.took(world, command);
+    }
+
+    /// A player who comes will be known again by this.
+    pub(crate) fn seat(&mut self, world: &World, player: PlayerId, key: ClientKey) {
+        self.seats.insert(player, key);
+        self.recorder.note(world, seat_note(player, key));
+    }
+
+    /// Whether a durable action was done before.
+    pub(crate) fn was_done(&self, id: ActionId) -> bool {
+        self.recorder.once().contains(id)
+    }
+
+    /// The world took a durable action.
+    pub(crate) fn took_once(&mut self, world: &World, id: ActionId, command: Command) {
+        self.recorder.took_once(world, id, command);
+    }
+
+    /// Calls a completion when all that happened so far is kept.
+    pub(crate) fn when_kept(&mut self, then: Completion) {
+        self.recorder.when_kept(then);
     }
 
     /// Other rules hold, or the world has another past: what is kept begins anew here.
@@ -77,8 +106,11 @@ impl Recording {
     }
 
     fn snapshot(&mut self, world: &mut World, sources: Option<&Sources>) {
-        let offered = self.offered.clone();
-        let state = HostState { offered, last_player: self.last_player, sources: sources.cloned() };
+        // Whom the world refused never came.
+        let scene = world.scene();
+        self.seats.retain(|player, _| scene.player(*player).is_some());
+        let (offered, seats) = (self.offered.clone(), self.seats.clone());
+        let state = HostState { offered, last_player: self.last_player, sources: sources.cloned(), seats };
         let host = state.to_bytes();
         if host.len() > HOST_BYTES_MAX {
             let bytes = host.len();

@@ -29,6 +29,8 @@ pub enum ServerMessage {
         network_hz: u32,
         /// Steps taken so far.
         tick: u64,
+        /// Whether the client is the player that it was before.
+        resumed: bool,
     },
     /// What there can be from now on.
     Define {
@@ -95,12 +97,20 @@ pub enum ServerMessage {
         /// What is told with it.
         payload: Any,
     },
-    /// An action of this client was not carried out.
+    /// An action of this client was not carried out, or cannot be kept.
     Refused {
         /// Which.
         action: String,
         /// Why.
         reason: String,
+        /// The number that the client gave it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        number: Option<u32>,
+    },
+    /// A numbered action of this client is done, and is kept if the server keeps worlds.
+    Done {
+        /// Its number.
+        number: u32,
     },
     /// What became of a version of the rules; only those who may edit are told.
     Report {
@@ -173,6 +183,9 @@ pub struct Action {
     /// How people do it, as its author wrote it.
     #[serde(default, skip_serializing_if = "is_nil")]
     pub hint: Any,
+    /// Whether it is to happen once and to last: clients number such actions.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub durable: bool,
 }
 
 /// An event with a payload of a known shape.
@@ -207,6 +220,10 @@ impl From<crate::session::Outcome> for Outcome {
             crate::session::Outcome::Failed => Self::Failed,
         }
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 fn is_nil(value: &Any) -> bool {
@@ -267,6 +284,9 @@ pub enum ClientMessage {
         /// With what: a map, or nil.
         #[serde(skip_serializing_if = "is_nil")]
         arguments: Any,
+        /// Of this client's actions that happen once and are answered: the first, the second, and so on, from 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        number: Option<u32>,
     },
     /// Speaks to everybody in the room.
     Chat {
@@ -318,8 +338,9 @@ impl ClientMessage {
                 within("hz", f64::from(hz), f64::from(*NETWORK_HZ.start()), f64::from(*NETWORK_HZ.end()))
             }
             Self::Ping { time } => finite("time", time),
-            Self::Act { ref action, .. } => {
-                within("length of action", action.len() as f64, 0.0, NAME_BYTES_MAX as f64)
+            Self::Act { ref action, number, .. } => {
+                within("length of action", action.len() as f64, 0.0, NAME_BYTES_MAX as f64)?;
+                number.map_or(Ok(()), |number| within("number", number.into(), 1.0, u32::MAX.into()))
             }
             Self::Chat { .. } | Self::Name { .. } => Ok(()),
         }
@@ -378,7 +399,8 @@ impl Object for ServerMessage {
                     world: String,
                     step_hz: u32,
                     network_hz: u32,
-                    tick: u64
+                    tick: u64,
+                    resumed: bool
                 }
             ),
             "define" => read_variant!(
@@ -393,7 +415,10 @@ impl Object for ServerMessage {
                 read_variant!(fields, Self::Screen { place: String, personal: bool, value: Any })
             }
             "event" => read_variant!(fields, Self::Event { name: String, payload: Any }),
-            "refused" => read_variant!(fields, Self::Refused { action: String, reason: String }),
+            "refused" => {
+                read_variant!(fields, Self::Refused { action: String, reason: String, number: Option<u32> })
+            }
+            "done" => read_variant!(fields, Self::Done { number: u32 }),
             "report" => {
                 read_variant!(fields, Self::Report { outcome: Outcome, version: u64, text: String })
             }
@@ -419,9 +444,11 @@ impl Object for ClientMessage {
                     action: String,
                     #[serde(default)]
                     arguments: Any,
+                    #[serde(default)]
+                    number: Option<u32>,
                 }
-                let Act { action, arguments } = fields.fields()?;
-                Self::Act { action, arguments }
+                let Act { action, arguments, number } = fields.fields()?;
+                Self::Act { action, arguments, number }
             }
             "chat" => read_variant!(fields, Self::Chat { text: String }),
             "name" => read_variant!(fields, Self::Name { name: String }),

@@ -10,7 +10,14 @@ pub(crate) enum Happening {
     /// A line of chat, to all.
     Said { player: PlayerId, name: String, text: String },
     /// Something that the rules tell.
-    Emitted { audience: Audience, name: String, payload: Value },
+    Emitted { audience: Audience, name: String, payload: Value, durable: bool },
+}
+
+impl Happening {
+    /// Whether nobody is to hear of it before it is kept.
+    pub(crate) fn is_durable(&self) -> bool {
+        matches!(self, Self::Emitted { durable: true, .. })
+    }
 }
 
 /// The players that hear of something.
@@ -67,9 +74,9 @@ impl Step {
                 Event::Said { player, name, text } => {
                     step.happenings.push(Happening::Said { player, name, text });
                 }
-                Event::Emitted { name, to, payload } => {
+                Event::Emitted { name, to, payload, durable } => {
                     let audience = Audience::of(to, world);
-                    step.happenings.push(Happening::Emitted { audience, name, payload });
+                    step.happenings.push(Happening::Emitted { audience, name, payload, durable });
                 }
                 Event::Refused { player, refusal } => step.refused.push((player, refusal)),
                 Event::Spawned(_)

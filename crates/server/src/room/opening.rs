@@ -1,17 +1,19 @@
 //! How a room's world begins: anew, or as it was kept.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use nowcast_script::{Fault, Limits, Live, ResumeError, Sources};
 use nowcast_store::{Recorder, ReturnError, SavedWorld, SqliteStore, StoreError, WorldName};
 use nowcast_world::journal::Record;
 use nowcast_world::journal::ReplayError;
-use nowcast_world::{Command, PlayerId, RestoreError, World};
+use nowcast_world::{Command, Input, PlayerId, RestoreError, World};
 use tracing::{error, info, warn};
 
+use super::held::{HeldSeat, standing};
 use crate::closing::Closing;
 use crate::hosted::{Engine, Hosted};
-use crate::keeping::{HostState, Recording, origin};
+use crate::keeping::{HostState, Keeper, Recording, now_ms, origin};
 use crate::lobby::Lobby;
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
@@ -24,6 +26,15 @@ pub(super) struct Opened {
     pub(super) seen: u64,
     /// The number of the player who came last.
     pub(super) last_player: u32,
+    /// The seats of those who were in it, as far as they can be known again.
+    pub(super) held: Vec<HeldSeat>,
+}
+
+impl Opened {
+    /// A world in which nobody was.
+    fn new(world: Hosted, seen: u64) -> Self {
+        Self { world, seen, last_player: 0, held: Vec::new() }
+    }
 }
 
 /// Why a room has no world.
@@ -67,7 +78,7 @@ impl OpenError {
 pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opened, OpenError> {
     let Some(store) = rooms.keeper.store() else {
         let (engine, seen) = begin(offered, rooms)?;
-        return Ok(Opened { world: Hosted::new(engine, None), seen, last_player: 0 });
+        return Ok(Opened::new(Hosted::new(engine, None), seen));
     };
     let name = WorldName::new(room).expect("a room's name is short and can be printed");
     let Some(saved) = rooms.keeper.load(&store, &name)? else {
@@ -77,7 +88,7 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
                 room,
                 "the store holds as many worlds as it may, so this one is not kept; remove some with `nowcast world remove`"
             );
-            return Ok(Opened { world: Hosted::new(engine, None), seen, last_player: 0 });
+            return Ok(Opened::new(Hosted::new(engine, None), seen));
         }
         return Ok(begun(engine, seen, name, store, offered, rooms));
     };
@@ -105,7 +116,8 @@ pub(super) fn open(room: &str, offered: &Offered, rooms: &Rooms) -> Result<Opene
         );
         return Ok(begun(engine, seen, name, store, offered, rooms));
     };
-    Ok(resumed.go_on(&saved, &state, store, offered))
+    let patience = seats_held_for(&saved, rooms);
+    Ok(resumed.go_on(&saved, &state, store, offered, patience))
 }
 
 /// A world that begins.
@@ -138,7 +150,7 @@ fn begun(
     let seed = rooms.config.seed;
     let recorder = Recorder::new(name, origin(engine.world(), engine.sources(), seed), engine.world());
     let recording = Recording::new(store, recorder, &offered.name, seed);
-    Opened { world: Hosted::new(engine, Some(recording)), seen, last_player: 0 }
+    Opened::new(Hosted::new(engine, Some(recording)), seen)
 }
 
 /// A world that goes on.
@@ -156,13 +168,14 @@ impl Resumed {
         Self { seen, ..self }
     }
 
-    /// Records it from where it is, has those leave who were in it, and takes newer rules.
+    /// Records it from where it is, has those leave who were in it and cannot come back to their players, and takes newer rules.
     fn go_on(
         self,
         saved: &SavedWorld,
         state: &HostState,
         store: Arc<SqliteStore>,
         offered: &Offered,
+        patience: Duration,
     ) -> Opened {
         let Self { engine, seen, is_exact, newer } = self;
         let last_player = last_player(saved, state);
@@ -171,25 +184,40 @@ impl Resumed {
         if !is_exact {
             recorder.set_origin(origin(engine.world(), engine.sources(), seed));
         }
-        let recording = Recording::new(store, recorder, &offered.name, seed).resumed(last_player);
+        let seats = Keeper::seats(saved, state);
+        let recording = Recording::new(store, recorder, &offered.name, seed).resumed(last_player, seats.clone());
         let mut world = Hosted::new(engine, Some(recording));
-        let players: Vec<PlayerId> = world.world().scene().players().map(|player| player.id).collect();
+        let players: Vec<(PlayerId, Input)> =
+            world.world().scene().players().map(|player| (player.id, player.input)).collect();
+        let until = Instant::now() + patience;
+        let mut held = Vec::new();
+        let mut left = 0;
+        for (player, input) in players {
+            // Who leaves is always heard, and as many wait for the first step as there are players.
+            let _ = match seats.get(&player) {
+                Some(key) if !patience.is_zero() => {
+                    held.push(HeldSeat { id: player, key: *key, until });
+                    world.apply(Command::Input { player, input: standing(input) })
+                }
+                _ => {
+                    left += 1;
+                    world.apply(Command::Leave { player })
+                }
+            };
+        }
         info!(
             room = %saved.name,
             tick = world.world().tick(),
             hash = format!("{:016x}", world.world().hash()),
-            left = players.len(),
+            left,
+            held = held.len(),
             "the world goes on where it was"
         );
-        for player in players {
-            // Who leaves is always heard.
-            let _ = world.apply(Command::Leave { player });
-        }
         if let Some(newer) = newer {
             info!(room = %saved.name, "the rules changed while the world was not open");
             world.reload(newer);
         }
-        Opened { world, seen, last_player }
+        Opened { world, seen, last_player, held }
     }
 }
 
@@ -254,6 +282,13 @@ fn resume_program(saved: &SavedWorld, make: &MakeWorld, rooms: &Rooms) -> Option
 
 fn is_divergence(error: &ReturnError<RestoreError>) -> bool {
     matches!(error, ReturnError::Replay(ReplayError::Diverged { .. } | ReplayError::Refused { .. }))
+}
+
+/// For how long the seats of a world that goes on are held: counted from when it was last kept, or from when this process began,
+/// because before that nobody could come back.
+fn seats_held_for(saved: &SavedWorld, rooms: &Rooms) -> Duration {
+    let since_kept = Duration::from_millis(now_ms().saturating_sub(saved.time_ms()));
+    rooms.config.timeouts.seat_held.saturating_sub(since_kept.min(rooms.began.elapsed()))
 }
 
 /// The highest number that a player had.

@@ -79,7 +79,7 @@ impl Room {
             Happening::Said { player, name, text } => {
                 (Audience::All, ServerMessage::Chat { from: player.0, name, text })
             }
-            Happening::Emitted { audience, name, payload } => {
+            Happening::Emitted { audience, name, payload, .. } => {
                 (audience, ServerMessage::Event { name, payload: Any(payload) })
             }
         }));
@@ -98,7 +98,7 @@ impl Room {
             .chain([ServerMessage::Spawn { entities }])
             .collect();
         let picture: Vec<Encoded<'_>> = picture.iter().map(Encoded::new).collect();
-        for Newcomer { player, id, .. } in newcomers {
+        for Newcomer { player, id, is_resumed, .. } in newcomers {
             let Some(plain) = player.plain() else { continue };
             let welcome = ServerMessage::Welcome {
                 protocol: PROTOCOL,
@@ -108,6 +108,7 @@ impl Room {
                 step_hz: STEP_HZ,
                 network_hz: player.network_hz(),
                 tick: self.tick,
+                resumed: *is_resumed,
             };
             let encode = |message: ServerMessage| into_message(message.encode(plain.encoding.of_events()));
             let messages = std::iter::once(encode(welcome))
@@ -121,7 +122,7 @@ impl Room {
     /// Tells a newcomer what the rules tell it alone, whatever it is spoken to by.
     pub(super) fn tell_personally(&self, player: &Player, id: PlayerId, happenings: &[Happening]) {
         for happening in happenings {
-            if let Happening::Emitted { audience: Audience::These(players), name, payload } = happening
+            if let Happening::Emitted { audience: Audience::These(players), name, payload, .. } = happening
                 && players.contains(&id)
             {
                 player.tell(name, payload);
@@ -143,6 +144,7 @@ impl Room {
             name: action.name.clone(),
             arguments: field_types(&action.arguments).collect(),
             hint: Any(action.hint.clone()),
+            durable: action.durable,
         });
         let events = definition.events.iter().map(|event| Declared {
             name: event.name.clone(),

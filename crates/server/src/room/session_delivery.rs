@@ -23,7 +23,7 @@ impl Room {
 
     pub(super) fn greet_sessions(&self, newcomers: &[Newcomer]) {
         let mut all = None;
-        for Newcomer { player, id, .. } in newcomers {
+        for Newcomer { player, id, is_resumed, .. } in newcomers {
             let Some(writer) = player.session_writer() else { continue };
             let welcome = FromWorld::Welcome {
                 protocol: session::PROTOCOL,
@@ -33,6 +33,7 @@ impl Room {
                 step_hz: STEP_HZ,
                 network_hz: player.network_hz(),
                 tick: self.tick,
+                resumed: *is_resumed,
             };
             let all = all.get_or_insert_with(|| News::all(&self.told, &self.dictionary));
             writer.welcome(&welcome, all, self.told.screens_of(*id), *id, &self.history);

@@ -6,7 +6,7 @@ use std::time::Instant;
 use nowcast::entry::Verdict;
 use nowcast::session::{CloseCode, Closed, ClosedBy};
 use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusChanges};
-use nowcast_wire::ReadOwned;
+use nowcast_wire::{ReadOwned, Value};
 use nowcast_world::limits::NAME_BYTES_MAX as WORD_BYTES_MAX;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
@@ -14,10 +14,11 @@ use tracing::{debug, info};
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::writer::SessionWriter;
 use super::{CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, ToWorld, WORLD_LANE};
+use crate::client_key::{ClientKey, SECRET_BYTES};
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::names::Name;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
-use crate::player::{Command, Player, Way, may_edit};
+use crate::player::{Command, Player, TOO_OFTEN, Way, may_edit};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::shared::Shared;
@@ -90,7 +91,7 @@ async fn first_event(channel: &Channel) -> Result<(Message, Early), Closing> {
 async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Arc<Player>, Early), Closing> {
     let first = timeout(shared.config.timeouts.handshake, first_event(channel)).await;
     let (message, early) = first.map_err(|_| Closing::Idle)??;
-    let Ok(ToWorld::Join { protocol, name, network_hz }) = read(&message) else {
+    let Ok(ToWorld::Join { protocol, name, network_hz, key }) = read(&message) else {
         return Err(malformed("this is a world, and the first event is not its Join (spec/WORLD.md)"));
     };
     if protocol != PROTOCOL {
@@ -99,6 +100,10 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
     if name.len() > NAME_BYTES_MAX {
         return Err(malformed("the name is too long"));
     }
+    let secret: Option<[u8; SECRET_BYTES]> = match key.len() {
+        0 => None,
+        _ => Some(key.try_into().map_err(|_| malformed("the key has neither 16 bytes nor none"))?),
+    };
     let network_hz = if network_hz == 0 { shared.config.network_hz } else { network_hz };
     if !NETWORK_HZ.contains(&network_hz) {
         return Err(Closing::OutOfBounds(rate_out_of_bounds(network_hz)));
@@ -111,9 +116,10 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
     })?;
     // A name in a token is the operator's word, the other one the client's.
     let name = entry.name.clone().map_or(Name::Asked(name), Name::Verified);
+    let key = secret.map(|secret| ClientKey::of(&secret, &name));
     let writer = SessionWriter::new(Arc::clone(channel), network_hz);
     let player = Player::new(name, Way::Session(writer), network_hz, may_edit(entry, &shared.config.entry));
-    Ok((seat, Arc::new(player), early))
+    Ok((seat, Arc::new(player.with_key(key)), early))
 }
 
 /// A client with a seat.
@@ -153,7 +159,12 @@ impl ClientSession {
                 break closing;
             }
         };
-        self.player.leave();
+        if closing.holds_seat() {
+            let patience = self.shared.config.timeouts.seat_held;
+            self.player.lose(Instant::now() + patience.saturating_sub(self.channel.silence()));
+        } else {
+            self.player.leave();
+        }
         closing
     }
 
@@ -173,14 +184,32 @@ impl ClientSession {
                 ToWorld::Act { action, .. } if action.len() > WORD_BYTES_MAX => {
                     return Err(malformed("an action's name is too long"));
                 }
-                ToWorld::Act { action, arguments } => {
-                    (MessageKind::Action, Command::Act { action, arguments })
-                }
+                ToWorld::Act { action, arguments, number } => return self.act(action, arguments, number, rates),
             },
             _ => return Err(malformed("nothing is expected on this lane or key")),
         };
         if self.admit(kind, rates)? {
             self.command(command);
+        }
+        Ok(())
+    }
+
+    /// Has the world do something. A numbered action that is not passed on is answered.
+    fn act(
+        &self,
+        action: String,
+        arguments: Value,
+        number: Option<u32>,
+        rates: &mut Rates,
+    ) -> Result<(), Closing> {
+        if number == Some(0) || (number.is_some() && self.player.key.is_none()) {
+            return Err(malformed("an action with the number 0, or with a number and no key in Join"));
+        }
+        let is_admitted = self.admit(MessageKind::Action, rates)?;
+        let name = number.map(|_| action.clone());
+        let is_passed_on = is_admitted && self.command(Command::Act { action, arguments, number });
+        if let Some(name) = name.filter(|_| !is_passed_on) {
+            self.player.refuse(&name, TOO_OFTEN, number);
         }
         Ok(())
     }
@@ -230,11 +259,14 @@ impl ClientSession {
         Ok(())
     }
 
-    fn command(&self, command: Command) {
+    /// Returns whether there was room.
+    fn command(&self, command: Command) -> bool {
         let is_chat = matches!(&command, Command::Say { .. });
-        if !self.player.command(command) {
+        let is_taken = self.player.command(command);
+        if !is_taken {
             self.shared.metrics.drop_message(if is_chat { "chat_backlog" } else { "backlog" });
         }
+        is_taken
     }
 
     /// Whether a message is within its rate. A dropped one is counted.
@@ -281,6 +313,12 @@ fn closed(error: Error) -> Closing {
 
 /// Why the room closed a session, by the code that the client was told.
 fn closed_by_room(code: CloseCode, reason: String) -> Closing {
-    let known = [Closing::TooSlow, Closing::TooMany(REFUSED_ACTIONS), Closing::Protocol(reason)];
+    let known = [
+        Closing::TooSlow,
+        Closing::TooMany(REFUSED_ACTIONS),
+        Closing::Replaced,
+        Closing::RoomGone,
+        Closing::Protocol(reason),
+    ];
     known.into_iter().find(|closing| closing.session_code() == code.0).unwrap_or(Closing::Vanished)
 }

@@ -72,6 +72,8 @@ pub enum ToWorld {
         name: String,
         /// Rounds of movement a second; 0 leaves it to the server.
         network_hz: u32,
+        /// The client's secret, 16 random bytes, by which it is known again; or nothing.
+        key: Vec<u8>,
     },
     /// Does something that the world declares.
     Act {
@@ -79,6 +81,8 @@ pub enum ToWorld {
         action: String,
         /// With what: a map, or nil.
         arguments: Value,
+        /// Of this client's actions that happen once and are answered: the first, the second, and so on, from 1.
+        number: Option<u32>,
     },
     /// Takes another name.
     Rename {
@@ -137,6 +141,8 @@ pub enum FromWorld {
         network_hz: u32,
         /// Steps so far.
         tick: u64,
+        /// Whether the client is the player that it was before.
+        resumed: bool,
     },
     /// What there can be from now on.
     Define {
@@ -150,12 +156,14 @@ pub enum FromWorld {
         /// What is told with it.
         payload: Value,
     },
-    /// An action of this client was not carried out.
+    /// An action of this client was not carried out, or cannot be kept.
     Refused {
         /// Which.
         action: String,
         /// Why.
         reason: String,
+        /// The number that the client gave it.
+        number: Option<u32>,
     },
     /// The rounds of movement a second, from now on.
     Rate {
@@ -175,6 +183,11 @@ pub enum FromWorld {
         version: u64,
         /// With file, line and cause; empty where there is nothing to say.
         text: String,
+    },
+    /// A numbered action of this client is done, and is kept if the server keeps worlds.
+    Done {
+        /// Its number.
+        number: u32,
     },
 }
 
@@ -215,6 +228,8 @@ pub struct Action {
     pub arguments: Vec<u8>,
     /// How people do it, as its author wrote it.
     pub hint: Value,
+    /// Whether it is to happen once and to last: clients number such actions.
+    pub durable: bool,
 }
 
 /// An event with a payload of a known shape.

@@ -51,7 +51,7 @@ impl News {
                     let line = Said { from: player.0, name: name.clone(), text: text.clone() };
                     said.push(encode_to_vec(&line));
                 }
-                Happening::Emitted { audience, name, payload } => {
+                Happening::Emitted { audience, name, payload, .. } => {
                     let event = FromWorld::Happened { event: name.clone(), payload: payload.clone() };
                     events.push((audience.clone(), encode_to_vec(&event)));
                 }

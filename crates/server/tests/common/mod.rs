@@ -1,6 +1,7 @@
 //! A server on a free port, and players that join it with a stock WebSocket client.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
 
+pub mod process;
 pub mod session;
 pub mod view;
 
@@ -216,7 +217,13 @@ impl Player {
     /// Does something that the world declares.
     pub async fn act(&mut self, action: &str, arguments: &[(&str, Value)]) {
         let arguments = Any(map(arguments));
-        self.say(ClientMessage::Act { action: action.into(), arguments }).await;
+        self.say(ClientMessage::Act { action: action.into(), arguments, number: None }).await;
+    }
+
+    /// Does something that happens once.
+    pub async fn act_once(&mut self, number: u32, action: &str, arguments: &[(&str, Value)]) {
+        let (action, arguments) = (action.into(), Any(map(arguments)));
+        self.say(ClientMessage::Act { action, arguments, number: Some(number) }).await;
     }
 
     /// Reads until what it knows is what the caller waits for.

@@ -45,9 +45,21 @@ impl Guest {
         Self::join_by(channel, name).await
     }
 
+    /// Joins with the secret by which it is known again.
+    pub async fn join_with(address: SocketAddr, room: &str, name: &str, key: [u8; 16]) -> Self {
+        let url = format!("nowcast://{address}/{room}");
+        let carriers = [CarrierKind::WebSocket];
+        let channel = Connector::new().carriers(carriers).connect(&url).await.expect("there is room");
+        Self::join_as(channel, name, key.into()).await
+    }
+
     /// Joins by a channel that is open.
     pub async fn join_by(channel: Channel, name: &str) -> Self {
-        let join = ToWorld::Join { protocol: PROTOCOL, name: name.into(), network_hz: 60 };
+        Self::join_as(channel, name, Vec::new()).await
+    }
+
+    async fn join_as(channel: Channel, name: &str, key: Vec<u8>) -> Self {
+        let join = ToWorld::Join { protocol: PROTOCOL, name: name.into(), network_hz: 60, key };
         channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
         let mut guest =
             Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false };
@@ -129,8 +141,14 @@ impl Guest {
     /// Does something that the world declares.
     pub fn act(&self, action: &str, arguments: &[(&str, Value)]) {
         let arguments = super::map(arguments);
-        let act = ToWorld::Act { action: action.into(), arguments };
+        let act = ToWorld::Act { action: action.into(), arguments, number: None };
         self.channel.try_event(&encode_to_vec(&act)).expect("there is room for an action");
+    }
+
+    /// Does something that happens once.
+    pub fn act_once(&self, number: u32, action: &str, arguments: &[(&str, Value)]) {
+        let (action, arguments) = (action.into(), super::map(arguments));
+        self.tell(&ToWorld::Act { action, arguments, number: Some(number) });
     }
 
     /// Tells the world something.

@@ -24,6 +24,11 @@ pub struct View {
     pub screens: BTreeMap<(String, bool), Json>,
     pub happened: Vec<(String, Json)>,
     pub refused: Vec<(String, String)>,
+    /// The numbers of actions that are done, and of those that are refused.
+    pub done: Vec<u32>,
+    pub undone: Vec<u32>,
+    /// Whether it is the player that it was before.
+    pub resumed: bool,
     pub reports: Vec<(Outcome, u64, String)>,
     pub notices: Vec<String>,
     pub said: Vec<(u32, String, String)>,
@@ -80,7 +85,8 @@ impl View {
     /// Takes in a message of the plain protocol.
     pub fn take_plain(&mut self, message: &ServerMessage) {
         match message {
-            ServerMessage::Welcome { world, tick, .. } => {
+            ServerMessage::Welcome { world, tick, resumed, .. } => {
+                self.resumed = *resumed;
                 self.world.clone_from(world);
                 self.take_tick(*tick);
             }
@@ -130,7 +136,11 @@ impl View {
                 self.show(place.clone(), *personal, &value.0);
             }
             ServerMessage::Event { name, payload } => self.happened.push((name.clone(), json(&payload.0))),
-            ServerMessage::Refused { action, reason } => self.refused.push((action.clone(), reason.clone())),
+            ServerMessage::Refused { action, reason, number } => {
+                self.refused.push((action.clone(), reason.clone()));
+                self.undone.extend(*number);
+            }
+            ServerMessage::Done { number } => self.done.push(*number),
             ServerMessage::Report { outcome, version, text } => {
                 self.reports.push((*outcome, *version, text.clone()));
             }
@@ -143,7 +153,8 @@ impl View {
     /// Takes in an event of a session.
     pub fn take_event(&mut self, event: FromWorld) {
         match event {
-            FromWorld::Welcome { world, tick, .. } => {
+            FromWorld::Welcome { world, tick, resumed, .. } => {
+                self.resumed = resumed;
                 self.world = world;
                 self.take_tick(tick);
             }
@@ -157,7 +168,11 @@ impl View {
                 self.definition = Some(definition);
             }
             FromWorld::Happened { event, payload } => self.happened.push((event, json(&payload))),
-            FromWorld::Refused { action, reason } => self.refused.push((action, reason)),
+            FromWorld::Refused { action, reason, number } => {
+                self.refused.push((action, reason));
+                self.undone.extend(number);
+            }
+            FromWorld::Done { number } => self.done.push(number),
             FromWorld::Report { outcome, version, text } => {
                 self.reports.push((outcome.into(), version, text));
             }

@@ -66,6 +66,8 @@ pub struct Scene {
     /// Contacts that ended because an entity went, to be reported with those of this step.
     pub(crate) ended: Vec<Contact>,
     pub(crate) events: VecDeque<Event>,
+    /// Whether a durable action is being carried out.
+    pub(crate) acts_durably: bool,
     pub(crate) stats: Stats,
     pub(crate) next_entity: u32,
     pub(crate) next_joint: u32,
@@ -95,6 +97,7 @@ impl Scene {
             touching: BTreeSet::new(),
             ended: Vec::new(),
             events: VecDeque::new(),
+            acts_durably: false,
             stats: Stats::default(),
             next_entity: 1,
             next_joint: 1,

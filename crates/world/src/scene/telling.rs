@@ -89,7 +89,8 @@ impl Scene {
             }
             _ => {}
         }
-        self.push_event(Event::Emitted { name: name.to_owned(), to, payload });
+        let durable = self.acts_durably;
+        self.push_event(Event::Emitted { name: name.to_owned(), to, payload, durable });
         Ok(())
     }
 

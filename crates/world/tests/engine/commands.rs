@@ -44,7 +44,7 @@ fn commands_are_carried_out_at_the_next_step_in_their_order() {
     world.step();
     let said = Event::Said { player: ADA, name: "p7".into(), text: "hello".into() };
     let renamed = Event::Renamed { player: ADA, name: "Ada".into() };
-    let told = Event::Emitted { name: "joined".into(), to: To::Player(ADA), payload: Value::Nil };
+    let told = Event::Emitted { name: "joined".into(), to: To::Player(ADA), payload: Value::Nil, durable: false };
     assert_eq!(drain(&mut world), [Event::Joined(ADA), told, said, renamed]);
 }
 
@@ -62,7 +62,7 @@ fn arguments_are_checked_and_quantised_before_the_behaviour_sees_them() {
     world.step();
     let events = drain(&mut world);
     let payload = map(&[("power", Value::F64(0.5)), ("how", "".into())]);
-    assert_eq!(events[0], Event::Emitted { name: "kick".into(), to: To::All, payload });
+    assert_eq!(events[0], Event::Emitted { name: "kick".into(), to: To::All, payload, durable: false });
     let reasons: Vec<String> = events[1..]
         .iter()
         .map(|event| match event {

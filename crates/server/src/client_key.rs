@@ -1,0 +1,49 @@
+//! By what a client is known again, on another connection and in another process of the server.
+
+use ring::digest::{Context, SHA256};
+
+use crate::names::Name;
+
+/// Bytes of the secret that a client shows.
+pub(crate) const SECRET_BYTES: usize = 16;
+
+/// What tells one client from all others, through every reconnection. It is made of the client's secret and of the name in its
+/// token: whoever gets hold of the secret alone cannot come in as somebody with a token. The secret itself is kept nowhere.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ClientKey(pub(crate) [u8; 16]);
+
+impl ClientKey {
+    pub(crate) fn of(secret: &[u8; SECRET_BYTES], name: &Name) -> Self {
+        let mut context = Context::new(&SHA256);
+        context.update(b"nowcast client");
+        context.update(secret);
+        if let Name::Verified(name) = name {
+            context.update(name.as_bytes());
+        }
+        let digest = context.finish();
+        let mut key = [0; 16];
+        key.copy_from_slice(&digest.as_ref()[..16]);
+        Self(key)
+    }
+}
+
+impl std::fmt::Debug for ClientKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ClientKey(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_alone_is_not_the_key_of_somebody_with_a_token() {
+        let asked = |name: &str| ClientKey::of(&[7; 16], &Name::Asked(name.into()));
+        let verified = |name: &str| ClientKey::of(&[7; 16], &Name::Verified(name.into()));
+        assert_eq!(asked("Ada"), asked("Ben"), "what a client wants to be called may change");
+        assert_ne!(asked("Ada"), verified("Ada"));
+        assert_ne!(verified("Ada"), verified("Ben"));
+        assert_ne!(asked("Ada"), ClientKey::of(&[8; 16], &Name::Asked("Ada".into())));
+    }
+}

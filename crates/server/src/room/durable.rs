@@ -1,0 +1,142 @@
+//! Actions that happen once and last: done at once, told to their clients when they are kept.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use nowcast_store::{ActionId, Completion, Lost};
+use nowcast_world::{ApplyError, Command, PlayerId, Value};
+
+use super::Room;
+use super::happenings::Happening;
+
+/// Why an action is refused that cannot be kept.
+const NOT_KEPT: &str =
+    "this room's world is not kept, because the server keeps as many worlds as it may: it was not carried out";
+
+/// What a client is told whose action was carried out, and then could not be kept.
+const LOST: &str = "it was carried out, but the server could not keep it: it may be undone when the server ends";
+
+/// Why an action is refused for which the world had no room.
+const BACKLOG: &str = "the world has too much to do: it was not carried out, try again in a moment";
+
+/// What durable actions told and what waits for the store, at most. What comes beyond that, while a disk is held up, is left out.
+const UNTOLD_MAX: usize = 4_096;
+
+/// What waits until the store has kept it.
+pub(super) struct Durable {
+    kept: Receiver<(Waiting, Result<(), Lost>)>,
+    teller: Sender<(Waiting, Result<(), Lost>)>,
+    /// What was told by durable actions, by the number of its waiting, oldest first.
+    untold: VecDeque<(u64, Happening)>,
+    last: u64,
+}
+
+/// Something that is told when it is kept.
+enum Waiting {
+    Action { player: PlayerId, action: String, number: u32 },
+    Happenings(u64),
+}
+
+impl Default for Durable {
+    fn default() -> Self {
+        let (teller, kept) = channel();
+        Self { kept, teller, untold: VecDeque::new(), last: 0 }
+    }
+}
+
+impl Durable {
+    /// What the store calls. It waits for nothing: the room looks at each tick.
+    fn completion(&self, waiting: Waiting) -> Completion {
+        let teller = self.teller.clone();
+        // The room may have ended.
+        Box::new(move |outcome| drop(teller.send((waiting, outcome))))
+    }
+}
+
+impl Room {
+    /// Has the world do something that a client numbered: once, however often it asks.
+    pub(super) fn act_once(&mut self, player: PlayerId, id: ActionId, action: String, arguments: Value) {
+        let number = u32::try_from(id.number).expect("clients' numbers have 32 bits");
+        let metrics = &self.rooms.metrics;
+        if self.world.was_done(id) {
+            metrics.count_durable("again");
+        } else {
+            if let Err(reason) = self.may_act(&action, &arguments) {
+                return self.refuse_numbered(player, &action, &reason, number);
+            }
+            let command = Command::Action { player, name: action.clone(), arguments };
+            match self.world.apply_once(id, command) {
+                Ok(()) => metrics.count_durable("first"),
+                Err(ApplyError::Full { .. } | ApplyError::Input(_)) => {
+                    metrics.drop_message("world_backlog");
+                    return self.refuse_numbered(player, &action, BACKLOG, number);
+                }
+            }
+        }
+        let waiting = Waiting::Action { player, action, number };
+        self.world.when_kept(self.durable.completion(waiting));
+    }
+
+    /// Whether the world would take an action. What it would refuse is not done, so that another try is judged anew.
+    fn may_act(&self, action: &str, arguments: &Value) -> Result<(), String> {
+        if self.rooms.keeper.store().is_some() && !self.world.is_recorded() {
+            return Err(NOT_KEPT.into());
+        }
+        self.world.world().scene().definition().judge(action, arguments).map_err(|refusal| refusal.to_string())
+    }
+
+    fn refuse_numbered(&self, player: PlayerId, action: &str, reason: &str, number: u32) {
+        self.rooms.metrics.count_durable("refused");
+        if let Some(seated) = self.players.iter().find(|seated| seated.id == player) {
+            seated.player.refuse(action, reason, Some(number));
+        }
+    }
+
+    /// Holds back what durable actions told until they are kept, and adds what was held back so long.
+    pub(super) fn hold_back(&mut self, happenings: Vec<Happening>) -> Vec<Happening> {
+        let (durable, mut now): (Vec<_>, Vec<_>) = happenings.into_iter().partition(Happening::is_durable);
+        let mut confirmed = Vec::new();
+        while let Ok((waiting, outcome)) = self.durable.kept.try_recv() {
+            match waiting {
+                // What cannot be kept has happened here all the same.
+                Waiting::Happenings(last) => {
+                    while self.durable.untold.front().is_some_and(|(number, _)| *number <= last) {
+                        now.extend(self.durable.untold.pop_front().map(|(_, told)| told));
+                    }
+                }
+                Waiting::Action { player, action, number } => confirmed.push((player, action, number, outcome)),
+            }
+        }
+        self.confirmed = confirmed;
+        if !durable.is_empty() && self.world.is_recorded() {
+            self.durable.last += 1;
+            let number = self.durable.last;
+            let room = UNTOLD_MAX - self.durable.untold.len();
+            for _ in room..durable.len() {
+                self.rooms.metrics.count_durable("untold");
+            }
+            self.durable.untold.extend(durable.into_iter().take(room).map(|told| (number, told)));
+            self.world.when_kept(self.durable.completion(Waiting::Happenings(number)));
+        } else {
+            now.extend(durable);
+        }
+        now
+    }
+
+    /// Tells clients which of their actions are kept, after what came of them.
+    pub(super) fn confirm(&mut self) {
+        for (id, action, number, outcome) in std::mem::take(&mut self.confirmed) {
+            let Some(seated) = self.players.iter().find(|seated| seated.id == id) else { continue };
+            match outcome {
+                Ok(()) => seated.player.confirm(number),
+                Err(Lost) => {
+                    self.rooms.metrics.count_durable("lost");
+                    seated.player.refuse(&action, LOST, Some(number));
+                }
+            }
+        }
+    }
+}
+
+/// A numbered action of a player, and whether it is kept.
+pub(super) type Confirmed = (PlayerId, String, u32, Result<(), Lost>);

@@ -1,0 +1,413 @@
+//! Actions that happen once and last, and clients that are known again: over SIGKILL, over lost connections, over other rules.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use common::process::{Folder, Process, serve_if_child};
+use common::session::Guest;
+use common::view::View;
+use common::{PATIENCE, Player, TestServer, script};
+use nowcast::CarrierKind;
+use nowcast_server::plain::{ClientMessage, Encoding};
+use nowcast_server::session::Controls;
+use nowcast_server::world::Random;
+use nowcast_wire::Value;
+use serde_json::Value as Json;
+use tokio::time::timeout;
+
+const RULES: &str = r#"
+local world = require("@nowcast/world")
+world.state { seen = {}, left = 0, most = 0 }
+local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(400, 1, 400) } })
+local Ball = world.kind("ball", { body = { shape = "sphere", radius = 0.2 } })
+local Person = world.kind("person", { walker = {}, attributes = { hat = "text", holding = "entity?" } })
+local function show()
+    local list = {}
+    for name, count in world.state.seen do table.insert(list, `{name}={count}`) end
+    world.show("seen", table.concat(list, " "))
+    world.show("left", world.state.left)
+end
+world.on("start", function() Floor:spawn { at = vector.create(0, -0.5, 0) } end)
+world.on("join", function(player)
+    player:spawn_avatar(Person, { at = vector.create(player.id % 40, 0.92, 20) })
+    show()
+end)
+world.on("leave", function() world.state.left += 1 show() end)
+world.action("count", { name = "text" }, function(player, arguments)
+    world.state.seen[arguments.name] = (world.state.seen[arguments.name] or 0) + 1
+    world.emit("counted", arguments.name)
+    show()
+end, { durable = true, label = "Count" })
+world.action("shout", {}, function() world.emit("shouted", true) end)
+world.action("dress", { hat = "text" }, function(player, arguments)
+    player.avatar.hat = arguments.hat
+    player.avatar.holding = Ball:spawn { at = player.avatar.position + vector.create(0, 3, 0) }
+    world.show("message", "a fine hat", player)
+end)
+"#;
+
+#[tokio::test]
+async fn the_process_that_serves_until_it_is_killed() {
+    serve_if_child(script("yard", RULES)).await;
+}
+
+/// A server in this process that keeps its worlds.
+async fn serve(folder: &Folder, seat_held: Duration) -> TestServer {
+    TestServer::with(|config| {
+        config.worlds = vec![script("yard", RULES)];
+        config.data = Some(folder.0.clone());
+        config.timeouts.seat_held = seat_held;
+    })
+    .await
+}
+
+const LONG: Duration = Duration::from_secs(600);
+
+fn key(of: u8) -> [u8; 16] {
+    [of; 16]
+}
+
+/// How a client of the plain protocol joins with its key.
+fn with_key(name: &str, of: u8) -> String {
+    format!("name={name}&hz=60&key={}", format!("{of:02x}").repeat(16))
+}
+
+fn left(view: &View) -> u64 {
+    view.screen("left").and_then(Json::as_f64).map_or(0, |number| number as u64)
+}
+
+/// How often each was counted, by its name.
+fn seen(view: &View) -> Vec<(String, u32)> {
+    let text = view.screen("seen").and_then(Json::as_str).unwrap_or_default();
+    let pairs = text.split_whitespace().filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, count)| (name.to_owned(), count.parse().expect("it is a number"))).collect()
+}
+
+fn count_of(view: &View, name: &str) -> u32 {
+    seen(view).into_iter().find(|(known, _)| known == name).map_or(0, |(_, count)| count)
+}
+
+fn named(number: u32) -> Value {
+    Value::from(format!("n{number}"))
+}
+
+/// A client of either protocol that counts.
+enum Counter {
+    Plain(Box<Player>),
+    Session(Box<Guest>),
+}
+
+impl Counter {
+    async fn join(process: &Process, is_plain: bool) -> Self {
+        if is_plain {
+            let parameters = with_key("Ada", 7);
+            Self::Plain(Box::new(TestServer::join_at(process.address, "yard", &parameters).await))
+        } else {
+            Self::Session(Box::new(Guest::join_with(process.address, "yard", "Ada", key(7)).await))
+        }
+    }
+
+    fn view(&self) -> &View {
+        match self {
+            Self::Plain(player) => &player.view,
+            Self::Session(guest) => &guest.view,
+        }
+    }
+
+    fn id(&self) -> u32 {
+        match self {
+            Self::Plain(player) => player.id,
+            Self::Session(guest) => guest.id,
+        }
+    }
+
+    async fn count(&mut self, number: u32) {
+        let arguments = [("name", named(number))];
+        match self {
+            Self::Plain(player) => player.act_once(number, "count", &arguments).await,
+            Self::Session(guest) => guest.act_once(number, "count", &arguments),
+        }
+    }
+
+    async fn until(&mut self, what: &str, holds: impl Fn(&View) -> bool) {
+        match self {
+            Self::Plain(player) => player.until_view(what, holds).await,
+            Self::Session(guest) => guest.until(what, |guest| holds(&guest.view)).await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn each_confirmed_count_is_there_exactly_once_after_twenty_kills_and_each_other_one_after_it_was_tried_again() {
+    const KILLS: u32 = 20;
+    let seed = std::env::var("NOWCAST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    println!("NOWCAST_SEED={seed}");
+    let mut random = Random::new(seed);
+    let folder = Folder::new();
+    let (mut last, mut confirmed, mut tried_again) = (0, BTreeSet::new(), 0);
+    let mut id = None;
+    for kill in 0..=KILLS {
+        let process = Process::start(&folder.0);
+        // The same client, whatever it speaks.
+        let mut ada = Counter::join(&process, random.bits() % 2 == 0).await;
+        ada.until("the counts", |view| view.screen("seen").is_some()).await;
+        let place = format!("kill {kill} of seed {seed}");
+        assert!(id.is_none_or(|id| id == ada.id()) || last == 0, "{place}: she is somebody else");
+        id = Some(ada.id());
+        let there = seen(ada.view());
+        for (name, count) in &there {
+            assert_eq!(*count, 1, "{place}: {name} happened {count} times");
+        }
+        for number in &confirmed {
+            assert_eq!(count_of(ada.view(), &format!("n{number}")), 1, "{place}: {number} was confirmed");
+        }
+        let open: Vec<u32> = (1..=last).filter(|number| !confirmed.contains(number)).collect();
+        tried_again += open.len();
+        for number in &open {
+            ada.count(*number).await;
+        }
+        ada.until("those of before", |view| open.iter().all(|number| view.done.contains(number))).await;
+        if kill < KILLS {
+            let end = Instant::now() + Duration::from_millis(50 + random.bits() % 500);
+            while Instant::now() < end {
+                last += 1;
+                ada.count(last).await;
+                // Sometimes one waits for the answer, sometimes not.
+                if random.bits() % 3 > 0 {
+                    ada.until("an answer", |view| view.done.contains(&last)).await;
+                }
+                // Faster than this nobody may act for long.
+                let tick = ada.view().tick;
+                let pause = random.bits() % 8;
+                ada.until("time", |view| view.tick > tick + pause || !view.done.is_empty()).await;
+            }
+        } else {
+            ada.until("all of them", |view| seen(view).len() == last as usize).await;
+            assert!(seen(ada.view()).iter().all(|(_, count)| *count == 1), "{place}");
+        }
+        assert!(ada.view().undone.is_empty(), "{place}: {:?}", ada.view().refused);
+        confirmed.extend(ada.view().done.iter().copied());
+        process.kill();
+    }
+    println!("{last} counts, {tried_again} of them tried again after a kill");
+    assert_eq!(confirmed.len(), last as usize);
+}
+
+#[tokio::test]
+async fn after_a_kill_clients_of_both_protocols_are_the_players_that_they_were() {
+    let folder = Folder::new();
+    let process = Process::start(&folder.0);
+    let mut ada = Guest::join_with(process.address, "yard", "Ada", key(1)).await;
+    let mut ben = TestServer::join_at(process.address, "yard", &with_key("Ben", 2)).await;
+    let mut eve = TestServer::join_at(process.address, "yard", "name=Eve&hz=60").await;
+    assert!(!ada.view.resumed && !ben.view.resumed);
+    for (act, hat) in [(0, "red"), (1, "blue")] {
+        let arguments = [("hat", Value::from(hat))];
+        if act == 0 {
+            ada.act("dress", &arguments);
+        } else {
+            ben.act("dress", &arguments).await;
+        }
+    }
+    let is_dressed = |view: &View, id: u32, hat: &str| {
+        let avatar = view.avatar(id).and_then(|avatar| view.entities.get(&avatar));
+        avatar.is_some_and(|avatar| avatar.attributes["hat"] == hat && avatar.attributes["holding"].is_number())
+    };
+    let (first, second) = (ada.id, ben.id);
+    ada.until("both hats", |ada| is_dressed(&ada.view, first, "red") && is_dressed(&ada.view, second, "blue"))
+        .await;
+    ada.steer(&Controls { number: 1, forward: 1.0, ..Controls::default() });
+    let avatar = ada.avatar().unwrap();
+    ada.until("her walk", |ada| ada.place(avatar).is_some_and(|place| place[2] < 18.0)).await;
+    let tick = eve.view.tick;
+    eve.until_view("time for a commit", |view| view.tick > tick + 60).await;
+    let attributes = ada.view.entities[&avatar].attributes.clone();
+    process.kill();
+
+    let process = Process::start(&folder.0);
+    let ben = TestServer::join_at(process.address, "yard", &with_key("Ben", 2)).await;
+    assert!(ben.view.resumed && ben.id == second);
+    assert_eq!(ben.view.screen("message"), Some(&Json::from("a fine hat")));
+    let mut ada = Guest::join_with(process.address, "yard", "Ada", key(1)).await;
+    assert!(ada.view.resumed && ada.id == first && ada.avatar() == Some(avatar));
+    ada.until("what she was", |ada| {
+        ada.view.entities[&avatar].attributes == attributes
+            && ada.view.screen("message") == Some(&Json::from("a fine hat"))
+            && ada.view.players.get(&first).is_some_and(|ada| ada.name == "Ada")
+    })
+    .await;
+    assert!(ada.place(avatar).is_some_and(|place| place[2] < 18.5), "she is where she was");
+    // Whoever shows no key left when the process ended; of the others nobody did.
+    ada.until("Eve's leave", |ada| left(&ada.view) == 1 && ada.view.players.len() == 2).await;
+    let other = Guest::join_with(process.address, "yard", "Ada", key(3)).await;
+    assert!(!other.view.resumed && other.id > first.max(second));
+    // Nobody steers while nobody is there, and from now on she does.
+    let place = ada.place(avatar).unwrap();
+    ada.steer(&Controls { number: 1, forward: 1.0, ..Controls::default() });
+    ada.until("her next step", |ada| ada.place(avatar).is_some_and(|now| now[2] < place[2] - 1.0)).await;
+    process.end();
+}
+
+#[tokio::test]
+async fn who_does_not_come_back_in_time_leaves() {
+    let folder = Folder::new();
+    let server = serve(&folder, LONG).await;
+    let mut ada = server.join("yard", &with_key("Ada", 1)).await;
+    ada.act("shout", &[]).await;
+    ada.until_view("a shout", |view| view.heard("shouted").count() == 1).await;
+    // A server that ends leaves its players where they are.
+    server.stop().await;
+
+    let server = serve(&folder, Duration::from_millis(300)).await;
+    let mut ben = server.join("yard", "name=Ben&hz=60").await;
+    ben.until_view("Ada's leave", |view| left(view) == 1 && view.players.len() == 1).await;
+    let ada = server.join("yard", &with_key("Ada", 1)).await;
+    assert!(!ada.view.resumed);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_whose_connection_broke_finds_its_seat_and_one_that_says_bye_does_not() {
+    let server = TestServer::with(|config| config.worlds = vec![script("yard", RULES)]).await;
+    let mut ben = server.join("yard", "name=Ben&hz=60").await;
+    let ada = server.join("yard", &with_key("Ada", 1)).await;
+    let (first, avatar) = (ada.id, ada.avatar());
+    drop(ada);
+    server.until_metric("nowcast_clients", |clients| clients == 1.0).await;
+    let ada = server.join("yard", &with_key("Ada", 1)).await;
+    assert!(ada.view.resumed && ada.id == first && ada.avatar() == avatar);
+    // Another connection of the same client takes the place of the first, whichever protocol it speaks.
+    let guest = Guest::join_with(server.address, "yard", "Ada", key(1)).await;
+    assert!(guest.view.resumed && guest.id == first);
+    let (code, _) = ada.until_closed().await;
+    assert_eq!(code, 4013);
+    let mut ada = server.join("yard", &with_key("Ada", 1)).await;
+    assert!(ada.view.resumed && ada.id == first);
+    let closed = timeout(PATIENCE, guest.channel.closed()).await.expect("it ends");
+    assert_eq!(closed.code.0, 71, "{closed}");
+    assert_eq!(left(&ben.view), 0);
+
+    futures_util::SinkExt::close(&mut ada.socket).await.expect("it is open");
+    ben.until_view("Ada's leave", |view| left(view) == 1 && view.players.len() == 1).await;
+    let ada = server.join("yard", &with_key("Ada", 1)).await;
+    assert!(!ada.view.resumed && ada.id > first);
+    assert_eq!(server.metric("nowcast_players_resumed_total"), 3.0);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn where_a_world_is_full_a_seat_that_waits_is_given_up() {
+    let small = RULES.replace("world.state {", "world.settings { players_max = 1 }\nworld.state {");
+    let server = TestServer::with(|config| config.worlds = vec![script("yard", &small)]).await;
+    drop(server.join("yard", &with_key("Ada", 1)).await);
+    server.until_metric("nowcast_clients", |clients| clients == 0.0).await;
+    let ben = server.join("yard", "name=Ben&hz=60").await;
+    assert_eq!((left(&ben.view), ben.view.players.len()), (1, 1));
+    let socket = server.connect(&format!("/ws/yard?{}", with_key("Ada", 1))).await.expect("the room has seats");
+    let (code, reason) = Player::new(socket, Encoding::Json).until_closed().await;
+    assert_eq!(code, 4011, "{reason}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn without_a_store_a_numbered_action_happens_once_too_and_is_confirmed_after_what_came_of_it() {
+    let server = TestServer::with(|config| config.worlds = vec![script("yard", RULES)]).await;
+    let mut ada = server.join("yard", &with_key("Ada", 1)).await;
+    for _ in 0..3 {
+        ada.act_once(1, "count", &[("name", "hat".into())]).await;
+    }
+    ada.until_view("the first answer", |view| !view.done.is_empty()).await;
+    assert_eq!(count_of(&ada.view, "hat"), 1);
+    assert_eq!(ada.view.heard("counted").count(), 1);
+    ada.until_view("all answers", |view| view.done == [1, 1, 1]).await;
+    drop(ada);
+    let mut guest = Guest::join_with(server.address, "yard", "Ada", key(1)).await;
+    guest.act_once(1, "count", &[("name", "hat".into())]);
+    guest.act_once(2, "count", &[("name", "hat".into())]);
+    guest.until("both answers", |guest| guest.view.done == [1, 2]).await;
+    assert_eq!(count_of(&guest.view, "hat"), 2);
+    // Another client has numbers of its own.
+    let mut ben = server.join("yard", &with_key("Ben", 2)).await;
+    ben.act_once(1, "count", &[("name", "hat".into())]).await;
+    ben.until_view("his answer", |view| view.done == [1] && count_of(view, "hat") == 3).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_refused_is_answered_by_its_number_and_was_not_done() {
+    let folder = Folder::new();
+    let server = serve(&folder, LONG).await;
+    let mut ada = server.join("yard", &with_key("Ada", 1)).await;
+    ada.act_once(1, "fly", &[]).await;
+    ada.act_once(2, "count", &[("name", 7.into())]).await;
+    ada.until_view("two refusals", |view| view.undone == [1, 2]).await;
+    assert!(ada.view.refused[0].1.contains("fly"), "{:?}", ada.view.refused);
+    ada.act_once(2, "count", &[("name", "hat".into())]).await;
+    ada.until_view("the answer", |view| view.done == [2] && count_of(view, "hat") == 1).await;
+    // What is over the rate is not done, and is answered all the same.
+    for number in 3..33 {
+        ada.act_once(number, "count", &[("name", named(number))]).await;
+    }
+    ada.until_view("all answers", |view| view.done.len() + view.undone.len() == 3 + 30).await;
+    let done: BTreeSet<u32> = ada.view.done.iter().copied().collect();
+    assert!(ada.view.undone.len() > 2, "there is a rate");
+    for number in 3..33 {
+        let count = count_of(&ada.view, &format!("n{number}"));
+        assert_eq!(count, u32::from(done.contains(&number)), "{number}");
+    }
+    ada.act_once(0, "count", &[("name", "hat".into())]).await;
+    let (code, _) = ada.until_closed().await;
+    assert_eq!(code, 4001);
+
+    let mut nobody = server.join("yard", "name=Ben&hz=60").await;
+    nobody.act_once(1, "count", &[("name", "hat".into())]).await;
+    let (code, reason) = nobody.until_closed().await;
+    assert_eq!((code, reason.contains("no key")), (4000, true), "{reason}");
+    let guest = Guest::join(&server, "yard", "Ben", CarrierKind::WebSocket).await;
+    guest.act_once(1, "count", &[("name", "hat".into())]);
+    let closed = timeout(PATIENCE, guest.channel.closed()).await.expect("it ends");
+    assert_eq!(closed.code.0, 64, "{closed}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_durable_action_tells_waits_until_it_is_kept_and_all_else_does_not() {
+    let folder = Folder::new();
+    let server = serve(&folder, LONG).await;
+    let mut ada = server.join("yard", &with_key("Ada", 1)).await;
+    ada.act_once(1, "count", &[("name", "first".into())]).await;
+    ada.until_view("the answer", |view| view.done == [1] && view.heard("counted").count() == 1).await;
+
+    // Nobody else can write as long as this transaction is open.
+    let other = rusqlite::Connection::open(folder.0.join("worlds.db")).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    ada.act_once(2, "count", &[("name", "second".into())]).await;
+    ada.act("shout", &[]).await;
+    ada.until_view("what came of both", |view| {
+        count_of(view, "second") == 1 && view.heard("shouted").count() == 1
+    })
+    .await;
+    let tick = ada.view.tick;
+    ada.until_view("time", |view| view.tick > tick + 30).await;
+    assert_eq!((ada.view.heard("counted").count(), ada.view.done.len()), (1, 1));
+    other.execute_batch("ROLLBACK").unwrap();
+    ada.until_view("the answer", |view| view.done == [1, 2]).await;
+    assert_eq!(ada.view.heard("counted").count(), 2, "it is told before the answer");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_none_is_refused() {
+    let server = TestServer::with(|config| config.worlds = vec![script("yard", RULES)]).await;
+    for key in ["", "12", &"0".repeat(33), &"zz".repeat(16), &"é".repeat(16)] {
+        let answer = server.connect(&format!("/ws/yard?key={key}")).await.map(drop);
+        assert!(answer.is_err(), "{key}");
+    }
+    let mut ada = server.join("yard", "name=Ada").await;
+    ada.say(ClientMessage::Chat { text: "hello".into() }).await;
+    ada.until_chat().await;
+    server.stop().await;
+}
