@@ -18,7 +18,7 @@ use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
 use crate::connection::{Connection, Unfinished};
 use crate::metrics::Metrics;
 use crate::plain::{ClientMessage, DecodeError, FrameRef, ServerMessage};
-use crate::player::{Command, Plain, Player, TOO_OFTEN};
+use crate::player::{Command, Numbered, Plain, Player};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::send_queue::Outgoing;
@@ -104,19 +104,22 @@ impl Client {
         self.metrics.messages_received.inc();
         let message = ClientMessage::decode(self.plain().encoding, frame).map_err(Closing::Malformed)?;
         message.check().map_err(Closing::OutOfBounds)?;
-        let numbered = match &message {
-            ClientMessage::Act { number: Some(_), .. } if self.player.key.is_none() => {
-                let what = "an action with a number, and no key in the address";
-                return Err(Closing::Malformed(DecodeError::Syntax(what.into())));
-            }
-            ClientMessage::Act { number: Some(number), action, .. } => Some((action.clone(), *number)),
-            _ => None,
-        };
+        let is_numbered = matches!(message, ClientMessage::Act { number: Some(_), .. });
+        if is_numbered && self.player.key.is_none() {
+            let what = "an action with a number, and no key in the address";
+            return Err(Closing::Malformed(DecodeError::Syntax(what.into())));
+        }
         let passed = self.admit(MessageKind::of(&message), rates)?;
-        // An input is state: only the newest counts, and a lost last one would leave the avatar running forever.
-        let is_obeyed = (passed || matches!(message, ClientMessage::Input(_))) && self.obey(message);
-        if let Some((action, number)) = numbered.filter(|_| !is_obeyed) {
-            self.player.refuse(&action, TOO_OFTEN, Some(number));
+        // An input is state: only the newest counts, and a lost last one would leave the avatar running forever. A numbered
+        // action is answered.
+        let is_obeyed = if passed || is_numbered || matches!(message, ClientMessage::Input(_)) {
+            self.obey(message, !passed)
+        } else {
+            true
+        };
+        if is_numbered && !is_obeyed {
+            // Only the room knows whether it was done before; the client comes anew and asks again.
+            return Err(Closing::TooMany(MessageKind::Action.name()));
         }
         Ok(())
     }
@@ -135,7 +138,7 @@ impl Client {
     }
 
     /// Returns whether there was room for what it wants.
-    fn obey(&self, message: ClientMessage) -> bool {
+    fn obey(&self, message: ClientMessage, is_over_rate: bool) -> bool {
         match message {
             ClientMessage::Rate { hz } => {
                 self.player.set_network_hz(hz);
@@ -143,7 +146,7 @@ impl Client {
             }
             ClientMessage::Ping { time } => self.answer(&ServerMessage::Pong { time }),
             message => {
-                let command = command_of(message).expect("all others are for the world");
+                let command = command_of(message, is_over_rate).expect("all others are for the world");
                 if !self.player.command(command) {
                     self.metrics.drop_message("backlog");
                     return false;
@@ -216,7 +219,7 @@ impl Client {
 }
 
 /// What a message, held against its bounds before, wants of the world; `None` for one that is none of its business.
-fn command_of(message: ClientMessage) -> Option<Command> {
+fn command_of(message: ClientMessage, is_over_rate: bool) -> Option<Command> {
     Some(match message {
         ClientMessage::Input(input) => {
             let input = Input {
@@ -230,6 +233,7 @@ fn command_of(message: ClientMessage) -> Option<Command> {
             Command::Input { input, number: 0 }
         }
         ClientMessage::Act { action, arguments, number } => {
+            let number = number.map(|number| Numbered { number, is_over_rate });
             Command::Act { action, arguments: arguments.0, number }
         }
         ClientMessage::Chat { text } => Command::Say { text },

@@ -63,9 +63,6 @@ impl Plain {
     }
 }
 
-/// Why a numbered action is refused that comes too soon after others.
-pub(crate) const TOO_OFTEN: &str = "too many actions at once: it was not carried out, try again in a moment";
-
 /// The role in a token that lets its bearer hear what becomes of new rules.
 const EDITOR: &str = "editor";
 
@@ -81,11 +78,19 @@ pub(crate) enum Command {
     /// State: only the newest between two events counts. Controls have numbers on sessions, and 0 elsewhere.
     Input { input: Input, number: u16 },
     /// Does something that the world declares. With a number it happens once, and is answered.
-    Act { action: String, arguments: Value, number: Option<u32> },
+    Act { action: String, arguments: Value, number: Option<Numbered> },
     /// Says something to all.
     Say { text: String },
     /// Takes another name.
     Rename { name: String },
+}
+
+/// What a client gives to an action that is to happen once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Numbered {
+    pub(crate) number: u32,
+    /// Whether it came so soon after others that only an action is confirmed that was done before.
+    pub(crate) is_over_rate: bool,
 }
 
 impl Command {

@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 
 use nowcast::entry::{Allowance, Verdict};
 use nowcast_replication::History;
-use nowcast_store::ActionId;
 use nowcast_world::text::sanitize;
 use nowcast_world::{
     ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, PlayerId, Refusal, STEP_HZ,
@@ -254,10 +253,7 @@ impl Room {
                         self.apply(WorldCommand::Input { player: id, input });
                     }
                     Command::Act { action, arguments, number } => match (player.key, number) {
-                        (Some(key), Some(number)) => {
-                            let number = ActionId { client: key.0, number: number.into() };
-                            self.act_once(id, number, action, arguments);
-                        }
+                        (Some(key), Some(number)) => self.act_once(id, key, number, action, arguments),
                         _ => self.apply(WorldCommand::Action { player: id, name: action, arguments }),
                     },
                     Command::Say { text } => {

@@ -8,6 +8,8 @@ use nowcast_world::{ApplyError, Command, PlayerId, Value};
 
 use super::Room;
 use super::happenings::Happening;
+use crate::client_key::ClientKey;
+use crate::player::Numbered;
 
 /// Why an action is refused that cannot be kept.
 const NOT_KEPT: &str =
@@ -15,6 +17,9 @@ const NOT_KEPT: &str =
 
 /// What a client is told whose action was carried out, and then could not be kept.
 const LOST: &str = "it was carried out, but the server could not keep it: it may be undone when the server ends";
+
+/// Why an action is refused that comes too soon after others.
+const TOO_OFTEN: &str = "too many actions at once: it was not carried out, try again in a moment";
 
 /// Why an action is refused for which the world had no room.
 const BACKLOG: &str = "the world has too much to do: it was not carried out, try again in a moment";
@@ -55,11 +60,20 @@ impl Durable {
 
 impl Room {
     /// Has the world do something that a client numbered: once, however often it asks.
-    pub(super) fn act_once(&mut self, player: PlayerId, id: ActionId, action: String, arguments: Value) {
-        let number = u32::try_from(id.number).expect("clients' numbers have 32 bits");
+    pub(super) fn act_once(
+        &mut self,
+        player: PlayerId,
+        key: ClientKey,
+        Numbered { number, is_over_rate }: Numbered,
+        action: String,
+        arguments: Value,
+    ) {
+        let id = ActionId { client: key.0, number: number.into() };
         let metrics = &self.rooms.metrics;
         if self.world.was_done(id) {
             metrics.count_durable("again");
+        } else if is_over_rate {
+            return self.refuse_numbered(player, &action, TOO_OFTEN, number);
         } else {
             if let Err(reason) = self.may_act(&action, &arguments) {
                 return self.refuse_numbered(player, &action, &reason, number);

@@ -18,7 +18,7 @@ use crate::client_key::{ClientKey, SECRET_BYTES};
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::names::Name;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
-use crate::player::{Command, Player, TOO_OFTEN, Way, may_edit};
+use crate::player::{Command, Numbered, Player, Way, may_edit};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::shared::Shared;
@@ -194,7 +194,7 @@ impl ClientSession {
         Ok(())
     }
 
-    /// Has the world do something. A numbered action that is not passed on is answered.
+    /// Has the world do something. A numbered action is answered, whatever becomes of it.
     fn act(
         &self,
         action: String,
@@ -205,11 +205,15 @@ impl ClientSession {
         if number == Some(0) || (number.is_some() && self.player.key.is_none()) {
             return Err(malformed("an action with the number 0, or with a number and no key in Join"));
         }
-        let is_admitted = self.admit(MessageKind::Action, rates)?;
-        let name = number.map(|_| action.clone());
-        let is_passed_on = is_admitted && self.command(Command::Act { action, arguments, number });
-        if let Some(name) = name.filter(|_| !is_passed_on) {
-            self.player.refuse(&name, TOO_OFTEN, number);
+        let is_over_rate = !self.admit(MessageKind::Action, rates)?;
+        if is_over_rate && number.is_none() {
+            return Ok(());
+        }
+        let is_numbered = number.is_some();
+        let number = number.map(|number| Numbered { number, is_over_rate });
+        if !self.command(Command::Act { action, arguments, number }) && is_numbered {
+            // Only the room knows whether it was done before; the client comes anew and asks again.
+            return Err(Closing::TooMany(MessageKind::Action.name()));
         }
         Ok(())
     }

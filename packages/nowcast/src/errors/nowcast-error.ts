@@ -46,6 +46,7 @@ export const ERROR_CODES = [
   "done",
   "going_away",
   "room_closed",
+  "replaced",
   "too_many_messages",
   "too_slow",
   "idle",

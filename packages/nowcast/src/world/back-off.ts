@@ -1,8 +1,15 @@
-const BACK_OFF_MS_MIN = 250;
-const BACK_OFF_MS_MAX = 5000;
+/** A server that ends comes back within a moment or two, as a rule: so many tries follow each other soon. */
+const SOON_ATTEMPTS = 8;
+const SOON_MS_MIN = 100;
+const SOON_MS_MAX = 400;
+const BACK_OFF_MS_MAX = 5_000;
 
-/** Doubles from 250 ms to 5 s; `random` from 0 to 1 takes up to half off, so that clients don't return in step. */
+/**
+ * Doubles from 100 ms to 400 ms, stays there for a few seconds, and then doubles to 5 s; `random` from 0 to 1 takes up to half
+ * off, so that clients don't return in step.
+ */
 export function backOffMs(attempt: number, random: number): number {
-  const fullMs = Math.min(BACK_OFF_MS_MAX, BACK_OFF_MS_MIN * 2 ** Math.min(attempt, 16));
-  return fullMs * (1 - random / 2);
+  const soonMs = Math.min(SOON_MS_MAX, SOON_MS_MIN * 2 ** Math.min(attempt, 16));
+  const laterMs = soonMs * 2 ** Math.min(16, Math.max(0, attempt - SOON_ATTEMPTS));
+  return Math.min(BACK_OFF_MS_MAX, laterMs) * (1 - random / 2);
 }

@@ -8,6 +8,8 @@ import {
   LINE_CHARACTERS_MAX,
   NAME_CHARACTERS_MAX,
 } from "./bounded.js";
+import { randomKey } from "./client-key.js";
+import { DurableActions } from "./durable-actions.js";
 import { InputSender } from "./input-sender.js";
 import { SnapshotClock } from "./interpolation/snapshot-clock.js";
 import type { OpenProtocol, ProtocolAdapter, ProtocolHandlers, ReceivedMovement } from "./protocol.js";
@@ -35,6 +37,7 @@ export class WorldClient implements World, ProtocolHandlers {
   status: WorldStatus = "connecting";
   name: string | undefined;
   networkHz: number | undefined;
+  readonly key = randomKey();
   readonly emitter = new Emitter<WorldEvents>();
   readonly state = new WorldState(this.emitter);
   readonly ready: Promise<void>;
@@ -43,6 +46,9 @@ export class WorldClient implements World, ProtocolHandlers {
   readonly #meter = new RateMeter();
   readonly #clock = new SnapshotClock();
   readonly #inputs: InputSender;
+  readonly #durable: DurableActions;
+  /** What the server knows of what the player wants to be called. */
+  #toldName: string | undefined;
   #protocol: ProtocolAdapter | undefined;
   #stepHz = 60;
   #waitingChat: string[] = [];
@@ -53,6 +59,7 @@ export class WorldClient implements World, ProtocolHandlers {
   /** The code of a protocol that is rarely spoken is loaded when it is. */
   constructor({ name, networkHz }: JoinOptions, open: OpenProtocol | Promise<OpenProtocol>) {
     this.name = name === undefined ? undefined : boundedText(name, NAME_CHARACTERS_MAX, "name");
+    this.#toldName = this.name;
     this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
     this.ready = this.#waiting.wait(undefined, (resolve) => this.emitter.on("define", () => resolve()));
     // Programs that do not ask for it hear of the end by `error`.
@@ -61,6 +68,7 @@ export class WorldClient implements World, ProtocolHandlers {
       send: (input) => this.#protocol?.input(input) ?? false,
       backlogBytes: () => this.#protocol?.backlogBytes ?? 0,
     });
+    this.#durable = new DurableActions((...action) => this.#protocol?.act(...action) ?? false);
     if (typeof open === "function") this.#protocol = open(this);
     else
       open
@@ -119,16 +127,38 @@ export class WorldClient implements World, ProtocolHandlers {
     for (const entity of this.entities.values()) if (entity.kind.name === kind) yield entity;
   }
 
-  act(action: string, args: WorldRecord = {}): void {
+  act(action: string, args: WorldRecord = {}): Promise<void> {
     const { definition } = this.state;
     const bounded = boundedArguments(args, action);
-    if (definition !== undefined && !definition.actions.some(({ name }) => name === action)) {
+    const declared = definition?.actions.find(({ name }) => name === action);
+    if (definition !== undefined && declared === undefined) {
       const known = definition.actions.map(({ name }) => name).join(", ");
       throw new NowcastError("misuse", `the world has no action "${action}"`, {
         cure: known === "" ? "it declares none" : `it has ${known}`,
       });
     }
-    if (!this.#protocol?.act(action, bounded)) this.#unsentActions++;
+    const done = declared?.durable ? this.#actDurably(action, bounded) : this.#actOnce(action, bounded);
+    // Programs that do not ask for it hear of a refusal by `refused`.
+    done.catch(() => {});
+    return done;
+  }
+
+  #actOnce(action: string, args: WorldRecord): Promise<void> {
+    if (this.#protocol?.act(action, args)) return Promise.resolve();
+    this.#unsentActions++;
+    return Promise.reject(
+      new NowcastError("network", `"${action}" was not sent, because there is no connection`, {
+        code: "lost",
+        cure: "wait for a welcome",
+      }),
+    );
+  }
+
+  #actDurably(action: string, args: WorldRecord): Promise<void> {
+    this.#protocol?.checkAction(action, args, this.#durable.nextNumber);
+    if (this.status !== "closed") return this.#durable.act(action, args);
+    this.#unsentActions++;
+    return Promise.reject(closedHere());
   }
 
   chat(line: string): void {
@@ -140,7 +170,7 @@ export class WorldClient implements World, ProtocolHandlers {
 
   rename(name: string): void {
     this.name = boundedText(name, NAME_CHARACTERS_MAX, "name");
-    this.#protocol?.rename(this.name);
+    if (this.#protocol?.rename(this.name)) this.#toldName = this.name;
   }
 
   setRate(hz: number): void {
@@ -169,7 +199,8 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#protocol?.close();
     this.#ended();
     this.emitter.end();
-    this.#waiting.end(new NowcastError("misuse", "the world was closed", { code: "closed_here" }));
+    this.#durable.end(closedHere());
+    this.#waiting.end(closedHere());
   }
 
   received(nowMs: number, bytes: number): void {
@@ -187,7 +218,9 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#clock.restart();
     this.#changeStatus("open");
     this.emitter.emit("welcome", welcome);
+    this.#tellName(welcome.isResumed);
     this.#inputs.connected();
+    this.#durable.connected();
     for (const text of this.#waitingChat.splice(0)) this.chat(text);
   }
 
@@ -197,18 +230,36 @@ export class WorldClient implements World, ProtocolHandlers {
     this.emitter.emit("snapshot", { tick, receivedAtMs: nowMs, moved, controls });
   }
 
+  done(number: number): void {
+    this.#durable.done(number);
+  }
+
+  refused(action: string, reason: string, number: number | undefined): void {
+    this.emitter.emit("refused", { action, reason });
+    if (number !== undefined) this.#durable.refused(number, reason);
+  }
+
   interrupted(isInterrupted: boolean): void {
     this.#changeStatus(isInterrupted ? "reconnecting" : "open");
   }
 
   lost(error: NowcastError, retryInMs: number | undefined): void {
     if (this.status === "closed") return;
+    this.#durable.disconnected();
     if (retryInMs === undefined) this.#ended();
     else if (this.#welcomes > 0) this.#changeStatus("reconnecting");
     this.emitter.emit("error", { error, retryInMs });
     if (retryInMs !== undefined) return;
     this.emitter.end();
+    this.#durable.end(error);
     this.#waiting.end(error);
+  }
+
+  /** Who is the same player as before keeps its name, whatever it asked for when it came. */
+  #tellName(isResumed: boolean): void {
+    const { name } = this;
+    const isKnown = !isResumed || name === undefined || name === this.#toldName;
+    if (isKnown || this.#protocol?.rename(name)) this.#toldName = name;
   }
 
   #loaded(open: OpenProtocol): void {
@@ -228,4 +279,8 @@ export class WorldClient implements World, ProtocolHandlers {
     this.status = status;
     this.emitter.emit("status", { status });
   }
+}
+
+function closedHere(): NowcastError {
+  return new NowcastError("misuse", "the world was closed", { code: "closed_here" });
 }

@@ -17,7 +17,10 @@ export interface ProtocolAdapter {
   readonly controls: number;
   /** Controls that differ from those sent before, or the first since the welcome. */
   input(input: Input): boolean;
-  act(action: string, args: WorldRecord): boolean;
+  /** With a number it happens once, and is answered. */
+  act(action: string, args: WorldRecord, number?: number): boolean;
+  /** Throws a misuse for an action that cannot be said. */
+  checkAction(action: string, args: WorldRecord, number: number): void;
   chat(text: string): boolean;
   rename(name: string): boolean;
   setRate(networkHz: number): boolean;
@@ -32,11 +35,16 @@ export interface ProtocolHandlers {
   /** As they are now, for every connection that begins. */
   readonly name: string | undefined;
   readonly networkHz: number | undefined;
+  /** By what the client is known again on every connection. */
+  readonly key: Uint8Array;
   received(nowMs: number, bytes: number): void;
   /** A message of a type that only later versions know. */
   unknownMessage(): void;
   welcomed(welcome: WorldEvents["welcome"]): void;
   moved(movement: ReceivedMovement): void;
+  /** A numbered action is done and kept. */
+  done(number: number): void;
+  refused(action: string, reason: string, number: number | undefined): void;
   interrupted(isInterrupted: boolean): void;
   /** `retryInMs` is `undefined` when there will be no other attempt. */
   lost(error: NowcastError, retryInMs: number | undefined): void;

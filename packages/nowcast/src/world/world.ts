@@ -10,7 +10,10 @@ declare const playerIdBrand: unique symbol;
 /** Number of an entity in its world. Entities of a server that restarts have new ones. */
 export type EntityId = number & { readonly [entityIdBrand]: true };
 
-/** Number of a player in its world. Somebody who comes again is another player. */
+/**
+ * Number of a player in its world. This world stays the same player when its connection or its server is lost for less than half a
+ * minute; somebody who comes again later is another one.
+ */
 export type PlayerId = number & { readonly [playerIdBrand]: true };
 
 /** How movement travels: see `spec/PLAIN.md`, section 2. */
@@ -50,6 +53,8 @@ export interface Kind {
 export interface Action {
   readonly name: string;
   readonly arguments: readonly Field[];
+  /** Whether it happens once and lasts: see {@link World.act}. */
+  readonly durable: boolean;
   /** How people do it: "Actions" in `docs/WORLDS.md`. `null` when nothing was said. */
   readonly hint: unknown;
 }
@@ -167,11 +172,13 @@ export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed";
 export interface WorldEvents {
   status: { readonly status: WorldStatus };
   /**
-   * A connection is up. After a reconnect the numbers are new: just before, every earlier entity was despawned, every player left,
+   * A connection is up. After a reconnect everything is told anew: just before, every earlier entity was despawned, every player left,
    * and every place on the screen was cleared.
    */
   welcome: {
     readonly playerId: PlayerId;
+    /** Whether you are the player that you were before, with its avatar and all that it has. */
+    readonly isResumed: boolean;
     readonly room: string;
     /** Which world the room shows. */
     readonly world: string;
@@ -243,7 +250,7 @@ export interface JoinOptions {
   readonly encoding?: Encoding | undefined;
   /** Snapshots a second, 5 to 60, rounded to a whole number; the server's own rate by default. */
   readonly networkHz?: number | undefined;
-  /** Whether to connect again after a loss, with a growing and jittered pause of 250 ms to 5 s. True by default. */
+  /** Whether to connect again after a loss, with a growing and jittered pause of 100 ms to 5 s. True by default. */
   readonly reconnect?: boolean | undefined;
   /** Another WebSocket. By default the global one, and in a Node without it the SDK's own small client. */
   readonly WebSocket?: WebSocketConstructor | undefined;
@@ -285,9 +292,19 @@ export interface World {
   /**
    * Does something that the world declares ({@link Definition.actions}); the server gives missing arguments their defaults, clamps
    * numbers, and answers what does not fit by `refused`. Throws a misuse for an action that the known definition does not have, and for
-   * arguments that cannot be written or make a message of more than 4,096 bytes. Without a connection it is dropped and counted.
+   * arguments that cannot be written or make a message of more than 4,096 bytes.
+   *
+   * Of an ordinary action the promise is fulfilled when it was handed to the connection; without one it is dropped, counted, and the
+   * promise refused. An action that is declared **durable** happens once and lasts: the promise is fulfilled when the server has kept
+   * what came of it, and refused when it was not carried out (`refused`) or when nobody will tell (`lost`, at the end of the world).
+   * Until then it is tried again on every new connection, also with the next process of the server. Nobody has to wait for the
+   * promise: a refusal that is not looked at is told by `refused` alone.
+   *
+   * ```ts
+   * await world.act("buy", { what: "hat" }); // it is yours, whatever happens to the server now
+   * ```
    */
-  act(action: string, args?: Readonly<Record<string, unknown>>): void;
+  act(action: string, args?: Readonly<Record<string, unknown>>): Promise<void>;
   /** Servers shorten a line to 300 characters. Without a connection up to 16 lines wait for the next one; more are dropped and counted. */
   chat(text: string): void;
   /** Also remembered for later connections. */
@@ -333,7 +350,7 @@ export type EntityOf<T extends WorldTypes, K extends keyof T["kinds"]> = Omit<En
  */
 export interface WorldOf<T extends WorldTypes> extends Omit<World, "act" | "on" | "once" | "entitiesOf"> {
   entitiesOf<K extends keyof T["kinds"] & string>(kind: K): Iterable<EntityOf<T, K>>;
-  act<A extends keyof T["actions"] & string>(action: A, args?: Readonly<Partial<T["actions"][A]>>): void;
+  act<A extends keyof T["actions"] & string>(action: A, args?: Readonly<Partial<T["actions"][A]>>): Promise<void>;
   on<N extends keyof T["events"] & string>(
     type: `event:${N}`,
     listener: (event: { readonly payload: Readonly<T["events"][N]> }) => void,

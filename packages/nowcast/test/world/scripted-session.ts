@@ -107,6 +107,7 @@ export const WELCOME = {
   step_hz: 60,
   network_hz: 10,
   tick: 100,
+  resumed: false,
 };
 
 /** Greets as a server does, with nothing in the world. */

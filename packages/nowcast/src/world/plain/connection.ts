@@ -8,8 +8,11 @@ import { CLOSED_ABNORMALLY, worldEnd } from "../end.js";
 const SILENCE_MS_MAX = 10_000;
 const WATCH_INTERVAL_MS = 1000;
 
-/** After these, the same client would be turned away again: malformed, out of bounds, too large. */
-const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([4000, 4001, 1009]);
+/** After these, the same client would be turned away again: malformed, out of bounds, too large, come anew elsewhere. */
+const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([4000, 4001, 1009, 4013]);
+
+/** Says that the client comes back at once (`spec/PLAIN.md`, section 5). */
+const COMES_BACK = 3000;
 
 export interface ConnectionHandlers {
   message(data: string | Uint8Array): void;
@@ -115,7 +118,7 @@ export class Connection {
 
   private watch(): void {
     if (performance.now() - this.heardAtMs > SILENCE_MS_MAX) {
-      this.abandon(1000, worldEnd(CLOSED_ABNORMALLY, `nothing heard for ${SILENCE_MS_MAX / 1000} s`), false);
+      this.abandon(COMES_BACK, worldEnd(CLOSED_ABNORMALLY, `nothing heard for ${SILENCE_MS_MAX / 1000} s`), false);
     } else if (this.isOpen) {
       this.handlers.tick();
     }

@@ -7,6 +7,7 @@ import {
   type RawObject,
   readArray,
   readField,
+  readFlag,
   readId,
   readNumber,
   readObject,
@@ -182,6 +183,7 @@ function readWelcome(message: RawObject): ServerMessage {
   return {
     type: "welcome",
     player: readId<PlayerId>(readField(message, "player"), "welcome.player"),
+    resumed: readFlag(readField(message, "resumed") ?? false, "welcome.resumed"),
     room: readText(readField(message, "room"), "welcome.room"),
     world: readText(readField(message, "world"), "welcome.world"),
     stepHz: readNumber(readField(message, "stepHz"), "welcome.stepHz"),

@@ -1,6 +1,15 @@
 /** What there can be in a world, as the plain protocol says it: `spec/PLAIN.md`, section 3. */
 import type { Definition, Field, WorldRecord } from "../world.js";
-import { malformed, type RawObject, readArray, readField, readObject, readText, readTick } from "./fields.js";
+import {
+  malformed,
+  type RawObject,
+  readArray,
+  readField,
+  readFlag,
+  readObject,
+  readText,
+  readTick,
+} from "./fields.js";
 
 /** `spec/WORLD.md`, section 6. */
 const KINDS_MAX = 1_024;
@@ -26,6 +35,7 @@ export function readDefinition(message: RawObject): Definition {
     actions: readList(message, "actions", ACTIONS_MAX, (action, path) => ({
       name: readText(readField(action, "name"), `${path}.name`, 64),
       arguments: readFields(action, "arguments", path),
+      durable: readFlag(readField(action, "durable") ?? false, `${path}.durable`),
       hint: readField(action, "hint") ?? null,
     })),
     events: readList(message, "events", EVENTS_MAX, (event, path) => ({

@@ -25,6 +25,7 @@ export type ServerMessage =
   | {
       readonly type: "welcome";
       readonly player: PlayerId;
+      readonly resumed: boolean;
       readonly room: string;
       readonly world: string;
       readonly stepHz: number;
@@ -50,7 +51,13 @@ export type ServerMessage =
       readonly value: unknown;
     }
   | { readonly type: "event"; readonly name: string; readonly payload: unknown }
-  | { readonly type: "refused"; readonly action: string; readonly reason: string }
+  | {
+      readonly type: "refused";
+      readonly action: string;
+      readonly reason: string;
+      readonly number: number | undefined;
+    }
+  | { readonly type: "done"; readonly number: number }
   | {
       readonly type: "report";
       readonly outcome: ReportOutcome;
@@ -67,7 +74,12 @@ export type ServerMessage =
 /** What a client says: `spec/PLAIN.md`, section 4. */
 export type ClientMessage =
   | ({ readonly type: "input" } & Input)
-  | { readonly type: "act"; readonly action: string; readonly arguments: WorldRecord }
+  | {
+      readonly type: "act";
+      readonly action: string;
+      readonly arguments: WorldRecord;
+      readonly number?: number;
+    }
   | { readonly type: "chat"; readonly text: string }
   | { readonly type: "name"; readonly name: string }
   | { readonly type: "rate"; readonly hz: number }

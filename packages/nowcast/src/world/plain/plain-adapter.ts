@@ -1,6 +1,7 @@
 import { setOwn, utf8LengthWellFormed } from "../../codec/msgpack.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkActionBytes } from "../bounded.js";
+import { keyText } from "../client-key.js";
 import type { SpawnedEntity } from "../entity-table.js";
 import type { ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
 import type { Definition, Encoding, Input, JoinOptions, Kind, WorldLink, WorldRecord } from "../world.js";
@@ -58,10 +59,12 @@ export class PlainAdapter implements ProtocolAdapter {
     return this.#send({ type: "input", ...input });
   }
 
-  act(action: string, args: WorldRecord): boolean {
-    const message: ClientMessage = { type: "act", action, arguments: args };
-    checkActionBytes(action, bytesOf(encodeClientMessage(message, this.#encoding)));
-    return this.#send(message);
+  act(action: string, args: WorldRecord, number?: number): boolean {
+    return this.#send(this.#actionMessage(action, args, number));
+  }
+
+  checkAction(action: string, args: WorldRecord, number: number): void {
+    this.#actionMessage(action, args, number);
   }
 
   chat(text: string): boolean {
@@ -82,13 +85,26 @@ export class PlainAdapter implements ProtocolAdapter {
   }
 
   #address(base: URL): string {
-    const { name, networkHz } = this.#handlers;
+    const { name, networkHz, key } = this.#handlers;
     const url = new URL(base);
+    url.searchParams.set("key", keyText(key));
     url.searchParams.set("encoding", this.#encoding);
     if (this.#token !== undefined) url.searchParams.set("token", this.#token);
     if (name !== undefined) url.searchParams.set("name", name);
     if (networkHz !== undefined) url.searchParams.set("hz", String(networkHz));
     return url.href;
+  }
+
+  /** Throws a misuse for an action that no server takes. */
+  #actionMessage(action: string, args: WorldRecord, number: number | undefined): ClientMessage {
+    const message: ClientMessage = {
+      type: "act",
+      action,
+      arguments: args,
+      ...(number === undefined ? {} : { number }),
+    };
+    checkActionBytes(action, bytesOf(encodeClientMessage(message, this.#encoding)));
+    return message;
   }
 
   #send(message: ClientMessage): boolean {
@@ -140,10 +156,10 @@ export class PlainAdapter implements ProtocolAdapter {
         return state.show(`${message.personal} ${message.place}`, message);
       case "event":
         return state.tell(message.name, message.payload);
-      case "refused": {
-        const { action, reason } = message;
-        return emitter.emit("refused", { action, reason });
-      }
+      case "refused":
+        return this.#handlers.refused(message.action, message.reason, message.number);
+      case "done":
+        return this.#handlers.done(message.number);
       case "report": {
         const { outcome, version, text } = message;
         return emitter.emit("report", { outcome, version, text });
@@ -191,12 +207,12 @@ export class PlainAdapter implements ProtocolAdapter {
     return { ...rest, kind, attributes: declared(attributes, kind, null) };
   }
 
-  #welcomed({ player: playerId, ...rest }: ServerMessage & { type: "welcome" }): void {
+  #welcomed({ player: playerId, resumed: isResumed, ...rest }: ServerMessage & { type: "welcome" }): void {
     const { room, world, stepHz, networkHz, tick } = rest;
     this.#tick = tick;
     this.#isWelcome = true;
     this.#kinds.clear();
-    this.#handlers.welcomed({ playerId, room, world, stepHz, networkHz, tick });
+    this.#handlers.welcomed({ playerId, isResumed, room, world, stepHz, networkHz, tick });
     this.#ping();
   }
 

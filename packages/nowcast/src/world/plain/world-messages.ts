@@ -67,7 +67,10 @@ export function readWorldMessage(type: string, message: RawObject): ServerMessag
         type,
         action: readText(field("action"), "refused.action"),
         reason: readText(field("reason"), "refused.reason"),
+        number: field("number") === undefined ? undefined : readId(field("number"), "refused.number"),
       };
+    case "done":
+      return { type, number: readId(field("number"), "done.number") };
     case "report":
       return {
         type,

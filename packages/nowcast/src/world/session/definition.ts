@@ -43,8 +43,8 @@ export class WorldReader {
         look,
         attributes: fieldsOf(shapes[at]!),
       })),
-      actions: actions.map(({ name, arguments: args, hint }) => {
-        return { name, arguments: fieldsOf(readShape(args, `action "${name}"`)), hint };
+      actions: actions.map(({ name, arguments: args, hint, durable }) => {
+        return { name, arguments: fieldsOf(readShape(args, `action "${name}"`)), durable, hint };
       }),
       events: events.map(({ name, payload }) => {
         return { name, payload: fieldsOf(readShape(payload, `event "${name}"`)) };

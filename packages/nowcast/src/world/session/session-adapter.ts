@@ -91,10 +91,12 @@ export class SessionAdapter implements ProtocolAdapter {
     return isSent;
   }
 
-  act(action: string, args: WorldRecord): boolean {
-    const message: ToWorld = { Act: { action, arguments: args as WireValue } };
-    checkActionBytes(action, toWorldCodec.encodeShared(message).length);
-    return this.#tell(message);
+  act(action: string, args: WorldRecord, number?: number): boolean {
+    return this.#tell(actionMessage(action, args, number));
+  }
+
+  checkAction(action: string, args: WorldRecord, number: number): void {
+    actionMessage(action, args, number);
   }
 
   chat(text: string): boolean {
@@ -125,8 +127,8 @@ export class SessionAdapter implements ProtocolAdapter {
 
   #opened(channel: Channel): void {
     this.#missedLines = 0;
-    const { name = "", networkHz = 0 } = this.#handlers;
-    const join: ToWorld = { Join: { protocol: PROTOCOL, name, network_hz: networkHz } };
+    const { name = "", networkHz = 0, key } = this.#handlers;
+    const join: ToWorld = { Join: { protocol: PROTOCOL, name, network_hz: networkHz, key } };
     channel.lane(WORLD_LANE).event(toWorldCodec.encodeShared(join));
   }
 
@@ -183,7 +185,10 @@ export class SessionAdapter implements ProtocolAdapter {
     else if (!this.#isWelcome) throw new NowcastError("peer-misbehaved", "an event before the welcome");
     else if ("Define" in event) this.#scene.define(event.Define.definition);
     else if ("Happened" in event) state.tell(event.Happened.event, event.Happened.payload);
-    else if ("Refused" in event) emitter.emit("refused", event.Refused);
+    else if ("Refused" in event) {
+      const { action, reason, number } = event.Refused;
+      this.#handlers.refused(action, reason, number ?? undefined);
+    } else if ("Done" in event) this.#handlers.done(event.Done.number);
     else if ("Rate" in event) emitter.emit("rate", { networkHz: event.Rate.network_hz });
     else if ("Notice" in event) emitter.emit("notice", { text: event.Notice.text });
     else {
@@ -197,13 +202,20 @@ export class SessionAdapter implements ProtocolAdapter {
       const versions = `the server speaks version ${welcome.protocol} of the world's protocol, this SDK ${PROTOCOL}`;
       throw new NowcastError("peer-incompatible", versions);
     }
-    const { room, world, step_hz: stepHz, network_hz: networkHz } = welcome;
+    const { room, world, step_hz: stepHz, network_hz: networkHz, resumed: isResumed } = welcome;
     const tick = Number(welcome.tick);
     this.#scene.restart(tick);
     this.controls = 0;
     this.#isWelcome = true;
     this.#link.proved();
     const playerId = welcome.player as PlayerId;
-    this.#handlers.welcomed({ playerId, room, world, stepHz, networkHz, tick });
+    this.#handlers.welcomed({ playerId, isResumed, room, world, stepHz, networkHz, tick });
   }
+}
+
+/** Throws a misuse for an action that no server takes. */
+function actionMessage(action: string, args: WorldRecord, number: number | undefined): ToWorld {
+  const message: ToWorld = { Act: { action, arguments: args as WireValue, number: number ?? null } };
+  checkActionBytes(action, toWorldCodec.encodeShared(message).length);
+  return message;
 }

@@ -1,0 +1,12 @@
+/** By what a client is known again on other connections (`spec/WORLD.md`, section 1). */
+const KEY_BYTES = 16;
+
+/** A secret that no other client has. */
+export function randomKey(): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(KEY_BYTES));
+}
+
+/** As the addresses of the plain protocol have it. */
+export function keyText(key: Uint8Array): string {
+  return Array.from(key, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

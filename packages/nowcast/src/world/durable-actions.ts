@@ -1,0 +1,139 @@
+/**
+ * Actions that happen once and last: numbered, tried again on every connection until the server answers, answered once
+ * (`spec/WORLD.md`, section 3).
+ */
+import { NowcastError } from "../errors/nowcast-error.js";
+import type { WorldRecord } from "./world.js";
+
+/** How far apart the numbers of two actions without an answer may be (`spec/WORLD.md`, section 6). */
+const UNDER_WAY_MAX = 64;
+/** Actions that wait for an answer, or for those before them. */
+const WAITING_MAX = 1_024;
+/** Fewer than a server takes at once and in a second, because ordinary actions count with them. */
+const AT_ONCE_MAX = 10;
+const PER_SECOND = 15;
+/** A server forgets whom it knew after a day of its world; what is older than this is not tried again. */
+const AGE_MS_MAX = 12 * 3_600_000;
+
+interface Waiting {
+  readonly number: number;
+  readonly action: string;
+  readonly args: WorldRecord;
+  readonly beganAtMs: number;
+  resolve(): void;
+  reject(error: NowcastError): void;
+}
+
+/** Hands an action to the connection; false when there is none, or no room. */
+export type SendAction = (action: string, args: WorldRecord, number: number) => boolean;
+
+export class DurableActions {
+  /** By their numbers, oldest first. */
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #send: SendAction;
+  #lastNumber = 0;
+  /** The last one that was handed to this connection. */
+  #sentNumber = 0;
+  #allowance = AT_ONCE_MAX;
+  #countedAtMs = 0;
+  #isConnected = false;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(send: SendAction) {
+    this.#send = send;
+  }
+
+  get nextNumber(): number {
+    return this.#lastNumber + 1;
+  }
+
+  /** Fulfilled when the server has kept what came of it; refused with why it was not carried out. */
+  act(action: string, args: WorldRecord): Promise<void> {
+    if (this.#waiting.size >= WAITING_MAX) {
+      return Promise.reject(
+        new NowcastError("network", `${WAITING_MAX} actions wait for the server's answer`, {
+          code: "full",
+          cure: "wait for some of them",
+        }),
+      );
+    }
+    const number = ++this.#lastNumber;
+    const promise = new Promise<void>((resolve, reject) => {
+      this.#waiting.set(number, { number, action, args, beganAtMs: Date.now(), resolve, reject });
+    });
+    this.#flush();
+    return promise;
+  }
+
+  /** There is a new connection: what has no answer is tried again. */
+  connected(): void {
+    const oldestMs = Date.now() - AGE_MS_MAX;
+    for (const { number, action, beganAtMs } of [...this.#waiting.values()]) {
+      if (beganAtMs >= oldestMs) continue;
+      this.#take(number)?.reject(unanswered(action, "too long ago to be tried again"));
+    }
+    this.#isConnected = true;
+    this.#sentNumber = 0;
+    this.#flush();
+  }
+
+  disconnected(): void {
+    this.#isConnected = false;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  done(number: number): void {
+    this.#take(number)?.resolve();
+    this.#flush();
+  }
+
+  refused(number: number, reason: string): void {
+    this.#take(number)?.reject(new NowcastError("refused", reason));
+    this.#flush();
+  }
+
+  /** Nothing will be answered any more. */
+  end(error: NowcastError): void {
+    this.disconnected();
+    for (const { action, reject } of this.#waiting.values()) reject(unanswered(action, error.message));
+    this.#waiting.clear();
+  }
+
+  #take(number: number): Waiting | undefined {
+    const waiting = this.#waiting.get(number);
+    this.#waiting.delete(number);
+    return waiting;
+  }
+
+  #flush(): void {
+    if (!this.#isConnected || this.#timer !== undefined) return;
+    const nowMs = performance.now();
+    const earned = ((nowMs - this.#countedAtMs) / 1_000) * PER_SECOND;
+    this.#allowance = Math.min(AT_ONCE_MAX, this.#allowance + earned);
+    this.#countedAtMs = nowMs;
+    let oldest: number | undefined;
+    for (const { number, action, args } of this.#waiting.values()) {
+      oldest ??= number;
+      if (number - oldest >= UNDER_WAY_MAX) return;
+      if (number <= this.#sentNumber) continue;
+      if (this.#allowance < 1 || !this.#send(action, args, number)) return this.#flushLater();
+      this.#allowance -= 1;
+      this.#sentNumber = number;
+    }
+  }
+
+  #flushLater(): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#flush();
+    }, 1_000 / PER_SECOND);
+  }
+}
+
+function unanswered(action: string, why: string): NowcastError {
+  return new NowcastError("network", `whether "${action}" was carried out is not known: ${why}`, {
+    code: "lost",
+    cure: "look in the world what came of it",
+  });
+}
