@@ -114,10 +114,7 @@ impl Closing {
 
     /// Whether the client may come back and find its player as it was.
     pub(crate) fn holds_seat(&self) -> bool {
-        matches!(
-            self,
-            Self::Vanished | Self::ShuttingDown | Self::TooSlow | Self::Idle | Self::RoomGone
-        )
+        matches!(self, Self::Vanished | Self::ShuttingDown | Self::TooSlow | Self::Idle | Self::RoomGone)
     }
 
     /// The reason that the client reads.

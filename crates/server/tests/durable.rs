@@ -140,7 +140,8 @@ impl Counter {
 }
 
 #[tokio::test]
-async fn each_confirmed_count_is_there_exactly_once_after_twenty_kills_and_each_other_one_after_it_was_tried_again() {
+async fn each_confirmed_count_is_there_exactly_once_after_twenty_kills_and_each_other_one_after_it_was_tried_again()
+ {
     const KILLS: u32 = 20;
     let seed = std::env::var("NOWCAST_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
@@ -214,11 +215,14 @@ async fn after_a_kill_clients_of_both_protocols_are_the_players_that_they_were()
     }
     let is_dressed = |view: &View, id: u32, hat: &str| {
         let avatar = view.avatar(id).and_then(|avatar| view.entities.get(&avatar));
-        avatar.is_some_and(|avatar| avatar.attributes["hat"] == hat && avatar.attributes["holding"].is_number())
+        avatar
+            .is_some_and(|avatar| avatar.attributes["hat"] == hat && avatar.attributes["holding"].is_number())
     };
     let (first, second) = (ada.id, ben.id);
-    ada.until("both hats", |ada| is_dressed(&ada.view, first, "red") && is_dressed(&ada.view, second, "blue"))
-        .await;
+    ada.until("both hats", |ada| {
+        is_dressed(&ada.view, first, "red") && is_dressed(&ada.view, second, "blue")
+    })
+    .await;
     ada.steer(&Controls { number: 1, forward: 1.0, ..Controls::default() });
     let avatar = ada.avatar().unwrap();
     ada.until("her walk", |ada| ada.place(avatar).is_some_and(|place| place[2] < 18.0)).await;
@@ -306,7 +310,8 @@ async fn where_a_world_is_full_a_seat_that_waits_is_given_up() {
     server.until_metric("nowcast_clients", |clients| clients == 0.0).await;
     let mut ben = server.join("yard", "name=Ben&hz=60").await;
     ben.until_view("Ada's leave", |view| left(view) == 1 && view.players.len() == 1).await;
-    let socket = server.connect(&format!("/ws/yard?{}", with_key("Ada", 1))).await.expect("the room has seats");
+    let socket =
+        server.connect(&format!("/ws/yard?{}", with_key("Ada", 1))).await.expect("the room has seats");
     let (code, reason) = Player::new(socket, Encoding::Json).until_closed().await;
     assert_eq!(code, 4011, "{reason}");
     server.stop().await;

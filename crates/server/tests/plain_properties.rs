@@ -40,7 +40,11 @@ fn client_messages() -> impl Strategy<Value = ClientMessage> {
             ".{0,16}",
             prop_oneof![Just(Value::Nil), values().prop_map(|value| Value::Map(vec![("a".into(), value)]))]
         )
-            .prop_map(|(action, arguments)| ClientMessage::Act { action, arguments: Any(arguments), number: None }),
+            .prop_map(|(action, arguments)| ClientMessage::Act {
+                action,
+                arguments: Any(arguments),
+                number: None
+            }),
         ".*".prop_map(|text| ClientMessage::Chat { text }),
         ".*".prop_map(|name| ClientMessage::Name { name }),
         (5..=60u32).prop_map(|hz| ClientMessage::Rate { hz }),

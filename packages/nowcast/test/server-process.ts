@@ -31,7 +31,8 @@ export class ServerProcess {
 
   /** Starts a server on `port`, or on one that the system chooses, and waits until it says where it is. */
   static async start(port = 0, options: readonly string[] = []): Promise<ServerProcess> {
-    const child = spawn(nowcastBinary(), ["serve", "--no-data", "--port", String(port), ...options], {
+    const keeping = options.includes("--data") ? [] : ["--no-data"];
+    const child = spawn(nowcastBinary(), ["serve", ...keeping, "--port", String(port), ...options], {
       stdio: ["ignore", "pipe", "pipe"],
     });
     const output: string[] = [];
@@ -73,6 +74,11 @@ export class ServerProcess {
       .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
       .map((line) => Number(line.slice(line.lastIndexOf(" ") + 1)));
     return values.reduce((sum, value) => sum + value, 0);
+  }
+
+  /** Ends it as `kill -9` does, and waits. */
+  kill(): Promise<void> {
+    return this.stop("SIGKILL");
   }
 
   /** Ends it as Ctrl-C does, and waits. */

@@ -122,7 +122,8 @@ mod tests {
             hint: Default::default(),
             durable: true,
         };
-        let broken = Action { name: "break".into(), arguments: vec![0xff], hint: Default::default(), durable: false };
+        let broken =
+            Action { name: "break".into(), arguments: vec![0xff], hint: Default::default(), durable: false };
         let definition =
             Definition { version: 7, kinds: vec![kind], actions: vec![action, broken], events: Vec::new() };
         // One is lit, with half its power.

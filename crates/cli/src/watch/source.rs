@@ -49,7 +49,8 @@ impl Source {
     pub(super) async fn open(reach: &Reach, name: Option<&str>) -> anyhow::Result<Source> {
         let channel = reach.connect().await?;
         if let Some(name) = name {
-            let join = ToWorld::Join { protocol: PROTOCOL, name: name.to_owned(), network_hz: 0, key: Vec::new() };
+            let join =
+                ToWorld::Join { protocol: PROTOCOL, name: name.to_owned(), network_hz: 0, key: Vec::new() };
             channel.try_event(&encode_to_vec(&join))?;
         }
         Ok(Source { channel, reader: name.map(|_| WorldReader::new()) })

@@ -62,7 +62,12 @@ struct SessionBot {
 
 impl SessionBot {
     async fn run(&mut self, plan: &Plan, index: usize, end: Instant) {
-        let join = ToWorld::Join { protocol: PROTOCOL, name: format!("bot-{index}"), network_hz: plan.hz, key: Vec::new() };
+        let join = ToWorld::Join {
+            protocol: PROTOCOL,
+            name: format!("bot-{index}"),
+            network_hz: plan.hz,
+            key: Vec::new(),
+        };
         if let Err(error) = self.channel.try_event(&encode_to_vec(&join)) {
             return self.felt.end(error);
         }

@@ -12,11 +12,11 @@ use crate::client_key::ClientKey;
 use crate::player::Numbered;
 
 /// Why an action is refused that cannot be kept.
-const NOT_KEPT: &str =
-    "this room's world is not kept, because the server keeps as many worlds as it may: it was not carried out";
+const NOT_KEPT: &str = "this room's world is not kept, because the server keeps as many worlds as it may: it was not carried out";
 
 /// What a client is told whose action was carried out, and then could not be kept.
-const LOST: &str = "it was carried out, but the server could not keep it: it may be undone when the server ends";
+const LOST: &str =
+    "it was carried out, but the server could not keep it: it may be undone when the server ends";
 
 /// Why an action is refused that comes too soon after others.
 const TOO_OFTEN: &str = "too many actions at once: it was not carried out, try again in a moment";
@@ -96,7 +96,12 @@ impl Room {
         if self.rooms.keeper.store().is_some() && !self.world.is_recorded() {
             return Err(NOT_KEPT.into());
         }
-        self.world.world().scene().definition().judge(action, arguments).map_err(|refusal| refusal.to_string())
+        self.world
+            .world()
+            .scene()
+            .definition()
+            .judge(action, arguments)
+            .map_err(|refusal| refusal.to_string())
     }
 
     fn refuse_numbered(&self, player: PlayerId, action: &str, reason: &str, number: u32) {
@@ -118,7 +123,9 @@ impl Room {
                         now.extend(self.durable.untold.pop_front().map(|(_, told)| told));
                     }
                 }
-                Waiting::Action { player, action, number } => confirmed.push((player, action, number, outcome)),
+                Waiting::Action { player, action, number } => {
+                    confirmed.push((player, action, number, outcome))
+                }
             }
         }
         self.confirmed = confirmed;

@@ -185,7 +185,8 @@ impl Resumed {
             recorder.set_origin(origin(engine.world(), engine.sources(), seed));
         }
         let seats = Keeper::seats(saved, state);
-        let recording = Recording::new(store, recorder, &offered.name, seed).resumed(last_player, seats.clone());
+        let recording =
+            Recording::new(store, recorder, &offered.name, seed).resumed(last_player, seats.clone());
         let mut world = Hosted::new(engine, Some(recording));
         let players: Vec<(PlayerId, Input)> =
             world.world().scene().players().map(|player| (player.id, player.input)).collect();

@@ -184,7 +184,9 @@ impl ClientSession {
                 ToWorld::Act { action, .. } if action.len() > WORD_BYTES_MAX => {
                     return Err(malformed("an action's name is too long"));
                 }
-                ToWorld::Act { action, arguments, number } => return self.act(action, arguments, number, rates),
+                ToWorld::Act { action, arguments, number } => {
+                    return self.act(action, arguments, number, rates);
+                }
             },
             _ => return Err(malformed("nothing is expected on this lane or key")),
         };

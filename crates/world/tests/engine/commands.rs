@@ -44,7 +44,8 @@ fn commands_are_carried_out_at_the_next_step_in_their_order() {
     world.step();
     let said = Event::Said { player: ADA, name: "p7".into(), text: "hello".into() };
     let renamed = Event::Renamed { player: ADA, name: "Ada".into() };
-    let told = Event::Emitted { name: "joined".into(), to: To::Player(ADA), payload: Value::Nil, durable: false };
+    let told =
+        Event::Emitted { name: "joined".into(), to: To::Player(ADA), payload: Value::Nil, durable: false };
     assert_eq!(drain(&mut world), [Event::Joined(ADA), told, said, renamed]);
 }
 

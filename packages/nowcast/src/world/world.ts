@@ -350,7 +350,10 @@ export type EntityOf<T extends WorldTypes, K extends keyof T["kinds"]> = Omit<En
  */
 export interface WorldOf<T extends WorldTypes> extends Omit<World, "act" | "on" | "once" | "entitiesOf"> {
   entitiesOf<K extends keyof T["kinds"] & string>(kind: K): Iterable<EntityOf<T, K>>;
-  act<A extends keyof T["actions"] & string>(action: A, args?: Readonly<Partial<T["actions"][A]>>): Promise<void>;
+  act<A extends keyof T["actions"] & string>(
+    action: A,
+    args?: Readonly<Partial<T["actions"][A]>>,
+  ): Promise<void>;
   on<N extends keyof T["events"] & string>(
     type: `event:${N}`,
     listener: (event: { readonly payload: Readonly<T["events"][N]> }) => void,

@@ -33,7 +33,8 @@ class RecordedWorld implements InterpolationSource {
 
   welcome(tick: number): void {
     const playerId = 1 as PlayerId;
-    this.emitter.emit("welcome", { playerId, room: "test", world: "test", stepHz: 60, networkHz: 10, tick });
+    const welcome = { playerId, isResumed: false, room: "test", world: "test" };
+    this.emitter.emit("welcome", { ...welcome, stepHz: 60, networkHz: 10, tick });
   }
 
   snapshot(tick: number, receivedAtMs: number, moves = true): void {

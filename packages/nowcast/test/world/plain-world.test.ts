@@ -37,7 +37,8 @@ describe("joining", () => {
     const server = await serve();
     const world = join(server, { name: "Ada & Co", encoding: "custom", networkHz: 20 });
     await waitFor("the welcome", () => world.status === "open");
-    expect(server.requests).toEqual(["/ws/test?encoding=custom&name=Ada+%26+Co&hz=20"]);
+    const asked = /^\/ws\/test\?encoding=custom&name=Ada\+%26\+Co&hz=20&key=[0-9a-f]{32}$/;
+    expect(server.requests).toEqual([expect.stringMatching(asked)]);
     await world.ready;
     await waitFor("the avatar", () => world.avatarId !== undefined);
     expect([world.playerId, world.avatarId]).toEqual([5, 301]);
@@ -118,6 +119,7 @@ describe("what the server says", () => {
             { name: "sheep", type: "u32?" },
             { name: "power", type: "range(0, 1, 0.01)" },
           ],
+          durable: false,
           hint: { key: "e" },
         },
       ],
@@ -402,7 +404,8 @@ describe("losing the connection", () => {
     await waitFor("the second welcome", () => world.status === "open");
     await waitFor("the controls again", () => server.messages("input").length === 2);
     await waitFor("the chat", () => server.messages("chat").length === 1);
-    expect(server.requests[1]).toBe("/ws/test?encoding=json&name=Ada+L.&hz=30");
+    const keys = server.requests.map((path) => new URLSearchParams(path.split("?")[1]).get("key"));
+    expect(server.requests[1]).toBe(`/ws/test?encoding=json&name=Ada+L.&hz=30&key=${keys[0]}`);
     expect(statuses.map(({ status }) => status)).toEqual(["open", "reconnecting", "open"]);
     expect(gone[0]!.entities.map(({ id }) => id)).toEqual([SHEEP.id, AVATAR.id]);
     expect(left).toMatchObject([{ player: { id: 5 } }]);
@@ -423,10 +426,10 @@ describe("losing the connection", () => {
   });
 
   it("waits longer after every failure, up to five seconds, and never in step with others", () => {
-    expect([0, 1, 2, 3, 4, 5, 100].map((attempt) => backOffMs(attempt, 0))).toEqual([
-      250, 500, 1000, 2000, 4000, 5000, 5000,
+    expect([0, 1, 2, 3, 8, 9, 10, 11, 12, 100].map((attempt) => backOffMs(attempt, 0))).toEqual([
+      100, 200, 400, 400, 400, 800, 1600, 3200, 5000, 5000,
     ]);
-    expect(backOffMs(0, 1)).toBe(125);
+    expect(backOffMs(0, 1)).toBe(50);
   });
 
   it("does nothing more once it is closed", async () => {

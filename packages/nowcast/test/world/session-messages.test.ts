@@ -27,7 +27,15 @@ const DEFINITION: Definition = {
     kind("sheep", WOOL, { body: { shape: "sphere", radius: 0.5 }, look: { color: "#ffffff" } }),
     kind("person", {}, { walker: {} }),
   ],
-  actions: [{ name: "shear", arguments: fields({ sheep: types.option(types.u32) }), hint: { key: "e" } }],
+  actions: [
+    {
+      name: "shear",
+      arguments: fields({ sheep: types.option(types.u32) }),
+      hint: { key: "e" },
+      durable: false,
+    },
+    { name: "buy", arguments: fields({ what: types.text }), hint: null, durable: true },
+  ],
   events: [{ name: "shorn", payload: fields({ sheep: types.u32 }) }],
 };
 const AT_EASE = { position: [1, 2, 3], rotation: [0, 0, 0, 1] } as const;
@@ -65,9 +73,10 @@ describe("what a server says on a session", () => {
     const world = join(server, { name: "Ada", networkHz: 20 });
     const welcomes = collect(world, "welcome");
     await world.ready;
-    expect(server.received).toEqual([{ Join: { protocol: 2, name: "Ada", network_hz: 20 } }]);
+    const key = expect.any(Uint8Array);
+    expect(server.received).toEqual([{ Join: { protocol: 2, name: "Ada", network_hz: 20, key } }]);
     expect(welcomes).toEqual([
-      { playerId: 5, room: "test", world: "sheep", stepHz: 60, networkHz: 10, tick: 100 },
+      { playerId: 5, isResumed: false, room: "test", world: "sheep", stepHz: 60, networkHz: 10, tick: 100 },
     ]);
     expect([world.playerId, world.avatarId]).toEqual([5, undefined]);
     expect(world.definition).toEqual({
@@ -85,7 +94,15 @@ describe("what a server says on a session", () => {
         },
         { name: "person", body: undefined, walker: {}, look: null, attributes: [] },
       ],
-      actions: [{ name: "shear", arguments: [{ name: "sheep", type: "u32?" }], hint: { key: "e" } }],
+      actions: [
+        {
+          name: "shear",
+          arguments: [{ name: "sheep", type: "u32?" }],
+          durable: false,
+          hint: { key: "e" },
+        },
+        { name: "buy", arguments: [{ name: "what", type: "text" }], durable: true, hint: null },
+      ],
       events: [{ name: "shorn", payload: [{ name: "sheep", type: "u32" }] }],
     });
   });
@@ -142,7 +159,7 @@ describe("what a server says on a session", () => {
     await waitFor("the score for all", () => world.screen.get("score") === 3);
     expect(screens.at(-1)).toEqual({ place: "score", value: 3 });
     server.say({ Happened: { event: "shorn", payload: { sheep: 7 } } });
-    server.say({ Refused: { action: "shear", reason: "too far" } });
+    server.say({ Refused: { action: "shear", reason: "too far", number: null } });
     server.say({ Report: { outcome: "RolledBack", version: 4, text: "world.luau:3: oh" } });
     server.put(PLAYERS_KEY + 5, new Uint8Array(0));
     await waitFor("the player to be gone", () => left.length === 1);
@@ -244,13 +261,87 @@ describe("what a client says on a session", () => {
     expect(() => world.act("shear", { sheep: "x".repeat(4_085) })).toThrow("more than 4096");
     await waitFor("all of it", () => server.received.length === 5 && server.lines.length === 1);
     expect(server.received.slice(1)).toEqual([
-      { Act: { action: "shear", arguments: { sheep: 7 } } },
-      { Act: { action: "shear", arguments: {} } },
+      { Act: { action: "shear", arguments: { sheep: 7 }, number: null } },
+      { Act: { action: "shear", arguments: {}, number: null } },
       { Rename: { name: "Ada" } },
       { Rate: { network_hz: 20 } },
     ]);
     expect(server.lines).toEqual(["hello"]);
     expect(world.stats.unsentActions).toBe(0);
+  });
+
+  it("tells by promises what became of actions, and numbers durable ones", async () => {
+    const server = await serve();
+    const world = join(server);
+    await expect(world.act("buy", { what: "too soon" })).rejects.toMatchObject({ code: "lost" });
+    await world.ready;
+    const refusals = collect(world, "refused");
+    await world.act("shear");
+    const [hat, shoe] = [world.act("buy", { what: "hat" }), world.act("buy", { what: "shoe" })];
+    const acts = (): unknown[] =>
+      server.received.flatMap((said) => (typeof said === "object" && "Act" in said ? [said.Act] : []));
+    await waitFor("all three", () => acts().length === 3);
+    expect(acts()).toEqual([
+      { action: "shear", arguments: {}, number: null },
+      { action: "buy", arguments: { what: "hat" }, number: 1 },
+      { action: "buy", arguments: { what: "shoe" }, number: 2 },
+    ]);
+    server.say({ Refused: { action: "buy", reason: "sold out", number: 2 } });
+    server.say({ Done: { number: 1 } });
+    server.say({ Done: { number: 7 } });
+    await expect(shoe).rejects.toMatchObject({ code: "refused", cause: "sold out" });
+    await hat;
+    expect(refusals).toEqual([{ action: "buy", reason: "sold out" }]);
+    const never = world.act("buy", { what: "never" });
+    world.close();
+    await expect(never).rejects.toMatchObject({ code: "lost" });
+    await expect(world.act("buy", { what: "late" })).rejects.toMatchObject({ code: "closed_here" });
+    expect(world.stats.unsentActions).toBe(2);
+  });
+
+  it("tries a durable action again by the same number on the next session, as the same client", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    const hat = world.act("buy", { what: "hat" });
+    await waitFor("the first try", () => server.received.length === 2);
+    server.channels[0]!.close(69, "the room has just closed");
+    await waitFor("the loss", () => world.status === "reconnecting");
+    const shoe = world.act("buy", { what: "shoe" });
+    await waitFor("both on the next session", () => server.received.length === 5);
+    expect(server.received.slice(2)).toEqual([
+      server.received[0],
+      server.received[1],
+      { Act: { action: "buy", arguments: { what: "shoe" }, number: 2 } },
+    ]);
+    for (const number of [1, 2]) server.say({ Done: { number } });
+    await Promise.all([hat, shoe]);
+  });
+
+  it("stays closed when the same client came anew elsewhere", async () => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    const errors = collect(world, "error");
+    server.channels[0]!.close(71, "the same client came anew, on another connection");
+    await waitFor("the end", () => world.status === "closed");
+    expect(errors).toMatchObject([{ error: { code: "replaced", closeCode: 71 }, retryInMs: undefined }]);
+  });
+
+  it("says its name again where it kept the one of before", async () => {
+    const server = await serve((server) => {
+      server.say({ Welcome: { ...WELCOME, resumed: server.channels.length > 1 } });
+      server.say({ Define: { definition: DEFINITION } });
+    });
+    const world = join(server, { name: "Ada" });
+    await world.ready;
+    server.channels[0]!.close(69, "the room has just closed");
+    await waitFor("the loss", () => world.status === "reconnecting");
+    world.rename("Ada L.");
+    const welcome = await world.once("welcome");
+    expect(welcome.isResumed).toBe(true);
+    await waitFor("the name", () => server.received.length === 3);
+    expect(server.received[2]).toEqual({ Rename: { name: "Ada L." } });
   });
 
   it("asks to be told everything anew when a group is told against what it does not have", async () => {

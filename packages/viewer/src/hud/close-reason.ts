@@ -68,6 +68,8 @@ export function explainClose({ code, cause, cure }: Ending): CloseReason {
       return ends.tooSlow();
     case "idle":
       return ends.idle();
+    case "replaced":
+      return ends.replaced();
     case "closed":
       return ends.closed(said);
   }

@@ -178,6 +178,10 @@ export const ENGLISH = {
       cause: "The server heard nothing from this page for a minute.",
       cure: "Join again. A laptop that sleeps or a frozen tab causes this.",
     }),
+    replaced: () => ({
+      cause: "This page came anew on another connection, which goes on in its place.",
+      cure: "Join again to take part here.",
+    }),
     closed: ({ cause }: Reason) => ({
       cause: `The connection ended (${cause}).`,
       cure: "Join again; if it keeps happening, reload the page.",

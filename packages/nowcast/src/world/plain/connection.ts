@@ -118,7 +118,11 @@ export class Connection {
 
   private watch(): void {
     if (performance.now() - this.heardAtMs > SILENCE_MS_MAX) {
-      this.abandon(COMES_BACK, worldEnd(CLOSED_ABNORMALLY, `nothing heard for ${SILENCE_MS_MAX / 1000} s`), false);
+      this.abandon(
+        COMES_BACK,
+        worldEnd(CLOSED_ABNORMALLY, `nothing heard for ${SILENCE_MS_MAX / 1000} s`),
+        false,
+      );
     } else if (this.isOpen) {
       this.handlers.tick();
     }

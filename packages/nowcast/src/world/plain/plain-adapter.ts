@@ -87,11 +87,11 @@ export class PlainAdapter implements ProtocolAdapter {
   #address(base: URL): string {
     const { name, networkHz, key } = this.#handlers;
     const url = new URL(base);
-    url.searchParams.set("key", keyText(key));
     url.searchParams.set("encoding", this.#encoding);
     if (this.#token !== undefined) url.searchParams.set("token", this.#token);
     if (name !== undefined) url.searchParams.set("name", name);
     if (networkHz !== undefined) url.searchParams.set("hz", String(networkHz));
+    url.searchParams.set("key", keyText(key));
     return url.href;
   }
 
