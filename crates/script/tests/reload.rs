@@ -154,3 +154,32 @@ fn a_world_goes_on_with_the_rules_that_it_had_and_nothing_is_told_twice() {
     assert_eq!((count(&again), again.world().hash()), (1_010.0, live.world().hash()));
     assert!(matches!(restore(&Sources::of_main("local x =")), Err(ResumeError::Rules(_))));
 }
+
+const SHOP: &str = r#"
+local world = require("@nowcast/world")
+world.state { sold = 0, waved = 0 }
+world.action("buy", {}, function() world.state.sold += 1 end, { durable = true, label = "Buy" })
+world.action("wave", {}, function() world.state.waved += 1 end, { label = "Wave" })
+"#;
+
+#[test]
+fn a_durable_action_is_not_taken_back_with_the_version_that_carried_it_out() {
+    let mut live = Live::new(Sources::of_main(SHOP), 1, Limits::DEFAULT).unwrap();
+    live.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+    live.step();
+    let faulty = format!("{SHOP}\nworld.on('step', function() if world.tick() > 5 then error('no') end end)");
+    let tried = live.reload(Sources::of_main(&faulty)).unwrap();
+    for name in ["buy", "wave"] {
+        let arguments = Value::Map(Vec::new());
+        live.apply(Command::Action { player: PlayerId(1), name: name.into(), arguments }).unwrap();
+    }
+    live.step();
+    let sum = |live: &Live, name: &str| live.world().scene().state(name).and_then(Value::as_f64);
+    assert_eq!((sum(&live, "sold"), sum(&live, "waved")), (Some(1.0), Some(1.0)));
+    while live.version() == tried {
+        live.step();
+    }
+    // What was carried out before is carried out again by the rules of before.
+    live.step();
+    assert_eq!((sum(&live, "sold"), sum(&live, "waved")), (Some(1.0), Some(0.0)));
+}

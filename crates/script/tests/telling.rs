@@ -1,7 +1,7 @@
 //! What a script tells: declared events, hints of actions, sounds.
 
 use nowcast_script::{Console, Limits, Script, Sources};
-use nowcast_world::{Event, To, Value, World};
+use nowcast_world::{Command, Event, PlayerId, To, Value, World};
 
 fn load(text: &str) -> Result<Script, String> {
     let text = format!("local world = require(\"@nowcast/world\")\n{text}");
@@ -83,4 +83,39 @@ fn a_sound_is_an_event_that_every_page_knows() {
     assert_eq!(events[0].2.get("file"), Some(&"assets/a.ogg".into()));
     assert_eq!(events[1].1, To::Near { position: [1.0, 2.0, 3.0], radius: 20.0 });
     assert_eq!(events[1].2.get("volume"), Some(&Value::F64(0.5)));
+}
+
+#[test]
+fn what_a_durable_action_tells_is_marked_and_the_hint_does_not_say_durable() {
+    let script = load(
+        r#"
+        world.action("buy", {}, function() world.emit("sold", true) world.after(0, "later") end, { durable = true })
+        world.action("wave", {}, function() world.emit("waved", true) end, { label = "Wave", durable = false })
+        world.timer("later", function() world.emit("counted", true) end)
+        "#,
+    )
+    .unwrap();
+    let definition = script.definition();
+    let actions: Vec<_> = definition.actions.iter().map(|action| (action.durable, action.hint.clone())).collect();
+    assert_eq!(actions, [(true, Value::Nil), (false, Value::Map(vec![("label".into(), "Wave".into())]))]);
+    let mut world = World::new(definition, 7, Box::new(script)).unwrap();
+    world.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
+    for name in ["buy", "wave"] {
+        let arguments = Value::Map(Vec::new());
+        world.apply(Command::Action { player: PlayerId(1), name: name.into(), arguments }).unwrap();
+    }
+    (0..3).for_each(|_| world.step());
+    let told = std::iter::from_fn(|| world.poll_event()).filter_map(|event| match event {
+        Event::Emitted { name, durable, .. } => Some((name, durable)),
+        _ => None,
+    });
+    let expected = [("sold", true), ("waved", false), ("counted", false)];
+    assert_eq!(told.collect::<Vec<_>>(), expected.map(|(name, durable)| (name.to_owned(), durable)));
+}
+
+#[test]
+fn durable_is_true_or_false() {
+    let fault = load("world.action('buy', {}, function() end, { durable = 1 })");
+    let text = fault.map(drop).unwrap_err();
+    assert!(text.contains("buy.durable: expected true or false"), "{text}");
 }

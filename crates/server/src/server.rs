@@ -12,7 +12,7 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use nowcast::endpoint::{QuicEndpoint, tls_config};
-use nowcast::entry::{Admission, Peer, Policy};
+use nowcast::entry::{Admission, Now, Peer, Policy};
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
 use nowcast_store::StoreError;
 use socket2::{Domain, Socket, Type};
@@ -26,7 +26,7 @@ use tracing::{debug, info, warn};
 use crate::config::Config;
 use crate::connection::{Connection, ConnectionLimits};
 use crate::http::router;
-use crate::keeping::{Keeper, PRUNE_INTERVAL, StoreFigures};
+use crate::keeping::{Keeper, PRUNE_INTERVAL, StoreFigures, UsedTokenMarks};
 use crate::lab;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -141,6 +141,7 @@ impl Server {
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = config.webtransport.then_some(port);
         let admission = Admission::listening(policy(&config), &config.hosts, port);
+        admission.keep_used_tokens(Arc::new(UsedTokenMarks(Arc::clone(&rooms.keeper))), Now::read());
         let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, admission };
         let (lab, lab_accepted) = lab::acceptor();
         let shared = Arc::new(Shared { config, metrics, rooms, connection_limits, sessions, lab });
@@ -467,7 +468,7 @@ fn free_port(host: IpAddr) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use nowcast::entry::{AdmissionRequest, Now};
+    use nowcast::entry::AdmissionRequest;
 
     use super::*;
 

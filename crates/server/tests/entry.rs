@@ -4,6 +4,7 @@ mod common;
 
 use std::time::Duration;
 
+use common::process::Folder;
 use common::{PATIENCE, TestServer};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector};
 use nowcast_server::entry::{Claims, Policy, TokenKey, unix_time};
@@ -104,6 +105,53 @@ async fn the_plain_protocol_asks_the_same_door() {
     let ada = server.join("plaza", &parameters).await;
     assert_eq!(ada.name(), "Ada");
     assert!(server.connect(&format!("/ws/plaza?{parameters}")).await.is_err(), "it was good for one entry");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_token_for_one_entry_stays_used_in_the_next_process() {
+    let folder = Folder::new();
+    let serve = || {
+        TestServer::with(|config| {
+            config.entry.key = Some(key());
+            config.data = Some(folder.0.clone());
+        })
+    };
+    let session = claims().once("1").sign(&key()).expect("a secret signs");
+    let plain = claims().once("2").sign(&key()).expect("a secret signs");
+    let unused = claims().once("3").sign(&key()).expect("a secret signs");
+    let server = serve().await;
+    drop(connect(&server, "plaza", Some(&session), CarrierKind::WebSocket).await.expect("it is new"));
+    drop(server.join("plaza", &format!("token={plain}")).await);
+    server.stop().await;
+
+    let server = serve().await;
+    let again = connect(&server, "plaza", Some(&session), CarrierKind::WebSocket).await;
+    assert!(again.expect_err("it was used").to_string().contains("used"));
+    assert!(server.connect(&format!("/ws/plaza?token={plain}")).await.is_err(), "it was used");
+    assert_eq!(server.join("plaza", &format!("token={unused}")).await.name(), "Ada");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_without_the_token_is_somebody_else() {
+    let server = TestServer::with(|config| {
+        config.entry.key = Some(key());
+        config.entry.anonymous = true;
+    })
+    .await;
+    let secret = "07".repeat(16);
+    let token = claims().sign(&key()).expect("a secret signs");
+    let ada = server.join("plaza", &format!("token={token}&key={secret}")).await;
+    let first = ada.id;
+    drop(ada);
+    server.until_metric("nowcast_clients", |clients| clients == 0.0).await;
+    let thief = server.join("plaza", &format!("name=Ada&key={secret}")).await;
+    assert!(!thief.view.resumed && thief.id != first);
+    assert_ne!(thief.name(), "Ada", "her name waits for her");
+    let ada = server.join("plaza", &format!("token={token}&key={secret}")).await;
+    assert!(ada.view.resumed && ada.id == first);
+    assert_eq!(ada.name(), "Ada");
     server.stop().await;
 }
 

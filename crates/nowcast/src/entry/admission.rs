@@ -1,7 +1,7 @@
 //! The judgement itself.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::key::TokenKey;
@@ -10,7 +10,7 @@ use super::page::{Named, OriginError, OwnPages, Page, parse_origin};
 use super::proxy::{Network, Peer};
 use super::refusal::AdmissionRefusal;
 use super::token::{Claims, TokenError, unix_time};
-use super::used::{Use, UsedTokens};
+use super::used::{Use, UsedTokenKeeper, UsedTokens};
 
 /// The longest origin or host that an answer repeats, in characters.
 const QUOTED_CHARACTERS_MAX: usize = 100;
@@ -219,7 +219,12 @@ impl Ticket {
         };
         let used = self.admission.lock().used.use_id(&id, exp, now.unix);
         match used {
-            Use::First => Ok(()),
+            Use::First => {
+                if let Some(keeper) = self.admission.keeper.get() {
+                    keeper.keep(&id, exp);
+                }
+                Ok(())
+            }
             Use::Again => Err(self.admission.count(TokenError::Used.into())),
             Use::Full => Err(self.admission.count(AdmissionRefusal::TooManyTokens)),
         }
@@ -242,6 +247,7 @@ pub struct Admission {
     /// Where the endpoint is open to its machine.
     own_pages: Option<OwnPages>,
     state: Mutex<State>,
+    keeper: OnceLock<Arc<dyn UsedTokenKeeper>>,
 }
 
 #[derive(Debug)]
@@ -277,7 +283,17 @@ impl Admission {
         );
         let used = UsedTokens::new(limits.used_tokens_max);
         let state = State { addresses, used, refused: [0; AdmissionRefusal::WORDS.len()] };
-        Arc::new(Admission { policy, named, own_pages, state: Mutex::new(state) })
+        Arc::new(Admission { policy, named, own_pages, state: Mutex::new(state), keeper: OnceLock::new() })
+    }
+
+    /// Has somebody keep which tokens for one entry are used, so that they are used in the next process, too. What is there already
+    /// is remembered, as far as [`Limits::used_tokens_max`] goes; the keeper that is given first stays.
+    pub fn keep_used_tokens(&self, keeper: Arc<dyn UsedTokenKeeper>, now: Now) {
+        for (id, exp) in keeper.used() {
+            self.lock().used.use_id(&id, exp, now.unix);
+        }
+        // A second keeper would know what the first one kept.
+        let _ = self.keeper.set(keeper);
     }
 
     /// What is wanted.

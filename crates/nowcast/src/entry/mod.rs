@@ -41,3 +41,4 @@ pub use refusal::AdmissionRefusal;
 pub use token::{
     Claims, NAME_CHARACTERS_MAX, ROLE_CHARACTERS_MAX, SignError, TOKEN_BYTES_MAX, TokenError, unix_time,
 };
+pub use used::UsedTokenKeeper;

@@ -6,6 +6,15 @@ use std::time::Duration;
 
 use super::token::SKEW;
 
+/// Keeps which tokens for one entry are used, for as long as somebody would accept them: until a moment after they expire.
+pub trait UsedTokenKeeper: Send + Sync + std::fmt::Debug {
+    /// The ids of the tokens that are used, with the seconds since 1970 at which they expire.
+    fn used(&self) -> Vec<(String, u64)>;
+
+    /// A token is used. The session that it begins waits for this call, so it should not wait for a disk.
+    fn keep(&self, id: &str, exp: u64);
+}
+
 /// Remembers ids until their tokens have expired. When it is full it takes no more, rather than forget one.
 #[derive(Debug)]
 pub(super) struct UsedTokens {

@@ -33,6 +33,11 @@ impl Collector for StoreFigures {
                 stats.batches_dropped,
             ),
             ("nowcast_store_snapshots_dropped", "Snapshots that were not kept", stats.snapshots_dropped),
+            (
+                "nowcast_store_marks_dropped",
+                "Used tokens that were not kept: they are good again in the next process",
+                stats.marks_dropped,
+            ),
         ] {
             let counter = ConstCounter::new(count);
             counter.encode(encoder.encode_descriptor(name, help, None, counter.metric_type())?)?;

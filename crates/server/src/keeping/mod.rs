@@ -3,6 +3,7 @@
 mod figures;
 mod host_state;
 mod recording;
+mod tokens;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,6 +24,7 @@ pub(crate) use host_state::HostState;
 pub use host_state::restore_kept;
 use host_state::{definition_hash, read_seat_note, seat_note, sources_hash};
 pub(crate) use recording::{Recording, origin};
+pub(crate) use tokens::UsedTokenMarks;
 
 /// Worlds that one store holds. Beyond that the worlds of new rooms are not kept, because anybody may open rooms.
 const WORLDS_MAX: usize = 16_384;

@@ -18,6 +18,12 @@ const UNANSWERED_US = 1_000_000;
 const UNANSWERED_US_MAX = 10_000_000;
 const RETRY_MS_FIRST = 100;
 const RETRY_MS_MAX = 2_000;
+/** A server that ends comes back within a moment or two, as a rule: for so long the waits stay below this. */
+const SOON_US = 10_000_000;
+const RETRY_MS_SOON_MAX = 400;
+/** Packets to a machine on which nobody listens may go unanswered: a try that takes longer is begun anew. */
+const TRY_MS_FIRST = 1_500;
+const TRY_MS_MAX = 10_000;
 const RETURN_MS_FIRST = 2_000;
 const RETURN_MS_MAX = 60_000;
 
@@ -44,6 +50,8 @@ export class CarrierMigrator {
   #attempt: Attempt | undefined;
   #retryMs = RETRY_MS_FIRST;
   #retryAtUs = 0;
+  #tryMs = TRY_MS_FIRST;
+  #fallingSinceUs: number | undefined;
   #unansweredUs = UNANSWERED_US;
   #returnMs = RETURN_MS_FIRST;
   #returnAtUs: number;
@@ -100,6 +108,7 @@ export class CarrierMigrator {
   #fallBack(nowUs: number): void {
     if (this.#attempt?.goal === "fall back" || nowUs < this.#retryAtUs) return;
     this.#giveUpAttempt();
+    this.#fallingSinceUs ??= nowUs;
     if (!this.#driver.session.isOpen)
       this.#unansweredUs = Math.min(2 * this.#unansweredUs, UNANSWERED_US_MAX);
     const { kinds } = this.#offers;
@@ -113,6 +122,8 @@ export class CarrierMigrator {
 
   #comeBack(nowUs: number): void {
     this.#retryMs = RETRY_MS_FIRST;
+    this.#tryMs = TRY_MS_FIRST;
+    this.#fallingSinceUs = undefined;
     this.#unansweredUs = UNANSWERED_US;
     const [best] = this.#offers.kinds;
     if (best === undefined || this.#driver.carrierKind === best) {
@@ -126,9 +137,10 @@ export class CarrierMigrator {
 
   async #try(kinds: readonly CarrierKind[], attempt: Attempt): Promise<void> {
     this.#attempt = attempt;
-    const { signal } = attempt.abort;
+    let { signal } = attempt.abort;
     try {
       if (attempt.goal === "come back") await this.#offers.refresh(signal);
+      else signal = AbortSignal.any([signal, AbortSignal.timeout(this.#tryMs)]);
       this.#won(attempt, await openFirst(kinds, this.#offers.open, signal));
     } catch {
       this.#failed(attempt);
@@ -157,8 +169,11 @@ export class CarrierMigrator {
       this.#returnAtUs = nowUs + this.#returnMs * 1_000;
       return;
     }
-    this.#retryAtUs = nowUs + this.#retryMs * 1_000;
-    this.#retryMs = Math.min(2 * this.#retryMs, RETRY_MS_MAX);
+    // Up to half off, so that the clients of a server that ended do not come in step.
+    this.#retryAtUs = nowUs + this.#retryMs * (1 - Math.random() / 2) * 1_000;
+    const isSoon = nowUs - (this.#fallingSinceUs ?? nowUs) < SOON_US;
+    this.#retryMs = Math.min(2 * this.#retryMs, isSoon ? RETRY_MS_SOON_MAX : RETRY_MS_MAX);
+    this.#tryMs = Math.min(2 * this.#tryMs, TRY_MS_MAX);
     // The endpoint may have come up again with other certificates or another port.
     const soon = AbortSignal.timeout(RETRY_MS_MAX);
     void this.#offers.refresh(soon).catch(() => {});
