@@ -226,10 +226,10 @@ impl Room {
         self.let_speak(started.at);
         let newcomers = self.let_newcomers_join();
         self.step();
-        self.world.record(self.was_used);
         let is_redefined = self.hear_of_rules();
         let (changes, happenings) = self.find_news();
         let happenings = self.hold_back(happenings);
+        self.world.record(self.was_used);
         let newcomers = self.seat(newcomers);
         self.tell(&changes, &happenings, is_redefined);
         self.greet(newcomers, &happenings);

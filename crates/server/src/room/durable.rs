@@ -34,6 +34,8 @@ pub(super) struct Durable {
     /// What was told by durable actions, by the number of its waiting, oldest first.
     untold: VecDeque<(u64, Happening)>,
     last: u64,
+    /// Actions of this step.
+    acted: Vec<Waiting>,
 }
 
 /// Something that is told when it is kept.
@@ -45,7 +47,7 @@ enum Waiting {
 impl Default for Durable {
     fn default() -> Self {
         let (teller, kept) = channel();
-        Self { kept, teller, untold: VecDeque::new(), last: 0 }
+        Self { kept, teller, untold: VecDeque::new(), last: 0, acted: Vec::new() }
     }
 }
 
@@ -87,8 +89,7 @@ impl Room {
                 }
             }
         }
-        let waiting = Waiting::Action { player, action, number };
-        self.world.when_kept(self.durable.completion(waiting));
+        self.durable.acted.push(Waiting::Action { player, action, number });
     }
 
     /// Whether the world would take an action. What it would refuse is not done, so that another try is judged anew.
@@ -111,7 +112,8 @@ impl Room {
         }
     }
 
-    /// Holds back what durable actions told until they are kept, and adds what was held back so long.
+    /// Holds back what durable actions told until they are kept, and adds what was held back so long. To be called before the store is
+    /// given the step.
     pub(super) fn hold_back(&mut self, happenings: Vec<Happening>) -> Vec<Happening> {
         let (durable, mut now): (Vec<_>, Vec<_>) = happenings.into_iter().partition(Happening::is_durable);
         let mut confirmed = Vec::new();
@@ -140,6 +142,10 @@ impl Room {
             self.world.when_kept(self.durable.completion(Waiting::Happenings(number)));
         } else {
             now.extend(durable);
+        }
+        // Behind what they told, so that whoever hears that an action is kept has heard of that.
+        for waiting in std::mem::take(&mut self.durable.acted) {
+            self.world.when_kept(self.durable.completion(waiting));
         }
         now
     }
