@@ -76,12 +76,20 @@ function mostApart(
   return Math.max(...apart);
 }
 
+/** Walks ahead until there is a block to take, and takes it. */
 async function grab(visitor: Visitor): Promise<number> {
-  return waitFor("a block in the hands", async () => {
-    await visitor.page.keyboard.press("KeyE", { delay: 60 });
-    const holding = await visitor.ownAttribute("holding");
-    return typeof holding === "number" && holding;
-  });
+  const { keyboard } = visitor.page;
+  return waitFor(
+    "a block in the hands",
+    async () => {
+      const holding = await visitor.ownAttribute("holding");
+      if (typeof holding === "number") return holding;
+      await keyboard.press("KeyW", { delay: 250 });
+      await keyboard.press("KeyE", { delay: 60 });
+      return false;
+    },
+    240_000,
+  );
 }
 
 /** Runs in a page: notes when the connection is lost, when it is there again, and that the page was not loaded anew. */
