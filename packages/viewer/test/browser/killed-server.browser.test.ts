@@ -147,7 +147,9 @@ describe("two people whose server is killed and started again", () => {
     const startedMs = Date.now();
     const words: string[] = [];
     for (const visitor of [ada, ben]) {
-      const backMs = Number(await waitFor("the page to be back", () => note(visitor, "back")));
+      const backMs = Number(
+        await waitFor("the page to be back", async () => (await note(visitor, "back")) || false),
+      );
       words.push(`${(backMs - killedMs).toFixed(0)} (${(backMs - startedMs).toFixed(0)} after the start)`);
     }
     console.log(`from the kill until the page is back: ${words.join(", ")} ms`);
