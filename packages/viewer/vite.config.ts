@@ -5,15 +5,17 @@ import { defineConfig } from "vitest/config";
 const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
 
 const sdk = fileURLToPath(new URL("../nowcast/src", import.meta.url));
+const three = fileURLToPath(new URL("../three/src", import.meta.url));
 
 export default defineConfig({
   // Pages live at `/` and `/r/{room}`, so every asset is named from the root.
   base: "/",
   resolve: {
-    // The SDK's source itself, so that the page never needs a build of the SDK first.
+    // The sources themselves, so that the page never needs a build of other packages first.
     alias: [
       { find: /^nowcast$/, replacement: `${sdk}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${sdk}/$1/index.ts` },
+      { find: /^@nowcast\/three$/, replacement: `${three}/index.ts` },
     ],
   },
   build: {

@@ -1,5 +1,5 @@
 /** What is heard of a world: its event `sound`, made here by arithmetic from the word in the file's name. */
-import { isFields, readVector, type Vector } from "./form.js";
+import { isFields, readVector, type Vector } from "@nowcast/three";
 
 /** What a world lets be heard: the payload of the event `sound`. */
 export interface Sound {

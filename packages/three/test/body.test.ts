@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeBody, type EntityFacts, isShown, type KindFacts, readColor } from "../src/body.js";
-import { readForm } from "../src/form.js";
+import { describeBody, type EntityFacts, isShown, type KindFacts, readColor } from "../src/look/body.js";
+import { readForm } from "../src/look/form.js";
 import { createGeometry } from "../src/scene/form-geometry.js";
 
 const CRATE: KindFacts = {

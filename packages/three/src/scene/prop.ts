@@ -1,5 +1,6 @@
-import type { Body } from "../body.js";
-import type { Form } from "../form.js";
+import type { Texture } from "three";
+import type { Body } from "../look/body.js";
+import type { Form } from "../look/form.js";
 import { copyPose, type Pose } from "../pose.js";
 import { createGeometry } from "./form-geometry.js";
 import type { RayBox } from "./ray.js";
@@ -21,6 +22,10 @@ export interface Prop extends RayBox {
   readonly opacity: number;
   /** How much it shines by itself, what is lit up by a hand's reach included. */
   glow: number;
+  /** The picture on its surface, once it is here. */
+  texture: Texture | undefined;
+  /** A model is drawn in its place. */
+  isModelled: boolean;
   /** Its place among the instances that are drawn together; −1 while it is in none. */
   slot: number;
 }
@@ -45,6 +50,8 @@ export function createProp(body: Body, form: Form, pose: Pose): Prop {
     color: body.appearance?.color ?? NO_COLOR,
     opacity: body.appearance?.opacity ?? 1,
     glow: body.appearance?.glow ?? 0,
+    texture: undefined,
+    isModelled: false,
     slot: -1,
     ...{ x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 },
     halfHeight: y * scaleY,
