@@ -1,6 +1,7 @@
 /** Shared worlds as objects of three.js: begin with {@link WorldView}. */
 
 export { ease, wrapAngle } from "./angle.js";
+export { AssetCache } from "./asset-cache.js";
 export { type AssetEntry, AssetError, Assets } from "./assets.js";
 export {
   type Appearance,

@@ -99,8 +99,8 @@ export class Net implements PoseSource {
     });
     // Whoever waits for it is told by `lost` as well.
     this.world.ready.catch(() => undefined);
-    this.listen(listener);
     this.view = new WorldView(this.world, { scene });
+    this.listen(listener);
   }
 
   get interpolator(): Interpolator {

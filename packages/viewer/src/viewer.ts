@@ -68,7 +68,7 @@ export class Viewer {
   private readonly chat: ChatPanel;
   private readonly console = new RulesConsole();
   private readonly screens = new Screens();
-  private readonly sounds = new Sounds();
+  private readonly sounds: Sounds;
   private readonly devices: Devices;
   private readonly backdrop: Backdrop;
   private governor = new ResolutionGovernor(1);
@@ -99,6 +99,7 @@ export class Viewer {
     this.stage = new Stage(canvas, !isSoftwareRenderer(this.rendererName));
     this.scene = new WorldScene({ detail: this.quality, labels: element("labels", HTMLElement) });
     this.stage.scene.add(this.scene.group);
+    this.sounds = new Sounds(this.scene.assets);
     this.camera = new OrbitCamera(this.stage.camera);
     this.hud = new Hud(() => this.rejoin());
     this.figures = new Figures((visible) => this.change({ hud: visible }));
@@ -425,6 +426,7 @@ export class Viewer {
   }
 
   private defined(actions: readonly ActionFacts[]): void {
+    this.sounds.define();
     this.actions.define(actions);
     const { bindings } = this.actions;
     const buttons = bindings.map(({ action, label, charge }) => ({
