@@ -26,8 +26,9 @@ export default defineConfig({
     chunkSizeWarningLimit: 800,
     rollupOptions: {
       input: { index: "index.html", lab: "lab.html" },
-      // three.js changes rarely: in a file of its own it stays in browsers' caches when the page changes.
-      output: { manualChunks: (id) => (id.includes("node_modules/three") ? "three" : undefined) },
+      // three.js changes rarely: in a file of its own it stays in browsers' caches when the page changes. What reads models
+      // is not part of it, because it is loaded when the first model is.
+      output: { manualChunks: (id) => (id.includes("node_modules/three/build") ? "three" : undefined) },
     },
   },
   server: {
@@ -35,6 +36,8 @@ export default defineConfig({
       "/nowcast": { target: server, ws: true },
       "/ws": { target: server, ws: true },
       "/api": server,
+      // Files of worlds; what the page itself is made of lies elsewhere while it is worked on.
+      "/assets/": server,
       "/healthz": server,
     },
   },
