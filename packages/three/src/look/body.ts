@@ -156,13 +156,13 @@ function appearanceOf(
     glow: said("glow") === true ? 1 : clamped(said("glow"), 0, GLOW_MAX, 0),
     label: text,
     model,
-    texture: readName(said("texture")),
+    texture: readAssetName(said("texture")),
     sea: typeof said("sea") === "number" ? clamped(said("sea"), -SEA_M_MAX, SEA_M_MAX, 0) : undefined,
   };
 }
 
 function readModel(name: unknown, scale: unknown, animation: unknown): ModelLook | undefined {
-  const model = readName(name);
+  const model = readAssetName(name);
   if (model === undefined) return undefined;
   const factor = clamped(scale, -MODEL_SCALE_MAX, MODEL_SCALE_MAX, 1);
   return {
@@ -174,6 +174,12 @@ function readModel(name: unknown, scale: unknown, animation: unknown): ModelLook
 
 function isModelScale(value: unknown): value is number {
   return typeof value === "number" && Math.abs(value) <= MODEL_SCALE_MAX;
+}
+
+/** Files of a world's folder lie in `assets/`; any other name is none of them. */
+function readAssetName(value: unknown): string | undefined {
+  const name = readName(value);
+  return name?.startsWith("assets/") ? name : undefined;
 }
 
 /** A name that is neither empty nor longer than any that a world may give. */

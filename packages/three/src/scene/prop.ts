@@ -31,6 +31,8 @@ export interface Prop extends RayBox {
 }
 
 const NO_COLOR = 0xc9c4b8;
+/** Leaves a picture as it is. */
+const WHITE = 0xffffff;
 
 export function createProp(body: Body, form: Form, pose: Pose): Prop {
   const [scaleX, scaleY, scaleZ] = body.scale.map(Math.abs) as [number, number, number];
@@ -47,7 +49,7 @@ export function createProp(body: Body, form: Form, pose: Pose): Prop {
           ? "ball"
           : gridOf(form),
     reach: Math.hypot(x * scaleX, y * scaleY, z * scaleZ),
-    color: body.appearance?.color ?? NO_COLOR,
+    color: body.appearance?.color ?? (body.appearance?.texture === undefined ? NO_COLOR : WHITE),
     opacity: body.appearance?.opacity ?? 1,
     glow: body.appearance?.glow ?? 0,
     texture: undefined,
