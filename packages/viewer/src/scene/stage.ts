@@ -53,6 +53,8 @@ export class Stage {
     const look = name === "dusk" ? DUSK : DAY;
     this.sun.setDaylight(look);
     this.fog.color.copy(look.horizon);
+    // Below the horizon, where a world without a sea has nothing.
+    this.scene.background = look.horizon;
     this.fog.density = look.fogDensity;
     this.renderer.toneMappingExposure = look.exposure;
     this.sky.paint(this.renderer, look);
