@@ -5,8 +5,8 @@ import { build } from "esbuild";
 /** Bytes after gzip of everything that a page loads to call it; what it loads later, when it is needed, stands apart. */
 const BUDGET = [
   { entry: "nowcast", name: "connect", bytesMax: 29_500 },
-  // 63,800: more than a quarter is the general codec, because worlds say themselves which attributes there are.
-  { entry: "nowcast/world", name: "joinWorld", bytesMax: 64_500 },
+  // 64,800: more than a quarter is the general codec, because worlds say themselves which attributes there are.
+  { entry: "nowcast/world", name: "joinWorld", bytesMax: 65_500 },
   { entry: "nowcast/codec", name: "defineCodec", bytesMax: 21_000 },
   { entry: "nowcast/delta", name: "DeltaCodec", bytesMax: 10_000 },
 ];

@@ -101,9 +101,13 @@ fn world_types(folder: &Path, out: Option<&Path>) -> anyhow::Result<ExitCode> {
          /** What the world {world} declares: `joinWorld<{0}>(address)`. */\nexport type {0} = {{\n",
         type_name(&world)
     );
-    let kinds = definition.kinds.iter().map(|kind| (&kind.name, kind.attributes.shape()));
-    let actions = definition.actions.iter().map(|action| (&action.name, action.arguments.shape()));
-    let events = definition.events.iter().map(|event| (&event.name, event.payload.shape()));
+    let kinds = definition.kinds.iter().map(|kind| (&kind.name, kind.attributes.shape(), ""));
+    let note = |durable: bool| if durable { DURABLE } else { "" };
+    let actions = definition
+        .actions
+        .iter()
+        .map(|action| (&action.name, action.arguments.shape(), note(action.durable)));
+    let events = definition.events.iter().map(|event| (&event.name, event.payload.shape(), ""));
     section(&mut module, "kinds", kinds);
     section(&mut module, "actions", actions);
     section(&mut module, "events", events);
@@ -124,10 +128,21 @@ fn world_types(folder: &Path, out: Option<&Path>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn section<'s>(module: &mut String, title: &str, shapes: impl Iterator<Item = (&'s String, &'s Shape)>) {
+/// What editors show of an action that is durable.
+const DURABLE: &str = "Durable: it happens once, and the promise is fulfilled when it is kept.";
+
+/// Named shapes, each with a note for people, or none.
+fn section<'s>(
+    module: &mut String,
+    title: &str,
+    shapes: impl Iterator<Item = (&'s String, &'s Shape, &'static str)>,
+) {
     // Writing to a string cannot fail.
     let _ = writeln!(module, "  {title}: {{");
-    for (name, shape) in shapes {
+    for (name, shape, note) in shapes {
+        if !note.is_empty() {
+            let _ = writeln!(module, "    /** {note} */");
+        }
         let _ = writeln!(module, "    {}: {};", typescript::key(name), typescript::members(shape));
     }
     module.push_str("  };\n");

@@ -96,7 +96,8 @@ fn what_a_durable_action_tells_is_marked_and_the_hint_does_not_say_durable() {
     )
     .unwrap();
     let definition = script.definition();
-    let actions: Vec<_> = definition.actions.iter().map(|action| (action.durable, action.hint.clone())).collect();
+    let actions: Vec<_> =
+        definition.actions.iter().map(|action| (action.durable, action.hint.clone())).collect();
     assert_eq!(actions, [(true, Value::Nil), (false, Value::Map(vec![("label".into(), "Wave".into())]))]);
     let mut world = World::new(definition, 7, Box::new(script)).unwrap();
     world.apply(Command::Join { player: PlayerId(1), name: "Ada".into() }).unwrap();
