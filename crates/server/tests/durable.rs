@@ -238,7 +238,7 @@ async fn after_a_kill_clients_of_both_protocols_are_the_players_that_they_were()
     let mut ada = Guest::join_with(process.address, "yard", "Ada", key(1)).await;
     assert!(ada.view.resumed && ada.id == first && ada.avatar() == Some(avatar));
     ada.until("what she was", |ada| {
-        ada.view.entities[&avatar].attributes == attributes
+        ada.view.entities.get(&avatar).is_some_and(|seen| seen.attributes == attributes)
             && ada.view.screen("message") == Some(&Json::from("a fine hat"))
             && ada.view.players.get(&first).is_some_and(|ada| ada.name == "Ada")
     })
