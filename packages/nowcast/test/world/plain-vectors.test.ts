@@ -77,7 +77,7 @@ function whole(message: object): Named {
       return {
         ...named,
         kinds: each("kinds", { body: null, walker: null, look: null }),
-        actions: each("actions", { hint: null }),
+        actions: each("actions", { hint: null, durable: false }),
       };
     case "spawn":
       return { ...named, entities: each("entities", { scale: [1, 1, 1], parent: null }) };
