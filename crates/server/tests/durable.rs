@@ -153,7 +153,7 @@ async fn each_confirmed_count_is_there_exactly_once_after_twenty_kills_and_each_
     for kill in 0..=KILLS {
         let process = Process::start(&folder.0);
         // The same client, whatever it speaks.
-        let mut ada = Counter::join(&process, random.bits() % 2 == 0).await;
+        let mut ada = Counter::join(&process, random.bits().is_multiple_of(2)).await;
         ada.until("the counts", |view| view.screen("seen").is_some()).await;
         let place = format!("kill {kill} of seed {seed}");
         assert!(id.is_none_or(|id| id == ada.id()) || last == 0, "{place}: she is somebody else");
@@ -177,7 +177,7 @@ async fn each_confirmed_count_is_there_exactly_once_after_twenty_kills_and_each_
                 last += 1;
                 ada.count(last).await;
                 // Sometimes one waits for the answer, sometimes not.
-                if random.bits() % 3 > 0 {
+                if !random.bits().is_multiple_of(3) {
                     ada.until("an answer", |view| view.done.contains(&last)).await;
                 }
                 // Faster than this nobody may act for long.
