@@ -263,15 +263,15 @@ class Session:
 
 
 def join(name, hz):
-    """WORLD.md, section 3: the size of all texts, variant 0, protocol, the size of this text, rate, the text."""
+    """WORLD.md, section 3: the size of all texts, variant 0, protocol, the size of this text, rate, no bytes of a key, the text."""
     size = varint(len(name.encode()))
-    return size + b"\0" + struct.pack("<I", 2) + size + struct.pack("<I", hz) + name.encode()
+    return size + b"\0" + struct.pack("<I", 2) + size + struct.pack("<I", hz) + b"\0" + name.encode()
 
 
 def act(action, arguments=b"\xc0"):
-    """Variant 1: the size of the name, then of the arguments, which are MessagePack (nil: all have their defaults)."""
+    """Variant 1: no number, the size of the name, then of the arguments, which are MessagePack (nil: all have their defaults)."""
     size = varint(len(action.encode()))
-    return size + b"\1" + size + varint(len(arguments)) + arguments + action.encode()
+    return size + b"\1\0" + size + varint(len(arguments)) + arguments + action.encode()
 
 
 def controls(number, forward, right, yaw):
@@ -287,10 +287,12 @@ def avatar_of(player):
     return reader.u(4) if has_avatar else None
 
 
-def texts_of(event, count):
-    """Of an event whose only texts are its first fields: those. They stand at the end of it, one after the other."""
+def texts_of(event, count, bits=0):
+    """Of an event whose only texts are its first fields: those. They stand at the end of it, one after the other; `bits` is how many
+    bytes of bits stand before its fields."""
     reader = Reader(event)
-    size, _, sizes = reader.varint(), reader.u(1), [reader.varint() for _ in range(count)]
+    size, _ = reader.varint(), reader.u(1 + bits)
+    sizes = [reader.varint() for _ in range(count)]
     area, texts = event[len(event) - size :], []
     for size in sizes:
         texts, area = texts + [area[:size].decode()], area[size:]
@@ -327,11 +329,12 @@ class Client:
         _, variant = reader.varint(), reader.u(1)
         if variant == 0:
             assert self.player is None, "Welcome comes once"
-            _, self.player = reader.u(4), reader.u(4)
+            # Whether it came back is a bit in front.
+            _, _, self.player = reader.u(1), reader.u(4), reader.u(4)
         elif variant == 2:
             print("happened:", *texts_of(event, 1), flush=True)
         elif variant == 3:
-            print("refused:", *texts_of(event, 2), flush=True)
+            print("refused:", *texts_of(event, 2, bits=1), flush=True)
 
     def steer(self, forward):
         self.number = self.number + 1 & 0xFFFF

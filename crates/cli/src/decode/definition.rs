@@ -136,7 +136,7 @@ mod tests {
         let said = lines(&mut shapes, &encode_to_vec(&FromWorld::Define { definition }));
         assert!(said.contains("{\"Define\":{\"version\":7}}"), "{said}");
         assert!(said.contains("kind 0, lamp, attributes (lit: bool, power: range(0, 1, 0.5))"), "{said}");
-        assert!(said.contains("action switch, arguments (lamp: u32?)"), "{said}");
+        assert!(said.contains("action switch, arguments (lamp: u32?), durable"), "{said}");
         assert!(said.contains("action break, arguments that are no shape"), "{said}");
         let said = lines(&mut shapes, &entity);
         assert!(said.contains("\"kind\":\"lamp\""), "{said}");
