@@ -10,7 +10,18 @@ use crate::suggest::{closest, instead};
 
 /// The fields of a look that pages draw.
 const LOOK_FIELDS: [&str; 12] = [
-    "shape", "size", "radius", "height", "color", "opacity", "glow", "model", "texture", "animation", "label", "hidden",
+    "shape",
+    "size",
+    "radius",
+    "height",
+    "color",
+    "opacity",
+    "glow",
+    "model",
+    "texture",
+    "animation",
+    "label",
+    "hidden",
 ];
 
 /// Keys that walk, whatever a world says.
@@ -36,7 +47,9 @@ pub fn advice(sources: &Sources, definition: &Definition) -> Vec<Advice> {
     timers(sources, &mut found);
     for (path, _) in sources.iter() {
         for Unrequired { name, line, module } in unrequired(sources, path) {
-            let message = format!("`{name}` is nothing here; write local {name} = require(\"{module}\") at the top of the file");
+            let message = format!(
+                "`{name}` is nothing here; write local {name} = require(\"{module}\") at the top of the file"
+            );
             found.push(Advice { file: path.to_owned(), line, message });
         }
     }
@@ -76,9 +89,13 @@ fn keys(sources: &Sources, definition: &Definition, found: &mut Vec<Advice>) {
         let is_letter = key.len() == 1 && key.chars().all(|c| c.is_ascii_lowercase());
         if !is_letter && !matches!(key, "left" | "right") {
             let lower = key.to_ascii_lowercase();
-            let is_meant = (lower.len() == 1 && lower.chars().all(|c| c.is_ascii_lowercase())) || lower == "left" || lower == "right";
+            let is_meant = (lower.len() == 1 && lower.chars().all(|c| c.is_ascii_lowercase()))
+                || lower == "left"
+                || lower == "right";
             let meant = if is_meant { format!(": did you mean \"{lower}\"?") } else { String::new() };
-            advise(format!("no page has the key \"{key}\"; a key is a small letter, \"left\" or \"right\"{meant}"));
+            advise(format!(
+                "no page has the key \"{key}\"; a key is a small letter, \"left\" or \"right\"{meant}"
+            ));
         } else if WALKING.contains(&key) {
             advise(format!("the key \"{key}\" walks; choose another letter"));
         }
@@ -99,7 +116,9 @@ fn looks(sources: &Sources, definition: &Definition, found: &mut Vec<Advice>) {
             found.push(Advice { file, line, message: format!("kind `{}`: {message}", kind.name) });
         };
         if let Value::Map(fields) = &kind.look {
-            for name in fields.iter().filter_map(|(key, _)| key.as_text()).filter(|name| !LOOK_FIELDS.contains(name)) {
+            for name in
+                fields.iter().filter_map(|(key, _)| key.as_text()).filter(|name| !LOOK_FIELDS.contains(name))
+            {
                 advise(format!("`look.{name}` draws nothing; {}", instead(name, &LOOK_FIELDS)));
             }
         }
@@ -108,7 +127,9 @@ fn looks(sources: &Sources, definition: &Definition, found: &mut Vec<Advice>) {
             match color.as_text() {
                 Some("") => {}
                 Some(text) if is_color(text) => {}
-                Some(text) => advise(format!("\"{text}\" is no colour; write \"#rgb\" or \"#rrggbb\", as in \"#e67e22\"")),
+                Some(text) => advise(format!(
+                    "\"{text}\" is no colour; write \"#rgb\" or \"#rrggbb\", as in \"#e67e22\""
+                )),
                 None if *color == Value::Nil => {}
                 None => advise("a colour is a text, as in \"#e67e22\"".to_owned()),
             }
@@ -144,8 +165,12 @@ fn timers(sources: &Sources, found: &mut Vec<Advice>) {
         for at in 0..tokens.len() {
             let Some((name, line)) = timer_set_at(&tokens[at..]) else { continue };
             if !declared.contains(name) {
-                let meant = closest(name, &known).map(|meant| format!("did you mean \"{meant}\"? ")).unwrap_or_default();
-                let message = format!("no timer is called \"{name}\"; {meant}world.timer(\"{name}\", function(data) … end) declares one");
+                let meant = closest(name, &known)
+                    .map(|meant| format!("did you mean \"{meant}\"? "))
+                    .unwrap_or_default();
+                let message = format!(
+                    "no timer is called \"{name}\"; {meant}world.timer(\"{name}\", function(data) … end) declares one"
+                );
                 found.push(Advice { file: (*path).to_owned(), line, message });
             }
         }
@@ -185,7 +210,9 @@ pub(crate) fn unrequired(sources: &Sources, path: &str) -> Vec<Unrequired> {
     let Some(text) = sources.text(path) else { return Vec::new() };
     let tokens = tokens(text);
     let is_made = |name: &str| {
-        tokens.windows(2).any(|words| words[1].0 == name && matches!(words[0].0, "local" | "," | "(" | "for" | "function"))
+        tokens
+            .windows(2)
+            .any(|words| words[1].0 == name && matches!(words[0].0, "local" | "," | "(" | "for" | "function"))
     };
     let mut found: Vec<Unrequired> = Vec::new();
     for words in tokens.windows(3) {
@@ -236,7 +263,9 @@ fn idle_modules(sources: &Sources, found: &mut Vec<Advice>) {
     for (path, _) in sources.iter() {
         if path != MAIN && !path.starts_with("tests/") && !required.contains(path) {
             let module = path.trim_end_matches(".luau").trim_end_matches("/init");
-            let message = format!("no module requires this one, so it does nothing; require(\"./{module}\") in {MAIN} loads it");
+            let message = format!(
+                "no module requires this one, so it does nothing; require(\"./{module}\") in {MAIN} loads it"
+            );
             found.push(Advice { file: path.to_owned(), line: 1, message });
         }
     }
@@ -261,14 +290,23 @@ mod tests {
             ("world.action('a', {}, print, { key = 'E' })", 2, "did you mean \"e\"?"),
             ("world.action('a', {}, print, { key = 'enter' })", 2, "no page has the key"),
             ("world.action('a', {}, print, { key = 'w' })", 2, "walks"),
-            ("world.action('a', {}, print, { key = 'e' })\nworld.action('b', {}, print, { key = 'e' })", 3, "`a` already"),
+            (
+                "world.action('a', {}, print, { key = 'e' })\nworld.action('b', {}, print, { key = 'e' })",
+                3,
+                "`a` already",
+            ),
             ("world.kind('k', { look = { colour = '#fff' } })", 2, "did you mean `color`?"),
             ("world.kind('k', { look = { color = 'red' } })", 2, "\"red\" is no colour"),
-            ("world.timer('boom', print)\nworld.on('start', function() world.after(math.max(1, 2), 'bom') end)", 3, "\"boom\""),
+            (
+                "world.timer('boom', print)\nworld.on('start', function() world.after(math.max(1, 2), 'bom') end)",
+                3,
+                "\"boom\"",
+            ),
             ("world.on('start', function() teams.pick() end)", 2, "require(\"./teams\")"),
         ] {
             let found = advised(&[("world.luau", &format!("{head}{text}")), ("teams.luau", "return {}")]);
-            let is_told = |found: &&String| found.starts_with(&format!("world.luau:{line}: ")) && found.contains(words);
+            let is_told =
+                |found: &&String| found.starts_with(&format!("world.luau:{line}: ")) && found.contains(words);
             assert_eq!(found.iter().filter(is_told).count(), 1, "{text}: {found:?}");
         }
         let idle = advised(&[("world.luau", head), ("teams.luau", "return {}")]);
@@ -284,6 +322,9 @@ mod tests {
             world.action('close', { door = 'entity' }, print, { key = 'e', target = 'door', of = Door, needs = 'x' })
             world.timer('tick', print)
             world.on('start', function() world.after(teams.pause, 'tick') world.after(1, teams.name) end)";
-        assert_eq!(advised(&[("world.luau", text), ("teams.luau", "return { pause = 1, name = 'tick' }")]), [""; 0]);
+        assert_eq!(
+            advised(&[("world.luau", text), ("teams.luau", "return { pause = 1, name = 'tick' }")]),
+            [""; 0]
+        );
     }
 }

@@ -65,7 +65,15 @@ impl Declarations {
             Some("goes") => OwnerPolicy::GoesToo,
             Some(other) => return Err(fields.expected("when_owner_leaves", "\"stays\" or \"goes\"", other)),
         };
-        fields.nothing_else(&["walker", "body", "look", "tags", "attributes", "when_owner_leaves", "formerly"])?;
+        fields.nothing_else(&[
+            "walker",
+            "body",
+            "look",
+            "tags",
+            "attributes",
+            "when_owner_leaves",
+            "formerly",
+        ])?;
         self.definition.kinds.push(kind);
         self.checked(|definition| drop(definition.kinds.pop()))?;
         self.kind_specials.push(specials);
@@ -89,7 +97,8 @@ impl Declarations {
     ) -> Declared<usize> {
         self.open("actions")?;
         let (arguments, specials) = read_attributes(&Fields::of(shape, name))?;
-        let hint = hint.map(|hint| read_hint(&Fields::of(hint, name), name, &arguments, place)).transpose()?;
+        let hint =
+            hint.map(|hint| read_hint(&Fields::of(hint, name), name, &arguments, place)).transpose()?;
         let (hint, targets) = hint.map_or((Value::Nil, None), |(hint, targets)| (hint, Some(targets)));
         self.definition.actions.push(Action { name: name.to_owned(), arguments, hint });
         self.checked(|definition| drop(definition.actions.pop()))?;

@@ -71,7 +71,9 @@ impl Fault {
 
     /// The same with what helps, where the text of the line shows it.
     pub(crate) fn explained(self, sources: &Sources) -> Fault {
-        if !self.message.starts_with("attempt to index nil") && !self.message.starts_with("attempt to call a nil") {
+        if !self.message.starts_with("attempt to index nil")
+            && !self.message.starts_with("attempt to call a nil")
+        {
             return self;
         }
         let place = self.file.as_deref().zip(self.line);

@@ -24,8 +24,10 @@ impl Targets {
         let Some(unknown) = self.kinds.iter().find(|name| !known.contains(&name.as_str())) else {
             return Ok(());
         };
-        let message = format!("{}.of: no kind is called `{unknown}`; {}", self.action, instead(unknown, &known));
-        let (file, line) = self.place.clone().map_or((MAIN.to_owned(), None), |(file, line)| (file, Some(line)));
+        let message =
+            format!("{}.of: no kind is called `{unknown}`; {}", self.action, instead(unknown, &known));
+        let (file, line) =
+            self.place.clone().map_or((MAIN.to_owned(), None), |(file, line)| (file, Some(line)));
         Err(Fault { line, ..Fault::of_file(FaultKind::Runtime, &file, message) })
     }
 }
@@ -77,7 +79,8 @@ fn read_kinds(fields: &Fields<'_>) -> Result<Value, String> {
         Luau::Table(table) => match name_of(&Luau::Table(table.clone())) {
             Some(name) => Ok(Value::Text(name)),
             None => {
-                let read = table.sequence_values::<Luau>().map(|item| item.ok().and_then(|item| name_of(&item)));
+                let read =
+                    table.sequence_values::<Luau>().map(|item| item.ok().and_then(|item| name_of(&item)));
                 let names: Option<Vec<_>> = read.collect();
                 let names = names.ok_or_else(|| wrong("a list of something else"))?;
                 if names.is_empty() {

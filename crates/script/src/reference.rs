@@ -187,7 +187,11 @@ const SECTIONS: [Section; 5] = [
             entry("mass", "number?", "In kilograms; nil without a dynamic body. Read only."),
             entry("asleep", "boolean?", "Whether it is at rest. Read only."),
             entry("owner", "Entity?", "The player that owns it; nil for the server."),
-            entry("parent", "Entity?", "What it hangs on and follows; for what forces do not move. Setting `position` moves it to another place on its parent."),
+            entry(
+                "parent",
+                "Entity?",
+                "What it hangs on and follows; for what forces do not move. Setting `position` moves it to another place on its parent.",
+            ),
             entry(
                 "private",
                 "any",

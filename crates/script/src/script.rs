@@ -67,8 +67,7 @@ struct Hooks {
 impl Script {
     /// Loads a version. It runs the modules, so that everything is declared; nothing happens in a world yet.
     pub fn load(sources: &Sources, limits: Limits) -> Result<Script, Fault> {
-        Self::load_with(sources, limits, &[], |_, _| Ok(Vec::new()))
-            .map_err(|fault| fault.explained(sources))
+        Self::load_with(sources, limits, &[], |_, _| Ok(Vec::new())).map_err(|fault| fault.explained(sources))
     }
 
     /// Loads a version with further modules of this crate, and after `world.luau` those that `then` names by their paths.

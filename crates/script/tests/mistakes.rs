@@ -23,12 +23,18 @@ fn a_misspelt_name_is_told_with_the_one_that_was_meant() {
     for (text, words) in [
         ("world.onn('start', print)", "world has no \"onn\"; did you mean `on`?"),
         ("world.on('strat', print)", "no world has an event \"strat\"; did you mean `start`?"),
-        ("world.kind('b', { body = { shape = 'sphere', radus = 1 } })", "b.body.radus: there is no such field; did you mean `radius`?"),
+        (
+            "world.kind('b', { body = { shape = 'sphere', radus = 1 } })",
+            "b.body.radus: there is no such field; did you mean `radius`?",
+        ),
         ("world.kind('b', { bdy = {} })", "did you mean `body`?"),
         ("Ball:spwan({})", "a kind has no \"spwan\"; did you mean `spawn`?"),
         ("world.on('start', function() Ball:spawn({}).velocty = vector.one end)", "did you mean `velocity`?"),
         ("world.on('start', function() print(Ball:spawn({}).haet) end)", "did you mean `heat`?"),
-        ("world.timer('boom', print) world.on('start', function() world.after(1, 'bom') end)", "did you mean `boom`?"),
+        (
+            "world.timer('boom', print) world.on('start', function() world.after(1, 'bom') end)",
+            "did you mean `boom`?",
+        ),
         ("require('@nowcast/wrld')", "did you mean `@nowcast/world`?"),
     ] {
         let told = told(&format!("{ball}{text}"));
@@ -49,7 +55,8 @@ fn a_value_that_does_not_fit_is_told_in_the_words_of_the_script() {
         ("box.title = true", "title: a text is expected, not true"),
         ("world.state.seen = { [box] = true }", "has an entity as a key"),
     ] {
-        let told = told(&format!("{kind}world.on('start', function() local box = Box:spawn {{}} {line} end)"));
+        let told =
+            told(&format!("{kind}world.on('start', function() local box = Box:spawn {{}} {line} end)"));
         assert!(told.contains(words), "{line}: {told}");
     }
     for (attributes, words) in [
@@ -71,7 +78,8 @@ fn a_hint_names_kinds_by_themselves_or_by_their_names_and_no_others() {
         world.kind('lid', {})
         world.action('shut', { what = 'entity' }, print, { key = 'q', target = 'what', of = { Door, 'lid' } })";
     let sources = Sources::of_main(&format!("{HEAD}{}", text.replace("OF", "'door'")));
-    let definition = Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}")).definition();
+    let definition =
+        Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}")).definition();
     let of = |action: &str| definition.action(action).and_then(|action| action.hint.get("of")).cloned();
     assert_eq!(of("open"), Some(Value::from("door")));
     assert_eq!(of("shut"), Some(Value::List(vec!["door".into(), "lid".into()])));
@@ -91,7 +99,8 @@ fn a_module_that_was_not_required_is_named_by_the_fault() {
     let world = told(Sources::of_main("\nworld.kind('k', {})"));
     assert!(world.starts_with("world.luau:2: `world` is nothing here"), "{world}");
     assert!(world.contains("local world = require(\"@nowcast/world\")"), "{world}");
-    let other = told(Sources::from_iter([("world.luau", "print(1)\nteams.pick()"), ("teams.luau", "return {}")]));
+    let other =
+        told(Sources::from_iter([("world.luau", "print(1)\nteams.pick()"), ("teams.luau", "return {}")]));
     assert!(other.contains("local teams = require(\"./teams\")"), "{other}");
 }
 
@@ -109,9 +118,13 @@ fn a_test_names_the_files_of_the_world_and_the_difference_that_it_found() {
     };
     assert!(play("error('broken')", "").starts_with("world.luau:2: broken"));
     assert!(play("local x =", "").starts_with("world.luau:2: "));
-    assert!(play("world.on('start', function() error('late') end)", "test.step(2)").starts_with("world.luau:2: late"));
+    assert!(
+        play("world.on('start', function() error('late') end)", "test.step(2)")
+            .starts_with("world.luau:2: late")
+    );
     assert_eq!(play("", "test.equal(1, 2)"), "tests/c.luau:3: value: expected 2, got 1");
-    let deep = play("", "test.equal({ score = { 1, 2 }, who = 'a' }, { score = { 1, 3 }, who = 'a' }, 'state')");
+    let deep =
+        play("", "test.equal({ score = { 1, 2 }, who = 'a' }, { score = { 1, 3 }, who = 'a' }, 'state')");
     assert_eq!(
         deep,
         "tests/c.luau:3: state.score[2]: expected 3, got 2; all of it: expected { score = { 1, 3 }, who = \"a\" }, got \
@@ -126,13 +139,18 @@ fn a_fault_is_a_link_with_line_and_column() {
     let sources = Sources::of_main(&format!("{HEAD}\tworld.onn('start', print)"));
     let fault = Script::load(&sources, Limits::DEFAULT).err().unwrap();
     let link = fault.in_folder("worlds/park/", &sources);
-    assert!(link.starts_with("worlds/park/world.luau:2:2: world has no \"onn\""), "{link}");
+    assert!(link.starts_with("worlds/park/world.luau:2:8: world has no \"onn\""), "{link}");
 }
 
 #[test]
 fn people_with_a_tag_are_a_team() {
     let sources = Sources::from_iter([
-        ("world.luau", format!("{HEAD}world.on('join', function(player) player:tag(if player.id % 2 == 1 then 'red' else 'blue') end)")),
+        (
+            "world.luau",
+            format!(
+                "{HEAD}world.on('join', function(player) player:tag(if player.id % 2 == 1 then 'red' else 'blue') end)"
+            ),
+        ),
         (
             "tests/teams.luau",
             "local test, world = require('@nowcast/test'), require('@nowcast/world')
@@ -142,9 +160,10 @@ fn people_with_a_tag_are_a_team() {
                 test.equal(world.players('blue'), { bo })
                 test.equal(#world.players(), 3)
             end)"
-            .to_owned(),
+                .to_owned(),
         ),
     ]);
-    let scenario = Scenario::new(sources, "tests/teams.luau", Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
+    let scenario =
+        Scenario::new(sources, "tests/teams.luau", Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
     assert_eq!(scenario.run(0, 1).failure, None);
 }

@@ -202,8 +202,10 @@ fn a_version_that_fails_in_its_upgrade_is_refused_and_the_world_is_as_it_was() {
 fn a_kind_with_a_new_name_takes_its_entities_over_or_the_refusal_says_how() {
     let rules = |kind: &str| Sources::of_main(&format!("local world = require('@nowcast/world')\n{kind}"));
     let mut live = Live::new(
-        rules("local Ball = world.kind('ball', { attributes = { heat = 'u8' } })
-               world.on('start', function() Ball:spawn { heat = 7 } end)"),
+        rules(
+            "local Ball = world.kind('ball', { attributes = { heat = 'u8' } })
+               world.on('start', function() Ball:spawn { heat = 7 } end)",
+        ),
         1,
         Limits::DEFAULT,
     )

@@ -55,7 +55,13 @@ impl Attributes {
             )
         });
         let defaults = defaults.collect::<Result<_, _>>()?;
-        Ok(Attributes { defaults, shape, formerly: Vec::new(), out_of_range: OutOfRange::default(), value_bytes_max })
+        Ok(Attributes {
+            defaults,
+            shape,
+            formerly: Vec::new(),
+            out_of_range: OutOfRange::default(),
+            value_bytes_max,
+        })
     }
 
     /// Attributes as people write them: names and types, between commas.
@@ -151,7 +157,11 @@ impl Attributes {
         let unknown = given.iter().find(|(key, _)| key.as_text().and_then(|name| self.index(name)).is_none());
         if let Some((key, _)) = unknown {
             let known: Vec<_> = self.fields().iter().map(|field| field.name.as_str()).collect();
-            let known = if known.is_empty() { "no name".to_owned() } else { format!("a name of {}", known.join(", ")) };
+            let known = if known.is_empty() {
+                "no name".to_owned()
+            } else {
+                format!("a name of {}", known.join(", "))
+            };
             return Err(MisfitError::new(known, format!("{:?}", key.as_text().unwrap_or("?"))));
         }
         let pairs = self.fields().iter().enumerate().map(|(index, field)| {

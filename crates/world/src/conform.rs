@@ -167,7 +167,12 @@ impl Conform<'_> {
         }
         Ok(match (ty, value) {
             (Type::Unit, Value::Nil) | (Type::Option(_), Value::Nil) => Value::Nil,
-            (Type::Option(inner), value) => return self.value(inner, value, depth + 1),
+            (Type::Option(inner), value) => {
+                return self.value(inner, value, depth + 1).map_err(|error| {
+                    let or_nil = if error.field.is_empty() { " or nil" } else { "" };
+                    MisfitError { expected: format!("{}{or_nil}", error.expected), ..error }
+                });
+            }
             (Type::Bool, Value::Bool(value)) => Value::Bool(*value),
             (Type::Number(number), value) => number_of(*number, value).ok_or_else(misfit)?,
             (Type::Uvar, value) => number_of(NumberType::U64, value).ok_or_else(misfit)?,
@@ -234,7 +239,6 @@ impl Conform<'_> {
             Type::Range(range) => format!("a number from {} to {}", range.low, range.high),
             Type::Bool => "true or false".to_owned(),
             Type::Text => "a text".to_owned(),
-            Type::Option(inner) => format!("{} or nil", self.expected(inner)),
             Type::Array(3, inner) if **inner == Type::Number(NumberType::F32) => "a vector".to_owned(),
             other => self.shape.type_name(other),
         }
@@ -350,8 +354,14 @@ mod tests {
     fn what_does_not_fit_is_refused_by_field_and_type() {
         let attributes = Attributes::parse("team: u8, at: [f32; 3], name: text, mood: u32?").unwrap();
         let refused = |index: usize, value: Value| attributes.conform(index, &value).unwrap_err().to_string();
-        assert_eq!(refused(0, Value::Int(256)), "team: a whole number from 0 to 255 (u8) is expected, not 256");
-        assert_eq!(refused(0, Value::F64(1.5)), "team: a whole number from 0 to 255 (u8) is expected, not 1.5");
+        assert_eq!(
+            refused(0, Value::Int(256)),
+            "team: a whole number from 0 to 255 (u8) is expected, not 256"
+        );
+        assert_eq!(
+            refused(0, Value::F64(1.5)),
+            "team: a whole number from 0 to 255 (u8) is expected, not 1.5"
+        );
         assert_eq!(
             refused(1, Value::List(vec![Value::F64(f64::NAN); 3])),
             "at.0: a number that is finite is expected, not NaN"

@@ -63,7 +63,10 @@ fn play_world(dir: &Path, args: &Args, tally: &mut Tally) -> anyhow::Result<()> 
             Ok(scenario) => scenario,
             Err(fault) => {
                 tally.failed += 1;
-                output::line(format_args!("FAILED {}", fault.in_folder(&dir.display().to_string(), &sources)))?;
+                output::line(format_args!(
+                    "FAILED {}",
+                    fault.in_folder(&dir.display().to_string(), &sources)
+                ))?;
                 continue;
             }
         };

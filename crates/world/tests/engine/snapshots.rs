@@ -208,7 +208,8 @@ fn what_rests_wakes_when_other_rules_change_its_body_and_sleeps_on_when_they_do_
         }
     }
     let mut smaller = with(&after);
-    let heights = |world: &World| -> f32 { world.entities().iter().map(|entity| entity.pose.position[1]).sum() };
+    let heights =
+        |world: &World| -> f32 { world.entities().iter().map(|entity| entity.pose.position[1]).sum() };
     let begun = heights(&smaller);
     steps(&mut smaller, 120);
     assert!(heights(&smaller) < begun - 1.0, "smaller cubes fall onto each other");
