@@ -186,7 +186,7 @@ fn timer_set_at<'t>(tokens: &[(&'t str, u32)]) -> Option<(&'t str, u32)> {
         (*token == "," && depth == 0) || depth < 0
     })?;
     match rest[comma..] {
-        [(",", _), (name, line), (next, _), ..] if matches!(next, "," | ")") => Some((unquoted(name)?, line)),
+        [(",", _), (name, line), ("," | ")", _), ..] => Some((unquoted(name)?, line)),
         _ => None,
     }
 }
