@@ -44,6 +44,7 @@
 //! | changing the library for others | everything that scripts share is frozen |
 //! | addresses, the moment of a collection | no weak tables; a table as text is `table` |
 
+mod advice;
 mod console;
 mod convert;
 mod define;
@@ -51,6 +52,7 @@ mod fault;
 mod forgotten;
 mod garbage;
 mod handle;
+mod hint;
 mod limits;
 mod live;
 mod maths;
@@ -63,7 +65,9 @@ mod sandbox;
 mod scenario;
 mod script;
 mod sources;
+mod suggest;
 
+pub use advice::{Advice, advice};
 pub use console::{Console, ConsoleStats};
 pub use fault::{Fault, FaultKind};
 pub use forgotten::{Forgotten, forgotten};

@@ -42,13 +42,13 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "settings",
-                "(fields: { gravity: vector?, players_max: number? }) -> ()",
-                "Gravity in metres a second squared (0, -9.81, 0), and how many may play (256).",
+                "(fields: { gravity: vector?, players_max: number?, version: number? }) -> ()",
+                "Gravity in metres a second squared (0, -9.81, 0), how many may play (256), and the number of this version of your rules (0), for \"upgrade\".",
             ),
             entry(
                 "on",
                 "(event: string, fn: (...any) -> any) -> ()",
-                "Calls `fn` at \"start\" (), \"step\" (dt: seconds), \"join\" (player), \"leave\" (player) or \"message\" (player, text); a message of which any `fn` returns false is heard by nobody.",
+                "Calls `fn` at \"start\" (), \"step\" (dt: seconds), \"join\" (player), \"leave\" (player), \"message\" (player, text) or \"upgrade\" (from: the number of the version that ran before, nil where nobody knows); a message of which any `fn` returns false is heard by nobody.",
             ),
             entry(
                 "action",
@@ -90,7 +90,11 @@ const SECTIONS: [Section; 5] = [
                 "(file: string, options: { at: vector?, volume: number?, to: Entity?, near: vector?, radius: number? }?) -> ()",
                 "Lets a sound of the world's `assets/` be heard: everywhere, or from a place `at`; by all, by one player, or by those within `radius` metres of `near` (of `at` by default).",
             ),
-            entry("players", "() -> { Entity }", "Everybody who is here, in the order in which they came."),
+            entry(
+                "players",
+                "(tag: string?) -> { Entity }",
+                "Everybody who is here, in the order in which they came, or those of them with a tag: a team.",
+            ),
             entry("tagged", "(tag: string) -> { Entity }", "All entities with a tag, oldest first."),
             entry(
                 "time",
@@ -183,7 +187,11 @@ const SECTIONS: [Section; 5] = [
             entry("mass", "number?", "In kilograms; nil without a dynamic body. Read only."),
             entry("asleep", "boolean?", "Whether it is at rest. Read only."),
             entry("owner", "Entity?", "The player that owns it; nil for the server."),
-            entry("parent", "Entity?", "What it hangs on and follows; for what forces do not move."),
+            entry(
+                "parent",
+                "Entity?",
+                "What it hangs on and follows; for what forces do not move. Setting `position` moves it to another place on its parent.",
+            ),
             entry(
                 "private",
                 "any",
@@ -256,8 +264,8 @@ const SECTIONS: [Section; 5] = [
         entries: &[
             entry(
                 "KindFields",
-                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, when_owner_leaves: string? }",
-                "`look` is told to clients as it is. `walker` (which may be `{}`) makes it a person with a body of its own. `when_owner_leaves` is \"stays\" or \"goes\".",
+                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, when_owner_leaves: string?, formerly: any? }",
+                "`look` is told to clients as it is. `walker` (which may be `{}`) makes it a person with a body of its own. `when_owner_leaves` is \"stays\" or \"goes\". `formerly` is a name that the kind had, or a list of them: it takes over the entities of that name.",
             ),
             entry(
                 "BodyFields",
@@ -277,7 +285,7 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "HintFields",
                 "{ key: string?, label: string?, charge: string?, pitch: string?, target: string?, of: any?, reach: number?, needs: string?, unless: string? }",
-                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its least to its greatest while the key is held, up to a second; `pitch` gets how far the player looks up; `target` the entity that is looked at, or the nearest in front, within `reach` metres (2.5), of the kind (or one of the kinds) called `of`. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text are not).",
+                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its least to its greatest while the key is held, up to a second; `pitch` gets how far the player looks up; `target` the entity that is looked at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text are not).",
             ),
             entry(
                 "SpawnFields",
@@ -413,9 +421,8 @@ pub fn reference() -> String {
     text
 }
 
-/// Every name of the module, for the test that holds this table against it.
-#[cfg(test)]
-fn names_of(of: &str) -> Vec<&'static str> {
+/// Every name that belongs to a type of the module.
+pub(crate) fn names_of(of: &str) -> Vec<&'static str> {
     let section = SECTIONS.iter().find(|section| section.of == of).expect("there is such a section");
     section.entries.iter().map(|entry| entry.name).collect()
 }

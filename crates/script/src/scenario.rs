@@ -17,6 +17,7 @@ use crate::namespace::{Namespace, Shared};
 use crate::sandbox::Sandbox;
 use crate::script::Script;
 use crate::sources::{MAIN, Sources};
+use crate::suggest::instead;
 
 /// A case that has not ended after so many steps has failed: an hour of the world's time.
 const STEPS_MAX: u64 = 3_600 * 60;
@@ -48,6 +49,7 @@ const EVENTS_MAX: usize = 65_536;
 /// ```
 pub struct Scenario {
     sources: Sources,
+    module: String,
     limits: Limits,
     cases: Vec<String>,
 }
@@ -79,13 +81,7 @@ impl Scenario {
         if sources.text(module).is_none() {
             return Err(Fault::of_file(FaultKind::Syntax, module, "there is no such module"));
         }
-        // The module is loaded behind the world, as its last requirement.
-        let name = module.trim_end_matches(".luau");
-        let text = sources.text(MAIN).unwrap_or_default();
-        let mut sources = sources.clone();
-        sources.insert("world_under_test.luau", text);
-        sources.insert(MAIN, format!("require(\"./world_under_test\") require(\"./{name}\")"));
-        let mut scenario = Scenario { sources, limits, cases: Vec::new() };
+        let mut scenario = Scenario { sources, module: module.to_owned(), limits, cases: Vec::new() };
         let exchange = Rc::new(Exchange::default());
         let (script, entry) = scenario.load(&exchange)?;
         scenario.cases = script.sandbox().run(|_| entry.get::<Function>("names")?.call(()))?;
@@ -131,16 +127,19 @@ impl Scenario {
             }
         }
         let printed = printed.take();
+        let failure = failure.map(|fault| fault.explained(&self.sources));
         Ok(Outcome { steps: world.tick(), failure, printed })
     }
 
     fn load(&self, exchange: &Rc<Exchange>) -> Result<(Script, Table), Fault> {
         let mut entry = None;
-        let script = Script::load_with(&self.sources, self.limits, |sandbox, shared| {
+        let then = [self.module.as_str()];
+        let script = Script::load_with(&self.sources, self.limits, &then, |sandbox, shared| {
             let (module, found) = install(sandbox, shared, exchange)?;
             entry = Some(found);
             Ok(vec![("@nowcast/test", module)])
-        })?;
+        });
+        let script = script.map_err(|fault| fault.explained(&self.sources))?;
         Ok((script, entry.expect("it was installed")))
     }
 }
@@ -190,6 +189,7 @@ fn install(sandbox: &Sandbox, shared: &Shared, exchange: &Rc<Exchange>) -> mlua:
         }
         Ok(list)
     })?;
+    host.add("instead", |_, (name, known): (String, Vec<String>)| Ok(instead(&name, &known)))?;
     let told = exchange.clone();
     host.add("refusals", move |_, ()| Ok(told.refusals.borrow().clone()))?;
     host.add("screen", |lua, (place, player): (String, Option<Handle>)| {

@@ -59,6 +59,7 @@ struct Hooks {
     message: Function,
     timer: Function,
     contact: Function,
+    upgrade: Function,
     keep: Function,
     sweep: Function,
 }
@@ -66,13 +67,14 @@ struct Hooks {
 impl Script {
     /// Loads a version. It runs the modules, so that everything is declared; nothing happens in a world yet.
     pub fn load(sources: &Sources, limits: Limits) -> Result<Script, Fault> {
-        Self::load_with(sources, limits, |_, _| Ok(Vec::new()))
+        Self::load_with(sources, limits, &[], |_, _| Ok(Vec::new())).map_err(|fault| fault.explained(sources))
     }
 
-    /// Loads a version with further modules of this crate.
+    /// Loads a version with further modules of this crate, and after `world.luau` those that `then` names by their paths.
     pub(crate) fn load_with(
         sources: &Sources,
         limits: Limits,
+        then: &[&str],
         more: impl FnOnce(&Sandbox, &Shared) -> mlua::Result<Vec<(&'static str, Luau)>>,
     ) -> Result<Script, Fault> {
         let sandbox = Sandbox::new(limits)?;
@@ -85,7 +87,7 @@ impl Script {
         let (module, more) =
             sandbox.run(|_| Ok((module::install(&sandbox, &shared)?, more(&sandbox, &shared)?)))?;
         let own = more.into_iter().chain([("@nowcast/world", module.module.clone())]);
-        sandbox.load::<()>(sources, own)?;
+        sandbox.load_then::<()>(sources, own, then)?;
         let definition = close(&module, &shared)?;
         let hooks = sandbox.run(|_| Hooks::of(&module))?;
         Ok(Script {
@@ -179,6 +181,7 @@ fn close(module: &Module, shared: &Shared) -> Result<Definition, Fault> {
         state.map_err(|problem| Fault::of_file(FaultKind::State, MAIN, problem))?;
     let checked = declarations.definition.validate();
     checked.map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
+    declarations.targets.iter().try_for_each(|targets| targets.check(&declarations.definition))?;
     Ok(declarations.definition.clone())
 }
 
@@ -193,6 +196,7 @@ impl Hooks {
             message: module.hook("message")?,
             timer: module.hook("timer")?,
             contact: module.hook("contact")?,
+            upgrade: module.hook("upgrade")?,
             keep: module.hook("keep")?,
             sweep: module.hook("sweep")?,
         })
@@ -214,6 +218,11 @@ impl Behaviour for Script {
         if let Err(fault) = resumed {
             self.shared.console.report(fault);
         }
+    }
+
+    fn upgrade(&mut self, scene: &mut Scene, from: Option<u32>) {
+        self.call::<()>(scene, |hooks| &hooks.upgrade, from);
+        self.step = None;
     }
 
     fn step(&mut self, scene: &mut Scene) {

@@ -70,6 +70,11 @@ pub trait Behaviour {
     /// must not change the world, or the restored world differs from the one that was not.
     fn resume(&mut self, _scene: &Scene) {}
 
+    /// Other rules than before rule a world that goes on: called once after [`resume`](Self::resume) and before the next
+    /// step, and here the world may be changed. `from` is the [`crate::Definition::version`] of the rules before, `None`
+    /// where nobody knows them.
+    fn upgrade(&mut self, _scene: &mut Scene, _from: Option<u32>) {}
+
     /// A step of 1/60 s begins: commands and timers have had their turn, walkers and physics move next.
     fn step(&mut self, _scene: &mut Scene) {}
 

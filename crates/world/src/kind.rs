@@ -12,6 +12,8 @@ use crate::walker::Walker;
 pub struct Kind {
     /// What it is called.
     pub name: String,
+    /// What it was called in earlier versions: it takes over the entities that were written down under these names.
+    pub formerly: Vec<String>,
     /// How it is seen by physics; `None` for what is only somewhere: a mark, a zone, a rule.
     pub body: Option<Body>,
     /// How it looks: nothing that the engine reads. Clients are told.
@@ -33,6 +35,7 @@ impl Kind {
     pub fn new(name: &str) -> Kind {
         Kind {
             name: name.to_owned(),
+            formerly: Vec::new(),
             body: None,
             look: Value::Nil,
             walker: None,

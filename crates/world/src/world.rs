@@ -171,6 +171,15 @@ impl World {
         self.scene.physics.wake_all();
     }
 
+    /// Tells the behaviour that the world ran by other rules until now ([`Behaviour::upgrade`]), and wakes what rests if
+    /// its body is not what it was. It changes the course of the world: who keeps a journal begins a new one afterwards.
+    pub fn upgrade(&mut self, before: Option<&Definition>) {
+        if before.is_none_or(|before| self.scene.definition.moves_otherwise(before)) {
+            self.scene.physics.wake_all();
+        }
+        self.behaviour.upgrade(&mut self.scene, before.map(|before| before.version));
+    }
+
     fn carry_out(&mut self, command: Command) -> Result<(), Refusal> {
         let World { scene, behaviour, .. } = self;
         let player = command.player();

@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use nowcast_script::{Limits, Scenario, Script, forgotten};
+use nowcast_script::{Limits, Scenario, Script, advice, forgotten};
 use nowcast_server::read_world;
 
 use crate::output;
 
 /// Check a world: its kinds, actions, scripts and tests
 ///
-/// Mistakes are told with file and line, and what helps. A warning names what a reload forgets. Functions that the
+/// Mistakes are told with file, line and column, and what helps. Warnings name what a reload forgets, and what is allowed
+/// and yet a mistake, most likely: keys, looks, timers, modules that nobody requires. Functions that the
 /// world calls while it runs are not called here: `nowcast test` plays them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -20,10 +21,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let sources = read_world(&args.dir)?;
+    let folder = args.dir.display().to_string();
     let script = match Script::load(&sources, Limits::DEFAULT) {
         Ok(script) => script,
         Err(fault) => {
-            output::note(format_args!("{}/{fault}", args.dir.display()));
+            output::note(format_args!("{}", fault.in_folder(&folder, &sources)));
             return Ok(ExitCode::FAILURE);
         }
     };
@@ -32,7 +34,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         sources.iter().map(|(path, _)| path).filter(|path| path.starts_with("tests/")).collect();
     for test in &tests {
         if let Err(fault) = Scenario::new(sources.clone(), test, Limits::DEFAULT) {
-            output::note(format_args!("{}/{fault}", args.dir.display()));
+            output::note(format_args!("{}", fault.in_folder(&folder, &sources)));
             code = ExitCode::FAILURE;
         }
     }
@@ -46,6 +48,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         ));
     }
     let definition = script.definition();
+    for found in advice(&sources, &definition) {
+        let (file, line, message) = (found.file, found.line, found.message);
+        output::note(format_args!("{}/{file}:{line}: warning: {message}", folder.trim_end_matches('/')));
+    }
     output::line(format_args!(
         "{} kinds, {} actions, {} modules of tests, version {:016x}",
         definition.kinds.len(),

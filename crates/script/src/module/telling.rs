@@ -12,8 +12,12 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
     host.add("time", |_, ()| with_scene(|scene| Ok(scene.seconds())))?;
     host.add("tick", |_, ()| with_scene(|scene| Ok(scene.tick() as f64)))?;
     host.add("random", |_, ()| with_scene(|scene| Ok(scene.random())))?;
-    host.add("players", |_, ()| {
-        with_scene(|scene| Ok(scene.players().map(|player| Handle::Player(player.id)).collect::<Vec<_>>()))
+    host.add("players", |_, tag: Option<String>| {
+        with_scene(|scene| {
+            let is_wanted = |tags: &[String]| tag.as_ref().is_none_or(|tag| tags.contains(tag));
+            let wanted = scene.players().filter(|player| is_wanted(&player.tags));
+            Ok(wanted.map(|player| Handle::Player(player.id)).collect::<Vec<_>>())
+        })
     })?;
     host.add("after", |_, (seconds, name, data): (f64, String, Luau)| {
         let data = from_luau(&data, Purpose::Keep, "data").map_err(mlua::Error::runtime)?;

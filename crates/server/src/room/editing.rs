@@ -41,7 +41,7 @@ impl Room {
             // What became of it is among the world's reports.
             Some(Change::Version(sources)) => self.world.reload(sources),
             Some(Change::Fault(text)) => {
-                let version = self.world.version();
+                let version = self.world.count_refused();
                 self.report(RuleReport { outcome: Outcome::Refused, version, text });
             }
         }

@@ -87,10 +87,10 @@ impl Catalogue {
             let rules = match rules {
                 Rules::Program(make) => Offer::Program(Arc::clone(make)),
                 Rules::Script(sources) => {
-                    Offer::Script { newest: Newest::new(name, sources.clone())?, _watcher: None }
+                    Offer::Script { newest: Newest::new(name, None, sources.clone())?, _watcher: None }
                 }
                 Rules::Folder(folder) => {
-                    let newest = Newest::new(name, read_world(folder)?)?;
+                    let newest = Newest::new(name, Some(folder), read_world(folder)?)?;
                     let watcher = watch(folder, reading(name, folder, &newest))?;
                     Offer::Script { newest, _watcher: Some(watcher) }
                 }
@@ -156,8 +156,9 @@ impl Offered {
 }
 
 impl Newest {
-    fn new(world: &str, sources: Sources) -> Result<Arc<Self>, WorldError> {
-        load(&sources).map_err(|fault| WorldError::Script { world: world.to_owned(), fault })?;
+    /// `folder` is where the sources are, for whoever reads what is wrong with them.
+    fn new(world: &str, folder: Option<&Path>, sources: Sources) -> Result<Arc<Self>, WorldError> {
+        load(&sources, folder).map_err(|fault| WorldError::Script { world: world.to_owned(), fault })?;
         let found = Mutex::new(Found { good: sources, fault: None });
         Ok(Arc::new(Self { number: AtomicU64::new(0), found }))
     }
@@ -170,7 +171,7 @@ impl Newest {
     /// Takes in what is in the folder now. Returns what is wrong with it, unless nothing changed.
     fn take(&self, read: Result<Sources, String>) -> Option<Result<u64, String>> {
         let mut found = self.lock();
-        let loaded = read.and_then(|sources| load(&sources).map(|()| sources));
+        let loaded = read.and_then(|sources| load(&sources, None).map(|()| sources));
         let is_known = match &loaded {
             Ok(sources) => found.fault.is_none() && *sources == found.good,
             Err(fault) => found.fault.as_ref() == Some(fault),
@@ -189,8 +190,11 @@ impl Newest {
 }
 
 /// Whether a world can be made by these rules, and be told to clients; if not, why.
-fn load(sources: &Sources) -> Result<(), String> {
-    let script = Script::load(sources, Limits::DEFAULT).map_err(|fault| fault.to_string())?;
+fn load(sources: &Sources, folder: Option<&Path>) -> Result<(), String> {
+    let script = Script::load(sources, Limits::DEFAULT).map_err(|fault| match folder {
+        Some(folder) => fault.in_folder(&folder.display().to_string(), sources),
+        None => fault.to_string(),
+    })?;
     if Dictionary::new(&script.definition(), 1).fits() {
         Ok(())
     } else {
@@ -250,7 +254,7 @@ mod tests {
 
     #[test]
     fn rules_that_do_not_load_are_told_and_those_before_stay() {
-        let newest = Newest::new("park", Sources::of_main("-- one")).unwrap();
+        let newest = Newest::new("park", None, Sources::of_main("-- one")).unwrap();
         let read = |text: &str| Ok(Sources::of_main(text));
         assert_eq!(newest.take(read("-- one")), None, "nothing changed");
         assert!(matches!(newest.take(read("-- two")), Some(Ok(_))));

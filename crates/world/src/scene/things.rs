@@ -295,6 +295,15 @@ impl Scene {
         }
     }
 
+    /// What hangs is seen from its parent as it stands now.
+    pub(super) fn hang_here(&mut self, row: usize) {
+        let Some(Parent { id, .. }) = self.entities.parents[row] else { return };
+        if let Some(above) = self.entities.row(id) {
+            let local = self.hanging_pose(above).inverse().then(&self.entities.poses[row]);
+            self.entities.parents[row] = Some(Parent { id, local });
+        }
+    }
+
     fn hanging_pose(&self, row: usize) -> Pose {
         let Some(Parent { id, local }) = self.entities.parents[row] else { return self.entities.poses[row] };
         // Chains are no deeper than `PARENTS_DEPTH_MAX`, and have no circles.

@@ -36,8 +36,16 @@ pub enum RestoreError {
     #[error("the snapshot is damaged: {0}")]
     Invalid(String),
     /// Entities of this kind are in the snapshot, and the definition has none.
-    #[error("the snapshot has entities of kind {0:?}, and the definition has no such kind")]
-    UnknownKind(String),
+    #[error(
+        "{count} entities of kind {kind:?} are in the world, and these rules have no such kind: if it has another name now, \
+         say formerly = {{ {kind:?} }} in the kind that takes them over; if not, despawn them by the rules before"
+    )]
+    UnknownKind {
+        /// What the kind was called.
+        kind: String,
+        /// How many entities of it there are.
+        count: usize,
+    },
     /// The definition itself is wrong.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
