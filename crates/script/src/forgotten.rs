@@ -153,7 +153,7 @@ impl<'a> Blocks<'a> {
 }
 
 /// Words, numbers, quoted texts and signs with their lines; long texts are `""`, comments are left out.
-fn tokens(text: &str) -> Vec<(&str, u32)> {
+pub(crate) fn tokens(text: &str) -> Vec<(&str, u32)> {
     let mut tokens = Vec::new();
     let mut rest = text;
     let mut line = 1;

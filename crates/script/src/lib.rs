@@ -44,6 +44,7 @@
 //! | changing the library for others | everything that scripts share is frozen |
 //! | addresses, the moment of a collection | no weak tables; a table as text is `table` |
 
+mod assets;
 mod console;
 mod convert;
 mod define;
@@ -64,6 +65,10 @@ mod scenario;
 mod script;
 mod sources;
 
+pub use assets::{
+    ASSET_BYTES_MAX, ASSET_NAME_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Asset, AssetKind, Assets,
+    asset_kind, missing_assets, unknown_names,
+};
 pub use console::{Console, ConsoleStats};
 pub use fault::{Fault, FaultKind};
 pub use forgotten::{Forgotten, forgotten};

@@ -350,7 +350,7 @@ mod tests {
     impl Room {
         fn new(seed: u64) -> Self {
             let world = World::new(definition(true), seed, Box::new(Whims)).expect("the definition is good");
-            let dictionary = Dictionary::new(world.scene().definition(), 1);
+            let dictionary = Dictionary::new(world.scene().definition(), &Assets::default(), 1);
             let (told, clients) = Default::default();
             Self { world, which: true, dictionary, kept: None, told, clients, last_player: 0 }
         }
@@ -362,7 +362,7 @@ mod tests {
         fn restore(&mut self, bytes: &[u8], which: bool) {
             self.world = World::restore(definition(which), Box::new(Whims), bytes).expect("it was saved");
             self.which = which;
-            self.dictionary = Dictionary::new(self.world.scene().definition(), 1);
+            self.dictionary = Dictionary::new(self.world.scene().definition(), &Assets::default(), 1);
             self.told.doubt();
         }
 
