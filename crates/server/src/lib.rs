@@ -79,4 +79,4 @@ pub use nowcast_store as store;
 pub use nowcast_world as world;
 pub use server::{BindError, Handle, Server};
 pub use web::has_web_client;
-pub use worlds::{FolderError, MakeWorld, Rules, WorldConfig, WorldError, read_world};
+pub use worlds::{FolderError, MakeWorld, Rules, WorldConfig, WorldError, read_assets, read_world};

@@ -116,6 +116,7 @@ fn define(dictionary: &Dictionary) -> Vec<u8> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use nowcast_script::Assets;
     use nowcast_wire::decode;
     use nowcast_world::{
         Attributes, Behaviour, Body, ColliderShape, Command, Definition, Kind, KindId, Motion, Pose, Scene,
