@@ -66,8 +66,8 @@ mod script;
 mod sources;
 
 pub use assets::{
-    ASSET_BYTES_MAX, ASSET_NAME_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Asset, AssetKind, Assets,
-    asset_kind, missing_assets, unknown_names,
+    ASSET_BYTES_MAX, ASSET_NAME_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Asset, AssetKind,
+    Assets, asset_kind, missing_assets, unknown_names,
 };
 pub use console::{Console, ConsoleStats};
 pub use fault::{Fault, FaultKind};

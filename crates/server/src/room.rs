@@ -144,8 +144,7 @@ impl Room {
             // What is there from the beginning is no news to anybody.
             while world.poll_event().is_some() {}
             let assets = offered.assets();
-            let dictionary =
-                Dictionary::new(world.world().scene().definition(), &assets, world.version());
+            let dictionary = Dictionary::new(world.world().scene().definition(), &assets, world.version());
             let room = Self {
                 name,
                 lobby,

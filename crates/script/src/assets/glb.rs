@@ -205,7 +205,10 @@ impl Model<'_> {
     fn check_buffers(&self) -> Checked {
         let bytes = self.root.buffers.0.first().map_or(0, |buffer| buffer.byte_length);
         if u64::from(bytes) > self.binary.len() as u64 {
-            return Err(broken(format!("a buffer of {bytes} bytes, where the file has {}", self.binary.len())));
+            return Err(broken(format!(
+                "a buffer of {bytes} bytes, where the file has {}",
+                self.binary.len()
+            )));
         }
         for (index, view) in self.root.buffer_views.0.iter().enumerate() {
             of(&self.root.buffers.0, view.buffer, &|| format!("bufferViews[{index}].buffer"))?;
@@ -234,7 +237,8 @@ impl Model<'_> {
                 self.check_span(view, &span, &path)?;
             }
             if let Some(sparse) = &accessor.sparse {
-                let indices = component_bytes(sparse.indices.component_type).filter(|_| sparse.count <= accessor.count);
+                let indices =
+                    component_bytes(sparse.indices.component_type).filter(|_| sparse.count <= accessor.count);
                 let indices = indices.ok_or_else(|| broken(format!("{}.sparse is none", path())))?;
                 let count = sparse.count;
                 let offset = sparse.indices.byte_offset;
@@ -245,7 +249,9 @@ impl Model<'_> {
             }
         }
         if unpacked > UNPACKED_BYTES_MAX {
-            let message = format!("{unpacked} bytes of geometry and animation, but a model has {UNPACKED_BYTES_MAX} at most");
+            let message = format!(
+                "{unpacked} bytes of geometry and animation, but a model has {UNPACKED_BYTES_MAX} at most"
+            );
             return Err(Problem::new(message, SIMPLER));
         }
         Ok(())
@@ -269,7 +275,10 @@ impl Model<'_> {
             let format = image.mime_type.as_deref().and_then(Format::of_media_type);
             let (Some(view), Some(format)) = (image.buffer_view, format) else {
                 let message = format!("{} is no PNG, JPEG or WebP inside of the file", path());
-                return Err(Problem::new(message, "let the exporter put textures into the file as PNG or JPEG"));
+                return Err(Problem::new(
+                    message,
+                    "let the exporter put textures into the file as PNG or JPEG",
+                ));
             };
             let View { byte_offset, byte_length, .. } = self.view(view, &path)?;
             let bytes = self.binary.get(*byte_offset as usize..).unwrap_or_default();
@@ -338,11 +347,13 @@ impl Model<'_> {
         for (index, mesh) in self.root.meshes.0.iter().enumerate() {
             let mut of_mesh = 0_u64;
             for (number, primitive) in mesh.primitives.0.iter().enumerate() {
-                of_mesh += self.check_primitive(primitive, &|| format!("meshes[{index}].primitives[{number}]"))?;
+                of_mesh +=
+                    self.check_primitive(primitive, &|| format!("meshes[{index}].primitives[{number}]"))?;
             }
             triangles.push(of_mesh);
         }
-        let shown = self.root.nodes.0.iter().filter_map(|node| triangles.get(node.mesh? as usize)).sum::<u64>();
+        let shown =
+            self.root.nodes.0.iter().filter_map(|node| triangles.get(node.mesh? as usize)).sum::<u64>();
         if shown > TRIANGLES_MAX {
             let message = format!("{shown} triangles, but a model has {TRIANGLES_MAX} at most");
             return Err(Problem::new(message, SIMPLER));
@@ -394,7 +405,8 @@ impl Model<'_> {
         let end = begin + size * u64::from(accessor.count);
         let bytes = self.binary.get(begin as usize..end as usize).filter(|_| view.byte_stride.is_none());
         let bytes = bytes.ok_or_else(|| broken(format!("{}.indices are none", path())))?;
-        let index = |bytes: &[u8]| bytes.iter().rev().fold(0_u32, |index, byte| index << 8 | u32::from(*byte));
+        let index =
+            |bytes: &[u8]| bytes.iter().rev().fold(0_u32, |index, byte| index << 8 | u32::from(*byte));
         if bytes.chunks_exact(size as usize).any(|bytes| index(bytes) >= vertices) {
             return Err(broken(format!("{}.indices name vertices that are not there", path())));
         }
@@ -405,7 +417,8 @@ impl Model<'_> {
         for (index, skin) in self.root.skins.0.iter().enumerate() {
             let path = || format!("skins[{index}]");
             if skin.joints.0.len() > JOINTS_MAX {
-                let message = format!("{} has {} joints, but {JOINTS_MAX} is the most", path(), skin.joints.0.len());
+                let message =
+                    format!("{} has {} joints, but {JOINTS_MAX} is the most", path(), skin.joints.0.len());
                 return Err(Problem::new(message, SIMPLER));
             }
             for node in skin.joints.0.iter().chain(&skin.skeleton) {
@@ -431,7 +444,8 @@ impl Model<'_> {
                 }
             }
             for sampler in &animation.samplers.0 {
-                let (input, output) = (self.accessor(sampler.input, &path)?, self.accessor(sampler.output, &path)?);
+                let (input, output) =
+                    (self.accessor(sampler.input, &path)?, self.accessor(sampler.output, &path)?);
                 if input.shape != "SCALAR" || input.component_type != 5_126 || output.count < input.count {
                     return Err(broken(format!("{} has a sampler whose times are none", path())));
                 }

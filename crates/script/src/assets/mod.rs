@@ -113,7 +113,9 @@ fn hash_of(content: &[u8]) -> String {
 fn check(name: &str, content: &[u8]) -> Checked<&'static str> {
     if name.len() > ASSET_NAME_BYTES_MAX || name.chars().any(char::is_control) {
         return Err(Problem::new(
-            format!("its name is longer than {ASSET_NAME_BYTES_MAX} bytes, or has characters that do not show"),
+            format!(
+                "its name is longer than {ASSET_NAME_BYTES_MAX} bytes, or has characters that do not show"
+            ),
             "give it another name",
         ));
     }
@@ -207,7 +209,8 @@ mod tests {
 
     #[test]
     fn assets_have_the_hash_and_the_type_of_what_is_in_them() {
-        let (assets, faults) = read(&[("assets/a.png", PIXEL), ("assets/b.ogg", b"OggS\0")], &Assets::default());
+        let (assets, faults) =
+            read(&[("assets/a.png", PIXEL), ("assets/b.ogg", b"OggS\0")], &Assets::default());
         assert_eq!(faults, []);
         let found: Vec<_> = assets.iter().map(|asset| (asset.name.as_str(), asset.media_type)).collect();
         assert_eq!(found, [("assets/a.png", "image/png"), ("assets/b.ogg", "audio/ogg")]);
@@ -217,8 +220,12 @@ mod tests {
 
     #[test]
     fn what_is_no_such_file_is_told_by_name_with_a_cure_and_the_others_stay() {
-        let files: [(&str, &[u8]); 4] =
-            [("assets/a.png", PIXEL), ("assets/b.png", b"GIF89a"), ("assets/c.glb", b""), ("assets/d.ogg", b"ID3")];
+        let files: [(&str, &[u8]); 4] = [
+            ("assets/a.png", PIXEL),
+            ("assets/b.png", b"GIF89a"),
+            ("assets/c.glb", b""),
+            ("assets/d.ogg", b"ID3"),
+        ];
         let (assets, faults) = read(&files, &Assets::default());
         assert_eq!(assets.len(), 1);
         let told: Vec<_> = faults.iter().map(|fault| (fault.file.as_deref(), fault.cure.is_some())).collect();

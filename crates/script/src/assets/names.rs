@@ -90,11 +90,15 @@ mod tests {
         assert_eq!(missing(&rules("{ texture = 'assets/moss.png', color = '#fff' }")), [""; 0]);
         assert_eq!(
             missing(&rules("{ texture = 'assets/mos.png' }")),
-            [r#"world.luau:3: rock.look.texture names "assets/mos.png", and there is no such file (there are: assets/moss.png)"#]
+            [
+                r#"world.luau:3: rock.look.texture names "assets/mos.png", and there is no such file (there are: assets/moss.png)"#
+            ]
         );
         assert_eq!(
             missing(&rules("{ model = 'assets/' .. 'moss' .. '.png' }")),
-            [r#"world.luau: rock.look.model names "assets/moss.png", which is no model (put the file into the world's folder assets/)"#]
+            [
+                r#"world.luau: rock.look.model names "assets/moss.png", which is no model (put the file into the world's folder assets/)"#
+            ]
         );
     }
 
@@ -107,7 +111,9 @@ mod tests {
         let found: Vec<_> = unknown_names(&sources, &assets()).iter().map(Fault::to_string).collect();
         assert_eq!(
             found,
-            [r#"world.luau:2: there is no file "assets/horn.ogg" (put the file into the world's folder assets/)"#]
+            [
+                r#"world.luau:2: there is no file "assets/horn.ogg" (put the file into the world's folder assets/)"#
+            ]
         );
     }
 }

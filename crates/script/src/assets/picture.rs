@@ -45,7 +45,8 @@ pub(super) fn check(bytes: &[u8], format: Format) -> Checked<&'static str> {
         return Err(Problem::new(message, "export it again, and let the end of its name say what it is"));
     };
     if width == 0 || height == 0 || width > SIDE_MAX || height > SIDE_MAX {
-        let message = format!("a picture of {width} by {height} pixels, but a texture has 1 to {SIDE_MAX} a side");
+        let message =
+            format!("a picture of {width} by {height} pixels, but a texture has 1 to {SIDE_MAX} a side");
         return Err(Problem::new(message, "make it smaller; 1024 by 1024 is much for most things"));
     }
     Ok(format.media_type())

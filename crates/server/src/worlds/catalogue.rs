@@ -187,7 +187,12 @@ impl Offered {
 }
 
 impl Newest {
-    fn new(world: &str, sources: Sources, assets: Assets, shelf: &Arc<Shelf>) -> Result<Arc<Self>, WorldError> {
+    fn new(
+        world: &str,
+        sources: Sources,
+        assets: Assets,
+        shelf: &Arc<Shelf>,
+    ) -> Result<Arc<Self>, WorldError> {
         load(&sources, &assets).map_err(|fault| WorldError::Script { world: world.to_owned(), fault })?;
         shelf.put(&assets);
         let found = Mutex::new(Found { good: sources, assets, fault: None });
@@ -316,7 +321,8 @@ mod tests {
 
     #[test]
     fn rules_that_do_not_load_are_told_and_those_before_stay() {
-        let newest = Newest::new("park", Sources::of_main("-- one"), Assets::default(), &Arc::default()).unwrap();
+        let newest =
+            Newest::new("park", Sources::of_main("-- one"), Assets::default(), &Arc::default()).unwrap();
         let read = |text: &str| Ok((Sources::of_main(text), Assets::default()));
         assert_eq!(newest.take(read("-- one")), None, "nothing changed");
         assert!(matches!(newest.take(read("-- two")), Some(Ok(_))));
@@ -331,7 +337,9 @@ mod tests {
     fn a_file_that_changed_is_a_new_version_and_a_look_without_its_file_is_none() {
         let rules = |texture: &str| {
             let look = format!("look = {{ texture = 'assets/{texture}.png' }}");
-            Sources::of_main(&format!("local world = require('@nowcast/world')\nworld.kind('rock', {{ {look} }})"))
+            Sources::of_main(&format!(
+                "local world = require('@nowcast/world')\nworld.kind('rock', {{ {look} }})"
+            ))
         };
         let assets = |height: u8| {
             let picture = [b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0" as &[u8], &[height]].concat();
@@ -341,7 +349,9 @@ mod tests {
         let newest = Newest::new("park", rules("moss"), assets(1), &shelf).unwrap();
         assert_eq!(newest.take(Ok((rules("moss"), assets(1)))), None, "nothing changed");
         assert!(matches!(newest.take(Ok((rules("moss"), assets(2)))), Some(Ok(_))));
-        let Some(Err(fault)) = newest.take(Ok((rules("mos"), assets(2)))) else { panic!("there is no such file") };
+        let Some(Err(fault)) = newest.take(Ok((rules("mos"), assets(2)))) else {
+            panic!("there is no such file")
+        };
         assert!(fault.starts_with("world.luau:2: rock.look.texture names"), "{fault}");
         for (height, is_served) in [(1, true), (2, true), (3, false)] {
             let asset = assets(height);

@@ -76,11 +76,19 @@ fn what_contradicts_itself_is_told_by_its_place() {
         (r#""byteOffset": 36"#, r#""byteOffset": 4294967295"#, "bufferViews[1] reaches beyond its buffer"),
         (r#""VEC3""#, r#""VEC9""#, "accessors[0] has a type that glTF has not"),
         (r#""indices": 1"#, r#""indices": 0"#, "indices are none"),
-        (r#""count": 3, "type": "VEC3""#, r#""count": 2, "type": "VEC3""#, "name vertices that are not there"),
+        (
+            r#""count": 3, "type": "VEC3""#,
+            r#""count": 2, "type": "VEC3""#,
+            "name vertices that are not there",
+        ),
         (r#""version": "2.0""#, r#""version": "1.0""#, "not of version 2"),
         (r#""scenes""#, r#""extensionsUsed": ["KHR_draco_mesh_compression"], "scenes""#, "KHR_draco"),
         (r#""scenes""#, r#""extensionsRequired": ["ACME_magic"], "scenes""#, "ACME_magic"),
-        (r#""scenes""#, r#""images": [{ "bufferView": 0, "mimeType": "image/png" }], "scenes""#, "images[0]: it does not begin"),
+        (
+            r#""scenes""#,
+            r#""images": [{ "bufferView": 0, "mimeType": "image/png" }], "scenes""#,
+            "images[0]: it does not begin",
+        ),
         (r#""channels": []"#, r#""channels": [{ "sampler": 3, "target": {} }]"#, "animations[0] is 3"),
     ] {
         let found = problem(from, to);
@@ -94,7 +102,9 @@ fn models_that_are_too_much_for_a_page_are_refused() {
     let ours = r#""nodes": [{ "mesh": 0, "children": [1] }, {}]"#;
     assert_eq!(&problem(ours, &nodes(4_097, "{}"))[..20], "more than 4096 nodes");
     let chain = |length: usize| {
-        let node = |at: usize| if at + 1 < length { format!("{{\"children\":[{}]}}", at + 1) } else { "{}".to_owned() };
+        let node = |at: usize| {
+            if at + 1 < length { format!("{{\"children\":[{}]}}", at + 1) } else { "{}".to_owned() }
+        };
         format!("\"nodes\": [{}]", (0..length).map(node).collect::<Vec<_>>().join(","))
     };
     assert!(problem(ours, &chain(65)).contains("deep"));
@@ -127,7 +137,8 @@ impl SplitMix {
 
 #[test]
 fn no_bytes_make_a_check_panic() {
-    let models = [glb(TRIANGLE, &binary()), include_bytes!("../../../../../worlds/gallery/assets/door.glb").to_vec()];
+    let models =
+        [glb(TRIANGLE, &binary()), include_bytes!("../../../../../worlds/gallery/assets/door.glb").to_vec()];
     let digits = b"0123456789-\"[]{},:eE. ";
     for seed in 0..4_000 {
         let mut random = SplitMix(seed);
@@ -151,8 +162,12 @@ fn no_bytes_make_a_check_panic() {
         assert!(outcome.is_ok(), "seed {seed}: {bytes:?}");
         for name in ["a.png", "a.jpg", "a.webp", "a.ogg", "a.mp3", "a.wav"] {
             let mut head: Vec<u8> = bytes.iter().copied().take(64).collect();
-            let beginnings: [&[u8]; 4] =
-                [b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR", b"\xff\xd8\xff\xe0\0", b"RIFF\0\0\0\0WEBPVP8X", b"RIFF\0\0\0\0WEBPVP8 "];
+            let beginnings: [&[u8]; 4] = [
+                b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR",
+                b"\xff\xd8\xff\xe0\0",
+                b"RIFF\0\0\0\0WEBPVP8X",
+                b"RIFF\0\0\0\0WEBPVP8 ",
+            ];
             let beginning = beginnings[random.below(4)];
             head.splice(..beginning.len().min(head.len()), beginning.iter().copied());
             let outcome = std::panic::catch_unwind(|| super::super::check(name, &head).is_ok());
