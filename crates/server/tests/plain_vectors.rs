@@ -248,6 +248,7 @@ fn definition() -> ServerMessage {
             },
         ],
         events: vec![Declared { name: "goal".into(), payload: fields(&[("team", "text")]) }],
+        assets: Vec::new(),
     }
 }
 

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use nowcast_script::{
-    Assets, Fault, Limits, Scenario, Script, forgotten, missing_assets, unknown_names,
-};
+use nowcast_script::{Assets, Fault, Limits, Scenario, Script, forgotten, missing_assets, unknown_names};
 use nowcast_server::{read_assets, read_world};
 
 use crate::output;
@@ -37,7 +35,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut missing = missing_assets(&sources, &definition, &assets);
     let mut warnings = unknown_names(&sources, &assets);
     missing.retain(|fault| !is_wrong(fault));
-    warnings.retain(|warning| !is_wrong(warning) && !missing.iter().any(|known| is_same_place(known, warning)));
+    warnings
+        .retain(|warning| !is_wrong(warning) && !missing.iter().any(|known| is_same_place(known, warning)));
     faults.extend(missing);
     for fault in &faults {
         output::note(format_args!("{}/{fault}", args.dir.display()));

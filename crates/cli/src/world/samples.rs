@@ -86,7 +86,10 @@ impl Sample {
     pub(crate) fn served() -> Vec<WorldConfig> {
         let world = |sample: Sample| {
             let sources = Sources::from_iter(sample.files().iter().copied());
-            WorldConfig { name: sample.name().to_owned(), rules: Rules::Packed(sources, sample.checked_assets()) }
+            WorldConfig {
+                name: sample.name().to_owned(),
+                rules: Rules::Packed(sources, sample.checked_assets()),
+            }
         };
         Self::SERVED.into_iter().map(world).collect()
     }
