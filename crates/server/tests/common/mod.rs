@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use nowcast_server::plain::{Any, ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
-use nowcast_server::script::Sources;
+use nowcast_server::script::{Assets, Sources};
 use nowcast_server::{Config, Handle, Rules, Server, WorldConfig, read_assets, read_world};
 use nowcast_wire::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

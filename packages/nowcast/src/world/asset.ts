@@ -11,7 +11,8 @@ const MEDIA_TYPE = /^[a-z]+\/[a-z0-9.+-]{1,64}$/;
 
 /** What is wrong with an asset, or `undefined`. */
 export function faultOfAsset({ name, hash, bytes, type }: Asset): string | undefined {
-  if (name.length === 0 || name.length > NAME_BYTES_MAX) return `name should have 1 to ${NAME_BYTES_MAX} bytes`;
+  if (name.length === 0 || name.length > NAME_BYTES_MAX)
+    return `name should have 1 to ${NAME_BYTES_MAX} bytes`;
   if (!HASH.test(hash)) return "hash should be 64 hexadecimal digits in lower case";
   if (bytes > ASSET_BYTES_MAX) return `bytes should be at most ${ASSET_BYTES_MAX}`;
   if (!MEDIA_TYPE.test(type)) return "type should be a media type";

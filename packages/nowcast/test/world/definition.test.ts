@@ -78,7 +78,11 @@ describe("a definition", () => {
       "257 actions, more than 256",
     ],
     ["too many assets", { assets: Array(257).fill(ASSET) }, "257 assets"],
-    ["a hash that is an address", { assets: [{ ...ASSET, hash: "../x".padEnd(64, "0") }] }, "assets[0]: hash"],
+    [
+      "a hash that is an address",
+      { assets: [{ ...ASSET, hash: "../x".padEnd(64, "0") }] },
+      "assets[0]: hash",
+    ],
     ["an asset that is too large", { assets: [{ ...ASSET, bytes: 2 ** 24 + 1 }] }, "assets[0]: bytes"],
     ["an asset that names a page's markup", { assets: [{ ...ASSET, type: "<b>" }] }, "assets[0]: type"],
     ["too many events", { events: Array(257).fill({ name: "hi", payload: fields({}) }) }, "257 events"],

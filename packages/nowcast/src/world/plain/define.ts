@@ -33,7 +33,8 @@ export function readDefinition(message: RawObject): Definition {
       name: readText(readField(event, "name"), `${path}.name`, 64),
       payload: readFields(event, "payload", path),
     })),
-    assets: readField(message, "assets") === undefined ? [] : readList(message, "assets", ASSETS_MAX, readAsset),
+    assets:
+      readField(message, "assets") === undefined ? [] : readList(message, "assets", ASSETS_MAX, readAsset),
   };
 }
 
