@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\x02\0\0\0\x01\0";
-    const JPEG: &[u8] = b"\xff\xd8\xff\xe0\0\x04JF\xff\xff\xc0\0\x11\x08\x01\0\x02\0\x03";
+    const JPEG: &[u8] = b"\xff\xd8\xff\xe0\0\x04JF\xff\xff\xc0\0\x11\x08\x01\0\x02\0";
     const LOSSLESS: &[u8] = b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f\xff\xc1\x3f\0";
     const LOSSY: &[u8] = b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\0\0\0\x9d\x01\x2a\0\x02\0\x01";
     const EXTENDED: &[u8] = b"RIFF\0\0\0\0WEBPVP8X\0\0\0\0\0\0\0\0\xff\x01\0\xff\0\0";
