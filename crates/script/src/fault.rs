@@ -22,6 +22,8 @@ pub enum FaultKind {
     Memory,
     /// A value that cannot be written down was put where values last.
     State,
+    /// A file of the world's assets is not what its name says, or a name stands for no file.
+    Asset,
 }
 
 /// One fault of a script: where, what, and what helps.

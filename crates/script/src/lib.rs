@@ -45,6 +45,7 @@
 //! | addresses, the moment of a collection | no weak tables; a table as text is `table` |
 
 mod advice;
+mod assets;
 mod console;
 mod convert;
 mod define;
@@ -68,6 +69,10 @@ mod sources;
 mod suggest;
 
 pub use advice::{Advice, advice};
+pub use assets::{
+    ASSET_BYTES_MAX, ASSET_NAME_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Asset, AssetKind,
+    Assets, asset_kind, missing_assets, unknown_names,
+};
 pub use console::{Console, ConsoleStats};
 pub use fault::{Fault, FaultKind};
 pub use forgotten::{Forgotten, forgotten};

@@ -1,11 +1,12 @@
 //! A world's definition in the words of its protocol: kinds with bodies, attributes, actions and events.
 
+use nowcast_script::Assets;
 use nowcast_wire::{Effort, Value, encode_value};
 use nowcast_world::{
     Attributes, Body, ColliderShape, Definition, EntityRef, KindId, Mass, Motion, Pose, Walker,
 };
 
-use crate::session::{Action, Declared, Definition as Message, Kind};
+use crate::session::{Action, Asset, Declared, Definition as Message, Kind};
 
 /// A definition is told in one message of at most so many bytes (`spec/WORLD.md`, section 6).
 const DEFINITION_BYTES_MAX: usize = 128 * 1024;
@@ -22,8 +23,8 @@ pub(crate) struct Dictionary {
 }
 
 impl Dictionary {
-    /// Describes a definition; `version` is that of the rules.
-    pub(crate) fn new(definition: &Definition, version: u64) -> Self {
+    /// Describes a definition and the files beside it; `version` is that of the rules.
+    pub(crate) fn new(definition: &Definition, assets: &Assets, version: u64) -> Self {
         let kinds: Vec<Kind> = definition.kinds.iter().map(describe_kind).collect();
         let fingerprints = kinds.iter().map(|kind| hash(&nowcast_wire::encode_to_vec(kind))).collect();
         let actions = definition.actions.iter().map(|action| Action {
@@ -35,7 +36,13 @@ impl Dictionary {
             .events
             .iter()
             .map(|event| Declared { name: event.name.clone(), payload: event.payload.shape().to_bytes() });
-        let mut message = Message { version, kinds, actions: actions.collect(), events: events.collect() };
+        let mut message = Message {
+            version,
+            kinds,
+            actions: actions.collect(),
+            events: events.collect(),
+            assets: describe_assets(assets),
+        };
         while nowcast_wire::encode_to_vec(&message).len() > DEFINITION_BYTES_MAX && shorten(&mut message) {}
         Self { message, fingerprints }
     }
@@ -93,6 +100,16 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
+}
+
+fn describe_assets(assets: &Assets) -> Vec<Asset> {
+    let describe = |asset: &std::sync::Arc<nowcast_script::Asset>| Asset {
+        name: asset.name.clone(),
+        hash: asset.hash.clone(),
+        bytes: u32::try_from(asset.content.len()).expect("a file of a world is short"),
+        media_type: asset.media_type.to_owned(),
+    };
+    assets.iter().map(describe).collect()
 }
 
 fn describe_kind(kind: &nowcast_world::Kind) -> Kind {
@@ -205,7 +222,7 @@ mod tests {
         };
         let definition =
             Definition { kinds: vec![ground("hill", 8), ground("alps", 400)], ..Definition::default() };
-        let dictionary = Dictionary::new(&definition, 1);
+        let dictionary = Dictionary::new(&definition, &Assets::default(), 1);
         assert!(dictionary.fits());
         let [hill, alps] = &dictionary.message.kinds[..] else { panic!("two kinds") };
         assert!(hill.body.get("heights").is_some() && alps.body.get("heights").is_none());
@@ -220,7 +237,7 @@ mod tests {
             ..nowcast_world::Kind::new(&number.to_string())
         };
         let definition = Definition { kinds: (0..20).map(kind).collect(), ..Definition::default() };
-        assert!(!Dictionary::new(&definition, 1).fits());
+        assert!(!Dictionary::new(&definition, &Assets::default(), 1).fits());
     }
 
     #[test]

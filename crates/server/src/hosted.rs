@@ -120,6 +120,11 @@ impl Hosted {
         }
     }
 
+    /// The rules that hold, of a script.
+    pub(crate) fn sources(&self) -> Option<&Sources> {
+        self.engine.sources()
+    }
+
     /// Lets new rules hold from now on. What became of them is among the reports: rules that do not load change nothing. A
     /// program has none to replace.
     pub(crate) fn reload(&mut self, sources: Sources) {

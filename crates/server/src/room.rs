@@ -143,7 +143,8 @@ impl Room {
             info!(room = name, world = offered.name, tick = world.world().tick(), "room opened");
             // What is there from the beginning is no news to anybody.
             while world.poll_event().is_some() {}
-            let dictionary = Dictionary::new(world.world().scene().definition(), world.version());
+            let assets = offered.assets();
+            let dictionary = Dictionary::new(world.world().scene().definition(), &assets, world.version());
             let room = Self {
                 name,
                 lobby,
@@ -154,7 +155,7 @@ impl Room {
                 world,
                 dictionary,
                 told: Told::default(),
-                editing: Editing::new(seen),
+                editing: Editing::new(seen, assets),
                 players: Vec::new(),
                 last_player,
                 shared: VecDeque::new(),

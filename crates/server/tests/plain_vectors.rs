@@ -90,7 +90,13 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
         ("define", definition()),
         (
             "define of nothing",
-            ServerMessage::Define { version: 1, kinds: vec![], actions: vec![], events: vec![] },
+            ServerMessage::Define {
+                version: 1,
+                kinds: vec![],
+                actions: vec![],
+                events: vec![],
+                assets: vec![],
+            },
         ),
         (
             "spawn",
@@ -248,6 +254,7 @@ fn definition() -> ServerMessage {
             },
         ],
         events: vec![Declared { name: "goal".into(), payload: fields(&[("team", "text")]) }],
+        assets: Vec::new(),
     }
 }
 

@@ -121,8 +121,13 @@ mod tests {
             hint: Default::default(),
         };
         let broken = Action { name: "break".into(), arguments: vec![0xff], hint: Default::default() };
-        let definition =
-            Definition { version: 7, kinds: vec![kind], actions: vec![action, broken], events: Vec::new() };
+        let definition = Definition {
+            version: 7,
+            kinds: vec![kind],
+            actions: vec![action, broken],
+            events: Vec::new(),
+            assets: Vec::new(),
+        };
         // One is lit, with half its power.
         let attributes = vec![1, 1];
         let entity = Entity { kind: 0, scale: [1.0; 3], parent: Some(3), place: None, attributes };

@@ -31,6 +31,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     for (path, text) in args.template.files() {
         write(&args.dir.join(path), text)?;
     }
+    for (path, content) in args.template.assets() {
+        write(&args.dir.join(path), content)?;
+    }
     write(&args.dir.join("README.md"), &readme(&args.dir))?;
     write(&args.dir.join(".luaurc"), ALIASES)?;
     write(&args.dir.join(".nowcast/world.luau"), &world_types())?;
@@ -96,10 +99,10 @@ fn readme(dir: &Path) -> String {
     )
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+fn write(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
     let folder = path.parent().context("a file is in a folder")?;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]

@@ -40,6 +40,9 @@ pub enum ServerMessage {
         actions: Vec<Action>,
         /// What may be told, as far as its payload has a known shape.
         events: Vec<Declared>,
+        /// Files that looks and sounds name.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        assets: Vec<Asset>,
     },
     /// Entities that are new to the client, or that are described anew.
     Spawn {
@@ -182,6 +185,20 @@ pub struct Declared {
     pub name: String,
     /// The types in its payload.
     pub payload: Fields,
+}
+
+/// A file that clients may fetch from `/assets/` and its hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asset {
+    /// What looks and sounds call it.
+    pub name: String,
+    /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
+    pub hash: String,
+    /// How long it is.
+    pub bytes: u32,
+    /// Its media type.
+    #[serde(rename = "type")]
+    pub media_type: String,
 }
 
 /// What became of a version of the rules.
@@ -381,10 +398,19 @@ impl Object for ServerMessage {
                     tick: u64
                 }
             ),
-            "define" => read_variant!(
-                fields,
-                Self::Define { version: u64, kinds: Vec<Kind>, actions: Vec<Action>, events: Vec<Declared> }
-            ),
+            "define" => {
+                #[derive(Deserialize)]
+                struct Define {
+                    version: u64,
+                    kinds: Vec<Kind>,
+                    actions: Vec<Action>,
+                    events: Vec<Declared>,
+                    #[serde(default)]
+                    assets: Vec<Asset>,
+                }
+                let Define { version, kinds, actions, events, assets } = fields.fields()?;
+                Self::Define { version, kinds, actions, events, assets }
+            }
             "spawn" => read_variant!(fields, Self::Spawn { entities: Vec<Entity> }),
             "attributes" => read_variant!(fields, Self::Attributes { id: u32, set: Any }),
             "player" => read_variant!(fields, Self::Player { id: u32, name: String, avatar: Option<u32> }),

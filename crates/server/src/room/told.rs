@@ -251,7 +251,7 @@ fn is_same_but_for_attributes(a: &Entity, b: &Entity) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use nowcast_script::{Limits, Live, Sources};
+    use nowcast_script::{Assets, Limits, Live, Sources};
     use nowcast_world::Command;
 
     use super::*;
@@ -261,7 +261,7 @@ mod tests {
     }
 
     fn dictionary(live: &Live) -> Dictionary {
-        Dictionary::new(live.world().scene().definition(), 1)
+        Dictionary::new(live.world().scene().definition(), &Assets::default(), 1)
     }
 
     const LAMP: &str = r#"

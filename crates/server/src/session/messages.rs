@@ -189,6 +189,8 @@ pub struct Definition {
     pub actions: Vec<Action>,
     /// What may be told, as far as its payload has a known shape.
     pub events: Vec<Declared>,
+    /// Files that looks and sounds name, ordered by name.
+    pub assets: Vec<Asset>,
 }
 
 /// What the entities of one kind have in common.
@@ -224,6 +226,20 @@ pub struct Declared {
     pub name: String,
     /// The shape of its payload.
     pub payload: Vec<u8>,
+}
+
+/// A file that clients may fetch from `/assets/` and its hash.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+pub struct Asset {
+    /// What looks and sounds call it: its path in the world's folder.
+    pub name: String,
+    /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
+    pub hash: String,
+    /// How long it is.
+    pub bytes: u32,
+    /// Its media type.
+    #[wire(rename = "type")]
+    pub media_type: String,
 }
 
 /// What became of a version of the rules.
@@ -328,6 +344,7 @@ mod tests {
             Shape::of::<Kind>(),
             Shape::of::<Action>(),
             Shape::of::<Declared>(),
+            Shape::of::<Asset>(),
             Shape::of::<Outcome>(),
             Shape::of::<Entity>(),
             Shape::of::<Place>(),

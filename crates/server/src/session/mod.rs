@@ -26,7 +26,7 @@ use nowcast::session::{LaneConfig, Limits};
 use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
 pub use messages::{
-    Action, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, FromWorld, Kind, Line,
+    Action, Asset, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, FromWorld, Kind, Line,
     MISSED_KEY, Missed, Outcome, PROTOCOL, Place, Player, REPLICATION_LANE, Said, Screen, StateKey, ToWorld,
     WORLD_LANE,
 };

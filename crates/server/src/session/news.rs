@@ -116,6 +116,7 @@ fn define(dictionary: &Dictionary) -> Vec<u8> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use nowcast_script::Assets;
     use nowcast_wire::decode;
     use nowcast_world::{
         Attributes, Behaviour, Body, ColliderShape, Command, Definition, Kind, KindId, Motion, Pose, Scene,
@@ -350,7 +351,7 @@ mod tests {
     impl Room {
         fn new(seed: u64) -> Self {
             let world = World::new(definition(true), seed, Box::new(Whims)).expect("the definition is good");
-            let dictionary = Dictionary::new(world.scene().definition(), 1);
+            let dictionary = Dictionary::new(world.scene().definition(), &Assets::default(), 1);
             let (told, clients) = Default::default();
             Self { world, which: true, dictionary, kept: None, told, clients, last_player: 0 }
         }
@@ -362,7 +363,7 @@ mod tests {
         fn restore(&mut self, bytes: &[u8], which: bool) {
             self.world = World::restore(definition(which), Box::new(Whims), bytes).expect("it was saved");
             self.which = which;
-            self.dictionary = Dictionary::new(self.world.scene().definition(), 1);
+            self.dictionary = Dictionary::new(self.world.scene().definition(), &Assets::default(), 1);
             self.told.doubt();
         }
 

@@ -18,6 +18,8 @@ pub struct View {
     /// The names of actions, with those of their arguments.
     pub actions: BTreeMap<String, Vec<String>>,
     pub declared: Vec<String>,
+    /// Hashes of files, by their names.
+    pub assets: BTreeMap<String, String>,
     pub entities: BTreeMap<u32, Seen>,
     pub players: BTreeMap<u32, Person>,
     /// By place, and whether it is for this client alone. What is cleared is not there.
@@ -84,7 +86,7 @@ impl View {
                 self.world.clone_from(world);
                 self.take_tick(*tick);
             }
-            ServerMessage::Define { version, kinds, actions, events } => {
+            ServerMessage::Define { version, kinds, actions, events, assets } => {
                 self.version = *version;
                 self.kinds = kinds.iter().map(|kind| kind.name.clone()).collect();
                 let actions = actions.iter();
@@ -92,6 +94,8 @@ impl View {
                     .map(|action| (action.name.clone(), action.arguments.keys().cloned().collect()))
                     .collect();
                 self.declared = events.iter().map(|event| event.name.clone()).collect();
+                let assets = assets.iter();
+                self.assets = assets.map(|asset| (asset.name.clone(), asset.hash.clone())).collect();
             }
             ServerMessage::Spawn { entities } => {
                 for entity in entities {
@@ -154,6 +158,8 @@ impl View {
                 self.actions =
                     actions.map(|action| (action.name.clone(), fields(&action.arguments))).collect();
                 self.declared = definition.events.iter().map(|event| event.name.clone()).collect();
+                let assets = definition.assets.iter();
+                self.assets = assets.map(|asset| (asset.name.clone(), asset.hash.clone())).collect();
                 self.definition = Some(definition);
             }
             FromWorld::Happened { event, payload } => self.happened.push((event, json(&payload))),

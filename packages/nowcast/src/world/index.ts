@@ -11,6 +11,7 @@ export { angleBetween, eulerToQuaternion, type NumberArray } from "./interpolati
 export { joinWorld } from "./join.js";
 export {
   type Action,
+  type Asset,
   type Definition,
   ENCODINGS,
   type Encoding,

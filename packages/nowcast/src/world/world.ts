@@ -60,13 +60,30 @@ export interface EventDeclaration {
   readonly payload: readonly Field[];
 }
 
-/** What there can be in a world. Another one holds from the moment at which the world's rules were replaced. */
+/**
+ * A file of a world: what `model` and `texture` of a {@link Kind.look} and the `file` of an event `sound` name. A world's server serves it at
+ * `/assets/` and its hash, where it never changes, so it may be cached without end. Check what you fetch: its author may be anybody.
+ */
+export interface Asset {
+  /** Its path in the world's folder, as `assets/door.glb`. */
+  readonly name: string;
+  /** SHA-256 of its content: 64 hexadecimal digits in lower case. A file that changes has another one. */
+  readonly hash: string;
+  /** How long it is. */
+  readonly bytes: number;
+  /** Its media type, as `model/gltf-binary`. */
+  readonly type: string;
+}
+
+/** What there can be in a world. Another one holds from the moment at which the world's rules or files were replaced. */
 export interface Definition {
   /** Of the world's rules. */
   readonly version: number;
   readonly kinds: readonly Kind[];
   readonly actions: readonly Action[];
   readonly events: readonly EventDeclaration[];
+  /** Files that looks and sounds name, ordered by name; empty where a world has none. */
+  readonly assets: readonly Asset[];
 }
 
 /**

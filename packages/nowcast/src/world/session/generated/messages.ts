@@ -8,7 +8,7 @@ export type ToWorld =
   | { Rate: { network_hz: number } }
   | "Forget";
 
-export const toWorldCodec: Codec<ToWorld> = /* @__PURE__ */ defineCodec({
+export const toWorldCodec: Codec<ToWorld> = defineCodec({
   shape: "1c00013107546f576f726c6405044a6f696e030870726f746f636f6c0400046e616d650e000a6e6574776f726b5f687a0400034163740206616374696f6e0e0009617267756d656e747310000652656e616d6501046e616d650e000452617465010a6e6574776f726b5f687a040006466f7267657400",
 });
 
@@ -44,7 +44,7 @@ function readControls(d: MessageDecoder): () => Controls | undefined {
   };
 }
 
-export const controlsCodec: Codec<Controls> = /* @__PURE__ */ defineCodec({
+export const controlsCodec: Codec<Controls> = defineCodec({
   shape: "1c00013008436f6e74726f6c7306066e756d626572030007666f72776172640a000572696768740a00037961770a000372756e0100046a756d700100",
   write: writeControls,
   read: readControls,
@@ -77,7 +77,7 @@ function readLine(d: MessageDecoder): () => Line | undefined {
   };
 }
 
-export const lineCodec: Codec<Line> = /* @__PURE__ */ defineCodec({
+export const lineCodec: Codec<Line> = defineCodec({
   shape: "1c000130044c696e650104746578740e00",
   write: writeLine,
   read: readLine,
@@ -97,6 +97,7 @@ export interface Definition {
   kinds: Array<Kind>;
   actions: Array<Action>;
   events: Array<Declared>;
+  assets: Array<Asset>;
 }
 
 export interface Kind {
@@ -118,30 +119,84 @@ export interface Declared {
   payload: Uint8Array;
 }
 
+export interface Asset {
+  name: string;
+  hash: string;
+  bytes: number;
+  type: string;
+}
+
 export type Outcome =
   | "Runs"
   | "Refused"
   | "RolledBack"
   | "Failed";
 
-export const fromWorldCodec: Codec<FromWorld> = /* @__PURE__ */ defineCodec({
-  shape: "1c0006310946726f6d576f726c64070757656c636f6d65070870726f746f636f6c040006706c61796572040004726f6f6d0e0005776f726c640e0007737465705f687a04000a6e6574776f726b5f687a0400047469636b050006446566696e65010a646566696e6974696f6e1c01000848617070656e656402056576656e740e00077061796c6f6164100007526566757365640206616374696f6e0e0006726561736f6e0e000452617465010a6e6574776f726b5f687a0400064e6f746963650104746578740e00065265706f727403076f7574636f6d651c05000776657273696f6e050004746578740e00300a446566696e6974696f6e040776657273696f6e0500056b696e6473191c020007616374696f6e73191c0300066576656e7473191c040030044b696e6405046e616d650e0004626f647910000677616c6b65721000046c6f6f6b10000a617474726962757465730f003006416374696f6e03046e616d650e0009617267756d656e74730f000468696e74100030084465636c6172656402046e616d650e00077061796c6f61640f0031074f7574636f6d65040452756e73000752656675736564000a526f6c6c65644261636b00064661696c656400",
+export const fromWorldCodec: Codec<FromWorld> = defineCodec({
+  shape: "1c0007310946726f6d576f726c64070757656c636f6d65070870726f746f636f6c040006706c61796572040004726f6f6d0e0005776f726c640e0007737465705f687a04000a6e6574776f726b5f687a0400047469636b050006446566696e65010a646566696e6974696f6e1c01000848617070656e656402056576656e740e00077061796c6f6164100007526566757365640206616374696f6e0e0006726561736f6e0e000452617465010a6e6574776f726b5f687a0400064e6f746963650104746578740e00065265706f727403076f7574636f6d651c06000776657273696f6e050004746578740e00300a446566696e6974696f6e050776657273696f6e0500056b696e6473191c020007616374696f6e73191c0300066576656e7473191c040006617373657473191c050030044b696e6405046e616d650e0004626f647910000677616c6b65721000046c6f6f6b10000a617474726962757465730f003006416374696f6e03046e616d650e0009617267756d656e74730f000468696e74100030084465636c6172656402046e616d650e00077061796c6f61640f003005417373657404046e616d650e0004686173680e00056279746573040004747970650e0031074f7574636f6d65040452756e73000752656675736564000a526f6c6c65644261636b00064661696c656400",
 });
 
-export const definitionCodec: Codec<Definition> = /* @__PURE__ */ defineCodec({
-  shape: "1c0004300a446566696e6974696f6e040776657273696f6e0500056b696e6473191c010007616374696f6e73191c0200066576656e7473191c030030044b696e6405046e616d650e0004626f647910000677616c6b65721000046c6f6f6b10000a617474726962757465730f003006416374696f6e03046e616d650e0009617267756d656e74730f000468696e74100030084465636c6172656402046e616d650e00077061796c6f61640f00",
+export const definitionCodec: Codec<Definition> = defineCodec({
+  shape: "1c0005300a446566696e6974696f6e050776657273696f6e0500056b696e6473191c010007616374696f6e73191c0200066576656e7473191c030006617373657473191c040030044b696e6405046e616d650e0004626f647910000677616c6b65721000046c6f6f6b10000a617474726962757465730f003006416374696f6e03046e616d650e0009617267756d656e74730f000468696e74100030084465636c6172656402046e616d650e00077061796c6f61640f003005417373657404046e616d650e0004686173680e00056279746573040004747970650e00",
 });
 
-export const kindCodec: Codec<Kind> = /* @__PURE__ */ defineCodec({
+export const kindCodec: Codec<Kind> = defineCodec({
   shape: "1c000130044b696e6405046e616d650e0004626f647910000677616c6b65721000046c6f6f6b10000a617474726962757465730f00",
 });
 
-export const actionCodec: Codec<Action> = /* @__PURE__ */ defineCodec({
+export const actionCodec: Codec<Action> = defineCodec({
   shape: "1c00013006416374696f6e03046e616d650e0009617267756d656e74730f000468696e741000",
 });
 
-export const declaredCodec: Codec<Declared> = /* @__PURE__ */ defineCodec({
+export const declaredCodec: Codec<Declared> = defineCodec({
   shape: "1c000130084465636c6172656402046e616d650e00077061796c6f61640f00",
+});
+
+function writeAsset(e: MessageEncoder): (v: Asset) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    const text0 = v.name;
+    const text1 = v.hash;
+    const text2 = v.type;
+    const units = text0.length + text1.length + text2.length;
+    if (!e.room(6 + units * 3)) return false;
+    view.setUint32(2, e.whole(v.bytes, 0, 4294967295, "bytes"), true);
+    let end = 6 + units;
+    let length0 = text0.length;
+    let length1 = text1.length;
+    if (e.isShort(units) ? (e.ascii(text0, 6) | e.ascii(text1, 6 + length0) | e.ascii(text2, 6 + length0 + length1)) > 127 : e.utf8(text0 + text1 + text2, 6) !== end) {
+      const end0 = e.utf8(text0, 6);
+      length0 = end0 - 6;
+      const end1 = e.utf8(text1, end0);
+      length1 = end1 - end0;
+      end = e.utf8(text2, end1);
+    }
+    if ((length0 | length1) > 127) return false;
+    bytes[0] = length0;
+    bytes[1] = length1;
+    e.at = end;
+    return true;
+  };
+}
+
+function readAsset(d: MessageDecoder): () => Asset | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length < 6) return undefined;
+    if ((bytes[0]! | bytes[1]!) > 127) return undefined;
+    if (!d.texts(6)) return undefined;
+    const text0 = d.text(bytes[0]!);
+    const text1 = d.text(bytes[1]!);
+    const text2 = d.rest();
+    if (text0 === undefined || text1 === undefined || text2 === undefined) return undefined;
+    return { name: text0, hash: text1, bytes: d.i32(2) >>> 0, type: text2 };
+  };
+}
+
+export const assetCodec: Codec<Asset> = defineCodec({
+  shape: "1c00013005417373657404046e616d650e0004686173680e00056279746573040004747970650e00",
+  write: writeAsset,
+  read: readAsset,
 });
 
 function writeOutcome(e: MessageEncoder): (v: Outcome) => boolean {
@@ -164,7 +219,7 @@ function readOutcome(d: MessageDecoder): () => Outcome | undefined {
   };
 }
 
-export const outcomeCodec: Codec<Outcome> = /* @__PURE__ */ defineCodec({
+export const outcomeCodec: Codec<Outcome> = defineCodec({
   shape: "1c000131074f7574636f6d65040452756e73000752656675736564000a526f6c6c65644261636b00064661696c656400",
   write: writeOutcome,
   read: readOutcome,
@@ -183,11 +238,11 @@ export interface Place {
   rotation: [number, number, number, number];
 }
 
-export const entityCodec: Codec<Entity> = /* @__PURE__ */ defineCodec({
+export const entityCodec: Codec<Entity> = defineCodec({
   shape: "1c00023006456e7469747905046b696e640400057363616c651a030a0006706172656e7418040005706c616365181c01000a617474726962757465730f003005506c6163650208706f736974696f6e1a030a0008726f746174696f6e1a040a00",
 });
 
-export const placeCodec: Codec<Place> = /* @__PURE__ */ defineCodec({
+export const placeCodec: Codec<Place> = defineCodec({
   shape: "1c00013005506c6163650208706f736974696f6e1a030a0008726f746174696f6e1a040a00",
 });
 
@@ -196,7 +251,7 @@ export interface Player {
   avatar: number | null;
 }
 
-export const playerCodec: Codec<Player> = /* @__PURE__ */ defineCodec({
+export const playerCodec: Codec<Player> = defineCodec({
   shape: "1c00013006506c6179657202046e616d650e0006617661746172180400",
 });
 
@@ -206,7 +261,7 @@ export interface Screen {
   value: WireValue;
 }
 
-export const screenCodec: Codec<Screen> = /* @__PURE__ */ defineCodec({
+export const screenCodec: Codec<Screen> = defineCodec({
   shape: "1c0001300653637265656e0305706c6163650e0008706572736f6e616c01000576616c75651000",
 });
 
@@ -251,7 +306,7 @@ function readSaid(d: MessageDecoder): () => Said | undefined {
   };
 }
 
-export const saidCodec: Codec<Said> = /* @__PURE__ */ defineCodec({
+export const saidCodec: Codec<Said> = defineCodec({
   shape: "1c0001300453616964030466726f6d0400046e616d650e0004746578740e00",
   write: writeSaid,
   read: readSaid,
@@ -279,7 +334,7 @@ function readMissed(d: MessageDecoder): () => Missed | undefined {
   };
 }
 
-export const missedCodec: Codec<Missed> = /* @__PURE__ */ defineCodec({
+export const missedCodec: Codec<Missed> = defineCodec({
   shape: "1c000130064d697373656401056c696e65730400",
   write: writeMissed,
   read: readMissed,
