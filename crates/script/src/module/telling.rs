@@ -1,7 +1,7 @@
 //! What a world says: events, screens, timers, time, chance.
 
 use mlua::Value as Luau;
-use nowcast_world::{TimerId, To};
+use nowcast_world::{Scene, TimerId, To};
 
 use crate::convert::{Purpose, from_luau};
 use crate::define::Fields;
@@ -13,8 +13,9 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
     host.add("tick", |_, ()| with_scene(|scene| Ok(scene.tick() as f64)))?;
     host.add("random", |_, ()| with_scene(|scene| Ok(scene.random())))?;
     host.add("players", |_, ()| {
-        with_scene(|scene| Ok(scene.players().map(|player| Handle::Player(player.id)).collect::<Vec<_>>()))
+        with_scene(|scene| Ok(who_take_part(scene, false)))
     })?;
+    host.add("programs", |_, ()| with_scene(|scene| Ok(who_take_part(scene, true))))?;
     host.add("after", |_, (seconds, name, data): (f64, String, Luau)| {
         let data = from_luau(&data, Purpose::Keep, "data").map_err(mlua::Error::runtime)?;
         with_scene(|scene| Ok(scene.after(seconds, &name, data).map_err(refused)?.0 as f64))
@@ -47,4 +48,10 @@ fn addressee(options: &mlua::Table) -> mlua::Result<To> {
         (None, None, None) => Ok(To::All),
         _ => Err(mlua::Error::runtime("options are { to = player } or { near = vector, radius = metres }")),
     }
+}
+
+/// The people, or the programs.
+fn who_take_part(scene: &Scene, are_programs: bool) -> Vec<Handle> {
+    let those = scene.players().filter(|player| player.is_program == are_programs);
+    those.map(|player| Handle::Player(player.id)).collect()
 }
