@@ -104,6 +104,7 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                         p: [0.0, -0.5, 0.0],
                         r: [0.0; 3],
                         attributes: map(&[("color", "#7d8a6c".into())]),
+                        owner: None,
                     },
                     Entity {
                         id: 7,
@@ -117,6 +118,7 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                             ("warmth", 0.75.into()),
                             ("owner", Value::Nil),
                         ]),
+                        owner: Some(12),
                     },
                     Entity {
                         id: 301,
@@ -126,6 +128,7 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                         p: [0.0, 0.9, 6.0],
                         r: [0.0; 3],
                         attributes: map(&[]),
+                        owner: None,
                     },
                 ],
             },
@@ -223,6 +226,7 @@ fn definition() -> ServerMessage {
                 walker: Any::default(),
                 look: Any::default(),
                 attributes: fields(&[("color", "text")]),
+                owner: Any::default(),
             },
             Kind {
                 name: "person".into(),
@@ -230,6 +234,7 @@ fn definition() -> ServerMessage {
                 walker: map(&[("height", 1.75.into()), ("walk_speed", 3.25.into())]),
                 look: map(&[("model", "assets/person.glb".into())]),
                 attributes: fields(&[]),
+                owner: Any::default(),
             },
             Kind {
                 name: "lamp".into(),
@@ -237,6 +242,7 @@ fn definition() -> ServerMessage {
                 walker: Any::default(),
                 look: map(&[("shape", "sphere".into()), ("radius", 0.25.into()), ("glow", true.into())]),
                 attributes: fields(&[("lit", "bool"), ("warmth", "range(0, 1, 0.25)"), ("owner", "u32?")]),
+                owner: map(&[("by", "program".into()), ("speed", 5.into())]),
             },
         ],
         actions: vec![
