@@ -85,8 +85,11 @@ fn hall() -> World {
     world
 }
 
-const [HAND, CRATE, TARGET, STRICT, SHY]: [EntityId; 5] =
-    [EntityId(2), EntityId(3), EntityId(4), EntityId(5), EntityId(6)];
+const HAND: EntityId = EntityId(2);
+const CRATE: EntityId = EntityId(3);
+const TARGET: EntityId = EntityId(4);
+const STRICT: EntityId = EntityId(5);
+const SHY: EntityId = EntityId(6);
 
 fn own(player: PlayerId, entity: EntityId) -> Command {
     Command::Own { player, entity, number: 1 }

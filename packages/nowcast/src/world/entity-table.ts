@@ -102,7 +102,10 @@ export class EntityTable {
   }
 
   /** The names of the attributes that are different now; undefined if nothing is. */
-  describe(entity: Entity, { kind, scale, parent, attributes, owner }: EntityDescription): string[] | undefined {
+  describe(
+    entity: Entity,
+    { kind, scale, parent, attributes, owner }: EntityDescription,
+  ): string[] | undefined {
     const live = entity as LiveEntity;
     const names = differingNames(live.attributes, attributes);
     const isOf = live.parent === parent && live.owner === owner;

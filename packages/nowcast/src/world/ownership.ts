@@ -67,11 +67,7 @@ export class Ownership {
     const { position, rotation, attributes = {} } = options;
     const place = { position: vec3(position, "position"), rotation: quaternion(rotation ?? UPRIGHT) };
     checkAttributes(attributes);
-    return this.#ask(
-      undefined,
-      (number) => ({ type: "spawn", number, kind, ...place, attributes }),
-      options,
-    );
+    return this.#ask(undefined, (number) => ({ type: "spawn", number, kind, ...place, attributes }), options);
   }
 
   release(id: EntityId, to: PlayerId | undefined): void {
@@ -166,7 +162,9 @@ export class Ownership {
         return () => this.#pending.delete(number);
       }
       this.world.unsent();
-      reject(new NowcastError("network", "the request was not sent: there is no connection, or too many wait"));
+      reject(
+        new NowcastError("network", "the request was not sent: there is no connection, or too many wait"),
+      );
       return () => {};
     });
   }

@@ -390,7 +390,8 @@ export type EntityOf<T extends WorldTypes, K extends keyof T["kinds"]> = Omit<En
  * A world whose types are known: the same object as {@link World}, and nothing is checked at run time. When the world's rules are replaced,
  * the types are those of before until they are made anew.
  */
-export interface WorldOf<T extends WorldTypes> extends Omit<World, "act" | "on" | "once" | "entitiesOf" | "spawn"> {
+export interface WorldOf<T extends WorldTypes>
+  extends Omit<World, "act" | "on" | "once" | "entitiesOf" | "spawn"> {
   entitiesOf<K extends keyof T["kinds"] & string>(kind: K): Iterable<EntityOf<T, K>>;
   spawn<K extends keyof T["kinds"] & string>(
     kind: K,

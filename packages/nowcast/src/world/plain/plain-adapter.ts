@@ -4,7 +4,16 @@ import { checkActionBytes } from "../bounded.js";
 import type { SpawnedEntity } from "../entity-table.js";
 import type { Goal } from "../ownership.js";
 import type { OwnerRequest, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
-import type { Definition, Encoding, EntityId, Input, JoinOptions, Kind, WorldLink, WorldRecord } from "../world.js";
+import type {
+  Definition,
+  Encoding,
+  EntityId,
+  Input,
+  JoinOptions,
+  Kind,
+  WorldLink,
+  WorldRecord,
+} from "../world.js";
 import { Connection } from "./connection.js";
 import { PlainDecoder } from "./decode.js";
 import { encodeClientMessage } from "./encode.js";

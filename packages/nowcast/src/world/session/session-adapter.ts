@@ -5,16 +5,26 @@ import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkActionBytes } from "../bounded.js";
 import type { Goal } from "../ownership.js";
 import type { OwnerRequest, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
-import type { EntityId, Input, JoinOptions, PlayerId, ReportOutcome, WorldLink, WorldRecord } from "../world.js";
+import type {
+  EntityId,
+  Input,
+  JoinOptions,
+  PlayerId,
+  ReportOutcome,
+  WorldLink,
+  WorldRecord,
+} from "../world.js";
 import { CARRIER_NAMES } from "./carrier-names.js";
 import {
   controlsCodec,
   type FromWorld,
   fromWorldCodec,
   lineCodec,
+  type Moving,
   missedCodec,
-  ownedCodec,
   type Outcome,
+  ownedCodec,
+  type Place,
   saidCodec,
   type ToWorld,
   toWorldCodec,
@@ -105,8 +115,14 @@ export class SessionAdapter implements ProtocolAdapter {
     return this.#tell(phrase(request));
   }
 
-  move(entity: EntityId, { position, rotation, velocity = null }: Goal): boolean {
-    const owned = ownedCodec.encodeShared({ position, rotation, velocity });
+  move(entity: EntityId, { position, rotation, velocity }: Goal): boolean {
+    const moving =
+      velocity === undefined ? null : { linear: [...velocity.linear], angular: [...velocity.angular] };
+    const owned = ownedCodec.encodeShared({
+      position: [...position],
+      rotation: [...rotation],
+      velocity: moving as Moving | null,
+    });
     return this.#channel?.lane(WORLD_LANE).state(OWNED_KEYS + entity, owned) ?? false;
   }
 
@@ -238,7 +254,8 @@ function phrase(request: OwnerRequest): ToWorld {
       return { Set: { entity: request.entity, attributes: request.attributes as WireValue } };
     case "spawn": {
       const { number, kind, position, rotation, attributes } = request;
-      return { Spawn: { number, kind, place: { position, rotation }, attributes: attributes as WireValue } };
+      const place: Place = { position: [...position], rotation: [...rotation] };
+      return { Spawn: { number, kind, place, attributes: attributes as WireValue } };
     }
     case "despawn":
       return { Despawn: { entity: request.entity } };
