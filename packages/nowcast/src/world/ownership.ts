@@ -2,7 +2,7 @@ import { encodeMsgpack, type MsgpackValue } from "../codec/msgpack.js";
 import { kindOf, NowcastError } from "../errors/nowcast-error.js";
 import { Waiting, type WaitOptions } from "../events/waiting.js";
 import { eulerToQuaternion } from "./interpolation/rotation.js";
-import type { OwnerRequest, ProtocolAdapter } from "./protocol.js";
+import type { Goal, OwnerRequest, ProtocolAdapter } from "./protocol.js";
 import type {
   Entity,
   EntityId,
@@ -22,13 +22,6 @@ const BACKLOG_BYTES_MAX = 4096;
 const REQUESTS_MAX = 64;
 /** Of a message, less what stands around the attributes (`spec/WORLD.md`, section 6). */
 const ATTRIBUTES_BYTES_MAX = 3_900;
-
-/** Where an owner wants its entity to be, whole. */
-export interface Goal {
-  readonly position: Vec3;
-  readonly rotation: Quaternion;
-  readonly velocity: { readonly linear: Vec3; readonly angular: Vec3 } | undefined;
-}
 
 /** What of a world its owners need to know. */
 export interface OwnedWorld {

@@ -1,7 +1,6 @@
 /** Between a world and the protocol that it is joined by: one interface in each direction. */
 import type { NowcastError } from "../errors/nowcast-error.js";
 import type { Emitter } from "../events/emitter.js";
-import type { Goal } from "./ownership.js";
 import type {
   Entity,
   EntityId,
@@ -14,6 +13,13 @@ import type {
   WorldRecord,
 } from "./world.js";
 import type { WorldState } from "./world-state.js";
+
+/** Where an owner wants its entity to be, whole. */
+export interface Goal {
+  readonly position: Vec3;
+  readonly rotation: Quaternion;
+  readonly velocity: { readonly linear: Vec3; readonly angular: Vec3 } | undefined;
+}
 
 /** What somebody asks as an owner, as an event. */
 export type OwnerRequest =

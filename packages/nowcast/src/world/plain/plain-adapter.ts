@@ -2,8 +2,7 @@ import { setOwn, utf8LengthWellFormed } from "../../codec/msgpack.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkActionBytes } from "../bounded.js";
 import type { SpawnedEntity } from "../entity-table.js";
-import type { Goal } from "../ownership.js";
-import type { OwnerRequest, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
+import type { Goal, OwnerRequest, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
 import type {
   Definition,
   Encoding,

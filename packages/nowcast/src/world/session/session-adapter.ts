@@ -3,8 +3,7 @@ import type { ChannelMessage } from "../../channel/message.js";
 import type { WireValue } from "../../codec/value.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkActionBytes } from "../bounded.js";
-import type { Goal } from "../ownership.js";
-import type { OwnerRequest, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
+import type { Goal, OwnerRequest, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
 import type {
   EntityId,
   Input,
