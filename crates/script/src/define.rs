@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use mlua::{Table, Value as Luau, Vector};
 use nowcast_world::{
-    Action, Area, Attributes, Beyond, Body, ColliderShape, Definition, EventDeclaration, Input, Kind, Mass, Motion,
-    OwnedBy, OwnerLeaves, OwnerRules, Pose, Value, Walker,
+    Action, Area, Attributes, Beyond, Body, ColliderShape, Definition, EventDeclaration, Input, Kind, Mass,
+    Motion, OwnedBy, OwnerLeaves, OwnerRules, Pose, Value, Walker,
 };
 
 use crate::convert::{Purpose, from_luau};
@@ -166,8 +166,7 @@ fn read_owner(fields: &Fields<'_>) -> Declared<OwnerRules> {
     rules.turn = fields.number("turn")?.unwrap_or(rules.turn);
     rules.reach = fields.number("reach")?;
     if let Some(area) = fields.table("area")? {
-        let size =
-            area.vector("size")?.ok_or_else(|| format!("{}.size is missing: a vector", area.path))?;
+        let size = area.vector("size")?.ok_or_else(|| format!("{}.size is missing: a vector", area.path))?;
         rules.area = Some(Area { at: area.vector("at")?.unwrap_or_default(), size });
         area.nothing_else(&["at", "size"])?;
     }
@@ -343,8 +342,26 @@ pub(crate) fn read_shape(fields: &Fields<'_>) -> Declared<ColliderShape> {
 
 /// Names that entities have anyway.
 const RESERVED: [&str; 21] = [
-    "id", "kind", "position", "velocity", "spin", "yaw", "facing", "rotation", "owner", "parent", "private",
-    "avatar", "name", "input", "alive", "player", "mass", "scale", "asleep", "tags",
+    "id",
+    "kind",
+    "position",
+    "velocity",
+    "spin",
+    "yaw",
+    "facing",
+    "rotation",
+    "owner",
+    "parent",
+    "private",
+    "avatar",
+    "name",
+    "input",
+    "alive",
+    "player",
+    "mass",
+    "scale",
+    "asleep",
+    "tags",
     "is_program",
 ];
 

@@ -90,8 +90,16 @@ const SECTIONS: [Section; 5] = [
                 "(file: string, options: { at: vector?, volume: number?, to: Entity?, near: vector?, radius: number? }?) -> ()",
                 "Lets a sound of the world's `assets/` be heard: everywhere, or from a place `at`; by all, by one player, or by those within `radius` metres of `near` (of `at` by default).",
             ),
-            entry("players", "() -> { Entity }", "Everybody who is here, in the order in which they came; not programs."),
-            entry("programs", "() -> { Entity }", "The programs that are here, in the order in which they came."),
+            entry(
+                "players",
+                "() -> { Entity }",
+                "Everybody who is here, in the order in which they came; not programs.",
+            ),
+            entry(
+                "programs",
+                "() -> { Entity }",
+                "The programs that are here, in the order in which they came.",
+            ),
             entry("tagged", "(tag: string) -> { Entity }", "All entities with a tag, oldest first."),
             entry(
                 "time",
@@ -183,7 +191,11 @@ const SECTIONS: [Section; 5] = [
             entry("scale", "vector", "As a multiple of its kind's shape. Read only."),
             entry("mass", "number?", "In kilograms; nil without a dynamic body. Read only."),
             entry("asleep", "boolean?", "Whether it is at rest. Read only."),
-            entry("owner", "Entity?", "The player that owns it; nil for the server. Setting it passes it on."),
+            entry(
+                "owner",
+                "Entity?",
+                "The player that owns it; nil for the server. Setting it passes it on.",
+            ),
             entry("parent", "Entity?", "What it hangs on and follows; for what forces do not move."),
             entry(
                 "private",

@@ -241,10 +241,7 @@ fn command_of(message: ClientMessage) -> Option<Command> {
 /// A pose that was held against its bounds before.
 fn pose_of(position: [f64; 3], rotation: [f64; 4]) -> Pose {
     let length = rotation.iter().map(|part| part * part).sum::<f64>().sqrt();
-    Pose {
-        position: position.map(|part| part as f32),
-        rotation: rotation.map(|part| (part / length) as f32),
-    }
+    Pose { position: position.map(|part| part as f32), rotation: rotation.map(|part| (part / length) as f32) }
 }
 
 /// Tells the client why, and waits for it to have read that.

@@ -2,8 +2,8 @@
 
 use nowcast_wire::{Effort, Value, encode_value};
 use nowcast_world::{
-    Attributes, Beyond, Body, ColliderShape, Definition, EntityRef, KindId, Mass, Motion, OwnedBy, OwnerLeaves,
-    OwnerRules, Pose, Walker,
+    Attributes, Beyond, Body, ColliderShape, Definition, EntityRef, KindId, Mass, Motion, OwnedBy,
+    OwnerLeaves, OwnerRules, Pose, Walker,
 };
 
 use crate::session::{Action, Declared, Definition as Message, Kind};

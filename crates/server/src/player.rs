@@ -168,9 +168,9 @@ impl Player {
         }
         if let Command::Move { entity, .. } = &command {
             let states = commands.iter_mut().rev().take_while(|known| known.is_state());
-            let older = states.into_iter().find(
-                |known| matches!(known, Command::Move { entity: moved, .. } if moved == entity),
-            );
+            let older = states
+                .into_iter()
+                .find(|known| matches!(known, Command::Move { entity: moved, .. } if moved == entity));
             if let Some(older) = older {
                 *older = command;
                 return true;

@@ -82,7 +82,10 @@ async fn a_program_brings_what_it_owns_where_it_likes_and_everybody_sees_it() {
     tracker.tell(&spawn(7));
     tracker.until("its hand", |tracker| tracker.view.granted.len() == 2).await;
     let (made, number) = tracker.view.granted[1];
-    assert_eq!((number, &tracker.view.entities[&made].attributes), (7, &json!({ "grip": 0.5, "secret": 0.0 })));
+    assert_eq!(
+        (number, &tracker.view.entities[&made].attributes),
+        (7, &json!({ "grip": 0.5, "secret": 0.0 }))
+    );
     tracker.tell(&ToWorld::Set { entity: made, attributes: map(&[("grip", Value::F64(1.0))]) });
     ada.until_view("the grip", |view| {
         view.entities.get(&made).is_some_and(|hand| hand.attributes["grip"] == json!(1.0))
@@ -149,14 +152,15 @@ async fn what_an_owner_may_not_is_denied_and_counted_and_the_client_stays() {
 #[tokio::test]
 async fn numbers_that_no_world_has_close_a_session() {
     let server = hall().await;
-    for (position, velocity) in
-        [([f32::NAN, 0.0, 0.0], None), ([0.0, f32::INFINITY, 0.0], None), ([1e9; 3], None), ([0.0; 3], Some(f32::NAN))]
-    {
+    for (position, velocity) in [
+        ([f32::NAN, 0.0, 0.0], None),
+        ([0.0, f32::INFINITY, 0.0], None),
+        ([1e9; 3], None),
+        ([0.0; 3], Some(f32::NAN)),
+    ] {
         let mut tracker = Guest::join_as_program(&server, "hall", "tracker").await;
-        let velocity = velocity.map(|part| nowcast_server::session::Moving {
-            linear: [part; 3],
-            angular: [0.0; 3],
-        });
+        let velocity =
+            velocity.map(|part| nowcast_server::session::Moving { linear: [part; 3], angular: [0.0; 3] });
         let owned = Owned { position, rotation: [0.0, 0.0, 0.0, 1.0], velocity };
         let lane = tracker.channel.lane(WORLD_LANE);
         lane.try_state(OWNED_KEYS + 1, &encode_to_vec(&owned)).expect("a state is taken");

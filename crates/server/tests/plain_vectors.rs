@@ -354,12 +354,22 @@ fn refused_messages() -> Vec<(&'static str, Encoding, Frame)> {
         ("a field of the wrong type", Json, text(r#"{"type":"chat","text":7}"#)),
         ("a field twice", Json, text(r#"{"type":"chat","text":"a","text":"b"}"#)),
         ("a number beyond f64", Json, text(r#"{"type":"ping","time":1e999}"#)),
-        ("a place beyond all worlds", Json, text(r#"{"type":"move","entity":7,"position":[1e9,0,0],"rotation":[0,0,0,1]}"#)),
-        ("a rotation of no length", Json, text(r#"{"type":"move","entity":7,"position":[1,0,0],"rotation":[0,0,0,0]}"#)),
+        (
+            "a place beyond all worlds",
+            Json,
+            text(r#"{"type":"move","entity":7,"position":[1e9,0,0],"rotation":[0,0,0,1]}"#),
+        ),
+        (
+            "a rotation of no length",
+            Json,
+            text(r#"{"type":"move","entity":7,"position":[1,0,0],"rotation":[0,0,0,0]}"#),
+        ),
         (
             "a velocity of no world",
             Json,
-            text(r#"{"type":"move","entity":7,"position":[1,0,0],"rotation":[0,0,0,1],"velocity":[0,1e4,0]}"#),
+            text(
+                r#"{"type":"move","entity":7,"position":[1,0,0],"rotation":[0,0,0,1],"velocity":[0,1e4,0]}"#,
+            ),
         ),
         ("a move of nothing", Json, text(r#"{"type":"move","position":[1,0,0],"rotation":[0,0,0,1]}"#)),
         ("an action without a name", Json, text(r#"{"type":"act","arguments":{}}"#)),

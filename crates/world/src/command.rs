@@ -152,7 +152,8 @@ impl Command {
     pub(crate) fn checked(self) -> Option<Command> {
         match self {
             Command::Move { player, entity, pose, velocity } => {
-                let parts = velocity.iter().flat_map(|velocity| velocity.linear.iter().chain(&velocity.angular));
+                let parts =
+                    velocity.iter().flat_map(|velocity| velocity.linear.iter().chain(&velocity.angular));
                 let is_velocity = parts.into_iter().all(|v| v.is_finite() && v.abs() <= VELOCITY_MAX);
                 let pose = pose.checked().filter(|_| is_velocity)?;
                 Some(Command::Move { player, entity, pose, velocity })

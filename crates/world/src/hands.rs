@@ -13,9 +13,8 @@ pub(crate) fn carry_out(
     behaviour: &mut dyn Behaviour,
     command: Command,
 ) -> Result<(), Refusal> {
-    let refused = |request, entity, number| {
-        move |why| Refusal::Owner { request, entity: Some(entity), number, why }
-    };
+    let refused =
+        |request, entity, number| move |why| Refusal::Owner { request, entity: Some(entity), number, why };
     match command {
         Command::Own { player, entity, number } => {
             own(scene, behaviour, player, entity).map_err(refused(OwnerRequest::Own, entity, number))?;
@@ -25,9 +24,9 @@ pub(crate) fn carry_out(
         Command::Release { player, entity, to } => {
             release(scene, behaviour, player, entity, to).map_err(refused(OwnerRequest::Release, entity, 0))
         }
-        Command::Move { player, entity, pose, velocity } => scene
-            .set_goal(player, entity, pose, velocity)
-            .map_err(refused(OwnerRequest::Move, entity, 0)),
+        Command::Move { player, entity, pose, velocity } => {
+            scene.set_goal(player, entity, pose, velocity).map_err(refused(OwnerRequest::Move, entity, 0))
+        }
         Command::Set { player, entity, attributes } => {
             scene.set_owned(player, entity, &attributes).map_err(refused(OwnerRequest::Set, entity, 0))
         }

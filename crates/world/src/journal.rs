@@ -208,25 +208,96 @@ struct SavedEntry {
 
 #[derive(Wire)]
 enum SavedRecord {
-    Join { player: u32, name: String },
-    Leave { player: u32 },
-    Input { player: u32, forward: f32, right: f32, yaw: f32, run: bool, jump: bool },
-    Action { player: u32, name: String, arguments: Value },
-    Message { player: u32, text: String },
-    Rename { player: u32, name: String },
-    Spawn { player: u32, kind: String, position: [f32; 3], rotation: [f32; 4] },
-    Despawn { player: u32, entity: u32 },
-    Place { player: u32, entity: u32, position: [f32; 3], rotation: [f32; 4] },
-    Attribute { player: u32, entity: u32, name: String, value: Value },
+    Join {
+        player: u32,
+        name: String,
+    },
+    Leave {
+        player: u32,
+    },
+    Input {
+        player: u32,
+        forward: f32,
+        right: f32,
+        yaw: f32,
+        run: bool,
+        jump: bool,
+    },
+    Action {
+        player: u32,
+        name: String,
+        arguments: Value,
+    },
+    Message {
+        player: u32,
+        text: String,
+    },
+    Rename {
+        player: u32,
+        name: String,
+    },
+    Spawn {
+        player: u32,
+        kind: String,
+        position: [f32; 3],
+        rotation: [f32; 4],
+    },
+    Despawn {
+        player: u32,
+        entity: u32,
+    },
+    Place {
+        player: u32,
+        entity: u32,
+        position: [f32; 3],
+        rotation: [f32; 4],
+    },
+    Attribute {
+        player: u32,
+        entity: u32,
+        name: String,
+        value: Value,
+    },
     Settled,
     Hash(u64),
-    JoinProgram { player: u32, name: String },
-    Own { player: u32, entity: u32, number: u32 },
-    Release { player: u32, entity: u32, to: Option<u32> },
-    Move { player: u32, entity: u32, position: [f32; 3], rotation: [f32; 4], velocity: Option<SavedVelocity> },
-    Set { player: u32, entity: u32, attributes: Value },
-    SpawnOwned { player: u32, kind: String, position: [f32; 3], rotation: [f32; 4], attributes: Value, number: u32 },
-    DespawnOwned { player: u32, entity: u32 },
+    JoinProgram {
+        player: u32,
+        name: String,
+    },
+    Own {
+        player: u32,
+        entity: u32,
+        number: u32,
+    },
+    Release {
+        player: u32,
+        entity: u32,
+        to: Option<u32>,
+    },
+    Move {
+        player: u32,
+        entity: u32,
+        position: [f32; 3],
+        rotation: [f32; 4],
+        velocity: Option<SavedVelocity>,
+    },
+    Set {
+        player: u32,
+        entity: u32,
+        attributes: Value,
+    },
+    SpawnOwned {
+        player: u32,
+        kind: String,
+        position: [f32; 3],
+        rotation: [f32; 4],
+        attributes: Value,
+        number: u32,
+    },
+    DespawnOwned {
+        player: u32,
+        entity: u32,
+    },
 }
 
 #[derive(Wire)]
@@ -338,11 +409,9 @@ impl SavedRecord {
             SavedRecord::Own { player, entity, number } => {
                 Command::Own { player: PlayerId(player), entity: EntityId(entity), number }
             }
-            SavedRecord::Release { player, entity, to } => Command::Release {
-                player: PlayerId(player),
-                entity: EntityId(entity),
-                to: to.map(PlayerId),
-            },
+            SavedRecord::Release { player, entity, to } => {
+                Command::Release { player: PlayerId(player), entity: EntityId(entity), to: to.map(PlayerId) }
+            }
             SavedRecord::Move { player, entity, position, rotation, velocity } => Command::Move {
                 player: PlayerId(player),
                 entity: EntityId(entity),

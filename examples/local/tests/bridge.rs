@@ -37,7 +37,8 @@ async fn an_arm_of_the_world_follows_a_tracker_in_shared_memory() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds/robots");
     let sources = read_world(&folder).expect("the sample worlds can be read");
     let robots = WorldConfig { name: "robots".into(), rules: Rules::Script(sources) };
-    let config = Config { worlds: vec![robots], hosts: vec![[127, 0, 0, 1].into()], port: 0, ..Config::default() };
+    let config =
+        Config { worlds: vec![robots], hosts: vec![[127, 0, 0, 1].into()], port: 0, ..Config::default() };
     let server = Server::bind(config).await.expect("a port is free");
     let handle = server.handle();
     let url = format!("nowcast://{}/robots", handle.addresses()[0]);
@@ -64,9 +65,11 @@ async fn an_arm_of_the_world_follows_a_tracker_in_shared_memory() {
             let message = received.expect("the server goes on");
             match (message.kind, message.lane.number()) {
                 (MessageKind::Event, WORLD_LANE) => {
-                    if let FromWorld::Define { definition } = decode(&message.bytes).expect("it is an event") {
+                    if let FromWorld::Define { definition } = decode(&message.bytes).expect("it is an event")
+                    {
                         let mut kinds = definition.kinds.iter().zip(0u32..);
-                        let (kind, number) = kinds.find(|(kind, _)| kind.name == "arm").expect("there are arms");
+                        let (kind, number) =
+                            kinds.find(|(kind, _)| kind.name == "arm").expect("there are arms");
                         arms = Some((number, Shape::from_bytes(&kind.attributes).expect("it is a shape")));
                     }
                 }

@@ -12,9 +12,7 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
     host.add("time", |_, ()| with_scene(|scene| Ok(scene.seconds())))?;
     host.add("tick", |_, ()| with_scene(|scene| Ok(scene.tick() as f64)))?;
     host.add("random", |_, ()| with_scene(|scene| Ok(scene.random())))?;
-    host.add("players", |_, ()| {
-        with_scene(|scene| Ok(who_take_part(scene, false)))
-    })?;
+    host.add("players", |_, ()| with_scene(|scene| Ok(who_take_part(scene, false))))?;
     host.add("programs", |_, ()| with_scene(|scene| Ok(who_take_part(scene, true))))?;
     host.add("after", |_, (seconds, name, data): (f64, String, Luau)| {
         let data = from_luau(&data, Purpose::Keep, "data").map_err(mlua::Error::runtime)?;

@@ -7,15 +7,16 @@ use nowcast::entry::Verdict;
 use nowcast::session::{CloseCode, Closed, ClosedBy};
 use nowcast::{Channel, Error, Key, Message, MessageKind as Received, Phase, StatusChanges};
 use nowcast_wire::ReadOwned;
-use nowcast_world::{EntityId, PlayerId, Pose};
 use nowcast_world::limits::NAME_BYTES_MAX as WORD_BYTES_MAX;
+use nowcast_world::{EntityId, PlayerId, Pose};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::writer::SessionWriter;
 use super::{
-    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Place, ToWorld, WORLD_LANE,
+    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Place, ToWorld,
+    WORLD_LANE,
 };
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::names::Name;

@@ -116,7 +116,8 @@ impl Scene {
         }
         self.check_room(player)?;
         let home = self.place_of_avatar(player);
-        if home.is_some_and(|home| of.owner.reach.is_some_and(|reach| distance(home, pose.position) > reach)) {
+        if home.is_some_and(|home| of.owner.reach.is_some_and(|reach| distance(home, pose.position) > reach))
+        {
             return Err(OwnerError::OutOfReach);
         }
         if of.owner.area.is_some_and(|area| area.nearest(pose.position) != pose.position) {
@@ -184,7 +185,8 @@ impl Scene {
 
     /// Brings everything that owners move a step nearer to where they want it.
     pub(crate) fn follow_owners(&mut self) {
-        let moved: Vec<_> = self.holds.iter().filter(|(_, hold)| hold.goal.is_some()).map(|(id, _)| *id).collect();
+        let moved: Vec<_> =
+            self.holds.iter().filter(|(_, hold)| hold.goal.is_some()).map(|(id, _)| *id).collect();
         for id in moved {
             self.follow_owner(id);
         }

@@ -63,7 +63,13 @@ fn definition() -> Definition {
             kind(
                 "target",
                 None,
-                OwnerRules { spawns_max: 3, area, attributes, leave: OwnerLeaves::Despawn, ..by(OwnedBy::Program) },
+                OwnerRules {
+                    spawns_max: 3,
+                    area,
+                    attributes,
+                    leave: OwnerLeaves::Despawn,
+                    ..by(OwnedBy::Program)
+                },
             ),
             kind(
                 "strict",
@@ -193,7 +199,11 @@ fn where_a_kind_refuses_what_is_beyond_nothing_is_clamped() {
     assert_eq!(refused(&mut world, to(TRACKER, STRICT, [6.0, 1.0, 3.1])), Some(OwnerError::OutOfReach));
     assert_eq!(position(&world, STRICT), [6.0, 1.0, 0.0]);
     assert_eq!(refused(&mut world, to(TRACKER, STRICT, [6.0, 1.0, 0.15])), None);
-    assert_eq!(position(&world, STRICT), [6.0, 1.0, 0.15], "a tenth of a second's way at ten metres a second");
+    assert_eq!(
+        position(&world, STRICT),
+        [6.0, 1.0, 0.15],
+        "a tenth of a second's way at ten metres a second"
+    );
 }
 
 #[test]
@@ -243,7 +253,8 @@ fn when_an_owner_leaves_each_entity_goes_as_its_kind_says() {
     drain(&mut world);
     world.apply(Command::Leave { player: bo }).unwrap();
     world.step();
-    let released = drain(&mut world).into_iter().filter(|event| matches!(event, Event::Emitted { .. })).count();
+    let released =
+        drain(&mut world).into_iter().filter(|event| matches!(event, Event::Emitted { .. })).count();
     assert_eq!(released, 3, "the rules hear of each");
     assert_eq!(owner(&world, CRATE), Some(bo), "it is kept for who left");
     assert!(world.entity(TARGET).is_none());
@@ -333,7 +344,8 @@ fn whim(random: &mut Random) -> Command {
         11 => Command::Despawn { player, entity },
         12 => Command::Leave { player },
         _ => {
-            let to = Some(PlayerId(7 + (random.bits() % 4) as u32)).filter(|_| random.bits().is_multiple_of(2));
+            let to =
+                Some(PlayerId(7 + (random.bits() % 4) as u32)).filter(|_| random.bits().is_multiple_of(2));
             Command::Release { player, entity, to }
         }
     }

@@ -120,7 +120,9 @@ impl Targets {
             return Ok(());
         }
         let entity: Entity = decode(bytes)?;
-        let Some((_, shape)) = self.kind.as_ref().filter(|(kind, _)| *kind == entity.kind) else { return Ok(()) };
+        let Some((_, shape)) = self.kind.as_ref().filter(|(kind, _)| *kind == entity.kind) else {
+            return Ok(());
+        };
         let attributes = decode_value(shape, &entity.attributes)?;
         self.known.push((id, base(&attributes).ok_or("a target says no place of its arm")?));
         if entity.owner.is_none() {
