@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use mlua::{Table, Value as Luau, Vector};
 use nowcast_world::{
-    Action, Attributes, Body, ColliderShape, Definition, EventDeclaration, Input, Kind, Mass, Motion,
-    OwnerPolicy, Pose, Value, Walker,
+    Action, Area, Attributes, Beyond, Body, ColliderShape, Definition, EventDeclaration, Input, Kind, Mass,
+    Motion, OwnedBy, OwnerLeaves, OwnerRules, Pose, Value, Walker,
 };
 
 use crate::convert::{Purpose, from_luau};
@@ -60,20 +60,10 @@ impl Declarations {
         if let Some(attributes) = fields.table_in("attributes")? {
             (kind.attributes, specials) = read_attributes(&attributes)?;
         }
-        kind.owner = match fields.text("when_owner_leaves")?.as_deref() {
-            None | Some("stays") => OwnerPolicy::Stays,
-            Some("goes") => OwnerPolicy::GoesToo,
-            Some(other) => return Err(fields.expected("when_owner_leaves", "\"stays\" or \"goes\"", other)),
-        };
-        fields.nothing_else(&[
-            "walker",
-            "body",
-            "look",
-            "tags",
-            "attributes",
-            "when_owner_leaves",
-            "formerly",
-        ])?;
+        if let Some(owner) = fields.table_in("owner")? {
+            kind.owner = read_owner(&owner)?;
+        }
+        fields.nothing_else(&["walker", "body", "look", "tags", "attributes", "owner", "formerly"])?;
         self.definition.kinds.push(kind);
         self.checked(|definition| drop(definition.kinds.pop()))?;
         self.kind_specials.push(specials);
@@ -154,6 +144,55 @@ impl Declarations {
             error.to_string()
         })
     }
+}
+
+/// Who may own the entities of a kind, and what an owner may do.
+fn read_owner(fields: &Fields<'_>) -> Declared<OwnerRules> {
+    let mut rules = OwnerRules::default();
+    rules.by = match fields.text("by")?.as_deref() {
+        None => None,
+        Some("player") => Some(OwnedBy::Player),
+        Some("program") => Some(OwnedBy::Program),
+        Some("anyone") => Some(OwnedBy::Anyone),
+        Some(other) => {
+            return Err(fields.expected("by", "\"player\", \"program\" or \"anyone\"", other));
+        }
+    };
+    rules.speed = fields.number("speed")?.unwrap_or(rules.speed);
+    rules.turn = fields.number("turn")?.unwrap_or(rules.turn);
+    rules.reach = fields.number("reach")?;
+    if let Some(area) = fields.table_in("area")? {
+        let size = area.vector("size")?.ok_or_else(|| format!("{}.size is missing: a vector", area.path))?;
+        rules.area = Some(Area { at: area.vector("at")?.unwrap_or_default(), size });
+        area.nothing_else(&["at", "size"])?;
+    }
+    rules.beyond = match fields.text("beyond")?.as_deref() {
+        None | Some("clamp") => Beyond::Clamp,
+        Some("refuse") => Beyond::Refuse,
+        Some(other) => return Err(fields.expected("beyond", "\"clamp\" or \"refuse\"", other)),
+    };
+    rules.attributes = fields.texts("attributes")?;
+    rules.spawns_max = fields.number("spawns")?.map_or(0, |spawns| spawns.clamp(0.0, 1e6) as u32);
+    rules.leave = match fields.text("leave")?.as_deref() {
+        None | Some("release") => OwnerLeaves::Release,
+        Some("keep") => OwnerLeaves::Keep,
+        Some("despawn") => OwnerLeaves::Despawn,
+        Some(other) => {
+            return Err(fields.expected("leave", "\"release\", \"keep\" or \"despawn\"", other));
+        }
+    };
+    fields.nothing_else(&[
+        "by",
+        "speed",
+        "turn",
+        "reach",
+        "area",
+        "beyond",
+        "attributes",
+        "spawns",
+        "leave",
+    ])?;
+    Ok(rules)
 }
 
 fn read_walker(fields: &Fields<'_>) -> Declared<Walker> {
@@ -296,9 +335,28 @@ pub(crate) fn read_shape(fields: &Fields<'_>) -> Declared<ColliderShape> {
 }
 
 /// Names that entities have anyway.
-const RESERVED: [&str; 20] = [
-    "id", "kind", "position", "velocity", "spin", "yaw", "facing", "rotation", "owner", "parent", "private",
-    "avatar", "name", "input", "alive", "player", "mass", "scale", "asleep", "tags",
+const RESERVED: [&str; 21] = [
+    "id",
+    "kind",
+    "position",
+    "velocity",
+    "spin",
+    "yaw",
+    "facing",
+    "rotation",
+    "owner",
+    "parent",
+    "private",
+    "avatar",
+    "name",
+    "input",
+    "alive",
+    "player",
+    "mass",
+    "scale",
+    "asleep",
+    "tags",
+    "is_program",
 ];
 
 const TYPES: &str = "\"bool\", \"text\", \"entity\", \"vector\", \"u8\" to \"i64\", \"f32\", \"f64\", \"any\", each with `?` behind it when it may be nil, or { \"f32\", min =, max =, step =, default = }";

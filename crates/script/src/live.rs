@@ -178,8 +178,13 @@ impl Live {
 
     /// See [`World::apply`].
     pub fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
-        let is_of_people =
-            matches!(command, Command::Join { .. } | Command::Leave { .. } | Command::Rename { .. });
+        let is_of_people = matches!(
+            command,
+            Command::Join { .. }
+                | Command::JoinProgram { .. }
+                | Command::Leave { .. }
+                | Command::Rename { .. }
+        );
         let kept = command.clone();
         self.world.apply(command)?;
         if let Some(probation) = self.probation.as_mut().filter(|_| is_of_people) {

@@ -5,7 +5,7 @@ mod lasting;
 mod looking;
 mod telling;
 
-pub(crate) use entities::arguments;
+pub(crate) use entities::{arguments, rotation};
 pub(crate) use lasting::Lasting;
 
 use mlua::{Function, LightUserData, Table, Value as Luau};

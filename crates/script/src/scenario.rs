@@ -5,14 +5,17 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use mlua::{Function, Table, Value as Luau};
-use nowcast_world::{Behaviour, Command, Contact, Event, Input, PlayerId, Scene, Timer, To, Value, World};
+use nowcast_world::{
+    Behaviour, Command, Contact, EntityId, Event, Input, PlayerId, Pose, Scene, Timer, To, Value, World,
+};
 
 use crate::console::Console;
 use crate::convert::{Purpose, from_luau, to_luau};
-use crate::define::Fields;
+use crate::define::{Fields, array};
 use crate::fault::{Fault, FaultKind};
 use crate::handle::{Handle, lend, with_scene};
 use crate::limits::Limits;
+use crate::module::rotation;
 use crate::namespace::{Namespace, Shared};
 use crate::sandbox::Sandbox;
 use crate::script::Script;
@@ -221,6 +224,15 @@ fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
         Ok(Handle::Player(player))
     })?;
     let to = exchange.clone();
+    host.add("join_program", move |_, name: String| {
+        let mut next = to.next_player.borrow_mut();
+        *next += 1;
+        let player = PlayerId(*next);
+        to.commands.borrow_mut().push_back(Command::JoinProgram { player, name });
+        Ok(Handle::Player(player))
+    })?;
+    add_owners(host, exchange)?;
+    let to = exchange.clone();
     host.add("leave", move |_, player: Handle| {
         to.commands.borrow_mut().push_back(Command::Leave { player: player.player()? });
         Ok(())
@@ -240,6 +252,47 @@ fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
     host.add("input", move |_, (player, input): (Handle, Table)| {
         let input: Input = Fields::of(&input, "input").input().map_err(mlua::Error::runtime)?;
         to.commands.borrow_mut().push_back(Command::Input { player: player.player()?, input });
+        Ok(())
+    })
+}
+
+/// What bots do with entities of their own.
+fn add_owners(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
+    let to = exchange.clone();
+    host.add("own", move |_, (player, entity): (Handle, Handle)| {
+        let (player, entity) = (player.player()?, entity.only_entity()?);
+        to.commands.borrow_mut().push_back(Command::Own { player, entity, number: entity.0 });
+        Ok(())
+    })?;
+    let to = exchange.clone();
+    host.add("release", move |_, (player, entity, next): (Handle, Handle, Option<Handle>)| {
+        let (player, entity) = (player.player()?, entity.only_entity()?);
+        let next = next.map(Handle::player).transpose()?;
+        to.commands.borrow_mut().push_back(Command::Release { player, entity, to: next });
+        Ok(())
+    })?;
+    let to = exchange.clone();
+    type Moved = (Handle, Handle, mlua::Vector, Option<Table>);
+    host.add("move", move |_, (player, entity, at, parts): Moved| {
+        let (player, entity) = (player.player()?, entity.only_entity()?);
+        let rotation = parts.as_ref().map(rotation).transpose()?.unwrap_or(Pose::IDENTITY.rotation);
+        let pose = Pose { position: array(at), rotation };
+        to.commands.borrow_mut().push_back(Command::Move { player, entity, pose, velocity: None });
+        Ok(())
+    })?;
+    let to = exchange.clone();
+    host.add("set", move |_, (player, entity, attributes): (Handle, Handle, Luau)| {
+        let (player, entity) = (player.player()?, entity.only_entity()?);
+        let attributes = from_luau(&attributes, Purpose::Tell, "attributes").map_err(mlua::Error::runtime)?;
+        to.commands.borrow_mut().push_back(Command::Set { player, entity, attributes });
+        Ok(())
+    })?;
+    let to = exchange.clone();
+    host.add("spawn", move |_, (player, kind, at, attributes): (Handle, Table, mlua::Vector, Luau)| {
+        let (player, kind) = (player.player()?, kind.raw_get::<String>("name")?);
+        let attributes = from_luau(&attributes, Purpose::Tell, "attributes").map_err(mlua::Error::runtime)?;
+        let pose = Pose { position: array(at), ..Pose::IDENTITY };
+        to.commands.borrow_mut().push_back(Command::Spawn { player, kind, pose, attributes, number: 0 });
         Ok(())
     })
 }
@@ -284,6 +337,14 @@ impl Behaviour for Piloted {
 
     fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, arguments: &Value) {
         self.script.action(scene, player, action, arguments);
+    }
+
+    fn own(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) -> bool {
+        self.script.own(scene, entity, player)
+    }
+
+    fn release(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) {
+        self.script.release(scene, entity, player);
     }
 
     fn contact(&mut self, scene: &mut Scene, contact: &Contact) {

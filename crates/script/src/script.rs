@@ -55,6 +55,8 @@ struct Hooks {
     step: Function,
     join: Function,
     leave: Function,
+    own: Function,
+    release: Function,
     action: Function,
     message: Function,
     timer: Function,
@@ -185,6 +187,10 @@ fn close(module: &Module, shared: &Shared) -> Result<Definition, Fault> {
     Ok(declarations.definition.clone())
 }
 
+fn is_program(scene: &Scene, player: PlayerId) -> bool {
+    scene.player(player).is_some_and(|player| player.is_program)
+}
+
 impl Hooks {
     fn of(module: &Module) -> mlua::Result<Hooks> {
         Ok(Hooks {
@@ -192,6 +198,8 @@ impl Hooks {
             step: module.hook("step")?,
             join: module.hook("join")?,
             leave: module.hook("leave")?,
+            own: module.hook("own")?,
+            release: module.hook("release")?,
             action: module.hook("action")?,
             message: module.hook("message")?,
             timer: module.hook("timer")?,
@@ -234,11 +242,26 @@ impl Behaviour for Script {
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
-        self.call::<()>(scene, |hooks| &hooks.join, Handle::Player(player));
+        let is_program = is_program(scene, player);
+        self.call::<()>(scene, |hooks| &hooks.join, (Handle::Player(player), is_program));
     }
 
     fn leave(&mut self, scene: &mut Scene, player: PlayerId) {
-        self.call::<()>(scene, |hooks| &hooks.leave, Handle::Player(player));
+        let is_program = is_program(scene, player);
+        self.call::<()>(scene, |hooks| &hooks.leave, (Handle::Player(player), is_program));
+    }
+
+    /// What the rules cannot judge, because they fail or have done too much work in this step, they do not give away.
+    fn own(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) -> bool {
+        let Some(kind) = scene.entity(entity).map(|entity| entity.kind.0) else { return false };
+        let (entity, player) = (Handle::Entity(entity), Handle::Player(player));
+        self.call::<bool>(scene, |hooks| &hooks.own, (kind, entity, player)).unwrap_or(false)
+    }
+
+    fn release(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) {
+        let Some(kind) = scene.entity(entity).map(|entity| entity.kind.0) else { return };
+        let (entity, player) = (Handle::Entity(entity), Handle::Player(player));
+        self.call::<()>(scene, |hooks| &hooks.release, (kind, entity, player));
     }
 
     fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, given: &Value) {

@@ -3,7 +3,8 @@
 use nowcast_script::Assets;
 use nowcast_wire::{Effort, Value, encode_value};
 use nowcast_world::{
-    Attributes, Body, ColliderShape, Definition, EntityRef, KindId, Mass, Motion, Pose, Walker,
+    Attributes, Beyond, Body, ColliderShape, Definition, EntityRef, KindId, Mass, Motion, OwnedBy,
+    OwnerLeaves, OwnerRules, Pose, Walker,
 };
 
 use crate::session::{Action, Asset, Declared, Definition as Message, Kind};
@@ -119,6 +120,7 @@ fn describe_kind(kind: &nowcast_world::Kind) -> Kind {
         walker: kind.walker.as_ref().map_or(Value::Nil, walker_words),
         look: kind.look.clone(),
         attributes: kind.attributes.shape().to_bytes(),
+        owner: owner_words(&kind.owner),
     }
 }
 
@@ -154,6 +156,36 @@ fn walker_words(walker: &Walker) -> Value {
         word("air_acceleration", walker.air_acceleration),
         word("jump_speed", walker.jump_speed),
     ])
+}
+
+/// Who may own something and what an owner may do, in the words in which scripts declare it.
+fn owner_words(rules: &OwnerRules) -> Value {
+    let Some(by) = rules.by else { return Value::Nil };
+    let by = match by {
+        OwnedBy::Player => "player",
+        OwnedBy::Program => "program",
+        OwnedBy::Anyone => "anyone",
+    };
+    let beyond = match rules.beyond {
+        Beyond::Clamp => "clamp",
+        Beyond::Refuse => "refuse",
+    };
+    let leave = match rules.leave {
+        OwnerLeaves::Release => "release",
+        OwnerLeaves::Keep => "keep",
+        OwnerLeaves::Despawn => "despawn",
+    };
+    let mut words = vec![word("by", by), word("speed", rules.speed), word("turn", rules.turn)];
+    words.extend(rules.reach.map(|reach| word("reach", reach)));
+    words.extend(rules.area.map(|area| {
+        let area = Value::Map(vec![word("at", numbers(&area.at)), word("size", numbers(&area.size))]);
+        word("area", area)
+    }));
+    words.push(word("beyond", beyond));
+    words.push(word("attributes", list(&rules.attributes, |name| name.as_str().into())));
+    words.push(word("spawns", u64::from(rules.spawns_max)));
+    words.push(word("leave", leave));
+    Value::Map(words)
 }
 
 fn shape_words(shape: &ColliderShape) -> Vec<(Value, Value)> {

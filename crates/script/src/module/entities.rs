@@ -56,7 +56,7 @@ fn turned(yaw: f32) -> [f32; 4] {
 }
 
 /// A quaternion as scripts write it.
-fn rotation(parts: &Table) -> mlua::Result<[f32; 4]> {
+pub(crate) fn rotation(parts: &Table) -> mlua::Result<[f32; 4]> {
     let read: mlua::Result<Vec<f32>> = parts.sequence_values().collect();
     let four = read.ok().and_then(|parts| <[f32; 4]>::try_from(parts).ok());
     four.ok_or_else(|| {
@@ -159,6 +159,9 @@ fn add_belongings(get: &Namespace<'_>) -> mlua::Result<()> {
                 .find(|player| player.avatar == Some(id))
                 .map(|player| Handle::Player(player.id)))
         })
+    })?;
+    get.add("is_program", |_, handle: Handle| {
+        with_scene(|scene| Ok(scene.player(handle.player()?).ok_or_else(|| gone(handle))?.is_program))
     })?;
     get.add("avatar", |_, handle: Handle| {
         with_scene(|scene| {

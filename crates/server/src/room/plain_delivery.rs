@@ -139,6 +139,7 @@ impl Room {
             walker: Any(told.walker.clone()),
             look: Any(told.look.clone()),
             attributes: field_types(&kind.attributes).collect::<Fields>(),
+            owner: Any(told.owner.clone()),
         });
         let actions = definition.actions.iter().map(|action| Action {
             name: action.name.clone(),
@@ -170,6 +171,7 @@ impl Room {
             p,
             r,
             attributes: self.attributes(&entity),
+            owner: entity.owner.map(|owner| owner.0),
         })
     }
 

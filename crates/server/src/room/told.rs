@@ -229,6 +229,7 @@ fn describe(
         parent: entity.parent.map(|id| id.0),
         place,
         attributes: attribute_bytes(&scene.kind_of(entity.kind).attributes, entity),
+        owner: entity.owner.map(|owner| owner.0),
     };
     ToldEntity {
         id: entity.id,
@@ -246,7 +247,7 @@ fn place_of(scene: &Scene, entity: &EntityRef<'_>) -> Option<Place> {
 }
 
 fn is_same_but_for_attributes(a: &Entity, b: &Entity) -> bool {
-    (a.kind, a.scale, a.parent, a.place) == (b.kind, b.scale, b.parent, b.place)
+    (a.kind, a.scale, a.parent, a.place, a.owner) == (b.kind, b.scale, b.parent, b.place, b.owner)
 }
 
 #[cfg(test)]

@@ -153,6 +153,7 @@ mod tests {
                     parent: entity.parent.map(|parent| parent.0),
                     place: (is_put && entity.parent.is_none()).then_some(Place { position, rotation }),
                     attributes: attribute_bytes(&kind.attributes, &entity),
+                    owner: entity.owner.map(|owner| owner.0),
                 };
                 (entity.id.0, seen)
             });

@@ -26,6 +26,10 @@ pub struct View {
     pub screens: BTreeMap<(String, bool), Json>,
     pub happened: Vec<(String, Json)>,
     pub refused: Vec<(String, String)>,
+    /// Entities that it owns since then, with the numbers of its requests.
+    pub granted: Vec<(u32, u32)>,
+    /// What it asked as an owner, of which entity, and why that was not done.
+    pub denied: Vec<(String, u32, String)>,
     pub reports: Vec<(Outcome, u64, String)>,
     pub notices: Vec<String>,
     pub said: Vec<(u32, String, String)>,
@@ -41,6 +45,7 @@ pub struct Seen {
     pub kind: String,
     pub scale: [f64; 3],
     pub parent: Option<u32>,
+    pub owner: Option<u32>,
     pub attributes: Json,
     /// Where it was when it was described; sessions are told of what moves by its rows alone.
     pub place: Option<[f64; 3]>,
@@ -103,6 +108,7 @@ impl View {
                         kind: entity.kind.clone(),
                         scale: entity.scale.unwrap_or([1.0; 3]),
                         parent: entity.parent,
+                        owner: entity.owner,
                         attributes: json(&entity.attributes.0),
                         place: Some(entity.p),
                     };
@@ -135,6 +141,10 @@ impl View {
             }
             ServerMessage::Event { name, payload } => self.happened.push((name.clone(), json(&payload.0))),
             ServerMessage::Refused { action, reason } => self.refused.push((action.clone(), reason.clone())),
+            ServerMessage::Granted { entity, number } => self.granted.push((*entity, *number)),
+            ServerMessage::Denied { request, entity, reason, .. } => {
+                self.denied.push((request.clone(), *entity, reason.clone()));
+            }
             ServerMessage::Report { outcome, version, text } => {
                 self.reports.push((*outcome, *version, text.clone()));
             }
@@ -164,6 +174,10 @@ impl View {
             }
             FromWorld::Happened { event, payload } => self.happened.push((event, json(&payload))),
             FromWorld::Refused { action, reason } => self.refused.push((action, reason)),
+            FromWorld::Granted { entity, number } => self.granted.push((entity, number)),
+            FromWorld::Denied { request, entity, reason, .. } => {
+                self.denied.push((request, entity, reason));
+            }
             FromWorld::Report { outcome, version, text } => {
                 self.reports.push((outcome.into(), version, text));
             }
@@ -185,6 +199,7 @@ impl View {
             kind: kind.name.clone(),
             scale: entity.scale.map(f64::from),
             parent: entity.parent,
+            owner: entity.owner,
             attributes: json(&decode_value(&shape, &entity.attributes).expect("it is of its kind's shape")),
             place: entity.place.map(|place| place.position.map(f64::from)),
         };

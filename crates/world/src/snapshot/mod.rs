@@ -21,7 +21,7 @@ use crate::world::World;
 use saved::Saved;
 
 /// The first bytes of a snapshot; the last of them is its version.
-const MAGIC: [u8; 8] = *b"nowworl\x01";
+const MAGIC: [u8; 8] = *b"nowworl\x02";
 
 /// Why a world cannot be restored.
 #[derive(Debug, thiserror::Error)]

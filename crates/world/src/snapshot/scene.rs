@@ -6,8 +6,8 @@ use nowcast_wire::Value;
 
 use super::RestoreError;
 use super::saved::{
-    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedScreen, SavedState, SavedTimer, load_joint,
-    load_player, load_walker, save_joint, save_player, save_walker,
+    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedScreen, SavedState, SavedTimer, load_hold,
+    load_joint, load_player, load_walker, save_hold, save_joint, save_player, save_walker,
 };
 use crate::contact::Contact;
 use crate::definition::Definition;
@@ -63,6 +63,7 @@ impl Scene {
                 .collect(),
             touching: self.touching.iter().map(|(a, b)| SavedPair { a: a.0, b: b.0 }).collect(),
             ended: self.ended.iter().map(|contact| SavedPair { a: contact.a.0, b: contact.b.0 }).collect(),
+            holds: self.holds.iter().map(|(id, hold)| save_hold(*id, hold)).collect(),
         }
     }
 
@@ -121,6 +122,12 @@ impl Scene {
                 load_walker(walker).ok_or_else(|| invalid("a walker's controls are out of bounds"))?;
             let known = scene.walkers.get_mut(&id).ok_or_else(|| invalid("what walks is no walker"))?;
             *known = state;
+        }
+        for hold in saved.holds {
+            let (id, hold) = load_hold(hold).ok_or_else(|| invalid("what an owner wants is no number"))?;
+            let row = scene.entities.row(id).filter(|row| scene.entities.owners[*row].is_some());
+            row.ok_or_else(|| invalid("what is in somebody's hands has no owner"))?;
+            scene.holds.insert(id, hold);
         }
         for joint in saved.joints {
             let (id, joint) = load_joint(joint);

@@ -17,6 +17,7 @@ export function readDefinition(message: RawObject): Definition {
     walker: readRecord(kind, "walker", path),
     look: readField(kind, "look") ?? null,
     attributes: readFields(kind, "attributes", path),
+    owner: readRecord(kind, "owner", path),
   }));
   if (new Set(kinds.map(({ name }) => name)).size < kinds.length) {
     throw malformed("define.kinds", "kinds of different names");

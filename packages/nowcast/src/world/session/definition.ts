@@ -42,12 +42,13 @@ export class WorldReader {
     );
     this.definition = {
       version: Number(version),
-      kinds: kinds.map(({ name, body, walker, look }, at) => ({
+      kinds: kinds.map(({ name, body, walker, look, owner }, at) => ({
         name,
         body: readRecord(body, `kind "${name}".body`),
         walker: readRecord(walker, `kind "${name}".walker`),
         look,
         attributes: fieldsOf(shapes[at]!),
+        owner: readRecord(owner, `kind "${name}".owner`),
       })),
       actions: actions.map(({ name, arguments: args, hint }) => {
         return { name, arguments: fieldsOf(readShape(args, `action "${name}"`)), hint };
