@@ -33,7 +33,6 @@ export interface OwnedWorld {
 }
 
 interface Pending {
-  readonly entity: EntityId | undefined;
   resolve(id: EntityId): void;
   reject(error: NowcastError): void;
 }
@@ -53,14 +52,14 @@ export class Ownership {
 
   async own(id: EntityId, options: WaitOptions = {}): Promise<void> {
     if (this.#isMine(id)) return;
-    await this.#ask(id, (number) => ({ type: "own", entity: id, number }), options);
+    await this.#ask((number) => ({ type: "own", entity: id, number }), options);
   }
 
   spawn(kind: string, options: SpawnOptions): Promise<EntityId> {
     const { position, rotation, attributes = {} } = options;
     const place = { position: vec3(position, "position"), rotation: quaternion(rotation ?? UPRIGHT) };
     checkAttributes(attributes);
-    return this.#ask(undefined, (number) => ({ type: "spawn", number, kind, ...place, attributes }), options);
+    return this.#ask((number) => ({ type: "spawn", number, kind, ...place, attributes }), options);
   }
 
   release(id: EntityId, to: PlayerId | undefined): void {
@@ -88,11 +87,11 @@ export class Ownership {
 
   granted(entity: EntityId, number: number): void {
     this.#granted.add(entity);
-    this.#take(number)?.resolve(entity);
+    this.#pending.get(number)?.resolve(entity);
   }
 
   denied(request: string, entity: EntityId | undefined, number: number, reason: string): void {
-    const waits = request === "own" || request === "spawn" ? this.#take(number) : undefined;
+    const waits = request === "own" || request === "spawn" ? this.#pending.get(number) : undefined;
     waits?.reject(new NowcastError("refused", `${request}: ${reason}`, { code: "refused" }));
     // What is not this client's any more is not to be moved.
     if (request === "move" && entity !== undefined) this.#wanted.delete(entity);
@@ -140,18 +139,14 @@ export class Ownership {
     return rotation;
   }
 
-  #ask(
-    entity: EntityId | undefined,
-    request: (number: number) => OwnerRequest,
-    { signal }: WaitOptions,
-  ): Promise<EntityId> {
+  #ask(request: (number: number) => OwnerRequest, { signal }: WaitOptions): Promise<EntityId> {
     this.#number = (this.#number % 0xffff_ffff) + 1;
     const number = this.#number;
     return this.#waiting.wait(signal, (resolve, reject) => {
       const isSent =
         this.#pending.size < REQUESTS_MAX && (this.world.protocol?.owner(request(number)) ?? false);
       if (isSent) {
-        this.#pending.set(number, { entity, resolve, reject });
+        this.#pending.set(number, { resolve, reject });
         return () => this.#pending.delete(number);
       }
       this.world.unsent();
@@ -160,10 +155,6 @@ export class Ownership {
       );
       return () => {};
     });
-  }
-
-  #take(number: number): Pending | undefined {
-    return this.#pending.get(number);
   }
 
   #tell(request: OwnerRequest): void {
