@@ -8,14 +8,15 @@ use crate::names::Name;
 pub(crate) const SECRET_BYTES: usize = 16;
 
 /// What tells one client from all others, through every reconnection. It is made of the client's secret and of the name in its
-/// token: whoever gets hold of the secret alone cannot come in as somebody with a token. The secret itself is kept nowhere.
+/// token: whoever gets hold of the secret alone cannot come in as somebody with a token. As a program it is another client. The
+/// secret itself is kept nowhere.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ClientKey(pub(crate) [u8; 16]);
 
 impl ClientKey {
-    pub(crate) fn of(secret: &[u8; SECRET_BYTES], name: &Name) -> Self {
+    pub(crate) fn of(secret: &[u8; SECRET_BYTES], name: &Name, is_program: bool) -> Self {
         let mut context = Context::new(&SHA256);
-        context.update(b"nowcast client");
+        context.update(if is_program { &b"nowcast program"[..] } else { b"nowcast client" });
         context.update(secret);
         if let Name::Verified(name) = name {
             context.update(name.as_bytes());
@@ -39,11 +40,12 @@ mod tests {
 
     #[test]
     fn a_secret_alone_is_not_the_key_of_somebody_with_a_token() {
-        let asked = |name: &str| ClientKey::of(&[7; 16], &Name::Asked(name.into()));
-        let verified = |name: &str| ClientKey::of(&[7; 16], &Name::Verified(name.into()));
+        let asked = |name: &str| ClientKey::of(&[7; 16], &Name::Asked(name.into()), false);
+        let verified = |name: &str| ClientKey::of(&[7; 16], &Name::Verified(name.into()), false);
         assert_eq!(asked("Ada"), asked("Ben"), "what a client wants to be called may change");
         assert_ne!(asked("Ada"), verified("Ada"));
         assert_ne!(verified("Ada"), verified("Ben"));
-        assert_ne!(asked("Ada"), ClientKey::of(&[8; 16], &Name::Asked("Ada".into())));
+        assert_ne!(asked("Ada"), ClientKey::of(&[8; 16], &Name::Asked("Ada".into()), false));
+        assert_ne!(asked("Ada"), ClientKey::of(&[7; 16], &Name::Asked("Ada".into()), true));
     }
 }

@@ -83,7 +83,7 @@ impl Room {
             let command = Command::Action { player, name: action.clone(), arguments };
             match self.world.apply_once(id, command) {
                 Ok(()) => metrics.count_durable("first"),
-                Err(ApplyError::Full { .. } | ApplyError::Input(_)) => {
+                Err(ApplyError::Full { .. } | ApplyError::Input(_) | ApplyError::Pose) => {
                     metrics.drop_message("world_backlog");
                     return self.refuse_numbered(player, &action, BACKLOG, number);
                 }

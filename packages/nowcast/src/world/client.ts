@@ -12,6 +12,7 @@ import { randomKey } from "./client-key.js";
 import { DurableActions } from "./durable-actions.js";
 import { InputSender } from "./input-sender.js";
 import { SnapshotClock } from "./interpolation/snapshot-clock.js";
+import { Ownership } from "./ownership.js";
 import type { OpenProtocol, ProtocolAdapter, ProtocolHandlers, ReceivedMovement } from "./protocol.js";
 import { RateMeter } from "./rate-meter.js";
 import type {
@@ -20,8 +21,10 @@ import type {
   EntityId,
   Input,
   JoinOptions,
+  OwnedPose,
   Player,
   PlayerId,
+  SpawnOptions,
   World,
   WorldEvents,
   WorldRecord,
@@ -45,10 +48,12 @@ export class WorldClient implements World, ProtocolHandlers {
   readonly #waiting = new Waiting();
   readonly #meter = new RateMeter();
   readonly #clock = new SnapshotClock();
+  readonly isProgram: boolean;
   readonly #inputs: InputSender;
   readonly #durable: DurableActions;
   /** What the server knows of what the player wants to be called. */
   #toldName: string | undefined;
+  readonly #ownership: Ownership;
   #protocol: ProtocolAdapter | undefined;
   #stepHz = 60;
   #waitingChat: string[] = [];
@@ -57,7 +62,11 @@ export class WorldClient implements World, ProtocolHandlers {
   #unsentActions = 0;
 
   /** The code of a protocol that is rarely spoken is loaded when it is. */
-  constructor({ name, networkHz }: JoinOptions, open: OpenProtocol | Promise<OpenProtocol>) {
+  constructor({ name, networkHz, role = "player" }: JoinOptions, open: OpenProtocol | Promise<OpenProtocol>) {
+    if (role !== "player" && role !== "program") {
+      throw new NowcastError("misuse", `role "${String(role)}" is neither player nor program`);
+    }
+    this.isProgram = role === "program";
     this.name = name === undefined ? undefined : boundedText(name, NAME_CHARACTERS_MAX, "name");
     this.#toldName = this.name;
     this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
@@ -69,6 +78,23 @@ export class WorldClient implements World, ProtocolHandlers {
       backlogBytes: () => this.#protocol?.backlogBytes ?? 0,
     });
     this.#durable = new DurableActions((...action) => this.#protocol?.act(...action) ?? false);
+    const client = this;
+    this.#ownership = new Ownership({
+      get playerId() {
+        return client.playerId;
+      },
+      entities: this.state.entities,
+      get protocol() {
+        return client.#protocol;
+      },
+      unsent: () => this.#unsentActions++,
+    });
+    this.emitter.on("owner", ({ entity }) => {
+      if (entity.owner !== this.playerId) this.#ownership.lost(entity.id);
+    });
+    this.emitter.on("despawn", ({ entities }) => {
+      for (const { id } of entities) this.#ownership.lost(id);
+    });
     if (typeof open === "function") this.#protocol = open(this);
     else
       open
@@ -161,6 +187,30 @@ export class WorldClient implements World, ProtocolHandlers {
     return Promise.reject(closedHere());
   }
 
+  own(entity: EntityId, options?: WaitOptions): Promise<void> {
+    return this.#ownership.own(entity, options);
+  }
+
+  release(entity: EntityId, to?: PlayerId): void {
+    this.#ownership.release(entity, to);
+  }
+
+  move(entity: EntityId, pose: OwnedPose): void {
+    this.#ownership.move(entity, pose);
+  }
+
+  set(entity: EntityId, attributes: WorldRecord): void {
+    this.#ownership.set(entity, attributes);
+  }
+
+  spawn(kind: string, options: SpawnOptions): Promise<EntityId> {
+    return this.#ownership.spawn(kind, options);
+  }
+
+  despawn(entity: EntityId): void {
+    this.#ownership.despawn(entity);
+  }
+
   chat(line: string): void {
     const text = boundedText(line, LINE_CHARACTERS_MAX, "text");
     if (this.#protocol?.chat(text)) return;
@@ -211,7 +261,18 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#unknownMessages++;
   }
 
+  granted(entity: EntityId, number: number): void {
+    this.#ownership.granted(entity, number);
+  }
+
+  denied(request: string, entity: number, number: number, reason: string): void {
+    const about = entity === 0 ? undefined : (entity as EntityId);
+    this.#ownership.denied(request, about, number, reason);
+    this.emitter.emit("refused", { action: request, reason, request: { entity: about } });
+  }
+
   welcomed(welcome: WorldEvents["welcome"]): void {
+    this.#ownership.restart(new NowcastError("network", "the connection was lost before the answer came"));
     this.state.restart(welcome.playerId);
     this.#welcomes++;
     this.#stepHz = welcome.stepHz;
@@ -246,6 +307,7 @@ export class WorldClient implements World, ProtocolHandlers {
   lost(error: NowcastError, retryInMs: number | undefined): void {
     if (this.status === "closed") return;
     this.#durable.disconnected();
+    this.#ownership.restart(error);
     if (retryInMs === undefined) this.#ended();
     else if (this.#welcomes > 0) this.#changeStatus("reconnecting");
     this.emitter.emit("error", { error, retryInMs });
@@ -269,6 +331,7 @@ export class WorldClient implements World, ProtocolHandlers {
   /** Nothing will be sent any more: what waits is given up. */
   #ended(): void {
     this.#inputs.stop();
+    this.#ownership.restart(new NowcastError("misuse", "the world is closed", { code: "closed_here" }));
     this.#unsentActions += this.#waitingChat.splice(0).length;
     this.#changeStatus("closed");
   }

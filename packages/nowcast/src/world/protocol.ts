@@ -1,8 +1,40 @@
 /** Between a world and the protocol that it is joined by: one interface in each direction. */
 import type { NowcastError } from "../errors/nowcast-error.js";
 import type { Emitter } from "../events/emitter.js";
-import type { Entity, Input, WorldEvents, WorldLink, WorldRecord } from "./world.js";
+import type {
+  Entity,
+  EntityId,
+  Input,
+  PlayerId,
+  Quaternion,
+  Vec3,
+  WorldEvents,
+  WorldLink,
+  WorldRecord,
+} from "./world.js";
 import type { WorldState } from "./world-state.js";
+
+/** Where an owner wants its entity to be, whole. */
+export interface Goal {
+  readonly position: Vec3;
+  readonly rotation: Quaternion;
+  readonly velocity: { readonly linear: Vec3; readonly angular: Vec3 } | undefined;
+}
+
+/** What somebody asks as an owner, as an event. */
+export type OwnerRequest =
+  | { readonly type: "own"; readonly entity: EntityId; readonly number: number }
+  | { readonly type: "release"; readonly entity: EntityId; readonly to: PlayerId | undefined }
+  | { readonly type: "set"; readonly entity: EntityId; readonly attributes: WorldRecord }
+  | {
+      readonly type: "spawn";
+      readonly number: number;
+      readonly kind: string;
+      readonly position: Vec3;
+      readonly rotation: Quaternion;
+      readonly attributes: WorldRecord;
+    }
+  | { readonly type: "despawn"; readonly entity: EntityId };
 
 /**
  * What a world asks of its protocol. Arguments were checked and bounded. Whatever cannot be sent, because there is no
@@ -21,6 +53,9 @@ export interface ProtocolAdapter {
   act(action: string, args: WorldRecord, number?: number): boolean;
   /** Throws a misuse for an action that cannot be said. */
   checkAction(action: string, args: WorldRecord, number: number): void;
+  owner(request: OwnerRequest): boolean;
+  /** Where an entity is to be; the newest counts. */
+  move(entity: EntityId, goal: Goal): boolean;
   chat(text: string): boolean;
   rename(name: string): boolean;
   setRate(networkHz: number): boolean;
@@ -37,6 +72,7 @@ export interface ProtocolHandlers {
   readonly networkHz: number | undefined;
   /** By what the client is known again on every connection. */
   readonly key: Uint8Array;
+  readonly isProgram: boolean;
   received(nowMs: number, bytes: number): void;
   /** A message of a type that only later versions know. */
   unknownMessage(): void;
@@ -45,6 +81,9 @@ export interface ProtocolHandlers {
   /** A numbered action is done and kept. */
   done(number: number): void;
   refused(action: string, reason: string, number: number | undefined): void;
+  granted(entity: EntityId, number: number): void;
+  /** `entity` is 0 for one that was to be made. */
+  denied(request: string, entity: number, number: number, reason: string): void;
   interrupted(isInterrupted: boolean): void;
   /** `retryInMs` is `undefined` when there will be no other attempt. */
   lost(error: NowcastError, retryInMs: number | undefined): void;

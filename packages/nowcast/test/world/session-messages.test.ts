@@ -37,6 +37,7 @@ const DEFINITION: Definition = {
     { name: "buy", arguments: fields({ what: types.text }), hint: null, durable: true },
   ],
   events: [{ name: "shorn", payload: fields({ sheep: types.u32 }) }],
+  assets: [{ name: "assets/sheep.glb", hash: "0f".repeat(32), bytes: 2_048, type: "model/gltf-binary" }],
 };
 const AT_EASE = { position: [1, 2, 3], rotation: [0, 0, 0, 1] } as const;
 
@@ -104,6 +105,7 @@ describe("what a server says on a session", () => {
         { name: "buy", arguments: [{ name: "what", type: "text" }], durable: true, hint: null },
       ],
       events: [{ name: "shorn", payload: [{ name: "sheep", type: "u32" }] }],
+      assets: [{ name: "assets/sheep.glb", hash: "0f".repeat(32), bytes: 2_048, type: "model/gltf-binary" }],
     });
   });
 
