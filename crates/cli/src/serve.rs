@@ -335,7 +335,7 @@ fn for_other_machines(encryption: &Encryption, addresses: &[SocketAddr]) -> Vec<
 }
 
 /// An address that a browser on this machine can open. `localhost` counts as secure there, whatever the port.
-fn web_address(addresses: &[SocketAddr]) -> String {
+pub(crate) fn web_address(addresses: &[SocketAddr]) -> String {
     let Some(first) = addresses.first() else { return String::new() };
     if first.ip().is_loopback() || first.ip().is_unspecified() {
         format!("http://localhost:{}", first.port())

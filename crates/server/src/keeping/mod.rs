@@ -2,6 +2,7 @@
 
 mod figures;
 mod host_state;
+mod migration;
 mod recording;
 
 use std::path::Path;
@@ -18,6 +19,7 @@ pub(crate) use figures::StoreFigures;
 pub(crate) use host_state::HostState;
 pub use host_state::restore_kept;
 use host_state::{definition_hash, sources_hash};
+pub use migration::{Change, Migration, MigrationError, kept_rules, migrate};
 pub(crate) use recording::{Recording, origin};
 
 /// Worlds that one store holds. Beyond that the worlds of new rooms are not kept, because anybody may open rooms.
@@ -116,7 +118,7 @@ impl Keeper {
         name: &WorldName,
         tick: u64,
     ) -> Result<WorldName, StoreError> {
-        let file = store.reader()?.export(name)?;
+        let file = store.reader()?.export(name, Moment::Last)?;
         let mut tries = 0;
         loop {
             tries += 1;

@@ -25,7 +25,7 @@ static WATCHED: Mutex<Vec<(PathBuf, Weak<Disk>)>> = Mutex::new(Vec::new());
 
 /// The disk of one folder.
 #[derive(Debug)]
-pub(super) struct Disk {
+pub(in crate::crash) struct Disk {
     folder: PathBuf,
     state: Mutex<State>,
 }
@@ -62,18 +62,38 @@ struct Faults {
 #[derive(Debug)]
 enum Step {
     /// A file is made.
-    Make { file: FileId, name: String },
+    Make {
+        file: FileId,
+        name: String,
+    },
     /// A file is there that was renamed into place after it was synced.
-    Appear { file: FileId, name: String, bytes: Vec<u8> },
-    Delete { name: String, is_synced: bool },
-    Write { file: FileId, at: u64, bytes: Vec<u8> },
-    Truncate { file: FileId, length: u64 },
-    Sync { file: FileId, worked: bool },
+    Appear {
+        file: FileId,
+        name: String,
+        bytes: Vec<u8>,
+    },
+    Delete {
+        name: String,
+        is_synced: bool,
+    },
+    Write {
+        file: FileId,
+        at: u64,
+        bytes: Vec<u8>,
+    },
+    Truncate {
+        file: FileId,
+        length: u64,
+    },
+    Sync {
+        file: FileId,
+        worked: bool,
+    },
 }
 
 impl Disk {
     /// Watches a folder that is there, as long as the disk lives.
-    pub(super) fn watch(folder: &Path) -> std::io::Result<Arc<Disk>> {
+    pub(in crate::crash) fn watch(folder: &Path) -> std::io::Result<Arc<Disk>> {
         super::vfs::install();
         let folder = folder.canonicalize()?;
         let mut state = State {
@@ -130,7 +150,7 @@ impl Disk {
     }
 
     /// From now on a sync takes so much longer, and what happened is not remembered for cuts.
-    pub(super) fn delay_syncs(&self, delay: Duration) {
+    pub(in crate::crash) fn delay_syncs(&self, delay: Duration) {
         self.lock().sync_delay = delay;
     }
 
@@ -139,12 +159,7 @@ impl Disk {
         Cuts { state: self.lock(), at: 0, files: Vec::new(), names: BTreeMap::new(), changes: Vec::new() }
     }
 
-    pub(super) fn open(
-        &self,
-        path: &Path,
-        may_make: bool,
-        open: impl FnOnce() -> bool,
-    ) -> Option<FileId> {
+    pub(super) fn open(&self, path: &Path, may_make: bool, open: impl FnOnce() -> bool) -> Option<FileId> {
         let mut state = self.lock();
         let was_there = path.exists();
         if !open() {

@@ -14,12 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use nowcast_server::store::{
-    Moment, Options, Retention, SqliteStore, Store, StoreError, WorldName,
-};
+use nowcast_server::store::{Moment, Options, Retention, SqliteStore, Store, StoreError, WorldName};
 use nowcast_world::{Random, World};
 
-use disk::{Cuts, Disk, Image};
+pub(super) use disk::Disk;
+use disk::{Cuts, Image};
 use garden::{Least, Position, Story};
 
 /// Long enough for a disk that many share; nothing is measured by it.
@@ -79,10 +78,7 @@ pub enum PowerError {
 }
 
 /// Lives, until so many cuts were tried.
-///
-/// # Errors
-/// When a promise of the store is broken, or the trial itself cannot be made.
-pub fn run(cuts: usize, seed: u64, progress: &mut dyn FnMut(&str)) -> Result<Survived, PowerError> {
+pub(super) fn run(cuts: usize, seed: u64, progress: &mut dyn FnMut(&str)) -> Result<Survived, PowerError> {
     run_on(cuts, seed, false, progress)
 }
 
@@ -226,7 +222,9 @@ impl Life<'_> {
         }
         let done = story.confirmed.before(usize::MAX).actions.len() as u64;
         if done != story.tried - self.before[0] {
-            return Err(self.broken(format!("{done} of {} actions were confirmed", story.tried - self.before[0])));
+            return Err(
+                self.broken(format!("{done} of {} actions were confirmed", story.tried - self.before[0]))
+            );
         }
         let damage = damage(store)?;
         if damage.is_empty() { Ok(()) } else { Err(self.broken(damage.join("; "))) }

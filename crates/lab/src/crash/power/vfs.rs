@@ -111,7 +111,8 @@ unsafe extern "C" fn open(
 ) -> c_int {
     let system = system();
     // SAFETY: the system's VFS has this method, and its part of the file lies first.
-    let system_open = || unsafe { ((*system).xOpen.expect("it opens files"))(system, name, file, flags, flags_out) };
+    let system_open =
+        || unsafe { ((*system).xOpen.expect("it opens files"))(system, name, file, flags, flags_out) };
     let kinds = SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL | SQLITE_OPEN_MAIN_JOURNAL;
     // SAFETY: SQLite's names are texts that live until the file is closed, or null for a file without one.
     let Some(path) = (unsafe { path(name) }).filter(|_| flags & kinds != 0) else { return system_open() };
@@ -198,7 +199,8 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
 unsafe extern "C" fn delete(_: *mut sqlite3_vfs, name: *const c_char, sync_folder: c_int) -> c_int {
     let system = system();
     // SAFETY: the system's VFS has this method.
-    let system_delete = || unsafe { ((*system).xDelete.expect("it deletes files"))(system, name, sync_folder) };
+    let system_delete =
+        || unsafe { ((*system).xDelete.expect("it deletes files"))(system, name, sync_folder) };
     // SAFETY: SQLite's names are texts that live until the call is over.
     match unsafe { path(name) }.and_then(|path| Some((path, Disk::of(path)?))) {
         Some((path, disk)) => disk.delete(path, sync_folder != 0, system_delete),

@@ -1,0 +1,47 @@
+//! `nowcast world migrate`: a kept world under the rules of a folder.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use nowcast_server::store::{Continuity, Moment, Options, SqliteReader, SqliteStore, Store as _, WorldName};
+use nowcast_server::{migrate, read_world};
+
+use super::moment::now_ms;
+use super::past;
+use crate::output::{self, printable};
+
+/// How long the disk may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Tells what the rules of a folder would change, and has them hold unless only the plan is wanted.
+pub(super) fn run(folder: &Path, name: &WorldName, dir: &Path, is_plan: bool) -> anyhow::Result<ExitCode> {
+    let sources = read_world(dir)?;
+    // Whoever changes a world has its folder from the beginning: nothing happens between the plan and the change.
+    let store = if is_plan { None } else { Some(SqliteStore::open(folder, Options::default())?) };
+    let saved = past::load(&SqliteReader::open(folder)?, name, Moment::Last)?;
+    let migration = match migrate(&saved, sources, now_ms()) {
+        Ok(migration) => migration,
+        Err(error) => {
+            output::note(format_args!("{}: {}", printable(name.as_str()), printable(&error.to_string())));
+            output::note("nothing was changed");
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    if migration.changes.is_empty() {
+        output::line("no kind, attribute, entity or action changes")?;
+    }
+    for change in &migration.changes {
+        output::line(printable(&change.to_string()))?;
+    }
+    let Some(store) = store else { return Ok(ExitCode::SUCCESS) };
+    let tick = migration.snapshot.tick;
+    store
+        .snapshot(name, migration.snapshot, Continuity::BeginsAnew, Vec::new())
+        .map_err(|refused| refused.why)?;
+    store.commit(PATIENCE)?;
+    output::line(format_args!(
+        "{name} has these rules now; `nowcast world copy {name} NEW --at {tick}` has it as it was"
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
