@@ -76,6 +76,9 @@ enum Command {
         /// Only say what would change
         #[arg(long)]
         plan: bool,
+        /// A kind whose entities are left behind; may be repeated
+        #[arg(long = "lose", value_name = "KIND")]
+        lost: Vec<String>,
         /// The world's name
         name: String,
         /// The folder of the rules
@@ -135,8 +138,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Replay { name, at, port } => {
             return past::replay(&folder, &world_name(&name)?, moment(at.moment), port);
         }
-        Command::Migrate { plan, name, dir } => {
-            return migrate::run(&folder, &world_name(&name)?, &dir, plan);
+        Command::Migrate { plan, lost, name, dir } => {
+            return migrate::run(&folder, &world_name(&name)?, &dir, &lost, plan);
         }
         Command::Export { name, file, at } => {
             let saved = past::load(&reader()?, &world_name(&name)?, moment(at.moment))?;

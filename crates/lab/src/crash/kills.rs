@@ -1,6 +1,6 @@
 //! A real server that is killed at random moments, with real clients in it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nowcast::CarrierKind;
@@ -137,10 +137,10 @@ async fn settle(witnesses: &[Witness]) -> Result<(), CrashError> {
     let deadline = Instant::now() + PATIENCE;
     while let Some(witness) = witnesses.iter().find(|one| !one.notes.is_settled()) {
         if Instant::now() > deadline {
-            let troubles = witness.notes.take().troubles;
+            let Seen { last_try, troubles, .. } = witness.notes.take();
             let Witness { index, carrier, .. } = witness;
             return Err(CrashError::Server(format!(
-                "client {index} does not move over {carrier:?}: {troubles:?}"
+                "client {index} does not move over {carrier:?}: {last_try:?}, {troubles:?}"
             )));
         }
         sleep(LOOK).await;

@@ -46,7 +46,9 @@ pub(super) struct Seen {
     pub(super) first_update: Option<Instant>,
     /// When its own avatar had moved.
     pub(super) moved: Option<Instant>,
-    /// Why it could not come in, or had to come again, and how often.
+    /// Why its last try to come in failed.
+    pub(super) last_try: Option<String>,
+    /// Why it had to come again while the server ran, what it was refused, and how often.
     pub(super) troubles: BTreeMap<String, u32>,
 }
 
@@ -96,12 +98,15 @@ impl Witness {
     async fn live(&self) {
         loop {
             let connector = Connector::new().carriers([self.carrier]);
-            let trouble = match timeout(TRY_MAX, connector.connect(&self.url)).await {
-                Ok(Ok(channel)) => self.visit(channel).await,
-                Ok(Err(error)) => error.to_string(),
-                Err(_) => "no answer".to_owned(),
-            };
-            *self.notes.lock().troubles.entry(trouble).or_default() += 1;
+            match timeout(TRY_MAX, connector.connect(&self.url)).await {
+                Ok(Ok(channel)) => {
+                    let trouble = self.visit(channel).await;
+                    *self.notes.lock().troubles.entry(trouble).or_default() += 1;
+                }
+                // A server that starts does not listen yet.
+                Ok(Err(error)) => self.notes.lock().last_try = Some(error.to_string()),
+                Err(_) => self.notes.lock().last_try = Some("no answer".to_owned()),
+            }
             sleep(RETRY).await;
         }
     }

@@ -5,7 +5,9 @@ use std::fmt;
 
 use nowcast_script::{Fault, Limits, Live, PROBATION_STEPS, Report, ResumeError, Sources};
 use nowcast_store::{HOST_BYTES_MAX, SavedWorld, Snapshot};
-use nowcast_world::{Attributes, Definition, World};
+use nowcast_world::{
+    Attributes, Behaviour, Command, Definition, EntityId, Kind, KindId, PlayerId, Scene, World,
+};
 
 use super::{HostState, origin};
 
@@ -35,6 +37,15 @@ pub enum Change {
     KindChanged {
         /// Which.
         kind: String,
+    },
+    /// Entities have another kind, which has taken over from theirs.
+    EntitiesTaken {
+        /// The kind that they had.
+        kind: String,
+        /// The kind that they have.
+        by: String,
+        /// How many.
+        count: usize,
     },
     /// Entities that go.
     EntitiesLost {
@@ -87,6 +98,9 @@ impl fmt::Display for Change {
             Change::KindAdded { kind } => write!(f, "kind {kind}: new"),
             Change::KindRemoved { kind } => write!(f, "kind {kind}: gone"),
             Change::KindChanged { kind } => write!(f, "kind {kind}: another form, body or look"),
+            Change::EntitiesTaken { kind, by, count } => {
+                write!(f, "kind {kind}: {count} entities are of kind {by} now")
+            }
             Change::EntitiesLost { kind, count } => write!(f, "kind {kind}: {count} entities are lost"),
             Change::AttributeAdded { kind, attribute } => write!(f, "kind {kind}: {attribute} is new"),
             Change::AttributeRemoved { kind, attribute } => {
@@ -114,6 +128,9 @@ pub enum MigrationError {
     /// They raise an error in the first two seconds with it.
     #[error("the rules fail in their first two seconds with it: {0}")]
     Failed(Fault),
+    /// Entities of a kind were to be left behind, and the world has no such kind.
+    #[error("the world has no kind {0} whose entities could be left behind")]
+    NoKind(String),
     /// They are more than is kept with a world.
     #[error("the rules have {bytes} bytes, and {HOST_BYTES_MAX} are kept with a world at most")]
     TooLarge {
@@ -132,17 +149,26 @@ pub fn kept_rules(snapshot: &Snapshot) -> Result<(String, Sources), String> {
     Ok((state.offered, sources))
 }
 
-/// What other rules make of a kept world, tried out for as long as new rules are on trial in a server.
+/// What other rules make of a kept world, tried out for as long as new rules are on trial in a server. Entities of the kinds in
+/// `lost` are left behind; those of another kind that the rules do not have are a refusal.
 ///
 /// # Errors
 /// When the world cannot be had as it is, or the rules do not take it.
-pub fn migrate(saved: &SavedWorld, sources: Sources, now_ms: u64) -> Result<Migration, MigrationError> {
-    let refused = |error: String| MigrationError::World(error);
-    let mut state =
-        HostState::from_bytes(&saved.snapshot.host).map_err(|error| refused(error.to_string()))?;
-    let (_, before) = kept_rules(&saved.snapshot).map_err(refused)?;
+pub fn migrate(
+    saved: &SavedWorld,
+    sources: Sources,
+    lost: &[String],
+    now_ms: u64,
+) -> Result<Migration, MigrationError> {
+    let mut state = HostState::from_bytes(&saved.snapshot.host)
+        .map_err(|error| MigrationError::World(error.to_string()))?;
+    let (_, before) = kept_rules(&saved.snapshot).map_err(MigrationError::World)?;
     let mut live = resume(saved, before)?;
     let old = counts(live.world());
+    if !lost.is_empty() {
+        state.last_player += 1;
+        live = leave_behind(live, lost, PlayerId(state.last_player))?;
+    }
     live.reload(sources.clone()).map_err(MigrationError::Refused)?;
     let (world, _) = live.parts();
     let bytes = world.snapshot();
@@ -177,6 +203,45 @@ fn resume(saved: &SavedWorld, sources: Sources) -> Result<Live, MigrationError> 
     live.map_err(|error| MigrationError::World(error.to_string()))
 }
 
+/// The same world without the entities of some kinds. Its rules are not asked and not told.
+fn leave_behind(mut live: Live, lost: &[String], stranger: PlayerId) -> Result<Live, MigrationError> {
+    let failed = |error: String| MigrationError::World(error);
+    let (world, sources) = live.parts();
+    let (definition, sources) = (world.scene().definition().clone(), sources.clone());
+    if let Some(kind) = lost.iter().find(|lost| definition.kinds.iter().all(|kind| kind.name != **lost)) {
+        return Err(MigrationError::NoKind(kind.clone()));
+    }
+    let bytes = world.snapshot();
+    let left = LeftBehind(lost.to_vec());
+    let mut world =
+        World::restore(definition, Box::new(left), &bytes).map_err(|error| failed(error.to_string()))?;
+    // Only whoever comes or acts moves a behaviour between two steps.
+    for command in
+        [Command::Join { player: stranger, name: String::new() }, Command::Leave { player: stranger }]
+    {
+        world.apply(command).map_err(|error| failed(error.to_string()))?;
+    }
+    world.apply_waiting();
+    let bytes = world.snapshot();
+    let restore = |definition, rules| World::restore(definition, rules, &bytes);
+    Live::resume(sources, Limits::DEFAULT, restore).map_err(|error| failed(error.to_string()))
+}
+
+/// Removes all entities of these kinds when somebody comes.
+struct LeftBehind(Vec<String>);
+
+impl Behaviour for LeftBehind {
+    fn join(&mut self, scene: &mut Scene, _: PlayerId) {
+        let kinds: Vec<_> = self.0.iter().filter_map(|name| scene.kind(name)).collect();
+        let of_these = scene.entities().iter().filter(|entity| kinds.contains(&entity.kind));
+        let ids: Vec<EntityId> = of_these.map(|entity| entity.id).collect();
+        for id in ids {
+            // One that hung on another is gone with it.
+            let _ = scene.despawn(id);
+        }
+    }
+}
+
 /// Lets the new rules rule for a while. They may not be taken back.
 fn try_out(mut live: Live) -> Result<Vec<Change>, MigrationError> {
     while live.poll_report().is_some() {}
@@ -197,21 +262,38 @@ fn try_out(mut live: Live) -> Result<Vec<Change>, MigrationError> {
     Ok(warnings)
 }
 
-/// What there can be in a world, and how much of it there is.
+/// What there can be in a world, and of which kind each entity is.
 struct Counts {
     definition: Definition,
-    entities: BTreeMap<String, usize>,
+    entities: BTreeMap<EntityId, String>,
 }
 
 fn counts(world: &World) -> Counts {
     let definition = world.scene().definition().clone();
-    let mut entities = BTreeMap::new();
-    for entity in world.entities().iter() {
-        if let Some(kind) = definition.kinds.get(usize::from(entity.kind.0)) {
-            *entities.entry(kind.name.clone()).or_default() += 1;
+    let kind_of = |kind: KindId| definition.kinds.get(usize::from(kind.0)).map(|kind| kind.name.clone());
+    let entities =
+        world.entities().iter().filter_map(|entity| Some((entity.id, kind_of(entity.kind)?))).collect();
+    Counts { definition, entities }
+}
+
+/// What became of the entities of a kind.
+fn of_entities(kind: &str, old: &Counts, new: &Counts, changes: &mut Vec<Change>) {
+    let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut lost = 0;
+    for (id, _) in old.entities.iter().filter(|(_, had)| *had == kind) {
+        match new.entities.get(id) {
+            None => lost += 1,
+            Some(has) if has != kind => *taken.entry(has).or_default() += 1,
+            Some(_) => {}
         }
     }
-    Counts { definition, entities }
+    let kind = || kind.to_owned();
+    for (by, count) in taken {
+        changes.push(Change::EntitiesTaken { kind: kind(), by: by.to_owned(), count });
+    }
+    if lost > 0 {
+        changes.push(Change::EntitiesLost { kind: kind(), count: lost });
+    }
 }
 
 fn differences(old: &Counts, new: &Counts) -> Vec<Change> {
@@ -221,11 +303,8 @@ fn differences(old: &Counts, new: &Counts) -> Vec<Change> {
         match new.definition.kinds.iter().find(|after| after.name == before.name) {
             None => changes.push(Change::KindRemoved { kind: kind.clone() }),
             Some(after) => {
-                let rest = |known: &nowcast_world::Kind| {
-                    format!(
-                        "{:?}",
-                        nowcast_world::Kind { attributes: Attributes::default(), ..known.clone() }
-                    )
+                let rest = |known: &Kind| {
+                    format!("{:?}", Kind { attributes: Attributes::default(), ..known.clone() })
                 };
                 if rest(before) != rest(after) {
                     changes.push(Change::KindChanged { kind: kind.clone() });
@@ -233,12 +312,9 @@ fn differences(old: &Counts, new: &Counts) -> Vec<Change> {
                 of_attributes(&kind, &before.attributes, &after.attributes, &mut changes);
             }
         }
-        let [had, has] = [old, new].map(|counts| counts.entities.get(&kind).copied().unwrap_or(0));
-        if has < had {
-            changes.push(Change::EntitiesLost { kind, count: had - has });
-        }
+        of_entities(&kind, old, new, &mut changes);
     }
-    let is_new = |kind: &&nowcast_world::Kind| old.definition.kinds.iter().all(|old| old.name != kind.name);
+    let is_new = |kind: &&Kind| old.definition.kinds.iter().all(|old| old.name != kind.name);
     let added = new.definition.kinds.iter().filter(is_new);
     changes.extend(added.map(|kind| Change::KindAdded { kind: kind.name.clone() }));
     let actions = |counts: &Counts| -> Vec<String> {
@@ -308,15 +384,17 @@ world.action("kick", {}, function() end)
         SavedWorld { name, tick: through_tick, snapshot, batches: vec![rest], damage: Vec::new() }
     }
 
-    fn told(rules: &str) -> Vec<String> {
-        let migration = migrate(&kept(RULES), Sources::of_main(rules), 9).expect("the rules take it");
+    fn told(rules: &str, lost: &[String]) -> Vec<String> {
+        let migration = migrate(&kept(RULES), Sources::of_main(rules), lost, 9).expect("the rules take it");
+        let world = super::super::restore_kept(&migration.snapshot).expect("it is a world");
+        assert_eq!(world.hash(), migration.snapshot.hash);
         migration.changes.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn the_same_rules_change_nothing_and_the_world_stays_where_it_is() {
         let saved = kept(RULES);
-        let migration = migrate(&saved, Sources::of_main(RULES), 9).expect("the rules take it");
+        let migration = migrate(&saved, Sources::of_main(RULES), &[], 9).expect("the rules take it");
         assert_eq!(migration.changes, []);
         assert_eq!((migration.snapshot.tick, migration.snapshot.time_ms), (saved.tick, 9));
         let world = super::super::restore_kept(&migration.snapshot).expect("it is a world");
@@ -331,7 +409,7 @@ world.action("kick", {}, function() end)
             .replace(r#"local Cone = world.kind("cone", {})"#, r#"local Cone = world.kind("tree", {})"#)
             .replace("\"kick\"", "\"throw\"");
         assert_eq!(
-            told(&other),
+            told(&other, &["cone".to_owned()]),
             [
                 "kind ball: heat has another type; what does not fit has the default",
                 "kind ball: name is forgotten",
@@ -346,12 +424,24 @@ world.action("kick", {}, function() end)
     }
 
     #[test]
+    fn a_kind_with_entities_that_nobody_gave_up_is_a_refusal() {
+        let saved = kept(RULES);
+        let other = RULES.replace(r#"local Cone = world.kind("cone", {})"#, "").replace("Cone:spawn {}", "");
+        let error = migrate(&saved, Sources::of_main(&other), &[], 9).expect_err("a cone would be lost");
+        assert!(matches!(error, MigrationError::Refused(_)), "{error}");
+        let error =
+            migrate(&saved, Sources::of_main(&other), &["sphere".to_owned()], 9).expect_err("no kind");
+        assert_eq!(error, MigrationError::NoKind("sphere".to_owned()));
+        assert_eq!(told(&other, &["cone".to_owned()]), ["kind cone: gone", "kind cone: 1 entities are lost"]);
+    }
+
+    #[test]
     fn rules_that_fail_in_their_first_steps_are_refused() {
         let saved = kept(RULES);
         let bad = format!("{RULES}\nworld.on('step', function() error('no') end)");
-        let error = migrate(&saved, Sources::of_main(&bad), 9).expect_err("they fail");
+        let error = migrate(&saved, Sources::of_main(&bad), &[], 9).expect_err("they fail");
         assert!(matches!(error, MigrationError::Failed(_)), "{error}");
-        let error = migrate(&saved, Sources::of_main("this is no script"), 9).expect_err("no script");
+        let error = migrate(&saved, Sources::of_main("this is no script"), &[], 9).expect_err("no script");
         assert!(matches!(error, MigrationError::Refused(_)), "{error}");
     }
 
@@ -359,7 +449,7 @@ world.action("kick", {}, function() end)
     fn a_world_that_another_program_made_is_left_alone() {
         let mut saved = kept(RULES);
         saved.snapshot.host = Vec::new();
-        let error = migrate(&saved, Sources::of_main(RULES), 9).expect_err("nobody knows its rules");
+        let error = migrate(&saved, Sources::of_main(RULES), &[], 9).expect_err("nobody knows its rules");
         assert!(matches!(error, MigrationError::World(_)), "{error}");
     }
 }

@@ -4,6 +4,8 @@ mod figures;
 mod host_state;
 mod migration;
 mod recording;
+#[cfg(test)]
+mod released;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -136,10 +138,10 @@ impl Keeper {
         }
     }
 
-    /// Forgets what is too old. It waits for the disk.
-    pub(crate) fn prune(&self) {
+    /// Forgets what is too old or too much. It waits for the disk.
+    pub(crate) fn prune(&self, retention: &Retention) {
         let Some(store) = self.store() else { return };
-        if let Err(error) = store.prune(&Retention::default(), now_ms()) {
+        if let Err(error) = store.prune(retention, now_ms()) {
             warn!(%error, "the store forgets nothing");
         }
     }
