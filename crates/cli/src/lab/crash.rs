@@ -27,6 +27,10 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = Plan::CLIENTS, value_parser = clap::value_parser!(u8).range(1..=64))]
     clients: u8,
 
+    /// Leave Luanti's server out, which is killed in the same way where it is installed
+    #[arg(long)]
+    no_peers: bool,
+
     /// A first look, in about a minute
     #[arg(long)]
     quick: bool,
@@ -48,6 +52,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         kills: args.kills.unwrap_or(kills),
         cuts: args.cuts.unwrap_or(cuts),
         clients: args.clients,
+        peers: !args.no_peers,
         seed: args.seed,
     };
     let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");

@@ -7,7 +7,20 @@ use serde_json::Value;
 #[test]
 fn kills_and_power_cuts_lose_nothing_that_was_kept() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
-    command.args(["lab", "crash", "--kills", "3", "--cuts", "20", "--clients", "4", "--seed", "7", "--json"]);
+    command.args([
+        "lab",
+        "crash",
+        "--kills",
+        "3",
+        "--cuts",
+        "20",
+        "--clients",
+        "4",
+        "--seed",
+        "7",
+        "--no-peers",
+        "--json",
+    ]);
     let Output { status, stdout, stderr } = command.output().expect("the program starts");
     let said = String::from_utf8_lossy(&stderr);
     assert!(status.success(), "{said}");

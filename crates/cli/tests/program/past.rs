@@ -24,8 +24,13 @@ impl Folder {
     fn world(&self, arguments: &[&str]) -> Result<String, String> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
         let data = self.0.join("data");
-        let Output { status, stdout, stderr } =
-            command.arg("world").arg("--data").arg(data).args(arguments).output().expect("the program starts");
+        let Output { status, stdout, stderr } = command
+            .arg("world")
+            .arg("--data")
+            .arg(data)
+            .args(arguments)
+            .output()
+            .expect("the program starts");
         let text = |bytes| String::from_utf8(bytes).expect("it is text");
         if status.success() { Ok(text(stdout)) } else { Err(text(stderr)) }
     }
@@ -102,7 +107,10 @@ fn other_rules_are_planned_taken_or_refused_and_then_nothing_is_changed() {
 
     let warmer = folder.rules("warmer", |rules| rules.replace("heat = \"f32\"", "warmth = \"f32\""));
     let said = folder.world(&["migrate", "park", &warmer]).unwrap();
-    assert!(said.contains("kind lamp: heat is forgotten") && said.contains("kind lamp: warmth is new"), "{said}");
+    assert!(
+        said.contains("kind lamp: heat is forgotten") && said.contains("kind lamp: warmth is new"),
+        "{said}"
+    );
     let aside = said.trim_end().rsplit_once("kept as ").expect("it says where it is as it was").1;
     assert!(folder.world(&["migrate", "--plan", "park", &warmer]).unwrap().contains("no kind"));
     folder.world(&["copy", aside, "before"]).unwrap();

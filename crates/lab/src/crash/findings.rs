@@ -2,10 +2,17 @@
 
 use super::Plan;
 use super::kills::Kills;
+use super::luanti::Luanti;
 use super::power::Survived;
 use crate::report::{BarChart, Cell, Chart, Column, Report, Samples, Section, Table};
 
-pub(super) fn report(plan: &Plan, command: String, power: Option<&Survived>, kills: Option<Kills>) -> Report {
+pub(super) fn report(
+    plan: &Plan,
+    command: String,
+    power: Option<&Survived>,
+    kills: Option<Kills>,
+    luanti: Option<Luanti>,
+) -> Report {
     let mut report = Report::new("What is left after a crash", command).seed(plan.seed);
     if !report.machine.release_build {
         report.note("This is a DEBUG build: its times mean nothing. What is kept and what is lost does not depend on it.");
@@ -20,6 +27,15 @@ pub(super) fn report(plan: &Plan, command: String, power: Option<&Survived>, kil
         let mut kills = kills;
         report.section(of_kills(plan, &mut kills));
         report.section(of_acts(&kills));
+    }
+    match luanti {
+        Some(luanti) => drop(report.section(of_luanti(luanti))),
+        None if plan.peers && plan.kills > 0 => {
+            report.note(
+                "Luanti's server is not installed (apt-get install minetest-server), so it was not killed.",
+            );
+        }
+        None => {}
     }
     report
 }
@@ -80,6 +96,32 @@ fn of_kills(plan: &Plan, kills: &mut Kills) -> Section {
         row(format!("kill to moving again, {carrier:?}"), samples);
     }
     section.chart(Chart::Bars(BarChart::from_table("After a kill", "ms", &table, 0, &[1, 2])));
+    section.table(table);
+    section
+}
+
+fn of_luanti(luanti: Luanti) -> Section {
+    let mut section = Section::new("The peer: Luanti");
+    section.text(format!(
+        "{} with a world that one mod counts in, killed in the same way; it keeps its count in its storage, which Luanti saves every          5.3 s by default. Nobody is in it, so this is what a mod loses, and not what a player does.",
+        luanti.version
+    ));
+    let mut table = Table::new(vec![
+        Column::text("figure"),
+        Column::text("unit"),
+        Column::number("p50", ""),
+        Column::number("p99", ""),
+        Column::number("greatest", ""),
+        Column::number("samples", ""),
+    ]);
+    for (name, unit, mut samples) in [
+        ("time lost", "ms", luanti.lost_ms),
+        ("counts lost", "counts", luanti.counts_lost),
+        ("start to the first step", "ms", luanti.started_ms),
+    ] {
+        let [p50, p99, greatest] = [0.5, 0.99, 1.0].map(|share| Cell::number(samples.quantile(share), 0));
+        table.row(vec![Cell::text(name), Cell::text(unit), p50, p99, greatest, Cell::count(samples.len())]);
+    }
     section.table(table);
     section
 }

@@ -6,6 +6,7 @@
 
 mod findings;
 mod kills;
+mod luanti;
 mod power;
 mod process;
 pub mod store;
@@ -30,6 +31,9 @@ pub enum CrashError {
     /// The server did something else than it had to, so that no figure of it would count.
     #[error("the server: {0}")]
     Server(String),
+    /// The peer did, so that no figure of it would count.
+    #[error("the server of Luanti: {0}")]
+    Peer(String),
     /// What the server left cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -49,6 +53,8 @@ pub struct Plan {
     pub cuts: usize,
     /// How many clients play, from 1 on.
     pub clients: u8,
+    /// Whether Luanti's server is killed, too, where it is installed.
+    pub peers: bool,
     /// Draws the moments, and what happens until then.
     pub seed: u64,
 }
@@ -88,10 +94,11 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
         0 => None,
         _ => Some(kills::run(plan, progress)?),
     };
+    let luanti = if plan.peers && plan.kills > 0 { luanti::run(plan, progress)? } else { None };
     let is_broken = kills
         .as_ref()
         .is_some_and(|kills| kills.acts_lost > 0 || kills.acts_doubled > 0 || !kills.damage.is_empty());
-    Ok(Outcome { report: findings::report(plan, command, power.as_ref(), kills), is_broken })
+    Ok(Outcome { report: findings::report(plan, command, power.as_ref(), kills, luanti), is_broken })
 }
 
 /// A folder of its own, which goes when the trial is over.
