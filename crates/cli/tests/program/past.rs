@@ -41,7 +41,7 @@ impl Folder {
 local world = require("@nowcast/world")
 world.state { count = 0, names = {} }
 local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(40, 1, 40) } })
-local Lamp = world.kind("lamp", { attributes = { heat = "f32", name = "text", level = "u8" } })
+local Lamp = world.kind("lamp", { attributes = { heat = "f32", title = "text", level = "u8" } })
 local Person = world.kind("person", { walker = {} })
 world.timer("out", function() end)
 world.action("count", {}, function() world.state.count += 1 end)

@@ -356,7 +356,7 @@ mod tests {
     const RULES: &str = r#"
 local world = require("@nowcast/world")
 world.state { score = 3 }
-local Ball = world.kind("ball", { attributes = { heat = "f32", name = "text" } })
+local Ball = world.kind("ball", { attributes = { heat = "f32", title = "text" } })
 local Cone = world.kind("cone", {})
 world.on("start", function() Ball:spawn { heat = 2 } Ball:spawn {} Cone:spawn {} end)
 world.action("kick", {}, function() end)
@@ -404,7 +404,7 @@ world.action("kick", {}, function() end)
     #[test]
     fn a_plan_names_kinds_attributes_actions_and_the_entities_that_are_lost() {
         let other = RULES
-            .replace(r#"heat = "f32", name = "text""#, r#"heat = "text", weight = "f32""#)
+            .replace(r#"heat = "f32", title = "text""#, r#"heat = "text", weight = "f32""#)
             .replace("heat = 2", "")
             .replace(r#"local Cone = world.kind("cone", {})"#, r#"local Cone = world.kind("tree", {})"#)
             .replace("\"kick\"", "\"throw\"");
@@ -412,7 +412,7 @@ world.action("kick", {}, function() end)
             told(&other, &["cone".to_owned()]),
             [
                 "kind ball: heat has another type; what does not fit has the default",
-                "kind ball: name is forgotten",
+                "kind ball: title is forgotten",
                 "kind ball: weight is new",
                 "kind cone: gone",
                 "kind cone: 1 entities are lost",

@@ -17,13 +17,13 @@ const RULES: &str = r#"
 local world = require("@nowcast/world")
 world.state { count = 0, names = {} }
 local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(40, 1, 40) } })
-local Lamp = world.kind("lamp", { attributes = { heat = "f32", name = "text", level = { "u8", min = 0, max = 9 } }, tags = { "light" } })
+local Lamp = world.kind("lamp", { attributes = { heat = "f32", title = "text", level = { "u8", min = 0, max = 9 } }, tags = { "light" } })
 local Person = world.kind("person", { walker = {} })
 world.event("lit", { level = "u8" })
 world.timer("out", function() end)
 world.on("start", function()
     Floor:spawn { at = vector.create(0, -0.5, 0) }
-    Lamp:spawn { at = vector.create(1, 2, 3), heat = 0.5, name = "Größe", level = 7, private = { since = 1 } }
+    Lamp:spawn { at = vector.create(1, 2, 3), heat = 0.5, title = "Größe", level = 7, private = { since = 1 } }
 end)
 world.on("join", function(player)
     player:spawn_avatar(Person, { at = vector.create(0, 0.92, 5) })
@@ -144,7 +144,7 @@ fn goes_on(release: &str, world: &World) {
     assert_eq!(lamps.len(), 1, "{release}");
     assert_eq!(lamps[0].pose.position, [1.0, 2.0, 3.0], "{release}");
     let attribute = |name: &str| scene.attribute(lamps[0].id, name).expect("it has it").clone();
-    assert_eq!(attribute("name"), Value::from("Größe"), "{release}");
+    assert_eq!(attribute("title"), Value::from("Größe"), "{release}");
     assert_eq!(attribute("heat").as_f64(), Some(0.5), "{release}");
     assert_eq!(attribute("level").as_f64(), Some(7.0), "{release}");
     let names = Value::List(vec![Value::from("Ada")]);
