@@ -146,7 +146,8 @@ fn goes_on(release: &str, world: &World) {
     let attribute = |name: &str| scene.attribute(lamps[0].id, name).expect("it has it").clone();
     assert_eq!(attribute("title"), Value::from("Größe"), "{release}");
     assert_eq!(attribute("heat").as_f64(), Some(0.5), "{release}");
-    assert_eq!(attribute("level").as_f64(), Some(7.0), "{release}");
+    // One with bounds is quantised.
+    assert!(attribute("level").as_f64().is_some_and(|level| (level - 7.0).abs() < 0.01), "{release}");
     let names = Value::List(vec![Value::from("Ada")]);
     assert_eq!(state(world, "names"), Some(names), "{release}");
 }
