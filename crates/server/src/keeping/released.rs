@@ -78,7 +78,7 @@ fn bless() {
     let mut live = Live::new(sources.clone(), 3, Limits::DEFAULT).expect("the rules load");
     let origin = origin(live.world(), Some(&sources), 3);
     let mut recorder = Recorder::new(park(), origin, live.world());
-    let mut apply = |live: &mut Live, recorder: &mut Recorder, command: Command| {
+    let apply = |live: &mut Live, recorder: &mut Recorder, command: Command| {
         live.apply(command.clone()).expect("there is room");
         recorder.took(live.world(), command);
         live.step();
