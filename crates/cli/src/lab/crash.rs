@@ -12,7 +12,7 @@ use crate::show::Show;
 ///
 /// Power cuts are simulated at writes and syncs of a store, on a disk that also fails now and then. Kills are SIGKILL of `nowcast
 /// serve`, with clients over WebTransport and WebSocket who walk and act. Fails if anything that was kept is lost, doubled or
-/// damaged. Takes about ten minutes.
+/// damaged. Luanti's server (`apt-get install minetest-server`) is killed beside it where it is installed. Takes about ten minutes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How often a server is killed [default: 100; with --quick: 5]
@@ -35,7 +35,7 @@ pub(crate) struct Args {
     #[arg(long)]
     quick: bool,
 
-    /// Draws the moments and what happens until then; the same seed cuts the power at the same steps
+    /// Draws the moments, and what happens until then
     #[arg(long, default_value_t = 1)]
     seed: u64,
 

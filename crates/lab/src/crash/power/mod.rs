@@ -57,7 +57,7 @@ pub struct Survived {
 /// What did not survive.
 #[derive(Debug, thiserror::Error)]
 pub enum PowerError {
-    /// A promise was broken. The same seed breaks it again.
+    /// A promise was broken. The same seed plays the same story; into how many transactions it falls depends on the machine, too.
     #[error("seed {seed}, life {life}, a cut after step {step}: {what}")]
     Broken {
         /// The seed of the run.
@@ -189,7 +189,7 @@ impl Life<'_> {
         }
         for round in 0..ROUNDS {
             story.round(&store);
-            // One transaction for each round, so that the same seed gives the same steps.
+            // A transaction or two for each round, so that the same seed gives nearly the same steps.
             store.commit(PATIENCE)?;
             if round == ROUNDS / 2 && !is_failing {
                 let retention = Retention { keep: Duration::from_secs(1), ..Retention::default() };
