@@ -103,7 +103,8 @@ fn of_kills(plan: &Plan, kills: &mut Kills) -> Section {
 fn of_luanti(luanti: Luanti) -> Section {
     let mut section = Section::new("The peer: Luanti");
     section.text(format!(
-        "{} with a world that one mod counts in, killed in the same way; it keeps its count in its storage, which Luanti saves every          5.3 s by default. Nobody is in it, so this is what a mod loses, and not what a player does.",
+        "{} with a world that one mod counts in, killed in the same way; it keeps its count in its storage, which Luanti \
+         saves every 5.3 s by default. Nobody is in it, so this is what a mod loses, and not what a player does.",
         luanti.version
     ));
     let mut table = Table::new(vec![
