@@ -44,7 +44,10 @@ fn a_script_hears_of_programs_and_owners_and_gives_nothing_away_where_it_fails()
     let events: Vec<_> = std::iter::from_fn(|| live.poll_event()).collect();
     assert!(events.contains(&Event::Granted { player, entity: EntityId(1), number: 1 }));
     let is_denied = |event: &Event| {
-        matches!(event, Event::Refused { refusal: Refusal::Owner { number: 2, why: OwnerError::Denied, .. }, .. })
+        matches!(
+            event,
+            Event::Refused { refusal: Refusal::Owner { number: 2, why: OwnerError::Denied, .. }, .. }
+        )
     };
     assert!(events.iter().any(is_denied), "{events:?}");
     (0..60).for_each(|_| live.step());

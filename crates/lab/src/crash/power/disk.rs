@@ -17,6 +17,9 @@ use nowcast_world::Random;
 
 const SECTOR: usize = 512;
 
+/// How often a disk that is to fail begins to: a large transaction has so many writes that it would hardly ever succeed.
+const FAULT_ROWS: u64 = 12;
+
 /// Which file of a disk, in the order of their making: a name that is deleted and made again is another file.
 pub(super) type FileId = usize;
 
@@ -56,6 +59,7 @@ struct Faults {
     random: Random,
     one_in: u64,
     left: u64,
+    rows_left: u64,
 }
 
 /// What happened, in order.
@@ -133,9 +137,10 @@ impl Disk {
         self.lock().log.len()
     }
 
-    /// Of writes, truncations and syncs from now on, one in so many fails on average, and up to three after it; 0 ends that.
+    /// Of writes, truncations and syncs from now on, one in so many fails on average, and up to three after it, a few times; 0 ends
+    /// that.
     pub(super) fn fail(&self, one_in: u64, seed: u64) {
-        let faults = Faults { random: Random::new(seed), one_in, left: 0 };
+        let faults = Faults { random: Random::new(seed), one_in, left: 0, rows_left: FAULT_ROWS };
         self.lock().faults = (one_in > 0).then_some(faults);
     }
 
@@ -263,9 +268,10 @@ impl State {
     fn judge(&mut self) -> Verdict {
         let Some(faults) = &mut self.faults else { return Verdict::Works };
         if faults.left == 0 {
-            if !faults.random.bits().is_multiple_of(faults.one_in) {
+            if faults.rows_left == 0 || !faults.random.bits().is_multiple_of(faults.one_in) {
                 return Verdict::Works;
             }
+            faults.rows_left -= 1;
             faults.left = 1 + faults.random.bits() % 4;
         }
         faults.left -= 1;
