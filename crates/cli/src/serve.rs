@@ -10,6 +10,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use nowcast::endpoint::addresses_of_this_machine;
 use nowcast_server::entry::{Network, Policy, parse_origin};
+use nowcast_server::store::Retention;
 use nowcast_server::{
     BindError, CertificateConfig, Config, Exposed, Limits, LogWriter, Rules, Server, WorldConfig, WorldError,
     log_panics,
@@ -122,6 +123,14 @@ pub(crate) struct Args {
     /// Keep no worlds: each ends with its room
     #[arg(long, conflicts_with = "data")]
     no_data: bool,
+
+    /// How many hours back one can look at worlds that are kept (`nowcast world replay`)
+    #[arg(long, value_name = "HOURS", default_value_t = Retention::default().keep.as_secs() / 3_600)]
+    keep_hours: u64,
+
+    /// How many megabytes each of them may have; beyond that the oldest goes
+    #[arg(long, value_name = "MB", default_value_t = Retention::default().world_bytes_max >> 20)]
+    keep_mb: u64,
 
     /// Seed of the worlds
     #[arg(long, default_value_t = Config::default().seed)]
@@ -240,11 +249,16 @@ fn config(args: Args) -> anyhow::Result<Config> {
         _ => CertificateConfig::Development,
     };
     let redirect_to_https = certificate != CertificateConfig::Development;
+    let retention = Retention {
+        keep: Duration::from_secs(args.keep_hours.saturating_mul(3_600)),
+        world_bytes_max: args.keep_mb.saturating_mul(1 << 20),
+    };
     let data = if args.no_data { None } else { Some(data::folder(args.data)?) };
     Ok(Config {
         worlds,
         hosts,
         data,
+        retention,
         port: args.port,
         network_hz: args.network_hz,
         seed: args.seed,
@@ -338,7 +352,7 @@ fn for_other_machines(encryption: &Encryption, addresses: &[SocketAddr]) -> Vec<
 }
 
 /// An address that a browser on this machine can open. `localhost` counts as secure there, whatever the port.
-fn web_address(addresses: &[SocketAddr]) -> String {
+pub(crate) fn web_address(addresses: &[SocketAddr]) -> String {
     let Some(first) = addresses.first() else { return String::new() };
     if first.ip().is_loopback() || first.ip().is_unspecified() {
         format!("http://localhost:{}", first.port())

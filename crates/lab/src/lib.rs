@@ -10,6 +10,7 @@ pub mod bots;
 pub mod browser;
 #[cfg(feature = "peers")]
 pub mod codec;
+pub mod crash;
 pub mod everything;
 pub mod foreign;
 pub mod freshness;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use nowcast::CertificateConfig;
 use nowcast::entry::Policy;
+use nowcast_store::Retention;
 
 use crate::limits::Limits;
 use crate::logs::LogWriter;
@@ -44,6 +45,8 @@ pub struct Config {
     /// The folder in which worlds are kept (`docs/STORAGE.md`), which only one process has at a time; without one, a world
     /// ends with its room.
     pub data: Option<PathBuf>,
+    /// How much of the past of these worlds is kept: how far one can look back.
+    pub retention: Retention,
     /// What writes the program's logs, if `/metrics` is to show how many lines it dropped.
     pub logs: Option<LogWriter>,
 }
@@ -64,6 +67,7 @@ impl Default for Config {
             timeouts: Timeouts::default(),
             exposed: Exposed::default(),
             data: None,
+            retention: Retention::default(),
             logs: None,
         }
     }

@@ -66,7 +66,7 @@ mod web;
 mod worlds;
 
 pub use config::{Config, Exposed, Timeouts};
-pub use keeping::restore_kept;
+pub use keeping::{Change, Migration, MigrationError, kept_rules, migrate, restore_kept};
 pub use limits::Limits;
 pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, entry};

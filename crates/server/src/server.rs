@@ -14,7 +14,7 @@ use hyper_util::service::TowerToHyperService;
 use nowcast::endpoint::{QuicEndpoint, Reception, Sockets, accept_all, tls_config};
 use nowcast::entry::{Admission, Now, Peer, Policy};
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
-use nowcast_store::StoreError;
+use nowcast_store::{Retention, StoreError};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -131,7 +131,8 @@ impl Server {
         let mut accepting = JoinSet::new();
         accepting.spawn(receive_sessions(self.accepted, Arc::clone(&self.shared)));
         accepting.spawn(lab::serve(self.lab_accepted));
-        accepting.spawn(forget_the_old(Arc::clone(&self.shared.rooms.keeper)));
+        let rooms = &self.shared.rooms;
+        accepting.spawn(forget_the_old(Arc::clone(&rooms.keeper), rooms.config.retention));
         for listener in self.listeners {
             let certificates = Arc::clone(&self.shared.sessions.certificates);
             let admitting = Admitting {
@@ -186,14 +187,14 @@ impl Handle {
     }
 }
 
-/// Has the store forget what is too old, now and then.
-async fn forget_the_old(keeper: Arc<Keeper>) {
+/// Has the store forget what is too old or too much, now and then.
+async fn forget_the_old(keeper: Arc<Keeper>, retention: Retention) {
     let mut due = interval(PRUNE_INTERVAL);
     loop {
         due.tick().await;
         let keeper = Arc::clone(&keeper);
         // A task that panicked has said so.
-        let _ = spawn_blocking(move || keeper.prune()).await;
+        let _ = spawn_blocking(move || keeper.prune(&retention)).await;
     }
 }
 

@@ -6,7 +6,7 @@ use nowcast_world::journal::{self, Entry, Record, ReplayError};
 use crate::batch::{Batch, Note};
 use crate::name::WorldName;
 use crate::once::Once;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{FileError, Snapshot, write_file};
 
 /// Which moment of a world's life is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -110,6 +110,18 @@ impl SavedWorld {
     /// When the world was last recorded, in milliseconds since 1970.
     pub fn time_ms(&self) -> u64 {
         self.batches.last().map_or(self.snapshot.time_ms, |batch| batch.time_ms)
+    }
+
+    /// All of it as one save file, which [`crate::SqliteStore::import`] reads.
+    pub fn to_file(&self) -> Result<Vec<u8>, FileError> {
+        let mut batches = self.batches.clone();
+        // Time in which nothing happened stands in no batch.
+        let from_tick = batches.last().map_or(self.snapshot.tick, |batch| batch.through_tick);
+        if from_tick < self.tick {
+            let time_ms = self.time_ms();
+            batches.push(Batch { from_tick, through_tick: self.tick, time_ms, ..Batch::default() });
+        }
+        write_file(self.name.as_str(), &self.snapshot, &batches)
     }
 
     /// Leaves out what happened after a tick.

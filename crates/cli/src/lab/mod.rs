@@ -2,6 +2,7 @@
 
 mod browser;
 mod codec;
+mod crash;
 mod freshness;
 mod ipc;
 mod lag;
@@ -11,6 +12,7 @@ mod links;
 mod report;
 mod script;
 mod soak;
+mod store;
 
 use std::process::ExitCode;
 
@@ -27,7 +29,7 @@ Begin with `nowcast lab report --quick`: all of it in less than ten minutes, as 
 
 Those over emulated links (report, latency, freshness, lag --where remote, browser, link) run real programs on real \
 kernels' network stacks; they need Linux, and root or unprivileged user namespaces. `freshness --simulated`, `soak`, \
-`lag`, `ipc`, `codec` and `script` need neither. Most write a page with charts beside the table: --html FILE says where.";
+`crash`, `store`, `lag`, `ipc`, `codec` and `script` need neither. Most write a page with charts beside the table: --html FILE says where.";
 
 #[derive(clap::Subcommand)]
 enum Instrument {
@@ -41,6 +43,8 @@ enum Instrument {
     Script(script::Args),
     Link(link::Args),
     Soak(soak::Args),
+    Crash(crash::Args),
+    Store(store::Args),
     /// The other process of an instrument; started by the instruments themselves
     #[command(hide = true)]
     Child {
@@ -73,5 +77,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Instrument::Browser(args) => browser::run(&args),
         Instrument::Report(args) => report::run(&args),
         Instrument::Soak(args) => soak::run(&args),
+        Instrument::Crash(args) => crash::run(&args),
+        Instrument::Store(args) => store::run(&args),
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
@@ -12,7 +12,8 @@ use nowcast_server::store::{
     Moment, Options, Retention, SqliteReader, SqliteStore, Store as _, Summary, WorldName, read_file,
 };
 
-use super::data;
+use super::moment::{At, moment, now_ms};
+use super::{data, migrate, past};
 use crate::output::{self, printable};
 
 /// Larger files are no worlds.
@@ -20,7 +21,8 @@ const FILE_BYTES_MAX: u64 = 2 << 30;
 
 /// Look after the worlds that a server keeps
 ///
-/// `list`, `show`, `export`, `backup` and `check` work while a server runs; `import`, `remove` and `prune` want it ended.
+/// `list`, `show`, `export`, `replay`, `backup`, `check` and `migrate --plan` work while a server runs; `import`, `copy`, `migrate`,
+/// `remove` and `prune` want it ended.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The folder of the worlds [default: that of this user, which `nowcast serve` names]
@@ -38,6 +40,8 @@ enum Command {
     Show {
         /// The world's name, which is that of its room
         name: String,
+        #[command(flatten)]
+        at: AtArgs,
     },
     /// Write a world into one save file, which `nowcast save inspect` reads
     Export {
@@ -45,6 +49,40 @@ enum Command {
         name: String,
         /// The file to make; it must not be there yet
         file: PathBuf,
+        #[command(flatten)]
+        at: AtArgs,
+    },
+    /// Copy a world, as it is or as it was, into a new one, which a room of that name shows
+    Copy {
+        /// The world's name
+        name: String,
+        /// The name of the new one, which no world has yet
+        new: String,
+        #[command(flatten)]
+        at: AtArgs,
+    },
+    /// Show a world as it was in a browser, on this machine alone: it goes on from there, and nothing of that is kept
+    Replay {
+        /// The world's name
+        name: String,
+        #[command(flatten)]
+        at: AtArgs,
+        /// The port; 0 lets the system choose one
+        #[arg(long, default_value_t = 0)]
+        port: u16,
+    },
+    /// Have the rules of a folder hold in a world, and say what that changes; rules that fail with it change nothing
+    Migrate {
+        /// Only say what would change
+        #[arg(long)]
+        plan: bool,
+        /// A kind whose entities are left behind; may be repeated
+        #[arg(long = "lose", value_name = "KIND")]
+        lost: Vec<String>,
+        /// The world's name
+        name: String,
+        /// The folder of the rules
+        dir: PathBuf,
     },
     /// Take a world from a save file, under a name that no world has yet
     Import {
@@ -69,6 +107,9 @@ enum Command {
         /// How many hours back one can look afterwards
         #[arg(long, default_value_t = 24)]
         keep_hours: u64,
+        /// How many megabytes each world may have; beyond that the oldest goes
+        #[arg(long, default_value_t = Retention::default().world_bytes_max >> 20)]
+        keep_mb: u64,
     },
     /// Forget a world with all of its past
     Remove {
@@ -77,14 +118,32 @@ enum Command {
     },
 }
 
+/// A moment of the past.
+#[derive(clap::Args)]
+struct AtArgs {
+    /// As it was then: so long ago, such as -5m (s, m, h or d), or after so many steps [default: as it is]
+    #[arg(long = "at", value_name = "MOMENT", value_parser = At::parse, allow_hyphen_values = true)]
+    moment: Option<At>,
+}
+
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let folder = data::folder(args.data)?;
     let reader = || SqliteReader::open(&folder);
     match args.command {
         Command::List => list(&reader()?)?,
-        Command::Show { name } => show(&reader()?, &world_name(&name)?)?,
-        Command::Export { name, file } => {
-            let bytes = reader()?.export(&world_name(&name)?)?;
+        Command::Show { name, at } => show(&reader()?, &world_name(&name)?, moment(at.moment))?,
+        Command::Copy { name, new, at } => {
+            return past::copy(&folder, &world_name(&name)?, &world_name(&new)?, moment(at.moment));
+        }
+        Command::Replay { name, at, port } => {
+            return past::replay(&folder, &world_name(&name)?, moment(at.moment), port);
+        }
+        Command::Migrate { plan, lost, name, dir } => {
+            return migrate::run(&folder, &world_name(&name)?, &dir, &lost, plan);
+        }
+        Command::Export { name, file, at } => {
+            let saved = past::load(&reader()?, &world_name(&name)?, moment(at.moment))?;
+            let bytes = saved.to_file()?;
             write_new(&file, &bytes)?;
             output::line(format_args!("{} has {name}, {} bytes", file.display(), bytes.len()))?;
         }
@@ -94,7 +153,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             output::line(format_args!("{} has all worlds of {}", file.display(), folder.display()))?;
         }
         Command::Check { name } => return check(&reader()?, name),
-        Command::Prune { keep_hours } => prune(&folder, keep_hours)?,
+        Command::Prune { keep_hours, keep_mb } => prune(&folder, keep_hours, keep_mb)?,
         Command::Remove { name } => {
             writer(&folder)?.remove(&world_name(&name)?)?;
             output::line(format_args!("{name} is gone"))?;
@@ -127,10 +186,10 @@ fn list(reader: &SqliteReader) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn show(reader: &SqliteReader, name: &WorldName) -> anyhow::Result<()> {
+fn show(reader: &SqliteReader, name: &WorldName, moment: Moment) -> anyhow::Result<()> {
     let summary = reader.list()?.into_iter().find(|world| world.name == *name);
     let Some(summary) = summary else { bail!("there is no world {name}; `nowcast world list` lists them") };
-    let saved = reader.load(name, Moment::Last)?.context("it went away just now")?;
+    let saved = past::load(reader, name, moment)?;
     let Summary { tick, created_ms, changed_ms, origin, snapshots, batches, bytes, since_ms, .. } = summary;
     let ago = |time_ms: u64| duration(now_ms().saturating_sub(time_ms) / 1_000);
     output::line(format_args!(
@@ -144,8 +203,13 @@ fn show(reader: &SqliteReader, name: &WorldName) -> anyhow::Result<()> {
         ago(since_ms),
         hex(&origin.sources[..8]),
     ))?;
-    match restore_kept(&saved.snapshot) {
-        Err(cause) => output::note(format_args!("what is in it cannot be shown: {}", printable(&cause))),
+    if moment != Moment::Last {
+        output::line(format_args!("  as it was {}:", past::told(&saved)))?;
+    }
+    match saved.replay_unchecked(restore_kept) {
+        Err(cause) => {
+            output::note(format_args!("what is in it cannot be shown: {}", printable(&cause.to_string())));
+        }
         Ok(world) => {
             let scene = world.scene();
             for (index, kind) in scene.definition().kinds.iter().enumerate() {
@@ -201,9 +265,10 @@ fn check(reader: &SqliteReader, name: Option<String>) -> anyhow::Result<ExitCode
     Ok(code)
 }
 
-fn prune(folder: &Path, keep_hours: u64) -> anyhow::Result<()> {
+fn prune(folder: &Path, keep_hours: u64, keep_mb: u64) -> anyhow::Result<()> {
     let keep = Duration::from_secs(keep_hours.saturating_mul(3_600));
-    let pruned = writer(folder)?.prune(&Retention { keep, ..Retention::default() }, now_ms())?;
+    let retention = Retention { keep, world_bytes_max: keep_mb.saturating_mul(1 << 20) };
+    let pruned = writer(folder)?.prune(&retention, now_ms())?;
     output::line(format_args!("{} snapshots and {} batches are gone", pruned.snapshots, pruned.batches))?;
     Ok(())
 }
@@ -213,10 +278,6 @@ fn write_new(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let cannot = || format!("cannot make {}", file.display());
     let mut made = std::fs::File::create_new(file).with_context(cannot)?;
     made.write_all(bytes).and_then(|()| made.sync_all()).with_context(cannot)
-}
-
-fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 fn duration(seconds: u64) -> String {

@@ -1,9 +1,12 @@
 //! The program as a person meets it. One program holds all scenarios, because each program is linked by itself.
 
 mod channels;
+#[cfg(all(feature = "lab", target_os = "linux"))]
+mod crash;
 mod decode;
 mod minimal;
 mod output;
+mod past;
 mod save;
 mod serve;
 mod transcript;

@@ -1,5 +1,5 @@
 //! A page that both processes see: the instruments' own telephone, and the raw material of the carriers that are
-//! nothing but memory. The only module of the lab with unsafe code.
+//! nothing but memory.
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};

@@ -2,7 +2,10 @@
 
 mod figures;
 mod host_state;
+mod migration;
 mod recording;
+#[cfg(test)]
+mod released;
 mod tokens;
 
 use std::collections::BTreeMap;
@@ -23,6 +26,7 @@ pub(crate) use figures::StoreFigures;
 pub(crate) use host_state::HostState;
 pub use host_state::restore_kept;
 use host_state::{definition_hash, read_seat_note, seat_note, sources_hash};
+pub use migration::{Change, Migration, MigrationError, kept_rules, migrate};
 pub(crate) use recording::{Recording, origin};
 pub(crate) use tokens::UsedTokenMarks;
 
@@ -129,7 +133,7 @@ impl Keeper {
         name: &WorldName,
         tick: u64,
     ) -> Result<WorldName, StoreError> {
-        let file = store.reader()?.export(name)?;
+        let file = store.reader()?.export(name, Moment::Last)?;
         let mut tries = 0;
         loop {
             tries += 1;
@@ -147,10 +151,10 @@ impl Keeper {
         }
     }
 
-    /// Forgets what is too old. It waits for the disk.
-    pub(crate) fn prune(&self) {
+    /// Forgets what is too old or too much. It waits for the disk.
+    pub(crate) fn prune(&self, retention: &Retention) {
         let Some(store) = self.store() else { return };
-        if let Err(error) = store.prune(&Retention::default(), now_ms()) {
+        if let Err(error) = store.prune(retention, now_ms()) {
             warn!(%error, "the store forgets nothing");
         }
     }

@@ -10,9 +10,7 @@ use crate::batch::{Batch, Span};
 use crate::error::{Problem, StoreError};
 use crate::name::WorldName;
 use crate::saved::{Moment, ReturnError, SavedWorld};
-use crate::snapshot::{
-    FILE_BATCHES_BYTES_MAX, HEAD_BYTES, Origin, Snapshot, read_file, read_origin, write_file,
-};
+use crate::snapshot::{FILE_BATCHES_BYTES_MAX, HEAD_BYTES, Origin, Snapshot, read_file, read_origin};
 use crate::sqlite::row::{Row, kind_number};
 use crate::sqlite::schema::{self, Database};
 use crate::store::{Mark, MarkKind, Summary};
@@ -67,21 +65,12 @@ impl SqliteReader {
         self.salvage_world(world).map_err(|problem| self.failed(problem).of(world))
     }
 
-    /// A world as one save file: its newest snapshot and the journal since.
-    pub fn export(&self, world: &WorldName) -> Result<Vec<u8>, StoreError> {
-        let Some(saved) = self.load(world, Moment::Last)? else {
+    /// A world as one save file, as it was at a moment: the snapshot before it and the journal since.
+    pub fn export(&self, world: &WorldName, moment: Moment) -> Result<Vec<u8>, StoreError> {
+        let Some(saved) = self.load(world, moment)? else {
             return Err(self.failed(Problem::Missing).of(world));
         };
-        let mut batches = saved.batches;
-        // Time in which nothing happened stands in no batch.
-        let through = batches.last().map_or(saved.snapshot.tick, |batch| batch.through_tick);
-        if through < saved.tick {
-            let time_ms = batches.last().map_or(saved.snapshot.time_ms, |batch| batch.time_ms);
-            let rest = Batch { from_tick: through, through_tick: saved.tick, time_ms, ..Batch::default() };
-            batches.push(rest);
-        }
-        let file = write_file(world.as_str(), &saved.snapshot, &batches);
-        file.map_err(|error| self.failed(Problem::damaged("the world", error)).of(world))
+        saved.to_file().map_err(|error| self.failed(Problem::damaged("the world", error)).of(world))
     }
 
     /// Copies the whole store, as it is at this moment, into a file that is not there yet. It may take long; whoever writes

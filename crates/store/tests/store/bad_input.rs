@@ -203,7 +203,7 @@ fn pages_of_noise_are_errors_and_never_a_panic() {
 fn a_save_file_that_is_none_is_not_imported() {
     let folder = made();
     let store = folder.open();
-    let file = store.reader().unwrap().export(&name("plaza")).unwrap();
+    let file = store.reader().unwrap().export(&name("plaza"), Moment::Last).unwrap();
     for bad in [&file[..file.len() - 1], b"nothing", &[]] {
         let error = store.import(&name("copy"), bad).unwrap_err().to_string();
         assert!(error.contains("the save file is damaged"), "{error}");

@@ -141,7 +141,7 @@ fn a_world_travels_as_one_file_and_goes_on_elsewhere() {
         story.recorder.flush_all(&story.world, &store, story.now_ms);
         story
     };
-    let file = SqliteReader::open(here.path()).unwrap().export(&name("plaza")).unwrap();
+    let file = SqliteReader::open(here.path()).unwrap().export(&name("plaza"), Moment::Last).unwrap();
     let store = there.open();
     store.import(&name("copy"), &file).unwrap();
     let error = store.import(&name("copy"), &file).unwrap_err().to_string();

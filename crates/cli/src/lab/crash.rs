@@ -1,0 +1,62 @@
+//! `nowcast lab crash`
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use nowcast_lab::crash::{self, Plan};
+
+use crate::output;
+use crate::show::Show;
+
+/// Cut the power and kill servers: what is lost, what is doubled, and how soon everybody moves again
+///
+/// Power cuts are simulated at writes and syncs of a store, on a disk that also fails now and then. Kills are SIGKILL of `nowcast
+/// serve`, with clients over WebTransport and WebSocket who walk and act. Fails if anything that was kept is lost, doubled or
+/// damaged. Luanti's server (`apt-get install minetest-server`) is killed beside it where it is installed. Takes about ten minutes.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How often a server is killed [default: 100; with --quick: 5]
+    #[arg(long)]
+    kills: Option<usize>,
+
+    /// How often the power is cut [default: 1000; with --quick: 100]
+    #[arg(long)]
+    cuts: Option<usize>,
+
+    /// Clients of the server that is killed
+    #[arg(long, default_value_t = Plan::CLIENTS, value_parser = clap::value_parser!(u8).range(1..=64))]
+    clients: u8,
+
+    /// Leave Luanti's server out, which is killed in the same way where it is installed
+    #[arg(long)]
+    no_peers: bool,
+
+    /// A first look, in about a minute
+    #[arg(long)]
+    quick: bool,
+
+    /// Draws the moments, and what happens until then
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    #[command(flatten)]
+    show: Show,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.show.check(None)?;
+    let (kills, cuts) =
+        if args.quick { (Plan::KILLS_QUICK, Plan::CUTS_QUICK) } else { (Plan::KILLS, Plan::CUTS) };
+    let plan = Plan {
+        program: std::env::current_exe().context("cannot find this program")?,
+        kills: args.kills.unwrap_or(kills),
+        cuts: args.cuts.unwrap_or(cuts),
+        clients: args.clients,
+        peers: !args.no_peers,
+        seed: args.seed,
+    };
+    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    let outcome = crash::run(&plan, format!("nowcast {command}"), &mut |step| output::note(step))?;
+    let shown = args.show.show(&outcome.report, None)?;
+    Ok(if outcome.is_broken { ExitCode::FAILURE } else { shown })
+}

@@ -1,0 +1,52 @@
+//! `nowcast lab store`
+
+use std::process::ExitCode;
+
+use nowcast_lab::crash::store::{self, Plan};
+
+use crate::output;
+use crate::show::Show;
+
+/// Measure what it costs that worlds last: ticks, bytes of the journal, and the time until a world is back
+///
+/// Ticks without storage, with it, and on a disk whose syncs take 20 ms longer; the journal of a world at rest and of one full of
+/// people; and a start with a minute to replay. Takes about six minutes and two cores.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A first look, in about half a minute
+    #[arg(long)]
+    quick: bool,
+
+    /// Bodies of the world [default: 10000; with --quick: 1000]
+    #[arg(long)]
+    bodies: Option<usize>,
+
+    /// People who walk and turn all the time [default: 200; with --quick: 50]
+    #[arg(long)]
+    players: Option<u32>,
+
+    /// Seconds of each measurement, and of the journal that a start replays [default: 60; with --quick: 4]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    seconds: Option<u64>,
+
+    /// Draws where people turn
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    #[command(flatten)]
+    show: Show,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    args.show.check(None)?;
+    let usual = if args.quick { Plan::QUICK } else { Plan::FULL };
+    let plan = Plan {
+        bodies: args.bodies.unwrap_or(usual.bodies),
+        players: args.players.unwrap_or(usual.players),
+        seconds: args.seconds.unwrap_or(usual.seconds),
+        seed: args.seed,
+    };
+    let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+    let report = store::run(&plan, format!("nowcast {command}"), &mut |step| output::note(step))?;
+    args.show.show(&report, None)
+}

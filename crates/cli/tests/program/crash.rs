@@ -1,0 +1,30 @@
+//! `nowcast lab crash` as CI runs it: kills of the real program, and power cuts.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+#[test]
+fn kills_and_power_cuts_lose_nothing_that_was_kept() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
+    command.args([
+        "lab",
+        "crash",
+        "--kills",
+        "3",
+        "--cuts",
+        "20",
+        "--clients",
+        "4",
+        "--seed",
+        "7",
+        "--no-peers",
+        "--json",
+    ]);
+    let Output { status, stdout, stderr } = command.output().expect("the program starts");
+    let said = String::from_utf8_lossy(&stderr);
+    assert!(status.success(), "{said}");
+    let report: Value = serde_json::from_slice(&stdout).expect("it is JSON");
+    assert_eq!(report["seed"], 7);
+    assert_eq!(report["sections"].as_array().map(Vec::len), Some(3), "{report}");
+}

@@ -1,0 +1,119 @@
+//! `nowcast world` as whoever keeps worlds meets it: the past of a world, and other rules for it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A world that a server has kept.
+const KEPT: &str = "../../spec/vectors/store/0.1.0.ncs";
+
+/// A folder that goes with the test, with the store and the rules in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("nowcast-past-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder for a test");
+        let folder = Folder(folder);
+        let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join(KEPT);
+        folder.world(&["import", kept.to_str().expect("it is text")]).expect("it is a world");
+        folder
+    }
+
+    /// `nowcast world …`, and what it says; what it says of a failure otherwise.
+    fn world(&self, arguments: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nowcast"));
+        let data = self.0.join("data");
+        let Output { status, stdout, stderr } = command
+            .arg("world")
+            .arg("--data")
+            .arg(data)
+            .args(arguments)
+            .output()
+            .expect("the program starts");
+        let text = |bytes| String::from_utf8(bytes).expect("it is text");
+        if status.success() { Ok(text(stdout)) } else { Err(text(stderr)) }
+    }
+
+    /// Rules in a folder, made from those that the world has.
+    fn rules(&self, name: &str, change: impl FnOnce(&str) -> String) -> String {
+        const RULES: &str = r#"
+local world = require("@nowcast/world")
+world.state { count = 0, names = {} }
+local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(40, 1, 40) } })
+local Lamp = world.kind("lamp", { attributes = { heat = "f32", title = "text", level = "u8" } })
+local Person = world.kind("person", { walker = {} })
+world.timer("out", function() end)
+world.action("count", {}, function() world.state.count += 1 end)
+"#;
+        let folder = self.0.join(name);
+        fs::create_dir_all(&folder).expect("a folder for rules");
+        fs::write(folder.join("world.luau"), change(RULES)).expect("rules are written");
+        folder.to_str().expect("it is text").to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_world_as_it_was_is_shown_copied_and_exported() {
+    let folder = Folder::new("copy");
+    let now = folder.world(&["show", "park"]).unwrap();
+    assert!(now.contains("1 lamp") && !now.contains("as it was"), "{now}");
+    let then = folder.world(&["show", "park", "--at", "1"]).unwrap();
+    assert!(then.contains("as it was at step 1"), "{then}");
+
+    let said = folder.world(&["copy", "park", "old-park", "--at", "1"]).unwrap();
+    assert!(said.contains("old-park has park as it was at step 1"), "{said}");
+    let taken = folder.world(&["copy", "park", "old-park"]).unwrap_err();
+    assert!(taken.contains("there is a world of this name already"), "{taken}");
+    folder.world(&["copy", "old-park", "park-again", "--at", "-0s"]).unwrap();
+    let list = folder.world(&["list"]).unwrap();
+    assert_eq!(list.lines().count(), 3, "{list}");
+
+    let file = folder.0.join("park.ncs");
+    folder.world(&["export", "park", file.to_str().unwrap(), "--at", "1"]).unwrap();
+    folder.world(&["import", file.to_str().unwrap(), "--name", "third"]).unwrap();
+}
+
+#[test]
+fn a_moment_that_is_not_kept_or_not_meant_is_told_with_what_is() {
+    let folder = Folder::new("moment");
+    let early = folder.world(&["copy", "park", "older", "--at", "0"]).unwrap_err();
+    assert!(early.contains("nothing is kept of park from then: one can look back"), "{early}");
+    let unknown = folder.world(&["show", "plaza", "--at", "-5m"]).unwrap_err();
+    assert!(unknown.contains("`nowcast world list` lists them"), "{unknown}");
+    let wrong = folder.world(&["show", "park", "--at", "yesterday"]).unwrap_err();
+    assert!(wrong.contains("expected how long ago, such as -5m"), "{wrong}");
+}
+
+#[test]
+fn other_rules_are_planned_taken_or_refused_and_then_nothing_is_changed() {
+    let folder = Folder::new("migrate");
+    let before = folder.world(&["show", "park"]).unwrap();
+    let bad = folder.rules("bad", |rules| format!("{rules}\nworld.on('step', function() error('no') end)"));
+    let refused = folder.world(&["migrate", "park", &bad]).unwrap_err();
+    assert!(refused.contains("fail in their first two seconds") && refused.contains("nothing was changed"));
+    let lampless = folder.rules("lampless", |rules| rules.replace("\"lamp\"", "\"tree\""));
+    let refused = folder.world(&["migrate", "park", &lampless]).unwrap_err();
+    assert!(refused.contains("lamp") && refused.contains("--lose KIND"), "{refused}");
+    let plan = folder.world(&["migrate", "--plan", "--lose", "lamp", "park", &lampless]).unwrap();
+    assert!(plan.contains("kind lamp: 1 entities are lost") && plan.contains("kind tree: new"), "{plan}");
+    assert_eq!(folder.world(&["show", "park"]).unwrap(), before, "nothing was changed");
+
+    let warmer = folder.rules("warmer", |rules| rules.replace("heat = \"f32\"", "warmth = \"f32\""));
+    let said = folder.world(&["migrate", "park", &warmer]).unwrap();
+    assert!(
+        said.contains("kind lamp: heat is forgotten") && said.contains("kind lamp: warmth is new"),
+        "{said}"
+    );
+    let aside = said.trim_end().rsplit_once("kept as ").expect("it says where it is as it was").1;
+    assert!(folder.world(&["migrate", "--plan", "park", &warmer]).unwrap().contains("no kind"));
+    folder.world(&["copy", aside, "before"]).unwrap();
+    assert!(folder.world(&["show", "before"]).unwrap().contains("1 lamp"));
+    assert!(folder.world(&["check", "park"]).unwrap().contains("0 faults"));
+}

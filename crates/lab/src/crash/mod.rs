@@ -1,0 +1,124 @@
+//! `lab crash`: what is left after the power was cut, and after a server was killed.
+//!
+//! [`power`] runs a store of this process over a disk that remembers what was synced, and has it as a cut would have left it;
+//! [`kills`] kills the real program with real clients in it. Named steps of the store's writing need no hook in the product: cuts
+//! reach each write and each sync, and kills come at random moments.
+
+mod findings;
+mod kills;
+mod luanti;
+mod power;
+mod process;
+pub mod store;
+mod witness;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use nowcast_server::store::StoreError;
+use thiserror::Error;
+
+use crate::report::Report;
+pub use power::{PowerError, Survived};
+
+/// Why there is nothing to report.
+#[derive(Debug, Error)]
+pub enum CrashError {
+    /// A promise of the store is broken.
+    #[error(transparent)]
+    Power(#[from] PowerError),
+    /// The server did something else than it had to, so that no figure of it would count.
+    #[error("the server: {0}")]
+    Server(String),
+    /// The peer did, so that no figure of it would count.
+    #[error("the server of Luanti: {0}")]
+    Peer(String),
+    /// What the server left cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The system failed.
+    #[error("the trial: {0}")]
+    Io(io::Error),
+}
+
+/// What to try.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The `nowcast` program.
+    pub program: PathBuf,
+    /// How often its server is killed.
+    pub kills: usize,
+    /// How often the power is cut.
+    pub cuts: usize,
+    /// How many clients play, from 1 on.
+    pub clients: u8,
+    /// Whether Luanti's server is killed, too, where it is installed.
+    pub peers: bool,
+    /// Draws the moments, and what happens until then.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// Kills of the full trial.
+    pub const KILLS: usize = 100;
+    /// Power cuts of the full trial.
+    pub const CUTS: usize = 1_000;
+    /// The same of a first look.
+    pub const KILLS_QUICK: usize = 5;
+    /// The same of a first look.
+    pub const CUTS_QUICK: usize = 100;
+    /// Clients, half of them over WebTransport and half over WebSocket.
+    pub const CLIENTS: u8 = 8;
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The figures.
+    pub report: Report,
+    /// Whether something that had to be there was lost, doubled or damaged.
+    pub is_broken: bool,
+}
+
+/// Cuts the power, then kills servers.
+///
+/// # Errors
+/// When a cut breaks a promise of the store, the server does not come again, or the trial cannot be made.
+pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Result<Outcome, CrashError> {
+    let power = match plan.cuts {
+        0 => None,
+        cuts => Some(power::run(cuts, plan.seed, progress)?),
+    };
+    let kills = match plan.kills {
+        0 => None,
+        _ => Some(kills::run(plan, progress)?),
+    };
+    let luanti = if plan.peers && plan.kills > 0 { luanti::run(plan, progress)? } else { None };
+    let is_broken = kills
+        .as_ref()
+        .is_some_and(|kills| kills.acts_lost > 0 || kills.acts_doubled > 0 || !kills.damage.is_empty());
+    Ok(Outcome { report: findings::report(plan, command, power.as_ref(), kills, luanti), is_broken })
+}
+
+/// A folder of its own, which goes when the trial is over.
+struct TrialFolder {
+    path: PathBuf,
+}
+
+impl TrialFolder {
+    fn new(what: &str) -> io::Result<TrialFolder> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("nowcast-{what}-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(TrialFolder { path })
+    }
+}
+
+impl Drop for TrialFolder {
+    fn drop(&mut self) {
+        // What stays behind lies in the folder for what is temporary.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}

@@ -1,0 +1,454 @@
+//! A disk that remembers what was written to it and what was synced, so that one can have it as a power cut would have left it
+//! at any moment; that fails when it is told to; and that can be slow.
+//!
+//! The model: a cut keeps everything that was synced. Of what was written since to a file, each sector of 512 bytes is there,
+//! is not there, or is there up to some byte; what lies behind the old end of a file and was not written is nulls or anything.
+//! New and deleted names reach the disk in order, up to some one of them; a new file that is synced has its name there, too. A sync
+//! that fails loses some of what it was to keep, for ever, as Linux does (<https://lwn.net/Articles/752063/>).
+//!
+//! What is not in it: disks that lie about syncs, sectors that change without a write, and readers that see an error.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use nowcast_world::Random;
+
+const SECTOR: usize = 512;
+
+/// How often a disk that is to fail begins to: a large transaction has so many writes that it would hardly ever succeed.
+const FAULT_ROWS: u64 = 12;
+
+/// Which file of a disk, in the order of their making: a name that is deleted and made again is another file.
+pub(super) type FileId = usize;
+
+/// The folders that are watched.
+static WATCHED: Mutex<Vec<(PathBuf, Weak<Disk>)>> = Mutex::new(Vec::new());
+
+/// The disk of one folder.
+#[derive(Debug)]
+pub(in crate::crash) struct Disk {
+    folder: PathBuf,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    log: Vec<Step>,
+    names: BTreeMap<String, FileId>,
+    files: FileId,
+    faults: Option<Faults>,
+    failed: u64,
+    sync_delay: Duration,
+    is_lying: bool,
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    Works,
+    Fails,
+    /// There is no room.
+    Full,
+}
+
+/// Which requests fail: now and then one, and some after it.
+#[derive(Debug)]
+struct Faults {
+    random: Random,
+    one_in: u64,
+    left: u64,
+    rows_left: u64,
+}
+
+/// What happened, in order.
+#[derive(Debug)]
+enum Step {
+    /// A file is made.
+    Make {
+        file: FileId,
+        name: String,
+    },
+    /// A file is there that was renamed into place after it was synced.
+    Appear {
+        file: FileId,
+        name: String,
+        bytes: Vec<u8>,
+    },
+    Delete {
+        name: String,
+        is_synced: bool,
+    },
+    Write {
+        file: FileId,
+        at: u64,
+        bytes: Vec<u8>,
+    },
+    Truncate {
+        file: FileId,
+        length: u64,
+    },
+    Sync {
+        file: FileId,
+        worked: bool,
+    },
+}
+
+impl Disk {
+    /// Watches a folder that is there, as long as the disk lives.
+    pub(in crate::crash) fn watch(folder: &Path) -> std::io::Result<Arc<Disk>> {
+        super::vfs::install();
+        let folder = folder.canonicalize()?;
+        let mut state = State {
+            log: Vec::new(),
+            names: BTreeMap::new(),
+            files: 0,
+            faults: None,
+            failed: 0,
+            sync_delay: Duration::ZERO,
+            is_lying: false,
+        };
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            let name = name_of(&path);
+            // A log's index in shared memory is made anew after a cut, and a lock holds nothing.
+            if path.is_file() && name != "lock" && !name.ends_with("-shm") {
+                state.appear(name, std::fs::read(&path)?);
+            }
+        }
+        let disk = Arc::new(Disk { folder: folder.clone(), state: Mutex::new(state) });
+        let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.retain(|(_, disk)| disk.strong_count() > 0);
+        watched.push((folder, Arc::downgrade(&disk)));
+        Ok(disk)
+    }
+
+    /// The disk that watches a file's folder.
+    pub(super) fn of(path: &Path) -> Option<Arc<Disk>> {
+        let parent = path.parent()?;
+        let watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+        // A path that does not begin at the root is none that SQLite gives.
+        watched.iter().find(|(folder, _)| folder == parent).and_then(|(_, disk)| disk.upgrade())
+    }
+
+    /// Steps so far. A cut at this place has them all behind it.
+    pub(super) fn position(&self) -> usize {
+        self.lock().log.len()
+    }
+
+    /// Of writes, truncations and syncs from now on, one in so many fails on average, and up to three after it, a few times; 0 ends
+    /// that.
+    pub(super) fn fail(&self, one_in: u64, seed: u64) {
+        let faults = Faults { random: Random::new(seed), one_in, left: 0, rows_left: FAULT_ROWS };
+        self.lock().faults = (one_in > 0).then_some(faults);
+    }
+
+    /// Whether from now on a sync keeps nothing, as with disks that say so before it is true.
+    pub(super) fn lie(&self, is_lying: bool) {
+        self.lock().is_lying = is_lying;
+    }
+
+    /// How many requests failed because they were to.
+    pub(super) fn failed(&self) -> u64 {
+        self.lock().failed
+    }
+
+    /// From now on a sync takes so much longer, and what happened is not remembered for cuts.
+    pub(in crate::crash) fn delay_syncs(&self, delay: Duration) {
+        self.lock().sync_delay = delay;
+    }
+
+    /// What a power cut would leave, at places in order.
+    pub(super) fn cuts(&self) -> Cuts<'_> {
+        Cuts { state: self.lock(), at: 0, files: Vec::new(), names: BTreeMap::new(), changes: Vec::new() }
+    }
+
+    pub(super) fn open(&self, path: &Path, may_make: bool, open: impl FnOnce() -> bool) -> Option<FileId> {
+        let mut state = self.lock();
+        let was_there = path.exists();
+        if !open() {
+            return None;
+        }
+        let name = name_of(path);
+        if let Some(file) = state.names.get(&name).filter(|_| was_there) {
+            return Some(*file);
+        }
+        if was_there || !may_make {
+            return Some(state.appear(name, std::fs::read(path).unwrap_or_default()));
+        }
+        let file = state.number(&name);
+        state.log.push(Step::Make { file, name });
+        Some(file)
+    }
+
+    pub(super) fn delete(&self, path: &Path, is_synced: bool, delete: impl FnOnce() -> i32) -> i32 {
+        let mut state = self.lock();
+        let outcome = delete();
+        let name = name_of(path);
+        if outcome == 0 && state.names.remove(&name).is_some() {
+            state.log.push(Step::Delete { name, is_synced });
+        }
+        outcome
+    }
+
+    /// `write` is told how many of the bytes are to be written, and what becomes of the request.
+    pub(super) fn write(
+        &self,
+        file: FileId,
+        at: u64,
+        bytes: &[u8],
+        write: impl FnOnce(usize, Verdict) -> i32,
+    ) -> i32 {
+        let mut state = self.lock();
+        let verdict = state.judge();
+        let part = if verdict == Verdict::Works { bytes.len() } else { bytes.len() / 2 };
+        let outcome = write(part, verdict);
+        state.log.push(Step::Write { file, at, bytes: bytes[..part].to_vec() });
+        outcome
+    }
+
+    pub(super) fn truncate(&self, file: FileId, length: u64, truncate: impl FnOnce(Verdict) -> i32) -> i32 {
+        let mut state = self.lock();
+        let outcome = truncate(state.judge());
+        if outcome == 0 {
+            state.log.push(Step::Truncate { file, length });
+        }
+        outcome
+    }
+
+    pub(super) fn sync(&self, file: FileId, sync: impl FnOnce(Verdict) -> i32) -> i32 {
+        let (verdict, delay) = {
+            let mut state = self.lock();
+            (state.judge(), state.sync_delay)
+        };
+        let outcome = sync(verdict);
+        if delay > Duration::ZERO {
+            std::thread::sleep(delay);
+        }
+        let mut state = self.lock();
+        if !state.is_lying {
+            state.log.push(Step::Sync { file, worked: outcome == 0 });
+        }
+        if delay > Duration::ZERO {
+            // Slow disks are for long measurements, which would fill the memory; nobody asks for cuts of them.
+            state.log.clear();
+        }
+        outcome
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Each step is noted as a whole.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let mut watched = WATCHED.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.retain(|(folder, disk)| *folder != self.folder || disk.strong_count() > 0);
+    }
+}
+
+impl State {
+    /// A file is there with all of its bytes.
+    fn appear(&mut self, name: String, bytes: Vec<u8>) -> FileId {
+        let file = self.number(&name);
+        self.log.push(Step::Appear { file, name, bytes });
+        file
+    }
+
+    fn number(&mut self, name: &str) -> FileId {
+        let file = self.files;
+        self.files += 1;
+        self.names.insert(name.to_owned(), file);
+        file
+    }
+
+    fn judge(&mut self) -> Verdict {
+        let Some(faults) = &mut self.faults else { return Verdict::Works };
+        if faults.left == 0 {
+            if faults.rows_left == 0 || !faults.random.bits().is_multiple_of(faults.one_in) {
+                return Verdict::Works;
+            }
+            faults.rows_left -= 1;
+            faults.left = 1 + faults.random.bits() % 4;
+        }
+        faults.left -= 1;
+        self.failed += 1;
+        if faults.random.bits().is_multiple_of(3) { Verdict::Full } else { Verdict::Fails }
+    }
+}
+
+/// The folder's files after a cut, by name.
+pub(super) type Image = BTreeMap<String, Vec<u8>>;
+
+/// What power cuts would leave. The disk stands still meanwhile.
+pub(super) struct Cuts<'d> {
+    state: MutexGuard<'d, State>,
+    at: usize,
+    files: Vec<File>,
+    /// The names that have reached the disk.
+    names: BTreeMap<String, FileId>,
+    /// Those that have not.
+    changes: Vec<(String, Option<FileId>)>,
+}
+
+#[derive(Default)]
+struct File {
+    synced: Vec<u8>,
+    pending: Vec<Change>,
+}
+
+/// Where in the log the bytes of a change are.
+#[derive(Clone, Copy)]
+struct Change(usize);
+
+impl Cuts<'_> {
+    /// Steps in all.
+    pub(super) fn len(&self) -> usize {
+        self.state.log.len()
+    }
+
+    /// Whether a step is a sync, so that what was waiting for it is about to be lost or was just kept.
+    pub(super) fn is_sync(&self, step: usize) -> bool {
+        matches!(self.state.log.get(step), Some(Step::Sync { .. }))
+    }
+
+    /// What a cut after so many steps leaves. No call may go back.
+    pub(super) fn at(&mut self, position: usize, random: &mut Random) -> Image {
+        assert!(position >= self.at, "time goes on");
+        while self.at < position {
+            self.step(random);
+        }
+        let mut names = self.names.clone();
+        let kept = random.bits() as usize % (self.changes.len() + 1);
+        apply_names(&mut names, &self.changes[..kept]);
+        let torn = |(name, file): (String, FileId)| (name, self.torn(&self.files[file], random));
+        names.into_iter().map(torn).collect()
+    }
+
+    fn step(&mut self, random: &mut Random) {
+        let index = self.at;
+        self.at += 1;
+        match &self.state.log[index] {
+            Step::Make { file, name } => {
+                add_file(&mut self.files, *file, Vec::new());
+                self.changes.push((name.clone(), Some(*file)));
+            }
+            Step::Appear { file, name, bytes } => {
+                add_file(&mut self.files, *file, bytes.clone());
+                apply_names(&mut self.names, &std::mem::take(&mut self.changes));
+                self.names.remove(&format!("{name}.new"));
+                self.names.insert(name.clone(), *file);
+            }
+            Step::Delete { name, is_synced } => {
+                self.changes.push((name.clone(), None));
+                if *is_synced {
+                    apply_names(&mut self.names, &std::mem::take(&mut self.changes));
+                }
+            }
+            Step::Write { file, .. } | Step::Truncate { file, .. } => {
+                self.files[*file].pending.push(Change(index));
+            }
+            Step::Sync { file, worked: true } => {
+                let File { synced, pending } = &mut self.files[*file];
+                pending.drain(..).for_each(|change| keep(&self.state.log[change.0], synced));
+                if let Some(made) = self.changes.iter().position(|(_, made)| *made == Some(*file)) {
+                    let reached: Vec<_> = self.changes.drain(..=made).collect();
+                    apply_names(&mut self.names, &reached);
+                }
+            }
+            Step::Sync { file, worked: false } => {
+                self.files[*file].pending.retain(|_| random.bits().is_multiple_of(2));
+            }
+        }
+    }
+
+    /// A file as a cut leaves it.
+    fn torn(&self, file: &File, random: &mut Random) -> Vec<u8> {
+        let mut bytes = file.synced.clone();
+        // Nothing, a quarter, a half, three quarters or all of it.
+        let share = random.bits() % 5;
+        let is_junk = random.bits().is_multiple_of(2);
+        for change in &file.pending {
+            match &self.state.log[change.0] {
+                Step::Truncate { length, .. } if random.bits() % 4 < share => {
+                    bytes.truncate(*length as usize);
+                }
+                Step::Write { at, bytes: written, .. } => {
+                    tear(&mut bytes, file.synced.len(), *at as usize, written, share, is_junk, random);
+                }
+                _ => {}
+            }
+        }
+        bytes
+    }
+}
+
+/// Writes some sectors of a write, and some only up to some byte.
+fn tear(
+    bytes: &mut Vec<u8>,
+    synced: usize,
+    at: usize,
+    written: &[u8],
+    share: u64,
+    is_junk: bool,
+    random: &mut Random,
+) {
+    let end = at + written.len();
+    let mut from = at;
+    while from < end {
+        let to = ((from / SECTOR + 1) * SECTOR).min(end);
+        let sector = &written[from - at..to - at];
+        let kept = match random.bits() % 4 {
+            quarter if quarter < share && random.bits().is_multiple_of(16) => {
+                random.bits() as usize % (sector.len() + 1)
+            }
+            quarter if quarter < share => sector.len(),
+            _ => 0,
+        };
+        // The length of a file may reach the disk before its bytes do.
+        if kept > 0 || (to > bytes.len() && random.bits().is_multiple_of(4)) {
+            let before = bytes.len();
+            if to > before {
+                bytes.resize(to, 0);
+                if is_junk {
+                    bytes[before.max(synced)..].fill_with(|| random.bits() as u8);
+                }
+            }
+            bytes[from..from + kept].copy_from_slice(&sector[..kept]);
+        }
+        from = to;
+    }
+}
+
+fn keep(step: &Step, bytes: &mut Vec<u8>) {
+    match step {
+        Step::Write { at, bytes: written, .. } => {
+            let (from, to) = (*at as usize, *at as usize + written.len());
+            bytes.resize(bytes.len().max(to), 0);
+            bytes[from..to].copy_from_slice(written);
+        }
+        Step::Truncate { length, .. } => bytes.truncate(*length as usize),
+        _ => {}
+    }
+}
+
+fn add_file(files: &mut Vec<File>, file: FileId, synced: Vec<u8>) {
+    debug_assert_eq!(files.len(), file, "files are numbered in the order of their making");
+    files.push(File { synced, pending: Vec::new() });
+}
+
+fn apply_names(names: &mut BTreeMap<String, FileId>, changes: &[(String, Option<FileId>)]) {
+    for (name, file) in changes {
+        match file {
+            Some(file) => names.insert(name.clone(), *file),
+            None => names.remove(name),
+        };
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,281 @@
+//! A world in which bodies fall, people walk, and everybody counts, recorded as a server records one.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nowcast_server::store::{
+    ActionId, Completion, Mark, MarkKind, Once, Origin, Recorder, SavedWorld, Snapshot, Store, WorldName,
+};
+use nowcast_world::{
+    Action, Behaviour, Body, ColliderShape, Command, Definition, DefinitionError, Input, Kind, PlayerId,
+    Random, RestoreError, Scene, Spawn, Value, Walker, World,
+};
+
+const ADA: PlayerId = PlayerId(1);
+const CLIENT: [u8; 16] = [7; 16];
+const BEGIN_MS: u64 = 1_700_000_000_000;
+const ORIGIN: Origin = Origin { definition: [1; 32], sources: [2; 32], seed: 1 };
+
+/// What people can do in the garden.
+struct Garden;
+
+impl Behaviour for Garden {
+    fn start(&mut self, scene: &mut Scene) {
+        let ground = scene.kind("ground").expect("the definition has it");
+        scene.spawn(ground, Spawn::at([0.0, -1.0, 0.0])).expect("there is room");
+    }
+
+    fn join(&mut self, scene: &mut Scene, player: PlayerId) {
+        let person = scene.kind("person").expect("the definition has it");
+        scene.spawn_avatar(player, person, Spawn::at([0.0, 1.0, 8.0])).expect("there is room");
+    }
+
+    fn action(&mut self, scene: &mut Scene, _: PlayerId, action: &str, _: &Value) {
+        if action == "count" {
+            let count = counted(scene) + 1;
+            scene.set_state("count", i64::try_from(count).unwrap_or(i64::MAX)).expect("a number is small");
+            return;
+        }
+        let cube = scene.kind("cube").expect("the definition has it");
+        let at = [scene.random() as f32 * 6.0 - 3.0, 4.0, scene.random() as f32 * 6.0 - 3.0];
+        // A full world takes no more cubes.
+        let _ = scene.spawn(cube, Spawn::at(at));
+    }
+}
+
+fn counted(scene: &Scene) -> u64 {
+    scene.state("count").and_then(Value::as_f64).unwrap_or(0.0) as u64
+}
+
+fn definition() -> Result<Definition, DefinitionError> {
+    let ground = Body::fixed(ColliderShape::Box { size: [60.0, 2.0, 60.0] });
+    Ok(Definition {
+        kinds: vec![
+            Kind::new("ground").with_body(ground),
+            Kind::new("cube").with_body(Body::dynamic(ColliderShape::cube(0.5))),
+            Kind::walker("person", Walker::default()),
+        ],
+        actions: vec![Action::new("count", "")?, Action::new("drop", "")?],
+        ..Definition::default()
+    })
+}
+
+/// The garden of a snapshot.
+pub(super) fn restore(snapshot: &Snapshot) -> Result<World, RestoreError> {
+    let definition = definition().expect("it is a schema");
+    World::restore(definition, Box::new(Garden), &snapshot.world)
+}
+
+/// How often somebody counted in a world.
+pub(super) fn count(world: &World) -> u64 {
+    counted(world.scene())
+}
+
+/// What a store said that it kept, and how far the disk was then.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Confirmed(Arc<Mutex<Vec<(usize, Kept)>>>);
+
+#[derive(Clone, Copy, Debug)]
+enum Kept {
+    Tick(u64),
+    Action(u64),
+    Mark(u64),
+}
+
+/// The least that a disk has to give after a cut.
+#[derive(Default, Debug)]
+pub(super) struct Least {
+    pub(super) tick: Option<u64>,
+    pub(super) actions: BTreeSet<u64>,
+    pub(super) marks: BTreeSet<u64>,
+}
+
+impl Confirmed {
+    /// Calls `position` and notes what is kept, when it is.
+    fn when_kept(&self, what: Kept, position: &Position) -> Completion {
+        let (told, position) = (self.clone(), Arc::clone(position));
+        Box::new(move |outcome| {
+            if outcome.is_ok() {
+                told.lock().push((position(), what));
+            }
+        })
+    }
+
+    /// What was confirmed before a step of the disk.
+    pub(super) fn before(&self, position: usize) -> Least {
+        let mut least = Least::default();
+        for (_, kept) in self.lock().iter().filter(|(at, _)| *at <= position) {
+            match kept {
+                Kept::Tick(tick) => least.tick = least.tick.max(Some(*tick)),
+                Kept::Action(number) => drop(least.actions.insert(*number)),
+                Kept::Mark(number) => drop(least.marks.insert(*number)),
+            }
+        }
+        least
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(usize, Kept)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How far the disk is.
+pub(super) type Position = Arc<dyn Fn() -> usize + Send + Sync>;
+
+/// A garden with its recorder, where people do things that are drawn from a seed.
+pub(super) struct Story {
+    pub(super) world: World,
+    recorder: Recorder,
+    name: WorldName,
+    random: Random,
+    /// Durable actions that were tried, and marks.
+    pub(super) tried: u64,
+    pub(super) marked: u64,
+    /// Each tick at which the store may have it, and the world's hash then.
+    pub(super) states: BTreeSet<(u64, u64)>,
+    pub(super) confirmed: Confirmed,
+    position: Position,
+}
+
+impl Story {
+    pub(super) fn new(name: &WorldName, seed: u64, position: Position) -> Story {
+        let definition = definition().expect("it is a schema");
+        let world = World::new(definition, 1, Box::new(Garden)).expect("the definition is good");
+        let recorder = Recorder::new(name.clone(), ORIGIN, &world);
+        let states = BTreeSet::from([(world.tick(), world.hash())]);
+        Story {
+            world,
+            recorder,
+            name: name.clone(),
+            random: Random::new(seed),
+            tried: 0,
+            marked: 0,
+            states,
+            confirmed: Confirmed::default(),
+            position,
+        }
+    }
+
+    /// Goes on with a world that came back.
+    pub(super) fn resume(
+        saved: &SavedWorld,
+        world: World,
+        [tried, marked]: [u64; 2],
+        seed: u64,
+        position: Position,
+    ) -> Story {
+        let states = BTreeSet::from([(world.tick(), world.hash())]);
+        Story {
+            world,
+            recorder: Recorder::resume(saved),
+            name: saved.name.clone(),
+            random: Random::new(seed),
+            tried,
+            marked,
+            states,
+            confirmed: Confirmed::default(),
+            position,
+        }
+    }
+
+    /// Goes on from where the world is, with a store that was opened again.
+    pub(super) fn reopen(&mut self, saved: &SavedWorld) {
+        self.recorder = Recorder::resume(saved);
+    }
+
+    /// One durable action at least, some steps, and now and then a snapshot, a mark, or cubes.
+    pub(super) fn round(&mut self, store: &dyn Store) {
+        self.act(store);
+        for _ in 0..1 + self.random.bits() % 4 {
+            self.world.step();
+            while self.world.poll_event().is_some() {}
+            self.states.insert((self.world.tick(), self.world.hash()));
+        }
+        // Large ones now and then, so that the log is written back and begins anew.
+        let snapshot_bytes = match self.random.bits() % 16 {
+            0 => Some(600_000),
+            1..4 => Some(2_000),
+            _ => None,
+        };
+        if self.recorder.needs_snapshot() || snapshot_bytes.is_some() {
+            self.snapshot(store, snapshot_bytes.unwrap_or(0));
+        }
+        let then = self.confirmed.when_kept(Kept::Tick(self.world.tick()), &self.position);
+        self.recorder.when_kept(then);
+        self.recorder.flush_all(&self.world, store, self.now_ms());
+    }
+
+    /// Gives a store the whole world, if it has a hole.
+    pub(super) fn mend(&mut self, store: &dyn Store) {
+        if self.recorder.needs_snapshot() {
+            self.snapshot(store, 0);
+        }
+        let then = self.confirmed.when_kept(Kept::Tick(self.world.tick()), &self.position);
+        self.recorder.when_kept(then);
+        self.recorder.flush_all(&self.world, store, self.now_ms());
+    }
+
+    /// The world's own time.
+    pub(super) fn now_ms(&self) -> u64 {
+        BEGIN_MS + self.world.tick() * 1_000 / 60
+    }
+
+    fn snapshot(&mut self, store: &dyn Store, host_bytes: usize) {
+        let host = (0..host_bytes / 8).flat_map(|_| self.random.bits().to_le_bytes()).collect();
+        let now_ms = self.now_ms();
+        self.recorder.snapshot(&mut self.world, store, now_ms, host);
+        // Physics is made anew for it, so that the state of this tick is another one.
+        self.states.insert((self.world.tick(), self.world.hash()));
+    }
+
+    fn act(&mut self, store: &dyn Store) {
+        if self.world.scene().player(ADA).is_none() {
+            self.apply(Command::Join { player: ADA, name: "Ada".into() });
+        }
+        let yaw = 3.0 * self.random.signed();
+        let input = Input::new(1.0, self.random.signed(), yaw, true, false).expect("within bounds");
+        self.apply(Command::Input { player: ADA, input });
+        if self.random.bits().is_multiple_of(4) {
+            self.apply(action("drop"));
+        }
+        self.tried += 1;
+        let id = ActionId { client: CLIENT, number: self.tried };
+        let then = self.confirmed.when_kept(Kept::Action(self.tried), &self.position);
+        self.recorder.apply_once(&mut self.world, id, action("count"), then).expect("there is room");
+        if self.random.bits().is_multiple_of(3) {
+            self.mark(store);
+        }
+    }
+
+    fn apply(&mut self, command: Command) {
+        self.recorder.apply(&mut self.world, command).expect("there is room");
+    }
+
+    fn mark(&mut self, store: &dyn Store) {
+        self.marked += 1;
+        let then = self.confirmed.when_kept(Kept::Mark(self.marked), &self.position);
+        let mark = Mark {
+            kind: MarkKind::TokenUsed,
+            key: self.marked.to_be_bytes().to_vec(),
+            note: self.name.to_string(),
+            expires_ms: u64::from(u32::MAX) * 1_000,
+        };
+        // One that is refused is not confirmed.
+        let _ = store.mark(mark, BEGIN_MS, Box::new(move |outcome| then(outcome.map(drop))));
+    }
+}
+
+fn action(name: &str) -> Command {
+    Command::Action { player: ADA, name: name.into(), arguments: Value::Map(Vec::new()) }
+}
+
+/// The numbers of the durable actions that were done, of those up to `tried`.
+pub(super) fn done(once: &Once, tried: u64) -> BTreeSet<u64> {
+    (1..=tried).filter(|number| once.contains(ActionId { client: CLIENT, number: *number })).collect()
+}
+
+/// The marks that a store has.
+pub(super) fn marks(store: &dyn Store) -> Result<BTreeSet<u64>, nowcast_server::store::StoreError> {
+    let marks = store.marks(MarkKind::TokenUsed, BEGIN_MS)?;
+    Ok(marks.into_iter().filter_map(|mark| mark.key.try_into().ok().map(u64::from_be_bytes)).collect())
+}

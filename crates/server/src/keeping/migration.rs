@@ -1,0 +1,455 @@
+//! A kept world under other rules: what would change, and the world as it then is.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use nowcast_script::{Fault, Limits, Live, PROBATION_STEPS, Report, ResumeError, Sources};
+use nowcast_store::{HOST_BYTES_MAX, SavedWorld, Snapshot};
+use nowcast_world::{
+    Attributes, Behaviour, Command, Definition, EntityId, Kind, KindId, PlayerId, Scene, World,
+};
+
+use super::{HostState, origin};
+
+/// A kept world under other rules. Nothing is changed by making one: its [`Migration::snapshot`] is what a store takes.
+#[derive(Clone, Debug)]
+pub struct Migration {
+    /// What changes, for people: nothing when the rules are those that the world has.
+    pub changes: Vec<Change>,
+    /// The world under the new rules, which begins anew: what is kept of its past does not lead to it.
+    pub snapshot: Snapshot,
+}
+
+/// What other rules change in a world.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// There is a kind that was not there.
+    KindAdded {
+        /// Which.
+        kind: String,
+    },
+    /// There is no such kind any more.
+    KindRemoved {
+        /// Which.
+        kind: String,
+    },
+    /// Its form, its body or its look are others.
+    KindChanged {
+        /// Which.
+        kind: String,
+    },
+    /// Entities have another kind, which has taken over from theirs.
+    EntitiesTaken {
+        /// The kind that they had.
+        kind: String,
+        /// The kind that they have.
+        by: String,
+        /// How many.
+        count: usize,
+    },
+    /// Entities that go.
+    EntitiesLost {
+        /// Of which kind.
+        kind: String,
+        /// How many.
+        count: usize,
+    },
+    /// Entities have an attribute that they did not have: its default.
+    AttributeAdded {
+        /// Of which kind.
+        kind: String,
+        /// Which.
+        attribute: String,
+    },
+    /// The values of an attribute are forgotten.
+    AttributeRemoved {
+        /// Of which kind.
+        kind: String,
+        /// Which.
+        attribute: String,
+    },
+    /// An attribute has another type: values that do not fit have its default.
+    AttributeChanged {
+        /// Of which kind.
+        kind: String,
+        /// Which.
+        attribute: String,
+    },
+    /// People can do something more.
+    ActionAdded {
+        /// What.
+        action: String,
+    },
+    /// People cannot do something any more.
+    ActionRemoved {
+        /// What.
+        action: String,
+    },
+    /// Something raised an error in the first steps that does not have the rules taken back.
+    Warned {
+        /// What.
+        fault: String,
+    },
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Change::KindAdded { kind } => write!(f, "kind {kind}: new"),
+            Change::KindRemoved { kind } => write!(f, "kind {kind}: gone"),
+            Change::KindChanged { kind } => write!(f, "kind {kind}: another form, body or look"),
+            Change::EntitiesTaken { kind, by, count } => {
+                write!(f, "kind {kind}: {count} entities are of kind {by} now")
+            }
+            Change::EntitiesLost { kind, count } => write!(f, "kind {kind}: {count} entities are lost"),
+            Change::AttributeAdded { kind, attribute } => write!(f, "kind {kind}: {attribute} is new"),
+            Change::AttributeRemoved { kind, attribute } => {
+                write!(f, "kind {kind}: {attribute} is forgotten")
+            }
+            Change::AttributeChanged { kind, attribute } => {
+                write!(f, "kind {kind}: {attribute} has another type; what does not fit has the default")
+            }
+            Change::ActionAdded { action } => write!(f, "action {action}: new"),
+            Change::ActionRemoved { action } => write!(f, "action {action}: gone"),
+            Change::Warned { fault } => write!(f, "in its first two seconds: {fault}"),
+        }
+    }
+}
+
+/// Why a world is not taken over by other rules. It stays as it was.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MigrationError {
+    /// The world cannot be had as it is.
+    #[error("the world that is kept cannot go on: {0}")]
+    World(String),
+    /// The new rules do not load, or do not take the world.
+    #[error("the rules do not take it: {0}")]
+    Refused(Fault),
+    /// They raise an error in the first two seconds with it.
+    #[error("the rules fail in their first two seconds with it: {0}")]
+    Failed(Fault),
+    /// Entities of a kind were to be left behind, and the world has no such kind.
+    #[error("the world has no kind {0} whose entities could be left behind")]
+    NoKind(String),
+    /// They are more than is kept with a world.
+    #[error("the rules have {bytes} bytes, and {HOST_BYTES_MAX} are kept with a world at most")]
+    TooLarge {
+        /// How many.
+        bytes: usize,
+    },
+}
+
+/// The rules that are kept with a world, and the name under which they were offered.
+///
+/// # Errors
+/// Says why there are none: another program made the snapshot, it is damaged, or the rules are a program's.
+pub fn kept_rules(snapshot: &Snapshot) -> Result<(String, Sources), String> {
+    let state = HostState::from_bytes(&snapshot.host).map_err(|error| error.to_string())?;
+    let sources = state.sources.ok_or("its rules are a program's, and only that program can restore it")?;
+    Ok((state.offered, sources))
+}
+
+/// What other rules make of a kept world, tried out for as long as new rules are on trial in a server. Entities of the kinds in
+/// `lost` are left behind; those of another kind that the rules do not have are a refusal.
+///
+/// # Errors
+/// When the world cannot be had as it is, or the rules do not take it.
+pub fn migrate(
+    saved: &SavedWorld,
+    sources: Sources,
+    lost: &[String],
+    now_ms: u64,
+) -> Result<Migration, MigrationError> {
+    let mut state = HostState::from_bytes(&saved.snapshot.host)
+        .map_err(|error| MigrationError::World(error.to_string()))?;
+    let (_, before) = kept_rules(&saved.snapshot).map_err(MigrationError::World)?;
+    let mut live = resume(saved, before)?;
+    let old = counts(live.world());
+    if !lost.is_empty() {
+        state.last_player += 1;
+        live = leave_behind(live, lost, PlayerId(state.last_player))?;
+    }
+    live.reload(sources.clone()).map_err(MigrationError::Refused)?;
+    let (world, _) = live.parts();
+    let bytes = world.snapshot();
+    let (tick, hash) = (world.tick(), world.hash());
+    let new_origin = origin(world, Some(&sources), saved.snapshot.origin.seed);
+    let new = counts(world);
+    state.sources = Some(sources);
+    let host = state.to_bytes();
+    if host.len() > HOST_BYTES_MAX {
+        return Err(MigrationError::TooLarge { bytes: host.len() });
+    }
+    let mut changes = differences(&old, &new);
+    changes.extend(try_out(live)?);
+    let snapshot =
+        Snapshot { origin: new_origin, tick, hash, time_ms: now_ms, world: bytes, once: saved.once(), host };
+    Ok(Migration { changes, snapshot })
+}
+
+/// The world as it is kept, with the rules that it has.
+fn resume(saved: &SavedWorld, sources: Sources) -> Result<Live, MigrationError> {
+    let replayed = |is_checked: bool| {
+        Live::resume(sources.clone(), Limits::DEFAULT, |definition, rules| {
+            let restore = |snapshot: &Snapshot| World::restore(definition, rules, &snapshot.world);
+            if is_checked { saved.replay(restore) } else { saved.replay_unchecked(restore) }
+        })
+    };
+    // Rules that keep something in variables lead to almost the same world, as in a server.
+    let live = match replayed(true) {
+        Err(ResumeError::World(_)) => replayed(false),
+        other => other,
+    };
+    live.map_err(|error| MigrationError::World(error.to_string()))
+}
+
+/// The same world without the entities of some kinds. Its rules are not asked and not told.
+fn leave_behind(mut live: Live, lost: &[String], stranger: PlayerId) -> Result<Live, MigrationError> {
+    let failed = |error: String| MigrationError::World(error);
+    let (world, sources) = live.parts();
+    let (definition, sources) = (world.scene().definition().clone(), sources.clone());
+    if let Some(kind) = lost.iter().find(|lost| definition.kinds.iter().all(|kind| kind.name != **lost)) {
+        return Err(MigrationError::NoKind(kind.clone()));
+    }
+    let bytes = world.snapshot();
+    let left = LeftBehind(lost.to_vec());
+    let mut world =
+        World::restore(definition, Box::new(left), &bytes).map_err(|error| failed(error.to_string()))?;
+    // Only whoever comes or acts moves a behaviour between two steps.
+    for command in
+        [Command::Join { player: stranger, name: String::new() }, Command::Leave { player: stranger }]
+    {
+        world.apply(command).map_err(|error| failed(error.to_string()))?;
+    }
+    world.apply_waiting();
+    let bytes = world.snapshot();
+    let restore = |definition, rules| World::restore(definition, rules, &bytes);
+    Live::resume(sources, Limits::DEFAULT, restore).map_err(|error| failed(error.to_string()))
+}
+
+/// Removes all entities of these kinds when somebody comes.
+struct LeftBehind(Vec<String>);
+
+impl Behaviour for LeftBehind {
+    fn join(&mut self, scene: &mut Scene, _: PlayerId) {
+        let kinds: Vec<_> = self.0.iter().filter_map(|name| scene.kind(name)).collect();
+        let of_these = scene.entities().iter().filter(|entity| kinds.contains(&entity.kind));
+        let ids: Vec<EntityId> = of_these.map(|entity| entity.id).collect();
+        for id in ids {
+            // One that hung on another is gone with it.
+            let _ = scene.despawn(id);
+        }
+    }
+}
+
+/// Lets the new rules rule for a while. They may not be taken back.
+fn try_out(mut live: Live) -> Result<Vec<Change>, MigrationError> {
+    while live.poll_report().is_some() {}
+    let mut warnings = Vec::new();
+    for _ in 0..PROBATION_STEPS {
+        live.step();
+        while live.poll_event().is_some() {}
+        while let Some(report) = live.poll_report() {
+            match report {
+                Report::RolledBack { fault, .. } | Report::Refused { fault, .. } => {
+                    return Err(MigrationError::Failed(fault));
+                }
+                Report::Failed { fault, .. } => warnings.push(Change::Warned { fault: fault.to_string() }),
+                Report::Runs { .. } => {}
+            }
+        }
+    }
+    Ok(warnings)
+}
+
+/// What there can be in a world, and of which kind each entity is.
+struct Counts {
+    definition: Definition,
+    entities: BTreeMap<EntityId, String>,
+}
+
+fn counts(world: &World) -> Counts {
+    let definition = world.scene().definition().clone();
+    let kind_of = |kind: KindId| definition.kinds.get(usize::from(kind.0)).map(|kind| kind.name.clone());
+    let entities =
+        world.entities().iter().filter_map(|entity| Some((entity.id, kind_of(entity.kind)?))).collect();
+    Counts { definition, entities }
+}
+
+/// What became of the entities of a kind.
+fn of_entities(kind: &str, old: &Counts, new: &Counts, changes: &mut Vec<Change>) {
+    let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut lost = 0;
+    for (id, _) in old.entities.iter().filter(|(_, had)| *had == kind) {
+        match new.entities.get(id) {
+            None => lost += 1,
+            Some(has) if has != kind => *taken.entry(has).or_default() += 1,
+            Some(_) => {}
+        }
+    }
+    let kind = || kind.to_owned();
+    for (by, count) in taken {
+        changes.push(Change::EntitiesTaken { kind: kind(), by: by.to_owned(), count });
+    }
+    if lost > 0 {
+        changes.push(Change::EntitiesLost { kind: kind(), count: lost });
+    }
+}
+
+fn differences(old: &Counts, new: &Counts) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for before in &old.definition.kinds {
+        let kind = before.name.clone();
+        match new.definition.kinds.iter().find(|after| after.name == before.name) {
+            None => changes.push(Change::KindRemoved { kind: kind.clone() }),
+            Some(after) => {
+                let rest = |known: &Kind| {
+                    format!("{:?}", Kind { attributes: Attributes::default(), ..known.clone() })
+                };
+                if rest(before) != rest(after) {
+                    changes.push(Change::KindChanged { kind: kind.clone() });
+                }
+                of_attributes(&kind, &before.attributes, &after.attributes, &mut changes);
+            }
+        }
+        of_entities(&kind, old, new, &mut changes);
+    }
+    let is_new = |kind: &&Kind| old.definition.kinds.iter().all(|old| old.name != kind.name);
+    let added = new.definition.kinds.iter().filter(is_new);
+    changes.extend(added.map(|kind| Change::KindAdded { kind: kind.name.clone() }));
+    let actions = |counts: &Counts| -> Vec<String> {
+        counts.definition.actions.iter().map(|action| action.name.clone()).collect()
+    };
+    let (old, new) = (actions(old), actions(new));
+    let gone = old.iter().filter(|name| !new.contains(name));
+    changes.extend(gone.map(|action| Change::ActionRemoved { action: action.clone() }));
+    let added = new.iter().filter(|name| !old.contains(name));
+    changes.extend(added.map(|action| Change::ActionAdded { action: action.clone() }));
+    changes
+}
+
+fn of_attributes(kind: &str, before: &Attributes, after: &Attributes, changes: &mut Vec<Change>) {
+    let kind = || kind.to_owned();
+    for field in before.fields() {
+        let attribute = field.name.clone();
+        match after.fields().iter().find(|known| known.name == field.name) {
+            None => changes.push(Change::AttributeRemoved { kind: kind(), attribute }),
+            Some(known) if known.ty != field.ty => {
+                changes.push(Change::AttributeChanged { kind: kind(), attribute });
+            }
+            Some(_) => {}
+        }
+    }
+    for field in after.fields() {
+        if before.fields().iter().all(|known| known.name != field.name) {
+            changes.push(Change::AttributeAdded { kind: kind(), attribute: field.name.clone() });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nowcast_store::{Batch, Once, WorldName};
+
+    use super::*;
+
+    const RULES: &str = r#"
+local world = require("@nowcast/world")
+world.state { score = 3 }
+local Ball = world.kind("ball", { attributes = { heat = "f32", title = "text" } })
+local Cone = world.kind("cone", {})
+world.on("start", function() Ball:spawn { heat = 2 } Ball:spawn {} Cone:spawn {} end)
+world.action("kick", {}, function() end)
+"#;
+
+    fn kept(rules: &str) -> SavedWorld {
+        let sources = Sources::of_main(rules);
+        let mut live = Live::new(sources.clone(), 7, Limits::DEFAULT).expect("the rules load");
+        (0..3).for_each(|_| live.step());
+        let (world, _) = live.parts();
+        let bytes = world.snapshot();
+        let host = HostState { offered: "park".into(), last_player: 4, sources: Some(sources.clone()) };
+        let snapshot = Snapshot {
+            origin: origin(world, Some(&sources), 7),
+            tick: world.tick(),
+            hash: world.hash(),
+            time_ms: 5,
+            world: bytes,
+            once: Once::default(),
+            host: host.to_bytes(),
+        };
+        let name = WorldName::new("park").expect("it is a name");
+        let through_tick = world.tick() + 4;
+        let rest = Batch { from_tick: world.tick(), through_tick, time_ms: 6, ..Batch::default() };
+        SavedWorld { name, tick: through_tick, snapshot, batches: vec![rest], damage: Vec::new() }
+    }
+
+    fn told(rules: &str, lost: &[String]) -> Vec<String> {
+        let migration = migrate(&kept(RULES), Sources::of_main(rules), lost, 9).expect("the rules take it");
+        let world = super::super::restore_kept(&migration.snapshot).expect("it is a world");
+        assert_eq!(world.hash(), migration.snapshot.hash);
+        migration.changes.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_same_rules_change_nothing_and_the_world_stays_where_it_is() {
+        let saved = kept(RULES);
+        let migration = migrate(&saved, Sources::of_main(RULES), &[], 9).expect("the rules take it");
+        assert_eq!(migration.changes, []);
+        assert_eq!((migration.snapshot.tick, migration.snapshot.time_ms), (saved.tick, 9));
+        let world = super::super::restore_kept(&migration.snapshot).expect("it is a world");
+        assert_eq!((world.tick(), world.hash()), (saved.tick, migration.snapshot.hash));
+    }
+
+    #[test]
+    fn a_plan_names_kinds_attributes_actions_and_the_entities_that_are_lost() {
+        let other = RULES
+            .replace(r#"heat = "f32", title = "text""#, r#"heat = "text", weight = "f32""#)
+            .replace("heat = 2", "")
+            .replace(r#"local Cone = world.kind("cone", {})"#, r#"local Cone = world.kind("tree", {})"#)
+            .replace("\"kick\"", "\"throw\"");
+        assert_eq!(
+            told(&other, &["cone".to_owned()]),
+            [
+                "kind ball: heat has another type; what does not fit has the default",
+                "kind ball: title is forgotten",
+                "kind ball: weight is new",
+                "kind cone: gone",
+                "kind cone: 1 entities are lost",
+                "kind tree: new",
+                "action kick: gone",
+                "action throw: new",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_kind_with_entities_that_nobody_gave_up_is_a_refusal() {
+        let saved = kept(RULES);
+        let other = RULES.replace(r#"local Cone = world.kind("cone", {})"#, "").replace("Cone:spawn {}", "");
+        let error = migrate(&saved, Sources::of_main(&other), &[], 9).expect_err("a cone would be lost");
+        assert!(matches!(error, MigrationError::Refused(_)), "{error}");
+        let error =
+            migrate(&saved, Sources::of_main(&other), &["sphere".to_owned()], 9).expect_err("no kind");
+        assert_eq!(error, MigrationError::NoKind("sphere".to_owned()));
+        assert_eq!(told(&other, &["cone".to_owned()]), ["kind cone: gone", "kind cone: 1 entities are lost"]);
+    }
+
+    #[test]
+    fn rules_that_fail_in_their_first_steps_are_refused() {
+        let saved = kept(RULES);
+        let bad = format!("{RULES}\nworld.on('step', function() error('no') end)");
+        let error = migrate(&saved, Sources::of_main(&bad), &[], 9).expect_err("they fail");
+        assert!(matches!(error, MigrationError::Failed(_)), "{error}");
+        let error = migrate(&saved, Sources::of_main("this is no script"), &[], 9).expect_err("no script");
+        assert!(matches!(error, MigrationError::Refused(_)), "{error}");
+    }
+
+    #[test]
+    fn a_world_that_another_program_made_is_left_alone() {
+        let mut saved = kept(RULES);
+        saved.snapshot.host = Vec::new();
+        let error = migrate(&saved, Sources::of_main(RULES), &[], 9).expect_err("nobody knows its rules");
+        assert!(matches!(error, MigrationError::World(_)), "{error}");
+    }
+}
