@@ -115,7 +115,7 @@ pub use shape::ColliderShape;
 pub use snapshot::RestoreError;
 pub use stats::Stats;
 pub use timer::{Timer, TimerId};
-pub use walker::Walker;
+pub use walker::{Solid, Walker, movement};
 pub use world::{ApplyError, World};
 
 /// Steps of the world in one second.
