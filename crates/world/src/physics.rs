@@ -51,7 +51,13 @@ impl Physics {
         world.gravity = Vector::from_array(gravity);
         world.integration_parameters.dt = crate::STEP_SECONDS;
         world.integration_parameters.normalized_max_linear_velocity = SPEED_MAX;
-        Physics { world, shapes: Vec::new(), awake: Vec::new(), pushed: Vec::new(), pushed_in_step: Vec::new() }
+        Physics {
+            world,
+            shapes: Vec::new(),
+            awake: Vec::new(),
+            pushed: Vec::new(),
+            pushed_in_step: Vec::new(),
+        }
     }
 
     /// One step of 1/60 s. Forces act in it and end with it.
@@ -268,8 +274,10 @@ impl Physics {
             if !matters || !collider.compute_aabb().intersects(&reach) {
                 continue;
             }
-            let is_still =
-                collider.parent().and_then(|parent| self.world.bodies.get(parent)).is_none_or(RigidBody::is_fixed);
+            let is_still = collider
+                .parent()
+                .and_then(|parent| self.world.bodies.get(parent))
+                .is_none_or(RigidBody::is_fixed);
             met.push((id_of(other), solid_of(collider).filter(|_| is_still)?));
         }
         met.sort_unstable_by_key(|(id, _)| *id);
@@ -282,7 +290,8 @@ impl Physics {
         self.world.narrow_phase.contact_pairs_with(handles.collider).any(|pair| {
             let other = if pair.collider1 == handles.collider { pair.collider2 } else { pair.collider1 };
             let parent = self.world.colliders[other].parent();
-            let is_still = parent.and_then(|parent| self.world.bodies.get(parent)).is_none_or(RigidBody::is_fixed);
+            let is_still =
+                parent.and_then(|parent| self.world.bodies.get(parent)).is_none_or(RigidBody::is_fixed);
             !is_still && pair.has_any_active_contact()
         })
     }

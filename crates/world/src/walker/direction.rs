@@ -20,10 +20,10 @@ pub(super) fn sine_cosine(angle: f32) -> [f32; 2] {
     let rest = rest - quarters * QUARTER_PARTS[2];
     let square = rest * rest;
     let sine = rest + rest * square * ((-1.951_529_6e-4 * square + 8.332_161e-3) * square - 0.166_666_55);
-    let cosine =
-        (2.443_315_7e-5 * square - 1.388_731_6e-3) * square * square * square + 0.041_666_646 * square * square
-            - 0.5 * square
-            + 1.0;
+    let cosine = (2.443_315_7e-5 * square - 1.388_731_6e-3) * square * square * square
+        + 0.041_666_646 * square * square
+        - 0.5 * square
+        + 1.0;
     if quarters == 0.0 {
         [sine, cosine]
     } else if quarters == 1.0 {
@@ -47,7 +47,11 @@ mod tests {
             let [sine, cosine] = sine_cosine(angle);
             let exact = f64::from(angle).sin_cos();
             assert!((f64::from(sine) - exact.0).abs() < 2e-7, "sine of {angle} is {sine}, not {}", exact.0);
-            assert!((f64::from(cosine) - exact.1).abs() < 2e-7, "cosine of {angle} is {cosine}, not {}", exact.1);
+            assert!(
+                (f64::from(cosine) - exact.1).abs() < 2e-7,
+                "cosine of {angle} is {cosine}, not {}",
+                exact.1
+            );
         }
     }
 }

@@ -170,10 +170,8 @@ impl Mover {
 /// The horizontal velocity that the controls ask for.
 fn wish(walker: &Walker, input: &Input, ahead: f32) -> [f32; 3] {
     let [sine, cosine] = direction::sine_cosine(input.yaw);
-    let (mut x, mut z) = (
-        -sine * input.forward + cosine * input.right,
-        -cosine * input.forward - sine * input.right,
-    );
+    let (mut x, mut z) =
+        (-sine * input.forward + cosine * input.right, -cosine * input.forward - sine * input.right);
     let length = (x * x + z * z).sqrt();
     if length < DEAD_ZONE {
         return [0.0; 3];
