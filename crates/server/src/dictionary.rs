@@ -24,7 +24,8 @@ pub(crate) struct Dictionary {
 impl Dictionary {
     /// Describes a definition; `version` is that of the rules.
     pub(crate) fn new(definition: &Definition, version: u64) -> Self {
-        let kinds: Vec<Kind> = definition.kinds.iter().map(describe_kind).collect();
+        let gravity = -definition.gravity[1];
+        let kinds: Vec<Kind> = definition.kinds.iter().map(|kind| describe_kind(kind, gravity)).collect();
         let fingerprints = kinds.iter().map(|kind| hash(&nowcast_wire::encode_to_vec(kind))).collect();
         let actions = definition.actions.iter().map(|action| Action {
             name: action.name.clone(),
@@ -95,11 +96,11 @@ fn hash(bytes: &[u8]) -> u64 {
     })
 }
 
-fn describe_kind(kind: &nowcast_world::Kind) -> Kind {
+fn describe_kind(kind: &nowcast_world::Kind, gravity: f32) -> Kind {
     Kind {
         name: kind.name.clone(),
         body: kind.body.as_ref().map_or(Value::Nil, body_words),
-        walker: kind.walker.as_ref().map_or(Value::Nil, walker_words),
+        walker: kind.walker.as_ref().map_or(Value::Nil, |walker| walker_words(walker, gravity)),
         look: kind.look.clone(),
         attributes: kind.attributes.shape().to_bytes(),
     }
@@ -125,8 +126,8 @@ fn body_words(body: &Body) -> Value {
     Value::Map(words)
 }
 
-/// How controls move a walker, in the words in which scripts declare it.
-fn walker_words(walker: &Walker) -> Value {
+/// How controls move a walker, in the words in which scripts declare it, and how fast it falls.
+fn walker_words(walker: &Walker, gravity: f32) -> Value {
     Value::Map(vec![
         word("height", walker.height),
         word("radius", walker.radius),
@@ -136,6 +137,7 @@ fn walker_words(walker: &Walker) -> Value {
         word("ground_acceleration", walker.ground_acceleration),
         word("air_acceleration", walker.air_acceleration),
         word("jump_speed", walker.jump_speed),
+        word("gravity", gravity),
     ])
 }
 

@@ -17,6 +17,7 @@ import type {
   Entity,
   EntityId,
   Input,
+  InputChange,
   JoinOptions,
   Player,
   PlayerId,
@@ -113,6 +114,13 @@ export class WorldClient implements World, ProtocolHandlers {
 
   input(input: Input): void {
     this.#inputs.set(input);
+  }
+
+  steps(number: number, changes: readonly InputChange[]): boolean {
+    if (!this.#protocol?.steps?.(number, changes)) return false;
+    // What is said by steps is not said again the other way when a connection is new.
+    this.#inputs.forget();
+    return true;
   }
 
   *entitiesOf(kind: string): Iterable<Entity> {

@@ -1,7 +1,7 @@
 /** Between a world and the protocol that it is joined by: one interface in each direction. */
 import type { NowcastError } from "../errors/nowcast-error.js";
 import type { Emitter } from "../events/emitter.js";
-import type { Entity, Input, WorldEvents, WorldLink, WorldRecord } from "./world.js";
+import type { Entity, Input, InputChange, WorldEvents, WorldLink, WorldRecord } from "./world.js";
 import type { WorldState } from "./world-state.js";
 
 /**
@@ -17,6 +17,8 @@ export interface ProtocolAdapter {
   readonly controls: number;
   /** Controls that differ from those sent before, or the first since the welcome. */
   input(input: Input): boolean;
+  /** The controls by steps; missing where they cannot be said. */
+  steps?(number: number, changes: readonly InputChange[]): boolean;
   act(action: string, args: WorldRecord): boolean;
   chat(text: string): boolean;
   rename(name: string): boolean;

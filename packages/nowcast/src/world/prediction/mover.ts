@@ -196,7 +196,9 @@ export class Mover {
     let least = 0;
     for (let at = 0; at < 3 * this.groundCount; at += 3) {
       const ny = this.grounds[at + 1]!;
-      const along = f(f(f(this.grounds[at]! * this.#wishX) + f(ny * 0)) + f(this.grounds[at + 2]! * this.#wishZ));
+      const along = f(
+        f(f(this.grounds[at]! * this.#wishX) + f(ny * 0)) + f(this.grounds[at + 2]! * this.#wishZ),
+      );
       const height = f(along - ny);
       if (best >= 0 && height >= least) continue;
       best = at;

@@ -4,7 +4,15 @@ import type { WireValue } from "../../codec/value.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkActionBytes } from "../bounded.js";
 import type { ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
-import type { Input, JoinOptions, PlayerId, ReportOutcome, WorldLink, WorldRecord } from "../world.js";
+import type {
+  Input,
+  InputChange,
+  JoinOptions,
+  PlayerId,
+  ReportOutcome,
+  WorldLink,
+  WorldRecord,
+} from "../world.js";
 import { CARRIER_NAMES } from "./carrier-names.js";
 import {
   controlsCodec,
@@ -14,6 +22,7 @@ import {
   missedCodec,
   type Outcome,
   saidCodec,
+  stepsCodec,
   type ToWorld,
   toWorldCodec,
 } from "./generated/messages.js";
@@ -25,6 +34,7 @@ const PROTOCOL = 2;
 const WORLD_LANE = 0;
 const CHAT_LANE = 1;
 const CONTROLS_KEY = 1;
+const STEPS_KEY = 2;
 const MISSED_KEY = 1;
 /** What cannot be understood any more is asked for as a whole, not more often than this. */
 const FORGET_INTERVAL_MS = 1000;
@@ -89,6 +99,11 @@ export class SessionAdapter implements ProtocolAdapter {
     const isSent = this.#channel?.lane(WORLD_LANE).state(CONTROLS_KEY, controls) ?? false;
     if (isSent) this.controls = number;
     return isSent;
+  }
+
+  steps(number: number, changes: readonly InputChange[]): boolean {
+    const steps = stepsCodec.encodeShared({ number, steps: changes as InputChange[] });
+    return this.#channel?.lane(WORLD_LANE).state(STEPS_KEY, steps) ?? false;
   }
 
   act(action: string, args: WorldRecord): boolean {
