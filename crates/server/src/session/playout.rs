@@ -8,8 +8,14 @@ use std::collections::VecDeque;
 
 use nowcast_world::Input;
 
-/// Steps that controls wait at first: as late as they may come without being felt.
-const WAIT_STEPS: i32 = 2;
+/// Steps that controls wait at least: as late as they may come without being felt.
+const WAIT_STEPS: i32 = 3;
+/// Whoever asked for nothing for so long has come to rest.
+const REST_STEPS: u32 = 60;
+/// Where news comes late they wait longer, but not more than this.
+const WAIT_STEPS_MAX: i32 = 8;
+/// After so many messages in time they wait a step less.
+const TIMELY_MESSAGES: u32 = 300;
 /// Controls that come later than this have lost their place and hold at once.
 const LATE_STEPS_MAX: i32 = 15;
 /// A client whose steps are farther from those expected has another clock than before.
@@ -26,7 +32,7 @@ pub(crate) struct Change {
 }
 
 /// What one client's controls say at each step. The session's task adds, the room's thread takes.
-#[derive(Default, Debug)]
+#[derive(Debug)]
 pub(crate) struct Playout {
     /// What waits, by the client's steps.
     waiting: VecDeque<Change>,
@@ -35,6 +41,28 @@ pub(crate) struct Playout {
     /// The client's step that the next step of the world takes.
     next: u16,
     current: Input,
+    /// For how many steps they have asked for nothing.
+    still_steps: u32,
+    /// How many steps controls are to wait.
+    wait: i32,
+    /// The step at which the client was when it was heard last.
+    heard: u16,
+    timely: u32,
+}
+
+impl Default for Playout {
+    fn default() -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            newest: None,
+            next: 0,
+            current: Input::default(),
+            still_steps: 0,
+            wait: WAIT_STEPS,
+            heard: 0,
+            timely: 0,
+        }
+    }
 }
 
 impl Playout {
@@ -43,10 +71,10 @@ impl Playout {
     pub(crate) fn receive(&mut self, now: u16, changes: impl Iterator<Item = Change>) -> u32 {
         let is_new = self.newest.is_none();
         let lead = apart(now, self.next);
-        let stands = self.waiting.is_empty() && is_standing(&self.current);
-        // While nobody moves, nobody notices that the wait is set right.
-        if is_new || lead.abs() > APART_STEPS_MAX || stands && !(WAIT_STEPS..=WAIT_STEPS + 2).contains(&lead) {
-            self.next = now.wrapping_sub(WAIT_STEPS as u16);
+        let stands = self.waiting.is_empty() && self.still_steps >= REST_STEPS;
+        // While nothing moves, nobody notices that the wait is set right.
+        if is_new || lead.abs() > APART_STEPS_MAX || stands && !(self.wait..=self.wait + 2).contains(&lead) {
+            self.next = now.wrapping_sub(self.wait as u16);
             if lead.abs() > APART_STEPS_MAX {
                 self.waiting.clear();
                 self.newest = None;
@@ -74,7 +102,27 @@ impl Playout {
             }
             self.waiting.push_back(change);
         }
+        self.learn(now, lead, late_steps);
         late_steps
+    }
+
+    /// How long controls had to wait for none to be late: those that were, and those that the client might have changed just
+    /// after the message before this one, if one between the two was lost.
+    fn learn(&mut self, now: u16, lead: i32, late_steps: u32) {
+        let gap = apart(now, self.heard);
+        self.heard = now;
+        let late = if late_steps > 0 { lead.saturating_add_unsigned(late_steps) } else { 0 };
+        let needed = late.max(if gap <= WAIT_STEPS_MAX { gap - 1 } else { 0 });
+        if needed > self.wait {
+            self.wait = needed.min(WAIT_STEPS_MAX);
+            self.timely = 0;
+            return;
+        }
+        self.timely += 1;
+        if self.timely == TIMELY_MESSAGES {
+            self.wait = (self.wait - 1).max(WAIT_STEPS);
+            self.timely = 0;
+        }
     }
 
     /// Whether the client counts its steps.
@@ -94,6 +142,8 @@ impl Playout {
             changed = Some(change.input);
             self.waiting.pop_front();
         }
+        self.still_steps =
+            if is_standing(&self.current) { self.still_steps.saturating_add(1) } else { 0 };
         Some((step, changed))
     }
 }
@@ -143,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_walk_lasts_as_long_as_its_client_walked_whatever_the_network_does() {
-        for delays in [[0, 0], [5, 5], [7, 5], [5, 6], [9, 2]] {
+        for delays in [[0, 0], [3, 3], [3, 0], [5, 5], [5, 8], [9, 9]] {
             assert_eq!(walked(delays), 30, "delays {delays:?}");
         }
     }
@@ -152,14 +202,17 @@ mod tests {
     fn news_that_comes_too_late_makes_what_follows_wait_as_much_longer() {
         let mut playout = Playout::default();
         playout.receive(100, [at(100, WALK)].into_iter());
-        for step in 98..110 {
+        for step in 97..110 {
             assert_eq!(playout.take().map(|(step, _)| step), Some(step));
         }
         assert_eq!(playout.receive(106, [at(104, STAND)].into_iter()), 6);
         assert_eq!(playout.take(), Some((104, Some(STAND))));
-        // Standing, the wait is set right again by the next word of the client.
-        playout.receive(120, [at(104, STAND)].into_iter());
-        assert_eq!(playout.take(), Some((118, None)));
+        // At rest, the wait is set right again by the next word of the client.
+        for _ in 0..REST_STEPS {
+            playout.take();
+        }
+        playout.receive(200, [at(104, STAND)].into_iter());
+        assert_eq!(playout.take(), Some((197, None)));
     }
 
     #[test]
@@ -167,8 +220,9 @@ mod tests {
         let mut playout = Playout::default();
         playout.receive(5, [at(5, WALK)].into_iter());
         playout.receive(40_000, [at(40_000, STAND)].into_iter());
-        playout.take();
-        playout.take();
+        for _ in 0..WAIT_STEPS {
+            playout.take();
+        }
         assert_eq!(playout.take(), Some((40_000, Some(STAND))));
         for step in 0..10_000_u16 {
             playout.receive(step, [at(step, if step % 2 == 0 { WALK } else { STAND })].into_iter());

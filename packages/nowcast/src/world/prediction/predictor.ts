@@ -19,7 +19,7 @@ const GLIDE_PER_S = 0.6;
 const GLIDE_SHARE_PER_S = 3;
 /** Frames farther apart show no more of a correction than this, in seconds. */
 const GLIDE_S_MAX = 1 / 60;
-/** Velocity as predicted is believed unless what was told differs by more, in metres a second. */
+/** A prediction whose velocity is wrong by more did not know what happened: the way that was told counts alone. */
 const BELIEF_MPS = 1.5;
 /** Two places farther apart in time say little about velocity. */
 const VELOCITY_STEPS_MAX = 6;
@@ -152,6 +152,7 @@ class StepPredictor implements Predictor {
       this.skippedSteps += target - this.step - 1;
       this.step = target - 1;
       this.#fill();
+      this.#sender.restart(this.step);
     }
     target = Math.max(target, this.step);
     if (target > this.step) this.#gather();
@@ -283,15 +284,7 @@ class StepPredictor implements Predictor {
     if (isTeleport) {
       mover.restart(x, y, z);
     } else if (passed > 0 && passed <= VELOCITY_STEPS_MAX && this.#toldTick >= 0) {
-      const perS = 60 / passed;
-      const vx = (x - this.#told[0]!) * perS;
-      const vy = (y - this.#told[1]!) * perS;
-      const vz = (z - this.#told[2]!) * perS;
-      if (Math.hypot(vx - mover.vx, vy - mover.vy, vz - mover.vz) > BELIEF_MPS) {
-        mover.vx = f(vx);
-        mover.vy = f(vy);
-        mover.vz = f(vz);
-      }
+      this.#correctVelocity(step, x, y, z, passed);
     }
     mover.px = f(x);
     mover.py = f(y);
@@ -314,6 +307,23 @@ class StepPredictor implements Predictor {
     this.#offset[0]! += dx;
     this.#offset[1]! += dy;
     this.#offset[2]! += dz;
+  }
+
+  /** Between two places that were told it went otherwise than predicted: by so much its velocity is wrong. */
+  #correctVelocity(step: number, x: number, y: number, z: number, passed: number): void {
+    const mover = this.#mover;
+    const perS = 60 / passed;
+    this.#history.readMover(step - passed, this.#ahead);
+    const vx = (x - this.#told[0]!) * perS;
+    const vy = (y - this.#told[1]!) * perS;
+    const vz = (z - this.#told[2]!) * perS;
+    const dx = vx - (mover.px - this.#ahead.px) * perS;
+    const dy = vy - (mover.py - this.#ahead.py) * perS;
+    const dz = vz - (mover.pz - this.#ahead.pz) * perS;
+    const isSmall = Math.hypot(dx, dy, dz) < BELIEF_MPS;
+    mover.vx = f(isSmall ? mover.vx + dx : vx);
+    mover.vy = f(isSmall ? mover.vy + dy : vy);
+    mover.vz = f(isSmall ? mover.vz + dz : vz);
   }
 
   #glide(frameS: number): void {

@@ -1,8 +1,10 @@
 import type { InputChange } from "../world.js";
 import type { StepHistory } from "./history.js";
 
-/** As often as controls may be sent: 30 times a second. */
-const INTERVAL_MS = 1000 / 30;
+/** A change is told at once, but no sooner after the last message. */
+const INTERVAL_MS = 1000 / 60;
+/** As often it is told again. */
+const REPEAT_MS = 1000 / 30;
 /** A change is told again so often, because packets get lost. */
 const REPEATS = 6;
 /** A client whose controls stay as they are says at least so often which step it is at. */
@@ -45,7 +47,8 @@ export class StepsSender {
   flush(nowMs: number, step: number): void {
     const sinceMs = nowMs - this.#sentAtMs;
     // A frame's time may be a little early: what is due before the next frame goes now.
-    if (sinceMs < (this.#repeats > 0 ? INTERVAL_MS - 1 : IDLE_MS) || this.#changes.length === 0) return;
+    const dueMs = this.#repeats > REPEATS ? INTERVAL_MS : this.#repeats > 0 ? REPEAT_MS : IDLE_MS;
+    if (sinceMs < dueMs - 1 || this.#changes.length === 0) return;
     while (this.#changes.length > 1 && step - this.#changes[0]! > AGO_STEPS_MAX) this.#changes.shift();
     const changes: InputChange[] = [];
     for (let at = this.#changes.length - 1; at >= 0; at--) {
