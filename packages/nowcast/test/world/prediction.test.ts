@@ -47,8 +47,6 @@ class Rig {
   readonly mover = new Mover();
   readonly source: PredictionSource;
   readonly predictor: Predictor;
-  /** Where the server had it after each step of the client. */
-  readonly truth = new Map<number, [number, number, number]>();
   /** Frames: how far what was shown jumped beside the way that was predicted. */
   readonly jumps: number[] = [];
   readonly errors: number[] = [];
@@ -102,7 +100,6 @@ class Rig {
   /** Lets time pass, with a frame each 1/60 s and what the controls say at each. */
   run(ms: number, controls: (nowMs: number) => Input): void {
     const endMs = this.nowMs + ms;
-    const before = [0, 0, 0];
     while (this.nowMs < endMs) {
       this.nowMs += 1;
       this.#flights = this.#flights.filter(({ atMs, arrive }) => {
@@ -116,7 +113,6 @@ class Rig {
       this.predictor.input(controls(this.nowMs));
       this.predictor.sample(this.nowMs);
       this.jumps.push(Math.max(0, offsetM - this.predictor.offsetM));
-      before.splice(0, 3, ...this.shown);
     }
   }
 
