@@ -11,11 +11,13 @@ use nowcast_world::limits::NAME_BYTES_MAX as WORD_BYTES_MAX;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
+use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::messages::STEPS_MAX;
 use super::playout::Change;
-use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::writer::SessionWriter;
-use super::{CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, STEPS_KEY, Steps, ToWorld, WORLD_LANE};
+use super::{
+    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, STEPS_KEY, Steps, ToWorld, WORLD_LANE,
+};
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::names::Name;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};

@@ -29,8 +29,8 @@ use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
 pub use messages::{
     Action, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, FromWorld, Kind, Line,
-    MISSED_KEY, Missed, Outcome, PROTOCOL, Place, Player, REPLICATION_LANE, Said, Screen, StateKey, ToWorld,
-    STEPS_KEY, Step, Steps, WORLD_LANE,
+    MISSED_KEY, Missed, Outcome, PROTOCOL, Place, Player, REPLICATION_LANE, STEPS_KEY, Said, Screen,
+    StateKey, Step, Steps, ToWorld, WORLD_LANE,
 };
 pub(crate) use news::News;
 

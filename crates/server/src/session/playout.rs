@@ -142,8 +142,7 @@ impl Playout {
             changed = Some(change.input);
             self.waiting.pop_front();
         }
-        self.still_steps =
-            if is_standing(&self.current) { self.still_steps.saturating_add(1) } else { 0 };
+        self.still_steps = if is_standing(&self.current) { self.still_steps.saturating_add(1) } else { 0 };
         Some((step, changed))
     }
 }

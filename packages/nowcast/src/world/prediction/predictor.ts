@@ -60,6 +60,8 @@ export interface Predictor {
   pose(out: Pose): boolean;
   /** One's own step, of 1/60 s each. */
   readonly step: number;
+  /** The moment that is shown, in one's own steps with fraction. */
+  readonly moment: number;
   /** How far what is shown is from what is predicted, in metres: what is left of corrections. */
   readonly offsetM: number;
   /** How far the newest answer of the server was from what had been predicted of its step, in metres. */
@@ -125,6 +127,10 @@ class StepPredictor implements Predictor {
       }),
       world.on("snapshot", ({ tick, controls, moved }) => this.#hear(tick, controls, moved)),
     ];
+  }
+
+  get moment(): number {
+    return this.step + this.#share;
   }
 
   get offsetM(): number {
