@@ -95,7 +95,17 @@ const ownErrors = errors(ownFrames, bySteps);
 const othersErrors = errors(othersFrames, byTicks);
 const { corrections, skippedSteps } = predictor;
 const carrier = walker.stats.link?.carrier ?? "none";
-console.log(JSON.stringify({ ...found, ownErrors, othersErrors, corrections, skippedSteps, carrier, node: process.version }));
+console.log(
+  JSON.stringify({
+    ...found,
+    ownErrors,
+    othersErrors,
+    corrections,
+    skippedSteps,
+    carrier,
+    node: process.version,
+  }),
+);
 predictor.close();
 interpolator.close();
 walker.close();
@@ -107,7 +117,13 @@ function next() {
   const [x, , z] = before?.position ?? [0, 0, 0];
   const isFar = Math.hypot(x, z) > Number(extent) * 0.6;
   const yaw = isFar ? Math.atan2(x, z) : random() * 2 * Math.PI - Math.PI;
-  return { forward: 1, right: isFar ? 0 : Math.floor(random() * 3) - 1, yaw, run: random() < 0.5, jump: random() < 0.15 };
+  return {
+    forward: 1,
+    right: isFar ? 0 : Math.floor(random() * 3) - 1,
+    yaw,
+    run: random() < 0.5,
+    jump: random() < 0.15,
+  };
 }
 
 /** How far each frame was from where the server had it at that moment; frames of which that is not known do not count. */

@@ -7,7 +7,7 @@ use crate::body::{Body, Mass, Motion};
 use crate::id::EntityId;
 use crate::pose::{Pose as PublicPose, Velocity, rapier_pose};
 use crate::shape::ColliderShape;
-use crate::walker::Solid;
+use crate::solid::Solid;
 
 /// Nothing moves faster, in metres a second, so nothing tunnels through ground of usual thickness.
 pub const SPEED_MAX: f32 = 40.0;

@@ -8,7 +8,6 @@
 
 mod direction;
 pub mod movement;
-mod solid;
 
 use rapier3d::prelude::*;
 
@@ -21,7 +20,6 @@ use crate::problem::{DefinitionError, Path};
 use crate::shape::ColliderShape;
 
 use self::movement::Mover;
-pub use self::solid::Solid;
 
 /// Steps between two jumps while the button is held.
 const JUMP_PAUSE_STEPS: u32 = 20;

@@ -3,12 +3,14 @@
 import type { NowcastError } from "nowcast";
 import {
   createInterpolator,
+  createPredictor,
   ENCODINGS,
   type Encoding,
   type Entity,
   type EntityId,
   type Interpolator,
   joinWorld,
+  type Predictor,
   type ReportOutcome,
   type World,
 } from "nowcast/world";
@@ -89,7 +91,12 @@ export interface NetOptions extends Entry {
 export class Net {
   readonly world: World;
   readonly interpolator: Interpolator;
+  readonly predictor: Predictor;
+  /** Whether one's own avatar is shown where its steps lead, not where the server had it. */
+  isPredicted = false;
   private readonly releases: (() => void)[] = [];
+  /** How far ahead of the server's word one's own avatar is shown, in metres. */
+  private readonly lead = new Float64Array(3);
   private readonly shown = { position: new Float64Array(3), quaternion: new Float64Array(4) };
 
   constructor(
@@ -109,6 +116,7 @@ export class Net {
     // Whoever waits for it is told by `lost` as well.
     this.world.ready.catch(() => undefined);
     this.interpolator = createInterpolator(this.world);
+    this.predictor = createPredictor(this.world);
     this.listen(listener);
   }
 
@@ -149,7 +157,7 @@ export class Net {
   }
 
   steer(steering: Steering): void {
-    this.world.input(steering);
+    this.predictor.input(steering);
   }
 
   act(action: string, args: Readonly<Record<string, unknown>>): void {
@@ -178,11 +186,22 @@ export class Net {
   /** Moves what `pose` answers to where things are shown at `nowMs`. */
   sample(nowMs: number): void {
     this.interpolator.sample(nowMs);
+    this.predictor.sample(nowMs);
+    const { avatarId } = this.world;
+    const { position } = this.shown;
+    this.isPredicted = avatarId !== undefined && this.predictor.pose(this.shown);
+    if (!this.isPredicted) return;
+    for (let axis = 0; axis < 3; axis++) this.lead[axis] = position[axis]!;
+    this.isPredicted = this.interpolator.pose(avatarId!, this.shown);
+    for (let axis = 0; axis < 3; axis++) this.lead[axis]! -= position[axis];
   }
 
   pose(id: number, out: Pose): boolean {
     if (!this.interpolator.pose(id as EntityId, this.shown)) return false;
     const { position, quaternion } = this.shown;
+    if (this.isPredicted && this.goesAlong(id)) {
+      for (let axis = 0; axis < 3; axis++) position[axis]! += this.lead[axis];
+    }
     out.x = position[0]!;
     out.y = position[1]!;
     out.z = position[2]!;
@@ -193,9 +212,17 @@ export class Net {
     return true;
   }
 
+  /** One's own avatar, and what it holds. */
+  private goesAlong(id: number): boolean {
+    const { avatarId, entities } = this.world;
+    if (avatarId === undefined || id === avatarId) return id === avatarId;
+    return entities.get(avatarId)?.attributes["holding"] === id;
+  }
+
   close(): void {
     for (const release of this.releases) release();
     this.interpolator.close();
+    this.predictor.close();
     this.world.close();
   }
 

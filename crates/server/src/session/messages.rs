@@ -21,7 +21,7 @@ pub const CONTROLS_KEY: Key = Key::state(1);
 /// Where a client that counts its steps puts its controls instead, on lane 0.
 pub const STEPS_KEY: Key = Key::state(2);
 /// Changes that one [`Steps`] may tell.
-pub const STEPS_MAX: usize = 16;
+pub(super) const STEPS_MAX: usize = 16;
 
 /// The key of [`Missed`] on [`CHAT_LANE`].
 pub const MISSED_KEY: Key = Key::state(1);

@@ -3,13 +3,14 @@
 //! Clients predict their own avatar with the same arithmetic, in another language. So everything here is made of single
 //! operations on 32-bit floats (`+ − × ÷ √`, comparisons) in a stated order, and depends on nothing but its arguments.
 
-use super::solid::{Contact, Solid};
 use super::{
     GROUND_MEMORY_STEPS, GROUNDS_MAX, JUMP_PAUSE_STEPS, JUMP_RISE_STEPS, WALKABLE_COSINE, Walker, direction,
 };
 use crate::STEP_SECONDS;
+use crate::exact::{add, dot, scale, sub};
 use crate::input::Input;
 use crate::physics::SPEED_MAX;
+use crate::solid::{Contact, Solid};
 
 /// A surface this near carries, in metres.
 const TOUCH_DISTANCE: f32 = 0.002;
@@ -104,7 +105,7 @@ impl Mover {
     pub fn feel(&mut self, walker: &Walker, solids: &[Solid]) {
         self.ground_count = 0;
         for solid in solids {
-            let Contact { normal, gap } = solid.contact(self.position, walker);
+            let Contact { normal, gap } = solid.contact(self.position, walker.radius, walker.height);
             if self.ground_count < GROUNDS_MAX && gap < TOUCH_DISTANCE && normal[1] >= WALKABLE_COSINE {
                 self.grounds[self.ground_count] = normal;
                 self.ground_count += 1;
@@ -134,7 +135,7 @@ impl Mover {
         for _ in 0..PUSHES_MAX {
             let mut deepest = Contact { normal: [0.0, 1.0, 0.0], gap: 0.0 };
             for solid in solids {
-                let contact = solid.contact(self.position, walker);
+                let contact = solid.contact(self.position, walker.radius, walker.height);
                 if contact.gap < deepest.gap {
                     deepest = contact;
                 }
@@ -215,20 +216,4 @@ fn tangent(vector: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
 fn shortened(vector: [f32; 3], length_max: f32) -> [f32; 3] {
     let length = dot(vector, vector).sqrt();
     if length > length_max { scale(vector, length_max / length) } else { vector }
-}
-
-pub(super) fn add(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-    [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
-}
-
-pub(super) fn sub(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
-    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
-}
-
-pub(super) fn scale(a: [f32; 3], by: f32) -> [f32; 3] {
-    [a[0] * by, a[1] * by, a[2] * by]
-}
-
-pub(super) fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
-    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }

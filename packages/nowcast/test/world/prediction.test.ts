@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { Mover } from "../../src/world/prediction/mover.js";
-import { createPredictor, type PredictionSource, type Predictor } from "../../src/world/prediction/predictor.js";
+import {
+  createPredictor,
+  type PredictionSource,
+  type Predictor,
+} from "../../src/world/prediction/predictor.js";
 import { Surroundings } from "../../src/world/prediction/surroundings.js";
 import type { Entity, EntityId, Input, InputChange, Kind } from "../../src/world/world.js";
 import { mulberry32 } from "./random.js";

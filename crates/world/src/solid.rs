@@ -1,7 +1,6 @@
 //! What a walker meets: bodies that stand still, as boxes with rounded edges.
 
-use super::Walker;
-use super::movement::{dot, scale, sub};
+use crate::exact::{dot, scale, sub};
 
 /// How often the nearest points of a body and a walker's axis are looked for, each from the other.
 const NEAREST_ROUNDS: u32 = 8;
@@ -23,11 +22,11 @@ pub struct Solid {
 
 /// The surface of a solid that is nearest to a walker.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Contact {
+pub(crate) struct Contact {
     /// Toward the walker, of length 1.
-    pub(super) normal: [f32; 3],
+    pub(crate) normal: [f32; 3],
     /// Metres between the two; negative inside.
-    pub(super) gap: f32,
+    pub(crate) gap: f32,
 }
 
 impl Solid {
@@ -42,10 +41,10 @@ impl Solid {
         Solid { center, axes, half, radius }
     }
 
-    /// How a walker whose middle is at `position` stands to it.
-    pub(super) fn contact(&self, position: [f32; 3], walker: &Walker) -> Contact {
+    /// How a walker of these measures, whose middle is at `position`, stands to it.
+    pub(crate) fn contact(&self, position: [f32; 3], radius: f32, height: f32) -> Contact {
         // The axis of a walker is the upright line through its middle, without the round ends.
-        let reach = walker.height * 0.5 - walker.radius;
+        let reach = height * 0.5 - radius;
         let foot = sub([position[0], position[1] - reach, position[2]], self.center);
         let [a, b, c] = self.axes;
         let base = [dot(foot, a), dot(foot, b), dot(foot, c)];
@@ -77,7 +76,7 @@ impl Solid {
             a[1] * local[0] + b[1] * local[1] + c[1] * local[2],
             a[2] * local[0] + b[2] * local[1] + c[2] * local[2],
         ];
-        Contact { normal, gap: distance - (walker.radius + self.radius) }
+        Contact { normal, gap: distance - (radius + self.radius) }
     }
 
     /// The point of the box without its round edges that is nearest to a point, as seen from its middle.
