@@ -193,14 +193,14 @@ export class Net {
     if (!this.isPredicted) return;
     for (let axis = 0; axis < 3; axis++) this.lead[axis] = position[axis]!;
     this.isPredicted = this.interpolator.pose(avatarId!, this.shown);
-    for (let axis = 0; axis < 3; axis++) this.lead[axis]! -= position[axis];
+    for (let axis = 0; axis < 3; axis++) this.lead[axis] = this.lead[axis]! - position[axis]!;
   }
 
   pose(id: number, out: Pose): boolean {
     if (!this.interpolator.pose(id as EntityId, this.shown)) return false;
     const { position, quaternion } = this.shown;
     if (this.isPredicted && this.goesAlong(id)) {
-      for (let axis = 0; axis < 3; axis++) position[axis]! += this.lead[axis];
+      for (let axis = 0; axis < 3; axis++) position[axis] = position[axis]! + this.lead[axis]!;
     }
     out.x = position[0]!;
     out.y = position[1]!;
