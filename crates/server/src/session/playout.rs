@@ -217,11 +217,12 @@ mod tests {
     fn a_clock_that_jumps_and_changes_without_end_do_no_harm() {
         let mut playout = Playout::default();
         playout.receive(5, [at(5, WALK)].into_iter());
-        playout.receive(40_000, [at(40_000, STAND)].into_iter());
+        let turned = Input { yaw: 1.0, ..STAND };
+        playout.receive(40_000, [at(40_000, turned)].into_iter());
         for _ in 0..WAIT_STEPS {
             playout.take();
         }
-        assert_eq!(playout.take(), Some((40_000, Some(STAND))));
+        assert_eq!(playout.take(), Some((40_000, Some(turned))));
         for step in 0..10_000_u16 {
             playout.receive(step, [at(step, if step % 2 == 0 { WALK } else { STAND })].into_iter());
             assert!(playout.waiting.len() <= CHANGES_MAX);
