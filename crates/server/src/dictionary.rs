@@ -126,9 +126,12 @@ fn body_words(body: &Body) -> Value {
     Value::Map(words)
 }
 
+/// How fast walkers fall where nothing else is said (`spec/MOVEMENT.md`, section 2), in metres a second squared.
+const GRAVITY: f32 = 9.81;
+
 /// How controls move a walker, in the words in which scripts declare it, and how fast it falls.
 fn walker_words(walker: &Walker, gravity: f32) -> Value {
-    Value::Map(vec![
+    let mut words = vec![
         word("height", walker.height),
         word("radius", walker.radius),
         word("mass", walker.mass),
@@ -137,8 +140,12 @@ fn walker_words(walker: &Walker, gravity: f32) -> Value {
         word("ground_acceleration", walker.ground_acceleration),
         word("air_acceleration", walker.air_acceleration),
         word("jump_speed", walker.jump_speed),
-        word("gravity", gravity),
-    ])
+    ];
+    // Clients know the usual one.
+    if gravity != GRAVITY {
+        words.push(word("gravity", gravity));
+    }
+    Value::Map(words)
 }
 
 fn shape_words(shape: &ColliderShape) -> Vec<(Value, Value)> {

@@ -184,14 +184,14 @@ export class Net implements PoseSource {
   sample(nowMs: number): void {
     this.view.sample(nowMs);
     this.predictor.sample(nowMs);
-    const { own, lead, predicted } = this;
     const { avatarId } = this.world;
     this.isPredicted =
-      avatarId !== undefined && this.predictor.pose(predicted) && this.view.pose(avatarId, own);
+      avatarId !== undefined && this.predictor.pose(this.predicted) && this.view.pose(avatarId, this.own);
     if (!this.isPredicted) return;
-    lead[0] = predicted.position[0]! - own.x;
-    lead[1] = predicted.position[1]! - own.y;
-    lead[2] = predicted.position[2]! - own.z;
+    const { position } = this.predicted;
+    this.lead[0] = position[0]! - this.own.x;
+    this.lead[1] = position[1]! - this.own.y;
+    this.lead[2] = position[2]! - this.own.z;
   }
 
   pose(id: number, out: Pose): boolean {

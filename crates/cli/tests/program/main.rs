@@ -3,6 +3,7 @@
 mod channels;
 mod decode;
 mod minimal;
+mod motion;
 mod output;
 mod save;
 mod serve;
