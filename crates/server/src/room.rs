@@ -19,7 +19,8 @@ use nowcast::entry::{Allowance, Verdict};
 use nowcast_replication::History;
 use nowcast_world::text::sanitize;
 use nowcast_world::{
-    ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, PlayerId, Refusal, STEP_HZ,
+    ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, OwnerError, OwnerRequest, PlayerId,
+    Refusal, STEP_HZ,
 };
 use tracing::{debug, info};
 
@@ -88,6 +89,8 @@ pub(crate) struct Room {
     chat: Chat,
     /// What will not be said, because more is said than a room passes on.
     unsaid: Vec<Line>,
+    /// Who owns what since this step, with the number of its request.
+    granted: Vec<(PlayerId, EntityId, u32)>,
     /// Whether anybody ever did anything here.
     was_used: bool,
     /// What this room has added to the gauge that counts the bodies of all rooms.
@@ -114,6 +117,7 @@ struct SeatedPlayer {
     input: Input,
     controls: u16,
     refusals: Allowance,
+    moves_refused: Allowance,
 }
 
 /// A player who comes in this step, and what it is to be told beside its greeting.
@@ -143,7 +147,8 @@ impl Room {
             info!(room = name, world = offered.name, tick = world.world().tick(), "room opened");
             // What is there from the beginning is no news to anybody.
             while world.poll_event().is_some() {}
-            let dictionary = Dictionary::new(world.world().scene().definition(), world.version());
+            let assets = offered.assets();
+            let dictionary = Dictionary::new(world.world().scene().definition(), &assets, world.version());
             let room = Self {
                 name,
                 lobby,
@@ -154,7 +159,7 @@ impl Room {
                 world,
                 dictionary,
                 told: Told::default(),
-                editing: Editing::new(seen),
+                editing: Editing::new(seen, assets),
                 players: Vec::new(),
                 last_player,
                 shared: VecDeque::new(),
@@ -163,6 +168,7 @@ impl Room {
                 was_used: false,
                 chat: Chat::new(Instant::now()),
                 unsaid: Vec::new(),
+                granted: Vec::new(),
                 awake_shown: 0,
             };
             room.run();
@@ -216,6 +222,7 @@ impl Room {
         let (changes, happenings) = self.find_news();
         let newcomers = self.seat(newcomers);
         self.tell(&changes, &happenings, is_redefined);
+        self.tell_owners();
         self.greet(newcomers, &happenings);
         self.publish_snapshot();
         self.publish_history();
@@ -267,6 +274,10 @@ impl Room {
                     Command::Act { action, arguments } => {
                         self.apply(WorldCommand::Action { player: id, name: action, arguments });
                     }
+                    Command::Move { entity, pose, velocity } => {
+                        self.apply(WorldCommand::Move { player: id, entity, pose, velocity });
+                    }
+                    Command::Owner(command) => self.apply(command.of(id)),
                     Command::Say { text } => {
                         let text = sanitize(&text, CHAT_CHARS_MAX);
                         if !text.is_empty() {
@@ -288,7 +299,7 @@ impl Room {
         match self.world.apply(command) {
             Ok(()) => {}
             Err(ApplyError::Full { .. }) => self.rooms.metrics.drop_message("world_backlog"),
-            Err(ApplyError::Input(_)) => self.rooms.metrics.drop_message("invalid_input"),
+            Err(ApplyError::Input(_) | ApplyError::Pose) => self.rooms.metrics.drop_message("invalid_input"),
         }
     }
 
@@ -319,7 +330,11 @@ impl Room {
             self.last_player += 1;
             let id = PlayerId(self.last_player);
             self.bind_name(&player, id, &name);
-            self.apply(WorldCommand::Join { player: id, name });
+            self.apply(if player.is_program {
+                WorldCommand::JoinProgram { player: id, name }
+            } else {
+                WorldCommand::Join { player: id, name }
+            });
             newcomers.push(Newcomer { player, id, notice });
         }
         newcomers
@@ -348,16 +363,20 @@ impl Room {
     /// Looks what changed in the world, what happened, and what was refused.
     fn find_news(&mut self) -> (Changes, Vec<Happening>) {
         let events: Vec<_> = std::iter::from_fn(|| self.world.poll_event()).collect();
-        let Step { happenings, refused } = Step::of(events.into_iter(), self.world.world());
+        let Step { happenings, refused, granted } = Step::of(events.into_iter(), self.world.world());
         for (player, refusal) in refused {
             self.refuse(player, &refusal);
         }
+        self.granted = granted;
         let changes = self.told.update(self.world.world(), &self.dictionary);
         (changes, happenings)
     }
 
     /// Tells a player that what it did was not carried out. One that has very much refused may not stay.
     fn refuse(&mut self, player: PlayerId, refusal: &Refusal) {
+        if let Refusal::Owner { request, entity, number, why } = refusal {
+            return self.deny(player, *request, *entity, *number, why);
+        }
         let action = match refusal {
             Refusal::UnknownAction(action) | Refusal::Arguments { action, .. } => action,
             _ => return,
@@ -368,6 +387,36 @@ impl Room {
             Verdict::Pass => seated.player.refuse(action, &refusal.to_string()),
             Verdict::Drop => {}
             Verdict::Close => seated.player.close(Closing::TooMany(REFUSED_ACTIONS)),
+        }
+    }
+
+    /// Tells an owner that its request was not carried out. What is said of where entities are to be is said many times a
+    /// second, so nobody is sent away for that.
+    fn deny(
+        &mut self,
+        player: PlayerId,
+        request: OwnerRequest,
+        entity: Option<EntityId>,
+        number: u32,
+        why: &OwnerError,
+    ) {
+        self.rooms.metrics.drop_message("owner_refused");
+        let Some(seated) = self.players.iter_mut().find(|seated| seated.id == player) else { return };
+        let is_state = request == OwnerRequest::Move;
+        let told = if is_state { &mut seated.moves_refused } else { &mut seated.refusals };
+        match told.judge(Instant::now()) {
+            Verdict::Pass => seated.player.deny(request, entity, number, &why.to_string()),
+            Verdict::Close if !is_state => seated.player.close(Closing::TooMany(REFUSED_ACTIONS)),
+            Verdict::Drop | Verdict::Close => {}
+        }
+    }
+
+    /// Tells owners what they own now, once they know that it is there.
+    fn tell_owners(&mut self) {
+        for (player, entity, number) in std::mem::take(&mut self.granted) {
+            if let Some(seated) = self.players.iter().find(|seated| seated.id == player) {
+                seated.player.grant(entity, number);
+            }
         }
     }
 
@@ -423,7 +472,9 @@ impl Room {
             }
             self.rooms.metrics.clients.inc();
             let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, Instant::now());
-            self.players.push(SeatedPlayer { player, id, input: Input::default(), controls: 0, refusals });
+            let moves_refused = refusals.clone();
+            let input = Input::default();
+            self.players.push(SeatedPlayer { player, id, input, controls: 0, refusals, moves_refused });
         }
     }
 

@@ -17,6 +17,7 @@ export {
 } from "./prediction/predictor.js";
 export {
   type Action,
+  type Asset,
   type Definition,
   ENCODINGS,
   type Encoding,
@@ -29,10 +30,13 @@ export {
   type InputChange,
   type JoinOptions,
   type Kind,
+  type OwnedPose,
   type Player,
   type PlayerId,
   type Protocol,
+  type Quaternion,
   type ReportOutcome,
+  type SpawnOptions,
   type Vec3,
   type World,
   type WorldEvents,

@@ -34,11 +34,25 @@ const kind = (name: string, size: number[]): Kind => ({
   walker: undefined,
   look: null,
   attributes: [],
+  owner: undefined,
 });
-const PERSON: Kind = { name: "person", body: undefined, walker: {}, look: null, attributes: [] };
+const PERSON: Kind = {
+  name: "person",
+  body: undefined,
+  walker: {},
+  look: null,
+  attributes: [],
+  owner: undefined,
+};
 
 function entityOf(id: number, of: Kind, position: [number, number, number]): Mutable<Entity> {
-  const base = { scale: [1, 1, 1] as const, parent: undefined, attributes: {}, euler: [0, 0, 0] as const };
+  const base = {
+    scale: [1, 1, 1] as const,
+    parent: undefined,
+    owner: undefined,
+    attributes: {},
+    euler: [0, 0, 0] as const,
+  };
   return { id: id as EntityId, kind: of, position, tick: 0, ...base };
 }
 
