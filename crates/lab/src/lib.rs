@@ -19,6 +19,7 @@ pub mod lag;
 pub mod latency;
 pub mod link;
 pub mod local;
+pub mod motion;
 pub mod peers;
 pub mod report;
 pub mod script;

@@ -26,7 +26,8 @@ pub(crate) struct Dictionary {
 impl Dictionary {
     /// Describes a definition and the files beside it; `version` is that of the rules.
     pub(crate) fn new(definition: &Definition, assets: &Assets, version: u64) -> Self {
-        let kinds: Vec<Kind> = definition.kinds.iter().map(describe_kind).collect();
+        let gravity = -definition.gravity[1];
+        let kinds: Vec<Kind> = definition.kinds.iter().map(|kind| describe_kind(kind, gravity)).collect();
         let fingerprints = kinds.iter().map(|kind| hash(&nowcast_wire::encode_to_vec(kind))).collect();
         let actions = definition.actions.iter().map(|action| Action {
             name: action.name.clone(),
@@ -114,11 +115,11 @@ fn describe_assets(assets: &Assets) -> Vec<Asset> {
     assets.iter().map(describe).collect()
 }
 
-fn describe_kind(kind: &nowcast_world::Kind) -> Kind {
+fn describe_kind(kind: &nowcast_world::Kind, gravity: f32) -> Kind {
     Kind {
         name: kind.name.clone(),
         body: kind.body.as_ref().map_or(Value::Nil, body_words),
-        walker: kind.walker.as_ref().map_or(Value::Nil, walker_words),
+        walker: kind.walker.as_ref().map_or(Value::Nil, |walker| walker_words(walker, gravity)),
         look: kind.look.clone(),
         attributes: kind.attributes.shape().to_bytes(),
         owner: owner_words(&kind.owner),
@@ -145,9 +146,12 @@ fn body_words(body: &Body) -> Value {
     Value::Map(words)
 }
 
-/// How controls move a walker, in the words in which scripts declare it.
-fn walker_words(walker: &Walker) -> Value {
-    Value::Map(vec![
+/// How fast walkers fall where nothing else is said (`spec/MOVEMENT.md`, section 2), in metres a second squared.
+const GRAVITY: f32 = 9.81;
+
+/// How controls move a walker, in the words in which scripts declare it, and how fast it falls.
+fn walker_words(walker: &Walker, gravity: f32) -> Value {
+    let mut words = vec![
         word("height", walker.height),
         word("radius", walker.radius),
         word("mass", walker.mass),
@@ -156,7 +160,12 @@ fn walker_words(walker: &Walker) -> Value {
         word("ground_acceleration", walker.ground_acceleration),
         word("air_acceleration", walker.air_acceleration),
         word("jump_speed", walker.jump_speed),
-    ])
+    ];
+    // Clients know the usual one.
+    if gravity != GRAVITY {
+        words.push(word("gravity", gravity));
+    }
+    Value::Map(words)
 }
 
 /// Who may own something and what an owner may do, in the words in which scripts declare it.

@@ -19,6 +19,7 @@ use crate::plain::{Any, Encoding, ServerMessage};
 use crate::rule_report::RuleReport;
 use crate::send_queue::SendQueue;
 use crate::session::FromWorld;
+use crate::session::playout::{Change, Playout};
 use crate::session::writer::SessionWriter;
 use crate::snapshot::into_message;
 
@@ -38,6 +39,7 @@ pub(crate) struct Player {
     /// The number of its newest controls.
     controls: AtomicU16,
     commands: Mutex<VecDeque<Command>>,
+    playout: Mutex<Playout>,
     left: AtomicBool,
     /// Until when its seat waits for it, if it was lost.
     held_until: OnceLock<Instant>,
@@ -166,6 +168,7 @@ impl Player {
             controls: AtomicU16::new(0),
             network_hz: AtomicU32::new(network_hz),
             commands: Mutex::default(),
+            playout: Mutex::default(),
             left: AtomicBool::new(false),
             held_until: OnceLock::new(),
         }
@@ -207,6 +210,21 @@ impl Player {
     /// Takes the commands that wait, in order.
     pub(crate) fn take_commands(&self) -> VecDeque<Command> {
         std::mem::take(&mut *self.commands.lock().expect("nobody panics while holding it"))
+    }
+
+    /// It is at this step of its own, and its controls changed so, oldest first. Returns how many steps too late that is.
+    pub(crate) fn steps(&self, now: u16, changes: impl Iterator<Item = Change>) -> u32 {
+        self.playout.lock().expect("nobody panics while holding it").receive(now, changes)
+    }
+
+    /// Its step that the next step of the world takes, and its controls if they change in it; `None` if it counts none.
+    pub(crate) fn take_step(&self) -> Option<(u16, Option<Input>)> {
+        self.playout.lock().expect("nobody panics while holding it").take()
+    }
+
+    /// Whether it counts its steps.
+    pub(crate) fn counts_steps(&self) -> bool {
+        self.playout.lock().expect("nobody panics while holding it").counts()
     }
 
     /// The number of its newest controls, in force or waiting.

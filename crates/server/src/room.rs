@@ -251,12 +251,25 @@ impl Room {
         for index in 0..self.players.len() {
             let SeatedPlayer { player, id, .. } = &self.players[index];
             let (player, id) = (Arc::clone(player), *id);
+            if let Some((step, input)) = player.take_step() {
+                let seated = &mut self.players[index];
+                seated.controls = step;
+                if let Some(input) = input {
+                    seated.input = input;
+                    self.was_used |= Command::Input { input, number: step }.is_felt();
+                    self.apply(WorldCommand::Input { player: id, input });
+                }
+            }
             for command in player.take_commands() {
                 self.was_used |= command.is_felt();
                 match command {
                     Command::Input { input, number } => {
                         let seated = &mut self.players[index];
-                        (seated.input, seated.controls) = (input, number);
+                        seated.input = input;
+                        // The controls of a client that counts steps are told apart by these alone.
+                        if !player.counts_steps() {
+                            seated.controls = number;
+                        }
                         self.apply(WorldCommand::Input { player: id, input });
                     }
                     Command::Act { action, arguments, number } => match (player.key, number) {

@@ -67,6 +67,7 @@ mod contact;
 mod definition;
 mod entity;
 mod event;
+mod exact;
 mod fields;
 mod hands;
 mod hash;
@@ -86,6 +87,7 @@ mod random;
 mod scene;
 pub mod shape;
 mod snapshot;
+mod solid;
 mod stats;
 pub mod text;
 mod timer;
@@ -116,9 +118,10 @@ pub use random::Random;
 pub use scene::{Filter, Hit, Scene, SceneError};
 pub use shape::ColliderShape;
 pub use snapshot::RestoreError;
+pub use solid::Solid;
 pub use stats::Stats;
 pub use timer::{Timer, TimerId};
-pub use walker::Walker;
+pub use walker::{Walker, movement};
 pub use world::{ApplyError, World};
 
 /// Steps of the world in one second.

@@ -1,11 +1,13 @@
 //! The one place that knows the physics engine's parts: bodies in, poses out.
 
+use rapier3d::parry::bounding_volume::BoundingVolume;
 use rapier3d::prelude::*;
 
 use crate::body::{Body, Mass, Motion};
 use crate::id::EntityId;
 use crate::pose::{Pose as PublicPose, Velocity, rapier_pose};
 use crate::shape::ColliderShape;
+use crate::solid::Solid;
 
 /// Nothing moves faster, in metres a second, so nothing tunnels through ground of usual thickness.
 pub const SPEED_MAX: f32 = 40.0;
@@ -39,6 +41,8 @@ pub(crate) struct Physics {
     awake: Vec<RigidBodyHandle>,
     /// Bodies on which a force acts for one step.
     pushed: Vec<RigidBodyHandle>,
+    /// Those on which one acted in the last step.
+    pushed_in_step: Vec<RigidBodyHandle>,
 }
 
 impl Physics {
@@ -47,14 +51,22 @@ impl Physics {
         world.gravity = Vector::from_array(gravity);
         world.integration_parameters.dt = crate::STEP_SECONDS;
         world.integration_parameters.normalized_max_linear_velocity = SPEED_MAX;
-        Physics { world, shapes: Vec::new(), awake: Vec::new(), pushed: Vec::new() }
+        Physics {
+            world,
+            shapes: Vec::new(),
+            awake: Vec::new(),
+            pushed: Vec::new(),
+            pushed_in_step: Vec::new(),
+        }
     }
 
     /// One step of 1/60 s. Forces act in it and end with it.
     pub(crate) fn step(&mut self) {
         self.world.step_with_events(&Passing, &());
-        for handle in self.pushed.drain(..) {
-            if let Some(body) = self.world.bodies.get_mut(handle) {
+        self.pushed_in_step.clear();
+        self.pushed_in_step.append(&mut self.pushed);
+        for handle in &self.pushed_in_step {
+            if let Some(body) = self.world.bodies.get_mut(*handle) {
                 body.reset_forces(false);
                 body.reset_torques(false);
             }
@@ -230,6 +242,72 @@ impl Physics {
         })
     }
 
+    /// What stands still within `reach` (two corners) of an upright body, ordered by id, and how fast the body falls, in metres
+    /// a second squared. `None` where it takes physics to say how the body moves: something else than boxes, balls and capsules
+    /// that nothing moves is near, or forces act that those do not know of.
+    ///
+    /// It depends on what is there alone, not on how it came there: what the world's index of places keeps for speed is not asked.
+    pub(crate) fn still_surroundings(
+        &self,
+        handles: Handles,
+        reach: [[f32; 3]; 2],
+    ) -> Option<(f32, Vec<Solid>)> {
+        let body = self.get(handles);
+        let gravity = self.world.gravity;
+        let is_free = gravity.x == 0.0
+            && gravity.z == 0.0
+            && body.linear_damping() == 0.0
+            && !self.pushed_in_step.contains(&handles.body)
+            && self.world.impulse_joints_with(handles.body).next().is_none()
+            && !self.meets_moving(handles);
+        if !is_free {
+            return None;
+        }
+        let own = self.world.colliders[handles.collider].user_data;
+        let [low, high] = reach.map(Vector::from_array);
+        let reach = Aabb::new(low, high);
+        let mut met = Vec::new();
+        for (handle, collider) in self.world.intersect_aabb_conservative(reach, QueryFilter::default()) {
+            let other = collider.user_data;
+            let is_passed = passes_of(own) == Some(id_of(other)) || passes_of(other) == Some(id_of(own));
+            let matters = handle != handles.collider && !collider.is_sensor() && !is_passed;
+            if !matters || !collider.compute_aabb().intersects(&reach) {
+                continue;
+            }
+            let is_still = collider
+                .parent()
+                .and_then(|parent| self.world.bodies.get(parent))
+                .is_none_or(RigidBody::is_fixed);
+            met.push((id_of(other), solid_of(collider).filter(|_| is_still)?));
+        }
+        met.sort_unstable_by_key(|(id, _)| *id);
+        let solids = met.into_iter().map(|(_, solid)| solid).collect();
+        Some((-gravity.y * body.gravity_scale(), solids))
+    }
+
+    /// Whether a body pushed or was pushed by something that can move; it may be out of reach already.
+    fn meets_moving(&self, handles: Handles) -> bool {
+        self.world.narrow_phase.contact_pairs_with(handles.collider).any(|pair| {
+            let other = if pair.collider1 == handles.collider { pair.collider2 } else { pair.collider1 };
+            let parent = self.world.colliders[other].parent();
+            let is_still =
+                parent.and_then(|parent| self.world.bodies.get(parent)).is_none_or(RigidBody::is_fixed);
+            !is_still && pair.has_any_active_contact()
+        })
+    }
+
+    /// Puts a body that is awake to where it got in this step.
+    pub(crate) fn place(&mut self, handles: Handles, position: [f32; 3], velocity: [f32; 3]) {
+        let body = self.get_mut(handles);
+        let (position, velocity) = (Vector::from_array(position), Vector::from_array(velocity));
+        if body.translation() != position {
+            body.set_translation(position, false);
+        }
+        if body.linvel() != velocity {
+            body.set_linvel(velocity, false);
+        }
+    }
+
     /// Whom a body touches, and how hard; sensors and what overlaps them without force.
     pub(crate) fn touched(&self, handles: Handles, mut each: impl FnMut(EntityId, f32)) {
         let collider = handles.collider;
@@ -266,6 +344,20 @@ impl PhysicsHooks for Passing {
         let passes = passes_of(a) == Some(id_of(b)) || passes_of(b) == Some(id_of(a));
         (!passes).then_some(SolverFlags::COMPUTE_RIGID_IMPULSES)
     }
+}
+
+/// What a walker can meet of a collider, if its form is one that clients know.
+fn solid_of(collider: &Collider) -> Option<Solid> {
+    let (center, rotation) = (collider.translation().to_array(), collider.rotation().to_array());
+    let shape = collider.shape();
+    if let Some(cuboid) = shape.as_cuboid() {
+        return Some(Solid::new(center, rotation, cuboid.half_extents.to_array(), 0.0));
+    }
+    if let Some(ball) = shape.as_ball() {
+        return Some(Solid::new(center, rotation, [0.0; 3], ball.radius));
+    }
+    let capsule = shape.as_capsule()?;
+    Some(Solid::new(center, rotation, [0.0, capsule.half_height(), 0.0], capsule.radius))
 }
 
 /// Contacts are only asked about where one passes another, because others are cheaper.

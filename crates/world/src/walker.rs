@@ -2,6 +2,12 @@
 //!
 //! A walker is a dynamic body that cannot tip over. It is steered by its velocity, so pushing, being pushed, standing
 //! on a stack and knocking it over are ordinary contacts and need no rules of their own.
+//!
+//! Among nothing but bodies that stand still, which is most of the time, its step is that of [`movement`] instead: clients
+//! predict it to the last bit (`spec/MOVEMENT.md`).
+
+mod direction;
+pub mod movement;
 
 use rapier3d::prelude::*;
 
@@ -13,8 +19,12 @@ use crate::physics::{Handles, Physics};
 use crate::problem::{DefinitionError, Path};
 use crate::shape::ColliderShape;
 
+use self::movement::Mover;
+
 /// Steps between two jumps while the button is held.
 const JUMP_PAUSE_STEPS: u32 = 20;
+/// For so many steps after a jump the ground that it left does not count.
+const JUMP_RISE_STEPS: u32 = 4;
 /// A walker may still jump this long after its feet left the edge: people press late.
 const GROUND_MEMORY_STEPS: u32 = 6;
 /// The steepest ground that can be walked, as the cosine of its slope (56°). The round foot meets the edge of a step of
@@ -95,6 +105,8 @@ pub(crate) struct WalkerState {
     pub(crate) steps_since_jump: u32,
     /// Upward normals of what is under the feet, felt after the last step; at most [`GROUNDS_MAX`].
     pub(crate) grounds: Vec<[f32; 3]>,
+    /// How it was before the step that is being taken; none if it is not steered in it.
+    before: Option<Mover>,
 }
 
 impl WalkerState {
@@ -105,16 +117,38 @@ impl WalkerState {
             steps_since_ground: GROUND_MEMORY_STEPS,
             steps_since_jump: JUMP_PAUSE_STEPS,
             grounds: Vec::new(),
+            before: None,
         }
+    }
+
+    /// A walker that goes on from what was written down; `None` for what none can have been.
+    pub(crate) fn resume(
+        input: Input,
+        ahead: f32,
+        steps_since_ground: u32,
+        steps_since_jump: u32,
+        grounds: Vec<[f32; 3]>,
+    ) -> Option<WalkerState> {
+        let are_numbers = grounds.iter().flatten().chain([&ahead]).all(|v| v.is_finite());
+        (are_numbers && grounds.len() <= GROUNDS_MAX).then_some(WalkerState {
+            input,
+            ahead,
+            steps_since_ground,
+            steps_since_jump,
+            grounds,
+            before: None,
+        })
     }
 
     /// Turns the controls into velocity. Gravity, slopes' reaction and everything that is pushed are the solver's work.
     pub(crate) fn steer(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
         let wish = self.wish(walker);
         let is_idle = wish == Vector::ZERO && !self.input.jump;
+        self.before = None;
         if is_idle && physics.get(handles).is_sleeping() {
             return;
         }
+        self.before = Some(self.mover(physics.get(handles)));
         let ground = self.ground(wish);
         self.steps_since_ground =
             if ground.is_some() { 0 } else { self.steps_since_ground.saturating_add(1) };
@@ -145,9 +179,21 @@ impl WalkerState {
         }
     }
 
-    /// Feels what is under the feet.
-    pub(crate) fn feel(&mut self, handles: Handles, physics: &Physics) {
+    /// After physics: among what stands still alone, its step is the one that clients can predict; else what physics
+    /// made of it holds. Then it feels what is under its feet.
+    pub(crate) fn settle(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
         if physics.get(handles).is_sleeping() {
+            return;
+        }
+        if let Some(mut mover) = self.before.take()
+            && let Some((gravity, solids)) = physics.still_surroundings(handles, mover.reach(walker))
+        {
+            mover.step(walker, &self.input, self.ahead, gravity, &solids);
+            physics.place(handles, mover.position, mover.velocity);
+            self.grounds.clear();
+            self.grounds.extend_from_slice(&mover.grounds[..mover.ground_count]);
+            (self.steps_since_ground, self.steps_since_jump) =
+                (mover.steps_since_ground, mover.steps_since_jump);
             return;
         }
         self.grounds.clear();
@@ -155,6 +201,16 @@ impl WalkerState {
             .contacts(handles)
             .filter(|(normal, distance)| normal.y >= WALKABLE_COSINE && *distance < TOUCH_DISTANCE);
         self.grounds.extend(walkable.map(|(normal, _)| normal.to_array()).take(GROUNDS_MAX));
+    }
+
+    fn mover(&self, body: &RigidBody) -> Mover {
+        let mut mover = Mover::new(body.translation().to_array());
+        mover.velocity = body.linvel().to_array();
+        mover.steps_since_ground = self.steps_since_ground;
+        mover.steps_since_jump = self.steps_since_jump;
+        mover.ground_count = self.grounds.len().min(GROUNDS_MAX);
+        mover.grounds[..mover.ground_count].copy_from_slice(&self.grounds[..mover.ground_count]);
+        mover
     }
 
     /// The horizontal velocity that the controls ask for.
@@ -178,7 +234,7 @@ impl WalkerState {
     /// The normal of the ground under the feet: of several walkable surfaces the one that climbs most in the wished
     /// direction, so that a foot at the first step of a stair takes it.
     fn ground(&self, wish: Vector) -> Option<Vector> {
-        if self.steps_since_jump < 4 {
+        if self.steps_since_jump < JUMP_RISE_STEPS {
             return None;
         }
         self.grounds

@@ -3,10 +3,12 @@
 import { type Pose, type PoseSource, type WorldScene, WorldView } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import {
+  createPredictor,
   ENCODINGS,
   type Encoding,
   type Interpolator,
   joinWorld,
+  type Predictor,
   type ReportOutcome,
   type World,
 } from "nowcast/world";
@@ -80,6 +82,13 @@ export interface NetOptions extends Entry {
 export class Net implements PoseSource {
   readonly world: World;
   private readonly view: WorldView;
+  private readonly predictor: Predictor;
+  /** Whether one's own avatar is shown where its steps lead, not where the server had it. */
+  isPredicted = false;
+  /** How far ahead of the server's word that is, in metres. */
+  private readonly lead = new Float64Array(3);
+  private readonly predicted = { position: new Float64Array(3), quaternion: new Float64Array(4) };
+  private readonly own: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
   private readonly releases: (() => void)[] = [];
 
   constructor(
@@ -100,6 +109,7 @@ export class Net implements PoseSource {
     // Whoever waits for it is told by `lost` as well.
     this.world.ready.catch(() => undefined);
     this.view = new WorldView(this.world, { scene });
+    this.predictor = createPredictor(this.world);
     this.listen(listener);
   }
 
@@ -144,7 +154,7 @@ export class Net implements PoseSource {
   }
 
   steer(steering: Steering): void {
-    this.world.input(steering);
+    this.predictor.input(steering);
   }
 
   act(action: string, args: Readonly<Record<string, unknown>>): void {
@@ -173,14 +183,37 @@ export class Net implements PoseSource {
   /** Moves what `pose` answers to where things are shown at `nowMs`. */
   sample(nowMs: number): void {
     this.view.sample(nowMs);
+    this.predictor.sample(nowMs);
+    const { avatarId } = this.world;
+    this.isPredicted =
+      avatarId !== undefined && this.predictor.pose(this.predicted) && this.view.pose(avatarId, this.own);
+    if (!this.isPredicted) return;
+    const { position } = this.predicted;
+    this.lead[0] = position[0]! - this.own.x;
+    this.lead[1] = position[1]! - this.own.y;
+    this.lead[2] = position[2]! - this.own.z;
   }
 
   pose(id: number, out: Pose): boolean {
-    return this.view.pose(id, out);
+    if (!this.view.pose(id, out)) return false;
+    if (this.isPredicted && this.goesAlong(id)) {
+      out.x += this.lead[0]!;
+      out.y += this.lead[1]!;
+      out.z += this.lead[2]!;
+    }
+    return true;
+  }
+
+  /** One's own avatar, and what it holds. */
+  private goesAlong(id: number): boolean {
+    const { avatarId, entities } = this.world;
+    if (avatarId === undefined || id === avatarId) return id === avatarId;
+    return entities.get(avatarId)?.attributes["holding"] === id;
   }
 
   close(): void {
     for (const release of this.releases) release();
+    this.predictor.close();
     this.view.dispose();
     this.world.close();
   }

@@ -302,8 +302,9 @@ export class Viewer {
     member.qw = Math.cos(this.camera.yaw / 2);
   }
 
-  /** One's own steps are seen at once, too. Only the server knows where they lead: see {@link Predictor}. */
+  /** One's own steps are seen at once, too. Where the SDK cannot predict them (the plain protocol), {@link Predictor} guesses. */
   private predictOwnBody(net: Net, seconds: number): void {
+    if (net.isPredicted) return this.predictor.reset();
     const member = this.ownMember;
     const gait = member?.body.gait;
     if (!member || !gait || member.id !== this.facedAvatar) return this.predictor.reset();

@@ -266,6 +266,7 @@ pub(super) fn events_of_a_lane(lane: u8) -> &'static [&'static str] {
 pub(super) fn messages_of_a_key(lane: u8, key: u64) -> &'static [&'static str] {
     match (lane, key >> 32) {
         (0, 0) if key == 1 => &["Controls", "Entity"],
+        (0, 0) if key == 2 => &["Steps", "Entity"],
         (0, 0) => &["Entity"],
         (0, 1) => &["Player"],
         (0, 2) => &["Screen"],

@@ -9,6 +9,7 @@ mod lag;
 mod latency;
 mod link;
 mod links;
+mod motion;
 mod report;
 mod script;
 mod soak;
@@ -27,7 +28,7 @@ pub(crate) struct Args {
 const AFTER_HELP: &str = "\
 Begin with `nowcast lab report --quick`: all of it in less than ten minutes, as one page.
 
-Those over emulated links (report, latency, freshness, lag --where remote, browser, link) run real programs on real \
+Those over emulated links (report, latency, freshness, lag --where remote, browser, motion, link) run real programs on real \
 kernels' network stacks; they need Linux, and root or unprivileged user namespaces. `freshness --simulated`, `soak`, \
 `crash`, `store`, `lag`, `ipc`, `codec` and `script` need neither. Most write a page with charts beside the table: --html FILE says where.";
 
@@ -38,6 +39,7 @@ enum Instrument {
     Freshness(freshness::Args),
     Lag(lag::Args),
     Browser(browser::Args),
+    Motion(motion::Args),
     Ipc(ipc::Args),
     Codec(codec::Args),
     Script(script::Args),
@@ -75,6 +77,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Instrument::Link(args) => link::run(&args),
         Instrument::Freshness(args) => freshness::run(&args),
         Instrument::Browser(args) => browser::run(&args),
+        Instrument::Motion(args) => motion::run(&args),
         Instrument::Report(args) => report::run(&args),
         Instrument::Soak(args) => soak::run(&args),
         Instrument::Crash(args) => crash::run(&args),

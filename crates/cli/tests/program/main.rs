@@ -5,6 +5,7 @@ mod channels;
 mod crash;
 mod decode;
 mod minimal;
+mod motion;
 mod output;
 mod past;
 mod save;

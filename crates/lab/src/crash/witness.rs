@@ -113,8 +113,12 @@ impl Witness {
 
     /// Walks and counts until the connection ends, and says why it did.
     async fn visit(&self, channel: Channel) -> String {
-        let join =
-            ToWorld::Join { protocol: PROTOCOL, name: format!("witness-{}", self.index), network_hz: 60 };
+        let join = ToWorld::Join {
+            protocol: PROTOCOL,
+            name: format!("witness-{}", self.index),
+            network_hz: 60,
+            key: Vec::new(),
+        };
         let mut visit = Visit {
             witness: self,
             channel,
@@ -194,6 +198,7 @@ impl Visit<'_> {
         self.say(&ToWorld::Act {
             action: "count".into(),
             arguments: Value::Map(vec![("client".into(), client)]),
+            number: None,
         })
     }
 
@@ -209,7 +214,7 @@ impl Visit<'_> {
                         self.player = Some(player);
                         self.may_act_from = Some(Instant::now() + COUNT_PATIENCE);
                     }
-                    FromWorld::Refused { action, reason } => {
+                    FromWorld::Refused { action, reason, .. } => {
                         let trouble = format!("{action}: {reason}");
                         *self.witness.notes.lock().troubles.entry(trouble).or_default() += 1;
                     }

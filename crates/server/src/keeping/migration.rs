@@ -368,7 +368,12 @@ world.action("kick", {}, function() end)
         (0..3).for_each(|_| live.step());
         let (world, _) = live.parts();
         let bytes = world.snapshot();
-        let host = HostState { offered: "park".into(), last_player: 4, sources: Some(sources.clone()) };
+        let host = HostState {
+            offered: "park".into(),
+            last_player: 4,
+            seats: Default::default(),
+            sources: Some(sources.clone()),
+        };
         let snapshot = Snapshot {
             origin: origin(world, Some(&sources), 7),
             tick: world.tick(),

@@ -84,7 +84,12 @@ fn bless() {
         live.step();
     };
     apply(&mut live, &mut recorder, Command::Join { player: ADA, name: "Ada".into() });
-    let host = HostState { offered: "park".into(), last_player: 1, sources: Some(sources) };
+    let host = HostState {
+        offered: "park".into(),
+        last_player: 1,
+        seats: Default::default(),
+        sources: Some(sources),
+    };
     recorder.snapshot(live.parts().0, &store, 1_700_000_000_000, host.to_bytes());
     let count = Command::Action { player: ADA, name: "count".into(), arguments: Value::Map(Vec::new()) };
     let id = ActionId { client: [5; 16], number: 1 };

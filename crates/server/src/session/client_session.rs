@@ -13,10 +13,12 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
+use super::messages::STEPS_MAX;
+use super::playout::Change;
 use super::writer::SessionWriter;
 use super::{
-    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Place, ToWorld,
-    WORLD_LANE,
+    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Place, STEPS_KEY, Steps,
+    ToWorld, WORLD_LANE,
 };
 use crate::client_key::{ClientKey, SECRET_BYTES};
 use crate::closing::{Closing, REFUSED_ACTIONS};
@@ -65,7 +67,7 @@ impl Early {
     /// Keeps a message until the client has joined.
     fn keep(&mut self, message: Message) -> Result<(), Closing> {
         match (message.kind, message.lane.number()) {
-            (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => {
+            (Received::State { key: CONTROLS_KEY | STEPS_KEY }, WORLD_LANE) => {
                 self.0.retain(|kept| kept.kind != message.kind || kept.lane != message.lane);
             }
             (Received::Event, CHAT_LANE) => {}
@@ -185,6 +187,7 @@ impl ClientSession {
         self.shared.metrics.messages_received.inc();
         let (kind, command) = match (message.kind, message.lane.number()) {
             (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => return self.steer(message, rates),
+            (Received::State { key: STEPS_KEY }, WORLD_LANE) => return self.steer_by_steps(message, rates),
             (Received::State { key }, WORLD_LANE) => return self.move_owned(key, message, rates),
             (Received::Event, CHAT_LANE) => {
                 (MessageKind::Chat, Command::Say { text: read::<Line>(message)?.text })
@@ -280,6 +283,25 @@ impl ClientSession {
         self.admit(MessageKind::Input, rates)?;
         self.watchdog.steer(input);
         self.command(Command::Input { input, number: controls.number });
+        Ok(())
+    }
+
+    /// The same of a client that counts its steps: each change takes the place in time that it had there.
+    fn steer_by_steps(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
+        let Steps { number, steps } = read(message)?;
+        if steps.is_empty() || steps.len() > STEPS_MAX {
+            return Err(malformed("steps are 1 to 16 changes of the controls"));
+        }
+        let mut changes = Vec::with_capacity(steps.len());
+        for step in steps.iter().rev() {
+            let input = step.to_input().map_err(|error| Closing::OutOfBounds(OutOfBounds::from(error)))?;
+            changes.push(Change { step: number.wrapping_sub(step.ago), input });
+        }
+        self.admit(MessageKind::Input, rates)?;
+        self.watchdog.steer(changes[changes.len() - 1].input);
+        if self.player.steps(number, changes.into_iter()) > 0 {
+            self.shared.metrics.drop_message("late_steps");
+        }
         Ok(())
     }
 

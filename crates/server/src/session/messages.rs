@@ -19,6 +19,10 @@ pub const REPLICATION_LANE: u8 = 2;
 
 /// The key of a client's [`Controls`] on [`WORLD_LANE`].
 pub const CONTROLS_KEY: Key = Key::state(1);
+/// Where a client that counts its steps puts its controls instead, on lane 0.
+pub const STEPS_KEY: Key = Key::state(2);
+/// Changes that one [`Steps`] may tell.
+pub(super) const STEPS_MAX: usize = 16;
 
 /// The key of [`Missed`] on [`CHAT_LANE`].
 pub const MISSED_KEY: Key = Key::state(1);
@@ -180,6 +184,32 @@ pub struct Controls {
     /// −1 (left) to 1 (right).
     pub right: f32,
     /// Radians, counter-clockwise seen from above; 0 faces −Z.
+    pub yaw: f32,
+    /// Whether to run.
+    pub run: bool,
+    /// Whether to jump.
+    pub jump: bool,
+}
+
+/// The newest controls of a client that predicts and counts its steps: the state of [`STEPS_KEY`].
+#[derive(Wire, Clone, Debug, Default, PartialEq)]
+pub struct Steps {
+    /// The client's step, of 1/60 s each, modulo 2^16.
+    pub number: u16,
+    /// How the controls changed, the newest first; 1 to [`STEPS_MAX`].
+    pub steps: Vec<Step>,
+}
+
+/// What the controls of a client say from a step of its own on.
+#[derive(Wire, Clone, Copy, Debug, Default, PartialEq)]
+pub struct Step {
+    /// So many steps ago.
+    pub ago: u16,
+    /// As in [`Controls`].
+    pub forward: f32,
+    /// As in [`Controls`].
+    pub right: f32,
+    /// As in [`Controls`].
     pub yaw: f32,
     /// Whether to run.
     pub run: bool,
@@ -445,6 +475,13 @@ impl Controls {
     }
 }
 
+impl Step {
+    /// As the world takes it.
+    pub(crate) fn to_input(self) -> Result<Input, InputError> {
+        Input::new(self.forward, self.right, self.yaw, self.run, self.jump)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use nowcast_wire::Shape;
@@ -459,6 +496,8 @@ mod tests {
         let ours = [
             Shape::of::<ToWorld>(),
             Shape::of::<Controls>(),
+            Shape::of::<Steps>(),
+            Shape::of::<Step>(),
             Shape::of::<Line>(),
             Shape::of::<FromWorld>(),
             Shape::of::<Definition>(),

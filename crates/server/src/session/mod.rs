@@ -6,6 +6,7 @@
 //! | `news.rs` | what all clients are told of one step |
 //! | `admission.rs` | who comes in: `/nowcast/ROOM`, WebTransport on the same port |
 //! | `client_session.rs` | one client, from its session's beginning to its end |
+//! | `playout.rs` | when the controls of a client that counts its steps come into force |
 //! | `input_watchdog.rs` | what one client's controls say, and until when they hold |
 //! | `writer.rs` | what a room says to one client |
 //! | `replication_source.rs` | movement, written when a packet leaves |
@@ -15,6 +16,7 @@ pub(crate) mod client_session;
 mod input_watchdog;
 mod messages;
 mod news;
+pub(crate) mod playout;
 mod replication_source;
 pub(crate) mod writer;
 
@@ -27,8 +29,8 @@ use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
 pub use messages::{
     Action, Asset, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, FromWorld, Kind, Line,
-    MISSED_KEY, Missed, Moving, OWNED_KEYS, Outcome, Owned, PROTOCOL, Place, Player, REPLICATION_LANE, Said,
-    Screen, StateKey, ToWorld, WORLD_LANE,
+    MISSED_KEY, Missed, Moving, OWNED_KEYS, Outcome, Owned, PROTOCOL, Place, Player, REPLICATION_LANE,
+    STEPS_KEY, Said, Screen, StateKey, Step, Steps, ToWorld, WORLD_LANE,
 };
 pub(crate) use news::News;
 

@@ -24,8 +24,8 @@ impl Scene {
     /// Physics, and what it did as columns.
     pub(crate) fn move_bodies(&mut self) {
         self.physics.step();
+        self.settle_walkers();
         self.note_moved();
-        self.feel_ground();
     }
 
     /// Takes poses and velocities over from physics.
@@ -45,11 +45,13 @@ impl Scene {
         }
     }
 
-    fn feel_ground(&mut self) {
-        let Scene { walkers, entities, physics, .. } = self;
+    fn settle_walkers(&mut self) {
+        let Scene { walkers, entities, physics, definition, .. } = self;
         for (id, state) in walkers {
-            if let Some(handles) = entities.row(*id).and_then(|row| entities.handles[row]) {
-                state.feel(handles, physics);
+            let Some(row) = entities.row(*id) else { continue };
+            let walker = &definition.kinds[usize::from(entities.kinds[row].0)].walker;
+            if let (Some(walker), Some(handles)) = (walker, entities.handles[row]) {
+                state.settle(walker, handles, physics);
             }
         }
     }

@@ -237,15 +237,8 @@ pub(super) fn save_walker(id: EntityId, walker: &WalkerState) -> SavedWalker {
 }
 
 pub(super) fn load_walker(saved: SavedWalker) -> Option<WalkerState> {
-    let are_numbers = saved.grounds.iter().flatten().chain([&saved.ahead]).all(|v| v.is_finite());
-    are_numbers.then_some(())?;
-    Some(WalkerState {
-        input: load_input(saved.input)?,
-        ahead: saved.ahead,
-        steps_since_ground: saved.steps_since_ground,
-        steps_since_jump: saved.steps_since_jump,
-        grounds: saved.grounds,
-    })
+    let SavedWalker { input, ahead, steps_since_ground, steps_since_jump, grounds, .. } = saved;
+    WalkerState::resume(load_input(input)?, ahead, steps_since_ground, steps_since_jump, grounds)
 }
 
 pub(super) fn save_joint(id: JointId, joint: &Joint) -> SavedJoint {

@@ -20,6 +20,7 @@ import type {
   Entity,
   EntityId,
   Input,
+  InputChange,
   JoinOptions,
   OwnedPose,
   Player,
@@ -147,6 +148,13 @@ export class WorldClient implements World, ProtocolHandlers {
 
   input(input: Input): void {
     this.#inputs.set(input);
+  }
+
+  steps(number: number, changes: readonly InputChange[]): boolean {
+    if (!this.#protocol?.steps?.(number, changes)) return false;
+    // What is said by steps is not said again the other way when a connection is new.
+    this.#inputs.forget();
+    return true;
   }
 
   *entitiesOf(kind: string): Iterable<Entity> {

@@ -10,6 +10,12 @@ export {
 export { angleBetween, eulerToQuaternion, type NumberArray } from "./interpolation/rotation.js";
 export { joinWorld } from "./join.js";
 export {
+  createPredictor,
+  type PredictionSource,
+  type Predictor,
+  type PredictorOptions,
+} from "./prediction/predictor.js";
+export {
   type Action,
   type Asset,
   type Definition,
@@ -21,6 +27,7 @@ export {
   type EventDeclaration,
   type Field,
   type Input,
+  type InputChange,
   type JoinOptions,
   type Kind,
   type OwnedPose,

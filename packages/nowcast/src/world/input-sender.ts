@@ -27,7 +27,7 @@ export class InputSender {
   }
 
   set(input: Input): void {
-    this.wanted = checked(input);
+    this.wanted = checkedInput(input);
     this.jumpPending ||= this.wanted.jump;
     this.schedule();
   }
@@ -37,6 +37,14 @@ export class InputSender {
     this.sent = undefined;
     this.sentAtMs = Number.NEGATIVE_INFINITY;
     if (this.wanted !== undefined) this.schedule();
+  }
+
+  /** The controls are said otherwise from now on. */
+  forget(): void {
+    this.stop();
+    this.wanted = undefined;
+    this.sent = undefined;
+    this.jumpPending = false;
   }
 
   stop(): void {
@@ -72,7 +80,8 @@ export class InputSender {
   }
 }
 
-function checked(input: Input): Input {
+/** Throws a misuse for what no controls say, and clamps. */
+export function checkedInput(input: Input): Input {
   if (typeof input !== "object" || input === null) {
     throw new NowcastError("misuse", `input takes what the controls say, not ${kindOf(input)}`);
   }

@@ -5,6 +5,7 @@ import type {
   Entity,
   EntityId,
   Input,
+  InputChange,
   PlayerId,
   Quaternion,
   Vec3,
@@ -49,6 +50,8 @@ export interface ProtocolAdapter {
   readonly controls: number;
   /** Controls that differ from those sent before, or the first since the welcome. */
   input(input: Input): boolean;
+  /** The controls by steps; missing where they cannot be said. */
+  steps?(number: number, changes: readonly InputChange[]): boolean;
   /** With a number it happens once, and is answered. */
   act(action: string, args: WorldRecord, number?: number): boolean;
   /** Throws a misuse for an action that cannot be said. */

@@ -162,6 +162,12 @@ export interface Input {
   readonly jump: boolean;
 }
 
+/** What the controls say from one step of a client on, until the next change. */
+export interface InputChange extends Input {
+  /** So many steps before the one at which the client is. */
+  readonly ago: number;
+}
+
 /**
  * `connecting` until the first welcome, `open` from a welcome on, `reconnecting` from the loss of a connection until the
  * next welcome (or until the same session goes on, which needs none), `closed` for good. The same for both protocols.
@@ -346,6 +352,13 @@ export interface World {
    * changes, at most 30 times a second, and again after a reconnect. A jump between two sends is not lost.
    */
   input(input: Input): void;
+  /**
+   * The same for a client that predicts: it is at the step `number` of its own, of 1/60 s each and modulo 2^16, and the newest `changes`
+   * of its controls, the newest first and at most 16, were so many steps ago. The server lets them last as long, and `snapshot` events then
+   * have the number of the step that was taken as `controls`. False if it cannot be sent; the plain protocol cannot. `createPredictor`
+   * calls it.
+   */
+  steps(number: number, changes: readonly InputChange[]): boolean;
   /**
    * Does something that the world declares ({@link Definition.actions}); the server gives missing arguments their defaults, clamps
    * numbers, and answers what does not fit by `refused`. Throws a misuse for an action that the known definition does not have, and for

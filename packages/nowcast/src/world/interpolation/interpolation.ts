@@ -14,11 +14,18 @@ export interface InterpolatorOptions {
   readonly delayMsMin?: number;
   /** Never draw older than this; 1,000 by default. */
   readonly delayMsMax?: number;
+  /**
+   * Calls back as soon as this program is free again; `setTimeout` by default. What arrives while a frame is being drawn waits that long,
+   * and its wait is no delay of the network.
+   */
+  readonly whenFree?: ((callback: () => void) => void) | undefined;
 }
 
 /**
  * Draws a world that is heard of a few times a second as if it moved all the time: it shows the recent past, in which
- * the next snapshot is already known.
+ * the next snapshot is already known. Places are joined by cubic Hermite curves that do not swing beyond them (Fritsch and Carlson,
+ * Monotone Piecewise Cubic Interpolation, 1980); what was put elsewhere is there at once; when a snapshot is missing, what moved goes
+ * on as it did for a tenth of a second.
  *
  * ```ts
  * const interpolator = createInterpolator(world);
@@ -38,9 +45,11 @@ export interface Interpolator {
   pose(id: EntityId, out: Pose): boolean;
   /** How far behind the newest possible knowledge the moment is: the price of smoothness, in milliseconds. */
   readonly delayMs: number;
+  /** How old what is shown of an entity is, in milliseconds: the delay, and how long it already goes on without news. */
+  ageMs(id: EntityId): number;
   /** The moment that is shown, in world steps with fraction. */
   readonly tick: number;
-  /** Frames for which the next snapshot came too late, so that everything stood still. */
+  /** Frames for which the next snapshot came too late, so that everything went on as it did. */
   readonly starvedFrames: number;
   /** Stops listening to the world. */
   close(): void;
@@ -63,13 +72,23 @@ class SnapshotInterpolator implements Interpolator {
   private readonly tracks = new Map<EntityId, PoseTrack>();
   private readonly stopListening: (() => void)[];
   private newestTick = 0;
+  private stepHz = 60;
+  /** When the newest frame began, and when this program was free after it; undefined until it is. */
+  private frameMs = Number.NEGATIVE_INFINITY;
+  private freeMs: number | undefined = Number.NEGATIVE_INFINITY;
+  private readonly whenFree: (callback: () => void) => void;
+  private readonly noteFree = (): void => {
+    this.freeMs = performance.now();
+  };
 
   constructor(source: InterpolationSource, options: InterpolatorOptions) {
     this.timeline = new SnapshotTimeline(options.delayMsMin ?? 0, options.delayMsMax ?? 1000);
+    this.whenFree = options.whenFree ?? ((callback) => void setTimeout(callback, 0));
     for (const entity of source.entities.values()) this.add(entity);
     this.stopListening = [
       source.on("welcome", ({ tick, stepHz }) => {
         this.timeline.restart(stepHz);
+        this.stepHz = stepHz;
         this.newestTick = tick;
       }),
       source.on("spawn", ({ entities }) => {
@@ -82,7 +101,7 @@ class SnapshotInterpolator implements Interpolator {
       source.on("snapshot", ({ tick, receivedAtMs, moved }) => {
         const previousTick = this.newestTick;
         this.newestTick = tick;
-        this.timeline.record(tick, receivedAtMs);
+        this.timeline.record(tick, receivedAtMs, this.earliestMs(receivedAtMs));
         for (const entity of moved) {
           this.tracks.get(entity.id)?.record(entity, entity.stillTick ?? previousTick);
         }
@@ -100,14 +119,22 @@ class SnapshotInterpolator implements Interpolator {
 
   sample(nowMs: number): void {
     this.timeline.advance(nowMs);
+    this.frameMs = nowMs;
+    if (this.freeMs !== undefined) this.whenFree(this.noteFree);
+    this.freeMs = undefined;
     if (this.timeline.tick > this.newestTick) this.starvedFrames++;
   }
 
   pose(id: EntityId, out: Pose): boolean {
     const track = this.tracks.get(id);
     if (track === undefined) return false;
-    track.at(this.timeline.tick, out);
+    track.at(this.timeline.tick, this.newestTick, this.stepHz, out);
     return true;
+  }
+
+  ageMs(id: EntityId): number {
+    const known = Math.max(this.newestTick, this.tracks.get(id)?.newestTick ?? 0);
+    return this.timeline.delayMs + (Math.max(0, this.timeline.tick - known) * 1000) / this.stepHz;
   }
 
   close(): void {
@@ -115,11 +142,24 @@ class SnapshotInterpolator implements Interpolator {
     this.tracks.clear();
   }
 
+  /** When what is read now may have arrived: while a frame is drawn nothing is read. */
+  private earliestMs(readMs: number): number {
+    const wasBusy = this.freeMs === undefined || readMs - this.freeMs < QUEUE_MS;
+    return wasBusy ? Math.min(readMs, this.frameMs) : readMs;
+  }
+
   private add(entity: Entity): void {
     this.tracks.set(entity.id, new PoseTrack(entity));
   }
 }
 
+/** What is read so soon after a frame may have waited for its end. */
+const QUEUE_MS = 8;
+/** What goes on without news goes on for so long, in seconds. */
+const EXTRAPOLATION_S_MAX = 0.1;
+/** Faster than this nothing moves, in metres a second; what was farther away than this by so much was put elsewhere. */
+const SPEED_MAX = 60;
+const TELEPORT_M_MIN = 1;
 /** Enough for a second at 60 snapshots a second. */
 const SAMPLES_MAX = 64;
 /** Things that never moved need a single sample; room grows with the first motion. */
@@ -162,27 +202,84 @@ class PoseTrack {
     this.write(this.push(), entity);
   }
 
-  at(tick: number, out: Pose): void {
+  get newestTick(): number {
+    return this.ticks[this.newest]!;
+  }
+
+  /** `knownTick` is the newest that was heard of: up to there what did not move stood still. */
+  at(tick: number, knownTick: number, stepHz: number, out: Pose): void {
     let after = this.newest;
-    if (tick >= this.ticks[after]!) return this.read(after, out);
+    const newestTick = this.ticks[after]!;
+    if (tick >= newestTick) {
+      this.read(after, out);
+      if (tick > knownTick && newestTick >= knownTick) this.goOn(tick - newestTick, stepHz, out);
+      return;
+    }
     for (let step = 1; step < this.count; step++) {
       const before = (this.newest - step + this.capacity) % this.capacity;
-      if (tick >= this.ticks[before]!) return this.between(before, after, tick, out);
+      if (tick >= this.ticks[before]!) return this.between(before, after, step, tick, stepHz, out);
       after = before;
     }
     this.read(after, out);
   }
 
-  private between(before: number, after: number, tick: number, out: Pose): void {
+  /** `before` is the sample `back` steps behind the newest. */
+  private between(
+    before: number,
+    after: number,
+    back: number,
+    tick: number,
+    stepHz: number,
+    out: Pose,
+  ): void {
+    if (this.isJump(before, after, stepHz)) return this.read(before, out);
     const from = this.ticks[before]!;
-    const t = (tick - from) / (this.ticks[after]! - from);
+    const span = this.ticks[after]! - from;
+    const t = (tick - from) / span;
     const a = before * STRIDE;
     const b = after * STRIDE;
+    const earlier = back + 1 < this.count ? (before - 1 + this.capacity) % this.capacity : before;
+    const later = back > 1 ? (after + 1) % this.capacity : after;
+    const first = earlier !== before && this.isJump(earlier, before, stepHz) ? before : earlier;
+    const last = later !== after && this.isJump(after, later, stepHz) ? after : later;
     for (let axis = 0; axis < 3; axis++) {
       const start = this.poses[a + axis]!;
-      out.position[axis] = start + (this.poses[b + axis]! - start) * t;
+      const rise = this.poses[b + axis]! - start;
+      const slope = rise / span;
+      const startSlope = first === before ? slope : meanSlope(this.slope(first, before, axis), slope);
+      const endSlope = last === after ? slope : meanSlope(slope, this.slope(after, last, axis));
+      const [t2, t3] = [t * t, t * t * t];
+      out.position[axis] =
+        start + rise * (3 * t2 - 2 * t3) + span * (startSlope * (t3 - 2 * t2 + t) + endSlope * (t3 - t2));
     }
     slerp(this.poses, a + 3, b + 3, t, out.quaternion);
+  }
+
+  /** On from the newest sample, as it moved between the two newest. */
+  private goOn(ticks: number, stepHz: number, out: Pose): void {
+    if (this.count < 2) return;
+    const before = (this.newest - 1 + this.capacity) % this.capacity;
+    if (this.isJump(before, this.newest, stepHz)) return;
+    const most = Math.min(ticks, EXTRAPOLATION_S_MAX * stepHz);
+    for (let axis = 0; axis < 3; axis++) {
+      out.position[axis] = out.position[axis]! + this.slope(before, this.newest, axis) * most;
+    }
+  }
+
+  /** Metres a step between two samples. */
+  private slope(before: number, after: number, axis: number): number {
+    const rise = this.poses[after * STRIDE + axis]! - this.poses[before * STRIDE + axis]!;
+    return rise / (this.ticks[after]! - this.ticks[before]!);
+  }
+
+  /** Whether it was put elsewhere between two samples. */
+  private isJump(before: number, after: number, stepHz: number): boolean {
+    const [a, b] = [before * STRIDE, after * STRIDE];
+    const dx = this.poses[b]! - this.poses[a]!;
+    const dy = this.poses[b + 1]! - this.poses[a + 1]!;
+    const dz = this.poses[b + 2]! - this.poses[a + 2]!;
+    const most = TELEPORT_M_MIN + (SPEED_MAX * (this.ticks[after]! - this.ticks[before]!)) / stepHz;
+    return dx * dx + dy * dy + dz * dz > most * most;
   }
 
   private read(slot: number, out: Pose): void {
@@ -225,4 +322,11 @@ class PoseTrack {
     this.ticks = ticks;
     this.poses = poses;
   }
+}
+
+/** The slope of a curve between two lines that does not swing beyond either. */
+function meanSlope(a: number, b: number): number {
+  if (a * b <= 0) return 0;
+  // The harmonic mean (Fritsch and Butland, 1984).
+  return (2 * a * b) / (a + b);
 }

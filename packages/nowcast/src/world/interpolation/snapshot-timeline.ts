@@ -4,6 +4,8 @@ const NEEDS_MAX = 64;
 const WARP_MAX = 0.1;
 /** A moment further off than this is not approached but jumped to. */
 const JUMP_MS = 500;
+/** By so much the shortest spacing of snapshots grows with each, until one is as short. */
+const INTERVAL_GROWTH = 1.02;
 /** Room for a late frame beside the measured need. */
 const MARGIN_MS = 5;
 
@@ -11,9 +13,9 @@ const MARGIN_MS = 5;
  * Maps the local clock to the server's ticks and decides how far in the past to draw.
  *
  * What is needed is measured directly: just before a snapshot arrives, the moment shown must not yet have passed the
- * snapshot before it. So each arrival tells how far behind the (smoothed) server clock one would have had to be,
- * which covers the send interval, jitter and skipped snapshots alike. The delay is the second largest of the recent
- * needs: a single outlier is let through as a short stop.
+ * snapshot that was due before it. So each arrival tells how far behind the (smoothed) server clock one would have had to be,
+ * which covers the send interval and jitter alike. A snapshot that is lost is not waited for: what moves goes on without. The delay is
+ * the second largest of the recent needs.
  */
 export class SnapshotTimeline {
   /** The moment shown, in ticks. */
@@ -30,6 +32,8 @@ export class SnapshotTimeline {
   /** Local arrival minus server time, smoothed. */
   private offsetMs = 0;
   private lastServerMs = 0;
+  /** The shortest spacing of snapshots on the server's clock, of late. */
+  private intervalMs = Number.POSITIVE_INFINITY;
   private targetDelayMs = 0;
   private shownServerMs = 0;
   private lastNowMs: number | undefined;
@@ -44,17 +48,24 @@ export class SnapshotTimeline {
     this.stepMs = 1000 / stepHz;
     this.needCount = 0;
     this.arrivals = 0;
+    this.intervalMs = Number.POSITIVE_INFINITY;
     this.lastNowMs = undefined;
   }
 
-  record(tick: number, arrivalMs: number): void {
+  /** What was read at `readMs` arrived then, or since `earliestMs`: when it was to be expected, if that is between the two. */
+  record(tick: number, readMs: number, earliestMs = readMs): void {
     const serverMs = tick * this.stepMs;
+    const expectedMs = this.arrivals > 0 ? serverMs + this.offsetMs : readMs;
+    const arrivalMs = Math.min(readMs, Math.max(earliestMs, expectedMs));
     const offsetMs = arrivalMs - serverMs;
     this.arrivals++;
     // The first arrivals count as a plain mean, later ones a sixteenth, so that the clock settles fast and drifts slowly.
     this.offsetMs += (offsetMs - this.offsetMs) / Math.min(this.arrivals, 16);
     if (this.arrivals > 1 && serverMs > this.lastServerMs) {
-      this.remember(arrivalMs - this.offsetMs - this.lastServerMs);
+      const spacingMs = serverMs - this.lastServerMs;
+      // Another rate is believed by and by.
+      this.intervalMs = Math.min(spacingMs, this.intervalMs * INTERVAL_GROWTH);
+      this.remember(arrivalMs - this.offsetMs - serverMs + this.intervalMs);
     }
     this.lastServerMs = serverMs;
   }

@@ -7,6 +7,7 @@ import type { Goal, OwnerRequest, ProtocolAdapter, ProtocolHandlers } from "../p
 import type {
   EntityId,
   Input,
+  InputChange,
   JoinOptions,
   PlayerId,
   ReportOutcome,
@@ -25,6 +26,7 @@ import {
   ownedCodec,
   type Place,
   saidCodec,
+  stepsCodec,
   type ToWorld,
   toWorldCodec,
 } from "./generated/messages.js";
@@ -38,6 +40,7 @@ const CHAT_LANE = 1;
 /** Of where entities are to be; an entity's id is added. */
 const OWNED_KEYS = 2 ** 32;
 const CONTROLS_KEY = 1;
+const STEPS_KEY = 2;
 const MISSED_KEY = 1;
 /** What cannot be understood any more is asked for as a whole, not more often than this. */
 const FORGET_INTERVAL_MS = 1000;
@@ -102,6 +105,11 @@ export class SessionAdapter implements ProtocolAdapter {
     const isSent = this.#channel?.lane(WORLD_LANE).state(CONTROLS_KEY, controls) ?? false;
     if (isSent) this.controls = number;
     return isSent;
+  }
+
+  steps(number: number, changes: readonly InputChange[]): boolean {
+    const steps = stepsCodec.encodeShared({ number, steps: changes as InputChange[] });
+    return this.#channel?.lane(WORLD_LANE).state(STEPS_KEY, steps) ?? false;
   }
 
   act(action: string, args: WorldRecord, number?: number): boolean {

@@ -61,6 +61,53 @@ export const controlsCodec: Codec<Controls> = /* @__PURE__ */ defineCodec({
   read: readControls,
 });
 
+export interface Steps {
+  number: number;
+  steps: Array<Step>;
+}
+
+export interface Step {
+  ago: number;
+  forward: number;
+  right: number;
+  yaw: number;
+  run: boolean;
+  jump: boolean;
+}
+
+export const stepsCodec: Codec<Steps> = /* @__PURE__ */ defineCodec({
+  shape: "1c00023005537465707302066e756d6265720300057374657073191c0100300453746570060361676f030007666f72776172640a000572696768740a00037961770a000372756e0100046a756d700100",
+});
+
+function writeStep(e: MessageEncoder): (v: Step) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    if (!e.room(15)) return false;
+    bytes[0] = (v.run ? 1 : 0) | (v.jump ? 2 : 0);
+    view.setUint16(1, e.whole(v.ago, 0, 65535, "ago"), true);
+    view.setFloat32(3, v.forward, true);
+    view.setFloat32(7, v.right, true);
+    view.setFloat32(11, v.yaw, true);
+    e.at = 15;
+    return true;
+  };
+}
+
+function readStep(d: MessageDecoder): () => Step | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length !== 15) return undefined;
+    if (bytes[0]! >> 2 !== 0) return undefined;
+    return { ago: d.u16(1), forward: d.f32(3), right: d.f32(7), yaw: d.f32(11), run: (bytes[0]! & 1) !== 0, jump: (bytes[0]! & 2) !== 0 };
+  };
+}
+
+export const stepCodec: Codec<Step> = /* @__PURE__ */ defineCodec({
+  shape: "1c0001300453746570060361676f030007666f72776172640a000572696768740a00037961770a000372756e0100046a756d700100",
+  write: writeStep,
+  read: readStep,
+});
+
 export interface Line {
   text: string;
 }

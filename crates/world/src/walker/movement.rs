@@ -1,0 +1,219 @@
+//! One step of a walker among bodies that stand still, to the last bit: `spec/MOVEMENT.md`.
+//!
+//! Clients predict their own avatar with the same arithmetic, in another language. So everything here is made of single
+//! operations on 32-bit floats (`+ − × ÷ √`, comparisons) in a stated order, and depends on nothing but its arguments.
+
+use super::{
+    GROUND_MEMORY_STEPS, GROUNDS_MAX, JUMP_PAUSE_STEPS, JUMP_RISE_STEPS, WALKABLE_COSINE, Walker, direction,
+};
+use crate::STEP_SECONDS;
+use crate::exact::{add, dot, scale, sub};
+use crate::input::Input;
+use crate::physics::SPEED_MAX;
+use crate::solid::{Contact, Solid};
+
+/// A surface this near carries, in metres.
+const TOUCH_DISTANCE: f32 = 0.002;
+/// A walker moves no farther than this share of its radius before it looks for what it met.
+const STRIDE_SHARE: f32 = 0.5;
+/// Room beside the way of a step, in metres.
+const REACH_MARGIN: f32 = 0.1;
+/// Strides of one step: enough for the narrowest walker at the greatest speed.
+const STRIDES_MAX: u32 = 32;
+/// How often a walker is pushed out of what it met, after each stride.
+const PUSHES_MAX: u32 = 6;
+/// Controls below this length are none.
+const DEAD_ZONE: f32 = 0.01;
+
+/// A walker at one step: all that the next step depends on beside its controls.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Mover {
+    /// Of its middle, in metres.
+    pub position: [f32; 3],
+    /// In metres a second.
+    pub velocity: [f32; 3],
+    /// Steps since there was ground under the feet.
+    pub steps_since_ground: u32,
+    /// Steps since it jumped.
+    pub steps_since_jump: u32,
+    /// Upward normals of what carries it, of which the first `ground_count` hold.
+    pub grounds: [[f32; 3]; GROUNDS_MAX],
+    /// How many surfaces carry it.
+    pub ground_count: usize,
+}
+
+impl Mover {
+    /// At rest in the air.
+    pub fn new(position: [f32; 3]) -> Mover {
+        Mover {
+            position,
+            velocity: [0.0; 3],
+            steps_since_ground: GROUND_MEMORY_STEPS,
+            steps_since_jump: JUMP_PAUSE_STEPS,
+            grounds: [[0.0; 3]; GROUNDS_MAX],
+            ground_count: 0,
+        }
+    }
+
+    /// The box in which everything lies that can matter in its next step: two corners, in metres.
+    pub fn reach(&self, walker: &Walker) -> [[f32; 3]; 2] {
+        let speed = dot(self.velocity, self.velocity).sqrt() + walker.run_speed + walker.jump_speed;
+        let margin = speed * STEP_SECONDS + REACH_MARGIN;
+        let extent = [walker.radius + margin, walker.height * 0.5 + margin, walker.radius + margin];
+        [sub(self.position, extent), add(self.position, extent)]
+    }
+
+    /// Moves on by 1/60 s. `ahead` is how freely it may go on ahead, from 0 to 1, and `gravity` how fast it falls,
+    /// in metres a second squared, downward. Of `solids` those matter that it can reach; others change no bit.
+    pub fn step(&mut self, walker: &Walker, input: &Input, ahead: f32, gravity: f32, solids: &[Solid]) {
+        let wish = wish(walker, input, ahead);
+        let ground = self.ground(wish);
+        self.steps_since_ground =
+            if ground.is_some() { 0 } else { self.steps_since_ground.saturating_add(1) };
+        self.steps_since_jump = self.steps_since_jump.saturating_add(1);
+        let mut next = match ground {
+            Some(normal) => walk(walker, self.velocity, wish, normal),
+            None => drift(walker, self.velocity, wish),
+        };
+        // Whoever runs over the top of a ramp or stair keeps to the ground; only a jump takes people into the air.
+        if ground.is_none()
+            && self.steps_since_ground < self.steps_since_jump.min(GROUND_MEMORY_STEPS)
+            && next[1] > 0.0
+        {
+            next[1] = 0.0;
+        }
+        let jumps = input.jump
+            && self.steps_since_ground < GROUND_MEMORY_STEPS
+            && self.steps_since_jump >= JUMP_PAUSE_STEPS;
+        if jumps {
+            next[1] = walker.jump_speed;
+            self.steps_since_jump = 0;
+            self.steps_since_ground = GROUND_MEMORY_STEPS;
+        }
+        let fall = gravity * STEP_SECONDS;
+        match ground {
+            // What pulls along a slope is held by the feet; the rest presses them on it.
+            Some(normal) if !jumps => next = sub(next, scale(normal, fall * normal[1])),
+            _ => next[1] -= fall,
+        }
+        self.velocity = shortened(next, SPEED_MAX);
+        self.travel(walker, solids);
+        self.feel(walker, solids);
+    }
+
+    /// Finds what is under the feet where it is.
+    pub fn feel(&mut self, walker: &Walker, solids: &[Solid]) {
+        self.ground_count = 0;
+        for solid in solids {
+            let Contact { normal, gap } = solid.contact(self.position, walker.radius, walker.height);
+            if self.ground_count < GROUNDS_MAX && gap < TOUCH_DISTANCE && normal[1] >= WALKABLE_COSINE {
+                self.grounds[self.ground_count] = normal;
+                self.ground_count += 1;
+            }
+        }
+    }
+
+    /// Goes where its velocity leads, and is pushed out of what it meets.
+    fn travel(&mut self, walker: &Walker, solids: &[Solid]) {
+        let mut way = scale(self.velocity, STEP_SECONDS);
+        let length = dot(way, way).sqrt();
+        let stride = walker.radius * STRIDE_SHARE;
+        let mut strides = 1;
+        while strides < STRIDES_MAX && length > stride * strides as f32 {
+            strides += 1;
+        }
+        let share = STEP_SECONDS / strides as f32;
+        for _ in 0..strides {
+            way = scale(self.velocity, share);
+            self.position = add(self.position, way);
+            self.push_out(walker, solids);
+        }
+    }
+
+    /// Pushes it out of what it is deepest in, until it is in nothing.
+    fn push_out(&mut self, walker: &Walker, solids: &[Solid]) {
+        for _ in 0..PUSHES_MAX {
+            let mut deepest = Contact { normal: [0.0, 1.0, 0.0], gap: 0.0 };
+            for solid in solids {
+                let contact = solid.contact(self.position, walker.radius, walker.height);
+                if contact.gap < deepest.gap {
+                    deepest = contact;
+                }
+            }
+            if deepest.gap >= 0.0 {
+                return;
+            }
+            self.position = sub(self.position, scale(deepest.normal, deepest.gap));
+            let inward = dot(self.velocity, deepest.normal);
+            if inward < 0.0 {
+                self.velocity = sub(self.velocity, scale(deepest.normal, inward));
+            }
+        }
+    }
+
+    /// Of several surfaces the one that climbs most in the wished direction, so that a foot at the first step of a
+    /// stair takes it.
+    fn ground(&self, wish: [f32; 3]) -> Option<[f32; 3]> {
+        if self.steps_since_jump < JUMP_RISE_STEPS {
+            return None;
+        }
+        let mut best: Option<([f32; 3], f32)> = None;
+        for normal in &self.grounds[..self.ground_count] {
+            let height = dot(*normal, wish) - normal[1];
+            if best.is_none_or(|(_, least)| height < least) {
+                best = Some((*normal, height));
+            }
+        }
+        best.map(|(normal, _)| normal)
+    }
+}
+
+/// The horizontal velocity that the controls ask for.
+fn wish(walker: &Walker, input: &Input, ahead: f32) -> [f32; 3] {
+    let [sine, cosine] = direction::sine_cosine(input.yaw);
+    let (mut x, mut z) =
+        (-sine * input.forward + cosine * input.right, -cosine * input.forward - sine * input.right);
+    let length = (x * x + z * z).sqrt();
+    if length < DEAD_ZONE {
+        return [0.0; 3];
+    }
+    if length > 1.0 {
+        (x, z) = (x / length, z / length);
+    }
+    if ahead < 1.0 {
+        let onward = -(x * sine + z * cosine);
+        if onward > 0.0 {
+            let held = onward * (1.0 - ahead);
+            (x, z) = (x + sine * held, z + cosine * held);
+        }
+    }
+    let speed = if input.run { walker.run_speed } else { walker.walk_speed };
+    [x * speed, 0.0, z * speed]
+}
+
+/// On ground: along its surface, at full speed whatever its slope.
+fn walk(walker: &Walker, velocity: [f32; 3], wish: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+    let mut target = tangent(wish, normal);
+    let speed = dot(wish, wish).sqrt();
+    if speed > 0.0 {
+        let length = dot(target, target).sqrt();
+        target = scale(target, speed / if length > 1e-3 { length } else { 1e-3 });
+    }
+    let change = tangent(sub(target, velocity), normal);
+    add(velocity, shortened(change, walker.ground_acceleration * STEP_SECONDS))
+}
+
+/// In the air: a little control.
+fn drift(walker: &Walker, velocity: [f32; 3], wish: [f32; 3]) -> [f32; 3] {
+    let change = [wish[0] - velocity[0], 0.0, wish[2] - velocity[2]];
+    add(velocity, shortened(change, walker.air_acceleration * STEP_SECONDS))
+}
+
+fn tangent(vector: [f32; 3], normal: [f32; 3]) -> [f32; 3] {
+    sub(vector, scale(normal, dot(vector, normal)))
+}
+
+fn shortened(vector: [f32; 3], length_max: f32) -> [f32; 3] {
+    let length = dot(vector, vector).sqrt();
+    if length > length_max { scale(vector, length_max / length) } else { vector }
+}

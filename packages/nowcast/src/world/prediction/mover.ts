@@ -1,0 +1,306 @@
+/** One step of a walker, the same as the server's to the last bit: `spec/MOVEMENT.md`. Every operation is rounded on its own. */
+import type { Input } from "../world.js";
+import { Contact, type Solid } from "./solid.js";
+
+const f = Math.fround;
+
+export const STEP_SECONDS = f(1 / 60);
+
+/** As `WalkerFields` in `docs/WORLDS.md`, and how fast it falls; all of 32 bits. */
+export interface Gait {
+  readonly height: number;
+  readonly radius: number;
+  readonly walkSpeed: number;
+  readonly runSpeed: number;
+  readonly groundAcceleration: number;
+  readonly airAcceleration: number;
+  readonly jumpSpeed: number;
+  /** In metres a second squared, downward. */
+  readonly gravity: number;
+}
+
+const JUMP_PAUSE_STEPS = 20;
+const JUMP_RISE_STEPS = 4;
+const GROUND_MEMORY_STEPS = 6;
+const GROUNDS_MAX = 4;
+const WALKABLE_COSINE = f(0.555);
+const TOUCH_DISTANCE = f(0.002);
+const STRIDE_SHARE = 0.5;
+const STRIDES_MAX = 32;
+const PUSHES_MAX = 6;
+const DEAD_ZONE = f(0.01);
+const LENGTH_MIN = f(1e-3);
+const SPEED_MAX = 40;
+/** Steps are counted no farther: what happened longer ago is all the same. */
+const STEPS_COUNTED_MAX = 0xffff;
+
+const PI = f(Math.PI);
+const TAU = f(2 * Math.PI);
+const QUARTER = f(Math.PI / 2);
+const EIGHTH = f(Math.PI / 4);
+const QUARTER_PARTS = [1.5703125, f(4.837513e-4), f(7.54979e-8)] as const;
+const SINE = [f(-1.9515296e-4), f(8.332161e-3), f(0.16666655)] as const;
+const COSINE = [f(2.4433157e-5), f(1.3887316e-3), f(0.041666646)] as const;
+
+/** A yaw of controls as the server has it: 32 bits, from −π to π. */
+export function wrapYaw(yaw: number): number {
+  const turned = f(f(yaw) % TAU);
+  if (turned > PI) return f(turned - TAU);
+  if (turned < -PI) return f(turned + TAU);
+  return turned;
+}
+
+/** A walker at one step. */
+export class Mover {
+  px = 0;
+  py = 0;
+  pz = 0;
+  vx = 0;
+  vy = 0;
+  vz = 0;
+  stepsSinceGround = GROUND_MEMORY_STEPS;
+  stepsSinceJump = JUMP_PAUSE_STEPS;
+  groundCount = 0;
+  /** Upward normals of what carries it: three numbers each. */
+  readonly grounds = new Float32Array(3 * GROUNDS_MAX);
+
+  readonly #contact = new Contact();
+  /** What `#sineCosine` and `#wish` answer. */
+  #sine = 0;
+  #cosine = 1;
+  #wishX = 0;
+  #wishZ = 0;
+
+  /** At rest in the air. */
+  restart(x: number, y: number, z: number): void {
+    this.px = f(x);
+    this.py = f(y);
+    this.pz = f(z);
+    this.vx = this.vy = this.vz = 0;
+    this.stepsSinceGround = GROUND_MEMORY_STEPS;
+    this.stepsSinceJump = JUMP_PAUSE_STEPS;
+    this.groundCount = 0;
+  }
+
+  copy(other: Mover): void {
+    this.px = other.px;
+    this.py = other.py;
+    this.pz = other.pz;
+    this.vx = other.vx;
+    this.vy = other.vy;
+    this.vz = other.vz;
+    this.stepsSinceGround = other.stepsSinceGround;
+    this.stepsSinceJump = other.stepsSinceJump;
+    this.groundCount = other.groundCount;
+    this.grounds.set(other.grounds);
+  }
+
+  /** Moves on by 1/60 s. Of `solids` the first `count` hold; those out of reach change no bit. `yaw` is that of {@link wrapYaw}. */
+  step(gait: Gait, input: Input, solids: readonly Solid[], count = solids.length): void {
+    this.#wish(gait, input);
+    const ground = this.#ground();
+    this.stepsSinceGround = ground >= 0 ? 0 : Math.min(this.stepsSinceGround + 1, STEPS_COUNTED_MAX);
+    this.stepsSinceJump = Math.min(this.stepsSinceJump + 1, STEPS_COUNTED_MAX);
+    if (ground >= 0) this.#walk(gait, ground);
+    else this.#drift(gait);
+    const isOverEdge =
+      ground < 0 && this.stepsSinceGround < Math.min(this.stepsSinceJump, GROUND_MEMORY_STEPS);
+    if (isOverEdge && this.vy > 0) this.vy = 0;
+    const jumps =
+      input.jump && this.stepsSinceGround < GROUND_MEMORY_STEPS && this.stepsSinceJump >= JUMP_PAUSE_STEPS;
+    if (jumps) {
+      this.vy = gait.jumpSpeed;
+      this.stepsSinceJump = 0;
+      this.stepsSinceGround = GROUND_MEMORY_STEPS;
+    }
+    const fall = f(gait.gravity * STEP_SECONDS);
+    if (ground >= 0 && !jumps) {
+      const nx = this.grounds[ground]!;
+      const ny = this.grounds[ground + 1]!;
+      const nz = this.grounds[ground + 2]!;
+      const press = f(fall * ny);
+      this.vx = f(this.vx - f(nx * press));
+      this.vy = f(this.vy - f(ny * press));
+      this.vz = f(this.vz - f(nz * press));
+    } else {
+      this.vy = f(this.vy - fall);
+    }
+    const speed = length(this.vx, this.vy, this.vz);
+    if (speed > SPEED_MAX) {
+      const share = f(SPEED_MAX / speed);
+      this.vx = f(this.vx * share);
+      this.vy = f(this.vy * share);
+      this.vz = f(this.vz * share);
+    }
+    this.#travel(gait, solids, count);
+    this.feel(gait, solids, count);
+  }
+
+  /** Finds what is under the feet where it is. */
+  feel({ radius, height }: Gait, solids: readonly Solid[], count = solids.length): void {
+    const contact = this.#contact;
+    this.groundCount = 0;
+    for (let at = 0; at < count && this.groundCount < GROUNDS_MAX; at++) {
+      contact.measure(solids[at]!, this.px, this.py, this.pz, radius, height);
+      if (contact.gap >= TOUCH_DISTANCE || contact.y < WALKABLE_COSINE) continue;
+      const to = 3 * this.groundCount++;
+      this.grounds[to] = contact.x;
+      this.grounds[to + 1] = contact.y;
+      this.grounds[to + 2] = contact.z;
+    }
+  }
+
+  #travel(gait: Gait, solids: readonly Solid[], count: number): void {
+    const way = length(f(this.vx * STEP_SECONDS), f(this.vy * STEP_SECONDS), f(this.vz * STEP_SECONDS));
+    const stride = f(gait.radius * STRIDE_SHARE);
+    let strides = 1;
+    while (strides < STRIDES_MAX && way > f(stride * strides)) strides++;
+    const share = f(STEP_SECONDS / strides);
+    for (let done = 0; done < strides; done++) {
+      this.px = f(this.px + f(this.vx * share));
+      this.py = f(this.py + f(this.vy * share));
+      this.pz = f(this.pz + f(this.vz * share));
+      this.#pushOut(gait, solids, count);
+    }
+  }
+
+  #pushOut({ radius, height }: Gait, solids: readonly Solid[], count: number): void {
+    const contact = this.#contact;
+    for (let push = 0; push < PUSHES_MAX; push++) {
+      let [nx, ny, nz, gap] = [0, 1, 0, 0];
+      for (let at = 0; at < count; at++) {
+        const solid = solids[at]!;
+        contact.measure(solid, this.px, this.py, this.pz, radius, height);
+        if (contact.gap >= gap || (solid.isGroundOnly && contact.y < WALKABLE_COSINE)) continue;
+        nx = contact.x;
+        ny = contact.y;
+        nz = contact.z;
+        gap = contact.gap;
+      }
+      if (gap >= 0) return;
+      this.px = f(this.px - f(nx * gap));
+      this.py = f(this.py - f(ny * gap));
+      this.pz = f(this.pz - f(nz * gap));
+      const inward = f(f(f(this.vx * nx) + f(this.vy * ny)) + f(this.vz * nz));
+      if (inward >= 0) continue;
+      this.vx = f(this.vx - f(nx * inward));
+      this.vy = f(this.vy - f(ny * inward));
+      this.vz = f(this.vz - f(nz * inward));
+    }
+  }
+
+  /** Where in `grounds` the surface stands that climbs most in the wished direction; −1 in the air. */
+  #ground(): number {
+    if (this.stepsSinceJump < JUMP_RISE_STEPS) return -1;
+    let best = -1;
+    let least = 0;
+    for (let at = 0; at < 3 * this.groundCount; at += 3) {
+      const ny = this.grounds[at + 1]!;
+      const along = f(
+        f(f(this.grounds[at]! * this.#wishX) + f(ny * 0)) + f(this.grounds[at + 2]! * this.#wishZ),
+      );
+      const height = f(along - ny);
+      if (best >= 0 && height >= least) continue;
+      best = at;
+      least = height;
+    }
+    return best;
+  }
+
+  /** The horizontal velocity that the controls ask for. */
+  #wish(gait: Gait, { forward, right, yaw, run }: Input): void {
+    this.#sineCosine(yaw);
+    const sine = this.#sine;
+    const cosine = this.#cosine;
+    const [ahead, aside] = [f(forward), f(right)];
+    let x = f(f(-sine * ahead) + f(cosine * aside));
+    let z = f(f(-cosine * ahead) - f(sine * aside));
+    const wished = f(Math.sqrt(f(f(x * x) + f(z * z))));
+    if (wished < DEAD_ZONE) {
+      this.#wishX = this.#wishZ = 0;
+      return;
+    }
+    if (wished > 1) {
+      x = f(x / wished);
+      z = f(z / wished);
+    }
+    const speed = run ? gait.runSpeed : gait.walkSpeed;
+    this.#wishX = f(x * speed);
+    this.#wishZ = f(z * speed);
+  }
+
+  #walk(gait: Gait, ground: number): void {
+    const nx = this.grounds[ground]!;
+    const ny = this.grounds[ground + 1]!;
+    const nz = this.grounds[ground + 2]!;
+    const [wishX, wishZ] = [this.#wishX, this.#wishZ];
+    const into = f(f(f(wishX * nx) + f(0 * ny)) + f(wishZ * nz));
+    let tx = f(wishX - f(nx * into));
+    let ty = f(0 - f(ny * into));
+    let tz = f(wishZ - f(nz * into));
+    const speed = length(wishX, 0, wishZ);
+    if (speed > 0) {
+      const along = length(tx, ty, tz);
+      const stretch = f(speed / (along > LENGTH_MIN ? along : LENGTH_MIN));
+      tx = f(tx * stretch);
+      ty = f(ty * stretch);
+      tz = f(tz * stretch);
+    }
+    const dx = f(tx - this.vx);
+    const dy = f(ty - this.vy);
+    const dz = f(tz - this.vz);
+    const beside = f(f(f(dx * nx) + f(dy * ny)) + f(dz * nz));
+    this.#accelerate(
+      f(dx - f(nx * beside)),
+      f(dy - f(ny * beside)),
+      f(dz - f(nz * beside)),
+      f(gait.groundAcceleration * STEP_SECONDS),
+    );
+  }
+
+  #drift(gait: Gait): void {
+    const [dx, dz] = [f(this.#wishX - this.vx), f(this.#wishZ - this.vz)];
+    this.#accelerate(dx, 0, dz, f(gait.airAcceleration * STEP_SECONDS));
+  }
+
+  #accelerate(dx: number, dy: number, dz: number, most: number): void {
+    const change = length(dx, dy, dz);
+    if (change > most) {
+      const share = f(most / change);
+      dx = f(dx * share);
+      dy = f(dy * share);
+      dz = f(dz * share);
+    }
+    this.vx = f(this.vx + dx);
+    this.vy = f(this.vy + dy);
+    this.vz = f(this.vz + dz);
+  }
+
+  #sineCosine(angle: number): void {
+    let quarters = 0;
+    while (f(angle - f(quarters * QUARTER)) > EIGHTH && quarters < 2) quarters++;
+    while (f(angle - f(quarters * QUARTER)) < -EIGHTH && quarters > -2) quarters--;
+    let rest = f(angle - f(quarters * QUARTER_PARTS[0]));
+    rest = f(rest - f(quarters * QUARTER_PARTS[1]));
+    rest = f(rest - f(quarters * QUARTER_PARTS[2]));
+    const square = f(rest * rest);
+    const bent = f(f(f(f(SINE[0] * square) + SINE[1]) * square) - SINE[2]);
+    const sine = f(rest + f(f(rest * square) * bent));
+    const high = f(f(f(f(f(COSINE[0] * square) - COSINE[1]) * square) * square) * square);
+    const middle = f(f(COSINE[2] * square) * square);
+    const cosine = f(f(f(high + middle) - f(0.5 * square)) + 1);
+    if (quarters === 0) this.#turn(sine, cosine);
+    else if (quarters === 1) this.#turn(cosine, -sine);
+    else if (quarters === -1) this.#turn(-cosine, sine);
+    else this.#turn(-sine, -cosine);
+  }
+
+  #turn(sine: number, cosine: number): void {
+    this.#sine = sine;
+    this.#cosine = cosine;
+  }
+}
+
+function length(x: number, y: number, z: number): number {
+  return f(Math.sqrt(f(f(f(x * x) + f(y * y)) + f(z * z))));
+}

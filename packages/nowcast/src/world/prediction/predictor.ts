@@ -1,0 +1,367 @@
+import { checkedInput } from "../input-sender.js";
+import type { Pose } from "../interpolation/interpolation.js";
+import type { Entity, EntityId, Input, Kind, World } from "../world.js";
+import { STEPS_KEPT, StepHistory } from "./history.js";
+import { type Gait, Mover, wrapYaw } from "./mover.js";
+import { StepsSender } from "./steps-sender.js";
+import { Surroundings } from "./surroundings.js";
+
+const f = Math.fround;
+const STEP_MS = 1000 / 60;
+/** What is told of a place is rounded to 1/1,024 m on each axis: below this nothing is wrong. */
+const TOLERANCE_M = 0.003;
+/** Whoever is put farther away in one step than anything moves is there at once, and so is a prediction this wrong. */
+const TELEPORT_M = 2;
+/** The greatest speed of the engine, in metres a second. */
+const SPEED_MAX = 40;
+/** How fast a correction is worked off, in metres a second: a centimetre a frame. A large one goes by its share a second. */
+const GLIDE_PER_S = 0.6;
+const GLIDE_SHARE_PER_S = 3;
+/** Frames farther apart show no more of a correction than this, in seconds. */
+const GLIDE_S_MAX = 1 / 60;
+/** A prediction whose velocity is wrong by more did not know what happened: the way that was told counts alone. */
+const BELIEF_MPS = 1.5;
+/** Two places farther apart in time say little about velocity. */
+const VELOCITY_STEPS_MAX = 6;
+/** An avatar of which nothing was heard for so long stands where it was, whatever was predicted. */
+const QUIET_STEPS = 24;
+/** What lies this far around a walker can matter within a replay of half a second, in metres. */
+const REACH_M = 6;
+
+const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+
+export interface PredictorOptions {
+  /** The clock of a frame; 60 steps a second pass by it. `performance.now()` by default. */
+  readonly nowMs?: (() => number) | undefined;
+}
+
+/**
+ * Predicts one's own avatar: it takes the steps of the server's walkers (`spec/MOVEMENT.md`) as soon as the controls ask for
+ * them, says which step is which, and takes the newest ones again from where the server had it if that was somewhere else.
+ *
+ * ```ts
+ * const predictor = createPredictor(world);
+ * const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+ * function frame(nowMs: number) {
+ *   predictor.input(controls);           // instead of world.input
+ *   predictor.sample(nowMs);
+ *   if (predictor.pose(pose)) draw(world.avatarId, pose);
+ * }
+ * ```
+ *
+ * `sample` and `pose` do not allocate, except when controls are sent.
+ */
+export interface Predictor {
+  /** What the controls say from the next step on. */
+  input(input: Input): void;
+  /** Moves on to this moment. Once a frame, with the clock of `performance.now()`. */
+  sample(nowMs: number): void;
+  /** Writes where one's own avatar is shown; false while it cannot be predicted (no walker, or the plain protocol). */
+  pose(out: Pose): boolean;
+  /** One's own step, of 1/60 s each. */
+  readonly step: number;
+  /** The moment that is shown, in one's own steps with fraction. */
+  readonly moment: number;
+  /** How far what is shown is from what is predicted, in metres: what is left of corrections. */
+  readonly offsetM: number;
+  /** How far the newest answer of the server was from what had been predicted of its step, in metres. */
+  readonly errorM: number;
+  /** Answers that were somewhere else. */
+  readonly corrections: number;
+  /** Steps that were not taken, because no frame was drawn for too long. */
+  readonly skippedSteps: number;
+  /** Where it was predicted to be after a step; false for a step that is not remembered. */
+  predicted(step: number, out: { [axis: number]: number }): boolean;
+  /** Stops listening to the world. */
+  close(): void;
+}
+
+/** What a predictor needs of a {@link World}. */
+export type PredictionSource = Pick<World, "on" | "entities" | "avatarId" | "status" | "input" | "steps">;
+
+export function createPredictor(world: PredictionSource, options: PredictorOptions = {}): Predictor {
+  return new StepPredictor(world, options);
+}
+
+class StepPredictor implements Predictor {
+  step = 0;
+  errorM = 0;
+  corrections = 0;
+  skippedSteps = 0;
+
+  readonly #world: PredictionSource;
+  readonly #now: () => number;
+  readonly #history = new StepHistory();
+  readonly #sender: StepsSender;
+  readonly #surroundings: Surroundings;
+  readonly #releases: (() => void)[];
+  readonly #mover = new Mover();
+  /** The step that is being taken: it is shown in part. */
+  readonly #ahead = new Mover();
+  readonly #before = new Mover();
+  /** What is left of corrections, in metres. */
+  readonly #offset = new Float64Array(3);
+  readonly #shown = new Float64Array(3);
+  #wanted: Input = STILL;
+  /** A jump that was asked for and taken back before a step saw it. */
+  #jumpPending = false;
+  #walks: EntityId | undefined;
+  #kind: Kind | undefined;
+  #gait: Gait = gaitOf({});
+  /** When step 0 was, by the frames' clock. */
+  #startMs: number | undefined;
+  #sampledMs = 0;
+  #share = 0;
+  /** The newest place that was told of the avatar, and its step of the world. */
+  #toldTick = -1;
+  readonly #told = new Float64Array(3);
+
+  constructor(world: PredictionSource, { nowMs = () => performance.now() }: PredictorOptions) {
+    this.#world = world;
+    this.#now = nowMs;
+    this.#sender = new StepsSender(this.#history, (number, changes) => world.steps(number, changes));
+    this.#surroundings = new Surroundings(world, 70);
+    this.#releases = [
+      world.on("welcome", () => {
+        this.#walks = undefined;
+      }),
+      world.on("snapshot", ({ tick, controls, moved }) => this.#hear(tick, controls, moved)),
+    ];
+  }
+
+  get moment(): number {
+    return this.step + this.#share;
+  }
+
+  get offsetM(): number {
+    return Math.hypot(this.#offset[0]!, this.#offset[1]!, this.#offset[2]!);
+  }
+
+  input(input: Input): void {
+    const { forward, right, yaw, run, jump } = checkedInput(input);
+    this.#jumpPending ||= jump;
+    this.#wanted = { forward: f(forward), right: f(right), yaw: wrapYaw(yaw), run, jump };
+    // Who drives something that is no walker says so the usual way.
+    if (this.#walks === undefined) this.#world.input(input);
+  }
+
+  sample(nowMs: number): void {
+    this.#follow();
+    const frameS = Math.min(GLIDE_S_MAX * 3, Math.max(0, nowMs - this.#sampledMs) / 1000);
+    this.#sampledMs = nowMs;
+    if (this.#walks === undefined) return;
+    this.#startMs ??= nowMs - this.step * STEP_MS;
+    const steps = (nowMs - this.#startMs) / STEP_MS;
+    let target = Math.floor(steps);
+    if (target - this.step > STEPS_KEPT / 2) {
+      // A page that was asleep does not make up for it.
+      this.skippedSteps += target - this.step - 1;
+      this.step = target - 1;
+      this.#fill();
+      this.#sender.restart(this.step);
+    }
+    target = Math.max(target, this.step);
+    if (target > this.step) this.#gather();
+    while (this.step < target) this.#takeStep();
+    this.#share = Math.min(1, Math.max(0, steps - this.step));
+    this.#ahead.copy(this.#mover);
+    this.#ahead.step(this.#gait, this.#nextInput(), this.#surroundings.near, this.#surroundings.count);
+    this.#glide(frameS);
+    this.#show();
+    if (this.#world.status === "open") this.#sender.flush(nowMs, this.step);
+  }
+
+  pose(out: Pose): boolean {
+    if (this.#walks === undefined) return false;
+    for (let axis = 0; axis < 3; axis++) out.position[axis] = this.#shown[axis]!;
+    const { yaw } = this.#wanted;
+    out.quaternion[0] = 0;
+    out.quaternion[1] = Math.sin(yaw / 2);
+    out.quaternion[2] = 0;
+    out.quaternion[3] = Math.cos(yaw / 2);
+    return true;
+  }
+
+  predicted(step: number, out: { [axis: number]: number }): boolean {
+    if (this.#walks === undefined || step > this.step || step <= this.step - STEPS_KEPT) return false;
+    this.#history.readMover(step, this.#before);
+    out[0] = this.#before.px;
+    out[1] = this.#before.py;
+    out[2] = this.#before.pz;
+    return true;
+  }
+
+  close(): void {
+    for (const release of this.#releases) release();
+    this.#surroundings.close();
+  }
+
+  /** Begins with another avatar, or another kind of it. */
+  #follow(): void {
+    const id = this.#world.avatarId;
+    const entity = id === undefined ? undefined : this.#world.entities.get(id);
+    const walker = entity?.kind.walker;
+    if (entity === undefined || walker === undefined) {
+      this.#walks = undefined;
+      return;
+    }
+    if (this.#kind !== entity.kind) {
+      this.#kind = entity.kind;
+      this.#gait = gaitOf(walker);
+      this.#surroundings.setWalkerMass(numberOr(walker["mass"], 70));
+    }
+    if (this.#walks === entity.id) return;
+    const nowMs = this.#now();
+    this.#startMs ??= nowMs;
+    this.step = Math.max(this.step + 1, Math.floor((nowMs - this.#startMs) / STEP_MS));
+    this.#history.putInput(this.step, this.#wanted);
+    if (!this.#world.steps(this.step & 0xffff, [{ ago: 0, ...this.#wanted }])) {
+      this.#walks = undefined;
+      return;
+    }
+    this.#walks = entity.id;
+    this.#toldTick = -1;
+    this.#offset.fill(0);
+    this.#mover.restart(entity.position[0], entity.position[1], entity.position[2]);
+    this.#fill();
+    this.#gather();
+    this.#sender.restart(this.step);
+  }
+
+  /** Everything that is remembered is as it is now: nothing of before can be taken again. */
+  #fill(): void {
+    for (let back = 0; back < STEPS_KEPT; back++) {
+      this.#history.putInput(this.step - back, this.#wanted);
+      this.#history.putMover(this.step - back, this.#mover);
+    }
+  }
+
+  #takeStep(): void {
+    const input = this.#nextInput();
+    this.step++;
+    this.#jumpPending = this.#wanted.jump;
+    this.#history.putInput(this.step, input);
+    if (!this.#history.isSameInput(this.step, this.step - 1)) this.#sender.changed(this.step);
+    this.#mover.step(this.#gait, input, this.#surroundings.near, this.#surroundings.count);
+    this.#history.putMover(this.step, this.#mover);
+  }
+
+  #nextInput(): Input {
+    if (!this.#jumpPending || this.#wanted.jump) return this.#wanted;
+    return { ...this.#wanted, jump: true };
+  }
+
+  #gather(): void {
+    const { px, py, pz } = this.#mover;
+    const held = this.#world.entities.get(this.#walks!)?.attributes["holding"];
+    const heldId = typeof held === "number" ? (held as EntityId) : undefined;
+    this.#surroundings.gather(px, py, pz, REACH_M, this.#walks!, heldId);
+  }
+
+  /** What the server says of the avatar: where it was after which step. */
+  #hear(tick: number, controls: number, moved: readonly Entity[]): void {
+    if (this.#walks === undefined || controls === 0) return;
+    const entity = this.#world.entities.get(this.#walks);
+    if (entity === undefined) return;
+    const isMoved = moved.includes(entity);
+    if (!isMoved && tick - this.#toldTick < QUIET_STEPS) return;
+    const at = isMoved ? entity.tick : tick;
+    const low = (controls - (tick - at)) & 0xffff;
+    const step = this.step + (((low - this.step) << 16) >> 16);
+    if (step > this.step || step <= this.step - STEPS_KEPT) return;
+    const [x, y, z] = entity.position;
+    const passed = at - this.#toldTick;
+    const way = Math.hypot(x - this.#told[0]!, y - this.#told[1]!, z - this.#told[2]!);
+    const isTeleport = this.#toldTick >= 0 && way > TELEPORT_M + (SPEED_MAX * Math.max(1, passed)) / 60;
+    this.errorM = this.#history.distance(step, x, y, z);
+    if (this.errorM > TOLERANCE_M) this.#correct(step, x, y, z, passed, isTeleport);
+    if (!isMoved) return;
+    this.#toldTick = at;
+    this.#told[0] = x;
+    this.#told[1] = y;
+    this.#told[2] = z;
+  }
+
+  #correct(step: number, x: number, y: number, z: number, passed: number, isTeleport: boolean): void {
+    this.corrections++;
+    const mover = this.#mover;
+    this.#before.copy(mover);
+    this.#history.readMover(step, mover);
+    if (isTeleport) {
+      mover.restart(x, y, z);
+    } else if (passed > 0 && passed <= VELOCITY_STEPS_MAX && this.#toldTick >= 0) {
+      this.#correctVelocity(step, x, y, z, passed);
+    }
+    mover.px = f(x);
+    mover.py = f(y);
+    mover.pz = f(z);
+    this.#gather();
+    const { near, count } = this.#surroundings;
+    mover.feel(this.#gait, near, count);
+    this.#history.putMover(step, mover);
+    for (let again = step + 1; again <= this.step; again++) {
+      mover.step(this.#gait, this.#history.input(again), near, count);
+      this.#history.putMover(again, mover);
+    }
+    const dx = this.#before.px - mover.px;
+    const dy = this.#before.py - mover.py;
+    const dz = this.#before.pz - mover.pz;
+    if (isTeleport || Math.hypot(dx, dy, dz) > TELEPORT_M) {
+      this.#offset.fill(0);
+      return;
+    }
+    this.#offset[0]! += dx;
+    this.#offset[1]! += dy;
+    this.#offset[2]! += dz;
+  }
+
+  /** Between two places that were told it went otherwise than predicted: by so much its velocity is wrong. */
+  #correctVelocity(step: number, x: number, y: number, z: number, passed: number): void {
+    const mover = this.#mover;
+    const perS = 60 / passed;
+    this.#history.readMover(step - passed, this.#ahead);
+    const vx = (x - this.#told[0]!) * perS;
+    const vy = (y - this.#told[1]!) * perS;
+    const vz = (z - this.#told[2]!) * perS;
+    const dx = vx - (mover.px - this.#ahead.px) * perS;
+    const dy = vy - (mover.py - this.#ahead.py) * perS;
+    const dz = vz - (mover.pz - this.#ahead.pz) * perS;
+    const isSmall = Math.hypot(dx, dy, dz) < BELIEF_MPS;
+    mover.vx = f(isSmall ? mover.vx + dx : vx);
+    mover.vy = f(isSmall ? mover.vy + dy : vy);
+    mover.vz = f(isSmall ? mover.vz + dz : vz);
+  }
+
+  #glide(frameS: number): void {
+    const left = this.offsetM;
+    if (left === 0) return;
+    const step = Math.max(GLIDE_PER_S, GLIDE_SHARE_PER_S * left) * Math.min(frameS, GLIDE_S_MAX);
+    const share = left <= step ? 0 : 1 - step / left;
+    for (let axis = 0; axis < 3; axis++) this.#offset[axis]! *= share;
+  }
+
+  #show(): void {
+    const [from, to, share] = [this.#mover, this.#ahead, this.#share];
+    this.#shown[0] = from.px + (to.px - from.px) * share + this.#offset[0]!;
+    this.#shown[1] = from.py + (to.py - from.py) * share + this.#offset[1]!;
+    this.#shown[2] = from.pz + (to.pz - from.pz) * share + this.#offset[2]!;
+  }
+}
+
+/** As the server's: `crates/world/src/walker.rs` has the same for what is not said. */
+function gaitOf(walker: Readonly<Record<string, unknown>>): Gait {
+  return {
+    height: numberOr(walker["height"], 1.8),
+    radius: numberOr(walker["radius"], 0.35),
+    walkSpeed: numberOr(walker["walk_speed"], 3.2),
+    runSpeed: numberOr(walker["run_speed"], 6.4),
+    groundAcceleration: numberOr(walker["ground_acceleration"], 42),
+    airAcceleration: numberOr(walker["air_acceleration"], 10),
+    jumpSpeed: numberOr(walker["jump_speed"], 4.95),
+    gravity: numberOr(walker["gravity"], 9.81),
+  };
+}
+
+function numberOr(value: unknown, fallback: number): number {
+  return f(typeof value === "number" && Number.isFinite(value) ? value : fallback);
+}

@@ -1,0 +1,119 @@
+/** What a walker meets, in 32-bit arithmetic: `spec/MOVEMENT.md`, section 4. Every operation is rounded on its own. */
+import type { NumberArray } from "../interpolation/rotation.js";
+
+const f = Math.fround;
+const NEAREST_ROUNDS = 8;
+const DISTANCE2_MIN = f(1e-12);
+
+/** A box whose surface lies `radius` outside of it: a box has the radius 0, a sphere no half edges, a capsule one. */
+export class Solid {
+  /** Its middle, in metres. */
+  readonly center = new Float32Array(3);
+  /** Its own three axes in the world, three numbers each. */
+  readonly axes = new Float32Array(9);
+  /** Half its edges along these axes, in metres. */
+  readonly half = new Float32Array(3);
+  /** How far its surface lies outside, in metres. */
+  radius = 0;
+  /** Carries whoever stands on it, and stops nobody. */
+  isGroundOnly = false;
+
+  /** Turned by a unit quaternion x, y, z, w. */
+  place(position: NumberArray, rotation: NumberArray): void {
+    for (let axis = 0; axis < 3; axis++) this.center[axis] = position[axis]!;
+    const [x, y, z, w] = [f(rotation[0]!), f(rotation[1]!), f(rotation[2]!), f(rotation[3]!)];
+    const { axes } = this;
+    axes[0] = f(1 - f(2 * f(f(y * y) + f(z * z))));
+    axes[1] = f(2 * f(f(x * y) + f(w * z)));
+    axes[2] = f(2 * f(f(x * z) - f(w * y)));
+    axes[3] = f(2 * f(f(x * y) - f(w * z)));
+    axes[4] = f(1 - f(2 * f(f(x * x) + f(z * z))));
+    axes[5] = f(2 * f(f(y * z) + f(w * x)));
+    axes[6] = f(2 * f(f(x * z) + f(w * y)));
+    axes[7] = f(2 * f(f(y * z) - f(w * x)));
+    axes[8] = f(1 - f(2 * f(f(x * x) + f(y * y))));
+  }
+}
+
+/** The surface of a solid that is nearest to a walker; one is used again and again. */
+export class Contact {
+  /** Toward the walker, of length 1. */
+  x = 0;
+  y = 1;
+  z = 0;
+  /** Metres between the two; negative inside. */
+  gap = 0;
+
+  /** How a walker of this radius and height, whose middle is at (px, py, pz), stands to a solid. */
+  measure(solid: Solid, px: number, py: number, pz: number, radius: number, height: number): void {
+    const { center, axes, half } = solid;
+    const reach = f(f(height * 0.5) - radius);
+    const fx = f(px - center[0]!);
+    const fy = f(f(py - reach) - center[1]!);
+    const fz = f(pz - center[2]!);
+    const bx = f(f(f(fx * axes[0]!) + f(fy * axes[1]!)) + f(fz * axes[2]!));
+    const by = f(f(f(fx * axes[3]!) + f(fy * axes[4]!)) + f(fz * axes[5]!));
+    const bz = f(f(f(fx * axes[6]!) + f(fy * axes[7]!)) + f(fz * axes[8]!));
+    const ux = axes[1]!;
+    const uy = axes[4]!;
+    const uz = axes[7]!;
+    const hx = half[0]!;
+    const hy = half[1]!;
+    const hz = half[2]!;
+    const length = f(2 * reach);
+    let along = 0;
+    let nx = within(bx, hx);
+    let ny = within(by, hy);
+    let nz = within(bz, hz);
+    for (let round = 0; round < NEAREST_ROUNDS; round++) {
+      let next = f(f(f(f(nx - bx) * ux) + f(f(ny - by) * uy)) + f(f(nz - bz) * uz));
+      if (next < 0) next = 0;
+      if (next > length) next = length;
+      if (next === along) break;
+      along = next;
+      nx = within(f(bx + f(ux * along)), hx);
+      ny = within(f(by + f(uy * along)), hy);
+      nz = within(f(bz + f(uz * along)), hz);
+    }
+    const qx = f(bx + f(ux * along));
+    const qy = f(by + f(uy * along));
+    const qz = f(bz + f(uz * along));
+    let lx = f(qx - nx);
+    let ly = f(qy - ny);
+    let lz = f(qz - nz);
+    const distance2 = f(f(f(lx * lx) + f(ly * ly)) + f(lz * lz));
+    let distance: number;
+    if (distance2 > DISTANCE2_MIN) {
+      distance = f(Math.sqrt(distance2));
+      lx = f(lx / distance);
+      ly = f(ly / distance);
+      lz = f(lz / distance);
+    } else {
+      // Inside: out by the nearest face.
+      const ox = f(Math.abs(qx) - hx);
+      const oy = f(Math.abs(qy) - hy);
+      const oz = f(Math.abs(qz) - hz);
+      distance = ox;
+      let face = 0;
+      if (oy > distance) {
+        distance = oy;
+        face = 1;
+      }
+      if (oz > distance) {
+        distance = oz;
+        face = 2;
+      }
+      lx = face === 0 ? (qx < 0 ? -1 : 1) : 0;
+      ly = face === 1 ? (qy < 0 ? -1 : 1) : 0;
+      lz = face === 2 ? (qz < 0 ? -1 : 1) : 0;
+    }
+    this.x = f(f(f(axes[0]! * lx) + f(axes[3]! * ly)) + f(axes[6]! * lz));
+    this.y = f(f(f(axes[1]! * lx) + f(axes[4]! * ly)) + f(axes[7]! * lz));
+    this.z = f(f(f(axes[2]! * lx) + f(axes[5]! * ly)) + f(axes[8]! * lz));
+    this.gap = f(distance - f(radius + solid.radius));
+  }
+}
+
+function within(value: number, half: number): number {
+  return value > half ? half : value < -half ? -half : value;
+}

@@ -1,0 +1,64 @@
+import type { InputChange } from "../world.js";
+import type { StepHistory } from "./history.js";
+
+/** A change is told at once, but no sooner after the last message. */
+const INTERVAL_MS = 1000 / 60;
+/** As often it is told again. */
+const REPEAT_MS = 1000 / 30;
+/** A change is told again so often, because packets get lost. */
+const REPEATS = 6;
+/** A client whose controls stay as they are says at least so often which step it is at. */
+const IDLE_MS = 500;
+/** Changes in one message (`spec/WORLD.md`, section 3), and how old they may be. */
+const CHANGES_MAX = 16;
+const AGO_STEPS_MAX = 90;
+/** What is older is told to be so old. */
+const AGO_TOLD_MAX = 0x3fff;
+
+/** What says the controls by steps; false when there is no connection. */
+export type StepsOutlet = (number: number, changes: readonly InputChange[]) => boolean;
+
+/** Says how the controls changed, each time with what was said last, so that a lost packet costs no time. */
+export class StepsSender {
+  #sentAtMs = Number.NEGATIVE_INFINITY;
+  #repeats = 0;
+  readonly #changes: number[] = [];
+
+  constructor(
+    private readonly history: StepHistory,
+    private readonly send: StepsOutlet,
+  ) {}
+
+  /** Another connection knows nothing yet: the controls of `step` are the first. */
+  restart(step: number): void {
+    this.#changes.length = 0;
+    this.#sentAtMs = Number.NEGATIVE_INFINITY;
+    this.changed(step);
+  }
+
+  /** The controls of this step are others than those of the step before. */
+  changed(step: number): void {
+    this.#changes.push(step);
+    if (this.#changes.length > CHANGES_MAX) this.#changes.shift();
+    this.#repeats = REPEATS + 1;
+  }
+
+  /** Sends if it is time to. The client is at `step`. */
+  flush(nowMs: number, step: number): void {
+    const sinceMs = nowMs - this.#sentAtMs;
+    // A frame's time may be a little early: what is due before the next frame goes now.
+    const dueMs = this.#repeats > REPEATS ? INTERVAL_MS : this.#repeats > 0 ? REPEAT_MS : IDLE_MS;
+    if (sinceMs < dueMs - 1 || this.#changes.length === 0) return;
+    while (this.#changes.length > 1 && step - this.#changes[0]! > AGO_STEPS_MAX) this.#changes.shift();
+    const changes: InputChange[] = [];
+    for (let at = this.#changes.length - 1; at >= 0; at--) {
+      const from = this.#changes[at]!;
+      // The newest still hold, and an old step is no longer remembered.
+      const held = at === this.#changes.length - 1 ? step : from;
+      changes.push({ ago: Math.min(step - from, AGO_TOLD_MAX), ...this.history.input(held) });
+    }
+    if (!this.send(step & 0xffff, changes)) return;
+    this.#sentAtMs = nowMs;
+    this.#repeats = Math.max(0, this.#repeats - 1);
+  }
+}

@@ -1,0 +1,139 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { type Gait, Mover, wrapYaw } from "../../src/world/prediction/mover.js";
+import { Solid } from "../../src/world/prediction/solid.js";
+import type { Input } from "../../src/world/world.js";
+
+const f = Math.fround;
+const STEPS = 40;
+const PERSON: Gait = {
+  height: f(1.8),
+  radius: f(0.35),
+  walkSpeed: f(3.2),
+  runSpeed: f(6.4),
+  groundAcceleration: 42,
+  airAcceleration: 10,
+  jumpSpeed: f(4.95),
+  gravity: f(9.81),
+};
+
+const vectors = (name: string) =>
+  JSON.parse(readFileSync(new URL(`../../../../spec/vectors/movement/${name}`, import.meta.url), "utf8"));
+
+/** The generator of the vectors, as `spec/MOVEMENT.md` says. */
+class Random {
+  private state: number;
+
+  constructor(walk: number) {
+    this.state = (Math.imul(walk, 2_654_435_761) | 1) >>> 0;
+  }
+
+  next(): number {
+    let x = this.state;
+    x ^= x << 13;
+    x ^= x >>> 17;
+    x ^= x << 5;
+    this.state = x >>> 0;
+    return this.state;
+  }
+
+  within(low: number, high: number): number {
+    const share = (this.next() >>> 8) / 16_777_216;
+    return f(f(low) + f(f(f(high) - f(low)) * share));
+  }
+
+  three(low: number, high: number): [number, number, number] {
+    return [this.within(low, high), this.within(low, high), this.within(low, high)];
+  }
+
+  solid(): Solid {
+    const form = this.next() % 4;
+    const [x, y, z] = this.three(-3, 3);
+    const center = [x, f(f(y + 3) * 0.25), z];
+    const half = this.three(0.1, 1);
+    const unturned = [0, 0, 0, 1];
+    if (form === 0) return solid(center, unturned, half, 0);
+    if (form === 1) return solid(center, unturned, [0, half[1], 0], half[0]);
+    if (form === 2) return solid(center, unturned, [0, 0, 0], half[0]);
+    const [a, b, c] = this.three(-1, 1);
+    const w = this.within(0.1, 1);
+    const length = f(Math.sqrt(f(f(f(f(a * a) + f(b * b)) + f(c * c)) + f(w * w))));
+    return solid(center, [f(a / length), f(b / length), f(c / length), f(w / length)], half, 0);
+  }
+
+  scene(): { solids: Solid[]; mover: Mover } {
+    const solids = [solid([0, -0.5, 0], [0, 0, 0, 1], [20, 0.5, 20], 0)];
+    for (let i = 0; i < 5; i++) solids.push(this.solid());
+    const [x, y, z] = this.three(-3, 3);
+    const mover = new Mover();
+    mover.restart(x, f(1 + f(f(y + 3) * 0.25)), z);
+    return { solids, mover };
+  }
+
+  input(): Input {
+    const [forward, right, turn] = this.three(-1, 1);
+    const buttons = this.next();
+    return {
+      forward,
+      right,
+      yaw: f(turn * f(Math.PI)),
+      run: (buttons & 0x100) !== 0,
+      jump: (buttons & 0x600) === 0,
+    };
+  }
+}
+
+function solid(center: number[], rotation: number[], half: readonly number[], radius: number): Solid {
+  const made = new Solid();
+  made.place(center, rotation);
+  made.half.set(half);
+  made.radius = radius;
+  return made;
+}
+
+const words = new Float32Array(6);
+const bits = new Uint32Array(words.buffer);
+
+function walkHash(walk: number): number {
+  const random = new Random(walk);
+  const { solids, mover } = random.scene();
+  let input: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+  let hash = 0x811c9dc5;
+  for (let step = 0; step < STEPS; step++) {
+    if (step % 8 === 0) input = random.input();
+    mover.step(PERSON, input, solids);
+    words.set([mover.px, mover.py, mover.pz, mover.vx, mover.vy, mover.vz]);
+    for (const word of bits) hash = Math.imul(hash ^ word, 0x01000193);
+  }
+  return hash >>> 0;
+}
+
+it("walks the walks that the specification spells out", () => {
+  for (const { walk, start, steps } of vectors("walks.json")) {
+    const random = new Random(walk);
+    const { solids, mover } = random.scene();
+    expect([mover.px, mover.py, mover.pz]).toEqual(start.map(f));
+    for (const [at, { input, position, velocity }] of steps.entries()) {
+      if (at % 8 === 0) random.input();
+      const [forward, right, yaw, run, jump] = input;
+      mover.step(PERSON, { forward: f(forward), right: f(right), yaw: f(yaw), run, jump }, solids);
+      expect([mover.px, mover.py, mover.pz], `walk ${walk}, step ${at}`).toEqual(position.map(f));
+      expect([mover.vx, mover.vy, mover.vz], `walk ${walk}, step ${at}`).toEqual(velocity.map(f));
+    }
+  }
+});
+
+it("walks ten thousand random walks as the server does, to the last bit", () => {
+  const hashes: string[] = vectors("hashes.json").walks;
+  expect(hashes).toHaveLength(10_000);
+  const differing = hashes.flatMap((hash, walk) => {
+    return walkHash(walk).toString(16).padStart(8, "0") === hash ? [] : [walk];
+  });
+  expect(differing).toEqual([]);
+});
+
+it("brings any yaw between −π and π as the server does", () => {
+  expect(wrapYaw(7)).toBe(f(f(7) - f(2 * Math.PI)));
+  expect(wrapYaw(-4)).toBe(f(f(-4) + f(2 * Math.PI)));
+  expect(Math.abs(wrapYaw(3e38))).toBeLessThanOrEqual(f(Math.PI));
+});

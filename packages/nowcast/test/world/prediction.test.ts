@@ -1,0 +1,304 @@
+import { describe, expect, it } from "vitest";
+import { Mover } from "../../src/world/prediction/mover.js";
+import {
+  createPredictor,
+  type PredictionSource,
+  type Predictor,
+} from "../../src/world/prediction/predictor.js";
+import { Surroundings } from "../../src/world/prediction/surroundings.js";
+import type { Entity, EntityId, Input, InputChange, Kind } from "../../src/world/world.js";
+import { mulberry32 } from "./random.js";
+
+const STEP_MS = 1000 / 60;
+const FRAME_MS = 1000 / 60;
+const STILL: Input = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+const AHEAD: Input = { ...STILL, forward: 1 };
+const AVATAR = 9 as EntityId;
+const WAIT_STEPS = 3;
+const REST_STEPS = 60;
+const WAIT_STEPS_MAX = 8;
+const TIMELY_MESSAGES = 300;
+
+interface Link {
+  readonly delayMs: number;
+  readonly jitterMs: number;
+  /** Of each packet, 0 to 1. */
+  readonly loss: number;
+  /** Packets that are lost in a row. */
+  readonly burst: number;
+}
+
+const kind = (name: string, size: number[]): Kind => ({
+  name,
+  body: { motion: "fixed", shape: "box", size },
+  walker: undefined,
+  look: null,
+  attributes: [],
+  owner: undefined,
+});
+const PERSON: Kind = {
+  name: "person",
+  body: undefined,
+  walker: {},
+  look: null,
+  attributes: [],
+  owner: undefined,
+};
+
+function entityOf(id: number, of: Kind, position: [number, number, number]): Mutable<Entity> {
+  const base = {
+    scale: [1, 1, 1] as const,
+    parent: undefined,
+    owner: undefined,
+    attributes: {},
+    euler: [0, 0, 0] as const,
+  };
+  return { id: id as EntityId, kind: of, position, tick: 0, ...base };
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type Listener = (event: never) => void;
+
+/** A server with one walker behind a link, in virtual time; it takes steps as `spec/WORLD.md` says. */
+class Rig {
+  nowMs = 0;
+  readonly mover = new Mover();
+  readonly source: PredictionSource;
+  readonly predictor: Predictor;
+  /** Frames: how far what was shown jumped beside the way that was predicted. */
+  readonly jumps: number[] = [];
+  readonly errors: number[] = [];
+
+  readonly #link: Link;
+  readonly #random: () => number;
+  readonly #listeners = new Map<string, Listener>();
+  readonly #avatar = entityOf(AVATAR, PERSON, [0, 0.9, 0]);
+  readonly #entities: Map<EntityId, Entity>;
+  readonly #surroundings: Surroundings;
+  #flights: { atMs: number; arrive: () => void }[] = [];
+  #lostLeft = 0;
+  #input: Input = STILL;
+  #waiting: { step: number; input: Input }[] = [];
+  #newest: number | undefined;
+  #next = 0;
+  #wait = WAIT_STEPS;
+  #timely = 0;
+  #stillSteps = 0;
+  #heard = 0;
+  #tick = 0;
+  #pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+
+  constructor(link: Link, seed: number, obstacles: Entity[] = []) {
+    this.#link = link;
+    this.#random = mulberry32(seed);
+    const floor = entityOf(1, kind("floor", [200, 1, 200]), [0, -0.5, 0]);
+    this.#entities = new Map([floor, ...obstacles, this.#avatar].map((entity) => [entity.id, entity]));
+    const on = (type: string, listener: Listener) => {
+      this.#listeners.set(`${type}${this.#listeners.size}`, listener);
+      return () => undefined;
+    };
+    const source = {
+      on,
+      entities: this.#entities,
+      avatarId: AVATAR,
+      status: "open",
+      input: () => undefined,
+      steps: (number: number, changes: readonly InputChange[]) => {
+        const copies = changes.map((change) => ({ ...change }));
+        this.#fly(() => this.#receive(number, copies));
+        return true;
+      },
+    };
+    this.source = source as unknown as PredictionSource;
+    this.mover.restart(0, 0.9, 0);
+    this.#surroundings = new Surroundings(this.source, 70);
+    this.predictor = createPredictor(this.source, { nowMs: () => this.nowMs });
+  }
+
+  /** Lets time pass, with a frame each 1/60 s and what the controls say at each. */
+  run(ms: number, controls: (nowMs: number) => Input): void {
+    const endMs = this.nowMs + ms;
+    while (this.nowMs < endMs) {
+      this.nowMs += 1;
+      this.#flights = this.#flights.filter(({ atMs, arrive }) => {
+        if (atMs > this.nowMs) return true;
+        arrive();
+        return false;
+      });
+      while (Math.floor(this.nowMs / STEP_MS) > this.#tick) this.#serve();
+      if (Math.floor(this.nowMs / FRAME_MS) === Math.floor((this.nowMs - 1) / FRAME_MS)) continue;
+      const offsetM = this.predictor.offsetM;
+      this.predictor.input(controls(this.nowMs));
+      this.predictor.sample(this.nowMs);
+      this.jumps.push(Math.max(0, offsetM - this.predictor.offsetM));
+    }
+  }
+
+  get shown(): number[] {
+    this.predictor.pose(this.#pose);
+    return this.#pose.position;
+  }
+
+  teleport(x: number, y: number, z: number): void {
+    this.mover.restart(x, y, z);
+  }
+
+  #fly(arrive: () => void): void {
+    const { delayMs, jitterMs, loss, burst } = this.#link;
+    if (this.#lostLeft === 0 && this.#random() < loss / burst) this.#lostLeft = burst;
+    if (this.#lostLeft > 0) {
+      this.#lostLeft--;
+      return;
+    }
+    this.#flights.push({ atMs: this.nowMs + delayMs / 2 + this.#random() * jitterMs, arrive });
+  }
+
+  #receive(number: number, changes: InputChange[]): void {
+    const lead = apart(number, this.#next);
+    const stands = this.#waiting.length === 0 && this.#stillSteps >= REST_STEPS;
+    if (this.#newest === undefined || (stands && (lead < this.#wait || lead > this.#wait + 2))) {
+      this.#next = number - this.#wait;
+    }
+    let late = 0;
+    for (const { ago, ...input } of changes.reverse()) {
+      const step = number - ago;
+      if (this.#newest !== undefined && apart(step, this.#newest) <= 0) continue;
+      this.#newest = step;
+      late = Math.max(late, apart(this.#next, step));
+      if (apart(this.#next, step) > 0) this.#next = step;
+      this.#waiting.push({ step, input });
+    }
+    const gap = apart(number, this.#heard);
+    this.#heard = number;
+    const needed = Math.max(late > 0 ? lead + late : 0, gap <= WAIT_STEPS_MAX ? gap - 1 : 0);
+    if (needed > this.#wait) {
+      this.#wait = Math.min(WAIT_STEPS_MAX, needed);
+      this.#timely = 0;
+    }
+    if (this.#timely++ < TIMELY_MESSAGES) return;
+    this.#timely = 0;
+    this.#wait = Math.max(WAIT_STEPS, this.#wait - 1);
+  }
+
+  #serve(): void {
+    this.#tick++;
+    if (this.#newest === undefined) return;
+    const step = this.#next++;
+    while (this.#waiting.length > 0 && apart(this.#waiting[0]!.step, step) <= 0) {
+      this.#input = this.#waiting.shift()!.input;
+    }
+    const { forward, right, jump } = this.#input;
+    this.#stillSteps = forward === 0 && right === 0 && !jump ? this.#stillSteps + 1 : 0;
+    const { near } = this.#surroundings;
+    this.#surroundings.gather(this.mover.px, this.mover.py, this.mover.pz, 6, AVATAR, undefined);
+    const gait = { height: 1.8, radius: 0.35, walkSpeed: 3.2, runSpeed: 6.4 };
+    const speeds = { groundAcceleration: 42, airAcceleration: 10, jumpSpeed: 4.95, gravity: 9.81 };
+    const person = Object.fromEntries(
+      Object.entries({ ...gait, ...speeds }).map(([name, value]) => [name, Math.fround(value)]),
+    );
+    this.mover.step(person as never, this.#input, near, this.#surroundings.count);
+    const { px, py, pz } = this.mover;
+    if (this.predictor.predicted(step, this.#pose.position)) {
+      const [x, y, z] = this.#pose.position;
+      this.errors.push(Math.hypot(px - x!, py - y!, pz - z!));
+    }
+    // Twenty times a second.
+    if (this.#tick % 3 !== 0) return;
+    const [tick, rounded] = [this.#tick, [px, py, pz].map((metres) => Math.round(metres * 1024) / 1024)];
+    this.#fly(() => {
+      if (tick <= this.#avatar.tick) return;
+      const isMoved = rounded.some((metres, axis) => metres !== this.#avatar.position[axis]);
+      this.#avatar.position = rounded as [number, number, number];
+      this.#avatar.tick = tick;
+      const event = { tick, controls: step & 0xffff, moved: isMoved ? [this.#avatar] : [], receivedAtMs: 0 };
+      for (const [type, listener] of this.#listeners) {
+        if (type.startsWith("snapshot")) (listener as (event: unknown) => void)(event);
+      }
+    });
+  }
+}
+
+function apart(a: number, b: number): number {
+  return ((a - b) << 16) >> 16;
+}
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+}
+
+/** Walks about, turns, runs and jumps, as people do. */
+function wanderer(seed: number): (nowMs: number) => Input {
+  const random = mulberry32(seed);
+  let [input, untilMs] = [STILL, 1_000];
+  return (nowMs) => {
+    if (nowMs >= untilMs) {
+      untilMs = nowMs + 100 + random() * 700;
+      const yaw = random() * 6 - 3;
+      const right = Math.floor(random() * 3) - 1;
+      input = random() < 0.2 ? STILL : { forward: 1, right, yaw, run: random() < 0.5, jump: random() < 0.2 };
+    }
+    return input;
+  };
+}
+
+const BLOCKS = [2, 3, 4, 5].map((id) =>
+  entityOf(id, kind("block", [2, 1, 2]), [id * 4 - 14, 0.5 - 0.2 * id, -3]),
+);
+
+describe("one's own avatar", () => {
+  it("moves in the first frame after a key, and jumps in the first frame after the button", () => {
+    const rig = new Rig({ delayMs: 150, jitterMs: 0, loss: 0, burst: 1 }, 1);
+    rig.run(1_000, () => STILL);
+    const [, y, z] = rig.shown;
+    rig.run(FRAME_MS + 1, () => AHEAD);
+    expect(rig.shown[2]!).toBeLessThan(z!);
+    rig.run(FRAME_MS + 1, () => ({ ...AHEAD, jump: true }));
+    expect(rig.shown[1]!).toBeGreaterThan(y! + 0.001);
+  });
+
+  for (const delayMs of [50, 100, 150]) {
+    for (const [loss, burst] of [
+      [0, 1],
+      [0.01, 1],
+      [0.05, 1],
+      [0.05, 3],
+    ] as const) {
+      it(`is where the server has it, at ${delayMs} ms and ${100 * loss} % lost, ${burst} at a time`, () => {
+        const rig = new Rig({ delayMs, jitterMs: 10, loss, burst }, 5);
+        rig.run(30_000, wanderer(7));
+        expect(rig.errors.length).toBeGreaterThan(1_000);
+        expect(percentile(rig.errors, 0.99)).toBeLessThan(loss === 0 ? 0.001 : burst === 1 ? 0.02 : 0.1);
+        expect(percentile(rig.jumps, 0.99)).toBeLessThan(0.011);
+      });
+    }
+  }
+
+  it("is where the server has it among blocks, too", () => {
+    const rig = new Rig({ delayMs: 100, jitterMs: 5, loss: 0.01, burst: 1 }, 3, BLOCKS);
+    rig.run(30_000, wanderer(2));
+    expect(percentile(rig.errors, 0.99)).toBeLessThan(0.02);
+  });
+
+  it("is put elsewhere at once, and pushed aside by a centimetre a frame", () => {
+    const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
+    rig.run(1_000, () => STILL);
+    rig.teleport(20, 0.9, 0);
+    rig.run(300, () => STILL);
+    expect(rig.shown[0]!).toBeCloseTo(20, 2);
+    rig.teleport(20.2, 0.9, 0);
+    const before = rig.jumps.length;
+    rig.run(1_500, () => STILL);
+    expect(rig.shown[0]!).toBeCloseTo(20.2, 2);
+    expect(Math.max(...rig.jumps.slice(before))).toBeLessThan(0.0101);
+  });
+
+  it("goes on where the server has it after a page has slept", () => {
+    const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1 }, 1);
+    rig.run(1_000, () => AHEAD);
+    rig.nowMs += 10_000;
+    rig.run(2_000, () => STILL);
+    expect(rig.predictor.skippedSteps).toBeGreaterThan(500);
+    expect(Math.hypot(rig.shown[0]! - rig.mover.px, rig.shown[2]! - rig.mover.pz)).toBeLessThan(0.01);
+  });
+});
