@@ -14,6 +14,12 @@ const HIDDEN_MAX: usize = 65_536;
 /// A packet is not so late any more.
 const LATE_STEPS_MAX: u32 = 3_600;
 
+/// Groups of which nothing is in sight are forgotten when they were not heard of for so long.
+const QUIET_STEPS: u32 = 600;
+
+/// How often that is looked for.
+const PAYLOADS_PER_SWEEP: u32 = 256;
+
 /// A copy of a world's movement, kept up by payloads in any order and with any losses.
 #[derive(Debug)]
 pub struct Replica {
@@ -25,6 +31,7 @@ pub struct Replica {
     hidden: BTreeMap<u32, u32>,
     tick: u32,
     is_empty: bool,
+    payloads: u32,
 }
 
 /// The frames of a group that later ones may be encoded against, oldest first.
@@ -55,7 +62,7 @@ impl Default for Replica {
         let limits = Limits { entities_max: GROUP_ENTITIES_MAX };
         let codec = Codec::new(layout(), Mode::Fast, Linear::default()).limits(limits);
         let (groups, placed, hidden) = Default::default();
-        Self { codec, groups, placed, hidden, tick: 0, is_empty: true }
+        Self { codec, groups, placed, hidden, tick: 0, is_empty: true, payloads: 0 }
     }
 }
 
@@ -73,8 +80,12 @@ impl Replica {
                 None => applied.missing += 1,
             }
         }
-        if self.is_empty || reader.tick.wrapping_sub(self.tick) as i32 > 0 {
+        if self.is_empty || is_after(reader.tick, self.tick) {
             (self.tick, self.is_empty) = (reader.tick, false);
+        }
+        self.payloads = self.payloads.wrapping_add(1);
+        if self.payloads.is_multiple_of(PAYLOADS_PER_SWEEP) {
+            self.sweep();
         }
         Ok(applied)
     }
@@ -145,7 +156,6 @@ impl Replica {
                 return;
             }
             self.placed.remove(&id);
-            self.forget_if_empty(group, tick);
         }
         if self.hidden.len() >= HIDDEN_MAX {
             let newest = self.tick;
@@ -156,13 +166,17 @@ impl Replica {
         }
     }
 
-    /// Forgets the frames of a group of which nothing is in sight: the sender begins anew when that changes.
-    fn forget_if_empty(&mut self, group: u16, tick: u32) {
-        let Some(held) = self.groups.get_mut(&group) else { return };
-        let ids = held.frames.back().map_or(&[][..], Frame::ids);
-        if ids.iter().all(|id| self.placed.get(id) != Some(&group)) {
-            held.frames.clear();
-            held.forgotten_tick = Some(tick);
+    /// Forgets the frames of groups that were not heard of for long and of which nothing is in sight: their sender begins anew
+    /// when that changes.
+    fn sweep(&mut self) {
+        let Self { groups, placed, tick, .. } = self;
+        for (group, held) in groups {
+            let is_quiet = is_after(*tick, held.heard_tick.wrapping_add(QUIET_STEPS));
+            let ids = held.frames.back().map_or(&[][..], Frame::ids);
+            if is_quiet && !held.frames.is_empty() && ids.iter().all(|id| placed.get(id) != Some(group)) {
+                held.frames.clear();
+                held.forgotten_tick = Some(*tick);
+            }
         }
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use mlua::{Table, Value as Luau, Vector};
 use nowcast_world::{
-    Action, Attributes, Body, ColliderShape, Definition, EventDeclaration, Input, Kind, Mass, Motion,
-    OwnerPolicy, Pose, Value, Walker,
+    Action, Attributes, Body, ColliderShape, Definition, EventDeclaration, Input, Interest, Kind, Mass,
+    Motion, OwnerPolicy, Pose, Value, Walker,
 };
 
 use crate::convert::{Purpose, from_luau};
@@ -60,7 +60,16 @@ impl Declarations {
             Some("goes") => OwnerPolicy::GoesToo,
             Some(other) => return Err(fields.expected("when_owner_leaves", "\"stays\" or \"goes\"", other)),
         };
-        fields.nothing_else(&["walker", "body", "look", "tags", "attributes", "when_owner_leaves"])?;
+        kind.interest = read_interest(&fields)?;
+        fields.nothing_else(&[
+            "walker",
+            "body",
+            "look",
+            "tags",
+            "attributes",
+            "when_owner_leaves",
+            "interest",
+        ])?;
         self.definition.kinds.push(kind);
         self.checked(|definition| drop(definition.kinds.pop()))?;
         self.kind_specials.push(specials);
@@ -108,7 +117,10 @@ impl Declarations {
         if let Some(players_max) = fields.number("players_max")? {
             self.definition.limits.players_max = players_max.clamp(1.0, 100_000.0) as usize;
         }
-        fields.nothing_else(&["gravity", "players_max"])?;
+        if let Some(interest) = read_interest(&fields)? {
+            self.definition.interest = interest;
+        }
+        fields.nothing_else(&["gravity", "players_max", "interest"])?;
         self.checked(|_| ())
     }
 
@@ -150,6 +162,29 @@ fn read_hint(fields: &Fields<'_>, arguments: &Attributes) -> Declared<Value> {
         Purpose::Tell,
         &format!("{}.hint", fields.path),
     )
+}
+
+/// Who is told of entities.
+fn read_interest(fields: &Fields<'_>) -> Declared<Option<Interest>> {
+    let expected = "{ radius = metres }, \"always\", \"never\" or \"owner\"";
+    Ok(Some(match fields.luau("interest")? {
+        Luau::Nil => return Ok(None),
+        Luau::Table(table) => {
+            let inner = Fields::of(&table, &format!("{}.interest", fields.path));
+            inner.nothing_else(&["radius"])?;
+            let radius = inner.number("radius")?;
+            Interest::Near {
+                radius: radius.ok_or_else(|| fields.expected("interest", expected, "no radius"))?,
+            }
+        }
+        Luau::String(word) => match word.to_string_lossy().as_ref() {
+            "always" => Interest::Always,
+            "never" => Interest::Never,
+            "owner" => Interest::Owner,
+            other => return Err(fields.expected("interest", expected, other)),
+        },
+        other => return Err(fields.expected("interest", expected, other.type_name())),
+    }))
 }
 
 fn read_walker(fields: &Fields<'_>) -> Declared<Walker> {

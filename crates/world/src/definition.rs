@@ -4,7 +4,7 @@ use nowcast_wire::Value;
 
 use crate::attributes::Attributes;
 use crate::conform;
-use crate::kind::Kind;
+use crate::kind::{Interest, Kind};
 use crate::limits::{ACTIONS_MAX, EVENTS_MAX, KINDS_MAX, Limits};
 use crate::problem::{DefinitionError, Path, Problem, is_name};
 
@@ -23,6 +23,8 @@ pub struct Definition {
     pub gravity: [f32; 3],
     /// What the world may hold.
     pub limits: Limits,
+    /// Who is told of entities whose kinds say nothing about it.
+    pub interest: Interest,
 }
 
 impl Default for Definition {
@@ -34,6 +36,7 @@ impl Default for Definition {
             state: Value::Map(Vec::new()),
             gravity: [0.0, -9.81, 0.0],
             limits: Limits::DEFAULT,
+            interest: Interest::DEFAULT,
         }
     }
 }
@@ -99,6 +102,7 @@ impl Definition {
         }
         let gravity = path.field("gravity");
         self.gravity.iter().try_for_each(|value| gravity.within(*value, -1_000.0, 1_000.0))?;
+        self.interest.check(&path.field("interest"))?;
         let Value::Map(state) = &self.state else {
             return Err(path.field("state").error(Problem::Invalid("it is no map")));
         };

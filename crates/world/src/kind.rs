@@ -26,6 +26,8 @@ pub struct Kind {
     pub owner: OwnerPolicy,
     /// Whether the behaviour is told whom its entities touch ([`crate::Behaviour::contact`]).
     pub reports_contacts: bool,
+    /// Who is told of its entities; `None` for what [`crate::Definition::interest`] says.
+    pub interest: Option<Interest>,
 }
 
 impl Kind {
@@ -40,6 +42,7 @@ impl Kind {
             tags: Vec::new(),
             owner: OwnerPolicy::default(),
             reports_contacts: false,
+            interest: None,
         }
     }
 
@@ -74,6 +77,9 @@ impl Kind {
             }
         }
         self.attributes.check(&path.field("attributes"))?;
+        if let Some(interest) = self.interest {
+            interest.check(&path.field("interest"))?;
+        }
         path.field("tags").count(self.tags.len(), 0, crate::Limits::DEFAULT.tags_max)?;
         for tag in &self.tags {
             if !is_name(tag) {
@@ -83,6 +89,34 @@ impl Kind {
             }
         }
         Ok(())
+    }
+}
+
+/// Who is told of an entity. The engine does not tell anybody; whoever serves the world goes by it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Interest {
+    /// Players whose avatars are near; those without an avatar, too.
+    Near {
+        /// In metres, from 1 to 10,000.
+        radius: f32,
+    },
+    /// Everybody.
+    Always,
+    /// Nobody.
+    Never,
+    /// The player that owns it.
+    Owner,
+}
+
+impl Interest {
+    /// As far as most worlds are wide.
+    pub const DEFAULT: Interest = Interest::Near { radius: 256.0 };
+
+    pub(crate) fn check(self, path: &Path<'_>) -> Result<(), DefinitionError> {
+        match self {
+            Interest::Near { radius } => path.field("radius").within(radius, 1.0, 10_000.0),
+            Interest::Always | Interest::Never | Interest::Owner => Ok(()),
+        }
     }
 }
 

@@ -102,7 +102,7 @@ pub use event::{Event, Refusal, To};
 pub use id::{EntityId, KindId, PlayerId};
 pub use input::{CHAT_CHARS_MAX, Input, InputError, NAME_CHARS_MAX};
 pub use joint::{Joint, JointId, JointKind, Motor};
-pub use kind::{Kind, OwnerPolicy};
+pub use kind::{Interest, Kind, OwnerPolicy};
 pub use limits::Limits;
 pub use nowcast_wire::Value;
 pub use physics::SPEED_MAX;

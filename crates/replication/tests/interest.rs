@@ -1,0 +1,387 @@
+//! Interest over lossy links: what a client shows is what the server would show it, whoever moves in or out of whose sight.
+//!
+//! `NOWCAST_SEEDS=10000` plays more seeds than CI does, `NOWCAST_SEED=n` one alone.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use nowcast_replication::{
+    Atlas, History, Moving, Placed, Reach, Replica, Row, SectionId, Sight, Transform, Viewer, row_of,
+};
+
+const SEEDS: u64 = 200;
+const STEPS: u32 = 240;
+const RADIUS: f32 = 30.0;
+const ENTITIES_MAX: usize = 90;
+const CLIENTS: usize = 3;
+
+/// The delay of what never arrives.
+const LOST: u32 = 1 << 20;
+
+/// Xorshift: small, and the same everywhere.
+struct Chance(u64);
+
+impl Chance {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    fn below(&mut self, count: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 33) % u64::from(count.max(1))) as u32
+    }
+
+    fn happens(&mut self, percent: u32) -> bool {
+        self.below(100) < percent
+    }
+
+    /// From -100 to 100 in steps of 1/8.
+    fn coordinate(&mut self) -> f32 {
+        self.below(1_600) as f32 / 8.0 - 100.0
+    }
+}
+
+/// What is in the world.
+#[derive(Clone, Copy)]
+struct Body {
+    position: [f32; 3],
+    velocity: [f32; 3],
+    reach: Reach,
+}
+
+/// What lane 0 says of one entity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Described,
+    OutOfSight(u32),
+    Gone,
+}
+
+/// A reliable lane of states: the newest of each key arrives in the end, in any order and as late as it likes.
+#[derive(Default)]
+struct Lane {
+    waiting: BTreeMap<u32, State>,
+}
+
+impl Lane {
+    fn put(&mut self, id: u32, state: State) {
+        self.waiting.insert(id, state);
+    }
+
+    fn deliver(&mut self, percent: u32, chance: &mut Chance) -> Vec<(u32, State)> {
+        let arrives: Vec<u32> = self.waiting.keys().copied().filter(|_| chance.happens(percent)).collect();
+        arrives.into_iter().map(|id| (id, self.waiting.remove(&id).unwrap())).collect()
+    }
+}
+
+/// The server's side of one client, the link, and the client.
+struct Client {
+    seed: u64,
+    number: u32,
+    eye: [f32; 3],
+    sight: Sight,
+    viewer: Viewer,
+    lane: Lane,
+    packets: VecDeque<(u32, u64, Vec<u8>)>,
+    last_packet: u64,
+    replica: Replica,
+    described: BTreeSet<u32>,
+    /// Since when each entity was described without a break, as far as the server knows.
+    in_sight_since: BTreeMap<u32, u32>,
+}
+
+impl Client {
+    fn new(seed: u64, number: u32) -> Self {
+        Self {
+            seed,
+            number,
+            eye: [0.0; 3],
+            sight: Sight::new(number),
+            viewer: Viewer::with_bytes_per_round_max(400),
+            lane: Lane::default(),
+            packets: VecDeque::new(),
+            last_packet: 0,
+            replica: Replica::default(),
+            described: BTreeSet::new(),
+            in_sight_since: BTreeMap::new(),
+        }
+    }
+
+    fn show(&mut self, id: u32, tick: u32) {
+        // A client that did not hear that it was out of sight shows it where it was, until it hears more.
+        let is_unheard = matches!(self.lane.waiting.get(&id), Some(State::OutOfSight(_)));
+        self.lane.put(id, State::Described);
+        if !is_unheard {
+            self.in_sight_since.insert(id, tick);
+        }
+    }
+
+    fn lose(&mut self, id: u32, state: State) {
+        self.lane.put(id, state);
+    }
+
+    /// What a server tells of one step of the world on lane 0.
+    fn tell(&mut self, tick: u32, atlas: &Atlas, is_round: bool) {
+        let sees = |sight: &Sight, section: Option<SectionId>| section.is_some_and(|at| sight.sees(at));
+        self.sight.follow(atlas);
+        for moved in atlas.relocations() {
+            match (sees(&self.sight, moved.from), sees(&self.sight, moved.to)) {
+                (false, true) => self.show(moved.id, tick),
+                (true, false) if atlas.entities().any(|(id, _)| id == moved.id) => {
+                    self.lose(moved.id, State::OutOfSight(tick));
+                }
+                (true, false) => self.lose(moved.id, State::Gone),
+                _ => {}
+            }
+        }
+        if !is_round {
+            return;
+        }
+        let look = self.sight.look(atlas, Some(self.eye), 25);
+        for section in look.left {
+            atlas.members(section).iter().for_each(|id| self.lose(*id, State::OutOfSight(tick)));
+        }
+        for section in look.entered {
+            atlas.members(section).iter().for_each(|id| self.show(*id, tick));
+        }
+    }
+
+    fn round(&mut self, history: &History) {
+        self.viewer.set_sight(&self.sight, RADIUS / 2.0);
+        self.viewer.due(history, None);
+    }
+
+    fn send(&mut self, step: u32, history: &History, loss: u32, chance: &mut Chance) {
+        while self.viewer.has_more() {
+            let mut payload = Vec::new();
+            self.last_packet += 1;
+            self.viewer.fill(history, self.last_packet, 1_000, &mut payload);
+            // What nothing fits into waits for the next round.
+            if payload.is_empty() {
+                break;
+            }
+            let delay = if chance.happens(loss) { LOST } else { chance.below(9) };
+            self.packets.push_back((step + delay, self.last_packet, payload));
+        }
+    }
+
+    fn receive(&mut self, step: u32, states_percent: u32, chance: &mut Chance) {
+        let (arrived, later): (VecDeque<_>, VecDeque<_>) =
+            std::mem::take(&mut self.packets).into_iter().partition(|(at, ..)| *at <= step);
+        self.packets = later;
+        for (_, number, payload) in arrived {
+            let applied = self.replica.apply(&payload).expect("a sender of ours wrote it");
+            assert_eq!(applied.missing, 0, "NOWCAST_SEED={}: client {} has what it is told against", self.seed, self.number);
+            self.viewer.settled(number, true);
+        }
+        // A packet is known to be lost some time later.
+        while self.packets.front().is_some_and(|(at, ..)| *at >= LOST && at - LOST + 12 < step) {
+            let (_, number, _) = self.packets.pop_front().unwrap();
+            self.viewer.settled(number, false);
+        }
+        for (id, state) in self.lane.deliver(states_percent, chance) {
+            match state {
+                State::Described => drop(self.described.insert(id)),
+                State::OutOfSight(tick) => {
+                    self.described.remove(&id);
+                    self.replica.hide(id, tick);
+                }
+                State::Gone => drop(self.described.remove(&id)),
+            }
+        }
+    }
+
+    /// What it shows: what is described, where rows have it.
+    fn shown(&self) -> BTreeMap<u32, Row> {
+        self.described.iter().filter_map(|id| Some((*id, self.replica.row(*id)?))).collect()
+    }
+
+    /// What the server would show it.
+    fn due(&self, atlas: &Atlas, history: &History) -> BTreeMap<u32, Row> {
+        let is_seen = |id: u32| atlas.section_of(id).is_some_and(|section| self.sight.sees(section));
+        history.rows().filter(|(id, _)| is_seen(*id)).map(|(id, row)| (id, *row)).collect()
+    }
+}
+
+struct Play {
+    chance: Chance,
+    tick: u32,
+    bodies: BTreeMap<u32, Body>,
+    last_id: u32,
+    atlas: Atlas,
+    history: History,
+    clients: Vec<Client>,
+    /// Where each entity was at each step.
+    past: BTreeMap<u32, Vec<(u32, Row)>>,
+    loss: u32,
+    states_percent: u32,
+}
+
+impl Play {
+    fn new(seed: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let loss = [0, 1, 5, 30][chance.below(4) as usize];
+        let states_percent = [100, 60, 15][chance.below(3) as usize];
+        let mut play = Self {
+            tick: u32::MAX - 100,
+            bodies: BTreeMap::new(),
+            last_id: 0,
+            atlas: Atlas::default(),
+            history: History::default(),
+            clients: (1..=CLIENTS as u32).map(|number| Client::new(seed, number)).collect(),
+            past: BTreeMap::new(),
+            loss,
+            states_percent,
+            chance,
+        };
+        (0..40).for_each(|_| play.appear());
+        play
+    }
+
+    fn appear(&mut self) {
+        let chance = &mut self.chance;
+        let position = [chance.coordinate(), 0.0, chance.coordinate()];
+        let reach = match chance.below(12) {
+            0 => Reach::Always,
+            1 => Reach::Owner(1 + chance.below(CLIENTS as u32)),
+            2 => Reach::Never,
+            3 => Reach::Within(RADIUS / 3.0),
+            _ => Reach::Within(RADIUS),
+        };
+        let velocity = match chance.below(3) {
+            0 => [0.0; 3],
+            _ => [chance.coordinate() / 60.0, 0.0, chance.coordinate() / 60.0],
+        };
+        self.last_id += 1;
+        self.bodies.insert(self.last_id, Body { position, velocity, reach });
+    }
+
+    /// Things come, go, move, jump and change owners; eyes wander and jump.
+    fn live(&mut self) {
+        if self.bodies.len() < ENTITIES_MAX && self.chance.happens(15) {
+            self.appear();
+        }
+        let chance = &mut self.chance;
+        let ids: Vec<u32> = self.bodies.keys().copied().collect();
+        if chance.happens(10) {
+            self.bodies.remove(&ids[chance.below(ids.len() as u32) as usize]);
+        }
+        for body in self.bodies.values_mut() {
+            if chance.happens(1) {
+                body.position = [chance.coordinate(), 0.0, chance.coordinate()];
+            }
+            if chance.happens(2) {
+                body.velocity = [chance.coordinate() / 60.0, 0.0, chance.coordinate() / 60.0];
+            }
+            if let Reach::Owner(owner) = &mut body.reach
+                && chance.happens(3)
+            {
+                *owner = 1 + chance.below(CLIENTS as u32);
+            }
+            for axis in 0..3 {
+                body.position[axis] += body.velocity[axis];
+                if body.position[axis].abs() > 100.0 {
+                    body.velocity[axis] = -body.velocity[axis];
+                }
+            }
+        }
+        for client in &mut self.clients {
+            if chance.happens(2) {
+                client.eye = [chance.coordinate(), 0.0, chance.coordinate()];
+            }
+            client.eye[0] = (client.eye[0] + chance.coordinate() / 100.0).clamp(-100.0, 100.0);
+        }
+    }
+
+    fn step(&mut self, step: u32, loss: u32) {
+        self.tick = self.tick.wrapping_add(1);
+        let placed = self.bodies.iter().map(|(id, body)| Placed {
+            id: *id,
+            position: body.position,
+            reach: body.reach,
+        });
+        self.atlas.update(self.tick, placed);
+        let is_round = |client: &Client| (step + client.number).is_multiple_of(3);
+        for client in &mut self.clients {
+            let is_round = is_round(client);
+            client.tell(self.tick, &self.atlas, is_round);
+        }
+        let moving = self.bodies.iter().zip(self.atlas.entities()).filter_map(|((id, body), (_, section))| {
+            let transform = Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] };
+            Some(Moving { id: *id, transform, section: section?, size: 1.0 })
+        });
+        self.history.publish(self.tick, moving);
+        for (id, body) in &self.bodies {
+            let row = row_of(&Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] });
+            self.past.entry(*id).or_default().push((self.tick, row));
+        }
+        for client in &mut self.clients {
+            if is_round(client) {
+                client.round(&self.history);
+            }
+            client.send(step, &self.history, loss, &mut self.chance);
+            client.receive(step, self.states_percent, &mut self.chance);
+        }
+    }
+
+    /// Nothing is ever shown where it was before it came into sight.
+    fn check_past(&self, seed: u64) {
+        for client in &self.clients {
+            for (id, row) in client.shown() {
+                let Some(since) = client.in_sight_since.get(&id) else { continue };
+                // What the client has not yet heard of may have it in sight since earlier.
+                if client.lane.waiting.contains_key(&id) {
+                    continue;
+                }
+                let was_there = self.past[&id]
+                    .iter()
+                    .any(|(tick, past)| *past == row && tick.wrapping_sub(*since) as i32 >= 0);
+                assert!(was_there, "NOWCAST_SEED={seed}: client {} shows {id} in its past", client.number);
+            }
+        }
+    }
+}
+
+fn play(seed: u64) -> u64 {
+    let mut play = Play::new(seed);
+    let mut changes = 0;
+    for step in 0..STEPS {
+        play.live();
+        let in_sight = |play: &Play| -> usize {
+            play.clients.iter().map(|client| client.due(&play.atlas, &play.history).len()).sum()
+        };
+        let before = in_sight(&play);
+        play.step(step, play.loss);
+        let after = in_sight(&play);
+        changes += u64::from(before != after);
+        if step.is_multiple_of(5) {
+            play.check_past(seed);
+        }
+    }
+    // Nothing moves any more, and what was lost is told again until everybody has it.
+    for step in STEPS..STEPS + 240 {
+        let loss = if step < STEPS + 120 { play.loss } else { 0 };
+        play.step(step, loss);
+    }
+    for client in &play.clients {
+        let due = client.due(&play.atlas, &play.history);
+        assert_eq!(client.shown(), due, "NOWCAST_SEED={seed}: client {}", client.number);
+    }
+    changes
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("a whole number"))
+}
+
+#[test]
+fn a_client_shows_what_the_server_would_show_it_and_nothing_of_before_it_came_into_sight() {
+    if let Some(seed) = number("NOWCAST_SEED") {
+        play(seed);
+        return;
+    }
+    let seeds = number("NOWCAST_SEEDS").unwrap_or(SEEDS);
+    let changes: u64 = (0..seeds).map(play).sum();
+    assert!(changes > seeds * 20, "much comes and goes: {changes}");
+}
