@@ -46,6 +46,8 @@ pub struct Placed {
     pub position: [f32; 3],
     /// Who is told of it.
     pub reach: Reach,
+    /// How far it reaches from its centre, in metres.
+    pub size: f32,
 }
 
 /// An entity that is in another section than before. In none is who is not there, or is told to nobody.
@@ -173,9 +175,9 @@ impl Atlas {
         &self.relocations
     }
 
-    /// Which section everything is in, ordered by id.
-    pub fn entities(&self) -> impl Iterator<Item = (u32, Option<SectionId>)> {
-        self.entities.iter().map(|known| (known.placed.id, known.section))
+    /// Everything, and the section that it is in, ordered by id.
+    pub fn entities(&self) -> impl Iterator<Item = (&Placed, Option<SectionId>)> {
+        self.entities.iter().map(|known| (&known.placed, known.section))
     }
 
     /// The section that an entity is in.
@@ -365,7 +367,7 @@ mod tests {
     use super::*;
 
     fn at(id: u32, x: f32) -> Placed {
-        Placed { id, position: [x, 0.0, 0.0], reach: Reach::Within(40.0) }
+        Placed { id, position: [x, 0.0, 0.0], reach: Reach::Within(40.0), size: 0.0 }
     }
 
     #[test]

@@ -155,7 +155,7 @@ mod tests {
     use crate::atlas::{Placed, Reach};
 
     fn row(reach: Reach) -> impl Iterator<Item = Placed> {
-        (1..=100).map(move |id| Placed { id, position: [id as f32 * 10.0, 0.0, 0.0], reach })
+        (1..=100).map(move |id| Placed { id, position: [id as f32 * 10.0, 0.0, 0.0], reach, size: 0.0 })
     }
 
     fn seen(sight: &Sight, atlas: &Atlas) -> Vec<u32> {
@@ -199,7 +199,7 @@ mod tests {
     fn policies_say_who_sees() {
         let mut atlas = Atlas::default();
         let reaches = [Reach::Always, Reach::Owner(1), Reach::Owner(2), Reach::Never, Reach::Within(10.0)];
-        let far = |(at, reach)| Placed { id: at as u32 + 1, position: [900.0, 0.0, 0.0], reach };
+        let far = |(at, reach)| Placed { id: at as u32 + 1, position: [900.0, 0.0, 0.0], reach, size: 0.0 };
         atlas.update(0, reaches.into_iter().enumerate().map(far));
         let mut sight = Sight::new(1);
         sight.look(&atlas, Some([0.0; 3]), usize::MAX);
@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn much_at_once_comes_nearest_first() {
         let mut atlas = Atlas::default();
-        atlas.update(0, row(Reach::Within(4_000.0)).map(|placed| Placed { reach: Reach::Within(400.0), ..placed }));
+        atlas.update(0, row(Reach::Within(400.0)));
         let mut sight = Sight::new(1);
         let mut looks = 0;
         let mut before = 0;

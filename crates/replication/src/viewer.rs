@@ -173,8 +173,12 @@ impl Viewer {
     }
 
     fn sort(&mut self) {
-        let mut urgencies: Vec<(f32, u16)> =
-            self.known.iter().filter(|known| known.is_wanted).map(|known| (known.urgency, known.group)).collect();
+        let mut urgencies: Vec<(f32, u16)> = self
+            .known
+            .iter()
+            .filter(|known| known.is_wanted)
+            .map(|known| (known.urgency, known.group))
+            .collect();
         urgencies.sort_by(|a, b| a.0.total_cmp(&b.0));
         self.wanted.clear();
         self.wanted.extend(urgencies.into_iter().map(|(_, group)| group));

@@ -128,7 +128,7 @@ impl Client {
         for moved in atlas.relocations() {
             match (sees(&self.sight, moved.from), sees(&self.sight, moved.to)) {
                 (false, true) => self.show(moved.id, tick),
-                (true, false) if atlas.entities().any(|(id, _)| id == moved.id) => {
+                (true, false) if atlas.entities().any(|(placed, _)| placed.id == moved.id) => {
                     self.lose(moved.id, State::OutOfSight(tick));
                 }
                 (true, false) => self.lose(moved.id, State::Gone),
@@ -172,7 +172,11 @@ impl Client {
         self.packets = later;
         for (_, number, payload) in arrived {
             let applied = self.replica.apply(&payload).expect("a sender of ours wrote it");
-            assert_eq!(applied.missing, 0, "NOWCAST_SEED={}: client {} has what it is told against", self.seed, self.number);
+            assert_eq!(
+                applied.missing, 0,
+                "NOWCAST_SEED={}: client {} has what it is told against",
+                self.seed, self.number
+            );
             self.viewer.settled(number, true);
         }
         // A packet is known to be lost some time later.
@@ -300,6 +304,7 @@ impl Play {
             id: *id,
             position: body.position,
             reach: body.reach,
+            size: 1.0,
         });
         self.atlas.update(self.tick, placed);
         let is_round = |client: &Client| (step + client.number).is_multiple_of(3);
@@ -307,10 +312,11 @@ impl Play {
             let is_round = is_round(client);
             client.tell(self.tick, &self.atlas, is_round);
         }
-        let moving = self.bodies.iter().zip(self.atlas.entities()).filter_map(|((id, body), (_, section))| {
-            let transform = Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] };
-            Some(Moving { id: *id, transform, section: section?, size: 1.0 })
-        });
+        let moving =
+            self.bodies.iter().zip(self.atlas.entities()).filter_map(|((id, body), (_, section))| {
+                let transform = Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] };
+                Some(Moving { id: *id, transform, section: section?, size: 1.0 })
+            });
         self.history.publish(self.tick, moving);
         for (id, body) in &self.bodies {
             let row = row_of(&Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] });

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nowcast::entry::{Allowance, Verdict};
-use nowcast_replication::History;
+use nowcast_replication::{Atlas, History, Sight};
 use nowcast_world::text::sanitize;
 use nowcast_world::{
     ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, PlayerId, Refusal, STEP_HZ,
@@ -71,6 +71,8 @@ pub(crate) struct Room {
     dictionary: Dictionary,
     /// What the clients know of the world.
     told: Told,
+    /// Where everything is, by sections that clients see or do not.
+    atlas: Atlas,
     /// New rules, and what became of them.
     editing: Editing,
     players: Vec<SeatedPlayer>,
@@ -114,6 +116,8 @@ struct SeatedPlayer {
     input: Input,
     controls: u16,
     refusals: Allowance,
+    /// What it sees, if it is on a session.
+    sight: Sight,
 }
 
 /// A player who comes in this step, and what it is to be told beside its greeting.
@@ -121,6 +125,7 @@ struct Newcomer {
     player: Arc<Player>,
     id: PlayerId,
     notice: Option<&'static str>,
+    sight: Sight,
 }
 
 impl Room {
@@ -154,6 +159,7 @@ impl Room {
                 world,
                 dictionary,
                 told: Told::default(),
+                atlas: Atlas::default(),
                 editing: Editing::new(seen),
                 players: Vec::new(),
                 last_player,
@@ -215,7 +221,9 @@ impl Room {
         let is_redefined = self.hear_of_rules();
         let (changes, happenings) = self.find_news();
         let newcomers = self.seat(newcomers);
+        self.follow_with_eyes();
         self.tell(&changes, &happenings, is_redefined);
+        self.look_about();
         self.greet(newcomers, &happenings);
         self.publish_snapshot();
         self.publish_history();
@@ -307,7 +315,7 @@ impl Room {
             let id = PlayerId(self.last_player);
             self.bind_name(&player, id, &name);
             self.apply(WorldCommand::Join { player: id, name });
-            newcomers.push(Newcomer { player, id, notice });
+            newcomers.push(Newcomer { player, id, notice, sight: Sight::new(id.0) });
         }
         newcomers
     }
@@ -340,6 +348,9 @@ impl Room {
             self.refuse(player, &refusal);
         }
         let changes = self.told.update(self.world.world(), &self.dictionary);
+        let Self { atlas, world, dictionary, tick, .. } = self;
+        let placed = world.world().entities().iter().map(|entity| dictionary.placed(&entity));
+        atlas.update(*tick as u32, placed);
         (changes, happenings)
     }
 
@@ -378,7 +389,10 @@ impl Room {
 
     /// Tells the players what is news. Newcomers don't hear it: their greeting says it all.
     fn tell(&self, changes: &Changes, happenings: &[Happening], is_redefined: bool) {
-        let is_quiet = *changes == Changes::default() && happenings.is_empty() && !is_redefined;
+        let is_quiet = *changes == Changes::default()
+            && self.atlas.relocations().is_empty()
+            && happenings.is_empty()
+            && !is_redefined;
         if is_quiet || self.players.is_empty() {
             return;
         }
@@ -393,13 +407,13 @@ impl Room {
     }
 
     /// Tells newcomers who they are and everything that is there, and counts them in.
-    fn greet(&mut self, newcomers: Vec<Newcomer>, happenings: &[Happening]) {
+    fn greet(&mut self, mut newcomers: Vec<Newcomer>, happenings: &[Happening]) {
         if newcomers.is_empty() {
             return;
         }
         self.greet_plain_clients(&newcomers);
-        self.greet_sessions(&newcomers);
-        for Newcomer { player, id, notice } in newcomers {
+        self.greet_sessions(&mut newcomers);
+        for Newcomer { player, id, notice, sight } in newcomers {
             // What the rules tell all is over; what they tell this player as it comes is not.
             self.tell_personally(&player, id, happenings);
             if let Some(notice) = notice {
@@ -410,7 +424,8 @@ impl Room {
             }
             self.rooms.metrics.clients.inc();
             let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, Instant::now());
-            self.players.push(SeatedPlayer { player, id, input: Input::default(), controls: 0, refusals });
+            let input = Input::default();
+            self.players.push(SeatedPlayer { player, id, input, controls: 0, refusals, sight });
         }
     }
 

@@ -113,6 +113,11 @@ impl Definition {
         path.field("state").count(bytes, 0, self.limits.state_bytes_max)
     }
 
+    /// Who is told of the entities of a kind.
+    pub fn interest_of(&self, kind: &Kind) -> Interest {
+        kind.interest.unwrap_or(self.interest)
+    }
+
     /// The declaration of an event of this name.
     pub fn event(&self, name: &str) -> Option<&EventDeclaration> {
         self.events.iter().find(|event| event.name == name)
