@@ -42,8 +42,8 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "settings",
-                "(fields: { gravity: vector?, players_max: number? }) -> ()",
-                "Gravity in metres a second squared (0, -9.81, 0), and how many may play (256).",
+                "(fields: { gravity: vector?, players_max: number?, interest: any? }) -> ()",
+                "Gravity in metres a second squared (0, -9.81, 0), how many may play (256), and the `interest` of kinds that say none: `{ radius = 256 }`.",
             ),
             entry(
                 "on",
@@ -256,8 +256,8 @@ const SECTIONS: [Section; 5] = [
         entries: &[
             entry(
                 "KindFields",
-                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, when_owner_leaves: string? }",
-                "`look` is told to clients as it is. `walker` (which may be `{}`) makes it a person with a body of its own. `when_owner_leaves` is \"stays\" or \"goes\".",
+                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, when_owner_leaves: string?, interest: any? }",
+                "`look` is told to clients as it is. `walker` (which may be `{}`) makes it a person with a body of its own. `when_owner_leaves` is \"stays\" or \"goes\". `interest` says which players see its entities: `{ radius = 60 }` those whose avatars are within so many metres, \"always\" all, \"never\" none, \"owner\" the player that owns it.",
             ),
             entry(
                 "BodyFields",

@@ -12,6 +12,7 @@ export { joinWorld } from "./join.js";
 export {
   type Action,
   type Definition,
+  type DespawnReason,
   ENCODINGS,
   type Encoding,
   type Entity,
