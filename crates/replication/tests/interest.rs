@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use nowcast_replication::{
     Atlas, History, Moving, Placed, Reach, Replica, Row, SectionId, Sight, Transform, Viewer, row_of,
 };
+use serde_json::{Value, json};
 
 const SEEDS: u64 = 200;
 const STEPS: u32 = 240;
@@ -89,6 +90,8 @@ struct Client {
     described: BTreeSet<u32>,
     /// Since when each entity was described without a break, as far as the server knows.
     in_sight_since: BTreeMap<u32, u32>,
+    /// What arrived, in its order.
+    arrived: Vec<Value>,
 }
 
 impl Client {
@@ -105,6 +108,7 @@ impl Client {
             replica: Replica::default(),
             described: BTreeSet::new(),
             in_sight_since: BTreeMap::new(),
+            arrived: Vec::new(),
         }
     }
 
@@ -171,6 +175,8 @@ impl Client {
             std::mem::take(&mut self.packets).into_iter().partition(|(at, ..)| *at <= step);
         self.packets = later;
         for (_, number, payload) in arrived {
+            let bytes: String = payload.iter().map(|byte| format!("{byte:02x}")).collect();
+            self.arrived.push(json!({ "payload": bytes }));
             let applied = self.replica.apply(&payload).expect("a sender of ours wrote it");
             assert_eq!(
                 applied.missing, 0,
@@ -186,12 +192,19 @@ impl Client {
         }
         for (id, state) in self.lane.deliver(states_percent, chance) {
             match state {
-                State::Described => drop(self.described.insert(id)),
+                State::Described => {
+                    self.described.insert(id);
+                    self.arrived.push(json!({ "in_sight": id }));
+                }
                 State::OutOfSight(tick) => {
                     self.described.remove(&id);
                     self.replica.hide(id, tick);
+                    self.arrived.push(json!({ "out_of_sight": id, "tick": tick }));
                 }
-                State::Gone => drop(self.described.remove(&id)),
+                State::Gone => {
+                    self.described.remove(&id);
+                    self.arrived.push(json!({ "gone": id }));
+                }
             }
         }
     }
@@ -390,4 +403,34 @@ fn a_client_shows_what_the_server_would_show_it_and_nothing_of_before_it_came_in
     let seeds = number("NOWCAST_SEEDS").unwrap_or(SEEDS);
     let changes: u64 = (0..seeds).map(play).sum();
     assert!(changes > seeds * 20, "much comes and goes: {changes}");
+}
+
+/// `spec/vectors/world/sight.json`: what reaches one client, in its order, and what it shows then.
+///
+/// `NOWCAST_BLESS=1` writes it anew after a deliberate change of the format.
+#[test]
+fn the_vectors_of_sight_hold() {
+    let mut play = Play::new(11);
+    (play.loss, play.states_percent) = (10, 40);
+    let mut steps = Vec::new();
+    for step in 0..150 {
+        play.live();
+        play.step(step, play.loss);
+        let client = &mut play.clients[0];
+        steps.append(&mut client.arrived);
+        if step % 10 == 9 {
+            let shown = client.shown().into_iter().map(|(id, row)| json!({ "id": id, "row": row }));
+            steps.push(json!({ "shown": shown.collect::<Vec<_>>() }));
+        }
+    }
+    let vector = json!({
+        "about": "What reaches a client: payloads, and what lane 0 says of entities. Where it says so, the client shows these rows of those in sight.",
+        "steps": steps,
+    });
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/world/sight.json");
+    if std::env::var_os("NOWCAST_BLESS").is_some() {
+        std::fs::write(&path, format!("{vector}\n")).unwrap();
+    }
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert!(kept == vector, "{} is not what is sent", path.display());
 }

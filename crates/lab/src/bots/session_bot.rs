@@ -6,8 +6,8 @@ use nowcast::{Channel, Connector, Message, MessageKind};
 use nowcast_server::plain::{ClientMessage, Input};
 use nowcast_server::replication::{Replica, transform_of};
 use nowcast_server::session::{
-    Action, CHAT_LANE, CONTROLS_KEY, Controls, Definition, EntityState, FromWorld, Kind, Line, PROTOCOL, Player,
-    StateKey, ToWorld, WORLD_LANE,
+    Action, CHAT_LANE, CONTROLS_KEY, Controls, Definition, EntityState, FromWorld, Kind, Line, PROTOCOL,
+    Player, StateKey, ToWorld, WORLD_LANE,
 };
 use nowcast_wire::{Shape, decode, decode_value, encode_to_vec};
 use tokio::time::{Instant, MissedTickBehavior};

@@ -6,7 +6,8 @@ use std::time::Duration;
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error, MessageKind};
 use nowcast_server::replication::{Replica, transform_of};
 use nowcast_server::session::{
-    CHAT_LANE, CONTROLS_KEY, Controls, EntityState, FromWorld, Line, PROTOCOL, Said, StateKey, ToWorld, WORLD_LANE,
+    CHAT_LANE, CONTROLS_KEY, Controls, EntityState, FromWorld, Line, PROTOCOL, Said, StateKey, ToWorld,
+    WORLD_LANE,
 };
 use nowcast_wire::{Value, decode, encode_to_vec};
 use tokio::time::timeout;
