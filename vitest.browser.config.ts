@@ -1,8 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-/** Tests run on the SDK's source. */
+/** Tests run on the sources of the packages. */
 const SDK = fileURLToPath(new URL("./packages/nowcast/src", import.meta.url));
+const THREE = fileURLToPath(new URL("./packages/three/src", import.meta.url));
 
 /**
  * Tests that start the built server and a real Chromium; run one file at a time, since both want the processor. They wait
@@ -13,6 +14,7 @@ export default defineConfig({
     alias: [
       { find: /^nowcast$/, replacement: `${SDK}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${SDK}/$1/index.ts` },
+      { find: /^@nowcast\/three$/, replacement: `${THREE}/index.ts` },
     ],
   },
   test: {

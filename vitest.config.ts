@@ -1,8 +1,9 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 
-/** Tests run on the SDK's source. */
+/** Tests run on the sources of the packages. */
 const SDK = fileURLToPath(new URL("./packages/nowcast/src", import.meta.url));
+const THREE = fileURLToPath(new URL("./packages/three/src", import.meta.url));
 
 /** Unit, vector and property tests; the tests in a real browser have a configuration of their own. */
 export default defineConfig({
@@ -10,6 +11,7 @@ export default defineConfig({
     alias: [
       { find: /^nowcast$/, replacement: `${SDK}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${SDK}/$1/index.ts` },
+      { find: /^@nowcast\/three$/, replacement: `${THREE}/index.ts` },
     ],
   },
   test: {

@@ -5,15 +5,17 @@ import { defineConfig } from "vitest/config";
 const server = process.env["NOWCAST_SERVER"] ?? "http://127.0.0.1:7777";
 
 const sdk = fileURLToPath(new URL("../nowcast/src", import.meta.url));
+const three = fileURLToPath(new URL("../three/src", import.meta.url));
 
 export default defineConfig({
   // Pages live at `/` and `/r/{room}`, so every asset is named from the root.
   base: "/",
   resolve: {
-    // The SDK's source itself, so that the page never needs a build of the SDK first.
+    // The sources themselves, so that the page never needs a build of other packages first.
     alias: [
       { find: /^nowcast$/, replacement: `${sdk}/index.ts` },
       { find: /^nowcast\/(\w+)$/, replacement: `${sdk}/$1/index.ts` },
+      { find: /^@nowcast\/three$/, replacement: `${three}/index.ts` },
     ],
   },
   build: {
@@ -24,8 +26,9 @@ export default defineConfig({
     chunkSizeWarningLimit: 800,
     rollupOptions: {
       input: { index: "index.html", lab: "lab.html" },
-      // three.js changes rarely: in a file of its own it stays in browsers' caches when the page changes.
-      output: { manualChunks: (id) => (id.includes("node_modules/three") ? "three" : undefined) },
+      // three.js changes rarely: in a file of its own it stays in browsers' caches when the page changes. What reads models
+      // is not part of it, because it is loaded when the first model is.
+      output: { manualChunks: (id) => (id.includes("node_modules/three/build") ? "three" : undefined) },
     },
   },
   server: {
@@ -33,6 +36,8 @@ export default defineConfig({
       "/nowcast": { target: server, ws: true },
       "/ws": { target: server, ws: true },
       "/api": server,
+      // Files of worlds; what the page itself is made of lies elsewhere while it is worked on.
+      "/assets/": server,
       "/healthz": server,
     },
   },

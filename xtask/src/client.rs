@@ -25,10 +25,11 @@ pub(crate) fn build() -> anyhow::Result<()> {
     step::run(&["npm", "run", "--silent", "build", "--workspace", "@nowcast/viewer"])
 }
 
-/// Builds the SDK as a package, and the web client.
+/// Builds the packages that are published, and the web client.
 pub(crate) fn build_all() -> anyhow::Result<()> {
     build()?;
-    build_sdk()
+    build_sdk()?;
+    step::run(&["npm", "run", "--silent", "build", "--workspace", "@nowcast/three"])
 }
 
 /// Builds `packages/nowcast/dist`.

@@ -263,17 +263,20 @@ fn config(args: Args) -> anyhow::Result<Config> {
 
 /// Adds the flag that follows the library's advice.
 fn with_flag(error: BindError) -> anyhow::Error {
+    use nowcast::BindError as Sockets;
     let flag = match &error {
-        BindError::PortTaken { free, .. } => format!(", such as --port {free}"),
-        BindError::PortForbidden { .. } => ", such as --port 7777".into(),
-        BindError::NoSuchAddress { .. } => ", such as --host 127.0.0.1, or on all with --host 0.0.0.0".into(),
-        BindError::Udp(_) => ", or do without it: --no-webtransport".into(),
+        BindError::Sockets(Sockets::Taken { free, .. }) => format!(", such as --port {free}"),
+        BindError::Sockets(Sockets::Forbidden { .. }) => ", such as --port 7777".into(),
+        BindError::Sockets(Sockets::NoSuchAddress { .. }) => {
+            ", such as --host 127.0.0.1, or on all with --host 0.0.0.0".into()
+        }
+        BindError::Sockets(Sockets::UdpTaken { .. }) => ": --no-webtransport".into(),
         BindError::Config(advice) if advice.contains("anonymous entry") => {
             " (--token-key-file FILE, or --anonymous)".into()
         }
         BindError::Store(_) => " (--data DIR chooses another folder, --no-data keeps no worlds)".into(),
         BindError::World(WorldError::BadName(_)) => ": give it another, --world NAME=DIR".into(),
-        BindError::World(_) | BindError::Config(_) | BindError::Certificate(_) | BindError::Io { .. } => {
+        BindError::World(_) | BindError::Config(_) | BindError::Certificate(_) | BindError::Sockets(_) => {
             String::new()
         }
     };

@@ -12,7 +12,7 @@ use crate::acceptor::{AcceptConfig, AcceptCounters, AcceptRefusal, Accepted, Acc
 use crate::certificate::{CertificateConfig, CertificateHash, Certificates};
 use crate::channel::{Channel, Entry, Error};
 use crate::endpoint::{
-    Asking, BindError, Directory, Discovery, QuicEndpoint, RefusalAnswer, Tcp, bind, is_name,
+    Asking, BindError, Directory, Discovery, QuicEndpoint, RefusalAnswer, Sockets, Tcp, accept_all, is_name,
 };
 use crate::entry::{self, Admission, AdmissionRequest, Crowded, Network, Now, Peer, Permit, Policy};
 #[cfg(feature = "mdns")]
@@ -123,7 +123,7 @@ impl Listener {
     /// [`BindError`].
     pub async fn bind(config: ListenConfig) -> Result<Self, BindError> {
         config.entry.check(&config.hosts)?;
-        let (port, tcp, udp) = bind(&config.hosts, config.port, config.webtransport)?;
+        let Sockets { port, tcp, udp } = Sockets::bind(&config.hosts, config.port, config.webtransport)?;
         let certificates = Certificates::new(&config.certificate)?;
         let admission = Admission::listening(config.entry.clone(), &config.hosts, port);
         let names = Arc::new(Names {
@@ -137,7 +137,7 @@ impl Listener {
         let mut accepting = JoinSet::new();
         let tcp_side = Tcp::new(Arc::clone(&certificates), Arc::clone(&directory));
         for listener in tcp {
-            accepting.spawn(Arc::clone(&tcp_side).accept_all(listener));
+            accepting.spawn(accept_all(listener, tcp_side.clone()));
         }
         let quic = match udp.is_empty() {
             true => None,

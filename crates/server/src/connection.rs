@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use nowcast::carrier::{OverTcp, poll_room, prepare_stream};
-use nowcast::endpoint::TLS_HANDSHAKE;
+use nowcast::endpoint::Stream;
 use nowcast::entry::{Addresses, Bucket, Crowded, Network, Peer};
 use prometheus_client::metrics::counter::Counter;
 use socket2::SockRef;
@@ -17,7 +17,6 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 use tracing::debug;
 
 use crate::config::{MESSAGE_BYTES_MAX, SEND_BUFFER_BYTES};
@@ -78,23 +77,8 @@ impl Unfinished {
     }
 }
 
-/// What bytes go through.
-enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
-
-impl Stream {
-    fn socket(&self) -> &TcpStream {
-        match self {
-            Self::Plain(stream) => stream,
-            Self::Tls(stream) => stream.get_ref().0,
-        }
-    }
-}
-
 impl Connection {
-    /// Takes over an accepted socket, on which HTTP is spoken plainly or over TLS: the first byte tells.
+    /// Takes over an accepted socket, on which HTTP is spoken plainly or over TLS.
     ///
     /// # Errors
     /// When it breaks, or ends before it said anything.
@@ -111,14 +95,7 @@ impl Connection {
         socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
         #[cfg(target_os = "linux")]
         socket.set_tcp_notsent_lowat(crate::config::UNSENT_BYTES_MAX)?;
-        let mut first = [0];
-        if stream.peek(&mut first).await? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let stream = match first[0] {
-            TLS_HANDSHAKE => Stream::Tls(Box::new(tls.accept(stream).await?)),
-            _ => Stream::Plain(stream),
-        };
+        let stream = Stream::open(stream, tls).await?;
         let received = metrics.bytes_received.clone();
         let sent = metrics.bytes_sent.clone();
         Ok(Self {
@@ -138,7 +115,7 @@ impl Connection {
     /// says at the last moment.
     pub(crate) fn expect_messages(&mut self) -> Unfinished {
         self.waits_for_room = true;
-        if let Err(error) = prepare_stream(self.stream.socket()) {
+        if let Err(error) = prepare_stream(self.stream.tcp()) {
             // The next use of the socket fails as well, and ends the connection.
             debug!(%error, "a socket takes no options");
         }
@@ -178,7 +155,7 @@ impl Connection {
 
     /// Who is at the other end.
     pub(crate) fn peer(&self) -> Peer {
-        Peer { address: self.address, is_encrypted: matches!(self.stream, Stream::Tls(_)) }
+        Peer { address: self.address, is_encrypted: self.stream.is_encrypted() }
     }
 
     /// Ends the connection so that the peer can read all that was sent: closing a socket with unread bytes in it
@@ -205,54 +182,7 @@ impl Connection {
     /// Ends the connection at once, and frees what the kernel holds for a peer that doesn't read.
     pub(crate) fn abort(self) {
         // Without this the kernel would keep unsent bytes for minutes. When it fails the connection is already dead.
-        let _ = SockRef::from(self.stream.socket()).set_linger(Some(Duration::ZERO));
-    }
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
-            Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
-            Self::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
-        }
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, bufs),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
+        let _ = SockRef::from(self.stream.tcp()).set_linger(Some(Duration::ZERO));
     }
 }
 
@@ -296,7 +226,7 @@ impl AsyncWrite for Connection {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        if self.waits_for_room { poll_room(self.stream.socket(), cx) } else { Poll::Ready(Ok(())) }
+        if self.waits_for_room { poll_room(self.stream.tcp(), cx) } else { Poll::Ready(Ok(())) }
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -306,7 +236,7 @@ impl AsyncWrite for Connection {
 
 impl OverTcp for Connection {
     fn tcp(&self) -> &TcpStream {
-        self.stream.socket()
+        self.stream.tcp()
     }
 }
 

@@ -16,16 +16,16 @@ struct Queue {
     players: Vec<Arc<Player>>,
     /// All that have entered and not left, so that each of them can be told of the end of the room.
     entered: Vec<Weak<Player>>,
-    /// Set when the room has ended and nobody will take players in any more.
-    ended: bool,
+    /// Why the room has ended, so that nobody will take players in any more.
+    ended: Option<Closing>,
 }
 
 impl Lobby {
     /// A client comes in. Once the room has ended it is sent away.
     pub(crate) fn enter(&self, player: Arc<Player>) {
         let mut queue = self.lock();
-        if queue.ended {
-            player.close(Closing::RoomGone);
+        if let Some(closing) = &queue.ended {
+            player.close(closing.clone());
         } else {
             queue.entered.retain(|player| player.upgrade().is_some_and(|player| !player.has_left()));
             queue.entered.push(Arc::downgrade(&player));
@@ -38,10 +38,11 @@ impl Lobby {
         std::mem::take(&mut self.lock().players)
     }
 
-    /// Says that the room has ended; whoever entered it, or comes from now on, is sent away with this reason.
+    /// Says that the room has ended; whoever entered it, or comes from now on, is sent away with this reason. It ends once:
+    /// the first reason is the one that holds.
     pub(crate) fn end(&self, closing: &Closing) {
         let mut queue = self.lock();
-        queue.ended = true;
+        queue.ended.get_or_insert_with(|| closing.clone());
         queue.players.clear();
         let entered = std::mem::take(&mut queue.entered);
         drop(queue);
@@ -53,5 +54,27 @@ impl Lobby {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         // The clients that wait are told of the end of a room even when the room panicked while it held this lock.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::Name;
+    use crate::plain::Encoding;
+    use crate::player::{Plain, Way};
+    use crate::room_refusal::RoomRefusal;
+    use crate::send_queue::Outgoing;
+
+    #[test]
+    fn whoever_comes_after_the_end_is_told_its_first_reason() {
+        let lobby = Lobby::default();
+        lobby.end(&Closing::Refused(RoomRefusal::NotLoaded("yard".into())));
+        lobby.end(&Closing::RoomGone);
+        let way = Way::Plain(Plain::new(Encoding::Json));
+        let late = Arc::new(Player::new(Name::Asked("Ada".into()), way, 60, false));
+        lobby.enter(Arc::clone(&late));
+        let told = late.plain().and_then(|plain| plain.queue.take());
+        assert!(matches!(told, Some(Outgoing::Close(Closing::Refused(RoomRefusal::NotLoaded(_))))));
     }
 }

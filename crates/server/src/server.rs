@@ -2,20 +2,19 @@
 
 use std::future::Future;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use nowcast::endpoint::{QuicEndpoint, tls_config};
+use nowcast::endpoint::{QuicEndpoint, Reception, Sockets, accept_all, tls_config};
 use nowcast::entry::{Admission, Peer, Policy};
 use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Certificates};
 use nowcast_store::StoreError;
-use socket2::{Domain, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -36,18 +35,8 @@ use crate::session::{admission, client_session, session_config};
 use crate::shared::{Sessions, Shared};
 use crate::worlds::{Catalogue, WorldError};
 
-/// Connections that wait to be accepted.
-const BACKLOG: i32 = 1_024;
-
 /// The head of a request has to fit, with its address and all headers.
 const REQUEST_HEAD_BYTES_MAX: usize = 16 * 1024;
-
-/// Between two lines about connections that cannot be accepted.
-const TROUBLE_LOG_INTERVAL: Duration = Duration::from_secs(10);
-
-/// Between two tries to accept a connection when that fails.
-const TROUBLE_PAUSE_MIN: Duration = Duration::from_millis(10);
-const TROUBLE_PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// Why a server cannot listen. Each message is one line that names the cause and the cure.
 #[derive(Debug, thiserror::Error)]
@@ -61,42 +50,12 @@ pub enum BindError {
     /// The folder in which worlds are kept cannot be opened.
     #[error(transparent)]
     Store(#[from] Box<StoreError>),
-    /// Another program listens there.
-    #[error("port {port} on {host} is taken by another program: stop that one, or listen on another port")]
-    PortTaken {
-        /// The port that is taken.
-        port: u16,
-        /// The address on which it is taken.
-        host: IpAddr,
-        /// A port that was free just now.
-        free: u16,
-    },
-    /// The port needs rights that this process doesn't have.
-    #[error("port {port} may not be used by this user: listen on one of 1024 or above")]
-    PortForbidden {
-        /// The port.
-        port: u16,
-    },
-    /// The address is not one of this machine's.
-    #[error("{host} is not an address of this machine: listen on one that is")]
-    NoSuchAddress {
-        /// The address.
-        host: IpAddr,
-    },
+    /// The sockets cannot be had.
+    #[error(transparent)]
+    Sockets(#[from] nowcast::BindError),
     /// There is no certificate for WebTransport.
     #[error(transparent)]
     Certificate(#[from] nowcast::CertificateError),
-    /// UDP cannot be opened on the port number that TCP has.
-    #[error("WebTransport cannot be served: {0}")]
-    Udp(String),
-    /// The system refuses for another reason.
-    #[error("cannot listen on {address}: {error}")]
-    Io {
-        /// Where.
-        address: SocketAddr,
-        /// What the system says.
-        error: io::Error,
-    },
 }
 
 /// A server that listens. See the [crate's page](crate) for an example.
@@ -122,7 +81,7 @@ impl Server {
     pub async fn bind(config: Config) -> Result<Self, BindError> {
         config.check().map_err(BindError::Config)?;
         let catalogue = Catalogue::new(&config.worlds)?;
-        let listeners = listen(&config)?;
+        let Sockets { port, tcp, udp } = Sockets::bind(&config.hosts, config.port, config.webtransport)?;
         let config = Arc::new(config);
         let keeper = Arc::new(Keeper::open(config.data.as_deref()).map_err(Box::new)?);
         let mut metrics = Metrics::new(config.logs.as_ref());
@@ -136,23 +95,22 @@ impl Server {
             Arc::clone(&metrics),
         ));
         let certificates = Certificates::new(&config.certificate)?;
-        let port =
-            listeners.first().and_then(|listener| listener.local_addr().ok()).map_or(0, |at| at.port());
         let (acceptor, accepted) = Acceptor::new(accept_config(&config));
         let udp_port = config.webtransport.then_some(port);
         let admission = Admission::listening(policy(&config), &config.hosts, port);
         let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, admission };
         let (lab, lab_accepted) = lab::acceptor();
         let shared = Arc::new(Shared { config, metrics, rooms, connection_limits, sessions, lab });
-        let quic = match udp_port {
-            None => None,
-            Some(port) => {
+        let quic = match udp.is_empty() {
+            true => None,
+            false => {
                 let directory = Arc::new(admission::Rooms(Arc::clone(&shared)));
-                let quic = QuicEndpoint::bind(&shared.config.hosts, port, certificates, directory);
-                Some(quic.map_err(|error| BindError::Udp(error.to_string()))?)
+                let address = SocketAddr::new(shared.config.hosts[0], port);
+                let quic = QuicEndpoint::serve(udp, certificates, directory);
+                Some(quic.map_err(|error| nowcast::BindError::Io { address, error })?)
             }
         };
-        Ok(Self { listeners, accepted, lab_accepted, quic, shared, stop: watch::Sender::new(false) })
+        Ok(Self { listeners: tcp, accepted, lab_accepted, quic, shared, stop: watch::Sender::new(false) })
     }
 
     /// Where the server listens; with port 0 this tells the port that the system chose.
@@ -181,7 +139,7 @@ impl Server {
                 router: TowerToHyperService::new(router(Arc::clone(&self.shared))),
                 stop: self.stop.subscribe(),
             };
-            accepting.spawn(admitting.accept_from(listener));
+            accepting.spawn(accept_all(listener, admitting));
         }
         tokio::select! {
             () = shutdown => {}
@@ -246,32 +204,9 @@ struct Admitting {
     stop: watch::Receiver<bool>,
 }
 
-impl Admitting {
-    async fn accept_from(self, listener: TcpListener) {
-        let mut trouble = Trouble::default();
-        loop {
-            match listener.accept().await {
-                Ok((stream, address)) => {
-                    trouble.is_over();
-                    self.admit(stream, address);
-                }
-                // The peer was gone before it was accepted, which is its own affair.
-                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {
-                    self.shared.metrics.refuse("accept");
-                }
-                Err(error) => {
-                    self.shared.metrics.refuse("accept");
-                    if let Some(times) = trouble.take_due(Instant::now()) {
-                        warn!(%error, times, "cannot accept connections");
-                    }
-                    sleep(trouble.pause()).await;
-                }
-            }
-        }
-    }
-
+impl Reception for Admitting {
     /// Serves a connection, if it is within the limits.
-    fn admit(&self, stream: TcpStream, address: SocketAddr) {
+    fn receive(&self, stream: TcpStream, address: SocketAddr) {
         let Some(permit) = self.shared.connection_limits.take(address.ip()) else { return };
         let (tls, router) = (self.tls.clone(), self.router.clone());
         let (shared, mut stop) = (Arc::clone(&self.shared), self.stop.clone());
@@ -294,39 +229,9 @@ impl Admitting {
             }
         });
     }
-}
 
-/// What keeps a listener from accepting, such as a process without files left: it neither ends the server, nor fills its
-/// logs, nor keeps a processor busy.
-#[derive(Default)]
-struct Trouble {
-    /// Failures in a row.
-    failures: u32,
-    /// Failures that no line was written for.
-    untold: u64,
-    told_at: Option<Instant>,
-}
-
-impl Trouble {
-    fn is_over(&mut self) {
-        self.failures = 0;
-    }
-
-    /// Counts a failure. Returns how many are to be told of, now and then.
-    fn take_due(&mut self, now: Instant) -> Option<u64> {
-        self.failures = self.failures.saturating_add(1);
-        self.untold += 1;
-        let is_early = self.told_at.is_some_and(|told_at| now - told_at < TROUBLE_LOG_INTERVAL);
-        if is_early {
-            return None;
-        }
-        self.told_at = Some(now);
-        Some(std::mem::take(&mut self.untold))
-    }
-
-    /// How long to wait before the next try: twice as long each time.
-    fn pause(&self) -> Duration {
-        (TROUBLE_PAUSE_MIN * 2_u32.pow(self.failures.saturating_sub(1).min(16))).min(TROUBLE_PAUSE_MAX)
+    fn missed(&self) {
+        self.shared.metrics.refuse("accept");
     }
 }
 
@@ -407,85 +312,11 @@ async fn stopped(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// Listens on every host. One that this machine doesn't have is skipped as long as another one works, because a
-/// loopback in both families is the default and not every machine has both.
-fn listen(config: &Config) -> Result<Vec<TcpListener>, BindError> {
-    let mut listeners: Vec<TcpListener> = Vec::new();
-    let mut missing = None;
-    let mut port = config.port;
-    for &host in &config.hosts {
-        let address = SocketAddr::new(host, port);
-        match listen_on(address) {
-            Ok(listener) => {
-                // The second family follows the port that the system chose for the first.
-                port = listener.local_addr().map_err(|error| BindError::Io { address, error })?.port();
-                listeners.push(listener);
-            }
-            Err(error) => match explain(address, error) {
-                absent @ BindError::NoSuchAddress { .. } => missing = Some(absent),
-                error => return Err(error),
-            },
-        }
-    }
-    match missing {
-        Some(error) if listeners.is_empty() => Err(error),
-        _ => Ok(listeners),
-    }
-}
-
-fn listen_on(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
-    if address.is_ipv6() {
-        // An unspecified address may take both families, a particular one takes its own.
-        socket.set_only_v6(!address.ip().is_unspecified())?;
-    }
-    #[cfg(unix)]
-    socket.set_reuse_address(true)?;
-    socket.set_nonblocking(true)?;
-    socket.bind(&address.into())?;
-    socket.listen(BACKLOG)?;
-    TcpListener::from_std(socket.into())
-}
-
-fn explain(address: SocketAddr, error: io::Error) -> BindError {
-    let (host, port) = (address.ip(), address.port());
-    match error.kind() {
-        io::ErrorKind::AddrInUse => BindError::PortTaken { port, host, free: free_port(host) },
-        io::ErrorKind::PermissionDenied => BindError::PortForbidden { port },
-        io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported => BindError::NoSuchAddress { host },
-        // Linux says so when the kernel has no such address family at all.
-        _ if error.raw_os_error() == Some(97) => BindError::NoSuchAddress { host },
-        _ => BindError::Io { address, error },
-    }
-}
-
-/// A port that is free now, to be proposed.
-fn free_port(host: IpAddr) -> u16 {
-    let free = std::net::TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
-    free.map_or(0, |address| address.port())
-}
-
 #[cfg(test)]
 mod tests {
     use nowcast::entry::{AdmissionRequest, Now};
 
     use super::*;
-
-    #[test]
-    fn trouble_is_told_once_in_a_while_and_waited_out() {
-        let start = Instant::now();
-        let mut trouble = Trouble::default();
-        let (mut lines, mut tries, mut at) = (Vec::new(), 0, Duration::ZERO);
-        while at < Duration::from_secs(60) {
-            tries += 1;
-            lines.extend(trouble.take_due(start + at));
-            at += trouble.pause();
-        }
-        assert!(lines.len() <= 6 && tries <= 70, "{lines:?} for {tries} tries");
-        trouble.is_over();
-        trouble.take_due(start + at);
-        assert_eq!(trouble.pause(), TROUBLE_PAUSE_MIN);
-    }
 
     #[test]
     fn the_burst_of_joins_is_the_same_from_every_address() {

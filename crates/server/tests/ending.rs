@@ -45,7 +45,7 @@ async fn a_port_or_address_that_cannot_be_had_is_named_with_a_cure() {
     let port = first.address.port();
     let host = first.address.ip();
     let error = bind(Config { hosts: vec![host], port, ..config() }).await;
-    assert!(matches!(error, BindError::PortTaken { .. }));
+    assert!(matches!(error, BindError::Sockets(nowcast::BindError::Taken { .. })));
     let says = error.to_string();
     assert!(
         says.contains(&format!("port {port} on 127.0.0.1 is taken")) && says.lines().count() == 1,

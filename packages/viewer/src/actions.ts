@@ -1,5 +1,5 @@
 /** What people can do in a world, by the hints of its author: "Actions" in `docs/WORLDS.md`. */
-import { isFields } from "./form.js";
+import { isFields } from "@nowcast/three";
 
 /** What this file needs to know of an action. */
 export interface ActionFacts {

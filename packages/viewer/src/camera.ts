@@ -1,6 +1,5 @@
+import { ease, type Obstacles, wrapAngle, yawOf } from "@nowcast/three";
 import { type PerspectiveCamera, Vector3 } from "three";
-import { yawOf } from "./pose.js";
-import type { Obstacles } from "./scene/obstacles.js";
 
 const PITCH_MIN = -0.5;
 const PITCH_MAX = 1.35;
@@ -93,17 +92,6 @@ export function nextDistance(shown: number, wanted: number, free: number, second
   const goal = Math.min(wanted, free);
   if (goal < shown && free < shown) return Math.max(0.05, goal);
   return shown + (goal - shown) * ease(goal < shown ? 12 : 5, seconds);
-}
-
-/** The share of the way to go in this frame so that the same second always covers the same ground, at any frame rate. */
-export function ease(perSecond: number, seconds: number): number {
-  return 1 - Math.exp(-perSecond * seconds);
-}
-
-/** The same angle between −π and π. */
-export function wrapAngle(angle: number): number {
-  const turns = Math.round(angle / (2 * Math.PI));
-  return angle - turns * 2 * Math.PI;
 }
 
 const WANTED = new Vector3();

@@ -1,11 +1,8 @@
+import { type Frame, startLoop } from "@nowcast/three";
 import type { Viewer } from "./viewer.js";
 
-/** A hidden tab draws no frames; the first one after it must not make up for minutes. */
-const FRAME_MS_MAX = 100;
-
 /** What happens in a frame, in order. */
-function runFrame(viewer: Viewer, nowMs: number, frameMs: number): void {
-  const seconds = Math.min(frameMs, FRAME_MS_MAX) / 1000;
+function runFrame(viewer: Viewer, { nowMs, frameMs, seconds }: Frame): void {
   viewer.readDevices(seconds);
   viewer.sendSteering();
   viewer.samplePoses(nowMs);
@@ -22,13 +19,5 @@ function runFrame(viewer: Viewer, nowMs: number, frameMs: number): void {
 
 /** Draws frames for as long as the page lives. */
 export function startFrameLoop(viewer: Viewer): void {
-  let lastMs = performance.now();
-  const frame = (nowMs: number) => {
-    requestAnimationFrame(frame);
-    // The browser's time of a frame may lie before the moment at which the loop was started.
-    const frameMs = Math.max(0, nowMs - lastMs);
-    lastMs = nowMs;
-    runFrame(viewer, nowMs, frameMs);
-  };
-  requestAnimationFrame(frame);
+  startLoop(viewer.stage.renderer, (frame) => runFrame(viewer, frame));
 }

@@ -1,10 +1,11 @@
 import { element } from "./dom.js";
 import { startFrameLoop } from "./frame-loop.js";
 import type { Net } from "./net.js";
-import { readAddress, shareAddress, worldAddress } from "./page-address.js";
+import { DEFAULT_ROOM, readAddress, shareAddress, worldAddress } from "./page-address.js";
 import { loadSettings, oneOf } from "./settings.js";
 import { SettingsPanel } from "./start/settings-panel.js";
 import { StartScreen } from "./start/start-screen.js";
+import { fetchWorlds } from "./start/worlds.js";
 import { Viewer } from "./viewer.js";
 import { fillPage } from "./words.js";
 
@@ -44,18 +45,22 @@ function main(): void {
   };
 
   let room = address.room;
-  const enter = () => {
+  const enter = (room: string) => {
     document.title = `${room} · Nowcast`;
     const { carrier, token } = address;
     const share = shareAddress(window.location, room);
     viewer.enter(worldAddress(window.location, room), room, share, { carrier, token });
     viewer.stage.canvas.focus({ preventScroll: true });
   };
+  const enterNamed = async () => {
+    room ??= (await fetchWorlds())[0]?.name ?? DEFAULT_ROOM;
+    enter(room);
+  };
   const start = new StartScreen((name, chosenRoom) => {
     viewer.change({ name });
     room = chosenRoom;
-    window.history.replaceState(null, "", `/r/${room}${window.location.search}`);
-    enter();
+    window.history.replaceState(null, "", `/r/${chosenRoom}${window.location.search}`);
+    enter(chosenRoom);
   });
   new SettingsPanel(viewer, () => {
     viewer.leave();
@@ -66,7 +71,7 @@ function main(): void {
   if (address.enter) {
     start.skip();
     // The first picture takes by far the longest: whoever joined before it would take its delay for the network's.
-    requestAnimationFrame(() => requestAnimationFrame(enter));
+    requestAnimationFrame(() => requestAnimationFrame(() => void enterNamed()));
   } else {
     start.show(settings.name, room);
   }

@@ -1,23 +1,18 @@
-// The one place in the viewer that knows the SDK. The rest deals in bodies and poses.
+// The one place in the viewer that knows the SDK. The rest deals in what is drawn.
 
+import { type Pose, type PoseSource, type WorldScene, WorldView } from "@nowcast/three";
 import type { NowcastError } from "nowcast";
 import {
-  createInterpolator,
   ENCODINGS,
   type Encoding,
-  type Entity,
-  type EntityId,
   type Interpolator,
   joinWorld,
   type ReportOutcome,
   type World,
 } from "nowcast/world";
-import { Euler, Quaternion } from "three";
 import type { ActionFacts } from "./actions.js";
-import { type Body, describeBody, isShown } from "./body.js";
 import type { Steering } from "./input/controls.js";
 import type { PlayerFacts } from "./people.js";
-import type { Pose } from "./pose.js";
 
 /** How the world travels: on a session over the best carrier, or by the plain protocol in one of its encodings. */
 export type Transport = "session" | Encoding;
@@ -47,10 +42,6 @@ export interface NetListener {
   welcomed(): void;
   /** What can be done here, from now on. */
   defined(actions: readonly ActionFacts[]): void;
-  spawned(body: Body, pose: Pose): void;
-  /** It looks otherwise, or was put somewhere else; `pose` is the newest known. */
-  changed(body: Body, pose: Pose): void;
-  despawned(id: number): void;
   /** Came, has another name, or another avatar. */
   playerChanged(player: PlayerFacts): void;
   playerLeft(player: PlayerFacts): void;
@@ -86,16 +77,16 @@ export interface NetOptions extends Entry {
 }
 
 /** A seat in a world, and what is seen from it. */
-export class Net {
+export class Net implements PoseSource {
   readonly world: World;
-  readonly interpolator: Interpolator;
+  private readonly view: WorldView;
   private readonly releases: (() => void)[] = [];
-  private readonly shown = { position: new Float64Array(3), quaternion: new Float64Array(4) };
 
   constructor(
     url: string,
     readonly options: NetOptions,
     listener: NetListener,
+    scene: WorldScene,
   ) {
     const { name, transport, carrier, token, networkHz } = options;
     this.world = joinWorld(url, {
@@ -108,8 +99,12 @@ export class Net {
     });
     // Whoever waits for it is told by `lost` as well.
     this.world.ready.catch(() => undefined);
-    this.interpolator = createInterpolator(this.world);
+    this.view = new WorldView(this.world, { scene });
     this.listen(listener);
+  }
+
+  get interpolator(): Interpolator {
+    return this.view.interpolator;
   }
 
   get status(): Status {
@@ -177,25 +172,16 @@ export class Net {
 
   /** Moves what `pose` answers to where things are shown at `nowMs`. */
   sample(nowMs: number): void {
-    this.interpolator.sample(nowMs);
+    this.view.sample(nowMs);
   }
 
   pose(id: number, out: Pose): boolean {
-    if (!this.interpolator.pose(id as EntityId, this.shown)) return false;
-    const { position, quaternion } = this.shown;
-    out.x = position[0]!;
-    out.y = position[1]!;
-    out.z = position[2]!;
-    out.qx = quaternion[0]!;
-    out.qy = quaternion[1]!;
-    out.qz = quaternion[2]!;
-    out.qw = quaternion[3]!;
-    return true;
+    return this.view.pose(id, out);
   }
 
   close(): void {
     for (const release of this.releases) release();
-    this.interpolator.close();
+    this.view.dispose();
     this.world.close();
   }
 
@@ -204,20 +190,7 @@ export class Net {
     releases.push(
       world.on("status", (event) => listener.statusChanged(event.status)),
       world.on("welcome", () => listener.welcomed()),
-      world.on("define", ({ definition }) => {
-        listener.defined(definition.actions);
-        // Kinds may look otherwise now, and no change says so.
-        for (const entity of world.entities.values()) listener.changed(describeBody(entity), poseOf(entity));
-      }),
-      world.on("spawn", (event) => {
-        for (const entity of event.entities) listener.spawned(describeBody(entity), poseOf(entity));
-      }),
-      world.on("change", ({ entity, names }) => {
-        if (isShown(names)) listener.changed(describeBody(entity), poseOf(entity));
-      }),
-      world.on("despawn", (event) => {
-        for (const entity of event.entities) listener.despawned(entity.id);
-      }),
+      world.on("define", ({ definition }) => listener.defined(definition.actions)),
       world.on("player", (event) => listener.playerChanged(event.player)),
       world.on("left", (event) => listener.playerLeft(event.player)),
       world.on("screen", () => listener.screenChanged()),
@@ -232,13 +205,3 @@ export class Net {
     );
   }
 }
-
-function poseOf(entity: Entity): Pose {
-  const [x, y, z] = entity.position;
-  EULER.set(entity.euler[0], entity.euler[1], entity.euler[2], "XYZ");
-  QUATERNION.setFromEuler(EULER);
-  return { x, y, z, qx: QUATERNION.x, qy: QUATERNION.y, qz: QUATERNION.z, qw: QUATERNION.w };
-}
-
-const EULER = new Euler();
-const QUATERNION = new Quaternion();

@@ -1,11 +1,13 @@
 import { CARRIERS, type Carrier, TRANSPORTS, type Transport } from "./net.js";
 import { parseHz } from "./settings.js";
 
-const DEFAULT_ROOM = "plaza";
+/** Where neither the address nor the server names one. */
+export const DEFAULT_ROOM = "plaza";
 
 /** What the page's address asks for: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…`. */
 export interface PageAddress {
-  room: string;
+  /** Undefined where the address names none that the protocol allows. */
+  room: string | undefined;
   name: string | undefined;
   /** Go in at once, without the start screen. */
   enter: boolean;
@@ -35,23 +37,19 @@ export function readAddress(pathname: string, search: string): PageAddress {
   };
 }
 
-/** The room named by a path, or `plaza` where it names none that the protocol allows. */
-export function readRoom(pathname: string): string {
-  return namedRoom(pathname) ?? DEFAULT_ROOM;
-}
-
 /**
  * A server chooses the world by the room's name: `football`, `football-anything`. So a world that is asked for beside a
  * room of another name gives the room its own name as the first part.
  */
-function roomOf(pathname: string, world: string | null): string {
-  if (world === null || !NAME.test(world)) return readRoom(pathname);
-  const room = namedRoom(pathname);
+function roomOf(pathname: string, world: string | null): string | undefined {
+  const room = readRoom(pathname);
+  if (world === null || !NAME.test(world)) return room;
   if (room === undefined || room === world) return world;
   return room.startsWith(`${world}-`) ? room : `${world}-${room}`.slice(0, 32);
 }
 
-function namedRoom(pathname: string): string | undefined {
+/** The room named by a path. */
+export function readRoom(pathname: string): string | undefined {
   const room = /^\/r\/([^/]+)\/?$/.exec(pathname)?.[1];
   return room !== undefined && NAME.test(room) ? room : undefined;
 }

@@ -17,15 +17,9 @@ interface Person {
 /** Who is here, and whose avatar is which. */
 export class People {
   private readonly byId = new Map<number, Person>();
-  private readonly names = new Map<number, string>();
 
   get count(): number {
     return this.byId.size;
-  }
-
-  /** The name of the player whose avatar this is; things of the world have none. */
-  nameOf(avatarId: number): string | undefined {
-    return this.names.get(avatarId);
   }
 
   avatarOf(playerId: number): number | undefined {
@@ -35,21 +29,16 @@ export class People {
   /** Takes note of a player; undefined where nothing happened that people want to read of. */
   update({ id, name, avatarId }: PlayerFacts): Happening | undefined {
     const known = this.byId.get(id);
-    if (known?.avatarId !== undefined) this.names.delete(known.avatarId);
-    if (avatarId !== undefined) this.names.set(avatarId, name);
     this.byId.set(id, { name, avatarId });
     if (!known) return { what: "came", name };
     return known.name === name ? undefined : { what: "renamed", before: known.name, name };
   }
 
   remove(id: number): void {
-    const known = this.byId.get(id);
-    if (known?.avatarId !== undefined) this.names.delete(known.avatarId);
     this.byId.delete(id);
   }
 
   clear(): void {
     this.byId.clear();
-    this.names.clear();
   }
 }

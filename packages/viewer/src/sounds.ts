@@ -1,5 +1,5 @@
-/** What is heard of a world: its event `sound`, made here by arithmetic from the word in the file's name. */
-import { isFields, readVector, type Vector } from "./form.js";
+/** What is heard of a world: its event `sound`, from a file of the world, or made here by arithmetic from the word in the file's name. */
+import { AssetCache, AssetError, type Assets, isFields, readVector, type Vector } from "@nowcast/three";
 
 /** What a world lets be heard: the payload of the event `sound`. */
 export interface Sound {
@@ -48,6 +48,11 @@ export function timbreOf(file: string): Timbre {
   return TIMBRES.find(([words]) => words.test(name))?.[1] ?? OTHERWISE;
 }
 
+const RECORDED = /\.(ogg|mp3|wav)$/i;
+const FILE_BYTES_MAX = 1024 * 1024;
+const FILE_SECONDS_MAX = 60;
+/** What is here later than this is not played any more: what it was for is over. */
+const LATE_S_MAX = 1.5;
 const VOICES_MAX = 16;
 const LOUDNESS = 0.35;
 
@@ -57,6 +62,21 @@ export class Sounds {
   private noise: AudioBuffer | undefined;
   private voices = 0;
   private isOn = false;
+  private readonly recordings: AssetCache<AudioBuffer>;
+
+  constructor(private readonly assets: Assets) {
+    this.recordings = new AssetCache(
+      assets,
+      async (entry) => this.decode(entry.name, await assets.get(entry, FILE_BYTES_MAX)),
+      () => undefined,
+      (error) => console.warn(error.message),
+    );
+  }
+
+  /** The world has other files now. */
+  define(): void {
+    this.recordings.define();
+  }
 
   setOn(isOn: boolean): void {
     if (isOn === this.isOn) return;
@@ -82,7 +102,7 @@ export class Sounds {
     listener.forwardZ.value = aheadZ;
   }
 
-  play({ file, at, volume }: Sound): void {
+  play(sound: Sound): void {
     const { context } = this;
     if (!this.isOn || !context || this.voices >= VOICES_MAX) return;
     if (context.state !== "running") {
@@ -90,6 +110,30 @@ export class Sounds {
       void context.resume();
       return;
     }
+    if (RECORDED.test(sound.file) && this.assets.find(sound.file)) void this.playFile(context, sound);
+    else this.playTimbre(context, sound);
+  }
+
+  private async playFile(context: AudioContext, sound: Sound): Promise<void> {
+    const askedAt = context.currentTime;
+    const buffer = this.recordings.peek(sound.file) ?? (await this.recordings.get(sound.file));
+    if (!buffer) return this.playTimbre(context, sound);
+    if (!this.isOn || this.voices >= VOICES_MAX || context.currentTime - askedAt > LATE_S_MAX) return;
+    const source = new AudioBufferSourceNode(context, { buffer });
+    const gain = new GainNode(context, { gain: sound.volume });
+    this.connect(context, source, source.connect(gain), sound.at);
+    source.start();
+  }
+
+  private async decode(name: string, file: ArrayBuffer): Promise<AudioBuffer> {
+    const buffer = await this.context?.decodeAudioData(file);
+    if (!buffer) throw new AssetError(name, "nothing can be heard yet");
+    if (buffer.duration > FILE_SECONDS_MAX)
+      throw new AssetError(name, `it is longer than ${FILE_SECONDS_MAX} seconds`);
+    return buffer;
+  }
+
+  private playTimbre(context: AudioContext, { file, at, volume }: Sound): void {
     const timbre = timbreOf(file);
     const start = context.currentTime;
     const end = start + timbre.seconds;
@@ -99,7 +143,19 @@ export class Sounds {
     gain.gain.exponentialRampToValueAtTime(0.0001, end);
     const source = this.createSource(context, timbre, start, end, gain);
     this.trill(context, timbre, start, end, gain);
-    let out: AudioNode = gain;
+    this.connect(context, source, gain, at);
+    source.start(start);
+    source.stop(end);
+  }
+
+  /** Lets a source be heard from a place, or from everywhere, until it ends. */
+  private connect(
+    context: AudioContext,
+    source: AudioScheduledSourceNode,
+    gain: AudioNode,
+    at: Vector | undefined,
+  ): void {
+    let out = gain;
     if (at) {
       const [positionX, positionY, positionZ] = at;
       const panner = new PannerNode(context, {
@@ -117,8 +173,6 @@ export class Sounds {
       this.voices--;
       out.disconnect();
     };
-    source.start(start);
-    source.stop(end);
   }
 
   private createSource(

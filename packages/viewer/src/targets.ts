@@ -1,11 +1,15 @@
+import {
+  type Body,
+  castAt,
+  type Member,
+  type Pose,
+  type Prop,
+  type RayBox,
+  rayBoxDistance,
+  yawOf,
+} from "@nowcast/three";
 import { Quaternion, Vector3 } from "three";
 import type { Target, TargetRule } from "./actions.js";
-import type { Member } from "./avatar/crowd.js";
-import type { Body } from "./body.js";
-import { type Pose, yawOf } from "./pose.js";
-import { castAt } from "./scene/obstacles.js";
-import type { Prop } from "./scene/prop.js";
-import { type RayBox, rayBoxDistance } from "./scene/ray.js";
 
 /** What lights up can be taken even when one is seen late, so hands reach less far than the world says. */
 const CAUTION_M = 0.1;

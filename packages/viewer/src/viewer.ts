@@ -1,10 +1,10 @@
+import { createPose, type Member, WorldScene, wrapAngle, yawOf } from "@nowcast/three";
 import { Vector3 } from "three";
 import { type ActionFacts, Actions, buttonOf } from "./actions.js";
-import type { Member } from "./avatar/crowd.js";
 import { type GroundTrace, Predictor } from "./avatar/predictor.js";
-import type { Body } from "./body.js";
-import { OrbitCamera, wrapAngle } from "./camera.js";
+import { OrbitCamera } from "./camera.js";
 import { ChatPanel } from "./chat/chat-panel.js";
+import { element } from "./dom.js";
 import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
 import { promptFor, writeKeyHints } from "./hud/key-hints.js";
@@ -15,7 +15,6 @@ import { createDevices, type Devices } from "./input/devices.js";
 import { shareOutButtons } from "./input/gamepad.js";
 import { type Entry, Net, type NetListener, type Status } from "./net.js";
 import { People, type PlayerFacts } from "./people.js";
-import { createPose, type Pose, yawOf } from "./pose.js";
 import {
   automaticQuality,
   isSoftwareRenderer,
@@ -25,7 +24,6 @@ import {
 } from "./scene/quality.js";
 import { probeRenderer, Stage } from "./scene/stage.js";
 import { type Settings, saveSettings } from "./settings.js";
-import { SharedScene } from "./shared-scene.js";
 import { readSound, Sounds } from "./sounds.js";
 import { Backdrop } from "./start/backdrop.js";
 import { type Actor, findTarget } from "./targets.js";
@@ -53,7 +51,7 @@ const WATCHING_SPEED = 9;
 /** The client: owns all its parts, brings the world's events to them, and offers the steps of a frame. */
 export class Viewer {
   readonly stage: Stage;
-  readonly scene: SharedScene;
+  readonly scene: WorldScene;
   readonly camera: OrbitCamera;
   readonly controls = new Controls({
     command: (command) => this.command(command),
@@ -70,7 +68,7 @@ export class Viewer {
   private readonly chat: ChatPanel;
   private readonly console = new RulesConsole();
   private readonly screens = new Screens();
-  private readonly sounds = new Sounds();
+  private readonly sounds: Sounds;
   private readonly devices: Devices;
   private readonly backdrop: Backdrop;
   private governor = new ResolutionGovernor(1);
@@ -99,8 +97,9 @@ export class Viewer {
     this.rendererName = probeRenderer();
     this.quality = this.chooseQuality();
     this.stage = new Stage(canvas, !isSoftwareRenderer(this.rendererName));
-    this.scene = new SharedScene(this.quality);
+    this.scene = new WorldScene({ detail: this.quality, labels: element("labels", HTMLElement) });
     this.stage.scene.add(this.scene.group);
+    this.sounds = new Sounds(this.scene.assets);
     this.camera = new OrbitCamera(this.stage.camera);
     this.hud = new Hud(() => this.rejoin());
     this.figures = new Figures((visible) => this.change({ hud: visible }));
@@ -153,7 +152,12 @@ export class Viewer {
     this.net = undefined;
     this.clear();
     const { name, transport, networkHz } = this.settings;
-    this.net = new Net(this.address, { name, transport, networkHz, ...this.entry }, this.createListener());
+    this.net = new Net(
+      this.address,
+      { name, transport, networkHz, ...this.entry },
+      this.createListener(),
+      this.scene,
+    );
     this.hud.setStatus(this.net.status);
   }
 
@@ -213,7 +217,7 @@ export class Viewer {
       this.backdrop.animate(this.seconds);
     }
     const hidden = this.camera.nearness < HIDE_NEARER_M ? net?.avatar : undefined;
-    scene.crowd.update(seconds, scene.obstacles, hidden);
+    scene.animate(seconds, hidden);
   }
 
   moveCamera(seconds: number): void {
@@ -243,7 +247,7 @@ export class Viewer {
   updateScene(seconds: number): void {
     this.seconds += seconds;
     this.stage.surroundings.update(this.stillness.matches ? 0 : this.seconds);
-    this.scene.tendLawn(seconds);
+    this.stage.surroundings.setSea(this.scene.sea);
     const focus = this.own ?? (this.net ? this.watched : this.backdrop.focus);
     this.stage.aimSun(focus.x, focus.y, focus.z);
     const { position } = this.stage.camera;
@@ -252,7 +256,7 @@ export class Viewer {
   }
 
   updateLabels(nowMs: number): void {
-    this.scene.labels.update(nowMs, this.stage.camera, this.net?.avatar);
+    this.scene.updateLabels(nowMs, this.stage.camera, this.net?.avatar);
   }
 
   updateFigures(frameMs: number): void {
@@ -379,9 +383,6 @@ export class Viewer {
       statusChanged: (status) => this.statusChanged(status),
       welcomed: () => this.welcomed(),
       defined: (actions) => this.defined(actions),
-      spawned: (body, pose) => this.scene.add(body, pose, this.people.nameOf(body.id)),
-      changed: (body, pose) => this.changed(body, pose),
-      despawned: (id) => this.scene.remove(id),
       playerChanged: (player) => this.playerChanged(player),
       playerLeft: (player) => this.playerLeft(player),
       screenChanged: () => this.screens.invalidate(),
@@ -425,6 +426,7 @@ export class Viewer {
   }
 
   private defined(actions: readonly ActionFacts[]): void {
+    this.sounds.define();
     this.actions.define(actions);
     const { bindings } = this.actions;
     const buttons = bindings.map(({ action, label, charge }) => ({
@@ -438,15 +440,8 @@ export class Viewer {
     writeKeyHints(bindings);
   }
 
-  private changed(body: Body, pose: Pose): void {
-    this.scene.change(body, pose, this.people.nameOf(body.id));
-  }
-
   private playerChanged(player: PlayerFacts): void {
-    const before = this.people.avatarOf(player.id);
     const happening = this.people.update(player);
-    if (before !== undefined && before !== player.avatarId) this.scene.rename(before, undefined);
-    if (player.avatarId !== undefined) this.scene.rename(player.avatarId, player.name);
     this.countPeople();
     if (happening?.what === "renamed") this.chat.addEvent(words.isNow(happening.before, happening.name));
     if (happening?.what !== "came" || player.id === this.net?.player || !this.isSettled) return;
@@ -454,9 +449,7 @@ export class Viewer {
   }
 
   private playerLeft({ id, name }: PlayerFacts): void {
-    const avatar = this.people.avatarOf(id);
     this.people.remove(id);
-    if (avatar !== undefined) this.scene.rename(avatar, undefined);
     this.countPeople();
     if (this.net?.status === "open" && id !== this.net.player) this.chat.addEvent(words.hasLeft(name));
   }
@@ -506,7 +499,7 @@ export class Viewer {
     this.quality = this.chooseQuality();
     this.governor = new ResolutionGovernor(this.quality.pixelRatio);
     this.stage.setQuality(this.quality);
-    this.scene.setQuality(this.quality);
+    this.scene.setDetail(this.quality);
     this.stage.setLook(light === "auto" ? (this.darkness.matches ? "dusk" : "day") : light);
     this.controls.invertLook = invertLook;
     this.controls.lookSpeed = lookSpeed;

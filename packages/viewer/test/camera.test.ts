@@ -1,7 +1,7 @@
+import { ease, wrapAngle, yawOf } from "@nowcast/three";
 import { Vector3 } from "three";
 import { describe, expect, it } from "vitest";
-import { armDirection, ease, nextDistance, wrapAngle } from "../src/camera.js";
-import { yawOf } from "../src/pose.js";
+import { armDirection, nextDistance } from "../src/camera.js";
 
 describe("the camera's arm", () => {
   it("reaches behind an avatar that faces −Z", () => {

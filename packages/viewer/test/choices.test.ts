@@ -5,10 +5,10 @@ import { readAddress, readRoom, worldAddress } from "../src/page-address.js";
 import { automaticQuality, ResolutionGovernor } from "../src/scene/quality.js";
 import { DEFAULTS, loadSettings, parseHz, saveSettings } from "../src/settings.js";
 
-it("takes the room from the path, and the plaza where there is none", () => {
+it("takes the room from the path, and leaves it open where there is none", () => {
   expect(readRoom("/r/lab-2")).toBe("lab-2");
-  expect(readRoom("/")).toBe("plaza");
-  expect(readRoom("/r/NOT A ROOM")).toBe("plaza");
+  expect(readRoom("/")).toBeUndefined();
+  expect(readRoom("/r/NOT A ROOM")).toBeUndefined();
   expect(worldAddress({ protocol: "https:", host: "example.org" }, "plaza")).toBe(
     "wss://example.org/ws/plaza",
   );

@@ -1,10 +1,8 @@
+import type { Form } from "@nowcast/three";
+import { createPose, createProp, describeBody, type KindFacts, type Prop } from "@nowcast/three";
 import { Vector3 } from "three";
 import { expect, it } from "vitest";
 import type { TargetRule } from "../src/actions.js";
-import { describeBody, type KindFacts } from "../src/body.js";
-import type { Form } from "../src/form.js";
-import { createPose } from "../src/pose.js";
-import { createProp, type Prop } from "../src/scene/prop.js";
 import { type Actor, type Aim, findTarget } from "../src/targets.js";
 
 const BOX: Form = { shape: "box", size: [0.5, 0.5, 0.5] };

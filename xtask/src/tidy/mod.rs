@@ -4,7 +4,7 @@
 //! - No files of a crate use each other in a circle.
 //! - The files and functions that ARCHITECTURE.md's walks name are there.
 //! - `unsafe` stands only where that page says.
-//! - The TypeScript SDK has no runtime dependency.
+//! - The TypeScript SDK has no runtime dependency, and what draws with three.js brings none of its own.
 //! - The lock files name no download hosts.
 
 mod circles;
@@ -143,6 +143,11 @@ fn check_packages(complaints: &mut Vec<String>) -> anyhow::Result<()> {
         serde_json::from_str(&std::fs::read_to_string(root().join("packages/nowcast/package.json"))?)?;
     if manifest["dependencies"].as_object().is_some_and(|dependencies| !dependencies.is_empty()) {
         complaints.push("packages/nowcast has runtime dependencies".to_owned());
+    }
+    let three: Value =
+        serde_json::from_str(&std::fs::read_to_string(root().join("packages/three/package.json"))?)?;
+    if three["dependencies"].as_object().is_some_and(|dependencies| !dependencies.is_empty()) {
+        complaints.push("packages/three has dependencies of its own; three and nowcast are peers".to_owned());
     }
     if std::fs::read_to_string(root().join("package-lock.json"))?.contains("://registry") {
         complaints

@@ -20,9 +20,9 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use super::{Asking, Directory, RefusalAnswer, name_in, no_such_name};
+use super::{Asking, Directory, RefusalAnswer, Stream, name_in, no_such_name};
 use crate::acceptor::Acceptor;
-use crate::carrier::{OverTcp, SUBPROTOCOL, WebSocket};
+use crate::carrier::{SUBPROTOCOL, WebSocket};
 use crate::entry::{Entry, Page, Peer, host_of, origin_of};
 
 /// The head of a request has to fit, with its address and all headers.
@@ -32,16 +32,10 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 type Answer = Response<Full<Bytes>>;
 
 /// Answers the requests of one connection, until it is upgraded or ends.
-pub(super) async fn serve<S>(
-    stream: S,
-    address: SocketAddr,
-    is_encrypted: bool,
-    directory: Arc<dyn Directory>,
-) where
-    S: OverTcp + 'static,
-{
+pub(super) async fn serve(stream: Stream, address: SocketAddr, directory: Arc<dyn Directory>) {
+    let is_encrypted = stream.is_encrypted();
     let service = service_fn(move |request: Request<Incoming>| {
-        let answer = answer::<S>(request, address, is_encrypted, &*directory);
+        let answer = answer(request, Peer { address, is_encrypted }, &*directory);
         async move { Ok::<_, Infallible>(answer) }
     });
     let served = http1::Builder::new()
@@ -56,15 +50,7 @@ pub(super) async fn serve<S>(
     }
 }
 
-fn answer<S>(
-    mut request: Request<Incoming>,
-    address: SocketAddr,
-    is_encrypted: bool,
-    directory: &dyn Directory,
-) -> Answer
-where
-    S: OverTcp + 'static,
-{
+fn answer(mut request: Request<Incoming>, peer: Peer, directory: &dyn Directory) -> Answer {
     if request.method() != Method::GET {
         return text(StatusCode::METHOD_NOT_ALLOWED, String::new());
     }
@@ -79,8 +65,7 @@ where
     };
     let origin = origin_of(&headers);
     let page = Page { host, origin: origin.as_deref() };
-    let Peer { address, is_encrypted } =
-        Peer::behind(directory.proxies(), Peer { address, is_encrypted }, &headers);
+    let Peer { address, is_encrypted } = Peer::behind(directory.proxies(), peer, &headers);
     let admitted = name_in(uri.path()).ok_or_else(no_such_name).and_then(|name| {
         let is_joining = key.is_some();
         let query = uri.query();
@@ -98,7 +83,7 @@ where
             let upgrade = hyper::upgrade::on(&mut request);
             tokio::spawn(async move {
                 match upgrade.await {
-                    Ok(upgraded) => take_over::<S>(upgraded, &acceptor, entry).await,
+                    Ok(upgraded) => take_over(upgraded, &acceptor, entry).await,
                     Err(error) => tracing::debug!(%address, %error, "the client left before the upgrade"),
                 }
             });
@@ -107,11 +92,8 @@ where
     }
 }
 
-async fn take_over<S>(upgraded: hyper::upgrade::Upgraded, acceptor: &Acceptor, entry: Entry)
-where
-    S: OverTcp + 'static,
-{
-    let Ok(parts) = upgraded.downcast::<TokioIo<S>>() else { return };
+async fn take_over(upgraded: hyper::upgrade::Upgraded, acceptor: &Acceptor, entry: Entry) {
+    let Ok(parts) = upgraded.downcast::<TokioIo<Stream>>() else { return };
     let carrier = WebSocket::accepted(parts.io.into_inner(), parts.read_buf.to_vec()).await;
     acceptor.hand_over(Box::new(carrier), entry);
 }

@@ -1,23 +1,27 @@
 //! An endpoint: TCP and UDP on one port, and what is said there (`spec/CARRIERS.md`, sections 1 to 4).
 
+mod accept;
 mod discovery;
 mod hosts;
 mod http;
 mod quic;
 mod socket;
+mod stream;
 mod tcp;
 
 use std::net::{IpAddr, SocketAddr};
 
 pub use crate::names::is_name;
+pub use accept::{Reception, accept_all};
 pub use discovery::{Discovery, RefusalAnswer, WebTransportOffer, hash_from_text, hash_to_text};
 pub use hosts::addresses_of_this_machine;
 pub use http::{UpgradeError, upgrade_key, upgrade_required_headers};
 pub use quic::QuicEndpoint;
-pub use socket::BindError;
-pub(crate) use socket::{bind, datagrams};
+pub(crate) use socket::datagrams;
+pub use socket::{BindError, Sockets};
+pub use stream::Stream;
 pub(crate) use tcp::Tcp;
-pub use tcp::{TLS_HANDSHAKE, tls_config};
+pub use tcp::tls_config;
 
 use crate::acceptor::{AcceptRefusal, Acceptor};
 use crate::entry::{AdmissionRequest, Entry, Network, Page, Permit};

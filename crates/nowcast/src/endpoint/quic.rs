@@ -71,21 +71,6 @@ impl QuicEndpoint {
         Ok(Self { endpoints, port })
     }
 
-    /// Opens sockets on `port` of these hosts, of which at least one must be this machine's, and serves there.
-    ///
-    /// # Errors
-    /// [`BindError`](crate::BindError).
-    pub fn bind(
-        hosts: &[std::net::IpAddr],
-        port: u16,
-        certificates: Arc<Certificates>,
-        directory: Arc<dyn Directory>,
-    ) -> Result<Self, super::BindError> {
-        let sockets = super::socket::bind_udp(hosts, port)?;
-        let address = std::net::SocketAddr::new(hosts[0], port);
-        Self::serve(sockets, certificates, directory).map_err(|error| super::BindError::Io { address, error })
-    }
-
     /// The port.
     #[must_use]
     pub fn port(&self) -> u16 {

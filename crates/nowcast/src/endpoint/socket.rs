@@ -13,73 +13,62 @@ const UDP_BUFFER_BYTES: usize = 4 * 1_024 * 1_024;
 /// Ports that are tried when the system's choice is free for TCP and taken for UDP.
 const CHOICES_MAX: u32 = 16;
 
-/// Listens on `port` of every host, by TCP and, if wanted, UDP. A host that this machine doesn't have is skipped as long as
-/// another one works, because not every machine has both families.
-pub(crate) fn bind(
-    hosts: &[IpAddr],
-    port: u16,
-    with_udp: bool,
-) -> Result<(u16, Vec<TcpListener>, Vec<UdpSocket>), BindError> {
-    let mut attempt = 0;
-    loop {
-        attempt += 1;
-        match bind_once(hosts, port, with_udp) {
-            // With port 0 the system chooses one for TCP, which somebody may use for UDP.
-            Err(BindError::Taken { .. }) if port == 0 && attempt < CHOICES_MAX => {}
-            done => return done,
-        }
-    }
+/// The sockets of an endpoint, on one port of all its hosts.
+#[derive(Debug)]
+pub struct Sockets {
+    /// The port; where 0 was asked for, the one that the system chose.
+    pub port: u16,
+    /// One for each host.
+    pub tcp: Vec<TcpListener>,
+    /// One for each host, or none.
+    pub udp: Vec<UdpSocket>,
 }
 
-fn bind_once(
-    hosts: &[IpAddr],
-    mut port: u16,
-    with_udp: bool,
-) -> Result<(u16, Vec<TcpListener>, Vec<UdpSocket>), BindError> {
-    let (mut tcp, mut udp) = (Vec::new(), Vec::new());
-    let mut missing = None;
-    for &host in hosts {
-        let address = SocketAddr::new(host, port);
-        let listener = match listen(address) {
-            Ok(listener) => listener,
-            Err(error) => match BindError::of(address, error) {
-                absent @ BindError::NoSuchAddress { .. } => {
-                    missing = Some(absent);
-                    continue;
-                }
-                error => return Err(error),
-            },
-        };
-        port = listener.local_addr().map_err(|error| BindError::of(address, error))?.port();
-        tcp.push(listener);
-        if with_udp {
-            let address = SocketAddr::new(host, port);
-            udp.push(datagrams(address).map_err(|error| BindError::of(address, error))?);
-        }
-    }
-    match missing {
-        Some(error) if tcp.is_empty() => Err(error),
-        _ => Ok((port, tcp, udp)),
-    }
-}
-
-/// Opens UDP sockets alone, by the same rules.
-pub(super) fn bind_udp(hosts: &[IpAddr], port: u16) -> Result<Vec<UdpSocket>, BindError> {
-    let (mut port, mut sockets, mut missing) = (port, Vec::new(), None);
-    for &host in hosts {
-        let address = SocketAddr::new(host, port);
-        match datagrams(address).map_err(|error| BindError::of(address, error)) {
-            Ok(socket) => {
-                port = socket.local_addr().map_or(port, |address| address.port());
-                sockets.push(socket);
+impl Sockets {
+    /// Listens on `port` of every host, by TCP and, if wanted, UDP. A host that this machine doesn't have is skipped as long
+    /// as another one works, because not every machine has both families. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// [`BindError`].
+    pub fn bind(hosts: &[IpAddr], port: u16, with_udp: bool) -> Result<Self, BindError> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            match Self::bind_once(hosts, port, with_udp) {
+                // With port 0 the system chooses one for TCP, which somebody may use for UDP.
+                Err(BindError::Taken { .. } | BindError::UdpTaken { .. })
+                    if port == 0 && attempt < CHOICES_MAX => {}
+                done => return done,
             }
-            Err(absent @ BindError::NoSuchAddress { .. }) => missing = Some(absent),
-            Err(error) => return Err(error),
         }
     }
-    match missing {
-        Some(error) if sockets.is_empty() => Err(error),
-        _ => Ok(sockets),
+
+    fn bind_once(hosts: &[IpAddr], mut port: u16, with_udp: bool) -> Result<Self, BindError> {
+        let (mut tcp, mut udp) = (Vec::new(), Vec::new());
+        let mut missing = None;
+        for &host in hosts {
+            let address = SocketAddr::new(host, port);
+            let listener = match listen(address) {
+                Ok(listener) => listener,
+                Err(error) => match BindError::of(address, error) {
+                    absent @ BindError::NoSuchAddress { .. } => {
+                        missing = Some(absent);
+                        continue;
+                    }
+                    error => return Err(error),
+                },
+            };
+            port = listener.local_addr().map_err(|error| BindError::of(address, error))?.port();
+            tcp.push(listener);
+            if with_udp {
+                let address = SocketAddr::new(host, port);
+                udp.push(datagrams(address).map_err(|error| BindError::of_udp(address, error))?);
+            }
+        }
+        match missing {
+            Some(error) if tcp.is_empty() => Err(error),
+            _ => Ok(Self { port, tcp, udp }),
+        }
     }
 }
 
@@ -123,6 +112,19 @@ pub enum BindError {
         port: u16,
         /// The address.
         host: IpAddr,
+        /// A port that was free just now.
+        free: u16,
+    },
+    /// Another program has the port for UDP, on which WebTransport would come.
+    #[error(
+        "UDP port {port} on {host} is taken by another program: stop that one, listen on another port, or do without \
+         WebTransport"
+    )]
+    UdpTaken {
+        /// The port.
+        port: u16,
+        /// The address.
+        host: IpAddr,
     },
     /// The port needs rights that this process doesn't have.
     #[error("port {port} may not be used by this user: listen on one of 1024 or above")]
@@ -157,11 +159,24 @@ impl BindError {
         const NO_SUCH_FAMILY: i32 = 97;
         let (host, port) = (address.ip(), address.port());
         match error.kind() {
-            io::ErrorKind::AddrInUse => BindError::Taken { port, host },
+            io::ErrorKind::AddrInUse => BindError::Taken { port, host, free: free_port(host) },
             io::ErrorKind::PermissionDenied => BindError::Forbidden { port },
             io::ErrorKind::AddrNotAvailable | io::ErrorKind::Unsupported => BindError::NoSuchAddress { host },
             _ if error.raw_os_error() == Some(NO_SUCH_FAMILY) => BindError::NoSuchAddress { host },
             _ => BindError::Io { address, error },
         }
     }
+
+    fn of_udp(address: SocketAddr, error: io::Error) -> Self {
+        match Self::of(address, error) {
+            BindError::Taken { port, host, .. } => BindError::UdpTaken { port, host },
+            other => other,
+        }
+    }
+}
+
+/// A port that is free now, to be proposed.
+fn free_port(host: IpAddr) -> u16 {
+    let free = std::net::TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
+    free.map_or(0, |address| address.port())
 }

@@ -20,7 +20,7 @@ export interface ChannelStatus {
   /** Lost packets per packet sent, 0 to 1. */
   readonly loss: number;
   /** How old the peer's newest values were when they arrived, of late; the clocks' offset is estimated. */
-  readonly freshnessMs: number | undefined;
+  readonly ageMs: number | undefined;
   /** Values that were never sent, because a newer one replaced them. */
   readonly superseded: number;
   /** Values and events that were sent again. */
@@ -49,7 +49,7 @@ export function readStatus({ session, carrierKind }: Driver, history: ChannelHis
     isOpen: phase === "open",
     rttMs: milliseconds(gauges.roundTripUs),
     loss: gauges.loss,
-    freshnessMs: milliseconds(gauges.freshnessUs),
+    ageMs: milliseconds(gauges.ageUs),
     superseded: gauges.superseded,
     resent: stats.resent,
     resumed: history.resumed,

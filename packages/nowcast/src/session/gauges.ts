@@ -11,7 +11,7 @@ export interface Gauges {
   /** Lost packets per packet that is either acknowledged or lost, 0 to 1. */
   readonly loss: number;
   /** How old the newest states were when they arrived, of late; by the clock estimate. */
-  readonly freshnessUs: number | undefined;
+  readonly ageUs: number | undefined;
   /** What the sender allows itself. */
   readonly bytesPerSecond: number;
   readonly inFlightBytes: number;
@@ -30,7 +30,7 @@ export function readGauges(stats: SessionStats, recovery: Recovery, lanes: Lanes
     roundTripUs: isMeasured ? rtt.smoothedUs : undefined,
     roundTripVariationUs: isMeasured ? rtt.variationUs : undefined,
     loss: known === 0 ? 0 : stats.packetsLost / known,
-    freshnessUs: lanes.freshnessUs,
+    ageUs: lanes.ageUs,
     bytesPerSecond: recovery.bytesPerSecond,
     inFlightBytes: recovery.inFlightBytes,
     waiting: entries,

@@ -102,8 +102,8 @@ export class Lanes {
   }
 
   /** How old the newest states of the peer were when they arrived, averaged over the last few (µs). */
-  get freshnessUs(): number | undefined {
-    return earliest(this.#incoming.map((lane) => lane?.freshnessUs));
+  get ageUs(): number | undefined {
+    return earliest(this.#incoming.map((lane) => lane?.ageUs));
   }
 
   windowReceived(lane: number, consumed: number | bigint, peer: Limits): void {

@@ -127,7 +127,7 @@ export interface WorldLink {
   /** Of all that this program sent, the share that was lost, 0 to 1. */
   readonly loss: number;
   /** How old the server's news is when it arrives, by the estimate of its clock; `undefined` before it is known. */
-  readonly freshnessMs: number | undefined;
+  readonly ageMs: number | undefined;
   /** Values that were never sent, because newer ones replaced them. */
   readonly superseded: number;
   /** Values and events that were sent again after a loss. */

@@ -1,5 +1,4 @@
-import type { Gait } from "../body.js";
-import { ease } from "../camera.js";
+import { ease, type Gait } from "@nowcast/three";
 import type { Steering } from "../input/controls.js";
 
 /** What is older is not made up for: so far ahead of the server nobody should be shown. */

@@ -58,7 +58,7 @@ export class Figures {
     this.write("jitter", `${stats.jitterMs.toFixed(1)} ms`);
     const { link } = stats;
     this.write("loss", link === undefined ? "–" : `${(link.loss * 100).toFixed(1)} %`);
-    this.write("age", link?.freshnessMs === undefined ? "–" : `${link.freshnessMs.toFixed(0)} ms`);
+    this.write("age", link?.ageMs === undefined ? "–" : `${link.ageMs.toFixed(0)} ms`);
     this.write("superseded", link === undefined ? "–" : String(link.superseded));
     this.write("resent", link === undefined ? "–" : String(link.resent));
     this.write("packets", `${stats.packetsPerSecond.toFixed(0)}/s`);

@@ -1,5 +1,5 @@
 /** What worlds write on screens, as text: values may be anything that MessagePack can say. */
-import { isFields } from "../form.js";
+import { isFields } from "@nowcast/three";
 import { words } from "../words.js";
 
 const TEXT_CHARACTERS_MAX = 160;

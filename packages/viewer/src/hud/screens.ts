@@ -1,4 +1,4 @@
-import { readColor } from "../body.js";
+import { readColor } from "@nowcast/three";
 import { cssColor, element } from "../dom.js";
 import { words } from "../words.js";
 import { clockText, sidesOf, textOf, wordOf } from "./screen-text.js";

@@ -1,17 +1,12 @@
+import type { Daylight } from "@nowcast/three";
 import { Color, Vector3 } from "three";
 
 /**
  * The colours of an hour of the day. Sky, sea, hills and fog are not tone mapped: these are the colours on the screen.
  * Light colours go through tone mapping with everything they fall on.
  */
-export interface Look {
+export interface Look extends Daylight {
   name: "day" | "dusk";
-  sunDirection: Vector3;
-  sunColor: Color;
-  sunIntensity: number;
-  skyLight: Color;
-  groundLight: Color;
-  ambientIntensity: number;
   exposure: number;
   zenith: Color;
   middle: Color;

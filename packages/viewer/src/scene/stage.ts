@@ -1,14 +1,14 @@
+import { Sun } from "@nowcast/three";
 import {
   BasicShadowMap,
-  DirectionalLight,
   FogExp2,
-  HemisphereLight,
+  Group,
   NeutralToneMapping,
   PCFShadowMap,
   PCFSoftShadowMap,
   PerspectiveCamera,
   Scene,
-  Vector3,
+  type Vector3,
   WebGLRenderer,
 } from "three";
 import { words } from "../words.js";
@@ -25,16 +25,14 @@ export class Stage {
   readonly scene = new Scene();
   readonly camera = new PerspectiveCamera(55, 1, 0.1, 1200);
   readonly surroundings = new Surroundings();
-  private readonly sun = new DirectionalLight();
-  private readonly ambient = new HemisphereLight();
+  /** What a headset's room stands on: the camera is where the head is within it. */
+  readonly rig = new Group();
+  private readonly sun = new Sun();
   private readonly sky = new Sky();
   private readonly fog = new FogExp2(0xffffff, 0.004);
-  private look: Look = DAY;
-  private shadowReach = 30;
   private shadowEvery = 1;
   private frames = 0;
   private pixelRatio = 1;
-  private readonly focus = new Vector3();
 
   constructor(
     readonly canvas: HTMLCanvasElement,
@@ -45,23 +43,18 @@ export class Stage {
     this.renderer.shadowMap.enabled = true;
     this.renderer.shadowMap.autoUpdate = false;
     this.scene.fog = this.fog;
-    this.scene.add(this.sky.mesh, this.surroundings.group, this.sun, this.sun.target, this.ambient);
-    this.sun.castShadow = true;
-    this.sun.shadow.bias = -0.0004;
-    this.sun.shadow.normalBias = 0.035;
+    this.scene.add(this.sky.mesh, this.surroundings.group, this.sun.group, this.rig);
+    this.rig.add(this.camera);
     this.resize();
     this.setLook("day");
   }
 
   setLook(name: Look["name"]): void {
     const look = name === "dusk" ? DUSK : DAY;
-    this.look = look;
-    this.sun.color.copy(look.sunColor);
-    this.sun.intensity = look.sunIntensity;
-    this.ambient.color.copy(look.skyLight);
-    this.ambient.groundColor.copy(look.groundLight);
-    this.ambient.intensity = look.ambientIntensity;
+    this.sun.setDaylight(look);
     this.fog.color.copy(look.horizon);
+    // Below the horizon, where a world without a sea has nothing.
+    this.scene.background = look.horizon;
     this.fog.density = look.fogDensity;
     this.renderer.toneMappingExposure = look.exposure;
     this.sky.paint(this.renderer, look);
@@ -70,13 +63,7 @@ export class Stage {
   }
 
   setQuality(quality: Quality): void {
-    const shadow = this.sun.shadow;
-    this.sun.castShadow = quality.shadowMap > 0;
-    if (quality.shadowMap > 0 && shadow.mapSize.x !== quality.shadowMap) {
-      shadow.mapSize.set(quality.shadowMap, quality.shadowMap);
-      shadow.map?.dispose();
-      shadow.map = null;
-    }
+    this.sun.setDetail(quality);
     const type = SHADOW_TYPES[quality.shadowEdges];
     if (this.renderer.shadowMap.type !== type) {
       this.renderer.shadowMap.type = type;
@@ -85,14 +72,7 @@ export class Stage {
         if (material) material.needsUpdate = true;
       });
     }
-    this.shadowReach = quality.shadowReach;
     this.shadowEvery = quality.shadowEvery;
-    const camera = shadow.camera;
-    camera.left = camera.bottom = -this.shadowReach;
-    camera.right = camera.top = this.shadowReach;
-    camera.near = 1;
-    camera.far = 140;
-    camera.updateProjectionMatrix();
     this.setPixelRatio(quality.pixelRatio);
     this.renderer.shadowMap.needsUpdate = true;
   }
@@ -119,27 +99,9 @@ export class Stage {
     return out.unproject(this.camera).sub(this.camera.position).normalize();
   }
 
-  /**
-   * Fits the sun's shadow around what the camera looks at. The frustum moves in whole texels, as otherwise every edge of
-   * every shadow would crawl while one walks. Its centre lies ahead of the camera: what is behind casts little.
-   */
+  /** Draws shadows around what is looked at. */
   aimSun(x: number, y: number, z: number): void {
-    const texel = (2 * this.shadowReach) / Math.max(1, this.sun.shadow.mapSize.x);
-    this.camera.getWorldDirection(FORWARD).setY(0);
-    if (FORWARD.lengthSq() > 1e-6) FORWARD.normalize().multiplyScalar(this.shadowReach * 0.45);
-    this.focus.set(x, y, z).add(FORWARD);
-    RIGHT.crossVectors(UP, this.look.sunDirection).normalize();
-    ABOVE.crossVectors(this.look.sunDirection, RIGHT);
-    const across = snap(this.focus.dot(RIGHT), texel);
-    const above = snap(this.focus.dot(ABOVE), texel);
-    const along = snap(this.focus.dot(this.look.sunDirection), 4);
-    this.focus
-      .set(0, 0, 0)
-      .addScaledVector(RIGHT, across)
-      .addScaledVector(ABOVE, above)
-      .addScaledVector(this.look.sunDirection, along);
-    this.sun.target.position.copy(this.focus);
-    this.sun.position.copy(this.focus).addScaledVector(this.look.sunDirection, 70);
+    this.sun.aim(this.camera, x, y, z);
   }
 
   render(shadowsChanged: boolean): void {
@@ -159,12 +121,3 @@ export function probeRenderer(): string {
   gl.getExtension("WEBGL_lose_context")?.loseContext();
   return name;
 }
-
-function snap(value: number, step: number): number {
-  return Math.round(value / step) * step;
-}
-
-const UP = new Vector3(0, 1, 0);
-const FORWARD = new Vector3();
-const RIGHT = new Vector3();
-const ABOVE = new Vector3();

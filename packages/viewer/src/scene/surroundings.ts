@@ -11,14 +11,13 @@ import {
 } from "three";
 import type { Look } from "./look.js";
 
-const SEA_LEVEL = -3.2;
 const RANGES = [
   { radius: 430, height: 62, bumps: 5, seed: 3.1 },
   { radius: 330, height: 36, bumps: 7, seed: 8.7 },
   { radius: 250, height: 17, bumps: 11, seed: 5.2 },
 ] as const;
 
-/** What lies around the world and is never touched: the sea and three ranges of hills, paler with distance. */
+/** What lies around a world in a sea and is never touched: the water and three ranges of hills, paler with distance. */
 export class Surroundings {
   readonly group = new Group();
   private readonly hills: Mesh<PlaneGeometry, MeshBasicMaterial>[] = [];
@@ -55,7 +54,6 @@ export class Surroundings {
     });
     const sea = new Mesh(new CircleGeometry(520, 48), this.sea);
     sea.rotation.x = -Math.PI / 2;
-    sea.position.y = SEA_LEVEL;
     sea.renderOrder = 2;
     this.group.add(sea);
   }
@@ -71,6 +69,12 @@ export class Surroundings {
     u["horizon"]!.value = look.horizon;
     u["glow"]!.value = look.glow;
     u["sun"]!.value = look.sunDirection;
+  }
+
+  /** Puts the sea so high, in metres, and the hills with it; takes both away where there is none. */
+  setSea(level: number | undefined): void {
+    this.group.visible = level !== undefined;
+    this.group.position.y = level ?? 0;
   }
 
   /** Moves the waves; `seconds` stands still for people who asked for less motion. */
@@ -89,12 +93,7 @@ function hillRange(radius: number, height: number, bumps: number, seed: number):
     const angle = (column / columns) * Math.PI * 2;
     const top = height * ridge(angle, bumps, seed);
     // The seam is closed because the ridge is a sum of whole waves around the circle.
-    position.setXYZ(
-      i,
-      Math.sin(angle) * radius,
-      SEA_LEVEL - 2 + (top + 2) * (1 - row / 3),
-      -Math.cos(angle) * radius,
-    );
+    position.setXYZ(i, Math.sin(angle) * radius, -2 + (top + 2) * (1 - row / 3), -Math.cos(angle) * radius);
   }
   geometry.computeBoundingSphere();
   return geometry;
@@ -114,7 +113,7 @@ function paintRange(geometry: PlaneGeometry, height: number, base: Color, haze: 
   const colors = new Float32Array(position.count * 3);
   const color = new Color();
   for (let i = 0; i < position.count; i++) {
-    const above = (position.getY(i) - SEA_LEVEL) / height;
+    const above = position.getY(i) / height;
     color.copy(haze).lerp(base, Math.min(1, 0.25 + Math.max(0, above) * 1.5));
     color.toArray(colors, i * 3);
   }

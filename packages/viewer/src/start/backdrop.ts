@@ -1,15 +1,22 @@
+import {
+  createPose,
+  describeBody,
+  type KindFacts,
+  type Pose,
+  type Vector,
+  type WorldScene,
+} from "@nowcast/three";
 import type { PerspectiveCamera } from "three";
-import { describeBody, type KindFacts } from "../body.js";
-import type { Vector } from "../form.js";
-import { createPose, type Pose } from "../pose.js";
-import type { SharedScene } from "../shared-scene.js";
 
 const PALETTE = [0xd97541, 0xe9b44c, 0xf1e9d2, 0x8fc7b5, 0x2a7f86] as const;
 const GRASS = 0x8fa87a;
 const FIRST_ID = 1_000_000;
 const EDGE = 0.7;
 
-const GROUND: KindFacts = kind("ground", { motion: "fixed", shape: "box", size: [60, 2, 60] });
+const GROUND: KindFacts = {
+  ...kind("ground", { motion: "fixed", shape: "box", size: [60, 2, 60] }),
+  look: { sea: -3.2 },
+};
 const BLOCK: KindFacts = kind("block", { shape: "box", size: [EDGE, EDGE, EDGE] });
 const PERSON: KindFacts = { name: "person", body: undefined, walker: {}, look: null };
 
@@ -31,7 +38,7 @@ export class Backdrop {
   private readonly pose = createPose();
   private nextId = FIRST_ID;
 
-  constructor(private readonly scene: SharedScene) {}
+  constructor(private readonly scene: WorldScene) {}
 
   show(): void {
     this.hide();

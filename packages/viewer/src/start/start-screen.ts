@@ -1,5 +1,5 @@
 import { copyText, element } from "../dom.js";
-import { shareAddress } from "../page-address.js";
+import { DEFAULT_ROOM, shareAddress } from "../page-address.js";
 import { words } from "../words.js";
 import { fetchWorlds, type WorldEntry } from "./worlds.js";
 
@@ -11,8 +11,12 @@ export class StartScreen {
   private readonly link = element("share-link", HTMLAnchorElement);
   private readonly worlds = element("worlds", HTMLElement);
 
+  /** Nobody has named a room yet, so it is that of the first world. */
+  private isUnnamed = false;
+
   constructor(private readonly onEnter: (name: string, room: string) => void) {
     this.room.addEventListener("input", () => {
+      this.isUnnamed = false;
       this.room.value = this.room.value.toLowerCase().replaceAll(" ", "-");
       this.writeLink();
     });
@@ -26,9 +30,11 @@ export class StartScreen {
     });
   }
 
-  show(name: string, room: string): void {
+  /** Without a room it offers the first world that the server has. */
+  show(name: string, room: string | undefined): void {
     this.name.value = name;
-    this.room.value = room;
+    this.isUnnamed = room === undefined;
+    this.room.value = room ?? DEFAULT_ROOM;
     this.writeLink();
     this.screen.hidden = false;
     this.screen.classList.remove("leaving");
@@ -55,6 +61,11 @@ export class StartScreen {
 
   /** One button for each world, which enters the room of its name. */
   private list(worlds: readonly WorldEntry[]): void {
+    const [first] = worlds;
+    if (this.isUnnamed && first) {
+      this.room.value = first.name;
+      this.writeLink();
+    }
     this.worlds.hidden = worlds.length === 0;
     this.worlds.querySelector("ul")?.replaceChildren(
       ...worlds.map(({ name, rooms }) => {

@@ -1,4 +1,4 @@
-import { isFields } from "../form.js";
+import { isFields } from "@nowcast/three";
 
 /** A world that the server has. */
 export interface WorldEntry {

@@ -16,7 +16,7 @@ import { Assembly } from "./parts.js";
 
 const WINDOW_EVENTS = 256;
 const WINDOW_WAIT_US = 1_000_000;
-const FRESHNESS_WEIGHT = 16;
+const AGE_WEIGHT = 16;
 
 /** What the application takes from a lane. */
 export interface ReceivedState {
@@ -80,7 +80,7 @@ export class ReceiveLane {
   #unreportedSinceUs: number | undefined;
   #isReportLost = false;
   /** Age of states on arrival, averaged over the last few. */
-  freshnessUs: number | undefined;
+  ageUs: number | undefined;
 
   constructor(limits: Limits, counters: ReceiveCounters) {
     this.#limits = limits;
@@ -222,8 +222,8 @@ export class ReceiveLane {
   }
 
   #noteAge(ageUs: number): void {
-    const before = this.freshnessUs ?? ageUs;
-    this.freshnessUs = before + (Math.max(0, ageUs) - before) / FRESHNESS_WEIGHT;
+    const before = this.ageUs ?? ageUs;
+    this.ageUs = before + (Math.max(0, ageUs) - before) / AGE_WEIGHT;
   }
 
   #isWanted(interval: number, key: Count, stamp: Count): boolean {

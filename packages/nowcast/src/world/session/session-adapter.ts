@@ -77,9 +77,9 @@ export class SessionAdapter implements ProtocolAdapter {
   get link(): WorldLink | undefined {
     const status = this.#link.channel?.status;
     if (status === undefined) return undefined;
-    const { carrier, loss, freshnessMs, superseded, resent, resumed } = status;
+    const { carrier, loss, ageMs, superseded, resent, resumed } = status;
     const name = carrier === undefined ? undefined : CARRIER_NAMES[carrier];
-    return { carrier: name, loss, freshnessMs, superseded, resent, resumed };
+    return { carrier: name, loss, ageMs, superseded, resent, resumed };
   }
 
   input(input: Input): boolean {

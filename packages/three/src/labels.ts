@@ -1,5 +1,4 @@
 import { type PerspectiveCamera, Vector3 } from "three";
-import { element } from "../dom.js";
 
 const REACH_MAX_M = 46;
 const REACH_MIN_M = 6;
@@ -30,15 +29,21 @@ interface Label {
   opacity: number;
 }
 
-/** What is written above people and things, and what was just said. They are page text over the picture: sharp at any resolution, never markup. */
+/**
+ * What is written above people and things, and what was just said. They are page text over the picture: sharp at any resolution,
+ * never markup, of the classes `label`, `tag` and `bubble` for a page's own style. In a headset they are not seen.
+ */
 export class Labels {
-  private readonly layer = element("labels", HTMLElement);
   private readonly labels = new Map<number, Label>();
   /** Shrinks while a crowd is near, so that a thicket of names neither hides people nor costs much. */
   private reach = REACH_MAX_M;
 
+  /** `layer` lies over the picture and is as large; without one nothing is written. */
+  constructor(private readonly layer: HTMLElement | undefined) {}
+
   /** Writes a name above something, or another one. */
   set(id: number, name: string, bearer: Bearer, above: number): void {
+    if (!this.layer) return;
     const known = this.labels.get(id);
     if (known) {
       known.tag.textContent = name;
@@ -47,8 +52,15 @@ export class Labels {
     }
     const root = document.createElement("div");
     root.className = "label";
+    Object.assign(root.style, { position: "absolute", top: "0", left: "0", width: "0" });
     const tag = document.createElement("span");
     tag.className = "tag";
+    Object.assign(tag.style, {
+      position: "absolute",
+      bottom: "0",
+      translate: "-50% 0",
+      whiteSpace: "nowrap",
+    });
     tag.textContent = name;
     root.append(tag);
     root.hidden = true;
@@ -90,7 +102,9 @@ export class Labels {
   }
 
   update(nowMs: number, camera: PerspectiveCamera, own: number | undefined): void {
-    const { innerWidth: width, innerHeight: height } = window;
+    if (!this.layer || this.labels.size === 0) return;
+    const { clientWidth: width, clientHeight: height } = this.layer;
+    camera.getWorldPosition(EYE);
     let shown = 0;
     for (const [id, label] of this.labels) {
       if (label.bubble && nowMs > label.bubbleEndsMs) {
@@ -112,7 +126,7 @@ export class Labels {
   ): boolean {
     const { bearer } = label;
     POINT.set(bearer.x, bearer.y + label.above, bearer.z);
-    const distance = POINT.distanceTo(camera.position);
+    const distance = POINT.distanceTo(EYE);
     POINT.project(camera);
     const wanted =
       distance < this.reach &&
@@ -152,3 +166,4 @@ function shorten(text: string): string {
 }
 
 const POINT = new Vector3();
+const EYE = new Vector3();

@@ -8,8 +8,8 @@ import {
   Quaternion,
   Vector3,
 } from "three";
-import type { Body } from "../body.js";
-import { ease, wrapAngle } from "../camera.js";
+import { ease, wrapAngle } from "../angle.js";
+import type { Body } from "../look/body.js";
 import { copyPose, type Pose, yawOf } from "../pose.js";
 import type { Obstacles } from "../scene/obstacles.js";
 import { createJointAngles, legsToward, type Motion, phaseStep, poseBody } from "./gait.js";
@@ -33,6 +33,8 @@ export interface Member extends Pose {
   size: number;
   halfHeight: number;
   color: number;
+  /** A model is drawn in its place. */
+  isModelled: boolean;
   velocityX: number;
   velocityZ: number;
   /** Where it was in the previous frame. */
@@ -80,6 +82,7 @@ export class Crowd {
       size: sizeOf(body),
       halfHeight: (HEIGHT_M / 2) * sizeOf(body),
       color: colorOf(body),
+      isModelled: false,
       ...{ x: pose.x, y: pose.y, z: pose.z, qx: pose.qx, qy: pose.qy, qz: pose.qz, qw: pose.qw },
       velocityX: 0,
       velocityZ: 0,
@@ -148,11 +151,21 @@ export class Crowd {
       this.skeleton.pose(this.angles);
       POSITION.set(member.x, member.y, member.z);
       ROTATION.set(member.qx, member.qy, member.qz, member.qw);
-      SCALE.setScalar(member.id === hidden ? 0 : member.size);
+      SCALE.setScalar(member.id === hidden || member.isModelled ? 0 : member.size);
       this.skeleton.place(MATRIX.compose(POSITION, ROTATION, SCALE));
       this.copyOut(i);
     }
     for (let m = 0; m < this.meshes.length; m++) this.meshes[m]!.instanceMatrix.needsUpdate = true;
+  }
+
+  dispose(): void {
+    this.clear();
+    for (const mesh of this.meshes) {
+      this.group.remove(mesh);
+      mesh.dispose();
+    }
+    for (const part of this.parts) part.geometry.dispose();
+    this.material.dispose();
   }
 
   private copyOut(index: number): void {

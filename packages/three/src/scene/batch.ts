@@ -48,6 +48,10 @@ export class Batch {
     return this.props;
   }
 
+  get material(): Material {
+    return this.surface.material;
+  }
+
   setSurface(surface: Surface): void {
     this.surface = surface;
     this.rebuild();

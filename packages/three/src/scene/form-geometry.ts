@@ -9,7 +9,7 @@ import {
   Vector3,
 } from "three";
 import { ConvexGeometry } from "three/examples/jsm/geometries/ConvexGeometry.js";
-import type { Form, Vector } from "../form.js";
+import type { Form, Vector } from "../look/form.js";
 
 /** Steps around what is round. */
 const AROUND = 24;
@@ -57,18 +57,26 @@ function createHeights(
 ): BufferGeometry {
   const rows = heights.length / columns;
   const positions = new Float32Array(heights.length * 3);
+  const uvs = new Float32Array(heights.length * 2);
   const indices: number[] = [];
   heights.forEach((height, i) => {
     const [row, column] = [Math.floor(i / columns), i % columns];
+    uvs.set([column / (columns - 1), 1 - row / (rows - 1)], i * 2);
     positions.set([(column / (columns - 1) - 0.5) * width, height, (row / (rows - 1) - 0.5) * depth], i * 3);
     if (row === rows - 1 || column === columns - 1) return;
     indices.push(i, i + columns, i + 1, i + 1, i + columns, i + columns + 1);
   });
   const geometry = new BufferGeometry();
   geometry.setAttribute("position", new BufferAttribute(positions, 3));
+  geometry.setAttribute("uv", new BufferAttribute(uvs, 2));
   geometry.setIndex(indices);
   geometry.computeVertexNormals();
   return geometry;
+}
+
+/** Whether a picture can be laid on the surface of a form: the others do not say where on it what belongs. */
+export function takesTexture({ shape }: Form): boolean {
+  return shape !== "hull" && shape !== "mesh" && shape !== "compound";
 }
 
 function joined(parts: readonly BufferGeometry[]): BufferGeometry {

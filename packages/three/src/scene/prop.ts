@@ -1,5 +1,6 @@
-import type { Body } from "../body.js";
-import type { Form } from "../form.js";
+import type { Texture } from "three";
+import type { Body } from "../look/body.js";
+import type { Form } from "../look/form.js";
 import { copyPose, type Pose } from "../pose.js";
 import { createGeometry } from "./form-geometry.js";
 import type { RayBox } from "./ray.js";
@@ -21,11 +22,17 @@ export interface Prop extends RayBox {
   readonly opacity: number;
   /** How much it shines by itself, what is lit up by a hand's reach included. */
   glow: number;
+  /** The picture on its surface, once it is here. */
+  texture: Texture | undefined;
+  /** A model is drawn in its place. */
+  isModelled: boolean;
   /** Its place among the instances that are drawn together; −1 while it is in none. */
   slot: number;
 }
 
 const NO_COLOR = 0xc9c4b8;
+/** Leaves a picture as it is. */
+const WHITE = 0xffffff;
 
 export function createProp(body: Body, form: Form, pose: Pose): Prop {
   const [scaleX, scaleY, scaleZ] = body.scale.map(Math.abs) as [number, number, number];
@@ -42,9 +49,11 @@ export function createProp(body: Body, form: Form, pose: Pose): Prop {
           ? "ball"
           : gridOf(form),
     reach: Math.hypot(x * scaleX, y * scaleY, z * scaleZ),
-    color: body.appearance?.color ?? NO_COLOR,
+    color: body.appearance?.color ?? (body.appearance?.texture === undefined ? NO_COLOR : WHITE),
     opacity: body.appearance?.opacity ?? 1,
     glow: body.appearance?.glow ?? 0,
+    texture: undefined,
+    isModelled: false,
     slot: -1,
     ...{ x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 },
     halfHeight: y * scaleY,

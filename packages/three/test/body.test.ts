@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { describeBody, type EntityFacts, isShown, type KindFacts, readColor } from "../src/body.js";
-import { readForm } from "../src/form.js";
+import { describeBody, type EntityFacts, isShown, type KindFacts, readColor } from "../src/look/body.js";
+import { readForm } from "../src/look/form.js";
 import { createGeometry } from "../src/scene/form-geometry.js";
 
 const CRATE: KindFacts = {
@@ -193,4 +193,30 @@ it("reads colours of three and of six digits", () => {
   expect(readColor(0x123456)).toBe(0x123456);
   for (const none of ["red", "#12", "#1234567", "url(x)", -1, 0x1000000, null])
     expect(readColor(none)).toBeUndefined();
+});
+
+it("takes models and pictures of the world's folder, of whatever size and animation an attribute says", () => {
+  const look = {
+    model: "assets/door.glb",
+    scale: [1, 2, 3],
+    animation: "open",
+    texture: "assets/oak.png",
+    sea: 2,
+  };
+  const kind: KindFacts = { name: "door", body: undefined, walker: undefined, look };
+  const described = (attributes: Record<string, unknown>) =>
+    describeBody({ id: 1, kind, scale: [1, 1, 1], parent: undefined, attributes }).appearance;
+  expect(described({})).toMatchObject({
+    model: { name: "assets/door.glb", scale: [1, 2, 3], animation: "open" },
+    texture: "assets/oak.png",
+    sea: 2,
+  });
+  expect(described({ animation: "close", scale: 2 })?.model).toMatchObject({
+    scale: [2, 2, 2],
+    animation: "close",
+  });
+  // Something is shown until the model is here, though nothing says a form.
+  expect(described({})?.form).toBeDefined();
+  // What is in no folder of the world is not drawn at all.
+  expect(described({ model: "https://example.org/door.glb" })).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { Group, type Material } from "three";
-import type { Form } from "../form.js";
+import type { Form } from "../look/form.js";
 import { Batch, type Surface } from "./batch.js";
 import { createGeometry } from "./form-geometry.js";
 import type { Prop } from "./prop.js";
@@ -28,9 +28,9 @@ export class Shapes {
     if (isRich === this.isRich) return;
     this.isRich = isRich;
     const old = this.materials;
-    this.materials = createMaterials(isRich);
     const props = [...this.batches.values()].flatMap((batch) => batch.all);
     this.clear();
+    this.materials = createMaterials(isRich);
     for (const prop of props) this.add(prop);
     for (const material of Object.values(old)) material.dispose();
   }
@@ -50,9 +50,7 @@ export class Shapes {
     const batch = this.batches.get(key);
     if (!batch) return;
     batch.remove(prop);
-    if (batch.all.length > 0) return;
-    batch.dispose();
-    this.batches.delete(key);
+    if (batch.all.length === 0) this.drop(key, batch);
   }
 
   place(prop: Prop): void {
@@ -64,27 +62,45 @@ export class Shapes {
   }
 
   clear(): void {
-    for (const batch of this.batches.values()) {
-      batch.clear();
-      batch.dispose();
-    }
-    this.batches.clear();
+    for (const [key, batch] of [...this.batches]) this.drop(key, batch);
   }
 
-  private surfaceOf({ form, opacity, body }: Prop): Surface {
-    const { plain, seamed, clear } = this.materials;
+  dispose(): void {
+    this.clear();
+    for (const material of Object.values(this.materials)) material.dispose();
+  }
+
+  private surfaceOf(prop: Prop): Surface {
+    const { form, opacity } = prop;
     const isClear = opacity < 1;
     return {
       geometry: () => createGeometry(form),
-      material: isClear ? clear : form.shape === "sphere" && body.isLoose ? seamed : plain,
+      material: this.materialOf(prop),
       depth: undefined,
       castsShadow: !isClear,
       isSizedByShader: false,
     };
   }
 
-  private keyOf({ form, opacity, body }: Prop): string {
-    return `${this.nameOf(form)} ${opacity < 1 ? "clear" : body.isLoose ? "loose" : "held"}`;
+  private materialOf({ form, opacity, body, texture }: Prop): Material {
+    const { plain, seamed, clear } = this.materials;
+    if (texture) return createShapeMaterial(this.isRich, opacity < 1 ? "clear" : "plain", texture);
+    if (opacity < 1) return clear;
+    return form.shape === "sphere" && body.isLoose ? seamed : plain;
+  }
+
+  private keyOf({ form, opacity, body, texture }: Prop): string {
+    const pattern = opacity < 1 ? "clear" : body.isLoose ? "loose" : "held";
+    return `${this.nameOf(form)} ${pattern}${texture ? ` ${texture.uuid}` : ""}`;
+  }
+
+  /** Materials with a picture belong to their batch alone. */
+  private drop(key: string, batch: Batch): void {
+    const { material } = batch;
+    batch.clear();
+    batch.dispose();
+    if (!Object.values(this.materials).includes(material)) material.dispose();
+    this.batches.delete(key);
   }
 
   /** Forms that are said alike are drawn together; those of many corners only where they are one object. */

@@ -1,10 +1,14 @@
-import { DoubleSide, type Material, MeshLambertMaterial, MeshStandardMaterial } from "three";
+import { DoubleSide, type Material, MeshLambertMaterial, MeshStandardMaterial, type Texture } from "three";
 
 /** The surface of things that are no opaque boxes: reflective, or plain for slow machines. */
-export function createShapeMaterial(isRich: boolean, pattern: "plain" | "seamed" | "clear"): Material {
+export function createShapeMaterial(
+  isRich: boolean,
+  pattern: "plain" | "seamed" | "clear",
+  map: Texture | null = null,
+): Material {
   const material = isRich
-    ? new MeshStandardMaterial({ roughness: 0.6, metalness: 0 })
-    : new MeshLambertMaterial();
+    ? new MeshStandardMaterial({ roughness: 0.6, metalness: 0, map })
+    : new MeshLambertMaterial({ map });
   // Hills and other surfaces without an inside may be seen from below.
   material.side = DoubleSide;
   if (pattern === "clear") {

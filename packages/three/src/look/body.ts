@@ -1,5 +1,5 @@
 /** What is drawn of an entity, by what its world's author said of its kind: "Looks" in `docs/WORLDS.md`. */
-import { type Form, isFields, readForm, type Vector } from "./form.js";
+import { type Form, isFields, readForm, readVector, type Vector } from "./form.js";
 
 /** What this file needs to know of an entity. */
 export interface EntityFacts {
@@ -34,6 +34,22 @@ export interface Appearance {
   readonly glow: number;
   /** What is written above it. It may be what a person typed: text, never markup. */
   readonly label: string;
+  /** Drawn instead of the form, once it is here. */
+  readonly model: ModelLook | undefined;
+  /** Name of the picture on the surface of its form; undefined for none. */
+  readonly texture: string | undefined;
+  /** How high the sea lies around the world, in metres; undefined where this says nothing of a sea. */
+  readonly sea: number | undefined;
+}
+
+/** A model of the world's folder, as an entity shows it. */
+export interface ModelLook {
+  /** As `assets/door.glb`. */
+  readonly name: string;
+  /** Multiplies its size along its own axes, beside the entity's own scale. */
+  readonly scale: Vector;
+  /** The animation that it plays over and over; undefined leaves it to how it moves. */
+  readonly animation: string | undefined;
 }
 
 /** How fast somebody walks, in metres and seconds. */
@@ -73,6 +89,11 @@ const PERSON = {
 } as const;
 const LABEL_CHARACTERS_MAX = 48;
 const GLOW_MAX = 4;
+const NAME_CHARACTERS_MAX = 200;
+const MODEL_SCALE_MAX = 10_000;
+const SEA_M_MAX = 10_000;
+/** Shown for what has a model and no form of its own, until the model is here. */
+const STAND_IN: Form = { shape: "sphere", radius: 0.25 };
 const FORM_FIELDS = ["shape", "size", "radius", "height"] as const;
 /** Attributes that show. */
 const SHOWN: ReadonlySet<string> = new Set([
@@ -81,6 +102,10 @@ const SHOWN: ReadonlySet<string> = new Set([
   "opacity",
   "glow",
   "model",
+  "animation",
+  "scale",
+  "texture",
+  "sea",
   "label",
   "hidden",
   "holding",
@@ -119,7 +144,8 @@ function appearanceOf(
   const look = isFields(kind.look) ? kind.look : {};
   const said = (name: string): unknown => attributes[name] ?? look[name];
   if (said("hidden") === true) return undefined;
-  const form = formOf(kind, look, attributes);
+  const model = readModel(said("model"), said("scale"), said("animation"));
+  const form = formOf(kind, look, attributes) ?? (model && STAND_IN);
   const label = said("label");
   const text = typeof label === "string" ? [...label].slice(0, LABEL_CHARACTERS_MAX).join("") : "";
   if (form === undefined && text === "") return undefined;
@@ -129,7 +155,36 @@ function appearanceOf(
     opacity: clamped(said("opacity"), 0, 1, 1),
     glow: said("glow") === true ? 1 : clamped(said("glow"), 0, GLOW_MAX, 0),
     label: text,
+    model,
+    texture: readAssetName(said("texture")),
+    sea: typeof said("sea") === "number" ? clamped(said("sea"), -SEA_M_MAX, SEA_M_MAX, 0) : undefined,
   };
+}
+
+function readModel(name: unknown, scale: unknown, animation: unknown): ModelLook | undefined {
+  const model = readAssetName(name);
+  if (model === undefined) return undefined;
+  const factor = clamped(scale, -MODEL_SCALE_MAX, MODEL_SCALE_MAX, 1);
+  return {
+    name: model,
+    scale: readVector(scale, isModelScale) ?? [factor, factor, factor],
+    animation: readName(animation),
+  };
+}
+
+function isModelScale(value: unknown): value is number {
+  return typeof value === "number" && Math.abs(value) <= MODEL_SCALE_MAX;
+}
+
+/** Files of a world's folder lie in `assets/`; any other name is none of them. */
+function readAssetName(value: unknown): string | undefined {
+  const name = readName(value);
+  return name?.startsWith("assets/") ? name : undefined;
+}
+
+/** A name that is neither empty nor longer than any that a world may give. */
+function readName(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" && value.length <= NAME_CHARACTERS_MAX ? value : undefined;
 }
 
 function formOf(

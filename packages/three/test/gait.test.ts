@@ -6,7 +6,7 @@ import {
   phaseStep,
   poseBody,
   strideLength,
-} from "../src/avatar/gait.js";
+} from "../src/people/gait.js";
 
 function motion(changes: Partial<Motion> = {}): Motion {
   return {

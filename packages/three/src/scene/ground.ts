@@ -1,4 +1,12 @@
-import { BoxGeometry, Color, Group, type InstancedMesh, Mesh, MeshLambertMaterial } from "three";
+import {
+  BoxGeometry,
+  Color,
+  Group,
+  type InstancedMesh,
+  type Material,
+  Mesh,
+  MeshLambertMaterial,
+} from "three";
 import { createGrass } from "./grass.js";
 import type { Prop } from "./prop.js";
 
@@ -12,6 +20,8 @@ export function isGround({ form, body, opacity, halfX, halfY, halfZ, qx, qz }: P
     form.shape === "box" &&
     body.isFixed &&
     body.isSolid &&
+    body.appearance?.model === undefined &&
+    body.appearance?.texture === undefined &&
     opacity === 1 &&
     isUpright &&
     least >= WIDE_M &&
@@ -25,12 +35,13 @@ interface Slab {
   readonly plinth: Mesh;
 }
 
-/** Ground on its plinth in the sea. Where it is green it is a lawn; any other is paved. */
+/** Ground, on a plinth where there is a sea. Where it is green it is a lawn; any other is paved. */
 export class Ground {
   readonly group = new Group();
   private readonly slabs = new Map<number, Slab>();
   private grass: InstancedMesh | undefined;
   private isFine = false;
+  private isInSea = false;
 
   clear(): void {
     for (const id of [...this.slabs.keys()]) this.remove(id);
@@ -56,6 +67,7 @@ export class Ground {
     plinth.position.set(prop.x, prop.y - halfY - PLINTH_M / 2, prop.z);
     // Whatever stands on the ground hides some of it, so it is drawn after that; the sea and the sky follow.
     top.renderOrder = plinth.renderOrder = 1;
+    plinth.visible = this.isInSea;
     this.group.add(top, plinth);
     this.slabs.set(prop.id, { prop, top, plinth });
   }
@@ -87,6 +99,12 @@ export class Ground {
     this.group.add(this.grass);
   }
 
+  /** Whether a sea lies around it. */
+  setInSea(isInSea: boolean): void {
+    this.isInSea = isInSea;
+    for (const { plinth } of this.slabs.values()) plinth.visible = isInSea;
+  }
+
   /** Paints finely, or coarsely for slow machines. */
   setDetail(isFine: boolean): void {
     if (isFine === this.isFine) return;
@@ -101,6 +119,7 @@ export class Ground {
     if (!this.grass) return;
     this.group.remove(this.grass);
     this.grass.geometry.dispose();
+    (this.grass.material as Material).dispose();
     this.grass.dispose();
     this.grass = undefined;
   }

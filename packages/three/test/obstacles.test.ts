@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { Mesh, MeshBasicMaterial, Quaternion, Raycaster, Vector3 } from "three";
 import { expect, it } from "vitest";
-import { describeBody, type KindFacts } from "../src/body.js";
-import { type Form, readForm } from "../src/form.js";
+import { describeBody, type KindFacts } from "../src/look/body.js";
+import { type Form, readForm } from "../src/look/form.js";
 import { createPose, type Pose } from "../src/pose.js";
 import { createGeometry } from "../src/scene/form-geometry.js";
 import { Obstacles } from "../src/scene/obstacles.js";

@@ -51,6 +51,13 @@ export class Boxes {
     this.batch.clear();
   }
 
+  dispose(): void {
+    this.batch.clear();
+    this.batch.dispose();
+    this.material.dispose();
+    this.depth.dispose();
+  }
+
   private surface(): Surface {
     const { segments } = this;
     return {

@@ -1,0 +1,101 @@
+//! Connections as they come in, whatever keeps a listener from accepting.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
+
+/// Between two lines about connections that cannot be accepted.
+const TROUBLE_LOG_INTERVAL: Duration = Duration::from_secs(10);
+/// Between two tries to accept a connection when that fails.
+const TROUBLE_PAUSE_MIN: Duration = Duration::from_millis(10);
+const TROUBLE_PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// Gets the TCP connections of an endpoint.
+pub trait Reception: Send + Sync + 'static {
+    /// Takes a connection, or drops it if there are too many. Must not block: the next one waits.
+    fn receive(&self, stream: TcpStream, address: SocketAddr);
+
+    /// A connection could not be accepted; to be counted.
+    fn missed(&self) {}
+}
+
+/// Hands over every connection that comes to `listener`. Never ends by itself: what the system refuses, such as one more file
+/// for a process that has too many, is tried again.
+pub async fn accept_all(listener: TcpListener, reception: impl Reception) {
+    let mut trouble = Trouble::default();
+    loop {
+        match listener.accept().await {
+            Ok((stream, address)) => {
+                trouble.is_over();
+                reception.receive(stream, address);
+            }
+            // The peer was gone before it was accepted, which is its own affair.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => reception.missed(),
+            Err(error) => {
+                reception.missed();
+                if let Some(times) = trouble.take_due(Instant::now()) {
+                    tracing::warn!(%error, times, "cannot accept connections");
+                }
+                sleep(trouble.pause()).await;
+            }
+        }
+    }
+}
+
+/// What keeps a listener from accepting, such as a process without files left: it neither ends the endpoint, nor fills its
+/// logs, nor keeps a processor busy.
+#[derive(Default)]
+struct Trouble {
+    /// Failures in a row.
+    failures: u32,
+    /// Failures that no line was written for.
+    untold: u64,
+    told_at: Option<Instant>,
+}
+
+impl Trouble {
+    fn is_over(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Counts a failure. Returns how many are to be told of, now and then.
+    fn take_due(&mut self, now: Instant) -> Option<u64> {
+        self.failures = self.failures.saturating_add(1);
+        self.untold += 1;
+        let is_early = self.told_at.is_some_and(|told_at| now - told_at < TROUBLE_LOG_INTERVAL);
+        if is_early {
+            return None;
+        }
+        self.told_at = Some(now);
+        Some(std::mem::take(&mut self.untold))
+    }
+
+    /// How long to wait before the next try: twice as long each time.
+    fn pause(&self) -> Duration {
+        (TROUBLE_PAUSE_MIN * 2_u32.pow(self.failures.saturating_sub(1).min(16))).min(TROUBLE_PAUSE_MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trouble_is_told_once_in_a_while_and_waited_out() {
+        let start = Instant::now();
+        let mut trouble = Trouble::default();
+        let (mut lines, mut tries, mut at) = (Vec::new(), 0, Duration::ZERO);
+        while at < Duration::from_secs(60) {
+            tries += 1;
+            lines.extend(trouble.take_due(start + at));
+            at += trouble.pause();
+        }
+        assert!(lines.len() <= 6 && tries <= 70, "{lines:?} for {tries} tries");
+        trouble.is_over();
+        trouble.take_due(start + at);
+        assert_eq!(trouble.pause(), TROUBLE_PAUSE_MIN);
+    }
+}

@@ -1,0 +1,107 @@
+/** The files of a world's folder, by name: a server hands them out by what is in them, so that browsers keep them for good. */
+
+/** A file that a world's definition lists. */
+export interface AssetEntry {
+  /** As in the world's folder: `assets/door.glb`. */
+  readonly name: string;
+  readonly hash: string;
+  readonly bytes: number;
+  /** Its media type. */
+  readonly type: string;
+}
+
+/** Why a file could not be used: by its name, for whoever makes the world. */
+export class AssetError extends Error {
+  constructor(
+    readonly asset: string,
+    readonly reason: string,
+    options?: ErrorOptions,
+  ) {
+    super(`${asset}: ${reason}`, options);
+    this.name = "AssetError";
+  }
+}
+
+const ASSETS_MAX = 4_096;
+const NAME_CHARACTERS_MAX = 200;
+const HASH = /^[A-Za-z0-9_-]{8,128}$/;
+
+/** Reads the list of a definition; what is none, or has a name or a hash that none can have, is left out. */
+export function readAssets(definition: unknown): readonly AssetEntry[] {
+  const list = (definition as { readonly assets?: unknown } | undefined)?.assets;
+  if (!Array.isArray(list)) return [];
+  return list.slice(0, ASSETS_MAX).flatMap((entry: Partial<AssetEntry> | null) => {
+    const { name, hash, bytes, type } = entry ?? {};
+    const isAsset =
+      typeof name === "string" &&
+      name.length <= NAME_CHARACTERS_MAX &&
+      typeof hash === "string" &&
+      HASH.test(hash) &&
+      typeof bytes === "number" &&
+      bytes >= 0;
+    return isAsset ? [{ name, hash, bytes, type: typeof type === "string" ? type : "" }] : [];
+  });
+}
+
+/** The files that the present definition lists, and how to get one. */
+export class Assets {
+  private byName = new Map<string, AssetEntry>();
+
+  /**
+   * `server` is the address that the files come from, such as `https://example.org:7777`; empty is where the page is from.
+   * `request` is `fetch`, or stands for it.
+   */
+  constructor(
+    private readonly server = "",
+    private readonly request: (url: string) => Promise<Response> = (url) => fetch(url),
+  ) {}
+
+  /** Takes the files of another definition. */
+  define(definition: unknown): void {
+    this.byName = new Map(readAssets(definition).map((entry) => [entry.name, entry]));
+  }
+
+  find(name: string): AssetEntry | undefined {
+    return this.byName.get(name);
+  }
+
+  has(hash: string): boolean {
+    for (const entry of this.byName.values()) if (entry.hash === hash) return true;
+    return false;
+  }
+
+  /** Gets a file of at most so many bytes; refuses by an {@link AssetError}. */
+  async get(entry: AssetEntry, bytesMax: number): Promise<ArrayBuffer> {
+    const { name, hash, bytes } = entry;
+    const tooLarge = (): AssetError => new AssetError(name, `it is larger than ${bytesMax} bytes`);
+    if (bytes > bytesMax) throw tooLarge();
+    let response: Response;
+    try {
+      response = await this.request(`${this.server}/assets/${hash}`);
+    } catch (cause) {
+      throw new AssetError(name, "the server could not be asked for it", { cause });
+    }
+    if (!response.ok) throw new AssetError(name, `the server answers ${response.status}`);
+    const reader = response.body?.getReader();
+    if (!reader) throw new AssetError(name, "the server sends nothing");
+    const pieces: Uint8Array[] = [];
+    let length = 0;
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      length += value.length;
+      if (length > bytesMax) {
+        void reader.cancel();
+        throw tooLarge();
+      }
+      pieces.push(value);
+    }
+    const whole = new Uint8Array(length);
+    let at = 0;
+    for (const piece of pieces) {
+      whole.set(piece, at);
+      at += piece.length;
+    }
+    return whole.buffer;
+  }
+}

@@ -1,0 +1,198 @@
+import {
+  type AnimationAction,
+  AnimationMixer,
+  Bone,
+  Group,
+  type Material,
+  type Matrix4,
+  Mesh,
+  type MeshStandardMaterial,
+  type Object3D,
+  Quaternion,
+  Skeleton,
+  type SkinnedMesh,
+  Vector3,
+} from "three";
+import type { Body, ModelLook } from "../look/body.js";
+import type { Pose } from "../pose.js";
+import type { Model } from "./load-model.js";
+
+/** What a model is shown at, and by whose movement it is animated. */
+export interface Bearer extends Readonly<Pose> {
+  readonly id: number;
+  readonly body: Body;
+  readonly halfHeight: number;
+  /** Of somebody who walks. */
+  readonly motion?: { readonly speed: number } | undefined;
+}
+
+/** From one animation to the next, in seconds. */
+const FADE_S = 0.2;
+/** Slower is standing. */
+const STANDING_SPEED = 0.3;
+/** What lights up what a hand can reach. */
+const LIT = 0.35;
+
+/** A clone of a model, which moves by itself. */
+export class MovingModel {
+  readonly root: Group = new Group();
+  private readonly mixer: AnimationMixer | undefined;
+  private playing: AnimationAction | undefined;
+  private readonly clips: Model["clips"];
+  private readonly own: Material[] = [];
+
+  constructor(
+    private readonly group: Group,
+    model: Model,
+    private bearer: Bearer,
+    private look: ModelLook,
+  ) {
+    this.clips = model.clips;
+    const clone = cloneModel(model.root);
+    this.root.add(clone);
+    if (model.clips.length > 0) this.mixer = new AnimationMixer(clone);
+    group.add(this.root);
+    this.place();
+    this.choose();
+  }
+
+  /** The same entity, as it is described now. */
+  change(bearer: Bearer, look: ModelLook): void {
+    this.bearer = bearer;
+    this.look = look;
+    this.place();
+  }
+
+  place(): void {
+    placeModel(this.bearer, this.look, this.root.matrix);
+    this.root.matrix.decompose(this.root.position, this.root.quaternion, this.root.scale);
+  }
+
+  light(isLit: boolean): void {
+    this.dropOwn();
+    this.root.traverse((object) => {
+      if (!(object instanceof Mesh)) return;
+      const { userData } = object;
+      userData["nowcastMaterial"] ??= object.material;
+      const shared = userData["nowcastMaterial"] as Material | Material[];
+      if (!isLit) object.material = shared;
+      else object.material = Array.isArray(shared) ? shared.map((one) => this.lit(one)) : this.lit(shared);
+    });
+  }
+
+  /** Whether it is animated. */
+  update(seconds: number): boolean {
+    if (this.bearer.motion) this.place();
+    this.choose();
+    this.mixer?.update(seconds);
+    return this.playing !== undefined;
+  }
+
+  dispose(): void {
+    this.group.remove(this.root);
+    this.mixer?.stopAllAction();
+    this.mixer?.uncacheRoot(this.mixer.getRoot());
+    this.dropOwn();
+    this.root.traverse((object) => (object as Partial<SkinnedMesh>).skeleton?.dispose());
+  }
+
+  private choose(): void {
+    const { mixer, bearer, look, clips } = this;
+    if (!mixer) return;
+    const { gait } = bearer.body;
+    const speed = bearer.motion?.speed ?? 0;
+    const names = look.animation !== undefined ? [look.animation] : gait ? gaitNames(speed, gait) : [];
+    const clip = findClip(clips, names);
+    const next = clip && mixer.clipAction(clip);
+    if (next !== this.playing) {
+      this.playing?.fadeOut(FADE_S);
+      next?.reset().fadeIn(FADE_S).play();
+      this.playing = next;
+    }
+    if (!next || !gait || look.animation !== undefined) return;
+    // Feet keep up with the ground as far as they can be hurried.
+    const usual = /run$/i.test(clip.name) ? gait.runSpeed : /walk$/i.test(clip.name) ? gait.walkSpeed : 0;
+    next.timeScale = usual > 0 ? Math.min(2, Math.max(0.5, speed / usual)) : 1;
+  }
+
+  private lit(material: Material): Material {
+    const own = material.clone();
+    const { emissive } = own as Partial<MeshStandardMaterial>;
+    emissive?.addScalar(LIT);
+    this.own.push(own);
+    return own;
+  }
+
+  private dropOwn(): void {
+    for (const material of this.own) material.dispose();
+    this.own.length = 0;
+  }
+}
+
+/** The animations that suit a speed in metres a second, the best first. */
+export function gaitNames(
+  speed: number,
+  gait: { readonly walkSpeed: number; readonly runSpeed: number },
+): readonly string[] {
+  if (speed < STANDING_SPEED) return ["idle"];
+  return speed > (gait.walkSpeed + gait.runSpeed) / 2 ? ["run", "walk"] : ["walk", "run"];
+}
+
+/** The clip of the first of these names that there is. Blender writes `Armature|walk`; large and small letters count alike. */
+export function findClip<Clip extends { readonly name: string }>(
+  clips: readonly Clip[],
+  names: readonly string[],
+): Clip | undefined {
+  for (const name of names) {
+    const wanted = name.toLowerCase();
+    const found =
+      clips.find((clip) => clip.name.toLowerCase() === wanted) ??
+      clips.find((clip) => clip.name.toLowerCase().endsWith(`|${wanted}`));
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/**
+ * Where the origin of a model is: at the middle of what it is shown for; for a person between the feet, and turned, because
+ * people in glTF look along +Z.
+ */
+export function placeModel(bearer: Bearer, look: ModelLook, out: Matrix4): Matrix4 {
+  const { x, y, z, qx, qy, qz, qw, body, halfHeight } = bearer;
+  const [scaleX, scaleY, scaleZ] = body.scale;
+  ROTATION.set(qx, qy, qz, qw);
+  POSITION.set(x, y, z);
+  if (body.gait) {
+    POSITION.y -= halfHeight;
+    ROTATION.multiply(ABOUT);
+  }
+  SCALE.set(scaleX * look.scale[0], scaleY * look.scale[1], scaleZ * look.scale[2]);
+  return out.compose(POSITION, ROTATION, SCALE);
+}
+
+/** A copy of the nodes alone: geometries, materials and textures are shared, bones are those of the copy. */
+function cloneModel(root: Object3D): Object3D {
+  const clone = root.clone(true);
+  const copies = new Map<Object3D, Object3D>();
+  pairUp(root, clone, copies);
+  for (const [original, copy] of copies) {
+    const { isSkinnedMesh, skeleton, bindMatrix } = original as Partial<SkinnedMesh>;
+    if (!isSkinnedMesh || !skeleton || !bindMatrix) continue;
+    const bones = skeleton.bones.map((bone) => (copies.get(bone) as Bone | undefined) ?? new Bone());
+    (copy as SkinnedMesh).bind(new Skeleton(bones, skeleton.boneInverses), bindMatrix);
+  }
+  return clone;
+}
+
+function pairUp(original: Object3D, copy: Object3D, into: Map<Object3D, Object3D>): void {
+  into.set(original, copy);
+  original.children.forEach((child, i) => {
+    const other = copy.children[i];
+    if (other) pairUp(child, other, into);
+  });
+}
+
+const ABOUT = new Quaternion(0, 1, 0, 0);
+const POSITION = new Vector3();
+const ROTATION = new Quaternion();
+const SCALE = new Vector3();

@@ -1,0 +1,163 @@
+import {
+  createInterpolator,
+  type Entity,
+  type EntityId,
+  type Interpolator,
+  type Player,
+  type World,
+} from "nowcast/world";
+import { Euler, type Group, type PerspectiveCamera, Quaternion } from "three";
+import { Assets } from "./assets.js";
+import { describeBody, isShown } from "./look/body.js";
+import type { Pose } from "./pose.js";
+import { type PoseSource, WorldScene, type WorldSceneOptions } from "./world-scene.js";
+
+export interface WorldViewOptions extends Omit<WorldSceneOptions, "assets"> {
+  /** Draws into this scene, which outlives the view, instead of one of its own. The other options are then those of the scene. */
+  readonly scene?: WorldScene | undefined;
+  /** The server that models and textures come from, such as `https://example.org:7777`: by default the page's own. */
+  readonly server?: string | undefined;
+}
+
+/**
+ * A world of the SDK as objects of three.js. Add {@link WorldView.group} to a scene, call {@link WorldView.update} in every frame,
+ * and {@link WorldView.dispose} at the end.
+ *
+ * ```ts
+ * const view = new WorldView(joinWorld("nowcast://localhost:7777/playground"));
+ * scene.add(view.group);
+ * startLoop(renderer, ({ nowMs, seconds }) => {
+ *   view.update(nowMs, seconds, camera);
+ *   renderer.render(scene, camera);
+ * });
+ * ```
+ */
+export class WorldView implements PoseSource {
+  readonly scene: WorldScene;
+  readonly interpolator: Interpolator;
+  private readonly ownsScene: boolean;
+  private readonly releases: (() => void)[] = [];
+  private readonly avatars = new Map<number, number>();
+  private readonly names = new Map<number, string>();
+  private readonly shown = { position: new Float64Array(3), quaternion: new Float64Array(4) };
+
+  constructor(
+    readonly world: World,
+    options: WorldViewOptions = {},
+  ) {
+    const { scene, server, ...rest } = options;
+    this.ownsScene = scene === undefined;
+    this.scene = scene ?? new WorldScene({ ...rest, assets: new Assets(server) });
+    this.interpolator = createInterpolator(world);
+    this.listen();
+    if (world.definition) this.scene.define(world.definition);
+    for (const player of world.players.values()) this.called(player);
+    for (const entity of world.entities.values()) this.add(entity);
+  }
+
+  get group(): Group {
+    return this.scene.group;
+  }
+
+  /**
+   * All steps of a frame. `nowMs` is the frame's time (`performance.now()`), `seconds` how long after the one before it is.
+   * With a camera, what is written above things is put where the camera sees it.
+   */
+  update(nowMs: number, seconds: number, camera?: PerspectiveCamera): void {
+    this.sample(nowMs);
+    this.scene.placeProps(this);
+    this.scene.placePeople(this);
+    this.scene.animate(seconds);
+    if (camera) this.scene.updateLabels(nowMs, camera, this.world.avatarId);
+  }
+
+  /** Moves what {@link WorldView.pose} answers to where things are shown at `nowMs`. */
+  sample(nowMs: number): void {
+    this.interpolator.sample(nowMs);
+  }
+
+  /** Where an entity is shown, at the moment of the last `sample`; false while that is not known. */
+  pose(id: number, out: Pose): boolean {
+    if (!this.interpolator.pose(id as EntityId, this.shown)) return false;
+    const { position, quaternion } = this.shown;
+    out.x = position[0]!;
+    out.y = position[1]!;
+    out.z = position[2]!;
+    out.qx = quaternion[0]!;
+    out.qy = quaternion[1]!;
+    out.qz = quaternion[2]!;
+    out.qw = quaternion[3]!;
+    return true;
+  }
+
+  /** Ends it, and frees everything that it has made. The world stays open. */
+  dispose(): void {
+    for (const release of this.releases) release();
+    this.releases.length = 0;
+    this.interpolator.close();
+    if (this.ownsScene) this.scene.dispose();
+    else this.scene.clear();
+  }
+
+  private listen(): void {
+    const { world, scene } = this;
+    this.releases.push(
+      world.on("welcome", () => {
+        // The server that answers may be another than before, with another ground.
+        scene.clear();
+        this.avatars.clear();
+        this.names.clear();
+      }),
+      world.on("define", ({ definition }) => {
+        scene.define(definition);
+        // Kinds may look otherwise now, and no change says so.
+        for (const entity of world.entities.values()) this.change(entity);
+      }),
+      world.on("spawn", ({ entities }) => {
+        for (const entity of entities) this.add(entity);
+      }),
+      world.on("change", ({ entity, names }) => {
+        if (isShown(names)) this.change(entity);
+      }),
+      world.on("despawn", ({ entities }) => {
+        for (const { id } of entities) scene.remove(id);
+      }),
+      world.on("player", ({ player }) => this.called(player)),
+      world.on("left", ({ player }) => this.uncalled(player)),
+    );
+  }
+
+  private add(entity: Entity): void {
+    this.scene.add(describeBody(entity), poseOf(entity), this.names.get(entity.id));
+  }
+
+  private change(entity: Entity): void {
+    this.scene.change(describeBody(entity), poseOf(entity), this.names.get(entity.id));
+  }
+
+  /** A player has this name and this avatar. */
+  private called(player: Player): void {
+    const { id, name, avatarId } = player;
+    if (this.avatars.get(id) !== avatarId) this.uncalled(player);
+    if (avatarId === undefined) return;
+    this.avatars.set(id, avatarId);
+    this.names.set(avatarId, name);
+    this.scene.rename(avatarId, name);
+  }
+
+  private uncalled({ id }: Player): void {
+    const avatarId = this.avatars.get(id);
+    if (avatarId === undefined) return;
+    this.avatars.delete(id);
+    this.names.delete(avatarId);
+    this.scene.rename(avatarId, undefined);
+  }
+}
+
+function poseOf({ position: [x, y, z], euler }: Entity): Pose {
+  QUATERNION.setFromEuler(EULER.set(euler[0], euler[1], euler[2], "XYZ"));
+  return { x, y, z, qx: QUATERNION.x, qy: QUATERNION.y, qz: QUATERNION.z, qw: QUATERNION.w };
+}
+
+const EULER = new Euler();
+const QUATERNION = new Quaternion();

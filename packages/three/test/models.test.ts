@@ -1,0 +1,158 @@
+import { type InstancedMesh, Matrix4, type Object3D, Quaternion, Vector3 } from "three";
+import { expect, it } from "vitest";
+import { Assets } from "../src/assets.js";
+import { describeBody, type KindFacts } from "../src/look/body.js";
+import { findClip, gaitNames } from "../src/models/moving-model.js";
+import { createPose, type Pose } from "../src/pose.js";
+import { WorldScene } from "../src/world-scene.js";
+import { describeTriangle, packGlb } from "./glb.js";
+
+const FILES: Record<string, ArrayBuffer> = {
+  leaf: packGlb(describeTriangle()),
+  dancer: packGlb(describeTriangle(["idle", "Armature|walk", "run"])),
+  broken: new ArrayBuffer(40),
+};
+const DEFINITION = {
+  assets: Object.keys(FILES).map((name) => ({
+    name: `assets/${name}.glb`,
+    hash: `hash-of-${name}`,
+    bytes: FILES[name]!.byteLength,
+    type: "model/gltf-binary",
+  })),
+};
+
+function kind(look: unknown, walker?: Record<string, unknown>): KindFacts {
+  const body = walker ? undefined : { shape: "box", size: [1, 1, 1] };
+  return { name: "thing", body, walker, look };
+}
+
+function create(): { scene: WorldScene; reports: string[]; settle: () => Promise<void> } {
+  const loading: Promise<unknown>[] = [];
+  const reports: string[] = [];
+  const assets = new Assets("", (url) => {
+    const answer = Promise.resolve(new Response(FILES[url.replace("/assets/hash-of-", "")] ?? null));
+    loading.push(answer);
+    return answer;
+  });
+  const scene = new WorldScene({ assets, report: ({ message }) => reports.push(message) });
+  scene.define(DEFINITION);
+  const models = (): string => JSON.stringify([shown(scene), reports]);
+  const settle = async (): Promise<void> => {
+    const before = models();
+    for (let turn = 0; turn < 200 && models() === before; turn++)
+      await new Promise((done) => setTimeout(done, 10));
+  };
+  return { scene, reports, settle };
+}
+
+function put(scene: WorldScene, id: number, of: KindFacts, at: Partial<Pose> = {}, attributes = {}): void {
+  const entity = { id, kind: of, scale: [1, 1, 1] as const, parent: undefined, attributes };
+  scene.change(describeBody(entity), { ...createPose(), ...at }, undefined);
+}
+
+/** How many boxes are drawn, instances of models, and clones of models. */
+function shown({ group }: WorldScene): { boxes: number; still: number; clones: number } {
+  const [, boxes, , , models] = group.children;
+  const instances = (of: Object3D): number =>
+    of.children.reduce((sum, child) => sum + ((child as Partial<InstancedMesh>).count ?? 0), 0);
+  const clones = models!.children.filter((child) => !(child as Partial<InstancedMesh>).isInstancedMesh);
+  return { boxes: instances(boxes!), still: instances(models!), clones: clones.length };
+}
+
+it("shows the form until the model is here, and then draws all that have it by one mesh", async () => {
+  const { scene, settle } = create();
+  const leaf = kind({ model: "assets/leaf.glb", scale: 2 });
+  put(scene, 1, leaf, { x: 3 });
+  put(scene, 2, leaf);
+  expect(shown(scene)).toEqual({ boxes: 2, still: 0, clones: 0 });
+  await settle();
+  expect(shown(scene)).toEqual({ boxes: 0, still: 2, clones: 0 });
+  put(scene, 3, leaf);
+  expect(shown(scene)).toEqual({ boxes: 0, still: 3, clones: 0 });
+
+  const mesh = scene.group.children[4]!.children[0] as InstancedMesh;
+  const matrix = new Matrix4();
+  mesh.getMatrixAt(0, matrix);
+  expect(new Vector3(1, 0, 0).applyMatrix4(matrix).toArray()).toEqual([5, 0, 0]);
+
+  scene.placeProps({
+    pose: (id, out) => {
+      Object.assign(out, createPose(), { x: id * 10 });
+      return true;
+    },
+  });
+  mesh.getMatrixAt(2, matrix);
+  expect(new Vector3().setFromMatrixPosition(matrix).x).toBe(30);
+
+  scene.remove(1);
+  scene.remove(3);
+  expect(shown(scene)).toEqual({ boxes: 0, still: 1, clones: 0 });
+  mesh.getMatrixAt(0, matrix);
+  expect(new Vector3().setFromMatrixPosition(matrix).x).toBe(20);
+  scene.remove(2);
+  expect(scene.group.children[4]!.children).toEqual([]);
+});
+
+it("shows the form for good where the model is broken or missing, and says so once", async () => {
+  const { scene, reports, settle } = create();
+  put(scene, 1, kind({ model: "assets/broken.glb" }));
+  await settle();
+  put(scene, 2, kind({ model: "assets/broken.glb" }));
+  put(scene, 3, kind({ model: "assets/nowhere.glb" }));
+  await settle();
+  expect(shown(scene)).toEqual({ boxes: 3, still: 0, clones: 0 });
+  expect(reports).toEqual([
+    "assets/broken.glb: Error: it is not a .glb file",
+    "assets/nowhere.glb: the world has no such file",
+  ]);
+});
+
+it("gives people a model of their own that stands on their feet and looks ahead", async () => {
+  const { scene, settle } = create();
+  put(scene, 1, kind({ model: "assets/dancer.glb" }, { height: 2 }), { y: 1 });
+  await settle();
+  expect(shown(scene)).toEqual({ boxes: 0, still: 0, clones: 1 });
+  expect(scene.crowd.get(1)?.isModelled).toBe(true);
+  scene.animate(0.1);
+  const [root] = scene.group.children[4]!.children;
+  expect(root!.position.y).toBeCloseTo(0);
+  expect(new Vector3(0, 0, 1).applyQuaternion(root!.quaternion).z).toBeCloseTo(-1);
+  // Whose camera is inside it does not see it.
+  scene.animate(0.1, 1);
+  expect(root!.visible).toBe(false);
+});
+
+it("plays what an attribute says, goes on with the same model, and frees it at the end", async () => {
+  const { scene, settle } = create();
+  const dancer = kind({ model: "assets/dancer.glb" });
+  put(scene, 1, dancer);
+  await settle();
+  const leaf = (): Object3D => scene.group.children[4]!.getObjectByName("leaf")!;
+  const first = leaf();
+  const before = first.quaternion.clone();
+  scene.animate(0.5);
+  expect(first.quaternion.equals(before)).toBe(true);
+  put(scene, 1, dancer, {}, { animation: "run" });
+  scene.animate(0.5);
+  expect(leaf()).toBe(first);
+  expect(first.quaternion.angleTo(new Quaternion())).toBeGreaterThan(0.1);
+  scene.dispose();
+  expect(shown(scene)).toEqual({ boxes: 0, still: 0, clones: 0 });
+});
+
+it("lets people stand, walk and run by their speed, by whatever name Blender gives it", () => {
+  const gait = { walkSpeed: 3, runSpeed: 6, acceleration: 40 };
+  const clips = [{ name: "Idle" }, { name: "Armature|walk" }];
+  const chosen = (speed: number): string | undefined => findClip(clips, gaitNames(speed, gait))?.name;
+  expect([0.1, 2, 6].map(chosen)).toEqual(["Idle", "Armature|walk", "Armature|walk"]);
+  expect(findClip(clips, ["jump"])).toBeUndefined();
+});
+
+it("has a sea as high as the world says, and none where it does not", () => {
+  const { scene } = create();
+  expect(scene.sea).toBeUndefined();
+  put(scene, 1, kind({ sea: -3.2 }));
+  expect(scene.sea).toBe(-3.2);
+  scene.remove(1);
+  expect(scene.sea).toBeUndefined();
+});

@@ -1,0 +1,63 @@
+import { joinWorld, type World } from "nowcast/world";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ServerProcess } from "../../nowcast/test/server-process.js";
+import { waitFor } from "../../nowcast/test/wait-for.js";
+import { startLoop } from "../src/loop.js";
+import { createPose } from "../src/pose.js";
+import { WorldView } from "../src/world-view.js";
+
+let server: ServerProcess;
+const worlds: World[] = [];
+beforeAll(async () => {
+  server = await ServerProcess.start();
+});
+afterAll(async () => {
+  for (const world of worlds) world.close();
+  await server?.stop();
+});
+
+function join(name: string): World {
+  const world = joinWorld(`nowcast://localhost:${server.port}/playground-view`, { name });
+  worlds.push(world);
+  return world;
+}
+
+it("draws what is in a world, also what was there before, and moves it", async () => {
+  const world = join("Ada");
+  const early = new WorldView(world);
+  await waitFor("the avatar", () => early.scene.crowd.get(world.avatarId ?? 0) !== undefined);
+  const late = new WorldView(world);
+  expect([...late.scene.all].length).toBe([...early.scene.all].length);
+  expect(late.scene.crowd.members.length).toBe(early.scene.crowd.members.length);
+
+  world.input({ forward: 1, right: 0, yaw: 0, run: true, jump: false });
+  const startZ = world.entities.get(world.avatarId!)!.position[2];
+  await waitFor("steps on the screen", () => {
+    early.update(performance.now(), 0.016);
+    return early.scene.crowd.get(world.avatarId!)!.z < startZ - 0.5;
+  });
+
+  early.dispose();
+  expect([...early.scene.all]).toEqual([]);
+  expect(early.pose(world.avatarId!, createPose())).toBe(false);
+  // Another view of the same world is not touched by that.
+  late.update(performance.now(), 0.016);
+  expect(late.pose(world.avatarId!, createPose())).toBe(true);
+  late.dispose();
+});
+
+it("gives a frame no more time than a tenth of a second, and ends when it is told to", () => {
+  let run: ((nowMs: number) => void) | null = null;
+  const renderer = {
+    setAnimationLoop: async (callback: typeof run) => {
+      run = callback;
+    },
+  };
+  const frames: number[] = [];
+  const stop = startLoop(renderer as never, ({ seconds }) => frames.push(seconds));
+  const startMs = performance.now() + 1_000;
+  for (const nowMs of [startMs, startMs + 16, startMs + 60_000]) run!(nowMs);
+  expect(frames.slice(1)).toEqual([expect.closeTo(0.016), 0.1]);
+  stop();
+  expect(run).toBeNull();
+});
