@@ -44,6 +44,9 @@ pub(crate) struct Metrics {
     pub(crate) messages_sent: Counter,
     pub(crate) snapshots_superseded: Counter,
     pub(crate) lines_missed: Counter,
+    /// Entities that came into the sight of a client that looked about, and that left it.
+    pub(crate) sight_entered: Counter,
+    pub(crate) sight_left: Counter,
     /// Carriers of sessions that sent more than any session sends.
     pub(crate) flooded: Counter,
     rooms_ended: Family<Reason, Counter>,
@@ -139,6 +142,16 @@ impl Metrics {
                 own,
                 "chat_lines_missed",
                 "Lines of chat that a client was not sent, because it had not read those before; it is told how many",
+            ),
+            sight_entered: counter(
+                own,
+                "sight_entered",
+                "Entities that a client on a session was told of because it came near, each client's counted",
+            ),
+            sight_left: counter(
+                own,
+                "sight_left",
+                "Entities that a client on a session is told of no more because it is far away, each client's counted",
             ),
             rooms_ended: family(own, "rooms_ended", "Rooms that ended"),
             rules: family(

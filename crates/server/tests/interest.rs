@@ -80,6 +80,9 @@ async fn a_client_is_told_of_what_is_near_and_of_all_that_is_there_when_it_comes
         place.is_some() && sees_only_near(ada, 370)
     })
     .await;
+    for counter in ["nowcast_sight_entered_total", "nowcast_sight_left_total"] {
+        server.until_metric(counter, |count| count > 0.0).await;
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use nowcast_replication::{Moving, Transform};
+use nowcast_replication::{Look, Moving, SectionId, Transform};
 use nowcast_world::{PlayerId, Pose, STEP_HZ};
 
 use super::happenings::Happening;
@@ -52,10 +52,19 @@ impl Room {
             let eye = self.eye(seated.id);
             let look = self.players[index].sight.look(&self.atlas, eye, ENTITIES_PER_ROUND_MAX);
             let states = states_of_look(&look, &self.told, (self.tick as u32, &self.atlas));
+            self.count_sight(&look);
             if let Some(writer) = self.players[index].player.session_writer() {
                 writer.states(&states);
             }
         }
+    }
+
+    fn count_sight(&self, look: &Look) {
+        let count = |sections: &[SectionId]| {
+            sections.iter().map(|section| self.atlas.members(*section).len() as u64).sum::<u64>()
+        };
+        self.rooms.metrics.sight_entered.inc_by(count(&look.entered));
+        self.rooms.metrics.sight_left.inc_by(count(&look.left));
     }
 
     /// From where a player sees: its avatar.
