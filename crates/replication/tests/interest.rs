@@ -434,3 +434,51 @@ fn the_vectors_of_sight_hold() {
     let kept: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
     assert!(kept == vector, "{} is not what is sent", path.display());
 }
+
+/// A square field with something that moves every 20 m, of `side` things a side, and what a client in its middle costs.
+fn told_of_a_field(side: u32) -> (u64, usize, usize) {
+    let (mut atlas, mut history, mut client) = (Atlas::default(), History::default(), Client::new(0, 1));
+    client.viewer = Viewer::default();
+    let mut bytes = 0;
+    let middle = (side / 2) as f32 * 20.0;
+    client.eye = [middle, 0.0, middle];
+    for tick in 0..60u32 {
+        let place = |id: u32| {
+            let [column, row] = [(id - 1) % side, (id - 1) / side].map(|at| at as f32 * 20.0 - middle);
+            // The same things are in the middle of every field.
+            [column + middle + (tick as f32 / 8.0), 0.0, row + middle]
+        };
+        let reach = Reach::Within(60.0);
+        let ids = 1..=side * side;
+        atlas.update(tick, ids.clone().map(|id| Placed { id, position: place(id), reach, size: 0.5 }));
+        client.tell(tick, &atlas, tick.is_multiple_of(3));
+        let moving = ids.zip(atlas.entities()).map(|(id, (placed, section))| Moving {
+            id,
+            transform: Transform { position: placed.position, rotation: [0.0, 0.0, 0.0, 1.0] },
+            section: section.expect("everything has one"),
+            size: 0.5,
+        });
+        history.publish(tick, moving);
+        client.round(&history);
+        while client.viewer.has_more() {
+            let mut payload = Vec::new();
+            client.last_packet += 1;
+            client.viewer.fill(&history, client.last_packet, 1_100, &mut payload);
+            client.viewer.settled(client.last_packet, true);
+            bytes += payload.len();
+        }
+    }
+    (client.viewer.stats.records, bytes, client.due(&atlas, &history).len())
+}
+
+#[test]
+fn what_a_client_costs_does_not_grow_with_the_world() {
+    let [small, large] = [24, 96].map(told_of_a_field);
+    assert!((30..120).contains(&small.2), "{small:?}");
+    assert_eq!(small.2, large.2, "it sees as much");
+    assert_eq!(small.0, large.0, "and is sent as many groups");
+    assert!(
+        large.1 <= small.1 + small.1 / 10,
+        "{small:?} {large:?}: only ids and numbers of groups are longer"
+    );
+}
