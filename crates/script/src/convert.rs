@@ -89,7 +89,7 @@ impl Reader<'_> {
                 (None, _) => return Err(format!("{path} is nothing that can be written down")),
             },
             Luau::Table(table) => return self.read_table(table, path, depth_left),
-            other => return Err(format!("{path} is a {}, which cannot be written down", type_name(other))),
+            other => return Err(format!("{path} is {}, which cannot be written down", with_article(other))),
         })
     }
 
@@ -122,7 +122,7 @@ impl Reader<'_> {
                     Some(index) => {
                         Err(format!("{path}[{index}] stands after a gap; a list is numbered from 1 on"))
                     }
-                    None => Err(format!("{path} has a {} as a key; keys are texts", type_name(key))),
+                    None => Err(format!("{path} has {} as a key; keys are texts", with_article(key))),
                 },
             };
             read.map_err(|error| {
@@ -175,6 +175,13 @@ pub(crate) fn type_name(value: &Luau) -> &'static str {
         Luau::LightUserData(_) => "entity",
         other => other.type_name(),
     }
+}
+
+/// The same behind its article.
+pub(crate) fn with_article(value: &Luau) -> String {
+    let name = type_name(value);
+    let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {name}")
 }
 
 fn index(key: &Luau) -> Option<usize> {

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use mlua::{Table, Value as Luau, Vector};
 use nowcast_world::{
-    Action, Attributes, Body, ColliderShape, Definition, EventDeclaration, Input, Interest, Kind, Mass,
-    Motion, OwnerPolicy, Pose, Value, Walker,
+    Action, Area, Attributes, Beyond, Body, ColliderShape, Definition, EventDeclaration, Input, Interest,
+    Kind, Mass, Motion, OwnedBy, OwnerLeaves, OwnerRules, Pose, Value, Walker,
 };
 
 use crate::convert::{Purpose, from_luau};
+use crate::hint::{Targets, read_hint};
+use crate::suggest::instead;
 
 /// What is wrong with a declaration.
 type Declared<T> = Result<T, String>;
@@ -30,6 +32,8 @@ pub(crate) struct Declarations {
     pub(crate) kind_specials: Vec<BTreeMap<String, Special>>,
     /// The same of each action's arguments.
     pub(crate) action_specials: Vec<BTreeMap<String, Special>>,
+    /// The kinds that hints name.
+    pub(crate) targets: Vec<Targets>,
     /// Once the modules are loaded, nothing more can be declared.
     pub(crate) is_closed: bool,
 }
@@ -41,10 +45,10 @@ impl Declarations {
         let fields = Fields::of(table, name);
         let mut specials = BTreeMap::new();
         let mut kind = Kind::new(name);
-        if let Some(walker) = fields.table("walker")? {
+        if let Some(walker) = fields.table_in("walker")? {
             kind = Kind { ..Kind::walker(name, read_walker(&walker)?) };
         }
-        if let Some(body) = fields.table("body")? {
+        if let Some(body) = fields.table_in("body")? {
             if kind.walker.is_some() {
                 return Err(format!("{name}: a walker has a body of its own; leave `body` out"));
             }
@@ -52,14 +56,13 @@ impl Declarations {
         }
         kind.look = fields.value("look")?;
         kind.tags = fields.texts("tags")?;
-        if let Some(attributes) = fields.table("attributes")? {
+        kind.formerly = fields.names_of("formerly")?;
+        if let Some(attributes) = fields.table_in("attributes")? {
             (kind.attributes, specials) = read_attributes(&attributes)?;
         }
-        kind.owner = match fields.text("when_owner_leaves")?.as_deref() {
-            None | Some("stays") => OwnerPolicy::Stays,
-            Some("goes") => OwnerPolicy::GoesToo,
-            Some(other) => return Err(fields.expected("when_owner_leaves", "\"stays\" or \"goes\"", other)),
-        };
+        if let Some(owner) = fields.table_in("owner")? {
+            kind.owner = read_owner(&owner)?;
+        }
         kind.interest = read_interest(&fields)?;
         fields.nothing_else(&[
             "walker",
@@ -67,7 +70,8 @@ impl Declarations {
             "look",
             "tags",
             "attributes",
-            "when_owner_leaves",
+            "owner",
+            "formerly",
             "interest",
         ])?;
         self.definition.kinds.push(kind);
@@ -84,12 +88,21 @@ impl Declarations {
         Ok(())
     }
 
-    pub(crate) fn action(&mut self, name: &str, shape: &Table, hint: Option<&Table>) -> Declared<usize> {
+    pub(crate) fn action(
+        &mut self,
+        name: &str,
+        shape: &Table,
+        hint: Option<&Table>,
+        place: Option<(String, u32)>,
+    ) -> Declared<usize> {
         self.open("actions")?;
         let (arguments, specials) = read_attributes(&Fields::of(shape, name))?;
-        let hint = hint.map_or(Ok(Value::Nil), |hint| read_hint(&Fields::of(hint, name), &arguments))?;
+        let hint =
+            hint.map(|hint| read_hint(&Fields::of(hint, name), name, &arguments, place)).transpose()?;
+        let (hint, targets) = hint.map_or((Value::Nil, None), |(hint, targets)| (hint, Some(targets)));
         self.definition.actions.push(Action { name: name.to_owned(), arguments, hint });
         self.checked(|definition| drop(definition.actions.pop()))?;
+        self.targets.extend(targets);
         self.action_specials.push(specials);
         Ok(self.definition.actions.len() - 1)
     }
@@ -120,7 +133,14 @@ impl Declarations {
         if let Some(interest) = read_interest(&fields)? {
             self.definition.interest = interest;
         }
-        fields.nothing_else(&["gravity", "players_max", "interest"])?;
+        if let Some(version) = fields.double("version")? {
+            let is_version = version.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&version);
+            if !is_version {
+                return Err(fields.expected("version", "a whole number from 0 on", &version.to_string()));
+            }
+            self.definition.version = version as u32;
+        }
+        fields.nothing_else(&["gravity", "players_max", "version", "interest"])?;
         self.checked(|_| ())
     }
 
@@ -139,29 +159,53 @@ impl Declarations {
     }
 }
 
-/// How people do an action. Fields that name an argument have to name one that there is.
-fn read_hint(fields: &Fields<'_>, arguments: &Attributes) -> Declared<Value> {
-    for name in ["charge", "pitch", "target"] {
-        let Some(argument) = fields.text(name)? else { continue };
-        if arguments.index(&argument).is_none() {
-            let known: Vec<_> = arguments.fields().iter().map(|field| field.name.as_str()).collect();
-            return Err(fields.expected(
-                name,
-                &format!("one of the arguments ({})", known.join(", ")),
-                &argument,
-            ));
+/// Who may own the entities of a kind, and what an owner may do.
+fn read_owner(fields: &Fields<'_>) -> Declared<OwnerRules> {
+    let mut rules = OwnerRules::default();
+    rules.by = match fields.text("by")?.as_deref() {
+        None => None,
+        Some("player") => Some(OwnedBy::Player),
+        Some("program") => Some(OwnedBy::Program),
+        Some("anyone") => Some(OwnedBy::Anyone),
+        Some(other) => {
+            return Err(fields.expected("by", "\"player\", \"program\" or \"anyone\"", other));
         }
+    };
+    rules.speed = fields.number("speed")?.unwrap_or(rules.speed);
+    rules.turn = fields.number("turn")?.unwrap_or(rules.turn);
+    rules.reach = fields.number("reach")?;
+    if let Some(area) = fields.table_in("area")? {
+        let size = area.vector("size")?.ok_or_else(|| format!("{}.size is missing: a vector", area.path))?;
+        rules.area = Some(Area { at: area.vector("at")?.unwrap_or_default(), size });
+        area.nothing_else(&["at", "size"])?;
     }
-    for name in ["key", "label", "needs", "unless"] {
-        fields.text(name)?;
-    }
-    fields.number("reach")?;
-    fields.nothing_else(&["key", "label", "charge", "pitch", "target", "of", "reach", "needs", "unless"])?;
-    from_luau(
-        &Luau::Table(fields.table.clone().into_owned()),
-        Purpose::Tell,
-        &format!("{}.hint", fields.path),
-    )
+    rules.beyond = match fields.text("beyond")?.as_deref() {
+        None | Some("clamp") => Beyond::Clamp,
+        Some("refuse") => Beyond::Refuse,
+        Some(other) => return Err(fields.expected("beyond", "\"clamp\" or \"refuse\"", other)),
+    };
+    rules.attributes = fields.texts("attributes")?;
+    rules.spawns_max = fields.number("spawns")?.map_or(0, |spawns| spawns.clamp(0.0, 1e6) as u32);
+    rules.leave = match fields.text("leave")?.as_deref() {
+        None | Some("release") => OwnerLeaves::Release,
+        Some("keep") => OwnerLeaves::Keep,
+        Some("despawn") => OwnerLeaves::Despawn,
+        Some(other) => {
+            return Err(fields.expected("leave", "\"release\", \"keep\" or \"despawn\"", other));
+        }
+    };
+    fields.nothing_else(&[
+        "by",
+        "speed",
+        "turn",
+        "reach",
+        "area",
+        "beyond",
+        "attributes",
+        "spawns",
+        "leave",
+    ])?;
+    Ok(rules)
 }
 
 /// Who is told of entities.
@@ -213,6 +257,7 @@ fn read_walker(fields: &Fields<'_>) -> Declared<Walker> {
 }
 
 fn read_body(fields: &Fields<'_>) -> Declared<Body> {
+    fields.nothing_else(&[SHAPE_FIELDS.as_slice(), &BODY_FIELDS].concat())?;
     let motion = match fields.text("motion")?.as_deref() {
         None | Some("dynamic") => Motion::Dynamic,
         Some("fixed") => Motion::Fixed,
@@ -247,30 +292,26 @@ fn read_body(fields: &Fields<'_>) -> Declared<Body> {
     }
     body.locks_rotation = fields.truth("locks_rotation")?.unwrap_or(false);
     body.is_bullet = fields.truth("bullet")?.unwrap_or(false);
-    fields.nothing_else(&[
-        "motion",
-        "shape",
-        "size",
-        "radius",
-        "height",
-        "points",
-        "vertices",
-        "triangles",
-        "heights",
-        "columns",
-        "parts",
-        "mass",
-        "density",
-        "friction",
-        "restitution",
-        "gravity_scale",
-        "linear_damping",
-        "angular_damping",
-        "locks_rotation",
-        "bullet",
-    ])?;
     Ok(body)
 }
+
+/// Fields of a shape.
+pub(crate) const SHAPE_FIELDS: [&str; 10] =
+    ["shape", "size", "radius", "height", "points", "vertices", "triangles", "heights", "columns", "parts"];
+
+/// Fields of a body beside those of its shape.
+const BODY_FIELDS: [&str; 10] = [
+    "motion",
+    "mass",
+    "density",
+    "friction",
+    "restitution",
+    "gravity_scale",
+    "linear_damping",
+    "angular_damping",
+    "locks_rotation",
+    "bullet",
+];
 
 const SHAPES: &str = "\"box\", \"sphere\", \"capsule\", \"cylinder\", \"cone\", \"hull\", \"mesh\", \"heights\" or \"compound\"";
 
@@ -319,6 +360,7 @@ pub(crate) fn read_shape(fields: &Fields<'_>) -> Declared<ColliderShape> {
         "compound" => {
             let mut parts = Vec::new();
             for part in fields.tables("parts")? {
+                part.nothing_else(&[SHAPE_FIELDS.as_slice(), &["at"]].concat())?;
                 let position = part.vector("at")?.unwrap_or_default();
                 parts.push((Pose { position, ..Pose::IDENTITY }, read_shape(&part)?));
             }
@@ -329,9 +371,28 @@ pub(crate) fn read_shape(fields: &Fields<'_>) -> Declared<ColliderShape> {
 }
 
 /// Names that entities have anyway.
-const RESERVED: [&str; 20] = [
-    "id", "kind", "position", "velocity", "spin", "yaw", "facing", "rotation", "owner", "parent", "private",
-    "avatar", "name", "input", "alive", "player", "mass", "scale", "asleep", "tags",
+const RESERVED: [&str; 21] = [
+    "id",
+    "kind",
+    "position",
+    "velocity",
+    "spin",
+    "yaw",
+    "facing",
+    "rotation",
+    "owner",
+    "parent",
+    "private",
+    "avatar",
+    "name",
+    "input",
+    "alive",
+    "player",
+    "mass",
+    "scale",
+    "asleep",
+    "tags",
+    "is_program",
 ];
 
 const TYPES: &str = "\"bool\", \"text\", \"entity\", \"vector\", \"u8\" to \"i64\", \"f32\", \"f64\", \"any\", each with `?` behind it when it may be nil, or { \"f32\", min =, max =, step =, default = }";
@@ -343,6 +404,7 @@ fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String
     let mut schema = String::new();
     let mut defaults = Vec::new();
     let mut specials = BTreeMap::new();
+    let mut formerly = Vec::new();
     for name in &names {
         let is_word = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !is_word || name.starts_with(|c: char| c.is_ascii_digit()) {
@@ -351,42 +413,65 @@ fn read_attributes(fields: &Fields<'_>) -> Declared<(Attributes, BTreeMap<String
         if RESERVED.contains(&name.as_str()) {
             return Err(format!("{}: every entity has `{name}`; choose another name", fields.path));
         }
-        let (ty, default, special) = read_type(fields, name)?;
+        let AttributeType { ty, default, special, formerly: former } = read_type(fields, name)?;
         specials.extend(special.map(|special| (name.clone(), special)));
         schema.push_str(&format!("{name}: {ty}, "));
         defaults.extend(default.map(|default| (name.clone(), default)));
+        formerly.extend(former.into_iter().map(|former| (name.clone(), former)));
     }
     let place = |error: nowcast_world::DefinitionError| format!("{}: {error}", fields.path);
     let mut attributes = Attributes::parse(&schema).map_err(place)?;
     for (name, default) in defaults {
         attributes = attributes.with_default(&name, default).map_err(place)?;
     }
+    for (name, former) in formerly {
+        attributes = attributes.with_former_name(&name, &former).map_err(place)?;
+    }
     Ok((attributes, specials))
 }
 
-/// A type as the wire format's schemas write it, the default, and what it is for Luau.
-fn read_type(fields: &Fields<'_>, name: &str) -> Declared<(String, Option<Value>, Option<Special>)> {
+/// What is declared of one attribute.
+struct AttributeType {
+    /// As the wire format's schemas write it.
+    ty: String,
+    default: Option<Value>,
+    special: Option<Special>,
+    /// What it was called in earlier versions.
+    formerly: Vec<String>,
+}
+
+fn read_type(fields: &Fields<'_>, name: &str) -> Declared<AttributeType> {
     let wrong = |found: &str| fields.expected(name, TYPES, found);
     match fields.luau(name)? {
         Luau::String(text) => {
             let text = text.to_string_lossy();
-            Ok((type_of(&text).ok_or_else(|| wrong(&text))?, None, special_of(&text)))
+            let ty = type_of(&text).ok_or_else(|| wrong(&format!("\"{text}\"")))?;
+            Ok(AttributeType { ty, default: None, special: special_of(&text), formerly: Vec::new() })
         }
         Luau::Table(table) => {
             let inner = Fields::of(&table, &format!("{}.{name}", fields.path));
             let ty: String =
                 table.raw_get(1).map_err(|_| wrong("a table that does not begin with a type"))?;
-            let mut written = type_of(&ty).ok_or_else(|| wrong(&ty))?;
+            let mut written = type_of(&ty).ok_or_else(|| wrong(&format!("\"{ty}\"")))?;
             let bounds = (inner.double("min")?, inner.double("max")?, inner.double("step")?);
             if let (Some(min), Some(max), step) = bounds {
                 let step = step.unwrap_or((max - min) / 65_535.0);
+                let makes_sense = min < max && step > 0.0 && step <= max - min && (max - min) / step < 4.2e9;
+                if !makes_sense {
+                    return Err(format!(
+                        "{}: `min` is less than `max`, and `step` is more than 0 and fits between them; here they are {min}, \
+                         {max} and {step}",
+                        inner.path
+                    ));
+                }
                 written = format!("range({min}, {max}, {step})");
             } else if bounds.0.is_some() || bounds.1.is_some() || bounds.2.is_some() {
                 return Err(format!("{}: `min` and `max` go together, `step` beside them", inner.path));
             }
-            inner.nothing_else(&["min", "max", "step", "default"])?;
-            let default = inner.value("default")?;
-            Ok((written, Some(default).filter(|default| !matches!(default, Value::Nil)), special_of(&ty)))
+            inner.nothing_else(&["min", "max", "step", "default", "formerly"])?;
+            let default = Some(inner.value("default")?).filter(|default| !matches!(default, Value::Nil));
+            let formerly = inner.names_of("formerly")?;
+            Ok(AttributeType { ty: written, default, special: special_of(&ty), formerly })
         }
         other => Err(wrong(other.type_name())),
     }
@@ -431,6 +516,18 @@ impl<'a> Fields<'a> {
         format!("{}.{name}: expected {expected}, got {found}", self.path)
     }
 
+    pub(crate) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// One name, or a list of them.
+    fn names_of(&self, name: &str) -> Declared<Vec<String>> {
+        match self.luau(name)? {
+            Luau::String(text) => Ok(vec![text.to_string_lossy().to_string()]),
+            _ => self.texts(name),
+        }
+    }
+
     pub(crate) fn luau(&self, name: &str) -> Declared<Luau> {
         self.table.raw_get(name).map_err(|error| error.to_string())
     }
@@ -444,13 +541,13 @@ impl<'a> Fields<'a> {
         let unknown = self.names().into_iter().filter(|name| !known.contains(&name.as_str())).min();
         match unknown {
             Some(name) => {
-                Err(format!("{}.{name}: there is no such field; there are {}", self.path, known.join(", ")))
+                Err(format!("{}.{name}: there is no such field; {}", self.path, instead(&name, known)))
             }
             None => Ok(()),
         }
     }
 
-    fn table(&self, name: &str) -> Declared<Option<Fields<'static>>> {
+    fn table_in(&self, name: &str) -> Declared<Option<Fields<'static>>> {
         match self.luau(name)? {
             Luau::Nil => Ok(None),
             Luau::Table(table) => {
@@ -461,7 +558,7 @@ impl<'a> Fields<'a> {
     }
 
     fn tables(&self, name: &str) -> Declared<Vec<Fields<'static>>> {
-        let Some(list) = self.table(name)? else { return Ok(Vec::new()) };
+        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
         let mut tables = Vec::new();
         for (index, table) in list.table.sequence_values::<Table>().enumerate() {
             let path = format!("{}[{}]", list.path, index + 1);
@@ -480,7 +577,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn texts(&self, name: &str) -> Declared<Vec<String>> {
-        let Some(list) = self.table(name)? else { return Ok(Vec::new()) };
+        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
         let texts = list.table.sequence_values::<String>().collect::<mlua::Result<_>>();
         texts.map_err(|_| self.expected(name, "a list of texts", "something else"))
     }
@@ -499,7 +596,7 @@ impl<'a> Fields<'a> {
     }
 
     fn numbers(&self, name: &str) -> Declared<Vec<f32>> {
-        let Some(list) = self.table(name)? else { return Ok(Vec::new()) };
+        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
         let numbers = list.table.sequence_values::<f32>().collect::<mlua::Result<_>>();
         numbers.map_err(|_| self.expected(name, "a list of numbers", "something else"))
     }
@@ -529,7 +626,7 @@ impl<'a> Fields<'a> {
     }
 
     fn vectors(&self, name: &str) -> Declared<Vec<[f32; 3]>> {
-        let Some(list) = self.table(name)? else { return Ok(Vec::new()) };
+        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
         let vectors = list.table.sequence_values::<Vector>().map(|vector| vector.map(array));
         let vectors = vectors.collect::<mlua::Result<_>>();
         vectors.map_err(|_| self.expected(name, "a list of vectors", "something else"))

@@ -63,7 +63,7 @@ fn of_module(path: &str, text: &str) -> Vec<Forgotten> {
     found
 }
 
-fn is_name(token: &str) -> bool {
+pub(crate) fn is_name(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
 }
 
@@ -153,7 +153,7 @@ impl<'a> Blocks<'a> {
 }
 
 /// Words, numbers, quoted texts and signs with their lines; long texts are `""`, comments are left out.
-fn tokens(text: &str) -> Vec<(&str, u32)> {
+pub(crate) fn tokens(text: &str) -> Vec<(&str, u32)> {
     let mut tokens = Vec::new();
     let mut rest = text;
     let mut line = 1;

@@ -44,6 +44,8 @@
 //! | changing the library for others | everything that scripts share is frozen |
 //! | addresses, the moment of a collection | no weak tables; a table as text is `table` |
 
+mod advice;
+mod assets;
 mod console;
 mod convert;
 mod define;
@@ -51,6 +53,7 @@ mod fault;
 mod forgotten;
 mod garbage;
 mod handle;
+mod hint;
 mod limits;
 mod live;
 mod maths;
@@ -63,7 +66,13 @@ mod sandbox;
 mod scenario;
 mod script;
 mod sources;
+mod suggest;
 
+pub use advice::{Advice, advice};
+pub use assets::{
+    ASSET_BYTES_MAX, ASSET_NAME_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Asset, AssetKind,
+    Assets, asset_kind, missing_assets, unknown_names,
+};
 pub use console::{Console, ConsoleStats};
 pub use fault::{Fault, FaultKind};
 pub use forgotten::{Forgotten, forgotten};

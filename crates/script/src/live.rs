@@ -178,8 +178,13 @@ impl Live {
 
     /// See [`World::apply`].
     pub fn apply(&mut self, command: Command) -> Result<(), ApplyError> {
-        let is_of_people =
-            matches!(command, Command::Join { .. } | Command::Leave { .. } | Command::Rename { .. });
+        let is_of_people = matches!(
+            command,
+            Command::Join { .. }
+                | Command::JoinProgram { .. }
+                | Command::Leave { .. }
+                | Command::Rename { .. }
+        );
         let kept = command.clone();
         self.world.apply(command)?;
         if let Some(probation) = self.probation.as_mut().filter(|_| is_of_people) {
@@ -195,7 +200,7 @@ impl Live {
     pub fn step(&mut self) {
         self.world.step();
         self.drain_events();
-        while let Some(fault) = self.console.poll_fault() {
+        while let Some(fault) = self.poll_fault() {
             match self.probation.take() {
                 // A value that cannot be kept has been set back already, and harms nobody.
                 Some(probation) if fault.kind != FaultKind::State => {
@@ -213,14 +218,15 @@ impl Live {
         }
     }
 
-    /// Lets a new version rule from now on: all modules at once, with the world's state. One that does not load changes nothing.
+    /// Lets a new version rule from now on: all modules at once, with the world's state; its rules are told which version was
+    /// before ([`Behaviour::upgrade`]). One that does not load, or fails in taking over, changes nothing.
     pub fn reload(&mut self, sources: Sources) -> Result<Version, Fault> {
         self.tried += 1;
         let version = Version { number: self.tried, hash: sources.hash() };
         self.world.apply_waiting();
         self.drain_events();
         match self.replace(&sources) {
-            Ok(snapshot) => {
+            Ok((snapshot, not_kept)) => {
                 let tick = self.world.tick();
                 let before = std::mem::replace(&mut self.sources, sources);
                 // A version that is replaced in its first steps is not waited for: what it did stays.
@@ -233,6 +239,7 @@ impl Live {
                 });
                 self.version = version;
                 self.report(Report::Runs { version, tick });
+                not_kept.into_iter().for_each(|fault| self.report(Report::Failed { version, fault }));
                 Ok(version)
             }
             Err(fault) => {
@@ -242,12 +249,38 @@ impl Live {
         }
     }
 
-    /// Returns the world as it was.
-    fn replace(&mut self, sources: &Sources) -> Result<Vec<u8>, Fault> {
+    /// A version that does not even load was tried: it has a number of its own, which is returned.
+    pub fn count_refused(&mut self) -> u64 {
+        self.tried += 1;
+        self.tried
+    }
+
+    /// The world goes on with rules other than those that it had, and nobody can tell which those were: after [`Live::resume`],
+    /// before the first step.
+    pub fn upgrade_from_unknown(&mut self) {
+        self.world.upgrade(None);
+    }
+
+    /// Returns the world as it was, and what the new version could not keep while it took the world over.
+    fn replace(&mut self, sources: &Sources) -> Result<(Vec<u8>, Vec<Fault>), Fault> {
         let script = Script::load(sources, self.limits)?;
+        let before = self.world.scene().definition().clone();
         let snapshot = self.world.snapshot();
         self.restore(script, &snapshot)?;
-        Ok(snapshot)
+        self.world.upgrade(Some(&before));
+        let faults: Vec<_> = std::iter::from_fn(|| self.console.poll_fault()).collect();
+        let (not_kept, failed): (Vec<_>, Vec<_>) =
+            faults.into_iter().partition(|fault| fault.kind == FaultKind::State);
+        if let Some(fault) = failed.into_iter().next() {
+            let script = Script::load(&self.sources, self.limits)?;
+            self.restore(script, &snapshot)?;
+            return Err(fault.explained(sources));
+        }
+        Ok((snapshot, not_kept))
+    }
+
+    fn poll_fault(&mut self) -> Option<Fault> {
+        self.console.poll_fault().map(|fault| fault.explained(&self.sources))
     }
 
     fn restore(&mut self, script: Script, snapshot: &[u8]) -> Result<(), Fault> {

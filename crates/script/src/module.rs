@@ -5,15 +5,16 @@ mod lasting;
 mod looking;
 mod telling;
 
-pub(crate) use entities::arguments;
+pub(crate) use entities::{arguments, rotation};
 pub(crate) use lasting::Lasting;
 
 use mlua::{Function, LightUserData, Table, Value as Luau};
 
-use crate::fault::{Fault, FaultKind};
+use crate::fault::{Fault, FaultKind, place_on_stack};
 use crate::namespace::{Namespace, Shared};
 use crate::sandbox::Sandbox;
 use crate::sources::MAIN;
+use crate::suggest::instead;
 
 /// The hooks as Luau functions, and the module that scripts get.
 pub(crate) struct Module {
@@ -48,8 +49,9 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         declarations.borrow_mut().kind(&name, &fields).map_err(mlua::Error::runtime)
     })?;
     let declarations = shared.declarations.clone();
-    host.add("action", move |_, (name, shape, hint): (String, Table, Option<Table>)| {
-        let declared = declarations.borrow_mut().action(&name, &shape, hint.as_ref());
+    host.add("action", move |lua, (name, shape, hint): (String, Table, Option<Table>)| {
+        let place = place_on_stack(lua);
+        let declared = declarations.borrow_mut().action(&name, &shape, hint.as_ref(), place);
         declared.map_err(mlua::Error::runtime)
     })?;
     let declarations = shared.declarations.clone();
@@ -64,6 +66,7 @@ fn declare(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     host.add("reportContacts", move |_, kind: usize| {
         declarations.borrow_mut().report_contacts(kind).map_err(mlua::Error::runtime)
     })?;
+    host.add("instead", |_, (name, known): (String, Vec<String>)| Ok(instead(&name, &known)))?;
     let declarations = shared.declarations.clone();
     host.add("mayDeclare", move |_, what: String| {
         declarations.borrow().open(&what).map_err(mlua::Error::runtime)

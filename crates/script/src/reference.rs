@@ -42,13 +42,13 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "settings",
-                "(fields: { gravity: vector?, players_max: number?, interest: any? }) -> ()",
-                "Gravity in metres a second squared (0, -9.81, 0), how many may play (256), and the `interest` of kinds that say none: `{ radius = 256 }`.",
+                "(fields: { gravity: vector?, players_max: number?, version: number?, interest: any? }) -> ()",
+                "Gravity in metres a second squared (0, -9.81, 0), how many may play (256), the number of this version of your rules (0), for \"upgrade\", and the `interest` of kinds that say none: `{ radius = 256 }`.",
             ),
             entry(
                 "on",
                 "(event: string, fn: (...any) -> any) -> ()",
-                "Calls `fn` at \"start\" (), \"step\" (dt: seconds), \"join\" (player), \"leave\" (player) or \"message\" (player, text); a message of which any `fn` returns false is heard by nobody.",
+                "Calls `fn` at \"start\" (), \"step\" (dt: seconds), \"join\" (player), \"leave\" (player), \"program_join\" and \"program_leave\" (player: a program, see \"Owners\"), \"message\" (player, text) or \"upgrade\" (from: the number of the version that ran before, nil where nobody knows); a message of which any `fn` returns false is heard by nobody.",
             ),
             entry(
                 "action",
@@ -90,7 +90,16 @@ const SECTIONS: [Section; 5] = [
                 "(file: string, options: { at: vector?, volume: number?, to: Entity?, near: vector?, radius: number? }?) -> ()",
                 "Lets a sound of the world's `assets/` be heard: everywhere, or from a place `at`; by all, by one player, or by those within `radius` metres of `near` (of `at` by default).",
             ),
-            entry("players", "() -> { Entity }", "Everybody who is here, in the order in which they came."),
+            entry(
+                "players",
+                "(tag: string?) -> { Entity }",
+                "Everybody who is here, in the order in which they came, or those of them with a tag: a team; not programs.",
+            ),
+            entry(
+                "programs",
+                "() -> { Entity }",
+                "The programs that are here, in the order in which they came.",
+            ),
             entry("tagged", "(tag: string) -> { Entity }", "All entities with a tag, oldest first."),
             entry(
                 "time",
@@ -144,7 +153,7 @@ const SECTIONS: [Section; 5] = [
             entry(
                 "on",
                 "(self: Kind, event: string, fn: (...any) -> ()) -> ()",
-                "Calls `fn` at \"step\" (entity, dt) for each of its entities, at \"contact\" (entity, other, impulse in newton seconds) and at \"part\" (entity, other), when one begins or ceases to touch another.",
+                "Calls `fn` at \"step\" (entity, dt) for each of its entities, at \"contact\" (entity, other, impulse in newton seconds) and at \"part\" (entity, other), when one begins or ceases to touch another; at \"own\" (entity, player), when a player asks for one or made one, which it does not get if any `fn` returns false; and at \"release\" (entity, player), before it gives one back or leaves.",
             ),
             entry("all", "(self: Kind) -> { Entity }", "All entities of this kind, oldest first."),
             entry("count", "(self: Kind) -> number", "How many there are."),
@@ -182,8 +191,16 @@ const SECTIONS: [Section; 5] = [
             entry("scale", "vector", "As a multiple of its kind's shape. Read only."),
             entry("mass", "number?", "In kilograms; nil without a dynamic body. Read only."),
             entry("asleep", "boolean?", "Whether it is at rest. Read only."),
-            entry("owner", "Entity?", "The player that owns it; nil for the server."),
-            entry("parent", "Entity?", "What it hangs on and follows; for what forces do not move."),
+            entry(
+                "owner",
+                "Entity?",
+                "The player that owns it; nil for the server. Setting it passes it on.",
+            ),
+            entry(
+                "parent",
+                "Entity?",
+                "What it hangs on and follows; for what forces do not move. Setting `position` moves it to another place on its parent.",
+            ),
             entry(
                 "private",
                 "any",
@@ -192,6 +209,7 @@ const SECTIONS: [Section; 5] = [
             entry("player", "Entity?", "The player whose avatar it is. Read only."),
             entry("avatar", "Entity?", "Of a player: the entity that it moves. Read only."),
             entry("name", "string", "Of a player. Read only."),
+            entry("is_program", "boolean", "Of a player. Read only."),
             entry(
                 "input",
                 "{ forward: number, right: number, yaw: number, run: boolean, jump: boolean }",
@@ -256,8 +274,8 @@ const SECTIONS: [Section; 5] = [
         entries: &[
             entry(
                 "KindFields",
-                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, when_owner_leaves: string?, interest: any? }",
-                "`look` is told to clients as it is. `walker` (which may be `{}`) makes it a person with a body of its own. `when_owner_leaves` is \"stays\" or \"goes\". `interest` says which players see its entities: `{ radius = 60 }` those whose avatars are within so many metres, \"always\" all, \"never\" none, \"owner\" the player that owns it.",
+                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, owner: OwnerFields?, formerly: any?, interest: any? }",
+                "`look` is told to clients as it is. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` says who may own them. `formerly` is a name that the kind had, or a list of them: it takes over the entities of that name. `interest` says which players see its entities: `{ radius = 60 }` those whose avatars are within so many metres, \"always\" all, \"never\" none, \"owner\" the player that owns it.",
             ),
             entry(
                 "BodyFields",
@@ -275,9 +293,14 @@ const SECTIONS: [Section; 5] = [
                 "Metres, kilograms, seconds. A person is 1.8 m high, walks 3.2 m/s, runs 6.4 m/s and jumps with 4.95 m/s.",
             ),
             entry(
+                "OwnerFields",
+                "{ by: string?, speed: number?, turn: number?, reach: number?, area: { at: vector?, size: vector }?, beyond: string?, attributes: { string }?, spawns: number?, leave: string? }",
+                "`by` is \"player\", \"program\" or \"anyone\"; without it only your script gives one away. An owner moves it with at most `speed` metres a second (10), turns it with `turn` radians a second (12), within `reach` metres of its avatar (without one: of where it got it), inside of the box `area`. What is too far is brought nearer, or with `beyond = \"refuse\"` refused. It may set `attributes`, and make up to `spawns` of them (0). When it leaves, it goes by `leave`: \"release\" (to the server), \"keep\" (it remains the one's who left) or \"despawn\".",
+            ),
+            entry(
                 "HintFields",
                 "{ key: string?, label: string?, charge: string?, pitch: string?, target: string?, of: any?, reach: number?, needs: string?, unless: string? }",
-                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its least to its greatest while the key is held, up to a second; `pitch` gets how far the player looks up; `target` the entity that is looked at, or the nearest in front, within `reach` metres (2.5), of the kind (or one of the kinds) called `of`. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text are not).",
+                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its least to its greatest while the key is held, up to a second; `pitch` gets how far the player looks up; `target` the entity that is looked at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text are not).",
             ),
             entry(
                 "SpawnFields",
@@ -314,6 +337,28 @@ const SECTIONS: [Section; 5] = [
             ),
             entry("join", "(name: string?) -> Entity", "A bot comes."),
             entry("leave", "(player: Entity) -> ()", "A bot goes."),
+            entry("join_program", "(name: string?) -> Entity", "A bot comes as a program."),
+            entry("own", "(player: Entity, entity: Entity) -> ()", "A bot asks for an entity."),
+            entry(
+                "release",
+                "(player: Entity, entity: Entity, to: Entity?) -> ()",
+                "A bot gives an entity back, or passes it on.",
+            ),
+            entry(
+                "move",
+                "(player: Entity, entity: Entity, at: vector, rotation: { number }?) -> ()",
+                "A bot says where an entity of its own is to be from now on.",
+            ),
+            entry(
+                "set",
+                "(player: Entity, entity: Entity, attributes: { [string]: any }) -> ()",
+                "A bot sets attributes of an entity of its own.",
+            ),
+            entry(
+                "spawn",
+                "(player: Entity, kind: Kind, at: vector, attributes: { [string]: any }?) -> ()",
+                "A bot makes an entity of its own.",
+            ),
             entry("act", "(player: Entity, action: string, arguments: any?) -> ()", "A bot acts."),
             entry(
                 "input",
@@ -413,9 +458,8 @@ pub fn reference() -> String {
     text
 }
 
-/// Every name of the module, for the test that holds this table against it.
-#[cfg(test)]
-fn names_of(of: &str) -> Vec<&'static str> {
+/// Every name that belongs to a type of the module.
+pub(crate) fn names_of(of: &str) -> Vec<&'static str> {
     let section = SECTIONS.iter().find(|section| section.of == of).expect("there is such a section");
     section.entries.iter().map(|entry| entry.name).collect()
 }

@@ -11,6 +11,7 @@ use crate::fault::{Fault, FaultKind, OWN_CHUNK, place_on_stack, shorten};
 use crate::limits::Limits;
 use crate::meter::{Meter, OUT_OF_WORK};
 use crate::sources::{MAIN, Sources};
+use crate::suggest::instead;
 
 /// One state of Luau with a budget of work and memory. A script in it sees the frozen standard library and the modules of its
 /// version, and nothing else: no file, no clock, no bytecode, no other state.
@@ -162,6 +163,16 @@ impl Sandbox {
         sources: &Sources,
         own: impl IntoIterator<Item = (&'static str, Value)>,
     ) -> Result<R, Fault> {
+        self.load_then(sources, own, &[])
+    }
+
+    /// The same, and then modules that nobody requires, by their paths.
+    pub(crate) fn load_then<R: FromLuaMulti>(
+        &self,
+        sources: &Sources,
+        own: impl IntoIterator<Item = (&'static str, Value)>,
+        then: &[&str],
+    ) -> Result<R, Fault> {
         sources.check(&self.limits)?;
         let loader = Rc::new(Loader {
             sources: sources.clone(),
@@ -178,7 +189,9 @@ impl Sandbox {
             lua.globals().set_readonly(true);
             // What a step throws away counts until it ends: no loop of long texts is cheap.
             lua.gc_stop();
-            R::from_lua_multi(loader.load(lua, MAIN)?, lua)
+            let returned = loader.load(lua, MAIN)?;
+            then.iter().try_for_each(|path| loader.load(lua, path).map(drop))?;
+            R::from_lua_multi(returned, lua)
         })
     }
 
@@ -254,7 +267,7 @@ impl Loader {
         }
         if name.starts_with('@') {
             let known: Vec<_> = self.own.keys().copied().collect();
-            return Err(mlua::Error::runtime(format!("no module `{name}`; there is {}", known.join(", "))));
+            return Err(mlua::Error::runtime(format!("no module `{name}`; {}", instead(name, &known))));
         }
         let from = lua.inspect_stack(1, |frame| frame.source().short_src.map(|name| name.into_owned()));
         let from = from.flatten().unwrap_or_else(|| MAIN.into());

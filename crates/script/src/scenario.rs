@@ -5,18 +5,22 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 use mlua::{Function, Table, Value as Luau};
-use nowcast_world::{Behaviour, Command, Contact, Event, Input, PlayerId, Scene, Timer, To, Value, World};
+use nowcast_world::{
+    Behaviour, Command, Contact, EntityId, Event, Input, PlayerId, Pose, Scene, Timer, To, Value, World,
+};
 
 use crate::console::Console;
 use crate::convert::{Purpose, from_luau, to_luau};
-use crate::define::Fields;
+use crate::define::{Fields, array};
 use crate::fault::{Fault, FaultKind};
 use crate::handle::{Handle, lend, with_scene};
 use crate::limits::Limits;
+use crate::module::rotation;
 use crate::namespace::{Namespace, Shared};
 use crate::sandbox::Sandbox;
 use crate::script::Script;
 use crate::sources::{MAIN, Sources};
+use crate::suggest::instead;
 
 /// A case that has not ended after so many steps has failed: an hour of the world's time.
 const STEPS_MAX: u64 = 3_600 * 60;
@@ -48,6 +52,7 @@ const EVENTS_MAX: usize = 65_536;
 /// ```
 pub struct Scenario {
     sources: Sources,
+    module: String,
     limits: Limits,
     cases: Vec<String>,
 }
@@ -79,13 +84,7 @@ impl Scenario {
         if sources.text(module).is_none() {
             return Err(Fault::of_file(FaultKind::Syntax, module, "there is no such module"));
         }
-        // The module is loaded behind the world, as its last requirement.
-        let name = module.trim_end_matches(".luau");
-        let text = sources.text(MAIN).unwrap_or_default();
-        let mut sources = sources.clone();
-        sources.insert("world_under_test.luau", text);
-        sources.insert(MAIN, format!("require(\"./world_under_test\") require(\"./{name}\")"));
-        let mut scenario = Scenario { sources, limits, cases: Vec::new() };
+        let mut scenario = Scenario { sources, module: module.to_owned(), limits, cases: Vec::new() };
         let exchange = Rc::new(Exchange::default());
         let (script, entry) = scenario.load(&exchange)?;
         scenario.cases = script.sandbox().run(|_| entry.get::<Function>("names")?.call(()))?;
@@ -131,16 +130,19 @@ impl Scenario {
             }
         }
         let printed = printed.take();
+        let failure = failure.map(|fault| fault.explained(&self.sources));
         Ok(Outcome { steps: world.tick(), failure, printed })
     }
 
     fn load(&self, exchange: &Rc<Exchange>) -> Result<(Script, Table), Fault> {
         let mut entry = None;
-        let script = Script::load_with(&self.sources, self.limits, |sandbox, shared| {
+        let then = [self.module.as_str()];
+        let script = Script::load_with(&self.sources, self.limits, &then, |sandbox, shared| {
             let (module, found) = install(sandbox, shared, exchange)?;
             entry = Some(found);
             Ok(vec![("@nowcast/test", module)])
-        })?;
+        });
+        let script = script.map_err(|fault| fault.explained(&self.sources))?;
         Ok((script, entry.expect("it was installed")))
     }
 }
@@ -190,6 +192,7 @@ fn install(sandbox: &Sandbox, shared: &Shared, exchange: &Rc<Exchange>) -> mlua:
         }
         Ok(list)
     })?;
+    host.add("instead", |_, (name, known): (String, Vec<String>)| Ok(instead(&name, &known)))?;
     let told = exchange.clone();
     host.add("refusals", move |_, ()| Ok(told.refusals.borrow().clone()))?;
     host.add("screen", |lua, (place, player): (String, Option<Handle>)| {
@@ -221,6 +224,15 @@ fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
         Ok(Handle::Player(player))
     })?;
     let to = exchange.clone();
+    host.add("join_program", move |_, name: String| {
+        let mut next = to.next_player.borrow_mut();
+        *next += 1;
+        let player = PlayerId(*next);
+        to.commands.borrow_mut().push_back(Command::JoinProgram { player, name });
+        Ok(Handle::Player(player))
+    })?;
+    add_owners(host, exchange)?;
+    let to = exchange.clone();
     host.add("leave", move |_, player: Handle| {
         to.commands.borrow_mut().push_back(Command::Leave { player: player.player()? });
         Ok(())
@@ -240,6 +252,47 @@ fn add_bots(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
     host.add("input", move |_, (player, input): (Handle, Table)| {
         let input: Input = Fields::of(&input, "input").input().map_err(mlua::Error::runtime)?;
         to.commands.borrow_mut().push_back(Command::Input { player: player.player()?, input });
+        Ok(())
+    })
+}
+
+/// What bots do with entities of their own.
+fn add_owners(host: &Namespace<'_>, exchange: &Rc<Exchange>) -> mlua::Result<()> {
+    let to = exchange.clone();
+    host.add("own", move |_, (player, entity): (Handle, Handle)| {
+        let (player, entity) = (player.player()?, entity.only_entity()?);
+        to.commands.borrow_mut().push_back(Command::Own { player, entity, number: entity.0 });
+        Ok(())
+    })?;
+    let to = exchange.clone();
+    host.add("release", move |_, (player, entity, next): (Handle, Handle, Option<Handle>)| {
+        let (player, entity) = (player.player()?, entity.only_entity()?);
+        let next = next.map(Handle::player).transpose()?;
+        to.commands.borrow_mut().push_back(Command::Release { player, entity, to: next });
+        Ok(())
+    })?;
+    let to = exchange.clone();
+    type Moved = (Handle, Handle, mlua::Vector, Option<Table>);
+    host.add("move", move |_, (player, entity, at, parts): Moved| {
+        let (player, entity) = (player.player()?, entity.only_entity()?);
+        let rotation = parts.as_ref().map(rotation).transpose()?.unwrap_or(Pose::IDENTITY.rotation);
+        let pose = Pose { position: array(at), rotation };
+        to.commands.borrow_mut().push_back(Command::Move { player, entity, pose, velocity: None });
+        Ok(())
+    })?;
+    let to = exchange.clone();
+    host.add("set", move |_, (player, entity, attributes): (Handle, Handle, Luau)| {
+        let (player, entity) = (player.player()?, entity.only_entity()?);
+        let attributes = from_luau(&attributes, Purpose::Tell, "attributes").map_err(mlua::Error::runtime)?;
+        to.commands.borrow_mut().push_back(Command::Set { player, entity, attributes });
+        Ok(())
+    })?;
+    let to = exchange.clone();
+    host.add("spawn", move |_, (player, kind, at, attributes): (Handle, Table, mlua::Vector, Luau)| {
+        let (player, kind) = (player.player()?, kind.raw_get::<String>("name")?);
+        let attributes = from_luau(&attributes, Purpose::Tell, "attributes").map_err(mlua::Error::runtime)?;
+        let pose = Pose { position: array(at), ..Pose::IDENTITY };
+        to.commands.borrow_mut().push_back(Command::Spawn { player, kind, pose, attributes, number: 0 });
         Ok(())
     })
 }
@@ -284,6 +337,14 @@ impl Behaviour for Piloted {
 
     fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, arguments: &Value) {
         self.script.action(scene, player, action, arguments);
+    }
+
+    fn own(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) -> bool {
+        self.script.own(scene, entity, player)
+    }
+
+    fn release(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) {
+        self.script.release(scene, entity, player);
     }
 
     fn contact(&mut self, scene: &mut Scene, contact: &Contact) {

@@ -55,10 +55,13 @@ struct Hooks {
     step: Function,
     join: Function,
     leave: Function,
+    own: Function,
+    release: Function,
     action: Function,
     message: Function,
     timer: Function,
     contact: Function,
+    upgrade: Function,
     keep: Function,
     sweep: Function,
 }
@@ -66,13 +69,14 @@ struct Hooks {
 impl Script {
     /// Loads a version. It runs the modules, so that everything is declared; nothing happens in a world yet.
     pub fn load(sources: &Sources, limits: Limits) -> Result<Script, Fault> {
-        Self::load_with(sources, limits, |_, _| Ok(Vec::new()))
+        Self::load_with(sources, limits, &[], |_, _| Ok(Vec::new())).map_err(|fault| fault.explained(sources))
     }
 
-    /// Loads a version with further modules of this crate.
+    /// Loads a version with further modules of this crate, and after `world.luau` those that `then` names by their paths.
     pub(crate) fn load_with(
         sources: &Sources,
         limits: Limits,
+        then: &[&str],
         more: impl FnOnce(&Sandbox, &Shared) -> mlua::Result<Vec<(&'static str, Luau)>>,
     ) -> Result<Script, Fault> {
         let sandbox = Sandbox::new(limits)?;
@@ -85,7 +89,7 @@ impl Script {
         let (module, more) =
             sandbox.run(|_| Ok((module::install(&sandbox, &shared)?, more(&sandbox, &shared)?)))?;
         let own = more.into_iter().chain([("@nowcast/world", module.module.clone())]);
-        sandbox.load::<()>(sources, own)?;
+        sandbox.load_then::<()>(sources, own, then)?;
         let definition = close(&module, &shared)?;
         let hooks = sandbox.run(|_| Hooks::of(&module))?;
         Ok(Script {
@@ -179,7 +183,12 @@ fn close(module: &Module, shared: &Shared) -> Result<Definition, Fault> {
         state.map_err(|problem| Fault::of_file(FaultKind::State, MAIN, problem))?;
     let checked = declarations.definition.validate();
     checked.map_err(|error| Fault::of_file(FaultKind::Runtime, MAIN, error.to_string()))?;
+    declarations.targets.iter().try_for_each(|targets| targets.check(&declarations.definition))?;
     Ok(declarations.definition.clone())
+}
+
+fn is_program(scene: &Scene, player: PlayerId) -> bool {
+    scene.player(player).is_some_and(|player| player.is_program)
 }
 
 impl Hooks {
@@ -189,10 +198,13 @@ impl Hooks {
             step: module.hook("step")?,
             join: module.hook("join")?,
             leave: module.hook("leave")?,
+            own: module.hook("own")?,
+            release: module.hook("release")?,
             action: module.hook("action")?,
             message: module.hook("message")?,
             timer: module.hook("timer")?,
             contact: module.hook("contact")?,
+            upgrade: module.hook("upgrade")?,
             keep: module.hook("keep")?,
             sweep: module.hook("sweep")?,
         })
@@ -216,6 +228,11 @@ impl Behaviour for Script {
         }
     }
 
+    fn upgrade(&mut self, scene: &mut Scene, from: Option<u32>) {
+        self.call::<()>(scene, |hooks| &hooks.upgrade, from);
+        self.step = None;
+    }
+
     fn step(&mut self, scene: &mut Scene) {
         if scene.tick().is_multiple_of(SWEEP_STEPS) {
             self.call::<()>(scene, |hooks| &hooks.sweep, ());
@@ -225,11 +242,26 @@ impl Behaviour for Script {
     }
 
     fn join(&mut self, scene: &mut Scene, player: PlayerId) {
-        self.call::<()>(scene, |hooks| &hooks.join, Handle::Player(player));
+        let is_program = is_program(scene, player);
+        self.call::<()>(scene, |hooks| &hooks.join, (Handle::Player(player), is_program));
     }
 
     fn leave(&mut self, scene: &mut Scene, player: PlayerId) {
-        self.call::<()>(scene, |hooks| &hooks.leave, Handle::Player(player));
+        let is_program = is_program(scene, player);
+        self.call::<()>(scene, |hooks| &hooks.leave, (Handle::Player(player), is_program));
+    }
+
+    /// What the rules cannot judge, because they fail or have done too much work in this step, they do not give away.
+    fn own(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) -> bool {
+        let Some(kind) = scene.entity(entity).map(|entity| entity.kind.0) else { return false };
+        let (entity, player) = (Handle::Entity(entity), Handle::Player(player));
+        self.call::<bool>(scene, |hooks| &hooks.own, (kind, entity, player)).unwrap_or(false)
+    }
+
+    fn release(&mut self, scene: &mut Scene, entity: EntityId, player: PlayerId) {
+        let Some(kind) = scene.entity(entity).map(|entity| entity.kind.0) else { return };
+        let (entity, player) = (Handle::Entity(entity), Handle::Player(player));
+        self.call::<()>(scene, |hooks| &hooks.release, (kind, entity, player));
     }
 
     fn action(&mut self, scene: &mut Scene, player: PlayerId, action: &str, given: &Value) {

@@ -30,6 +30,11 @@ impl Sources {
         self.0.get(path).map(String::as_str)
     }
 
+    /// A line of a module, from 1.
+    pub(crate) fn line(&self, path: &str, line: u32) -> Option<&str> {
+        self.text(path)?.lines().nth(line.checked_sub(1)? as usize)
+    }
+
     /// Every module, ordered by path.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(path, text)| (path.as_str(), text.as_str()))

@@ -154,3 +154,79 @@ fn a_world_goes_on_with_the_rules_that_it_had_and_nothing_is_told_twice() {
     assert_eq!((count(&again), again.world().hash()), (1_010.0, live.world().hash()));
     assert!(matches!(restore(&Sources::of_main("local x =")), Err(ResumeError::Rules(_))));
 }
+
+const UPGRADING: &str = r#"
+local world = require("@nowcast/world")
+world.settings { version = VERSION }
+world.state { seen = {} }
+world.kind("OLD", { attributes = { heat = "u8" } })
+world.on("start", function() world.state.started = true end)
+world.on("upgrade", function(from)
+    table.insert(world.state.seen, from)
+    BODY
+end)
+world.on("step", function() world.state.steps = (world.state.steps or #world.state.seen * 100) + 1 end)
+"#;
+
+fn upgrading(version: &str, body: &str) -> Sources {
+    Sources::of_main(&UPGRADING.replace("VERSION", version).replace("BODY", body).replace("OLD", "ball"))
+}
+
+#[test]
+fn an_upgrade_is_called_once_with_the_number_of_the_version_before_and_ahead_of_the_first_step() {
+    let mut live = Live::new(upgrading("1", ""), 1, Limits::DEFAULT).unwrap();
+    let seen = |live: &Live| live.world().scene().state("seen").cloned();
+    assert_eq!(seen(&live), Some(Value::Map(Vec::new())), "a new world is not upgraded");
+    live.reload(upgrading("2", "")).unwrap();
+    steps(&mut live, 3);
+    assert_eq!(seen(&live), Some(Value::List(vec![Value::Int(1)])));
+    assert_eq!(live.world().scene().state("steps"), Some(&Value::Int(103)));
+    live.reload(upgrading("5", "")).unwrap();
+    steps(&mut live, 1);
+    assert_eq!(seen(&live), Some(Value::List(vec![Value::Int(1), Value::Int(2)])));
+}
+
+#[test]
+fn a_version_that_fails_in_its_upgrade_is_refused_and_the_world_is_as_it_was() {
+    let mut live = Live::new(upgrading("1", ""), 1, Limits::DEFAULT).unwrap();
+    steps(&mut live, 3);
+    let before = live.parts().0.snapshot();
+    let fault = live.reload(upgrading("2", "world.state.ruined = true error('cannot')")).unwrap_err();
+    assert_eq!((fault.message.as_str(), fault.line), ("cannot", Some(9)));
+    assert_eq!((live.version().number, live.parts().0.snapshot()), (1, before));
+    steps(&mut live, 2);
+    assert_eq!(live.world().scene().state("steps"), Some(&Value::Int(5)));
+}
+
+#[test]
+fn a_kind_with_a_new_name_takes_its_entities_over_or_the_refusal_says_how() {
+    let rules = |kind: &str| Sources::of_main(&format!("local world = require('@nowcast/world')\n{kind}"));
+    let mut live = Live::new(
+        rules(
+            "local Ball = world.kind('ball', { attributes = { heat = 'u8' } })
+               world.on('start', function() Ball:spawn { heat = 7 } end)",
+        ),
+        1,
+        Limits::DEFAULT,
+    )
+    .unwrap();
+    let fault = live.reload(rules("world.kind('orb', {})")).unwrap_err().to_string();
+    assert!(fault.contains("1 entities of kind \"ball\"") && fault.contains("formerly"), "{fault}");
+    live.reload(rules(
+        "world.kind('orb', { formerly = 'ball', attributes = { warmth = { 'u8', formerly = 'heat' } } })",
+    ))
+    .unwrap_or_else(|fault| panic!("{fault}"));
+    let scene = live.world().scene();
+    assert_eq!(scene.attribute(scene.entities().ids()[0], "warmth"), Some(&Value::Int(7)));
+}
+
+#[test]
+fn every_version_that_was_tried_has_a_number_of_its_own() {
+    let mut live = live();
+    let mut numbers = vec![live.version().number, live.count_refused()];
+    live.reload(Sources::of_main("local x =")).unwrap_err();
+    let Some(Report::Refused { version, .. }) = live.poll_report() else { panic!("it is told") };
+    numbers.push(version.number);
+    numbers.push(live.reload(counting_by("2")).unwrap().number);
+    assert_eq!(numbers, [1, 2, 3, 4]);
+}

@@ -2,7 +2,7 @@
 
 mod samples;
 
-use nowcast_script::{Limits, Scenario};
+use nowcast_script::{Limits, Scenario, Script, advice, forgotten};
 
 use samples::{sources_of, worlds};
 
@@ -46,5 +46,15 @@ fn a_module_of_a_sample_world_is_no_longer_than_a_person_reads_at_once() {
             let lines = text.lines().count();
             assert!(lines < 300, "{}/{path} has {lines} lines", world.display());
         }
+    }
+}
+
+#[test]
+fn no_sample_world_is_warned_of_anything() {
+    for world in worlds() {
+        let sources = sources_of(&world);
+        let script = Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(advice(&sources, &script.definition()), [], "{}", world.display());
+        assert_eq!(forgotten(&sources), [], "{}", world.display());
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use nowcast::entry::Verdict;
-use nowcast_world::Input;
+use nowcast_world::{EntityId, Input, PlayerId, Pose, Velocity};
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
@@ -18,7 +18,7 @@ use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
 use crate::connection::{Connection, Unfinished};
 use crate::metrics::Metrics;
 use crate::plain::{ClientMessage, FrameRef, ServerMessage};
-use crate::player::{Command, Plain, Player};
+use crate::player::{Command, OwnerCommand, Plain, Player};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::send_queue::Outgoing;
@@ -98,7 +98,7 @@ impl Client {
         message.check().map_err(Closing::OutOfBounds)?;
         let passed = self.admit(MessageKind::of(&message), rates)?;
         // An input is state: only the newest counts, and a lost last one would leave the avatar running forever.
-        if passed || matches!(message, ClientMessage::Input(_)) {
+        if passed || matches!(message, ClientMessage::Input(_) | ClientMessage::Move { .. }) {
             self.obey(message);
         }
         Ok(())
@@ -108,7 +108,7 @@ impl Client {
     fn admit(&self, kind: MessageKind, rates: &mut Rates) -> Result<bool, Closing> {
         match rates.judge(kind, Instant::now()) {
             Verdict::Pass => Ok(true),
-            Verdict::Drop if kind == MessageKind::Input => Ok(false),
+            Verdict::Drop if matches!(kind, MessageKind::Input | MessageKind::Move) => Ok(false),
             Verdict::Drop => {
                 self.metrics.drop_message("rate");
                 Ok(false)
@@ -212,8 +212,36 @@ fn command_of(message: ClientMessage) -> Option<Command> {
         ClientMessage::Act { action, arguments } => Command::Act { action, arguments: arguments.0 },
         ClientMessage::Chat { text } => Command::Say { text },
         ClientMessage::Name { name } => Command::Rename { name },
+        ClientMessage::Own { entity, number } => {
+            Command::Owner(OwnerCommand::Own { entity: EntityId(entity), number })
+        }
+        ClientMessage::Release { entity, to } => {
+            Command::Owner(OwnerCommand::Release { entity: EntityId(entity), to: to.map(PlayerId) })
+        }
+        ClientMessage::Move { entity, position, rotation, velocity, spin } => {
+            let narrow = |parts: Option<[f64; 3]>| parts.unwrap_or_default().map(|part| part as f32);
+            let moves = velocity.is_some() || spin.is_some();
+            let velocity = moves.then(|| Velocity { linear: narrow(velocity), angular: narrow(spin) });
+            Command::Move { entity: EntityId(entity), pose: pose_of(position, rotation), velocity }
+        }
+        ClientMessage::Set { entity, attributes } => {
+            Command::Owner(OwnerCommand::Set { entity: EntityId(entity), attributes: attributes.0 })
+        }
+        ClientMessage::Spawn { number, kind, position, rotation, attributes } => {
+            let (pose, attributes) = (pose_of(position, rotation), attributes.0);
+            Command::Owner(OwnerCommand::Spawn { number, kind, pose, attributes })
+        }
+        ClientMessage::Despawn { entity } => {
+            Command::Owner(OwnerCommand::Despawn { entity: EntityId(entity) })
+        }
         ClientMessage::Rate { .. } | ClientMessage::Ping { .. } => return None,
     })
+}
+
+/// A pose that was held against its bounds before.
+fn pose_of(position: [f64; 3], rotation: [f64; 4]) -> Pose {
+    let length = rotation.iter().map(|part| part * part).sum::<f64>().sqrt();
+    Pose { position: position.map(|part| part as f32), rotation: rotation.map(|part| (part / length) as f32) }
 }
 
 /// Tells the client why, and waits for it to have read that.

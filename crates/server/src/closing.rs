@@ -14,6 +14,9 @@ const REASON_BYTES_MAX: usize = 123;
 /// What there was too much of where a client does what the world refuses, in [`Closing::TooMany`].
 pub(crate) const REFUSED_ACTIONS: &str = "refused actions";
 
+/// What a client is told that may not take part as a program.
+pub(crate) const NO_PROGRAM: &str = "a program needs a token with the role 'program' here";
+
 /// Why a client's connection ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Closing {
@@ -47,6 +50,8 @@ pub(crate) enum Closing {
     Refused(RoomRefusal),
     /// The client speaks another version of the world's protocol on sessions.
     Version(u32),
+    /// The client wants to take part as a program, and may not; the plain protocol says this before.
+    NoProgram,
 }
 
 impl Closing {
@@ -67,6 +72,7 @@ impl Closing {
             Self::Idle => 4010,
             Self::Refused(_) => 4011,
             Self::Version(_) => 4012,
+            Self::NoProgram => 4013,
         }
     }
 
@@ -83,6 +89,7 @@ impl Closing {
             Self::Idle => 68,
             Self::RoomGone => 69,
             Self::Refused(_) => 70,
+            Self::NoProgram => 71,
         }
     }
 
@@ -104,6 +111,7 @@ impl Closing {
             Self::RoomGone => "room_gone",
             Self::Refused(refusal) => refusal.label(),
             Self::Version(_) => "version",
+            Self::NoProgram => "no_program",
         }
     }
 
@@ -124,6 +132,7 @@ impl Closing {
             Self::Idle => "idle".into(),
             Self::RoomGone => "the room has just closed, join again".into(),
             Self::Refused(refusal) => shorten(refusal.to_string()),
+            Self::NoProgram => NO_PROGRAM.into(),
             Self::Version(theirs) => {
                 format!("version {theirs} of the world's protocol, this server speaks {PROTOCOL}")
             }

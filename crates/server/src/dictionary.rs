@@ -1,12 +1,14 @@
 //! A world's definition in the words of its protocol: kinds with bodies, attributes, actions and events.
 
 use nowcast_replication::{Placed, Reach};
+use nowcast_script::Assets;
 use nowcast_wire::{Effort, Value, encode_value};
 use nowcast_world::{
-    Attributes, Body, ColliderShape, Definition, EntityRef, Interest, KindId, Mass, Motion, Pose, Walker,
+    Attributes, Beyond, Body, ColliderShape, Definition, EntityRef, Interest, KindId, Mass, Motion, OwnedBy,
+    OwnerLeaves, OwnerRules, Pose, Walker,
 };
 
-use crate::session::{Action, Declared, Definition as Message, Kind};
+use crate::session::{Action, Asset, Declared, Definition as Message, Kind};
 
 /// A definition is told in one message of at most so many bytes (`spec/WORLD.md`, section 6).
 const DEFINITION_BYTES_MAX: usize = 128 * 1024;
@@ -27,8 +29,8 @@ pub(crate) struct Dictionary {
 }
 
 impl Dictionary {
-    /// Describes a definition; `version` is that of the rules.
-    pub(crate) fn new(definition: &Definition, version: u64) -> Self {
+    /// Describes a definition and the files beside it; `version` is that of the rules.
+    pub(crate) fn new(definition: &Definition, assets: &Assets, version: u64) -> Self {
         let kinds: Vec<Kind> = definition.kinds.iter().map(describe_kind).collect();
         let fingerprints = kinds.iter().map(|kind| hash(&nowcast_wire::encode_to_vec(kind))).collect();
         let interests = definition.kinds.iter().map(|kind| {
@@ -44,7 +46,13 @@ impl Dictionary {
             .events
             .iter()
             .map(|event| Declared { name: event.name.clone(), payload: event.payload.shape().to_bytes() });
-        let mut message = Message { version, kinds, actions: actions.collect(), events: events.collect() };
+        let mut message = Message {
+            version,
+            kinds,
+            actions: actions.collect(),
+            events: events.collect(),
+            assets: describe_assets(assets),
+        };
         while nowcast_wire::encode_to_vec(&message).len() > DEFINITION_BYTES_MAX && shorten(&mut message) {}
         let far_metres = match definition.interest {
             Interest::Near { radius } => radius / 2.0,
@@ -137,6 +145,16 @@ fn hash(bytes: &[u8]) -> u64 {
     })
 }
 
+fn describe_assets(assets: &Assets) -> Vec<Asset> {
+    let describe = |asset: &std::sync::Arc<nowcast_script::Asset>| Asset {
+        name: asset.name.clone(),
+        hash: asset.hash.clone(),
+        bytes: u32::try_from(asset.content.len()).expect("a file of a world is short"),
+        media_type: asset.media_type.to_owned(),
+    };
+    assets.iter().map(describe).collect()
+}
+
 fn describe_kind(kind: &nowcast_world::Kind) -> Kind {
     Kind {
         name: kind.name.clone(),
@@ -144,6 +162,7 @@ fn describe_kind(kind: &nowcast_world::Kind) -> Kind {
         walker: kind.walker.as_ref().map_or(Value::Nil, walker_words),
         look: kind.look.clone(),
         attributes: kind.attributes.shape().to_bytes(),
+        owner: owner_words(&kind.owner),
     }
 }
 
@@ -179,6 +198,36 @@ fn walker_words(walker: &Walker) -> Value {
         word("air_acceleration", walker.air_acceleration),
         word("jump_speed", walker.jump_speed),
     ])
+}
+
+/// Who may own something and what an owner may do, in the words in which scripts declare it.
+fn owner_words(rules: &OwnerRules) -> Value {
+    let Some(by) = rules.by else { return Value::Nil };
+    let by = match by {
+        OwnedBy::Player => "player",
+        OwnedBy::Program => "program",
+        OwnedBy::Anyone => "anyone",
+    };
+    let beyond = match rules.beyond {
+        Beyond::Clamp => "clamp",
+        Beyond::Refuse => "refuse",
+    };
+    let leave = match rules.leave {
+        OwnerLeaves::Release => "release",
+        OwnerLeaves::Keep => "keep",
+        OwnerLeaves::Despawn => "despawn",
+    };
+    let mut words = vec![word("by", by), word("speed", rules.speed), word("turn", rules.turn)];
+    words.extend(rules.reach.map(|reach| word("reach", reach)));
+    words.extend(rules.area.map(|area| {
+        let area = Value::Map(vec![word("at", numbers(&area.at)), word("size", numbers(&area.size))]);
+        word("area", area)
+    }));
+    words.push(word("beyond", beyond));
+    words.push(word("attributes", list(&rules.attributes, |name| name.as_str().into())));
+    words.push(word("spawns", u64::from(rules.spawns_max)));
+    words.push(word("leave", leave));
+    Value::Map(words)
 }
 
 fn shape_words(shape: &ColliderShape) -> Vec<(Value, Value)> {
@@ -247,7 +296,7 @@ mod tests {
         };
         let definition =
             Definition { kinds: vec![ground("hill", 8), ground("alps", 400)], ..Definition::default() };
-        let dictionary = Dictionary::new(&definition, 1);
+        let dictionary = Dictionary::new(&definition, &Assets::default(), 1);
         assert!(dictionary.fits());
         let [hill, alps] = &dictionary.message.kinds[..] else { panic!("two kinds") };
         assert!(hill.body.get("heights").is_some() && alps.body.get("heights").is_none());
@@ -262,7 +311,7 @@ mod tests {
             ..nowcast_world::Kind::new(&number.to_string())
         };
         let definition = Definition { kinds: (0..20).map(kind).collect(), ..Definition::default() };
-        assert!(!Dictionary::new(&definition, 1).fits());
+        assert!(!Dictionary::new(&definition, &Assets::default(), 1).fits());
     }
 
     #[test]

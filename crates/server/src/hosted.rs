@@ -112,6 +112,19 @@ impl Hosted {
         }
     }
 
+    /// The number of a version that was tried and does not even load.
+    pub(crate) fn count_refused(&mut self) -> u64 {
+        match &mut self.engine {
+            Engine::Program(_) => 1,
+            Engine::Script(live) => live.count_refused(),
+        }
+    }
+
+    /// The rules that hold, of a script.
+    pub(crate) fn sources(&self) -> Option<&Sources> {
+        self.engine.sources()
+    }
+
     /// Lets new rules hold from now on. What became of them is among the reports: rules that do not load change nothing. A
     /// program has none to replace.
     pub(crate) fn reload(&mut self, sources: Sources) {

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::http::header::{
-    ACCEPT, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT, ACCESS_CONTROL_ALLOW_ORIGIN, AUTHORIZATION, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
+    ETAG, HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use bytes::Bytes;
 use nowcast::endpoint::RefusalAnswer;
 use nowcast::entry::{Claims, Page, Peer, host_of, origin_of, unix_time};
 use serde::Serialize;
@@ -30,6 +32,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/metrics", get(show_metrics))
         .route("/api/rooms", get(list_rooms))
         .route("/api/worlds", get(list_worlds))
+        .route("/assets/{name}", get(show_asset))
         .merge(web::router())
         .layer(from_fn_with_state(Arc::clone(&shared), guard))
         .layer(from_fn_with_state(Arc::clone(&shared), check_page));
@@ -131,6 +134,35 @@ struct WorldList {
 async fn list_worlds(State(shared): State<Arc<Shared>>) -> Response {
     let list = WorldList { worlds: shared.rooms.worlds() };
     ([(CACHE_CONTROL, "no-store")], Json(list)).into_response()
+}
+
+/// A file of a world, by its hash, or else one of the web client, whose names are of another kind.
+async fn show_asset(
+    State(shared): State<Arc<Shared>>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let Some(asset) = shared.rooms.catalogue.asset(&name) else {
+        return web::file(Path(format!("assets/{name}")), headers).await;
+    };
+    let tag = format!("\"{}\"", asset.hash);
+    let is_known = headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
+    let caching = [
+        // What has this hash never changes.
+        (CACHE_CONTROL, "public, max-age=31536000, immutable".to_owned()),
+        (ETAG, tag),
+        // Pages of other origins that may read this server at all were judged before; they need no credentials for this.
+        (ACCESS_CONTROL_ALLOW_ORIGIN, "*".to_owned()),
+    ];
+    if is_known {
+        return (StatusCode::NOT_MODIFIED, caching).into_response();
+    }
+    let describing = [
+        (CONTENT_TYPE, asset.media_type),
+        // It is data, whatever a browser is asked to open it as.
+        (CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
+    ];
+    (caching, describing, Bytes::from_owner(Arc::clone(&asset.content))).into_response()
 }
 
 /// Keeps the operator's pages from strangers.

@@ -16,11 +16,12 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::client::Client;
+use crate::closing::NO_PROGRAM;
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::names::Name;
 use crate::plain::{Encoding, NETWORK_HZ};
-use crate::player::{Plain, Player, Way, may_edit};
+use crate::player::{Plain, Player, Way, may_be_program, may_edit};
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Seat;
 use crate::shared::{Host, Shared};
@@ -39,6 +40,8 @@ pub(crate) enum JoinError {
     Admission(AdmissionRefusal),
     #[error("bad parameter: {0}")]
     Parameter(String),
+    #[error("{NO_PROGRAM}")]
+    NoProgram,
     #[error("this address joins too often: wait a second")]
     TooOften,
     #[error(transparent)]
@@ -54,6 +57,7 @@ impl JoinError {
                 let refusal = nowcast::endpoint::RefusalAnswer::from(refusal.clone());
                 StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::FORBIDDEN)
             }
+            Self::NoProgram => StatusCode::FORBIDDEN,
             Self::TooOften => StatusCode::TOO_MANY_REQUESTS,
             Self::Parameter(_) | Self::Room(RoomRefusal::BadName(_)) => StatusCode::BAD_REQUEST,
             Self::Room(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -66,6 +70,7 @@ impl JoinError {
             Self::NotWebSocket | Self::Upgrade(_) => "not_websocket",
             Self::Admission(AdmissionRefusal::Origin(_)) => "origin",
             Self::Admission(refusal) => refusal.word(),
+            Self::NoProgram => "no_program",
             Self::TooOften => "join_rate",
             Self::Parameter(_) => "parameter",
             Self::Room(refusal) => refusal.label(),
@@ -93,6 +98,8 @@ struct Parameters {
     name: String,
     #[serde(default)]
     hz: Option<String>,
+    #[serde(default)]
+    role: Option<String>,
 }
 
 /// Answers `GET /ws/{room}`.
@@ -188,7 +195,15 @@ fn read_parameters(query: &str, config: &Config, entry: &Entry) -> Result<Player
         return Err(JoinError::Parameter(format!("name is longer than {NAME_BYTES_MAX} bytes")));
     }
     let may_edit = may_edit(entry, &config.entry);
+    let is_program = match parameters.role.as_deref() {
+        None | Some("player") => false,
+        Some("program") if may_be_program(entry, &config.entry) => true,
+        Some("program") => return Err(JoinError::NoProgram),
+        Some(other) => {
+            return Err(JoinError::Parameter(format!("role is '{other}', not player or program")));
+        }
+    };
     // A name in a token is the operator's word, the other one the client's.
     let name = entry.name.clone().map_or(Name::Asked(parameters.name), Name::Verified);
-    Ok(Player::new(name, Way::Plain(Plain::new(encoding)), hz, may_edit))
+    Ok(Player::new(name, Way::Plain(Plain::new(encoding)), hz, may_edit, is_program))
 }

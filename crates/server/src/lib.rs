@@ -77,6 +77,7 @@ pub use nowcast_script as script;
 pub use nowcast_store as store;
 /// The engine of the worlds that are hosted.
 pub use nowcast_world as world;
+pub use room_name::is_room_name as is_world_name;
 pub use server::{BindError, Handle, Server};
 pub use web::has_web_client;
-pub use worlds::{FolderError, MakeWorld, Rules, WorldConfig, WorldError, read_world};
+pub use worlds::{FolderError, MakeWorld, Rules, WorldConfig, WorldError, read_assets, read_world};

@@ -72,7 +72,7 @@ mod tests {
         lobby.end(&Closing::Refused(RoomRefusal::NotLoaded("yard".into())));
         lobby.end(&Closing::RoomGone);
         let way = Way::Plain(Plain::new(Encoding::Json));
-        let late = Arc::new(Player::new(Name::Asked("Ada".into()), way, 60, false));
+        let late = Arc::new(Player::new(Name::Asked("Ada".into()), way, 60, false, false));
         lobby.enter(Arc::clone(&late));
         let told = late.plain().and_then(|plain| plain.queue.take());
         assert!(matches!(told, Some(Outgoing::Close(Closing::Refused(RoomRefusal::NotLoaded(_))))));

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 
 use nowcast::Entry;
 use nowcast::entry::Policy;
-use nowcast_world::{Input, Value};
+use nowcast_world::{
+    Command as WorldCommand, EntityId, Input, OwnerRequest, PlayerId, Pose, Value, Velocity,
+};
 
 use crate::closing::Closing;
 use crate::config::COMMANDS_MAX;
@@ -26,6 +28,8 @@ pub(crate) struct Player {
     pub(crate) way: Way,
     /// Whether it hears what becomes of new rules.
     pub(crate) may_edit: bool,
+    /// Whether it takes part as a program.
+    pub(crate) is_program: bool,
     network_hz: AtomicU32,
     /// The number of its newest controls.
     controls: AtomicU16,
@@ -60,10 +64,24 @@ impl Plain {
 /// The role in a token that lets its bearer hear what becomes of new rules.
 const EDITOR: &str = "editor";
 
+/// The role in a token that lets its bearer take part as a program.
+const PROGRAM: &str = "program";
+
 /// Whether somebody may edit the world: with a token that says so, or on this machine where no tokens are needed.
 pub(crate) fn may_edit(entry: &Entry, policy: &Policy) -> bool {
+    has_role(entry, policy, EDITOR)
+}
+
+/// Whether somebody may take part as a program, by the same rule.
+pub(crate) fn may_be_program(entry: &Entry, policy: &Policy) -> bool {
+    has_role(entry, policy, PROGRAM)
+}
+
+/// A token may name several roles, with spaces between them.
+fn has_role(entry: &Entry, policy: &Policy, role: &str) -> bool {
     let is_local = entry.address.is_some_and(|address| address.ip().to_canonical().is_loopback());
-    entry.role.as_deref() == Some(EDITOR) || policy.key.is_none() && is_local
+    let roles = entry.role.as_deref().unwrap_or_default();
+    roles.split(' ').any(|known| known == role) || policy.key.is_none() && is_local
 }
 
 /// What a client wants of the world.
@@ -77,25 +95,59 @@ pub(crate) enum Command {
     Say { text: String },
     /// Takes another name.
     Rename { name: String },
+    /// Says where an entity of its own is to be. State: only the newest of each entity counts between two events.
+    Move { entity: EntityId, pose: Pose, velocity: Option<Velocity> },
+    /// Does something else as an owner.
+    Owner(OwnerCommand),
+}
+
+/// What a client wants of entities that it owns, or is to own, as an event.
+#[derive(Debug, PartialEq)]
+pub(crate) enum OwnerCommand {
+    Own { entity: EntityId, number: u32 },
+    Release { entity: EntityId, to: Option<PlayerId> },
+    Set { entity: EntityId, attributes: Value },
+    Spawn { number: u32, kind: String, pose: Pose, attributes: Value },
+    Despawn { entity: EntityId },
+}
+
+impl OwnerCommand {
+    /// As the world takes it.
+    pub(crate) fn of(self, player: PlayerId) -> WorldCommand {
+        match self {
+            Self::Own { entity, number } => WorldCommand::Own { player, entity, number },
+            Self::Release { entity, to } => WorldCommand::Release { player, entity, to },
+            Self::Set { entity, attributes } => WorldCommand::Set { player, entity, attributes },
+            Self::Spawn { number, kind, pose, attributes } => {
+                WorldCommand::Spawn { player, kind, pose, attributes, number }
+            }
+            Self::Despawn { entity } => WorldCommand::Despawn { player, entity },
+        }
+    }
 }
 
 impl Command {
+    fn is_state(&self) -> bool {
+        matches!(self, Self::Input { .. } | Self::Move { .. })
+    }
+
     /// Whether it does anything to the world, unlike controls that nobody touches.
     pub(crate) fn is_felt(&self) -> bool {
         match self {
             Self::Input { input, .. } => input.forward != 0.0 || input.right != 0.0 || input.jump,
             Self::Rename { .. } => false,
-            Self::Act { .. } | Self::Say { .. } => true,
+            Self::Act { .. } | Self::Say { .. } | Self::Move { .. } | Self::Owner(_) => true,
         }
     }
 }
 
 impl Player {
-    pub(crate) fn new(name: Name, way: Way, network_hz: u32, may_edit: bool) -> Self {
+    pub(crate) fn new(name: Name, way: Way, network_hz: u32, may_edit: bool, is_program: bool) -> Self {
         Self {
             name,
             way,
             may_edit,
+            is_program,
             controls: AtomicU16::new(0),
             network_hz: AtomicU32::new(network_hz),
             commands: Mutex::default(),
@@ -108,8 +160,19 @@ impl Player {
         let mut commands = self.commands.lock().expect("nobody panics while holding it");
         if let Command::Input { number, .. } = &command {
             self.controls.store(*number, Ordering::Relaxed);
-            if let Some(newest @ Command::Input { .. }) = commands.back_mut() {
-                *newest = command;
+            let states = commands.iter_mut().rev().take_while(|known| known.is_state());
+            if let Some(older) = states.into_iter().find(|known| matches!(known, Command::Input { .. })) {
+                *older = command;
+                return true;
+            }
+        }
+        if let Command::Move { entity, .. } = &command {
+            let states = commands.iter_mut().rev().take_while(|known| known.is_state());
+            let older = states
+                .into_iter()
+                .find(|known| matches!(known, Command::Move { entity: moved, .. } if moved == entity));
+            if let Some(older) = older {
+                *older = command;
                 return true;
             }
         }
@@ -161,6 +224,25 @@ impl Player {
         match &self.way {
             Way::Plain(plain) => plain.event(&ServerMessage::Refused { action, reason }),
             Way::Session(writer) => writer.event(&FromWorld::Refused { action, reason }),
+        }
+    }
+
+    /// Tells the client that it owns an entity that it asked for, or made.
+    pub(crate) fn grant(&self, entity: EntityId, number: u32) {
+        let entity = entity.0;
+        match &self.way {
+            Way::Plain(plain) => plain.event(&ServerMessage::Granted { entity, number }),
+            Way::Session(writer) => writer.event(&FromWorld::Granted { entity, number }),
+        }
+    }
+
+    /// Tells the client that what it asked as an owner was not done.
+    pub(crate) fn deny(&self, request: OwnerRequest, entity: Option<EntityId>, number: u32, reason: &str) {
+        let (request, reason) = (request.word().to_owned(), reason.to_owned());
+        let entity = entity.map_or(0, |entity| entity.0);
+        match &self.way {
+            Way::Plain(plain) => plain.event(&ServerMessage::Denied { request, entity, number, reason }),
+            Way::Session(writer) => writer.event(&FromWorld::Denied { request, entity, number, reason }),
         }
     }
 
@@ -233,7 +315,7 @@ mod tests {
     }
 
     fn ada() -> Player {
-        Player::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10, false)
+        Player::new(Name::Asked("Ada".into()), Way::Plain(Plain::new(Encoding::Json)), 10, false, false)
     }
 
     #[test]

@@ -21,10 +21,26 @@ pub(crate) enum MessageKind {
     Rate,
     /// `ping`, and the ping and pong frames of WebSocket itself.
     Ping,
+    /// `move`: thirty times a second for each of the entities that a client may own.
+    Move,
+    /// `set`.
+    Set,
+    /// `own`, `release`, `spawn` and `despawn`.
+    Own,
 }
 
 impl MessageKind {
-    const ALL: [Self; 6] = [Self::Input, Self::Action, Self::Chat, Self::Name, Self::Rate, Self::Ping];
+    const ALL: [Self; 9] = [
+        Self::Input,
+        Self::Action,
+        Self::Chat,
+        Self::Name,
+        Self::Rate,
+        Self::Ping,
+        Self::Move,
+        Self::Set,
+        Self::Own,
+    ];
 
     /// The kind of a message.
     pub(crate) fn of(message: &ClientMessage) -> Self {
@@ -35,6 +51,12 @@ impl MessageKind {
             ClientMessage::Name { .. } => Self::Name,
             ClientMessage::Rate { .. } => Self::Rate,
             ClientMessage::Ping { .. } => Self::Ping,
+            ClientMessage::Move { .. } => Self::Move,
+            ClientMessage::Set { .. } => Self::Set,
+            ClientMessage::Own { .. }
+            | ClientMessage::Release { .. }
+            | ClientMessage::Spawn { .. }
+            | ClientMessage::Despawn { .. } => Self::Own,
         }
     }
 
@@ -47,6 +69,9 @@ impl MessageKind {
             Self::Name => "name",
             Self::Rate => "rate",
             Self::Ping => "ping",
+            Self::Move => "move",
+            Self::Set => "set",
+            Self::Own => "own",
         }
     }
 
@@ -59,6 +84,9 @@ impl MessageKind {
             Self::Name => (1.0, 3.0),
             Self::Rate => (2.0, 5.0),
             Self::Ping => (10.0, 10.0),
+            Self::Move => (1_000.0, 1_000.0),
+            Self::Set => (60.0, 60.0),
+            Self::Own => (20.0, 40.0),
         }
     }
 }

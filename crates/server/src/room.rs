@@ -19,7 +19,8 @@ use nowcast::entry::{Allowance, Verdict};
 use nowcast_replication::{Atlas, History, Sight};
 use nowcast_world::text::sanitize;
 use nowcast_world::{
-    ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, PlayerId, Refusal, STEP_HZ,
+    ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, OwnerError, OwnerRequest, PlayerId,
+    Refusal, STEP_HZ,
 };
 use tracing::{debug, info};
 
@@ -90,6 +91,8 @@ pub(crate) struct Room {
     chat: Chat,
     /// What will not be said, because more is said than a room passes on.
     unsaid: Vec<Line>,
+    /// Who owns what since this step, with the number of its request.
+    granted: Vec<(PlayerId, EntityId, u32)>,
     /// Whether anybody ever did anything here.
     was_used: bool,
     /// What this room has added to the gauge that counts the bodies of all rooms.
@@ -116,6 +119,7 @@ struct SeatedPlayer {
     input: Input,
     controls: u16,
     refusals: Allowance,
+    moves_refused: Allowance,
     /// What it sees, if it is on a session.
     sight: Sight,
 }
@@ -148,7 +152,8 @@ impl Room {
             info!(room = name, world = offered.name, tick = world.world().tick(), "room opened");
             // What is there from the beginning is no news to anybody.
             while world.poll_event().is_some() {}
-            let dictionary = Dictionary::new(world.world().scene().definition(), world.version());
+            let assets = offered.assets();
+            let dictionary = Dictionary::new(world.world().scene().definition(), &assets, world.version());
             let room = Self {
                 name,
                 lobby,
@@ -160,7 +165,7 @@ impl Room {
                 dictionary,
                 told: Told::default(),
                 atlas: Atlas::default(),
-                editing: Editing::new(seen),
+                editing: Editing::new(seen, assets),
                 players: Vec::new(),
                 last_player,
                 shared: VecDeque::new(),
@@ -169,6 +174,7 @@ impl Room {
                 was_used: false,
                 chat: Chat::new(Instant::now()),
                 unsaid: Vec::new(),
+                granted: Vec::new(),
                 awake_shown: 0,
             };
             room.run();
@@ -224,6 +230,7 @@ impl Room {
         self.follow_with_eyes();
         self.tell(&changes, &happenings, is_redefined);
         self.look_about();
+        self.tell_owners();
         self.greet(newcomers, &happenings);
         self.publish_snapshot();
         self.publish_history();
@@ -262,6 +269,10 @@ impl Room {
                     Command::Act { action, arguments } => {
                         self.apply(WorldCommand::Action { player: id, name: action, arguments });
                     }
+                    Command::Move { entity, pose, velocity } => {
+                        self.apply(WorldCommand::Move { player: id, entity, pose, velocity });
+                    }
+                    Command::Owner(command) => self.apply(command.of(id)),
                     Command::Say { text } => {
                         let text = sanitize(&text, CHAT_CHARS_MAX);
                         if !text.is_empty() {
@@ -283,7 +294,7 @@ impl Room {
         match self.world.apply(command) {
             Ok(()) => {}
             Err(ApplyError::Full { .. }) => self.rooms.metrics.drop_message("world_backlog"),
-            Err(ApplyError::Input(_)) => self.rooms.metrics.drop_message("invalid_input"),
+            Err(ApplyError::Input(_) | ApplyError::Pose) => self.rooms.metrics.drop_message("invalid_input"),
         }
     }
 
@@ -314,7 +325,11 @@ impl Room {
             self.last_player += 1;
             let id = PlayerId(self.last_player);
             self.bind_name(&player, id, &name);
-            self.apply(WorldCommand::Join { player: id, name });
+            self.apply(if player.is_program {
+                WorldCommand::JoinProgram { player: id, name }
+            } else {
+                WorldCommand::Join { player: id, name }
+            });
             newcomers.push(Newcomer { player, id, notice, sight: Sight::new(id.0) });
         }
         newcomers
@@ -343,10 +358,11 @@ impl Room {
     /// Looks what changed in the world, what happened, and what was refused.
     fn find_news(&mut self) -> (Changes, Vec<Happening>) {
         let events: Vec<_> = std::iter::from_fn(|| self.world.poll_event()).collect();
-        let Step { happenings, refused } = Step::of(events.into_iter(), self.world.world());
+        let Step { happenings, refused, granted } = Step::of(events.into_iter(), self.world.world());
         for (player, refusal) in refused {
             self.refuse(player, &refusal);
         }
+        self.granted = granted;
         let changes = self.told.update(self.world.world(), &self.dictionary);
         let Self { atlas, world, dictionary, tick, .. } = self;
         let placed = world.world().entities().iter().map(|entity| dictionary.placed(&entity));
@@ -356,6 +372,9 @@ impl Room {
 
     /// Tells a player that what it did was not carried out. One that has very much refused may not stay.
     fn refuse(&mut self, player: PlayerId, refusal: &Refusal) {
+        if let Refusal::Owner { request, entity, number, why } = refusal {
+            return self.deny(player, *request, *entity, *number, why);
+        }
         let action = match refusal {
             Refusal::UnknownAction(action) | Refusal::Arguments { action, .. } => action,
             _ => return,
@@ -366,6 +385,36 @@ impl Room {
             Verdict::Pass => seated.player.refuse(action, &refusal.to_string()),
             Verdict::Drop => {}
             Verdict::Close => seated.player.close(Closing::TooMany(REFUSED_ACTIONS)),
+        }
+    }
+
+    /// Tells an owner that its request was not carried out. What is said of where entities are to be is said many times a
+    /// second, so nobody is sent away for that.
+    fn deny(
+        &mut self,
+        player: PlayerId,
+        request: OwnerRequest,
+        entity: Option<EntityId>,
+        number: u32,
+        why: &OwnerError,
+    ) {
+        self.rooms.metrics.drop_message("owner_refused");
+        let Some(seated) = self.players.iter_mut().find(|seated| seated.id == player) else { return };
+        let is_state = request == OwnerRequest::Move;
+        let told = if is_state { &mut seated.moves_refused } else { &mut seated.refusals };
+        match told.judge(Instant::now()) {
+            Verdict::Pass => seated.player.deny(request, entity, number, &why.to_string()),
+            Verdict::Close if !is_state => seated.player.close(Closing::TooMany(REFUSED_ACTIONS)),
+            Verdict::Drop | Verdict::Close => {}
+        }
+    }
+
+    /// Tells owners what they own now, once they know that it is there.
+    fn tell_owners(&mut self) {
+        for (player, entity, number) in std::mem::take(&mut self.granted) {
+            if let Some(seated) = self.players.iter().find(|seated| seated.id == player) {
+                seated.player.grant(entity, number);
+            }
         }
     }
 
@@ -424,8 +473,17 @@ impl Room {
             }
             self.rooms.metrics.clients.inc();
             let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, Instant::now());
+            let moves_refused = refusals.clone();
             let input = Input::default();
-            self.players.push(SeatedPlayer { player, id, input, controls: 0, refusals, sight });
+            self.players.push(SeatedPlayer {
+                player,
+                id,
+                input,
+                controls: 0,
+                refusals,
+                moves_refused,
+                sight,
+            });
         }
     }
 

@@ -4,7 +4,7 @@
 pub(crate) const ROOM_NAME_BYTES_MAX: usize = 32;
 
 /// Whether a room or a world may be called so.
-pub(crate) fn is_room_name(name: &str) -> bool {
+pub fn is_room_name(name: &str) -> bool {
     (1..=ROOM_NAME_BYTES_MAX).contains(&name.len())
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
 }

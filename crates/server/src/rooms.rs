@@ -311,6 +311,7 @@ mod tests {
             Way::Plain(Plain::new(Encoding::Json)),
             60,
             false,
+            false,
         ));
         seat.enter(Arc::clone(&player));
         (seat, player)

@@ -59,7 +59,8 @@ fn page(path: &str, headers: &HeaderMap) -> Response {
     }
 }
 
-async fn file(Path(path): Path<String>, headers: HeaderMap) -> Response {
+/// A file of the client.
+pub(crate) async fn file(Path(path): Path<String>, headers: HeaderMap) -> Response {
     match assets::load(&path) {
         Some(asset) => respond(&path, asset, &headers),
         None => (StatusCode::NOT_FOUND, "there is nothing at this address\n").into_response(),

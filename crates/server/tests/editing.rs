@@ -132,7 +132,7 @@ async fn rules_that_do_not_load_change_nothing_and_editors_are_told_file_and_lin
     ada.until_view("the report", is_told).await;
     ben.until("the report", |ben| is_told(&ben.view)).await;
     let (_, version, text) = ada.view.reports.last().expect("it was told");
-    assert!(*version == 1 && text.starts_with("world.luau:3: "), "{version} {text}");
+    assert!(*version == 2 && text.starts_with("world.luau:3: "), "{version} {text}");
     assert_eq!(ada.view.reports, ben.view.reports);
     ada.act("count", &[]).await;
     ada.until_view("the count", |view| count(view) == Some(&json!(1.0))).await;

@@ -19,7 +19,7 @@ async fn a_player_is_told_who_it_is_what_there_can_be_and_all_that_is_there() {
     };
     assert_eq!((protocol, room.as_str(), world.as_str()), (PROTOCOL, "plaza", "plaza"));
     assert_eq!((step_hz, network_hz), (60, 20));
-    let ServerMessage::Define { version, kinds, actions, events } = ada.next().await else {
+    let ServerMessage::Define { version, kinds, actions, events, assets } = ada.next().await else {
         panic!("the second message is the definition");
     };
     assert_eq!(version, 1);
@@ -31,6 +31,7 @@ async fn a_player_is_told_who_it_is_what_there_can_be_and_all_that_is_there() {
     assert_eq!((&*light.arguments["lit"], &*light.arguments["warmth"]), ("bool", "range(0, 1, 0.25)"));
     assert_eq!(light.hint.0.get("key").and_then(|key| key.as_text()), Some("l"));
     assert_eq!((events.len(), &*events[0].payload["word"]), (1, "text"));
+    assert!(assets.is_empty(), "{assets:?}");
 
     let people = [ada.next().await, ada.next().await];
     let named = |id, name: &str| {

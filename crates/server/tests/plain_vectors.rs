@@ -90,7 +90,13 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
         ("define", definition()),
         (
             "define of nothing",
-            ServerMessage::Define { version: 1, kinds: vec![], actions: vec![], events: vec![] },
+            ServerMessage::Define {
+                version: 1,
+                kinds: vec![],
+                actions: vec![],
+                events: vec![],
+                assets: vec![],
+            },
         ),
         (
             "spawn",
@@ -104,6 +110,7 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                         p: [0.0, -0.5, 0.0],
                         r: [0.0; 3],
                         attributes: map(&[("color", "#7d8a6c".into())]),
+                        owner: None,
                     },
                     Entity {
                         id: 7,
@@ -117,6 +124,7 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                             ("warmth", 0.75.into()),
                             ("owner", Value::Nil),
                         ]),
+                        owner: Some(12),
                     },
                     Entity {
                         id: 301,
@@ -126,6 +134,7 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                         p: [0.0, 0.9, 6.0],
                         r: [0.0; 3],
                         attributes: map(&[]),
+                        owner: None,
                     },
                 ],
             },
@@ -191,6 +200,16 @@ fn server_messages() -> Vec<(&'static str, ServerMessage)> {
                 reason: "this world knows no action \"fly\"".into(),
             },
         ),
+        ("granted", ServerMessage::Granted { entity: 7, number: 1 }),
+        (
+            "denied",
+            ServerMessage::Denied {
+                request: "own".into(),
+                entity: 7,
+                number: 1,
+                reason: "player 4 owns it".into(),
+            },
+        ),
         ("report", ServerMessage::Report { outcome: Outcome::Runs, version: 2, text: String::new() }),
         (
             "report of a rollback",
@@ -223,6 +242,7 @@ fn definition() -> ServerMessage {
                 walker: Any::default(),
                 look: Any::default(),
                 attributes: fields(&[("color", "text")]),
+                owner: Any::default(),
             },
             Kind {
                 name: "person".into(),
@@ -230,6 +250,7 @@ fn definition() -> ServerMessage {
                 walker: map(&[("height", 1.75.into()), ("walk_speed", 3.25.into())]),
                 look: map(&[("model", "assets/person.glb".into())]),
                 attributes: fields(&[]),
+                owner: Any::default(),
             },
             Kind {
                 name: "lamp".into(),
@@ -237,6 +258,7 @@ fn definition() -> ServerMessage {
                 walker: Any::default(),
                 look: map(&[("shape", "sphere".into()), ("radius", 0.25.into()), ("glow", true.into())]),
                 attributes: fields(&[("lit", "bool"), ("warmth", "range(0, 1, 0.25)"), ("owner", "u32?")]),
+                owner: map(&[("by", "program".into()), ("speed", 5.into())]),
             },
         ],
         actions: vec![
@@ -248,6 +270,7 @@ fn definition() -> ServerMessage {
             },
         ],
         events: vec![Declared { name: "goal".into(), payload: fields(&[("team", "text")]) }],
+        assets: Vec::new(),
     }
 }
 
@@ -284,6 +307,41 @@ fn client_messages() -> Vec<(&'static str, ClientMessage)> {
         ("name", ClientMessage::Name { name: "Ada L.".into() }),
         ("rate", ClientMessage::Rate { hz: 20 }),
         ("ping", ClientMessage::Ping { time: 12345.6 }),
+        ("own", ClientMessage::Own { entity: 7, number: 1 }),
+        ("release", ClientMessage::Release { entity: 7, to: None }),
+        ("release to another", ClientMessage::Release { entity: 7, to: Some(4) }),
+        (
+            "move",
+            ClientMessage::Move {
+                entity: 7,
+                position: [1.0, 1.5, -3.0],
+                rotation: [0.0, 0.6, 0.0, 0.8],
+                velocity: None,
+                spin: None,
+            },
+        ),
+        (
+            "move with a velocity",
+            ClientMessage::Move {
+                entity: 7,
+                position: [1.0, 1.5, -3.0],
+                rotation: [0.0, 0.0, 0.0, 1.0],
+                velocity: Some([0.5, 0.0, -0.25]),
+                spin: Some([0.0, 1.0, 0.0]),
+            },
+        ),
+        ("set", ClientMessage::Set { entity: 7, attributes: map(&[("grip", 0.5.into())]) }),
+        (
+            "spawn",
+            ClientMessage::Spawn {
+                number: 2,
+                kind: "hand".into(),
+                position: [0.0, 1.0, 0.0],
+                rotation: [0.0, 0.0, 0.0, 1.0],
+                attributes: map(&[("grip", 1.into())]),
+            },
+        ),
+        ("despawn", ClientMessage::Despawn { entity: 9 }),
     ]
 }
 
@@ -303,6 +361,24 @@ fn refused_messages() -> Vec<(&'static str, Encoding, Frame)> {
         ("a field of the wrong type", Json, text(r#"{"type":"chat","text":7}"#)),
         ("a field twice", Json, text(r#"{"type":"chat","text":"a","text":"b"}"#)),
         ("a number beyond f64", Json, text(r#"{"type":"ping","time":1e999}"#)),
+        (
+            "a place beyond all worlds",
+            Json,
+            text(r#"{"type":"move","entity":7,"position":[1e9,0,0],"rotation":[0,0,0,1]}"#),
+        ),
+        (
+            "a rotation of no length",
+            Json,
+            text(r#"{"type":"move","entity":7,"position":[1,0,0],"rotation":[0,0,0,0]}"#),
+        ),
+        (
+            "a velocity of no world",
+            Json,
+            text(
+                r#"{"type":"move","entity":7,"position":[1,0,0],"rotation":[0,0,0,1],"velocity":[0,1e4,0]}"#,
+            ),
+        ),
+        ("a move of nothing", Json, text(r#"{"type":"move","position":[1,0,0],"rotation":[0,0,0,1]}"#)),
         ("an action without a name", Json, text(r#"{"type":"act","arguments":{}}"#)),
         ("an action whose name is no text", Json, text(r#"{"type":"act","action":7}"#)),
         (

@@ -27,6 +27,8 @@ use crate::problem::{DefinitionError, Path, Problem};
 pub struct Attributes {
     shape: Shape,
     defaults: Vec<Value>,
+    /// Names of earlier versions, and the places of the attributes that take over their values.
+    formerly: Vec<(String, usize)>,
     out_of_range: OutOfRange,
     value_bytes_max: usize,
 }
@@ -53,7 +55,13 @@ impl Attributes {
             )
         });
         let defaults = defaults.collect::<Result<_, _>>()?;
-        Ok(Attributes { defaults, shape, out_of_range: OutOfRange::default(), value_bytes_max })
+        Ok(Attributes {
+            defaults,
+            shape,
+            formerly: Vec::new(),
+            out_of_range: OutOfRange::default(),
+            value_bytes_max,
+        })
     }
 
     /// Attributes as people write them: names and types, between commas.
@@ -87,6 +95,21 @@ impl Attributes {
         Attributes { out_of_range, ..self }
     }
 
+    /// The same, and the attribute `name` takes over the values that were written down as `former`.
+    pub fn with_former_name(mut self, name: &str, former: &str) -> Result<Attributes, DefinitionError> {
+        let path = Path::default();
+        let path = path.field("attributes");
+        let path = path.field(name);
+        let Some(index) = self.index(name) else {
+            return Err(path.error(Problem::Invalid("there is no such attribute")));
+        };
+        if self.index(former).is_some() || self.formerly.iter().any(|(known, _)| known == former) {
+            return Err(path.error(Problem::Invalid("its former name is another attribute's")));
+        }
+        self.formerly.push((former.to_owned(), index));
+        Ok(self)
+    }
+
     /// The shape, as it is told to clients.
     pub fn shape(&self) -> &Shape {
         &self.shape
@@ -105,6 +128,12 @@ impl Attributes {
     /// The place of one of them.
     pub fn index(&self, name: &str) -> Option<usize> {
         self.fields().iter().position(|field| field.name == name)
+    }
+
+    /// The place of the attribute that takes over what was written down under this name.
+    pub(crate) fn index_of_written(&self, name: &str) -> Option<usize> {
+        let formerly = || self.formerly.iter().find(|(former, _)| former == name).map(|(_, index)| *index);
+        self.index(name).or_else(formerly)
     }
 
     /// A value as one of them keeps it: quantised, and of the type that its shape says. Whole floats are taken for
@@ -127,9 +156,13 @@ impl Attributes {
         };
         let unknown = given.iter().find(|(key, _)| key.as_text().and_then(|name| self.index(name)).is_none());
         if let Some((key, _)) = unknown {
-            return Err(
-                MisfitError::new("a name that is declared", "another").inside(key.as_text().unwrap_or("?"))
-            );
+            let known: Vec<_> = self.fields().iter().map(|field| field.name.as_str()).collect();
+            let known = if known.is_empty() {
+                "no name".to_owned()
+            } else {
+                format!("a name of {}", known.join(", "))
+            };
+            return Err(MisfitError::new(known, format!("{:?}", key.as_text().unwrap_or("?"))));
         }
         let pairs = self.fields().iter().enumerate().map(|(index, field)| {
             let value = match values.get(&field.name) {

@@ -3,7 +3,7 @@
 use nowcast_wire::Value;
 
 use crate::contact::Contact;
-use crate::id::PlayerId;
+use crate::id::{EntityId, PlayerId};
 use crate::scene::Scene;
 use crate::timer::Timer;
 
@@ -17,8 +17,8 @@ use crate::timer::Timer;
 ///
 /// # Order
 /// In one step the engine calls, in this order:
-/// 1. for each command in its sequence: [`join`](Self::join), [`leave`](Self::leave), [`action`](Self::action) or
-///    [`message`](Self::message);
+/// 1. for each command in its sequence: [`join`](Self::join), [`leave`](Self::leave), [`action`](Self::action),
+///    [`message`](Self::message), [`own`](Self::own) or [`release`](Self::release);
 /// 2. [`timer`](Self::timer) for each timer that is due, by time and then by age;
 /// 3. [`step`](Self::step) once;
 /// 4. after walkers and physics have moved: [`contact`](Self::contact) for each contact that began or ended, ordered
@@ -70,6 +70,11 @@ pub trait Behaviour {
     /// must not change the world, or the restored world differs from the one that was not.
     fn resume(&mut self, _scene: &Scene) {}
 
+    /// Other rules than before rule a world that goes on: called once after [`resume`](Self::resume) and before the next
+    /// step, and here the world may be changed. `from` is the [`crate::Definition::version`] of the rules before, `None`
+    /// where nobody knows them.
+    fn upgrade(&mut self, _scene: &mut Scene, _from: Option<u32>) {}
+
     /// A step of 1/60 s begins: commands and timers have had their turn, walkers and physics move next.
     fn step(&mut self, _scene: &mut Scene) {}
 
@@ -77,12 +82,22 @@ pub trait Behaviour {
     fn join(&mut self, _scene: &mut Scene, _player: PlayerId) {}
 
     /// A player is about to go. Its avatar and all else are still there; afterwards what it owns goes as its kind says
-    /// ([`crate::OwnerPolicy`]).
+    /// ([`crate::OwnerLeaves`]).
     fn leave(&mut self, _scene: &mut Scene, _player: PlayerId) {}
 
     /// A player does something that the definition declares. `arguments` is a map that fits the declared shape: every
     /// field is there, quantised, and within bounds.
     fn action(&mut self, _scene: &mut Scene, _player: PlayerId, _action: &str, _arguments: &Value) {}
+
+    /// A player asks for an entity that its kind lets it have, or just made one ([`crate::Command::Spawn`]). Returns whether it
+    /// gets it; one that was made goes otherwise.
+    fn own(&mut self, _scene: &mut Scene, _entity: EntityId, _player: PlayerId) -> bool {
+        true
+    }
+
+    /// A player gives an entity back to the server, or leaves; it is the owner's a last time. Not called for an entity that
+    /// is passed on to another player, which is asked for by [`own`](Self::own).
+    fn release(&mut self, _scene: &mut Scene, _entity: EntityId, _player: PlayerId) {}
 
     /// Two entities began or ceased to touch, and the kind of at least one of them reports contacts. Called once for
     /// the two.

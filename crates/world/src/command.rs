@@ -4,7 +4,8 @@ use nowcast_wire::Value;
 
 use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
-use crate::pose::Pose;
+use crate::limits::VELOCITY_MAX;
+use crate::pose::{Pose, Velocity};
 
 /// Something that is to be done at the next step, in the order of [`crate::World::apply`].
 ///
@@ -54,6 +55,71 @@ pub enum Command {
         /// The name; sanitised, and `guest-N` when nothing is left.
         name: String,
     },
+    /// A program comes. It is a player that [`crate::Behaviour::join`] may know by [`crate::Player::is_program`].
+    JoinProgram {
+        /// Its number, greater than all that were used before.
+        player: PlayerId,
+        /// What it wants to be called; sanitised, and `guest-N` when nothing is left.
+        name: String,
+    },
+    /// A player asks for an entity, by the rules of its kind ([`crate::OwnerRules`]).
+    Own {
+        /// Who.
+        player: PlayerId,
+        /// Which.
+        entity: EntityId,
+        /// By which the answer, an [`crate::Event::Granted`] or a refusal, is known.
+        number: u32,
+    },
+    /// A player gives an entity back that it owns, or passes it on.
+    Release {
+        /// Who.
+        player: PlayerId,
+        /// Which.
+        entity: EntityId,
+        /// To whom; `None` for the server. It has to be one that might ask for it.
+        to: Option<PlayerId>,
+    },
+    /// An owner says where its entity is to be. A state: the newest counts.
+    Move {
+        /// Who.
+        player: PlayerId,
+        /// Which.
+        entity: EntityId,
+        /// Where, and how turned.
+        pose: Pose,
+        /// How that moves, if the owner knows: it goes on so for a tenth of a second.
+        velocity: Option<Velocity>,
+    },
+    /// An owner sets attributes that its kind leaves to owners.
+    Set {
+        /// Who.
+        player: PlayerId,
+        /// Of which entity.
+        entity: EntityId,
+        /// A map of names and values. All of them are set, or none.
+        attributes: Value,
+    },
+    /// A player makes an entity of its own, as far as its kind allows.
+    Spawn {
+        /// Who.
+        player: PlayerId,
+        /// Of this kind.
+        kind: String,
+        /// Here.
+        pose: Pose,
+        /// What differs from the defaults, of those that an owner may set: a map, or nil.
+        attributes: Value,
+        /// By which the answer is known.
+        number: u32,
+    },
+    /// An owner removes an entity of a kind that owners may make.
+    Despawn {
+        /// Who.
+        player: PlayerId,
+        /// Which.
+        entity: EntityId,
+    },
     /// Somebody who may edit the world does so, past its behaviour.
     Edit {
         /// Who.
@@ -82,10 +148,34 @@ pub enum Edit {
 }
 
 impl Command {
+    /// The same with poses whose rotations are of length 1; `None` when a number of an owner is none that a world holds.
+    pub(crate) fn checked(self) -> Option<Command> {
+        match self {
+            Command::Move { player, entity, pose, velocity } => {
+                let parts =
+                    velocity.iter().flat_map(|velocity| velocity.linear.iter().chain(&velocity.angular));
+                let is_velocity = parts.into_iter().all(|v| v.is_finite() && v.abs() <= VELOCITY_MAX);
+                let pose = pose.checked().filter(|_| is_velocity)?;
+                Some(Command::Move { player, entity, pose, velocity })
+            }
+            Command::Spawn { player, kind, pose, attributes, number } => {
+                Some(Command::Spawn { player, kind, pose: pose.checked()?, attributes, number })
+            }
+            other => Some(other),
+        }
+    }
+
     /// Whose it is.
     pub fn player(&self) -> PlayerId {
         match self {
             Command::Join { player, .. }
+            | Command::JoinProgram { player, .. }
+            | Command::Own { player, .. }
+            | Command::Release { player, .. }
+            | Command::Move { player, .. }
+            | Command::Set { player, .. }
+            | Command::Spawn { player, .. }
+            | Command::Despawn { player, .. }
             | Command::Leave { player }
             | Command::Input { player, .. }
             | Command::Action { player, .. }

@@ -161,13 +161,18 @@ struct Conform<'a> {
 
 impl Conform<'_> {
     fn value(&mut self, ty: &Type, value: &Value, depth: usize) -> Result<Value, MisfitError> {
-        let misfit = || MisfitError::new(self.shape.type_name(ty), value.kind());
+        let misfit = || MisfitError::new(self.expected(ty), found(value));
         if depth > VALUE_DEPTH_MAX {
             return Err(MisfitError::new(format!("a value at most {VALUE_DEPTH_MAX} deep"), "a deeper one"));
         }
         Ok(match (ty, value) {
             (Type::Unit, Value::Nil) | (Type::Option(_), Value::Nil) => Value::Nil,
-            (Type::Option(inner), value) => return self.value(inner, value, depth + 1),
+            (Type::Option(inner), value) => {
+                return self.value(inner, value, depth + 1).map_err(|error| {
+                    let or_nil = if error.field.is_empty() { " or nil" } else { "" };
+                    MisfitError { expected: format!("{}{or_nil}", error.expected), ..error }
+                });
+            }
             (Type::Bool, Value::Bool(value)) => Value::Bool(*value),
             (Type::Number(number), value) => number_of(*number, value).ok_or_else(misfit)?,
             (Type::Uvar, value) => number_of(NumberType::U64, value).ok_or_else(misfit)?,
@@ -191,7 +196,7 @@ impl Conform<'_> {
                 // The last step may end a little behind the range; what was kept there fits again.
                 let fits = (range.low..=range.high).contains(&number) || number == kept;
                 if self.out_of_range == OutOfRange::Refuse && !fits {
-                    return Err(MisfitError::new(self.shape.type_name(ty), number.to_string()));
+                    return Err(MisfitError::new(self.expected(ty), number.to_string()));
                 }
                 Value::F64(kept)
             }
@@ -223,6 +228,22 @@ impl Conform<'_> {
         })
     }
 
+    /// A type in the words of whoever writes values; numbers with their bounds.
+    fn expected(&self, ty: &Type) -> String {
+        match ty {
+            Type::Number(NumberType::F32 | NumberType::F64) => "a number that is finite".to_owned(),
+            Type::Number(number) => {
+                let (low, high) = bounds(*number);
+                format!("a whole number from {low} to {high} ({})", number.name())
+            }
+            Type::Range(range) => format!("a number from {} to {}", range.low, range.high),
+            Type::Bool => "true or false".to_owned(),
+            Type::Text => "a text".to_owned(),
+            Type::Array(3, inner) if **inner == Type::Number(NumberType::F32) => "a vector".to_owned(),
+            other => self.shape.type_name(other),
+        }
+    }
+
     fn items(&mut self, inner: &Type, items: &[Value], depth: usize) -> Result<Value, MisfitError> {
         self.spend(items.len())?;
         let items = items.iter().enumerate().map(|(at, item)| {
@@ -239,7 +260,7 @@ impl Conform<'_> {
         depth: usize,
     ) -> Result<Value, MisfitError> {
         let shape = self.shape;
-        let misfit = || MisfitError::new(shape.type_name(ty), value.kind());
+        let misfit = || MisfitError::new(shape.type_name(ty), found(value));
         match (&shape.definition(index).kind, value) {
             (DefinitionKind::Struct(fields), Value::Map(_)) => {
                 self.spend(fields.len())?;
@@ -271,24 +292,40 @@ impl Conform<'_> {
 }
 
 fn number_of(number: NumberType, value: &Value) -> Option<Value> {
-    let within = |low: i128, high: i128| {
-        let whole = integer(value)?;
-        (low..=high).contains(&whole).then(|| match i64::try_from(whole) {
-            Ok(value) => Value::Int(value),
-            Err(_) => Value::Uint(whole as u64),
-        })
-    };
     match number {
-        NumberType::U8 => within(0, u8::MAX.into()),
-        NumberType::U16 => within(0, u16::MAX.into()),
-        NumberType::U32 => within(0, u32::MAX.into()),
-        NumberType::U64 => within(0, u64::MAX.into()),
-        NumberType::I8 => within(i8::MIN.into(), i8::MAX.into()),
-        NumberType::I16 => within(i16::MIN.into(), i16::MAX.into()),
-        NumberType::I32 => within(i32::MIN.into(), i32::MAX.into()),
-        NumberType::I64 => within(i64::MIN.into(), i64::MAX.into()),
         NumberType::F32 => value.as_f64().map(|v| v as f32).filter(|v| v.is_finite()).map(Value::F32),
         NumberType::F64 => value.as_f64().filter(|v| v.is_finite()).map(Value::F64),
+        whole_number => {
+            let (low, high) = bounds(whole_number);
+            let whole = integer(value).filter(|whole| (low..=high).contains(whole))?;
+            Some(i64::try_from(whole).map_or_else(|_| Value::Uint(whole as u64), Value::Int))
+        }
+    }
+}
+
+/// The least and the greatest value of a type of whole numbers.
+fn bounds(number: NumberType) -> (i128, i128) {
+    match number {
+        NumberType::U8 => (0, u8::MAX.into()),
+        NumberType::U16 => (0, u16::MAX.into()),
+        NumberType::U32 => (0, u32::MAX.into()),
+        NumberType::I8 => (i8::MIN.into(), i8::MAX.into()),
+        NumberType::I16 => (i16::MIN.into(), i16::MAX.into()),
+        NumberType::I32 => (i32::MIN.into(), i32::MAX.into()),
+        NumberType::I64 => (i64::MIN.into(), i64::MAX.into()),
+        NumberType::U64 | NumberType::F32 | NumberType::F64 => (0, u64::MAX.into()),
+    }
+}
+
+/// What a value is: numbers themselves, of everything else its sort.
+fn found(value: &Value) -> String {
+    match value {
+        Value::Int(value) => value.to_string(),
+        Value::Uint(value) => value.to_string(),
+        Value::F32(value) => value.to_string(),
+        Value::F64(value) => value.to_string(),
+        Value::Bool(value) => value.to_string(),
+        other => other.kind().to_owned(),
     }
 }
 
@@ -317,13 +354,19 @@ mod tests {
     fn what_does_not_fit_is_refused_by_field_and_type() {
         let attributes = Attributes::parse("team: u8, at: [f32; 3], name: text, mood: u32?").unwrap();
         let refused = |index: usize, value: Value| attributes.conform(index, &value).unwrap_err().to_string();
-        assert_eq!(refused(0, Value::Int(256)), "team: u8 is expected, not integer");
-        assert_eq!(refused(0, Value::F64(1.5)), "team: u8 is expected, not float");
+        assert_eq!(
+            refused(0, Value::Int(256)),
+            "team: a whole number from 0 to 255 (u8) is expected, not 256"
+        );
+        assert_eq!(
+            refused(0, Value::F64(1.5)),
+            "team: a whole number from 0 to 255 (u8) is expected, not 1.5"
+        );
         assert_eq!(
             refused(1, Value::List(vec![Value::F64(f64::NAN); 3])),
-            "at.0: f32 is expected, not float"
+            "at.0: a number that is finite is expected, not NaN"
         );
-        assert_eq!(refused(1, Value::List(vec![])), "at: [f32; 3] is expected, not list");
+        assert_eq!(refused(1, Value::List(vec![])), "at: a vector is expected, not list");
         assert!(refused(2, Value::Text("x".repeat(20_000))).contains("a smaller value"));
         assert_eq!(attributes.conform(0, &Value::F64(7.0)), Ok(Value::Int(7)));
         assert_eq!(attributes.conform(3, &Value::Nil), Ok(Value::Nil));

@@ -19,6 +19,8 @@ pub struct Definition {
     pub events: Vec<EventDeclaration>,
     /// The state that a new world begins with: a map.
     pub state: Value,
+    /// The number that the author gives to this version of the rules: [`crate::Behaviour::upgrade`] is told the one before.
+    pub version: u32,
     /// In metres a second squared.
     pub gravity: [f32; 3],
     /// What the world may hold.
@@ -34,6 +36,7 @@ impl Default for Definition {
             actions: Vec::new(),
             events: Vec::new(),
             state: Value::Map(Vec::new()),
+            version: 0,
             gravity: [0.0, -9.81, 0.0],
             limits: Limits::DEFAULT,
             interest: Interest::DEFAULT,
@@ -83,10 +86,12 @@ impl Definition {
         let path = Path::default();
         path.field("kinds").count(self.kinds.len(), 0, KINDS_MAX)?;
         path.field("actions").count(self.actions.len(), 0, ACTIONS_MAX)?;
-        unique(&path.field("kinds"), self.kinds.iter().map(|kind| kind.name.as_str()))?;
         unique(&path.field("actions"), self.actions.iter().map(|action| action.name.as_str()))?;
         path.field("events").count(self.events.len(), 0, EVENTS_MAX)?;
         unique(&path.field("events"), self.events.iter().map(|event| event.name.as_str()))?;
+        let names = self.kinds.iter().map(|kind| &kind.name);
+        let formerly = self.kinds.iter().flat_map(|kind| &kind.formerly);
+        unique(&path.field("kinds"), names.chain(formerly).map(String::as_str))?;
         for kind in &self.kinds {
             kind.check(&path.field("kinds").field(&kind.name))?;
         }
@@ -116,6 +121,22 @@ impl Definition {
     /// Who is told of the entities of a kind.
     pub fn interest_of(&self, kind: &Kind) -> Interest {
         kind.interest.unwrap_or(self.interest)
+    }
+
+    /// The place of the kind that takes over entities that were written down under this name.
+    pub fn kind_of_written(&self, name: &str) -> Option<usize> {
+        let named = self.kinds.iter().position(|kind| kind.name == name);
+        let was_named = |kind: &Kind| kind.formerly.iter().any(|former| former == name);
+        named.or_else(|| self.kinds.iter().position(was_named))
+    }
+
+    /// Whether what rests in a world of one of the two may not rest in the other: gravity differs, or a body that both have.
+    pub fn moves_otherwise(&self, before: &Definition) -> bool {
+        let is_other = |kind: &Kind| {
+            let now = self.kind_of_written(&kind.name).map(|index| &self.kinds[index]);
+            now.is_some_and(|now| now.body != kind.body)
+        };
+        self.gravity != before.gravity || before.kinds.iter().any(is_other)
     }
 
     /// The declaration of an event of this name.

@@ -4,6 +4,7 @@ use nowcast_wire::Value;
 
 use crate::conform::MisfitError;
 use crate::id::{EntityId, PlayerId};
+use crate::owner::{OwnerError, OwnerRequest};
 
 /// Something that happened, in order. [`crate::World::poll_event`] gives each once.
 #[derive(Clone, PartialEq, Debug)]
@@ -51,6 +52,15 @@ pub enum Event {
         place: String,
         /// What stands there now; nil for nothing.
         value: Value,
+    },
+    /// A player owns an entity that it asked for, or made.
+    Granted {
+        /// Who.
+        player: PlayerId,
+        /// Which.
+        entity: EntityId,
+        /// That of its command.
+        number: u32,
     },
     /// A command was not carried out.
     Refused {
@@ -106,4 +116,16 @@ pub enum Refusal {
     /// An edit cannot be made.
     #[error("edit: {0}")]
     Edit(String),
+    /// What somebody asks as an owner.
+    #[error("{}: {why}", .request.word())]
+    Owner {
+        /// What.
+        request: OwnerRequest,
+        /// Of which entity; `None` for one that was to be made.
+        entity: Option<EntityId>,
+        /// That of its command; 0 where it has none.
+        number: u32,
+        /// What is wrong with it.
+        why: OwnerError,
+    },
 }

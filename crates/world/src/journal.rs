@@ -33,7 +33,7 @@ use nowcast_wire::{Effort, Limits as WireLimits, Value, Wire};
 use crate::command::{Command, Edit};
 use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
-use crate::pose::Pose;
+use crate::pose::{Pose, Velocity};
 use crate::world::World;
 
 /// The version of the bytes, which is their first one.
@@ -208,18 +208,102 @@ struct SavedEntry {
 
 #[derive(Wire)]
 enum SavedRecord {
-    Join { player: u32, name: String },
-    Leave { player: u32 },
-    Input { player: u32, forward: f32, right: f32, yaw: f32, run: bool, jump: bool },
-    Action { player: u32, name: String, arguments: Value },
-    Message { player: u32, text: String },
-    Rename { player: u32, name: String },
-    Spawn { player: u32, kind: String, position: [f32; 3], rotation: [f32; 4] },
-    Despawn { player: u32, entity: u32 },
-    Place { player: u32, entity: u32, position: [f32; 3], rotation: [f32; 4] },
-    Attribute { player: u32, entity: u32, name: String, value: Value },
+    Join {
+        player: u32,
+        name: String,
+    },
+    Leave {
+        player: u32,
+    },
+    Input {
+        player: u32,
+        forward: f32,
+        right: f32,
+        yaw: f32,
+        run: bool,
+        jump: bool,
+    },
+    Action {
+        player: u32,
+        name: String,
+        arguments: Value,
+    },
+    Message {
+        player: u32,
+        text: String,
+    },
+    Rename {
+        player: u32,
+        name: String,
+    },
+    Spawn {
+        player: u32,
+        kind: String,
+        position: [f32; 3],
+        rotation: [f32; 4],
+    },
+    Despawn {
+        player: u32,
+        entity: u32,
+    },
+    Place {
+        player: u32,
+        entity: u32,
+        position: [f32; 3],
+        rotation: [f32; 4],
+    },
+    Attribute {
+        player: u32,
+        entity: u32,
+        name: String,
+        value: Value,
+    },
     Settled,
     Hash(u64),
+    JoinProgram {
+        player: u32,
+        name: String,
+    },
+    Own {
+        player: u32,
+        entity: u32,
+        number: u32,
+    },
+    Release {
+        player: u32,
+        entity: u32,
+        to: Option<u32>,
+    },
+    Move {
+        player: u32,
+        entity: u32,
+        position: [f32; 3],
+        rotation: [f32; 4],
+        velocity: Option<SavedVelocity>,
+    },
+    Set {
+        player: u32,
+        entity: u32,
+        attributes: Value,
+    },
+    SpawnOwned {
+        player: u32,
+        kind: String,
+        position: [f32; 3],
+        rotation: [f32; 4],
+        attributes: Value,
+        number: u32,
+    },
+    DespawnOwned {
+        player: u32,
+        entity: u32,
+    },
+}
+
+#[derive(Wire)]
+struct SavedVelocity {
+    linear: [f32; 3],
+    angular: [f32; 3],
 }
 
 impl SavedRecord {
@@ -232,6 +316,7 @@ impl SavedRecord {
         let player = command.player().0;
         match command {
             Command::Join { name, .. } => SavedRecord::Join { player, name: name.clone() },
+            Command::JoinProgram { name, .. } => SavedRecord::JoinProgram { player, name: name.clone() },
             Command::Leave { .. } => SavedRecord::Leave { player },
             Command::Input { input: Input { forward, right, yaw, run, jump }, .. } => SavedRecord::Input {
                 player,
@@ -247,6 +332,33 @@ impl SavedRecord {
             Command::Message { text, .. } => SavedRecord::Message { player, text: text.clone() },
             Command::Rename { name, .. } => SavedRecord::Rename { player, name: name.clone() },
             Command::Edit { edit, .. } => SavedRecord::of_edit(player, edit),
+            Command::Own { entity, number, .. } => {
+                SavedRecord::Own { player, entity: entity.0, number: *number }
+            }
+            Command::Release { entity, to, .. } => {
+                SavedRecord::Release { player, entity: entity.0, to: to.map(|to| to.0) }
+            }
+            Command::Move { entity, pose: Pose { position, rotation }, velocity, .. } => SavedRecord::Move {
+                player,
+                entity: entity.0,
+                position: *position,
+                rotation: *rotation,
+                velocity: velocity.map(|Velocity { linear, angular }| SavedVelocity { linear, angular }),
+            },
+            Command::Set { entity, attributes, .. } => {
+                SavedRecord::Set { player, entity: entity.0, attributes: attributes.clone() }
+            }
+            Command::Spawn { kind, pose: Pose { position, rotation }, attributes, number, .. } => {
+                SavedRecord::SpawnOwned {
+                    player,
+                    kind: kind.clone(),
+                    position: *position,
+                    rotation: *rotation,
+                    attributes: attributes.clone(),
+                    number: *number,
+                }
+            }
+            Command::Despawn { entity, .. } => SavedRecord::DespawnOwned { player, entity: entity.0 },
         }
     }
 
@@ -290,6 +402,31 @@ impl SavedRecord {
             }
             SavedRecord::Attribute { player, entity, name, value } => {
                 edit(player, Edit::Attribute(EntityId(entity), name, value))
+            }
+            SavedRecord::JoinProgram { player, name } => {
+                Command::JoinProgram { player: PlayerId(player), name }
+            }
+            SavedRecord::Own { player, entity, number } => {
+                Command::Own { player: PlayerId(player), entity: EntityId(entity), number }
+            }
+            SavedRecord::Release { player, entity, to } => {
+                Command::Release { player: PlayerId(player), entity: EntityId(entity), to: to.map(PlayerId) }
+            }
+            SavedRecord::Move { player, entity, position, rotation, velocity } => Command::Move {
+                player: PlayerId(player),
+                entity: EntityId(entity),
+                pose: Pose { position, rotation },
+                velocity: velocity.map(|SavedVelocity { linear, angular }| Velocity { linear, angular }),
+            },
+            SavedRecord::Set { player, entity, attributes } => {
+                Command::Set { player: PlayerId(player), entity: EntityId(entity), attributes }
+            }
+            SavedRecord::SpawnOwned { player, kind, position, rotation, attributes, number } => {
+                let pose = Pose { position, rotation };
+                Command::Spawn { player: PlayerId(player), kind, pose, attributes, number }
+            }
+            SavedRecord::DespawnOwned { player, entity } => {
+                Command::Despawn { player: PlayerId(player), entity: EntityId(entity) }
             }
             SavedRecord::Settled => return Ok(Record::Settled),
             SavedRecord::Hash(hash) => return Ok(Record::Hash(hash)),

@@ -4,6 +4,7 @@ use nowcast_wire::Value;
 
 use crate::attributes::Attributes;
 use crate::body::{Body, Motion};
+use crate::owner::OwnerRules;
 use crate::problem::{DefinitionError, Path, Problem, is_name};
 use crate::walker::Walker;
 
@@ -12,6 +13,8 @@ use crate::walker::Walker;
 pub struct Kind {
     /// What it is called.
     pub name: String,
+    /// What it was called in earlier versions: it takes over the entities that were written down under these names.
+    pub formerly: Vec<String>,
     /// How it is seen by physics; `None` for what is only somewhere: a mark, a zone, a rule.
     pub body: Option<Body>,
     /// How it looks: nothing that the engine reads. Clients are told.
@@ -23,7 +26,7 @@ pub struct Kind {
     /// The tags that a new one begins with.
     pub tags: Vec<String>,
     /// Who may own one, and what becomes of it when the owner leaves.
-    pub owner: OwnerPolicy,
+    pub owner: OwnerRules,
     /// Whether the behaviour is told whom its entities touch ([`crate::Behaviour::contact`]).
     pub reports_contacts: bool,
     /// Who is told of its entities; `None` for what [`crate::Definition::interest`] says.
@@ -35,12 +38,13 @@ impl Kind {
     pub fn new(name: &str) -> Kind {
         Kind {
             name: name.to_owned(),
+            formerly: Vec::new(),
             body: None,
             look: Value::Nil,
             walker: None,
             attributes: Attributes::default(),
             tags: Vec::new(),
-            owner: OwnerPolicy::default(),
+            owner: OwnerRules::default(),
             reports_contacts: false,
             interest: None,
         }
@@ -54,6 +58,11 @@ impl Kind {
     /// The same with attributes.
     pub fn with_attributes(self, attributes: Attributes) -> Kind {
         Kind { attributes, ..self }
+    }
+
+    /// The same, with owners.
+    pub fn with_owner(self, owner: OwnerRules) -> Kind {
+        Kind { owner, ..self }
     }
 
     /// The same, and the behaviour is told whom its entities touch.
@@ -80,6 +89,8 @@ impl Kind {
         if let Some(interest) = self.interest {
             interest.check(&path.field("interest"))?;
         }
+        let has_attribute = |name: &str| self.attributes.index(name).is_some();
+        self.owner.check(&path.field("owner"), self.body.as_ref(), self.walker.is_some(), has_attribute)?;
         path.field("tags").count(self.tags.len(), 0, crate::Limits::DEFAULT.tags_max)?;
         for tag in &self.tags {
             if !is_name(tag) {
@@ -118,14 +129,4 @@ impl Interest {
             Interest::Always | Interest::Never | Interest::Owner => Ok(()),
         }
     }
-}
-
-/// What becomes of an entity when its owner leaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum OwnerPolicy {
-    /// It stays, and the server owns it.
-    #[default]
-    Stays,
-    /// It goes too.
-    GoesToo,
 }

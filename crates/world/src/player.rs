@@ -12,6 +12,8 @@ pub struct Player {
     pub id: PlayerId,
     /// What it is called, sanitised.
     pub name: String,
+    /// Whether it came as a program ([`crate::Command::JoinProgram`]).
+    pub is_program: bool,
     /// The entity that it moves, if it has one.
     pub avatar: Option<EntityId>,
     /// What its controls say now. A walker follows by itself; for a vehicle the behaviour reads them here.

@@ -3,12 +3,14 @@
 /// What the world had to turn away or repair. All of it is zero in good times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// Inputs with numbers outside their bounds, refused by [`crate::World::apply`].
+    /// Inputs and poses with numbers outside their bounds, refused by [`crate::World::apply`].
     pub invalid_refused: u64,
     /// Commands that [`crate::World::apply`] had no room for.
     pub commands_dropped: u64,
     /// Commands that could not be carried out, each told by an [`crate::Event::Refused`].
     pub commands_refused: u64,
+    /// Goals of owners that were brought back to where their kind allows them.
+    pub moves_clamped: u64,
     /// Events that nobody polled, dropped oldest first.
     pub events_dropped: u64,
     /// Bodies whose pose or velocity was no number any more; they were put back to where they were, at rest.

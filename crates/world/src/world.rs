@@ -9,6 +9,7 @@ use crate::command::{Command, Edit};
 use crate::definition::Definition;
 use crate::entity::{Entities, EntityRef, Spawn};
 use crate::event::{Event, Refusal};
+use crate::hands;
 use crate::id::{EntityId, PlayerId};
 use crate::input::{CHAT_CHARS_MAX, InputError};
 use crate::pose::Pose;
@@ -30,6 +31,9 @@ pub enum ApplyError {
     /// A number that no honest client sends.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// A pose or a velocity that no honest client sends: not finite, or beyond what a world can hold.
+    #[error("a pose or a velocity is not finite, or beyond what a world can hold")]
+    Pose,
 }
 
 /// A shared world. See the crate's page for the canonical loop.
@@ -76,7 +80,9 @@ impl World {
                 }
                 Command::Input { player, input }
             }
-            other => other,
+            other => other.checked().ok_or(ApplyError::Pose).inspect_err(|_| {
+                self.scene.stats.invalid_refused += 1;
+            })?,
         };
         let limits = self.scene.definition.limits;
         let waiting = self.waiting.entry(command.player()).or_default();
@@ -113,6 +119,7 @@ impl World {
         self.fire_timers();
         self.behaviour.step(&mut self.scene);
         self.scene.steer_walkers();
+        self.scene.follow_owners();
         self.scene.move_bodies();
         self.scene.follow_parents();
         self.report_contacts();
@@ -171,22 +178,46 @@ impl World {
         self.scene.physics.wake_all();
     }
 
+    /// Tells the behaviour that the world ran by other rules until now ([`Behaviour::upgrade`]), and wakes what rests if
+    /// its body is not what it was. It changes the course of the world: who keeps a journal begins a new one afterwards.
+    pub fn upgrade(&mut self, before: Option<&Definition>) {
+        if before.is_none_or(|before| self.scene.definition.moves_otherwise(before)) {
+            self.scene.physics.wake_all();
+        }
+        self.behaviour.upgrade(&mut self.scene, before.map(|before| before.version));
+    }
+
     fn carry_out(&mut self, command: Command) -> Result<(), Refusal> {
         let World { scene, behaviour, .. } = self;
         let player = command.player();
         let is_known = scene.players.contains_key(&player);
-        if !is_known && !matches!(command, Command::Join { .. }) {
+        if !is_known && !matches!(command, Command::Join { .. } | Command::JoinProgram { .. }) {
             return Err(Refusal::UnknownPlayer(player.0));
         }
         match command {
             Command::Join { name, .. } => {
-                scene.add_player(player, &name)?;
+                scene.add_player(player, &name, false)?;
+                behaviour.join(scene, player);
+            }
+            Command::JoinProgram { name, .. } => {
+                scene.add_player(player, &name, true)?;
                 behaviour.join(scene, player);
             }
             Command::Leave { .. } => {
                 behaviour.leave(scene, player);
+                for entity in scene.owned_by(player) {
+                    if scene.check_owned(player, entity).is_ok() {
+                        behaviour.release(scene, entity, player);
+                    }
+                }
                 scene.remove_player(player);
             }
+            Command::Own { .. }
+            | Command::Release { .. }
+            | Command::Move { .. }
+            | Command::Set { .. }
+            | Command::Spawn { .. }
+            | Command::Despawn { .. } => hands::carry_out(scene, behaviour.as_mut(), command)?,
             Command::Input { input, .. } => expect_known(scene.set_player_input(player, input)),
             Command::Rename { name, .. } => expect_known(scene.rename_player(player, &name)),
             Command::Action { name, arguments, .. } => {

@@ -73,6 +73,7 @@ export const DEFINE = {
   ],
   actions: [{ name: "shear", arguments: { sheep: "u32?", power: "range(0, 1, 0.01)" }, hint: { key: "e" } }],
   events: [{ name: "shorn", payload: { sheep: "u32" } }],
+  assets: [{ name: "assets/sheep.glb", hash: "0f".repeat(32), bytes: 2_048, type: "model/gltf-binary" }],
 };
 export const PLAYER = { type: "player", id: 5, name: "Ada", avatar: 301 };
 export const SHEEP = {

@@ -114,6 +114,7 @@ mod tests {
             walker: Default::default(),
             look: Default::default(),
             attributes: lamp.shape().to_bytes(),
+            owner: Default::default(),
         };
         let action = Action {
             name: "switch".into(),
@@ -121,11 +122,17 @@ mod tests {
             hint: Default::default(),
         };
         let broken = Action { name: "break".into(), arguments: vec![0xff], hint: Default::default() };
-        let definition =
-            Definition { version: 7, kinds: vec![kind], actions: vec![action, broken], events: Vec::new() };
+        let definition = Definition {
+            version: 7,
+            kinds: vec![kind],
+            actions: vec![action, broken],
+            events: Vec::new(),
+            assets: Vec::new(),
+        };
         // One is lit, with half its power.
         let attributes = vec![1, 1];
-        let entity = Entity { kind: 0, scale: [1.0; 3], parent: Some(3), place: None, attributes };
+        let entity =
+            Entity { kind: 0, scale: [1.0; 3], parent: Some(3), place: None, attributes, owner: None };
         let entity = encode_to_vec(&entity);
 
         let mut shapes = Shapes::of_a_world();

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use nowcast_script::{test_types, world_types};
+use nowcast_server::is_world_name;
 
 use super::samples::Sample;
 use crate::output;
@@ -26,8 +27,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.dir.exists() {
         bail!("{} is there already; nothing was changed", args.dir.display());
     }
+    check_name(&args.dir)?;
     for (path, text) in args.template.files() {
         write(&args.dir.join(path), text)?;
+    }
+    for (path, content) in args.template.assets() {
+        write(&args.dir.join(path), content)?;
     }
     write(&args.dir.join("README.md"), &readme(&args.dir))?;
     write(&args.dir.join(".luaurc"), ALIASES)?;
@@ -41,6 +46,32 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
          nowcast test {dir}     plays its tests"
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A world that cannot be served under the name of its folder is not made.
+fn check_name(dir: &Path) -> anyhow::Result<()> {
+    let Some(name) = dir.file_name().map(|name| name.to_string_lossy()) else {
+        bail!("{} names no folder; nothing was made", dir.display());
+    };
+    if is_world_name(&name) {
+        return Ok(());
+    }
+    let taken = name_like(&name);
+    bail!(
+        "a world is not called {name:?}: a name is 1 to 32 of a-z, 0-9, - and _; `nowcast new {}` makes one",
+        dir.with_file_name(taken).display()
+    )
+}
+
+/// The name that a world may have in place of one that it may not.
+fn name_like(name: &str) -> String {
+    let letter = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '-' };
+    let letters: String = name.chars().map(letter).collect();
+    let words: Vec<_> = letters.split('-').filter(|word| !word.is_empty()).collect();
+    let mut taken = words.join("-");
+    taken.truncate(32);
+    let taken = taken.trim_end_matches('-');
+    if taken.is_empty() { "my-world".to_owned() } else { taken.to_owned() }
 }
 
 /// The page that a new world comes with.
@@ -68,8 +99,29 @@ fn readme(dir: &Path) -> String {
     )
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+fn write(path: &Path, content: &(impl AsRef<[u8]> + ?Sized)) -> anyhow::Result<()> {
     let folder = path.parent().context("a file is in a folder")?;
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+    std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_cannot_be_served_is_refused_with_one_that_can() {
+        for (name, taken) in [
+            ("My World!", "my-world"),
+            ("Über uns", "ber-uns"),
+            ("???", "my-world"),
+            ("a_very-long.name that goes on and on", "a_very-long-name-that-goes-on-an"),
+        ] {
+            assert_eq!(name_like(name), taken);
+            assert!(is_world_name(taken));
+            let refused = check_name(&Path::new("worlds").join(name)).unwrap_err().to_string();
+            assert!(refused.contains(&format!("nowcast new worlds/{taken}")), "{refused}");
+        }
+        assert!(check_name(Path::new("park-2")).is_ok());
+    }
 }

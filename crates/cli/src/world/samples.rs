@@ -1,6 +1,6 @@
 //! The sample worlds, which the program carries: to serve when nothing else is said, and to begin with.
 
-use nowcast_script::Sources;
+use nowcast_script::{Assets, Sources};
 use nowcast_server::{Rules, WorldConfig};
 
 /// A sample world.
@@ -23,6 +23,12 @@ pub(crate) enum Sample {
 macro_rules! sample {
     ($world:literal: $($path:literal),+) => {
         &[$(($path, include_str!(concat!("../../../../worlds/", $world, "/", $path)))),+]
+    };
+}
+
+macro_rules! assets {
+    ($world:literal: $($path:literal),+) => {
+        &[$(($path, include_bytes!(concat!("../../../../worlds/", $world, "/", $path)))),+]
     };
 }
 
@@ -57,11 +63,33 @@ impl Sample {
         }
     }
 
+    /// Its assets: path in its folder, and content.
+    pub(crate) fn assets(self) -> &'static [(&'static str, &'static [u8])] {
+        match self {
+            Sample::Gallery => {
+                assets!("gallery": "assets/door.glb", "assets/figure.glb", "assets/kart.glb")
+            }
+            _ => &[],
+        }
+    }
+
+    /// Its assets, as they are served.
+    fn checked_assets(self) -> Assets {
+        let files = self.assets().iter().map(|(path, content)| ((*path).to_owned(), content.to_vec()));
+        let (assets, faults) = Assets::read(files, &Assets::default());
+        // They were checked by a test; should one be wrong all the same, the world is refused for its name.
+        faults.iter().for_each(|fault| tracing::error!(%fault, world = self.name(), "an asset"));
+        assets
+    }
+
     /// The sample worlds, to be served.
     pub(crate) fn served() -> Vec<WorldConfig> {
         let world = |sample: Sample| {
             let sources = Sources::from_iter(sample.files().iter().copied());
-            WorldConfig { name: sample.name().to_owned(), rules: Rules::Script(sources) }
+            WorldConfig {
+                name: sample.name().to_owned(),
+                rules: Rules::Packed(sources, sample.checked_assets()),
+            }
         };
         Self::SERVED.into_iter().map(world).collect()
     }
@@ -71,7 +99,7 @@ impl Sample {
 mod tests {
     use super::*;
     use clap::ValueEnum;
-    use nowcast_server::read_world;
+    use nowcast_server::{read_assets, read_world};
     use std::path::Path;
 
     #[test]
@@ -80,6 +108,8 @@ mod tests {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds").join(sample.name());
             let carried = Sources::from_iter(sample.files().iter().copied());
             assert_eq!(carried, read_world(&folder).unwrap(), "{sample:?}");
+            let (assets, faults) = read_assets(&folder, &Assets::default()).unwrap();
+            assert_eq!((sample.checked_assets(), vec![]), (assets, faults), "{sample:?}");
         }
     }
 }

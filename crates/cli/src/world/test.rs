@@ -63,7 +63,10 @@ fn play_world(dir: &Path, args: &Args, tally: &mut Tally) -> anyhow::Result<()> 
             Ok(scenario) => scenario,
             Err(fault) => {
                 tally.failed += 1;
-                output::line(format_args!("FAILED {}/{fault}", dir.display()))?;
+                output::line(format_args!(
+                    "FAILED {}",
+                    fault.in_folder(&dir.display().to_string(), &sources)
+                ))?;
                 continue;
             }
         };
@@ -80,9 +83,9 @@ fn play_world(dir: &Path, args: &Args, tally: &mut Tally) -> anyhow::Result<()> 
                     Some(fault) => {
                         tally.failed += 1;
                         output::line(format_args!(
-                            "FAILED {name} (step {}, seed {seed}): {}/{fault}",
+                            "FAILED {name} (step {}, seed {seed}): {}",
                             outcome.steps,
-                            dir.display()
+                            fault.in_folder(&dir.display().to_string(), &sources)
                         ))?;
                         for line in outcome.printed {
                             output::line(format_args!("       | {line}"))?;

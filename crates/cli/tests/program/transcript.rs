@@ -357,6 +357,7 @@ fn describe(scene: &Scene, entity: &EntityRef<'_>) -> Entity {
         parent: entity.parent.map(|id| id.0),
         place: is_fixed.then_some(Place { position, rotation }),
         attributes,
+        owner: entity.owner.map(|player| player.0),
     }
 }
 

@@ -109,7 +109,8 @@ impl SessionBot {
             }
             ClientMessage::Name { name } => event(ToWorld::Rename { name }),
             ClientMessage::Rate { hz } => event(ToWorld::Rate { network_hz: hz }),
-            ClientMessage::Ping { .. } => Ok(()),
+            // A session measures its own round trip, and bots own nothing.
+            _ => Ok(()),
         }
     }
 

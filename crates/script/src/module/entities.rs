@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 
 use mlua::{FromLua, IntoLua, Lua, Table, Value as Luau, Vector};
-use nowcast_world::{EntityId, Input, KindId, PlayerId, Pose, Scene, Spawn, Value, Velocity};
+use nowcast_world::{
+    EntityId, Input, KindId, MisfitError, PlayerId, Pose, Scene, SceneError, Spawn, Value, Velocity,
+};
 
-use crate::convert::{Purpose, from_luau, to_luau};
+use crate::convert::{Purpose, from_luau, to_luau, with_article};
 use crate::define::array as position;
 use crate::define::{Fields, Special};
 use crate::handle::{Handle, refused, with_scene};
 use crate::namespace::{Namespace, Shared};
+use crate::reference::names_of;
+use crate::suggest::{closest, instead};
 
 pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     let getters = Namespace::new(host.lua)?;
@@ -52,7 +56,7 @@ fn turned(yaw: f32) -> [f32; 4] {
 }
 
 /// A quaternion as scripts write it.
-fn rotation(parts: &Table) -> mlua::Result<[f32; 4]> {
+pub(crate) fn rotation(parts: &Table) -> mlua::Result<[f32; 4]> {
     let read: mlua::Result<Vec<f32>> = parts.sequence_values().collect();
     let four = read.ok().and_then(|parts| <[f32; 4]>::try_from(parts).ok());
     four.ok_or_else(|| {
@@ -155,6 +159,9 @@ fn add_belongings(get: &Namespace<'_>) -> mlua::Result<()> {
                 .find(|player| player.avatar == Some(id))
                 .map(|player| Handle::Player(player.id)))
         })
+    })?;
+    get.add("is_program", |_, handle: Handle| {
+        with_scene(|scene| Ok(scene.player(handle.player()?).ok_or_else(|| gone(handle))?.is_program))
     })?;
     get.add("avatar", |_, handle: Handle| {
         with_scene(|scene| {
@@ -307,14 +314,37 @@ fn add_attributes(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
             special_to_luau(lua, value, special.copied())
         })
     })?;
-    host.add("setAttribute", |_, (handle, name, value): (Handle, mlua::LuaString, Luau)| {
+    let declarations = shared.declarations.clone();
+    host.add("setAttribute", move |_, (handle, name, given): (Handle, mlua::LuaString, Luau)| {
         let name = name.to_str()?;
-        let value = from_luau(&value, Purpose::Tell, &name).map_err(mlua::Error::runtime)?;
-        with_scene(|scene| match handle {
-            Handle::Entity(id) => scene.set_attribute(id, &name, value).map_err(refused),
-            Handle::Player(_) => Err(no_field(scene, handle, &name)),
+        let value = from_luau(&given, Purpose::Tell, &name).map_err(mlua::Error::runtime)?;
+        with_scene(|scene| {
+            let Handle::Entity(id) = handle else { return Err(no_field(scene, handle, &name)) };
+            let kind = scene.entity(id).ok_or_else(|| gone(handle))?.kind;
+            scene.set_attribute(id, &name, value).map_err(|error| match error {
+                SceneError::UnknownAttribute { .. } => no_field(scene, handle, &name),
+                SceneError::Misfit(misfit) => {
+                    let declarations = declarations.borrow();
+                    let specials = declarations.kind_specials.get(usize::from(kind.0));
+                    let special = specials.and_then(|fields| fields.get(&*name)).copied();
+                    refused(SceneError::Misfit(in_words_of_luau(misfit, special, &given)))
+                }
+                error => refused(error),
+            })
         })
     })
+}
+
+/// What does not fit where Luau has a type and the wire a number or a list.
+fn in_words_of_luau(misfit: MisfitError, special: Option<Special>, given: &Luau) -> MisfitError {
+    let expected = match special {
+        Some(Special::Entity) => "an entity",
+        Some(Special::Player) => "a player",
+        Some(Special::Vector) => "a vector",
+        None => return misfit,
+    };
+    let or_nil = if misfit.expected.ends_with(" or nil") { " or nil" } else { "" };
+    MisfitError { expected: format!("{expected}{or_nil}"), found: with_article(given), ..misfit }
 }
 
 fn no_field(scene: &Scene, handle: Handle, name: &str) -> mlua::Error {
@@ -326,10 +356,14 @@ fn no_field(scene: &Scene, handle: Handle, name: &str) -> mlua::Error {
             None => format!("entity {} is gone; `entity.alive` tells", id.0),
             Some(entity) => {
                 let kind = scene.kind_of(entity.kind);
-                let known: Vec<_> =
+                let declared: Vec<_> =
                     kind.attributes.fields().iter().map(|field| field.name.as_str()).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                format!("kind {} has no attribute `{name}`; there are: {known}", kind.name)
+                let all: Vec<_> = declared.iter().copied().chain(names_of("Entity")).collect();
+                let cure = match closest(name, &all) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => instead(name, &declared),
+                };
+                format!("kind {} has no attribute `{name}`; {cure}", kind.name)
             }
         },
     })

@@ -7,7 +7,7 @@ use mlua::{Lua, Table, Value as Luau};
 use nowcast_world::{EntityId, PlayerId, Scene, SceneError, Value};
 
 use crate::console::Console;
-use crate::convert::{kept_from_luau, to_luau, type_name};
+use crate::convert::{kept_from_luau, to_luau, with_article};
 use crate::fault::{Fault, FaultKind};
 use crate::handle::{Handle, with_scene};
 use crate::namespace::{Namespace, Shared};
@@ -137,7 +137,7 @@ fn keep_state(
         Ok(())
     })?;
     for key in foreign {
-        console.report(not_kept(format!("world.state has a {} as a key; keys are texts", type_name(&key))));
+        console.report(not_kept(format!("world.state has {} as a key; keys are texts", with_article(&key))));
         state.raw_set(key, Luau::Nil)?;
     }
     live.sort_by(|(a, _), (b, _)| a.cmp(b));

@@ -4,7 +4,7 @@ use mlua::{Lua, Table, Value as Luau, Vector};
 use nowcast_world::{EntityId, Filter, Hit, Joint, JointId, JointKind, Motor, Pose};
 
 use crate::define::array as position;
-use crate::define::{Fields, read_shape};
+use crate::define::{Fields, SHAPE_FIELDS, read_shape};
 use crate::handle::{Handle, refused, with_scene};
 use crate::namespace::{Namespace, Shared};
 
@@ -19,7 +19,9 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
     })?;
     let meter = shared.meter.clone();
     host.add("overlap", move |_, (at, shape, options): (Vector, Table, Option<Table>)| {
-        let shape = read_shape(&Fields::of(&shape, "shape")).map_err(mlua::Error::runtime)?;
+        let shape = Fields::of(&shape, "shape");
+        let read = shape.nothing_else(&SHAPE_FIELDS).and_then(|()| read_shape(&shape));
+        let shape = read.map_err(mlua::Error::runtime)?;
         let (except, tag) = options.map_or(Ok((None, None)), |options| filter(&options))?;
         let found = with_scene(|scene| {
             let filter = Filter { except, tag: tag.as_deref(), ..Filter::default() };

@@ -1,7 +1,7 @@
 //! What a world says: events, screens, timers, time, chance.
 
 use mlua::Value as Luau;
-use nowcast_world::{TimerId, To};
+use nowcast_world::{Scene, TimerId, To};
 
 use crate::convert::{Purpose, from_luau};
 use crate::define::Fields;
@@ -12,9 +12,10 @@ pub(super) fn add(host: &Namespace<'_>) -> mlua::Result<()> {
     host.add("time", |_, ()| with_scene(|scene| Ok(scene.seconds())))?;
     host.add("tick", |_, ()| with_scene(|scene| Ok(scene.tick() as f64)))?;
     host.add("random", |_, ()| with_scene(|scene| Ok(scene.random())))?;
-    host.add("players", |_, ()| {
-        with_scene(|scene| Ok(scene.players().map(|player| Handle::Player(player.id)).collect::<Vec<_>>()))
+    host.add("players", |_, tag: Option<String>| {
+        with_scene(|scene| Ok(who_take_part(scene, false, tag.as_deref())))
     })?;
+    host.add("programs", |_, ()| with_scene(|scene| Ok(who_take_part(scene, true, None))))?;
     host.add("after", |_, (seconds, name, data): (f64, String, Luau)| {
         let data = from_luau(&data, Purpose::Keep, "data").map_err(mlua::Error::runtime)?;
         with_scene(|scene| Ok(scene.after(seconds, &name, data).map_err(refused)?.0 as f64))
@@ -47,4 +48,12 @@ fn addressee(options: &mlua::Table) -> mlua::Result<To> {
         (None, None, None) => Ok(To::All),
         _ => Err(mlua::Error::runtime("options are { to = player } or { near = vector, radius = metres }")),
     }
+}
+
+/// The people, or the programs.
+/// Players or programs; those with a tag, if one is named.
+fn who_take_part(scene: &Scene, are_programs: bool, tag: Option<&str>) -> Vec<Handle> {
+    let has_tag = |tags: &[String]| tag.is_none_or(|tag| tags.iter().any(|one| one == tag));
+    let those = scene.players().filter(|player| player.is_program == are_programs && has_tag(&player.tags));
+    those.map(|player| Handle::Player(player.id)).collect()
 }

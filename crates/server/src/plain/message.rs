@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use nowcast_world::limits::NAME_BYTES_MAX;
+use nowcast_world::limits::{NAME_BYTES_MAX, POSITION_MAX, VELOCITY_MAX};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +40,9 @@ pub enum ServerMessage {
         actions: Vec<Action>,
         /// What may be told, as far as its payload has a known shape.
         events: Vec<Declared>,
+        /// Files that looks and sounds name.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        assets: Vec<Asset>,
     },
     /// Entities that are new to the client, or that are described anew.
     Spawn {
@@ -102,6 +105,24 @@ pub enum ServerMessage {
         /// Why.
         reason: String,
     },
+    /// The client owns an entity that it asked for, or made.
+    Granted {
+        /// Which.
+        entity: u32,
+        /// That of the request.
+        number: u32,
+    },
+    /// A request of this client as an owner was not carried out.
+    Denied {
+        /// `own`, `release`, `move`, `set`, `spawn` or `despawn`.
+        request: String,
+        /// Of which entity; 0 for one that was to be made.
+        entity: u32,
+        /// That of the request; 0 where it has none.
+        number: u32,
+        /// Why.
+        reason: String,
+    },
     /// What became of a version of the rules; only those who may edit are told.
     Report {
         /// What.
@@ -158,6 +179,9 @@ pub struct Kind {
     pub look: Any,
     /// The types of its attributes, as schemas write them, by name.
     pub attributes: Fields,
+    /// Who may own one; missing where nobody can ask for one.
+    #[serde(default, skip_serializing_if = "is_nil")]
+    pub owner: Any,
 }
 
 /// Names, and types as schemas write them.
@@ -182,6 +206,20 @@ pub struct Declared {
     pub name: String,
     /// The types in its payload.
     pub payload: Fields,
+}
+
+/// A file that clients may fetch from `/assets/` and its hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asset {
+    /// What looks and sounds call it.
+    pub name: String,
+    /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
+    pub hash: String,
+    /// How long it is.
+    pub bytes: u32,
+    /// Its media type.
+    #[serde(rename = "type")]
+    pub media_type: String,
 }
 
 /// What became of a version of the rules.
@@ -232,6 +270,9 @@ pub struct Entity {
     pub r: [f64; 3],
     /// Its attributes by name.
     pub attributes: Any,
+    /// The player that owns it; missing for the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<u32>,
 }
 
 /// The pose of one entity as `move` describes it, with the field names of "A wire protocol".
@@ -288,6 +329,62 @@ pub enum ClientMessage {
         /// Comes back as it was sent; any finite number.
         time: f64,
     },
+    /// Asks for an entity.
+    Own {
+        /// Which.
+        entity: u32,
+        /// By which the answer is known.
+        number: u32,
+    },
+    /// Gives an entity back, or passes it on.
+    Release {
+        /// Which.
+        entity: u32,
+        /// To which player; missing for the server.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        to: Option<u32>,
+    },
+    /// Where an entity that the client owns is to be. State, as `input` is.
+    Move {
+        /// Which.
+        entity: u32,
+        /// Metres.
+        position: [f64; 3],
+        /// A unit quaternion: x, y, z, w.
+        rotation: [f64; 4],
+        /// Metres a second; missing where the client does not know.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        velocity: Option<[f64; 3]>,
+        /// The axis of its turn, as long as its radians a second.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        spin: Option<[f64; 3]>,
+    },
+    /// Sets attributes of an entity that the client owns.
+    Set {
+        /// Which.
+        entity: u32,
+        /// Names and values.
+        attributes: Any,
+    },
+    /// Makes an entity that the client owns.
+    Spawn {
+        /// By which the answer is known.
+        number: u32,
+        /// The name of its kind.
+        kind: String,
+        /// Metres.
+        position: [f64; 3],
+        /// A unit quaternion: x, y, z, w.
+        rotation: [f64; 4],
+        /// What differs from the defaults.
+        #[serde(skip_serializing_if = "is_nil")]
+        attributes: Any,
+    },
+    /// Removes an entity that the client owns.
+    Despawn {
+        /// Which.
+        entity: u32,
+    },
 }
 
 /// The controls of an avatar.
@@ -321,9 +418,32 @@ impl ClientMessage {
             Self::Act { ref action, .. } => {
                 within("length of action", action.len() as f64, 0.0, NAME_BYTES_MAX as f64)
             }
-            Self::Chat { .. } | Self::Name { .. } => Ok(()),
+            Self::Move { position, rotation, velocity, spin, .. } => {
+                pose(position, rotation)?;
+                let parts = velocity.iter().chain(&spin).flatten();
+                let most = f64::from(VELOCITY_MAX);
+                parts.into_iter().try_for_each(|part| within("velocity", *part, -most, most))
+            }
+            Self::Spawn { ref kind, position, rotation, .. } => {
+                within("length of kind", kind.len() as f64, 0.0, NAME_BYTES_MAX as f64)?;
+                pose(position, rotation)
+            }
+            Self::Chat { .. }
+            | Self::Name { .. }
+            | Self::Own { .. }
+            | Self::Release { .. }
+            | Self::Set { .. }
+            | Self::Despawn { .. } => Ok(()),
         }
     }
+}
+
+/// A place that a world has, and a rotation that is one.
+fn pose(position: [f64; 3], rotation: [f64; 4]) -> Result<(), OutOfBounds> {
+    let most = f64::from(POSITION_MAX);
+    position.iter().try_for_each(|part| within("position", *part, -most, most))?;
+    let squared: f64 = rotation.iter().map(|part| part * part).sum();
+    within("length of rotation, squared", squared, 1e-3, 1e3)
 }
 
 fn within(field: &'static str, value: f64, low: f64, high: f64) -> Result<(), OutOfBounds> {
@@ -381,10 +501,19 @@ impl Object for ServerMessage {
                     tick: u64
                 }
             ),
-            "define" => read_variant!(
-                fields,
-                Self::Define { version: u64, kinds: Vec<Kind>, actions: Vec<Action>, events: Vec<Declared> }
-            ),
+            "define" => {
+                #[derive(Deserialize)]
+                struct Define {
+                    version: u64,
+                    kinds: Vec<Kind>,
+                    actions: Vec<Action>,
+                    events: Vec<Declared>,
+                    #[serde(default)]
+                    assets: Vec<Asset>,
+                }
+                let Define { version, kinds, actions, events, assets } = fields.fields()?;
+                Self::Define { version, kinds, actions, events, assets }
+            }
             "spawn" => read_variant!(fields, Self::Spawn { entities: Vec<Entity> }),
             "attributes" => read_variant!(fields, Self::Attributes { id: u32, set: Any }),
             "player" => read_variant!(fields, Self::Player { id: u32, name: String, avatar: Option<u32> }),
@@ -394,6 +523,11 @@ impl Object for ServerMessage {
             }
             "event" => read_variant!(fields, Self::Event { name: String, payload: Any }),
             "refused" => read_variant!(fields, Self::Refused { action: String, reason: String }),
+            "granted" => read_variant!(fields, Self::Granted { entity: u32, number: u32 }),
+            "denied" => read_variant!(
+                fields,
+                Self::Denied { request: String, entity: u32, number: u32, reason: String }
+            ),
             "report" => {
                 read_variant!(fields, Self::Report { outcome: Outcome, version: u64, text: String })
             }
@@ -427,6 +561,33 @@ impl Object for ClientMessage {
             "name" => read_variant!(fields, Self::Name { name: String }),
             "rate" => read_variant!(fields, Self::Rate { hz: u32 }),
             "ping" => read_variant!(fields, Self::Ping { time: f64 }),
+            "own" => read_variant!(fields, Self::Own { entity: u32, number: u32 }),
+            "release" => read_variant!(fields, Self::Release { entity: u32, to: Option<u32> }),
+            "move" => read_variant!(
+                fields,
+                Self::Move {
+                    entity: u32,
+                    position: [f64; 3],
+                    rotation: [f64; 4],
+                    velocity: Option<[f64; 3]>,
+                    spin: Option<[f64; 3]>
+                }
+            ),
+            "set" => read_variant!(fields, Self::Set { entity: u32, attributes: Any }),
+            "spawn" => {
+                #[derive(Deserialize)]
+                struct Spawn {
+                    number: u32,
+                    kind: String,
+                    position: [f64; 3],
+                    rotation: [f64; 4],
+                    #[serde(default)]
+                    attributes: Any,
+                }
+                let Spawn { number, kind, position, rotation, attributes } = fields.fields()?;
+                Self::Spawn { number, kind, position, rotation, attributes }
+            }
+            "despawn" => read_variant!(fields, Self::Despawn { entity: u32 }),
             _ => return Ok(None),
         }))
     }

@@ -19,7 +19,7 @@ mod packed;
 mod value;
 
 pub use message::{
-    Action, ClientMessage, Declared, Entity, Fields, Input, Kind, Moved, Outcome, ServerMessage,
+    Action, Asset, ClientMessage, Declared, Entity, Fields, Input, Kind, Moved, Outcome, ServerMessage,
 };
 pub use packed::{angle_from_bits, angle_to_bits};
 pub use value::Any;

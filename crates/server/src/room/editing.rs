@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use nowcast_script::Report;
+use nowcast_script::{Assets, Report};
 use tracing::{info, warn};
 
 use super::Room;
@@ -20,11 +20,45 @@ pub(super) struct Editing {
     /// Which of the folder's versions the room has seen.
     seen: u64,
     reports: VecDeque<RuleReport>,
+    /// The files that looks and sounds name now.
+    assets: Assets,
+    /// Those before the newest rules, which come back when the rules are taken back.
+    assets_before: Option<Assets>,
+    /// Whether files changed that clients have not been told of.
+    has_new_assets: bool,
+    /// Whether the newest that is in the folder does not load.
+    is_faulty: bool,
 }
 
 impl Editing {
-    pub(super) fn new(seen: u64) -> Self {
-        Self { seen, reports: VecDeque::new() }
+    pub(super) fn new(seen: u64, assets: Assets) -> Self {
+        Self {
+            seen,
+            reports: VecDeque::new(),
+            assets,
+            assets_before: None,
+            has_new_assets: false,
+            is_faulty: false,
+        }
+    }
+
+    /// Files that come with new rules.
+    fn take_with_rules(&mut self, assets: Assets) {
+        self.assets_before = Some(std::mem::replace(&mut self.assets, assets));
+    }
+
+    /// Files that change while the rules stay. They stay when rules are taken back: their author meant them for both.
+    fn take_alone(&mut self, assets: Assets) {
+        self.has_new_assets |= self.assets != assets;
+        self.assets = assets;
+        self.assets_before = None;
+    }
+
+    /// The newest rules do not hold, so their files do not either.
+    fn take_back(&mut self) {
+        if let Some(before) = self.assets_before.take() {
+            self.assets = before;
+        }
     }
 
     /// Tells somebody who has just come what became of the newest versions.
@@ -38,29 +72,42 @@ impl Room {
     pub(super) fn take_new_rules(&mut self) {
         match self.offered.change_since(&mut self.editing.seen) {
             None => {}
+            // The script keeps its variables when only files beside it changed.
+            Some(Change::Version(sources, assets))
+                if !self.editing.is_faulty && self.world.sources() == Some(&sources) =>
+            {
+                self.editing.take_alone(assets);
+            }
             // What became of it is among the world's reports.
-            Some(Change::Version(sources)) => self.world.reload(sources),
+            Some(Change::Version(sources, assets)) => {
+                self.editing.is_faulty = false;
+                self.editing.take_with_rules(assets);
+                self.world.reload(sources);
+            }
             Some(Change::Fault(text)) => {
-                let version = self.world.version();
+                self.editing.is_faulty = true;
+                let version = self.world.count_refused();
                 self.report(RuleReport { outcome: Outcome::Refused, version, text });
             }
         }
     }
 
-    /// Passes on what became of new rules. Returns whether other rules hold now than before.
+    /// Passes on what became of new rules. Returns whether other rules or files hold now than before.
     pub(super) fn hear_of_rules(&mut self) -> bool {
-        let mut is_redefined = false;
+        let mut has_new_rules = false;
         while let Some(report) = self.world.poll_report() {
             let report = match report {
                 Report::Runs { version, .. } => {
-                    is_redefined = true;
+                    has_new_rules = true;
                     RuleReport { outcome: Outcome::Runs, version: version.number, text: String::new() }
                 }
                 Report::Refused { version, fault } => {
+                    self.editing.take_back();
                     RuleReport { outcome: Outcome::Refused, version: version.number, text: fault.to_string() }
                 }
                 Report::RolledBack { version, to, fault } => {
-                    is_redefined = true;
+                    has_new_rules = true;
+                    self.editing.take_back();
                     let text = format!("{fault}; version {} runs again", to.number);
                     RuleReport { outcome: Outcome::RolledBack, version: version.number, text }
                 }
@@ -70,8 +117,12 @@ impl Room {
             };
             self.report(report);
         }
+        let is_redefined = has_new_rules | std::mem::take(&mut self.editing.has_new_assets);
         if is_redefined {
-            self.dictionary = Dictionary::new(self.world.world().scene().definition(), self.world.version());
+            let definition = self.world.world().scene().definition();
+            self.dictionary = Dictionary::new(definition, &self.editing.assets, self.world.version());
+        }
+        if has_new_rules {
             self.told.doubt();
         }
         is_redefined

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nowcast_world::{Event, PlayerId, Refusal, To, Value, World};
+use nowcast_world::{EntityId, Event, PlayerId, Refusal, To, Value, World};
 
 /// Something that is told once.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +56,8 @@ pub(crate) struct Step {
     pub(crate) happenings: Vec<Happening>,
     /// Commands that were not carried out, and why.
     pub(crate) refused: Vec<(PlayerId, Refusal)>,
+    /// Who owns what from now on, with the number of its request.
+    pub(crate) granted: Vec<(PlayerId, EntityId, u32)>,
 }
 
 impl Step {
@@ -71,6 +73,7 @@ impl Step {
                     let audience = Audience::of(to, world);
                     step.happenings.push(Happening::Emitted { audience, name, payload });
                 }
+                Event::Granted { player, entity, number } => step.granted.push((player, entity, number)),
                 Event::Refused { player, refusal } => step.refused.push((player, refusal)),
                 Event::Spawned(_)
                 | Event::Despawned(_)

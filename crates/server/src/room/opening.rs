@@ -225,8 +225,9 @@ fn resume_script(saved: &SavedWorld, sources: &Sources, newest: Sources) -> Resu
         // This release refuses what an older one took.
         Err(ResumeError::Rules(fault)) => {
             warn!(room = %saved.name, %fault, "the rules that the world had do not load any more: it goes on with those of now");
-            let live =
+            let mut live =
                 replay(&newest, false).map_err(|error| format!("{fault}; with the rules of now: {error}"))?;
+            live.upgrade_from_unknown();
             Ok(resumed(live, false, None))
         }
     }

@@ -10,9 +10,10 @@ use super::happenings::{Audience, Happening};
 use super::told::{Changes, Shown, ToldPlayer};
 use super::{Newcomer, PHASES, Room, is_due};
 use crate::dictionary::{attributes_of, field_types};
-use crate::plain::{Action, Any, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage};
+use crate::plain::{Action, Any, Asset, Declared, Encoding, Entity, Fields, Kind, PROTOCOL, ServerMessage};
 use crate::player::Player;
 use crate::send_queue::Greeting;
+use crate::session;
 use crate::snapshot::{Snapshot, into_message, rounded};
 
 /// Snapshots whose encodings are kept for clients that get to them a little late.
@@ -141,6 +142,7 @@ impl Room {
             walker: Any(told.walker.clone()),
             look: Any(told.look.clone()),
             attributes: field_types(&kind.attributes).collect::<Fields>(),
+            owner: Any(told.owner.clone()),
         });
         let actions = definition.actions.iter().map(|action| Action {
             name: action.name.clone(),
@@ -156,6 +158,7 @@ impl Room {
             kinds: kinds.collect(),
             actions: actions.collect(),
             events: events.collect(),
+            assets: self.dictionary.message.assets.iter().map(asset).collect(),
         }
     }
 
@@ -171,6 +174,7 @@ impl Room {
             p,
             r,
             attributes: self.attributes(&entity),
+            owner: entity.owner.map(|owner| owner.0),
         })
     }
 
@@ -228,6 +232,11 @@ fn player(id: PlayerId, ToldPlayer { name, avatar }: &ToldPlayer) -> ServerMessa
 
 fn screen(Shown { player, place, value, .. }: Shown) -> ServerMessage {
     ServerMessage::Screen { place, personal: player.is_some(), value: Any(value) }
+}
+
+fn asset(told: &session::Asset) -> Asset {
+    let session::Asset { name, hash, bytes, media_type } = told.clone();
+    Asset { name, hash, bytes, media_type }
 }
 
 /// Rounds to a ten thousandth: scales are round numbers that an `f32` cannot hold exactly.

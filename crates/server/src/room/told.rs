@@ -246,6 +246,7 @@ fn describe(
         parent: entity.parent.map(|id| id.0),
         place,
         attributes: attribute_bytes(&scene.kind_of(entity.kind).attributes, entity),
+        owner: entity.owner.map(|owner| owner.0),
     };
     ToldEntity {
         id: entity.id,
@@ -265,12 +266,12 @@ fn place_of(scene: &Scene, entity: &EntityRef<'_>) -> Option<Place> {
 }
 
 fn is_same_but_for_attributes(a: &Entity, b: &Entity) -> bool {
-    (a.kind, a.scale, a.parent, a.place) == (b.kind, b.scale, b.parent, b.place)
+    (a.kind, a.scale, a.parent, a.place, a.owner) == (b.kind, b.scale, b.parent, b.place, b.owner)
 }
 
 #[cfg(test)]
 mod tests {
-    use nowcast_script::{Limits, Live, Sources};
+    use nowcast_script::{Assets, Limits, Live, Sources};
     use nowcast_world::Command;
 
     use super::*;
@@ -280,7 +281,7 @@ mod tests {
     }
 
     fn dictionary(live: &Live) -> Dictionary {
-        Dictionary::new(live.world().scene().definition(), 1)
+        Dictionary::new(live.world().scene().definition(), &Assets::default(), 1)
     }
 
     const LAMP: &str = r#"

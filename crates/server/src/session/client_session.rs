@@ -5,19 +5,23 @@ use std::time::Instant;
 
 use nowcast::entry::Verdict;
 use nowcast::session::{CloseCode, Closed, ClosedBy};
-use nowcast::{Channel, Error, Message, MessageKind as Received, Phase, StatusChanges};
+use nowcast::{Channel, Error, Key, Message, MessageKind as Received, Phase, StatusChanges};
 use nowcast_wire::ReadOwned;
 use nowcast_world::limits::NAME_BYTES_MAX as WORD_BYTES_MAX;
+use nowcast_world::{EntityId, PlayerId, Pose};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
 use super::writer::SessionWriter;
-use super::{CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, PROTOCOL, ToWorld, WORLD_LANE};
+use super::{
+    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Place, ToWorld,
+    WORLD_LANE,
+};
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::names::Name;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
-use crate::player::{Command, Player, Way, may_edit};
+use crate::player::{Command, OwnerCommand, Player, Way, may_be_program, may_edit};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::shared::Shared;
@@ -90,8 +94,10 @@ async fn first_event(channel: &Channel) -> Result<(Message, Early), Closing> {
 async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Arc<Player>, Early), Closing> {
     let first = timeout(shared.config.timeouts.handshake, first_event(channel)).await;
     let (message, early) = first.map_err(|_| Closing::Idle)??;
-    let Ok(ToWorld::Join { protocol, name, network_hz }) = read(&message) else {
-        return Err(malformed("this is a world, and the first event is not its Join (spec/WORLD.md)"));
+    let (protocol, name, network_hz, is_program) = match read(&message) {
+        Ok(ToWorld::Join { protocol, name, network_hz }) => (protocol, name, network_hz, false),
+        Ok(ToWorld::JoinProgram { protocol, name, network_hz }) => (protocol, name, network_hz, true),
+        _ => return Err(malformed("this is a world, and the first event is not its Join (spec/WORLD.md)")),
     };
     if protocol != PROTOCOL {
         return Err(Closing::Version(protocol));
@@ -104,6 +110,9 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
         return Err(Closing::OutOfBounds(rate_out_of_bounds(network_hz)));
     }
     let entry = channel.entry();
+    if is_program && !may_be_program(entry, &shared.config.entry) {
+        return Err(Closing::NoProgram);
+    }
     let address = entry.address.map(|address| address.ip());
     let seat = shared.rooms.reserve(&entry.room, address).map_err(|refusal| {
         shared.metrics.refuse(refusal.label());
@@ -112,7 +121,8 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
     // A name in a token is the operator's word, the other one the client's.
     let name = entry.name.clone().map_or(Name::Asked(name), Name::Verified);
     let writer = SessionWriter::new(Arc::clone(channel), network_hz);
-    let player = Player::new(name, Way::Session(writer), network_hz, may_edit(entry, &shared.config.entry));
+    let may_edit = may_edit(entry, &shared.config.entry);
+    let player = Player::new(name, Way::Session(writer), network_hz, may_edit, is_program);
     Ok((seat, Arc::new(player), early))
 }
 
@@ -162,13 +172,41 @@ impl ClientSession {
         self.shared.metrics.messages_received.inc();
         let (kind, command) = match (message.kind, message.lane.number()) {
             (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => return self.steer(message, rates),
+            (Received::State { key }, WORLD_LANE) => return self.move_owned(key, message, rates),
             (Received::Event, CHAT_LANE) => {
                 (MessageKind::Chat, Command::Say { text: read::<Line>(message)?.text })
             }
             (Received::Event, WORLD_LANE) => match read::<ToWorld>(message)? {
                 ToWorld::Forget => return self.forget(rates),
                 ToWorld::Rate { network_hz } => return self.set_rate(network_hz, rates),
-                ToWorld::Join { .. } => return Err(malformed("a second Join")),
+                ToWorld::Join { .. } | ToWorld::JoinProgram { .. } => {
+                    return Err(malformed("a second Join"));
+                }
+                ToWorld::Own { entity, number } => {
+                    let entity = EntityId(entity);
+                    (MessageKind::Own, Command::Owner(OwnerCommand::Own { entity, number }))
+                }
+                ToWorld::Release { entity, to } => {
+                    let (entity, to) = (EntityId(entity), to.map(PlayerId));
+                    (MessageKind::Own, Command::Owner(OwnerCommand::Release { entity, to }))
+                }
+                ToWorld::Set { entity, attributes } => {
+                    let entity = EntityId(entity);
+                    (MessageKind::Set, Command::Owner(OwnerCommand::Set { entity, attributes }))
+                }
+                ToWorld::Spawn { kind, .. } if kind.len() > WORD_BYTES_MAX => {
+                    return Err(malformed("a kind's name is too long"));
+                }
+                ToWorld::Spawn { number, kind, place: Place { position, rotation }, attributes } => {
+                    let pose = Pose { position, rotation }.checked();
+                    let pose = pose.ok_or(Closing::OutOfBounds(no_number("place")))?;
+                    let spawn = OwnerCommand::Spawn { number, kind, pose, attributes };
+                    (MessageKind::Own, Command::Owner(spawn))
+                }
+                ToWorld::Despawn { entity } => {
+                    let entity = EntityId(entity);
+                    (MessageKind::Own, Command::Owner(OwnerCommand::Despawn { entity }))
+                }
                 ToWorld::Rename { name } => (MessageKind::Name, Command::Rename { name }),
                 ToWorld::Act { action, .. } if action.len() > WORD_BYTES_MAX => {
                     return Err(malformed("an action's name is too long"));
@@ -205,6 +243,17 @@ impl ClientSession {
         self.admit(MessageKind::Input, rates)?;
         self.watchdog.steer(input);
         self.command(Command::Input { input, number: controls.number });
+        Ok(())
+    }
+
+    /// Where an owner wants its entity to be is state as well.
+    fn move_owned(&self, key: Key, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
+        let id = key.raw().checked_sub(OWNED_KEYS).and_then(|id| u32::try_from(id).ok());
+        let entity = id.map(EntityId).ok_or_else(|| malformed("nothing is expected on this lane or key"))?;
+        let owned: Owned = read(message)?;
+        let (pose, velocity) = owned.checked().ok_or(Closing::OutOfBounds(no_number("pose or velocity")))?;
+        self.admit(MessageKind::Move, rates)?;
+        self.command(Command::Move { entity, pose, velocity });
         Ok(())
     }
 
@@ -258,6 +307,11 @@ fn read<T: ReadOwned>(message: &Message) -> Result<T, Closing> {
 fn rate_out_of_bounds(network_hz: u32) -> OutOfBounds {
     let (low, high) = (f64::from(*NETWORK_HZ.start()), f64::from(*NETWORK_HZ.end()));
     OutOfBounds::Range { field: "network_hz", value: network_hz.into(), low, high }
+}
+
+/// A place that no world has, or a velocity.
+fn no_number(field: &'static str) -> OutOfBounds {
+    OutOfBounds::NotFinite { field, value: f64::NAN }
 }
 
 fn malformed(what: &str) -> Closing {

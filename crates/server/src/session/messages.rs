@@ -2,7 +2,8 @@
 
 use nowcast::Key;
 use nowcast_wire::{Value, Wire};
-use nowcast_world::{EntityId, Input, InputError, PlayerId};
+use nowcast_world::limits::VELOCITY_MAX;
+use nowcast_world::{EntityId, Input, InputError, PlayerId, Pose, Velocity};
 
 /// The version of `spec/WORLD.md`.
 pub const PROTOCOL: u32 = 2;
@@ -21,6 +22,9 @@ pub const CONTROLS_KEY: Key = Key::state(1);
 
 /// The key of [`Missed`] on [`CHAT_LANE`].
 pub const MISSED_KEY: Key = Key::state(1);
+
+/// The first key of [`Owned`] from a client on [`WORLD_LANE`]: the entity's id is added to it.
+pub const OWNED_KEYS: u64 = 1 << 32;
 
 /// The first key of players on [`WORLD_LANE`].
 const PLAYERS: u64 = 1 << 32;
@@ -92,6 +96,72 @@ pub enum ToWorld {
     },
     /// The client lost what it knew of movement and is to be told all of it again.
     Forget,
+    /// In the place of [`ToWorld::Join`], for a program.
+    JoinProgram {
+        /// [`PROTOCOL`].
+        protocol: u32,
+        /// What the program wants to be called.
+        name: String,
+        /// Rounds of movement a second; 0 leaves it to the server.
+        network_hz: u32,
+    },
+    /// Asks for an entity.
+    Own {
+        /// Which.
+        entity: u32,
+        /// By which the answer is known.
+        number: u32,
+    },
+    /// Gives an entity back, or passes it on.
+    Release {
+        /// Which.
+        entity: u32,
+        /// To which player; none for the server.
+        to: Option<u32>,
+    },
+    /// Sets attributes of an entity that the client owns.
+    Set {
+        /// Which.
+        entity: u32,
+        /// A map of names and values.
+        attributes: Value,
+    },
+    /// Makes an entity that the client owns.
+    Spawn {
+        /// By which the answer is known.
+        number: u32,
+        /// The name of its kind.
+        kind: String,
+        /// Where it is.
+        place: Place,
+        /// What differs from the defaults: a map, or nil.
+        attributes: Value,
+    },
+    /// Removes an entity that the client owns.
+    Despawn {
+        /// Which.
+        entity: u32,
+    },
+}
+
+/// Where an owner wants its entity to be: the state of [`OWNED_KEYS`] and the entity's id, from client to server.
+#[derive(Wire, Clone, Copy, Debug, PartialEq)]
+pub struct Owned {
+    /// In metres.
+    pub position: [f32; 3],
+    /// A unit quaternion: x, y, z, w.
+    pub rotation: [f32; 4],
+    /// How that moves, if the client knows.
+    pub velocity: Option<Moving>,
+}
+
+/// How something moves.
+#[derive(Wire, Clone, Copy, Debug, PartialEq)]
+pub struct Moving {
+    /// In metres a second.
+    pub linear: [f32; 3],
+    /// The axis of its turn, as long as its radians a second.
+    pub angular: [f32; 3],
 }
 
 /// What the controls say now: the state of [`CONTROLS_KEY`].
@@ -176,6 +246,24 @@ pub enum FromWorld {
         /// With file, line and cause; empty where there is nothing to say.
         text: String,
     },
+    /// The client owns an entity that it asked for, or made.
+    Granted {
+        /// Which.
+        entity: u32,
+        /// That of the request.
+        number: u32,
+    },
+    /// A request of this client as an owner was not carried out.
+    Denied {
+        /// `own`, `release`, `move`, `set`, `spawn` or `despawn`.
+        request: String,
+        /// Of which entity; 0 for one that was to be made.
+        entity: u32,
+        /// That of the request; 0 where it has none.
+        number: u32,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// What there can be in a world.
@@ -189,6 +277,8 @@ pub struct Definition {
     pub actions: Vec<Action>,
     /// What may be told, as far as its payload has a known shape.
     pub events: Vec<Declared>,
+    /// Files that looks and sounds name, ordered by name.
+    pub assets: Vec<Asset>,
 }
 
 /// What the entities of one kind have in common.
@@ -204,6 +294,8 @@ pub struct Kind {
     pub look: Value,
     /// The shape of its attributes (`spec/WIRE.md`, section 3).
     pub attributes: Vec<u8>,
+    /// Who may own one: a map in the words of world folders, or nil where nobody can ask for one.
+    pub owner: Value,
 }
 
 /// Something that players can do.
@@ -224,6 +316,20 @@ pub struct Declared {
     pub name: String,
     /// The shape of its payload.
     pub payload: Vec<u8>,
+}
+
+/// A file that clients may fetch from `/assets/` and its hash.
+#[derive(Wire, Clone, Debug, PartialEq, Eq)]
+pub struct Asset {
+    /// What looks and sounds call it: its path in the world's folder.
+    pub name: String,
+    /// SHA-256 of its content, as 64 hexadecimal digits in lower case.
+    pub hash: String,
+    /// How long it is.
+    pub bytes: u32,
+    /// Its media type.
+    #[wire(rename = "type")]
+    pub media_type: String,
 }
 
 /// What became of a version of the rules.
@@ -278,6 +384,8 @@ pub struct Entity {
     pub place: Option<Place>,
     /// A body of the kind's shape.
     pub attributes: Vec<u8>,
+    /// The player that owns it; none for the server.
+    pub owner: Option<u32>,
 }
 
 /// Where something is that moves only by being put elsewhere.
@@ -327,6 +435,18 @@ pub struct Missed {
     pub lines: u32,
 }
 
+impl Owned {
+    /// Its pose and velocity as the world takes them; `None` where a number is none that a world holds.
+    pub(crate) fn checked(self) -> Option<(Pose, Option<Velocity>)> {
+        let pose = Pose { position: self.position, rotation: self.rotation }.checked()?;
+        let velocity = self.velocity.map(|Moving { linear, angular }| Velocity { linear, angular });
+        let is_motion = |v: &Velocity| {
+            v.linear.iter().chain(&v.angular).all(|part| part.is_finite() && part.abs() <= VELOCITY_MAX)
+        };
+        velocity.as_ref().is_none_or(is_motion).then_some((pose, velocity))
+    }
+}
+
 impl Controls {
     /// As the world takes them.
     pub(crate) fn to_input(self) -> Result<Input, InputError> {
@@ -354,6 +474,7 @@ mod tests {
             Shape::of::<Kind>(),
             Shape::of::<Action>(),
             Shape::of::<Declared>(),
+            Shape::of::<Asset>(),
             Shape::of::<Outcome>(),
             Shape::of::<Entity>(),
             Shape::of::<Place>(),
@@ -361,6 +482,8 @@ mod tests {
             Shape::of::<Screen>(),
             Shape::of::<Said>(),
             Shape::of::<Missed>(),
+            Shape::of::<Owned>(),
+            Shape::of::<Moving>(),
         ];
         assert_eq!(ours.map(|shape| shape.to_string()).to_vec(), written);
     }

@@ -26,9 +26,9 @@ use nowcast::session::{LaneConfig, Limits};
 use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
 pub use messages::{
-    Action, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, EntityState, FromWorld, Kind,
-    Line, MISSED_KEY, Missed, Outcome, PROTOCOL, Place, Player, REPLICATION_LANE, Said, Screen, StateKey,
-    ToWorld, WORLD_LANE,
+    Action, Asset, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, EntityState, FromWorld,
+    Kind, Line, MISSED_KEY, Missed, Moving, OWNED_KEYS, Outcome, Owned, PROTOCOL, Place, Player,
+    REPLICATION_LANE, Said, Screen, StateKey, ToWorld, WORLD_LANE,
 };
 pub(crate) use news::{News, states_of_look};
 

@@ -189,6 +189,7 @@ fn define(dictionary: &Dictionary) -> Vec<u8> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use nowcast_script::Assets;
     use nowcast_wire::decode;
     use nowcast_world::{
         Attributes, Behaviour, Body, ColliderShape, Command, Definition, Kind, KindId, Motion, Pose, Scene,
@@ -225,6 +226,7 @@ mod tests {
                     parent: entity.parent.map(|parent| parent.0),
                     place: (is_put && entity.parent.is_none()).then_some(Place { position, rotation }),
                     attributes: attribute_bytes(&kind.attributes, &entity),
+                    owner: entity.owner.map(|owner| owner.0),
                 };
                 (entity.id.0, seen)
             });
@@ -444,7 +446,7 @@ mod tests {
     impl Room {
         fn new(seed: u64) -> Self {
             let world = World::new(definition(true), seed, Box::new(Whims)).expect("the definition is good");
-            let dictionary = Dictionary::new(world.scene().definition(), 1);
+            let dictionary = Dictionary::new(world.scene().definition(), &Assets::default(), 1);
             let (told, atlas, clients) = Default::default();
             let (kept, steps, last_player) = (None, 0, 0);
             Self { world, which: true, dictionary, kept, told, atlas, steps, clients, last_player }
@@ -457,7 +459,7 @@ mod tests {
         fn restore(&mut self, bytes: &[u8], which: bool) {
             self.world = World::restore(definition(which), Box::new(Whims), bytes).expect("it was saved");
             self.which = which;
-            self.dictionary = Dictionary::new(self.world.scene().definition(), 1);
+            self.dictionary = Dictionary::new(self.world.scene().definition(), &Assets::default(), 1);
             self.told.doubt();
         }
 

@@ -5,17 +5,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use notify::RecommendedWatcher;
-use nowcast_script::{Limits, Script, Sources};
+use nowcast_script::{Asset, Assets, Fault, Limits, Script, Sources, missing_assets};
 use serde::Serialize;
 use tracing::{info, warn};
 
-use super::folder::{read_world, watch};
+use super::folder::{read_assets, read_world, watch};
+use super::shelf::Shelf;
 use super::{MakeWorld, Rules, WorldConfig, WorldError};
 use crate::dictionary::Dictionary;
 use crate::room_name::is_room_name;
 
 /// Everything that a server offers, in the order of its configuration.
-pub(crate) struct Catalogue(Vec<Arc<Offered>>);
+pub(crate) struct Catalogue {
+    offered: Vec<Arc<Offered>>,
+    /// The assets of all of them.
+    shelf: Arc<Shelf>,
+}
 
 /// One world that is offered.
 pub(crate) struct Offered {
@@ -41,6 +46,7 @@ pub(crate) enum CurrentRules {
 
 /// What was last found in a world's folder.
 struct Newest {
+    shelf: Arc<Shelf>,
     /// Counts what was found; rooms look at it in every step.
     number: AtomicU64,
     found: Mutex<Found>,
@@ -49,14 +55,16 @@ struct Newest {
 struct Found {
     /// The newest version that loads.
     good: Sources,
+    /// The files beside it.
+    assets: Assets,
     /// Why the newest of all does not, if it does not.
     fault: Option<String>,
 }
 
 /// What a room finds when the folder of its world has changed.
 pub(crate) enum Change {
-    /// A version that loads.
-    Version(Sources),
+    /// A version that loads, with the files beside it. Either may be what it was.
+    Version(Sources, Assets),
     /// One that does not, and why.
     Fault(String),
 }
@@ -77,6 +85,7 @@ impl Catalogue {
     /// Loads every script once, so that mistakes are found before anybody comes.
     pub(crate) fn new(worlds: &[WorldConfig]) -> Result<Self, WorldError> {
         let mut offered: Vec<Arc<Offered>> = Vec::new();
+        let shelf = Arc::default();
         for WorldConfig { name, rules } in worlds {
             if !is_room_name(name) {
                 return Err(WorldError::BadName(name.clone()));
@@ -87,17 +96,26 @@ impl Catalogue {
             let rules = match rules {
                 Rules::Program(make) => Offer::Program(Arc::clone(make)),
                 Rules::Script(sources) => {
-                    Offer::Script { newest: Newest::new(name, sources.clone())?, _watcher: None }
+                    let newest = Newest::new(name, None, sources.clone(), Assets::default(), &shelf)?;
+                    Offer::Script { newest, _watcher: None }
+                }
+                Rules::Packed(sources, assets) => {
+                    let newest = Newest::new(name, None, sources.clone(), assets.clone(), &shelf)?;
+                    Offer::Script { newest, _watcher: None }
                 }
                 Rules::Folder(folder) => {
-                    let newest = Newest::new(name, read_world(folder)?)?;
+                    let (assets, faults) = read_assets(folder, &Assets::default())?;
+                    if let Some(fault) = in_one(&faults) {
+                        return Err(WorldError::Script { world: name.clone(), fault });
+                    }
+                    let newest = Newest::new(name, Some(folder), read_world(folder)?, assets, &shelf)?;
                     let watcher = watch(folder, reading(name, folder, &newest))?;
                     Offer::Script { newest, _watcher: Some(watcher) }
                 }
             };
             offered.push(Arc::new(Offered { name: name.clone(), rules }));
         }
-        if offered.is_empty() { Err(WorldError::None) } else { Ok(Self(offered)) }
+        if offered.is_empty() { Err(WorldError::None) } else { Ok(Self { offered, shelf }) }
     }
 
     /// The world that a room shows.
@@ -106,13 +124,18 @@ impl Catalogue {
             room.strip_prefix(&offered.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         };
         // Of `park` and `park-north` the longer name says more.
-        let named = self.0.iter().filter(is_named).max_by_key(|offered| offered.name.len());
-        named.unwrap_or_else(|| self.0.first().expect("a catalogue offers something"))
+        let named = self.offered.iter().filter(is_named).max_by_key(|offered| offered.name.len());
+        named.unwrap_or_else(|| self.offered.first().expect("a catalogue offers something"))
     }
 
     /// What is offered, without rooms.
     pub(crate) fn list(&self) -> Vec<WorldSummary> {
-        self.0.iter().map(|offered| offered.summary()).collect()
+        self.offered.iter().map(|offered| offered.summary()).collect()
+    }
+
+    /// The asset of a hash, if a world or a room still names it.
+    pub(crate) fn asset(&self, hash: &str) -> Option<Arc<Asset>> {
+        self.shelf.get(hash)
     }
 }
 
@@ -128,6 +151,14 @@ impl Offered {
         }
     }
 
+    /// The files beside the newest version that loads.
+    pub(crate) fn assets(&self) -> Assets {
+        match &self.rules {
+            Offer::Program(_) => Assets::default(),
+            Offer::Script { newest, .. } => newest.lock().assets.clone(),
+        }
+    }
+
     /// What was found since the room last asked; `seen` is what it has seen.
     pub(crate) fn change_since(&self, seen: &mut u64) -> Option<Change> {
         let Offer::Script { newest, .. } = &self.rules else { return None };
@@ -139,7 +170,7 @@ impl Offered {
         let found = newest.lock();
         Some(match &found.fault {
             Some(fault) => Change::Fault(fault.clone()),
-            None => Change::Version(found.good.clone()),
+            None => Change::Version(found.good.clone(), found.assets.clone()),
         })
     }
 
@@ -156,10 +187,19 @@ impl Offered {
 }
 
 impl Newest {
-    fn new(world: &str, sources: Sources) -> Result<Arc<Self>, WorldError> {
-        load(&sources).map_err(|fault| WorldError::Script { world: world.to_owned(), fault })?;
-        let found = Mutex::new(Found { good: sources, fault: None });
-        Ok(Arc::new(Self { number: AtomicU64::new(0), found }))
+    /// `folder` is where the sources are, for whoever reads what is wrong with them.
+    fn new(
+        world: &str,
+        folder: Option<&Path>,
+        sources: Sources,
+        assets: Assets,
+        shelf: &Arc<Shelf>,
+    ) -> Result<Arc<Self>, WorldError> {
+        load(&sources, &assets, folder)
+            .map_err(|fault| WorldError::Script { world: world.to_owned(), fault })?;
+        shelf.put(&assets);
+        let found = Mutex::new(Found { good: sources, assets, fault: None });
+        Ok(Arc::new(Self { shelf: Arc::clone(shelf), number: AtomicU64::new(0), found }))
     }
 
     fn lock(&self) -> MutexGuard<'_, Found> {
@@ -168,40 +208,77 @@ impl Newest {
     }
 
     /// Takes in what is in the folder now. Returns what is wrong with it, unless nothing changed.
-    fn take(&self, read: Result<Sources, String>) -> Option<Result<u64, String>> {
+    fn take(&self, read: Result<(Sources, Assets), String>) -> Option<Result<u64, String>> {
         let mut found = self.lock();
-        let loaded = read.and_then(|sources| load(&sources).map(|()| sources));
+        let loaded = read.and_then(|(sources, assets)| {
+            load(&sources, &assets, None)?;
+            Ok((sources, assets))
+        });
         let is_known = match &loaded {
-            Ok(sources) => found.fault.is_none() && *sources == found.good,
+            Ok((sources, assets)) => {
+                found.fault.is_none() && *sources == found.good && *assets == found.assets
+            }
             Err(fault) => found.fault.as_ref() == Some(fault),
         };
         if is_known {
             return None;
         }
-        let outcome = loaded.as_ref().map(Sources::hash).map_err(Clone::clone);
+        let outcome = loaded.as_ref().map(|(sources, _)| sources.hash()).map_err(Clone::clone);
         match loaded {
-            Ok(sources) => *found = Found { good: sources, fault: None },
+            Ok((sources, assets)) => {
+                // Before any room tells a page of them.
+                self.shelf.put(&assets);
+                self.shelf.retire(&found.assets, &assets);
+                *found = Found { good: sources, assets, fault: None };
+            }
             Err(fault) => found.fault = Some(fault),
         }
         self.number.fetch_add(1, Ordering::Release);
         Some(outcome)
     }
+
+    /// Reads a folder; what is there already is not checked again.
+    fn read(&self, folder: &Path) -> Result<(Sources, Assets), String> {
+        let known = self.lock().assets.clone();
+        let (assets, faults) = read_assets(folder, &known).map_err(|error| error.to_string())?;
+        match in_one(&faults) {
+            Some(fault) => Err(fault),
+            None => Ok((read_world(folder).map_err(|error| error.to_string())?, assets)),
+        }
+    }
 }
 
-/// Whether a world can be made by these rules, and be told to clients; if not, why.
-fn load(sources: &Sources) -> Result<(), String> {
-    let script = Script::load(sources, Limits::DEFAULT).map_err(|fault| fault.to_string())?;
-    if Dictionary::new(&script.definition(), 1).fits() {
+/// The first of several faults, and how many more there are.
+fn in_one(faults: &[Fault]) -> Option<String> {
+    match faults {
+        [] => None,
+        [one] => Some(one.to_string()),
+        [first, rest @ ..] => Some(format!("{first}, and {} more: `nowcast check` tells them", rest.len())),
+    }
+}
+
+/// Whether a world can be made by these rules and files, and be told to clients; if not, why.
+fn load(sources: &Sources, assets: &Assets, folder: Option<&Path>) -> Result<(), String> {
+    let script = Script::load(sources, Limits::DEFAULT).map_err(|fault| match folder {
+        Some(folder) => fault.in_folder(&folder.display().to_string(), sources),
+        None => fault.to_string(),
+    })?;
+    let definition = script.definition();
+    if let Some(fault) = in_one(&missing_assets(sources, &definition, assets)) {
+        return Err(fault);
+    }
+    if Dictionary::new(&definition, assets, 1).fits() {
         Ok(())
     } else {
-        Err("the kinds' looks and the actions' hints are too large to be told in one message".to_owned())
+        Err("the kinds' looks, the actions' hints and the names of assets are too large to be told in one message"
+            .to_owned())
     }
 }
 
 /// What is done when a folder has changed.
 fn reading(world: &str, folder: &Path, newest: &Arc<Newest>) -> impl FnMut() + Send + 'static {
     let (world, folder, newest) = (world.to_owned(), PathBuf::from(folder), Arc::clone(newest));
-    move || match newest.take(read_world(&folder).map_err(|error| error.to_string())) {
+    move || match newest.take(newest.read(&folder)) {
         None => {}
         Some(Ok(hash)) => info!(world, version = format!("{hash:016x}"), "new rules"),
         Some(Err(fault)) => warn!(world, fault, "new rules do not load; those before stay"),
@@ -250,8 +327,9 @@ mod tests {
 
     #[test]
     fn rules_that_do_not_load_are_told_and_those_before_stay() {
-        let newest = Newest::new("park", Sources::of_main("-- one")).unwrap();
-        let read = |text: &str| Ok(Sources::of_main(text));
+        let sources = Sources::of_main("-- one");
+        let newest = Newest::new("park", None, sources, Assets::default(), &Arc::default()).unwrap();
+        let read = |text: &str| Ok((Sources::of_main(text), Assets::default()));
         assert_eq!(newest.take(read("-- one")), None, "nothing changed");
         assert!(matches!(newest.take(read("-- two")), Some(Ok(_))));
         assert!(matches!(newest.take(read("local x =")), Some(Err(_))));
@@ -259,5 +337,32 @@ mod tests {
         assert_eq!(newest.lock().good, Sources::of_main("-- two"));
         assert!(matches!(newest.take(read("-- two")), Some(Ok(_))), "mended: rooms are told so");
         assert_eq!(newest.number.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn a_file_that_changed_is_a_new_version_and_a_look_without_its_file_is_none() {
+        let rules = |texture: &str| {
+            let look = format!("look = {{ texture = 'assets/{texture}.png' }}");
+            Sources::of_main(&format!(
+                "local world = require('@nowcast/world')\nworld.kind('rock', {{ {look} }})"
+            ))
+        };
+        let assets = |height: u8| {
+            let picture = [b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0" as &[u8], &[height]].concat();
+            Assets::read([("assets/moss.png".to_owned(), picture)], &Assets::default()).0
+        };
+        let shelf = Arc::default();
+        let newest = Newest::new("park", None, rules("moss"), assets(1), &shelf).unwrap();
+        assert_eq!(newest.take(Ok((rules("moss"), assets(1)))), None, "nothing changed");
+        assert!(matches!(newest.take(Ok((rules("moss"), assets(2)))), Some(Ok(_))));
+        let Some(Err(fault)) = newest.take(Ok((rules("mos"), assets(2)))) else {
+            panic!("there is no such file")
+        };
+        assert!(fault.starts_with("world.luau:2: rock.look.texture names"), "{fault}");
+        for (height, is_served) in [(1, true), (2, true), (3, false)] {
+            let asset = assets(height);
+            let hash = &asset.get("assets/moss.png").unwrap().hash;
+            assert_eq!(shelf.get(hash).is_some(), is_served, "{height}");
+        }
     }
 }

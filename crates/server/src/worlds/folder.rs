@@ -1,12 +1,17 @@
 //! Reading a world's folder, and noticing its changes.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
-use nowcast_script::{Limits, MAIN, Sources};
+use nowcast_script::{
+    ASSET_BYTES_MAX, ASSETS_BYTES_MAX, ASSETS_FOLDER, ASSETS_MAX, Assets, Fault, Limits, MAIN, Sources,
+    asset_kind,
+};
 
 use super::WorldError;
 
@@ -54,6 +59,35 @@ pub enum FolderError {
     /// A module is no text.
     #[error("{} is not UTF-8", .0.display())]
     NotText(PathBuf),
+    /// There are too many assets.
+    #[error("{} has more than {max} assets", folder.display())]
+    TooManyAssets {
+        /// Where.
+        folder: PathBuf,
+        /// How many there may be.
+        max: usize,
+    },
+    /// An asset is too large.
+    #[error("{} has {bytes} bytes, but an asset has {max} at most: make its textures smaller, or split it", path.display())]
+    AssetTooLarge {
+        /// Which.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// The largest size.
+        max: usize,
+    },
+    /// All assets together are too large.
+    #[error("the assets in {} have more than {max} bytes together", folder.display())]
+    AssetsTooLarge {
+        /// Where.
+        folder: PathBuf,
+        /// How many bytes there may be.
+        max: usize,
+    },
+    /// The name of an asset cannot be told.
+    #[error("the name of {} is not UTF-8: give it another", .0.display())]
+    AssetName(PathBuf),
 }
 
 /// Every module of a world's folder, by its path in it. Hidden files and what is no Luau are left out.
@@ -101,6 +135,76 @@ fn read_into(
         }
     }
     Ok(())
+}
+
+/// Every asset of a world's folder, checked, with all that is wrong with any of them. Hidden files, and files whose names are no
+/// assets', are left out. What `known` has already is shared with it.
+///
+/// # Errors
+/// [`FolderError`] says what cannot be read, or is beyond what a world may have.
+pub fn read_assets(folder: &Path, known: &Assets) -> Result<(Assets, Vec<Fault>), FolderError> {
+    let beginning = folder.join(ASSETS_FOLDER);
+    let mut paths = Vec::new();
+    if beginning.is_dir() {
+        find_assets(&beginning, ASSETS_FOLDER, &mut paths, DEPTH_MAX)?;
+    }
+    paths.sort_unstable();
+    let mut bytes = 0;
+    let mut files = Vec::with_capacity(paths.len());
+    for (name, path) in paths {
+        let content = read_asset(&path)?;
+        bytes += content.len();
+        if bytes > ASSETS_BYTES_MAX {
+            return Err(FolderError::AssetsTooLarge { folder: beginning, max: ASSETS_BYTES_MAX });
+        }
+        files.push((name, content));
+    }
+    Ok(Assets::read(files, known))
+}
+
+fn find_assets(
+    folder: &Path,
+    prefix: &str,
+    paths: &mut Vec<(String, PathBuf)>,
+    depth_left: usize,
+) -> Result<(), FolderError> {
+    for entry in std::fs::read_dir(folder).map_err(|error| io(folder, &error))? {
+        let path = entry.map_err(|error| io(folder, &error))?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            return Err(FolderError::AssetName(path));
+        };
+        let name = format!("{prefix}{name}");
+        if name[prefix.len()..].starts_with('.') {
+            continue;
+        }
+        if path.is_dir() {
+            if depth_left > 0 {
+                find_assets(&path, &format!("{name}/"), paths, depth_left - 1)?;
+            }
+        } else if asset_kind(&name).is_some() && path.is_file() {
+            if paths.len() >= ASSETS_MAX {
+                return Err(FolderError::TooManyAssets { folder: folder.to_owned(), max: ASSETS_MAX });
+            }
+            paths.push((name, path));
+        }
+    }
+    Ok(())
+}
+
+/// Reads no more than a file may have, even if it grows meanwhile.
+fn read_asset(path: &Path) -> Result<Vec<u8>, FolderError> {
+    let open = File::open(path).map_err(|error| io(path, &error))?;
+    let bytes = open.metadata().map_err(|error| io(path, &error))?.len();
+    let mut content = Vec::new();
+    if bytes <= ASSET_BYTES_MAX as u64 {
+        let mut open = open.take(ASSET_BYTES_MAX as u64 + 1);
+        open.read_to_end(&mut content).map_err(|error| io(path, &error))?;
+    }
+    let bytes = bytes.max(content.len() as u64);
+    if bytes > ASSET_BYTES_MAX as u64 {
+        return Err(FolderError::AssetTooLarge { path: path.to_owned(), bytes, max: ASSET_BYTES_MAX });
+    }
+    Ok(content)
 }
 
 fn io(path: &Path, error: &std::io::Error) -> FolderError {
@@ -166,6 +270,32 @@ mod tests {
         assert_eq!(paths, ["parts/door.luau", "world.luau"]);
         write("broken.luau", b"\xff\xfe");
         assert_eq!(read_world(&folder), Err(FolderError::NotText(folder.join("broken.luau"))));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn assets_are_the_files_below_assets_whose_names_say_so() {
+        let folder = std::env::temp_dir().join(format!("nowcast-assets-{}", std::process::id()));
+        let write = |path: &str, text: &[u8]| {
+            let path = folder.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("world.luau", b"-- rules");
+        assert!(read_assets(&folder, &Assets::default()).unwrap().0.is_empty(), "there need not be any");
+        write("assets/birds/owl.ogg", b"OggS");
+        write("assets/door.blend", b"a source");
+        write("assets/.hidden.ogg", b"OggS");
+        write("sound.ogg", b"OggS");
+        let (assets, faults) = read_assets(&folder, &Assets::default()).unwrap();
+        let names: Vec<_> = assets.iter().map(|asset| asset.name.as_str()).collect();
+        assert_eq!((names, faults), (vec!["assets/birds/owl.ogg"], vec![]));
+        write("assets/wrong.png", b"no picture");
+        let (assets, faults) = read_assets(&folder, &assets).unwrap();
+        assert_eq!((assets.len(), faults[0].file.as_deref()), (1, Some("assets/wrong.png")));
+        File::create(folder.join("assets/huge.wav")).unwrap().set_len(ASSET_BYTES_MAX as u64 + 1).unwrap();
+        let refused = read_assets(&folder, &assets).unwrap_err();
+        assert!(matches!(refused, FolderError::AssetTooLarge { .. }), "{refused}");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

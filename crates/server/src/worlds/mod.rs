@@ -2,15 +2,16 @@
 
 mod catalogue;
 mod folder;
+mod shelf;
 
 pub(crate) use catalogue::{Catalogue, Change, CurrentRules, Offered, WorldSummary};
-pub use folder::{FolderError, read_world};
+pub use folder::{FolderError, read_assets, read_world};
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use nowcast_script::Sources;
+use nowcast_script::{Assets, Sources};
 use nowcast_world::World;
 
 /// A world that a server offers.
@@ -28,10 +29,13 @@ pub struct WorldConfig {
 /// What rules a world.
 #[derive(Clone)]
 pub enum Rules {
-    /// The scripts of a folder (`docs/WORLDS.md`). When a file there changes, rooms take the new version at their next step.
+    /// The scripts and assets of a folder (`docs/WORLDS.md`). When a file there changes, rooms take the new version at their next
+    /// step.
     Folder(PathBuf),
-    /// Scripts that stay what they are.
+    /// Scripts that stay what they are, without assets.
     Script(Sources),
+    /// Scripts and assets that stay what they are.
+    Packed(Sources, Assets),
     /// A program: makes the world of each room.
     Program(MakeWorld),
 }
@@ -44,6 +48,9 @@ impl fmt::Debug for Rules {
         match self {
             Self::Folder(folder) => f.debug_tuple("Folder").field(folder).finish(),
             Self::Script(sources) => write!(f, "Script({:016x})", sources.hash()),
+            Self::Packed(sources, assets) => {
+                write!(f, "Packed({:016x}, {} assets)", sources.hash(), assets.len())
+            }
             Self::Program(_) => f.write_str("Program"),
         }
     }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use nowcast_server::plain::{Any, ClientMessage, Encoding, Frame, FrameRef, ServerMessage};
-use nowcast_server::script::Sources;
-use nowcast_server::{Config, Handle, Rules, Server, WorldConfig, read_world};
+use nowcast_server::script::{Assets, Sources};
+use nowcast_server::{Config, Handle, Rules, Server, WorldConfig, read_assets, read_world};
 use nowcast_wire::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -41,7 +41,9 @@ pub fn script(name: &str, text: &str) -> WorldConfig {
 pub fn sample(name: &str) -> WorldConfig {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds").join(name);
     let sources = read_world(&folder).expect("the sample worlds can be read");
-    WorldConfig { name: name.into(), rules: Rules::Script(sources) }
+    let (assets, faults) = read_assets(&folder, &Assets::default()).expect("their assets can be read");
+    assert_eq!(faults, []);
+    WorldConfig { name: name.into(), rules: Rules::Packed(sources, assets) }
 }
 
 /// What tests configure: a free port of the loopback, and the plaza.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error, MessageKind};
 use nowcast_server::replication::{Replica, transform_of};
 use nowcast_server::session::{
-    CHAT_LANE, CONTROLS_KEY, Controls, EntityState, FromWorld, Line, PROTOCOL, Said, StateKey, ToWorld,
-    WORLD_LANE,
+    CHAT_LANE, CONTROLS_KEY, Controls, EntityState, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Said,
+    StateKey, ToWorld, WORLD_LANE,
 };
 use nowcast_wire::{Value, decode, encode_to_vec};
 use tokio::time::timeout;
@@ -54,6 +54,24 @@ impl Guest {
             Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false };
         guest.until("its avatar", |guest| guest.avatar().is_some_and(|id| guest.place(id).is_some())).await;
         guest
+    }
+
+    /// Joins as a program, and waits for what there can be.
+    pub async fn join_as_program(server: &TestServer, room: &str, name: &str) -> Self {
+        let channel = Self::open(server, room, CarrierKind::WebSocket).await.expect("there is room");
+        let join = ToWorld::JoinProgram { protocol: PROTOCOL, name: name.into(), network_hz: 60 };
+        channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+        let mut guest =
+            Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false };
+        guest.until("what there can be", |guest| !guest.view.kinds.is_empty()).await;
+        guest
+    }
+
+    /// Says where an entity is to be.
+    pub fn bring(&self, entity: u32, position: [f32; 3]) {
+        let owned = Owned { position, rotation: [0.0, 0.0, 0.0, 1.0], velocity: None };
+        let lane = self.channel.lane(WORLD_LANE);
+        lane.try_state(OWNED_KEYS + u64::from(entity), &encode_to_vec(&owned)).expect("a state is taken");
     }
 
     /// Takes in messages until a condition holds.

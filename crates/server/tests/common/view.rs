@@ -18,12 +18,18 @@ pub struct View {
     /// The names of actions, with those of their arguments.
     pub actions: BTreeMap<String, Vec<String>>,
     pub declared: Vec<String>,
+    /// Hashes of files, by their names.
+    pub assets: BTreeMap<String, String>,
     pub entities: BTreeMap<u32, Seen>,
     pub players: BTreeMap<u32, Person>,
     /// By place, and whether it is for this client alone. What is cleared is not there.
     pub screens: BTreeMap<(String, bool), Json>,
     pub happened: Vec<(String, Json)>,
     pub refused: Vec<(String, String)>,
+    /// Entities that it owns since then, with the numbers of its requests.
+    pub granted: Vec<(u32, u32)>,
+    /// What it asked as an owner, of which entity, and why that was not done.
+    pub denied: Vec<(String, u32, String)>,
     pub reports: Vec<(Outcome, u64, String)>,
     pub notices: Vec<String>,
     pub said: Vec<(u32, String, String)>,
@@ -39,6 +45,7 @@ pub struct Seen {
     pub kind: String,
     pub scale: [f64; 3],
     pub parent: Option<u32>,
+    pub owner: Option<u32>,
     pub attributes: Json,
     /// Where it was when it was described; sessions are told of what moves by its rows alone.
     pub place: Option<[f64; 3]>,
@@ -84,7 +91,7 @@ impl View {
                 self.world.clone_from(world);
                 self.take_tick(*tick);
             }
-            ServerMessage::Define { version, kinds, actions, events } => {
+            ServerMessage::Define { version, kinds, actions, events, assets } => {
                 self.version = *version;
                 self.kinds = kinds.iter().map(|kind| kind.name.clone()).collect();
                 let actions = actions.iter();
@@ -92,6 +99,8 @@ impl View {
                     .map(|action| (action.name.clone(), action.arguments.keys().cloned().collect()))
                     .collect();
                 self.declared = events.iter().map(|event| event.name.clone()).collect();
+                let assets = assets.iter();
+                self.assets = assets.map(|asset| (asset.name.clone(), asset.hash.clone())).collect();
             }
             ServerMessage::Spawn { entities } => {
                 for entity in entities {
@@ -99,6 +108,7 @@ impl View {
                         kind: entity.kind.clone(),
                         scale: entity.scale.unwrap_or([1.0; 3]),
                         parent: entity.parent,
+                        owner: entity.owner,
                         attributes: json(&entity.attributes.0),
                         place: Some(entity.p),
                     };
@@ -131,6 +141,10 @@ impl View {
             }
             ServerMessage::Event { name, payload } => self.happened.push((name.clone(), json(&payload.0))),
             ServerMessage::Refused { action, reason } => self.refused.push((action.clone(), reason.clone())),
+            ServerMessage::Granted { entity, number } => self.granted.push((*entity, *number)),
+            ServerMessage::Denied { request, entity, reason, .. } => {
+                self.denied.push((request.clone(), *entity, reason.clone()));
+            }
             ServerMessage::Report { outcome, version, text } => {
                 self.reports.push((*outcome, *version, text.clone()));
             }
@@ -154,10 +168,16 @@ impl View {
                 self.actions =
                     actions.map(|action| (action.name.clone(), fields(&action.arguments))).collect();
                 self.declared = definition.events.iter().map(|event| event.name.clone()).collect();
+                let assets = definition.assets.iter();
+                self.assets = assets.map(|asset| (asset.name.clone(), asset.hash.clone())).collect();
                 self.definition = Some(definition);
             }
             FromWorld::Happened { event, payload } => self.happened.push((event, json(&payload))),
             FromWorld::Refused { action, reason } => self.refused.push((action, reason)),
+            FromWorld::Granted { entity, number } => self.granted.push((entity, number)),
+            FromWorld::Denied { request, entity, reason, .. } => {
+                self.denied.push((request, entity, reason));
+            }
             FromWorld::Report { outcome, version, text } => {
                 self.reports.push((outcome.into(), version, text));
             }
@@ -179,6 +199,7 @@ impl View {
             kind: kind.name.clone(),
             scale: entity.scale.map(f64::from),
             parent: entity.parent,
+            owner: entity.owner,
             attributes: json(&decode_value(&shape, &entity.attributes).expect("it is of its kind's shape")),
             place: entity.place.map(|place| place.position.map(f64::from)),
         };

@@ -17,12 +17,13 @@ impl Scene {
         Some(self.entities.poses[self.entities.row(id)?])
     }
 
-    /// Puts an entity elsewhere at once. It keeps its velocity; a client shows a jump, not a way. What hangs on
-    /// something is put relative to it by [`Scene::set_parent`].
+    /// Puts an entity elsewhere at once. It keeps its velocity; a client shows a jump, not a path. What hangs on
+    /// something hangs on it at the new place from then on.
     pub fn set_pose(&mut self, id: EntityId, pose: Pose) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
         self.put(row, pose);
+        self.hang_here(row);
         self.push_event(Event::Teleported(id));
         Ok(())
     }

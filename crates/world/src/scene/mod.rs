@@ -3,6 +3,7 @@
 mod bodies;
 mod error;
 mod joints;
+mod owners;
 mod players;
 mod queries;
 mod systems;
@@ -24,6 +25,7 @@ use crate::event::Event;
 use crate::id::{EntityId, KindId, PlayerId};
 use crate::joint::{Joint, JointId};
 use crate::kind::Kind;
+use crate::owner::Hold;
 use crate::physics::Physics;
 use crate::player::Player;
 use crate::random::Random;
@@ -42,6 +44,7 @@ use crate::walker::WalkerState;
 /// | find | [`entities`](Self::entities), [`entity`](Self::entity), [`kind`](Self::kind) |
 /// | move | [`set_pose`](Self::set_pose), [`set_velocity`](Self::set_velocity), [`push`](Self::push), [`apply_impulse`](Self::apply_impulse), [`set_input`](Self::set_input) |
 /// | remember | [`set_attribute`](Self::set_attribute), [`set_private`](Self::set_private), [`set_state`](Self::set_state) |
+/// | give away | [`set_owner`](Self::set_owner) |
 /// | hold together | [`join`](Self::join), [`part`](Self::part), [`set_parent`](Self::set_parent), [`set_passes`](Self::set_passes) |
 /// | look around | [`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps), [`distance`](Self::distance), [`touching`](Self::touching) |
 /// | wait | [`after`](Self::after), [`cancel`](Self::cancel) |
@@ -56,6 +59,8 @@ pub struct Scene {
     pub(crate) physics: Physics,
     pub(crate) walkers: BTreeMap<EntityId, WalkerState>,
     pub(crate) joints: BTreeMap<JointId, BoundJoint>,
+    /// What is in the hands of players.
+    pub(crate) holds: BTreeMap<EntityId, Hold>,
     pub(crate) players: BTreeMap<PlayerId, Player>,
     pub(crate) timers: Timers,
     pub(crate) state: BTreeMap<String, Value>,
@@ -87,6 +92,7 @@ impl Scene {
             entities: Entities::default(),
             walkers: BTreeMap::new(),
             joints: BTreeMap::new(),
+            holds: BTreeMap::new(),
             players: BTreeMap::new(),
             timers: Timers::default(),
             state: BTreeMap::new(),

@@ -8,7 +8,7 @@ use crate::entity::Spawn;
 use crate::event::{Event, Refusal};
 use crate::id::{EntityId, KindId, PlayerId};
 use crate::input::{Input, NAME_CHARS_MAX};
-use crate::kind::OwnerPolicy;
+use crate::owner::OwnerLeaves;
 use crate::player::Player;
 use crate::pose::Pose;
 use crate::text;
@@ -73,7 +73,7 @@ impl Scene {
         self.players.get_mut(&player).ok_or(SceneError::UnknownPlayer(player))
     }
 
-    pub(crate) fn add_player(&mut self, id: PlayerId, name: &str) -> Result<(), Refusal> {
+    pub(crate) fn add_player(&mut self, id: PlayerId, name: &str, is_program: bool) -> Result<(), Refusal> {
         let players_max = self.definition.limits.players_max;
         if id.0 < self.next_player {
             return Err(Refusal::PlayerUsed(id.0));
@@ -83,26 +83,42 @@ impl Scene {
         }
         self.next_player = id.0.saturating_add(1);
         let name = name_or_guest(name, id);
-        let player =
-            Player { id, name, avatar: None, input: Input::default(), tags: Vec::new(), private: Value::Nil };
+        let player = Player {
+            id,
+            name,
+            is_program,
+            avatar: None,
+            input: Input::default(),
+            tags: Vec::new(),
+            private: Value::Nil,
+        };
         self.players.insert(id, player);
         self.push_event(Event::Joined(id));
         Ok(())
     }
 
-    /// The player is gone; what it owned goes too or is the server's, as its kind says.
+    /// Everything that a player owns, ordered by id.
+    pub(crate) fn owned_by(&self, id: PlayerId) -> Vec<EntityId> {
+        self.entities.iter().filter(|entity| entity.owner == Some(id)).map(|entity| entity.id).collect()
+    }
+
+    /// The player is gone; what it owned goes too, is the server's, or remains its own, as its kind says.
     pub(crate) fn remove_player(&mut self, id: PlayerId) {
-        let owned: Vec<_> = self
-            .entities
-            .iter()
-            .filter(|entity| entity.owner == Some(id))
-            .map(|entity| (entity.id, self.kind_of(entity.kind).owner))
-            .collect();
+        let owned = self.owned_by(id);
         let avatar = self.players.remove(&id).and_then(|player| player.avatar);
-        for (entity, policy) in owned {
-            let goes = policy == OwnerPolicy::GoesToo || avatar == Some(entity);
+        for entity in owned {
             // One that hung on another may have gone with it.
-            let _ = if goes { self.despawn(entity) } else { self.set_owner(entity, None) };
+            let Some(row) = self.entities.row(entity) else { continue };
+            let leave = self.kind_of(self.entities.kinds[row]).owner.leave;
+            let _ = match leave {
+                _ if avatar == Some(entity) => self.despawn(entity),
+                OwnerLeaves::Despawn => self.despawn(entity),
+                OwnerLeaves::Release => self.set_owner(entity, None),
+                OwnerLeaves::Keep => {
+                    self.let_rest(entity);
+                    Ok(())
+                }
+            };
         }
         self.screens.retain(|(player, _), _| *player != Some(id));
         self.push_event(Event::Left(id));

@@ -9,9 +9,10 @@ use crate::conform;
 use crate::contact::Contact;
 use crate::entity::{Entities, EntityRef, Parent, Row, Spawn};
 use crate::event::Event;
-use crate::id::{EntityId, KindId, PlayerId};
+use crate::id::{EntityId, KindId};
 use crate::kind::Kind;
 use crate::limits::PARENTS_DEPTH_MAX;
+use crate::owner::Hold;
 use crate::physics::BodyState;
 use crate::pose::Pose;
 use crate::problem::is_name;
@@ -86,6 +87,9 @@ impl Scene {
             passes: None,
             changed_tick: self.next_tick(),
         });
+        if spawn.owner.is_some() {
+            self.holds.insert(id, Hold { home: pose.position, goal: None });
+        }
         if of.walker.is_some() {
             // Its body keeps of the rotation where it faces.
             self.put(self.entities.ids.len() - 1, pose);
@@ -113,6 +117,7 @@ impl Scene {
         }
         self.entities.kill(row);
         self.walkers.remove(&id);
+        self.holds.remove(&id);
         let gone: Vec<_> = self.touching.iter().filter(|(a, b)| *a == id || *b == id).copied().collect();
         for (a, b) in gone {
             self.touching.remove(&(a, b));
@@ -178,19 +183,6 @@ impl Scene {
         let row = self.row(id)?;
         let tags_max = self.definition.limits.tags_max;
         if change_tag(&mut self.entities.tags[row], tag, is_set, tags_max)? {
-            self.entities.changed_ticks[row] = self.next_tick();
-        }
-        Ok(())
-    }
-
-    /// Passes an entity to a player, or (`None`) to the server.
-    pub fn set_owner(&mut self, id: EntityId, owner: Option<PlayerId>) -> Result<(), SceneError> {
-        let row = self.row(id)?;
-        if let Some(player) = owner {
-            self.player(player).ok_or(SceneError::UnknownPlayer(player))?;
-        }
-        if self.entities.owners[row] != owner {
-            self.entities.owners[row] = owner;
             self.entities.changed_ticks[row] = self.next_tick();
         }
         Ok(())
@@ -292,6 +284,15 @@ impl Scene {
             if self.entities.poses[row] != pose {
                 self.put(row, pose);
             }
+        }
+    }
+
+    /// What hangs is seen from its parent as it stands now.
+    pub(super) fn hang_here(&mut self, row: usize) {
+        let Some(Parent { id, .. }) = self.entities.parents[row] else { return };
+        if let Some(above) = self.entities.row(id) {
+            let local = self.hanging_pose(above).inverse().then(&self.entities.poses[row]);
+            self.entities.parents[row] = Some(Parent { id, local });
         }
     }
 

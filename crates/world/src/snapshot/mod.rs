@@ -21,7 +21,7 @@ use crate::world::World;
 use saved::Saved;
 
 /// The first bytes of a snapshot; the last of them is its version.
-const MAGIC: [u8; 8] = *b"nowworl\x01";
+const MAGIC: [u8; 8] = *b"nowworl\x02";
 
 /// Why a world cannot be restored.
 #[derive(Debug, thiserror::Error)]
@@ -36,8 +36,16 @@ pub enum RestoreError {
     #[error("the snapshot is damaged: {0}")]
     Invalid(String),
     /// Entities of this kind are in the snapshot, and the definition has none.
-    #[error("the snapshot has entities of kind {0:?}, and the definition has no such kind")]
-    UnknownKind(String),
+    #[error(
+        "{count} entities of kind {kind:?} are in the world, and these rules have no such kind: if it has another name now, \
+         say formerly = {{ {kind:?} }} in the kind that takes them over; if not, despawn them by the rules before"
+    )]
+    UnknownKind {
+        /// What the kind was called.
+        kind: String,
+        /// How many entities of it there are.
+        count: usize,
+    },
     /// The definition itself is wrong.
     #[error(transparent)]
     Definition(#[from] DefinitionError),

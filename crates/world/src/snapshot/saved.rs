@@ -5,7 +5,10 @@ use nowcast_wire::{Value, Wire};
 use crate::id::{EntityId, PlayerId};
 use crate::input::Input;
 use crate::joint::{Joint, JointId, JointKind, Motor};
+use crate::limits::VELOCITY_MAX;
+use crate::owner::{Goal, Hold};
 use crate::player::Player;
+use crate::pose::{Pose, Velocity};
 use crate::walker::WalkerState;
 
 #[derive(Wire, Default)]
@@ -27,6 +30,7 @@ pub(super) struct Saved {
     pub(super) touching: Vec<SavedPair>,
     /// Contacts that ended because an entity went, and that nobody was told of yet.
     pub(super) ended: Vec<SavedPair>,
+    pub(super) holds: Vec<SavedHold>,
 }
 
 /// A kind that is in use, and the names of its attributes: what the numbers of entities mean.
@@ -114,6 +118,24 @@ pub(super) struct SavedPlayer {
     pub(super) input: SavedInput,
     pub(super) tags: Vec<String>,
     pub(super) private: Value,
+    pub(super) is_program: bool,
+}
+
+/// An entity in the hands of a player.
+#[derive(Wire)]
+pub(super) struct SavedHold {
+    pub(super) id: u32,
+    pub(super) home: [f32; 3],
+    pub(super) goal: Option<SavedGoal>,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedGoal {
+    pub(super) position: [f32; 3],
+    pub(super) rotation: [f32; 4],
+    pub(super) linear: [f32; 3],
+    pub(super) angular: [f32; 3],
+    pub(super) steps: u32,
 }
 
 #[derive(Wire)]
@@ -161,6 +183,7 @@ pub(super) fn save_player(player: &Player) -> SavedPlayer {
         input: save_input(&player.input),
         tags: player.tags.clone(),
         private: player.private.clone(),
+        is_program: player.is_program,
     }
 }
 
@@ -172,7 +195,34 @@ pub(super) fn load_player(saved: SavedPlayer) -> Option<Player> {
         input: load_input(saved.input)?,
         tags: saved.tags,
         private: saved.private,
+        is_program: saved.is_program,
     })
+}
+
+pub(super) fn save_hold(id: EntityId, hold: &Hold) -> SavedHold {
+    let goal = hold.goal.map(|Goal { pose, velocity, steps }| SavedGoal {
+        position: pose.position,
+        rotation: pose.rotation,
+        linear: velocity.linear,
+        angular: velocity.angular,
+        steps,
+    });
+    SavedHold { id: id.0, home: hold.home, goal }
+}
+
+pub(super) fn load_hold(saved: SavedHold) -> Option<(EntityId, Hold)> {
+    let goal = match saved.goal {
+        None => None,
+        Some(SavedGoal { position, rotation, linear, angular, steps }) => {
+            let pose = Pose { position, rotation };
+            let is_whole = pose.checked() == Some(pose);
+            let are_numbers = linear.iter().chain(&angular).all(|v| v.is_finite() && v.abs() <= VELOCITY_MAX);
+            (is_whole && are_numbers).then_some(())?;
+            Some(Goal { pose, velocity: Velocity { linear, angular }, steps })
+        }
+    };
+    saved.home.iter().all(|v| v.is_finite()).then_some(())?;
+    Some((EntityId(saved.id), Hold { home: saved.home, goal }))
 }
 
 pub(super) fn save_walker(id: EntityId, walker: &WalkerState) -> SavedWalker {

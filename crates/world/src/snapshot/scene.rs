@@ -6,8 +6,8 @@ use nowcast_wire::Value;
 
 use super::RestoreError;
 use super::saved::{
-    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedScreen, SavedState, SavedTimer, load_joint,
-    load_player, load_walker, save_joint, save_player, save_walker,
+    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedScreen, SavedState, SavedTimer, load_hold,
+    load_joint, load_player, load_walker, save_hold, save_joint, save_player, save_walker,
 };
 use crate::contact::Contact;
 use crate::definition::Definition;
@@ -63,6 +63,7 @@ impl Scene {
                 .collect(),
             touching: self.touching.iter().map(|(a, b)| SavedPair { a: a.0, b: b.0 }).collect(),
             ended: self.ended.iter().map(|contact| SavedPair { a: contact.a.0, b: contact.b.0 }).collect(),
+            holds: self.holds.iter().map(|(id, hold)| save_hold(*id, hold)).collect(),
         }
     }
 
@@ -122,6 +123,12 @@ impl Scene {
             let known = scene.walkers.get_mut(&id).ok_or_else(|| invalid("what walks is no walker"))?;
             *known = state;
         }
+        for hold in saved.holds {
+            let (id, hold) = load_hold(hold).ok_or_else(|| invalid("what an owner wants is no number"))?;
+            let row = scene.entities.row(id).filter(|row| scene.entities.owners[*row].is_some());
+            row.ok_or_else(|| invalid("what is in somebody's hands has no owner"))?;
+            scene.holds.insert(id, hold);
+        }
         for joint in saved.joints {
             let (id, joint) = load_joint(joint);
             let bound = joint.is_valid().then(|| scene.bind(id, joint));
@@ -150,9 +157,10 @@ impl Scene {
     fn load_entity(&mut self, kinds: &[SavedKind], saved: SavedEntity) -> Result<(), RestoreError> {
         let invalid = |what: &str| RestoreError::Invalid(format!("entity {}: {what}", saved.id));
         let written = kinds.get(saved.kind as usize).ok_or_else(|| invalid("its kind is not described"))?;
-        let kind = self.kind(&written.name).ok_or_else(|| RestoreError::UnknownKind(written.name.clone()))?;
         let definition = Arc::clone(&self.definition);
-        let of = &definition.kinds[usize::from(kind.0)];
+        let kind = definition.kind_of_written(&written.name).ok_or_else(|| invalid("its kind is unknown"))?;
+        let of = &definition.kinds[kind];
+        let kind = KindId(kind as u16);
         let pose = Pose { position: saved.position, rotation: saved.rotation };
         let velocity = Velocity { linear: saved.linear, angular: saved.angular };
         let numbers = saved.linear.iter().chain(&saved.angular).chain(&saved.force).chain(&saved.torque);
@@ -163,7 +171,7 @@ impl Scene {
         }
         let mut attributes: Box<[Value]> = of.attributes.defaults().into();
         for (name, value) in written.attributes.iter().zip(&saved.attributes) {
-            let Some(index) = of.attributes.index(name) else { continue };
+            let Some(index) = of.attributes.index_of_written(name) else { continue };
             match of.attributes.conform(index, value) {
                 Ok(value) => attributes[index] = value,
                 Err(_) => self.stats.attributes_defaulted += 1,
@@ -192,7 +200,7 @@ impl Scene {
         }
         self.entities.push(Row {
             id,
-            kind: KindId(kind.0),
+            kind,
             pose,
             scale: saved.scale,
             velocity,
@@ -247,6 +255,12 @@ fn check(saved: &Saved, definition: &Definition) -> Result<(), RestoreError> {
         || saved.timers.iter().any(|timer| timer.id >= saved.next_timer)
     {
         return Err(RestoreError::Invalid("ids are not in order".to_owned()));
+    }
+    for (index, kind) in saved.kinds.iter().enumerate() {
+        let count = saved.entities.iter().filter(|entity| entity.kind as usize == index).count();
+        if count > 0 && definition.kind_of_written(&kind.name).is_none() {
+            return Err(RestoreError::UnknownKind { kind: kind.name.clone(), count });
+        }
     }
     let limits = definition.limits;
     let counts = [

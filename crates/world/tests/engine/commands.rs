@@ -73,8 +73,8 @@ fn arguments_are_checked_and_quantised_before_the_behaviour_sees_them() {
     assert_eq!(
         reasons,
         [
-            "action \"kick\": power: range(0, 1, 0.5) is expected, not text",
-            "action \"kick\": strength: a name that is declared is expected, not another",
+            "action \"kick\": power: a number from 0 to 1 is expected, not text",
+            "action \"kick\": a name of power, how is expected, not \"strength\"",
             "this world knows no action \"dance\"",
         ]
     );

@@ -4,6 +4,7 @@ mod bodies;
 mod commands;
 mod garden;
 mod memory;
+mod owners;
 mod snapshots;
 
 use nowcast_world::{

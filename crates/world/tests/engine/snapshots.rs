@@ -1,4 +1,4 @@
-use nowcast_world::{Attributes, Random, RestoreError, World};
+use nowcast_world::{Attributes, Pose, Random, RestoreError, World};
 use proptest::prelude::*;
 
 use super::garden::{Garden, definition, story};
@@ -161,7 +161,83 @@ fn attributes_of_another_version_are_matched_by_name() {
     );
 
     let gone = World::restore(Definition::default(), Box::new(()), &bytes);
-    assert!(matches!(gone, Err(RestoreError::UnknownKind(kind)) if kind == "mark"));
+    assert!(matches!(&gone, Err(RestoreError::UnknownKind { kind, count: 1 }) if kind == "mark"));
+    assert!(gone.err().unwrap().to_string().contains("formerly"), "it says what helps");
+}
+
+#[test]
+fn a_kind_and_an_attribute_with_new_names_take_over_what_was_written_under_the_old() {
+    let with = |kind: Kind| Definition { kinds: vec![kind], ..Definition::default() };
+    let attributes = |fields: &str| Attributes::parse(fields).unwrap();
+    let start = |scene: &mut Scene| {
+        let mark = scene.kind("mark").unwrap();
+        scene.spawn(mark, Spawn::at([1.0, 2.0, 3.0]).with("heat", 3)).unwrap();
+    };
+    let before = with(Kind::new("mark").with_attributes(attributes("heat: u8")));
+    let bytes = world_with(before, start, nothing).snapshot();
+    let renamed = attributes("warmth: u8").with_former_name("warmth", "heat").unwrap();
+    let kind = Kind { formerly: vec!["mark".into()], ..Kind::new("sign").with_attributes(renamed) };
+    let world = World::restore(with(kind.clone()), Box::new(()), &bytes).unwrap();
+    let id = world.entities().ids()[0];
+    assert_eq!(world.scene().attribute(id, "warmth"), Some(&Value::Int(3)));
+    let both = Definition { kinds: vec![kind, Kind::new("mark")], ..Definition::default() };
+    assert!(both.validate().is_err(), "one name is one kind's");
+    let two = attributes("a: u8, b: u8").with_former_name("a", "b");
+    assert!(two.is_err(), "one name is one attribute's");
+}
+
+#[test]
+fn what_rests_wakes_when_other_rules_change_its_body_and_sleeps_on_when_they_do_not() {
+    let (mut world, _) = towers();
+    steps(&mut world, 600);
+    assert_eq!(world.awake(), 0, "everything rests");
+    let before = world.scene().definition().clone();
+    let bytes = world.snapshot();
+    let with = |after: &Definition| {
+        let mut world = World::restore(after.clone(), Box::new(()), &bytes).unwrap();
+        world.upgrade(Some(&before));
+        world
+    };
+    let mut same = with(&before);
+    steps(&mut same, 1);
+    assert_eq!(same.awake(), 0);
+    let mut after = before.clone();
+    for kind in &mut after.kinds {
+        if let Some(body) = kind.body.as_mut().filter(|body| body.motion == nowcast_world::Motion::Dynamic) {
+            body.shape = ColliderShape::cube(0.5);
+        }
+    }
+    let mut smaller = with(&after);
+    let heights =
+        |world: &World| -> f32 { world.entities().iter().map(|entity| entity.pose.position[1]).sum() };
+    let begun = heights(&smaller);
+    steps(&mut smaller, 120);
+    assert!(heights(&smaller) < begun - 1.0, "smaller cubes fall onto each other");
+}
+
+#[test]
+fn what_hangs_can_be_put_elsewhere_and_hangs_on_from_there() {
+    let definition = Definition { kinds: vec![Kind::new("mark")], ..Definition::default() };
+    let start = |scene: &mut Scene| {
+        let mark = scene.kind("mark").unwrap();
+        let carrier = scene.spawn(mark, Spawn::at([1.0, 0.0, 0.0])).unwrap();
+        let carried = scene.spawn(mark, Spawn::at([1.0, 1.0, 0.0])).unwrap();
+        scene.set_parent(carried, Some(carrier)).unwrap();
+        scene.set_pose(carried, Pose { position: [3.0, 0.0, 0.0], ..Pose::IDENTITY }).unwrap();
+    };
+    let move_once = |scene: &mut Scene| {
+        if scene.tick() == 1 {
+            let carrier = scene.entities().ids()[0];
+            scene.set_pose(carrier, Pose { position: [5.0, 0.0, 0.0], ..Pose::IDENTITY }).unwrap();
+        }
+    };
+    let mut world = world_with(definition, start, move_once);
+    let carried = world.entities().ids()[1];
+    let place = |world: &World| world.scene().pose(carried).unwrap().position;
+    steps(&mut world, 1);
+    assert_eq!(place(&world), [3.0, 0.0, 0.0]);
+    steps(&mut world, 2);
+    assert_eq!(place(&world), [7.0, 0.0, 0.0], "it follows its parent as it was seen from there");
 }
 
 proptest! {

@@ -10,6 +10,7 @@ import {
 } from "./bounded.js";
 import { InputSender } from "./input-sender.js";
 import { SnapshotClock } from "./interpolation/snapshot-clock.js";
+import { Ownership } from "./ownership.js";
 import type { OpenProtocol, ProtocolAdapter, ProtocolHandlers, ReceivedMovement } from "./protocol.js";
 import { RateMeter } from "./rate-meter.js";
 import type {
@@ -18,8 +19,10 @@ import type {
   EntityId,
   Input,
   JoinOptions,
+  OwnedPose,
   Player,
   PlayerId,
+  SpawnOptions,
   World,
   WorldEvents,
   WorldRecord,
@@ -42,7 +45,9 @@ export class WorldClient implements World, ProtocolHandlers {
   readonly #waiting = new Waiting();
   readonly #meter = new RateMeter();
   readonly #clock = new SnapshotClock();
+  readonly isProgram: boolean;
   readonly #inputs: InputSender;
+  readonly #ownership: Ownership;
   #protocol: ProtocolAdapter | undefined;
   #stepHz = 60;
   #waitingChat: string[] = [];
@@ -51,7 +56,11 @@ export class WorldClient implements World, ProtocolHandlers {
   #unsentActions = 0;
 
   /** The code of a protocol that is rarely spoken is loaded when it is. */
-  constructor({ name, networkHz }: JoinOptions, open: OpenProtocol | Promise<OpenProtocol>) {
+  constructor({ name, networkHz, role = "player" }: JoinOptions, open: OpenProtocol | Promise<OpenProtocol>) {
+    if (role !== "player" && role !== "program") {
+      throw new NowcastError("misuse", `role "${String(role)}" is neither player nor program`);
+    }
+    this.isProgram = role === "program";
     this.name = name === undefined ? undefined : boundedText(name, NAME_CHARACTERS_MAX, "name");
     this.networkHz = networkHz === undefined ? undefined : boundedHz(networkHz, "networkHz");
     this.ready = this.#waiting.wait(undefined, (resolve) => this.emitter.on("define", () => resolve()));
@@ -60,6 +69,23 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#inputs = new InputSender({
       send: (input) => this.#protocol?.input(input) ?? false,
       backlogBytes: () => this.#protocol?.backlogBytes ?? 0,
+    });
+    const client = this;
+    this.#ownership = new Ownership({
+      get playerId() {
+        return client.playerId;
+      },
+      entities: this.state.entities,
+      get protocol() {
+        return client.#protocol;
+      },
+      unsent: () => this.#unsentActions++,
+    });
+    this.emitter.on("owner", ({ entity }) => {
+      if (entity.owner !== this.playerId) this.#ownership.lost(entity.id);
+    });
+    this.emitter.on("despawn", ({ entities }) => {
+      for (const { id } of entities) this.#ownership.lost(id);
     });
     if (typeof open === "function") this.#protocol = open(this);
     else
@@ -131,6 +157,30 @@ export class WorldClient implements World, ProtocolHandlers {
     if (!this.#protocol?.act(action, bounded)) this.#unsentActions++;
   }
 
+  own(entity: EntityId, options?: WaitOptions): Promise<void> {
+    return this.#ownership.own(entity, options);
+  }
+
+  release(entity: EntityId, to?: PlayerId): void {
+    this.#ownership.release(entity, to);
+  }
+
+  move(entity: EntityId, pose: OwnedPose): void {
+    this.#ownership.move(entity, pose);
+  }
+
+  set(entity: EntityId, attributes: WorldRecord): void {
+    this.#ownership.set(entity, attributes);
+  }
+
+  spawn(kind: string, options: SpawnOptions): Promise<EntityId> {
+    return this.#ownership.spawn(kind, options);
+  }
+
+  despawn(entity: EntityId): void {
+    this.#ownership.despawn(entity);
+  }
+
   chat(line: string): void {
     const text = boundedText(line, LINE_CHARACTERS_MAX, "text");
     if (this.#protocol?.chat(text)) return;
@@ -180,7 +230,18 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#unknownMessages++;
   }
 
+  granted(entity: EntityId, number: number): void {
+    this.#ownership.granted(entity, number);
+  }
+
+  denied(request: string, entity: number, number: number, reason: string): void {
+    const about = entity === 0 ? undefined : (entity as EntityId);
+    this.#ownership.denied(request, about, number, reason);
+    this.emitter.emit("refused", { action: request, reason, request: { entity: about } });
+  }
+
   welcomed(welcome: WorldEvents["welcome"]): void {
+    this.#ownership.restart(new NowcastError("network", "the connection was lost before the answer came"));
     this.state.restart(welcome.playerId);
     this.#welcomes++;
     this.#stepHz = welcome.stepHz;
@@ -203,6 +264,7 @@ export class WorldClient implements World, ProtocolHandlers {
 
   lost(error: NowcastError, retryInMs: number | undefined): void {
     if (this.status === "closed") return;
+    this.#ownership.restart(error);
     if (retryInMs === undefined) this.#ended();
     else if (this.#welcomes > 0) this.#changeStatus("reconnecting");
     this.emitter.emit("error", { error, retryInMs });
@@ -218,6 +280,7 @@ export class WorldClient implements World, ProtocolHandlers {
   /** Nothing will be sent any more: what waits is given up. */
   #ended(): void {
     this.#inputs.stop();
+    this.#ownership.restart(new NowcastError("misuse", "the world is closed", { code: "closed_here" }));
     this.#unsentActions += this.#waitingChat.splice(0).length;
     this.#changeStatus("closed");
   }

@@ -1,6 +1,6 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import { isSameValue } from "./same-value.js";
-import type { Entity, EntityId, Kind, Vec3, WorldRecord } from "./world.js";
+import type { Entity, EntityId, Kind, PlayerId, Vec3, WorldRecord } from "./world.js";
 
 /** Entities in one message, and in one world (`spec/WORLD.md`, section 6). */
 export const ENTITIES_MAX = 65_536;
@@ -11,6 +11,7 @@ export interface EntityDescription {
   readonly scale: Vec3;
   readonly parent: EntityId | undefined;
   readonly attributes: WorldRecord;
+  readonly owner: PlayerId | undefined;
 }
 
 export interface EntityPose {
@@ -43,6 +44,7 @@ class LiveEntity implements Entity {
   scale: Vec3;
   parent: EntityId | undefined;
   attributes: WorldRecord;
+  owner: PlayerId | undefined;
   readonly position: MutableVec3;
   readonly euler: MutableVec3;
   tick: number;
@@ -54,6 +56,7 @@ class LiveEntity implements Entity {
     this.scale = spawned.scale;
     this.parent = spawned.parent;
     this.attributes = spawned.attributes;
+    this.owner = spawned.owner;
     this.position = [...spawned.position];
     this.euler = [...spawned.euler];
     this.tick = tick;
@@ -99,14 +102,19 @@ export class EntityTable {
   }
 
   /** The names of the attributes that are different now; undefined if nothing is. */
-  describe(entity: Entity, { kind, scale, parent, attributes }: EntityDescription): string[] | undefined {
+  describe(
+    entity: Entity,
+    { kind, scale, parent, attributes, owner }: EntityDescription,
+  ): string[] | undefined {
     const live = entity as LiveEntity;
     const names = differingNames(live.attributes, attributes);
-    const isSame = live.kind === kind && live.parent === parent && isSameVector(live.scale, scale);
+    const isOf = live.parent === parent && live.owner === owner;
+    const isSame = live.kind === kind && isOf && isSameVector(live.scale, scale);
     if (isSame && names.length === 0) return undefined;
     live.kind = kind;
     live.scale = scale;
     live.parent = parent;
+    live.owner = owner;
     if (names.length > 0) live.attributes = attributes;
     return names;
   }

@@ -11,6 +11,7 @@ export { angleBetween, eulerToQuaternion, type NumberArray } from "./interpolati
 export { joinWorld } from "./join.js";
 export {
   type Action,
+  type Asset,
   type Definition,
   type DespawnReason,
   ENCODINGS,
@@ -23,10 +24,13 @@ export {
   type Input,
   type JoinOptions,
   type Kind,
+  type OwnedPose,
   type Player,
   type PlayerId,
   type Protocol,
+  type Quaternion,
   type ReportOutcome,
+  type SpawnOptions,
   type Vec3,
   type World,
   type WorldEvents,

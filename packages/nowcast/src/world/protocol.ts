@@ -1,8 +1,40 @@
 /** Between a world and the protocol that it is joined by: one interface in each direction. */
 import type { NowcastError } from "../errors/nowcast-error.js";
 import type { Emitter } from "../events/emitter.js";
-import type { Entity, Input, WorldEvents, WorldLink, WorldRecord } from "./world.js";
+import type {
+  Entity,
+  EntityId,
+  Input,
+  PlayerId,
+  Quaternion,
+  Vec3,
+  WorldEvents,
+  WorldLink,
+  WorldRecord,
+} from "./world.js";
 import type { WorldState } from "./world-state.js";
+
+/** Where an owner wants its entity to be, whole. */
+export interface Goal {
+  readonly position: Vec3;
+  readonly rotation: Quaternion;
+  readonly velocity: { readonly linear: Vec3; readonly angular: Vec3 } | undefined;
+}
+
+/** What somebody asks as an owner, as an event. */
+export type OwnerRequest =
+  | { readonly type: "own"; readonly entity: EntityId; readonly number: number }
+  | { readonly type: "release"; readonly entity: EntityId; readonly to: PlayerId | undefined }
+  | { readonly type: "set"; readonly entity: EntityId; readonly attributes: WorldRecord }
+  | {
+      readonly type: "spawn";
+      readonly number: number;
+      readonly kind: string;
+      readonly position: Vec3;
+      readonly rotation: Quaternion;
+      readonly attributes: WorldRecord;
+    }
+  | { readonly type: "despawn"; readonly entity: EntityId };
 
 /**
  * What a world asks of its protocol. Arguments were checked and bounded. Whatever cannot be sent, because there is no
@@ -18,6 +50,9 @@ export interface ProtocolAdapter {
   /** Controls that differ from those sent before, or the first since the welcome. */
   input(input: Input): boolean;
   act(action: string, args: WorldRecord): boolean;
+  owner(request: OwnerRequest): boolean;
+  /** Where an entity is to be; the newest counts. */
+  move(entity: EntityId, goal: Goal): boolean;
   chat(text: string): boolean;
   rename(name: string): boolean;
   setRate(networkHz: number): boolean;
@@ -32,11 +67,15 @@ export interface ProtocolHandlers {
   /** As they are now, for every connection that begins. */
   readonly name: string | undefined;
   readonly networkHz: number | undefined;
+  readonly isProgram: boolean;
   received(nowMs: number, bytes: number): void;
   /** A message of a type that only later versions know. */
   unknownMessage(): void;
   welcomed(welcome: WorldEvents["welcome"]): void;
   moved(movement: ReceivedMovement): void;
+  granted(entity: EntityId, number: number): void;
+  /** `entity` is 0 for one that was to be made. */
+  denied(request: string, entity: number, number: number, reason: string): void;
   interrupted(isInterrupted: boolean): void;
   /** `retryInMs` is `undefined` when there will be no other attempt. */
   lost(error: NowcastError, retryInMs: number | undefined): void;

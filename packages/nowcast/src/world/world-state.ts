@@ -96,18 +96,20 @@ export class WorldState {
 
   /** What an entity is from now on, and where it is if that is said. */
   change(entity: Entity, description: EntityDescription, pose: EntityPose | undefined, tick: number): void {
+    const before = entity.owner;
     const names = this.#table.describe(entity, description);
     const isElsewhere = pose !== undefined && this.#table.place(entity, pose, tick);
     if (names !== undefined || isElsewhere) this.emitter.emit("change", { entity, names: names ?? [] });
+    if (before !== entity.owner) this.emitter.emit("owner", { entity, before });
   }
 
   /** Some attributes have other values; of those that its kind does not have nothing is known. */
   setAttributes(id: EntityId, set: WorldRecord): void {
     const entity = this.#table.find(id);
     if (entity === undefined) return;
-    const { kind, scale, parent } = entity;
+    const { kind, scale, parent, owner } = entity;
     const attributes = { ...entity.attributes, ...set };
-    this.change(entity, { kind, scale, parent, attributes }, undefined, entity.tick);
+    this.change(entity, { kind, scale, parent, attributes, owner }, undefined, entity.tick);
   }
 
   despawn(ids: Iterable<EntityId>, reason: DespawnReason = "gone"): void {

@@ -25,6 +25,9 @@ export type Protocol = "session" | "plain";
 /** x, y and z: metres with Y up, or Euler angles in radians in intrinsic XYZ order. */
 export type Vec3 = readonly [number, number, number];
 
+/** A rotation: x, y, z, w. */
+export type Quaternion = readonly [number, number, number, number];
+
 /** A map that the world's author wrote: names and whatever MessagePack can say. */
 export type WorldRecord = Readonly<Record<string, unknown>>;
 
@@ -44,6 +47,8 @@ export interface Kind {
   /** How it is drawn: "Looks" in `docs/WORLDS.md`. `null` when nothing was said. */
   readonly look: unknown;
   readonly attributes: readonly Field[];
+  /** Who may own one and what an owner may do, in the words of `OwnerFields`; undefined where nobody can ask for one. */
+  readonly owner: WorldRecord | undefined;
 }
 
 /** Something that a player can do by {@link World.act}. */
@@ -60,13 +65,30 @@ export interface EventDeclaration {
   readonly payload: readonly Field[];
 }
 
-/** What there can be in a world. Another one holds from the moment at which the world's rules were replaced. */
+/**
+ * A file of a world: what `model` and `texture` of a {@link Kind.look} and the `file` of an event `sound` name. A world's server serves it at
+ * `/assets/` and its hash, where it never changes, so it may be cached without end. Check what you fetch: its author may be anybody.
+ */
+export interface Asset {
+  /** Its path in the world's folder, as `assets/door.glb`. */
+  readonly name: string;
+  /** SHA-256 of its content: 64 hexadecimal digits in lower case. A file that changes has another one. */
+  readonly hash: string;
+  /** How long it is. */
+  readonly bytes: number;
+  /** Its media type, as `model/gltf-binary`. */
+  readonly type: string;
+}
+
+/** What there can be in a world. Another one holds from the moment at which the world's rules or files were replaced. */
 export interface Definition {
   /** Of the world's rules. */
   readonly version: number;
   readonly kinds: readonly Kind[];
   readonly actions: readonly Action[];
   readonly events: readonly EventDeclaration[];
+  /** Files that looks and sounds name, ordered by name; empty where a world has none. */
+  readonly assets: readonly Asset[];
 }
 
 /**
@@ -81,6 +103,8 @@ export interface Entity {
   readonly scale: Vec3;
   /** What it hangs on. Its own place is of the world all the same. */
   readonly parent: EntityId | undefined;
+  /** The player that owns it and may move it; undefined for the server. */
+  readonly owner: PlayerId | undefined;
   /** By name. A change makes another record, so one that you keep stays as it is. Texts may be what people typed: never markup. */
   readonly attributes: WorldRecord;
   /** Of the centre, in metres. */
@@ -100,6 +124,25 @@ export interface Player {
   readonly name: string;
   /** The entity that the player's controls move; it may be known before it is in {@link World.entities}. */
   readonly avatarId: EntityId | undefined;
+}
+
+/** Where an owner wants its entity to be. */
+export interface OwnedPose {
+  readonly position: Vec3;
+  /** As it is by default. */
+  readonly rotation?: Quaternion | undefined;
+  /** How it moves, in metres a second, if you know: the server goes on so for a tenth of a second. */
+  readonly velocity?: Vec3 | undefined;
+  /** The axis of its turn, as long as its radians a second. */
+  readonly spin?: Vec3 | undefined;
+}
+
+/** How an entity begins that its owner makes. */
+export interface SpawnOptions extends WaitOptions {
+  readonly position: Vec3;
+  readonly rotation?: Quaternion | undefined;
+  /** What differs from the defaults, of those that an owner may set. */
+  readonly attributes?: WorldRecord | undefined;
 }
 
 /** What the controls say now. It holds until the next one. */
@@ -220,8 +263,17 @@ export interface WorldEvents {
   event: { readonly name: string; readonly payload: unknown };
   /** One event of the world by its name, after `event`: `world.on("event:goal", ({ payload }) => …)`. */
   [name: `event:${string}`]: { readonly payload: unknown };
-  /** The world did not take an action of this client. */
-  refused: { readonly action: string; readonly reason: string };
+  /** It has another owner. `before` is who owned it until now. */
+  owner: { readonly entity: Entity; readonly before: PlayerId | undefined };
+  /**
+   * The world did not take an action of this client. `request` is there where it was one as an owner: `action` is then `own`, `release`,
+   * `move`, `set`, `spawn` or `despawn`, and `entity` the one that it was about.
+   */
+  refused: {
+    readonly action: string;
+    readonly reason: string;
+    readonly request?: { readonly entity: EntityId | undefined };
+  };
   /** What became of a version of the rules; only those who may edit hear it. `text` has file, line and cause. */
   report: { readonly outcome: ReportOutcome; readonly version: number; readonly text: string };
   /** `name` and `text` are what people typed: show them as text, never as markup. */
@@ -246,6 +298,11 @@ export interface JoinOptions {
   readonly protocol?: Protocol | undefined;
   /** The player's name, shortened to 24 characters; the server picks one when there is none. */
   readonly name?: string | undefined;
+  /**
+   * A `program` takes part beside the people: it gets no avatar, and may own what is for programs. It needs a token with the role
+   * `program`, or to be on the server's own machine where no tokens are needed. `player` by default.
+   */
+  readonly role?: "player" | "program" | undefined;
   /** How movement travels over the plain protocol. `custom16` by default: the smallest. */
   readonly encoding?: Encoding | undefined;
   /** Snapshots a second, 5 to 60, rounded to a whole number; the server's own rate by default. */
@@ -295,6 +352,25 @@ export interface World {
    * arguments that cannot be written or make a message of more than 4,096 bytes. Without a connection it is dropped and counted.
    */
   act(action: string, args?: Readonly<Record<string, unknown>>): void;
+  /**
+   * Asks for an entity. Fulfilled once it is this client's; refused with the reason when it does not become so, and when the
+   * connection is lost before.
+   */
+  own(entity: EntityId, options?: WaitOptions): Promise<void>;
+  /** Gives an entity back, or passes it on to a player that may have it. */
+  release(entity: EntityId, to?: PlayerId): void;
+  /**
+   * Says where an entity that this client owns is to be. State: only the newest counts, so call it as often as you like; it is sent at most 30
+   * times a second. The server brings the entity there as fast and as far as its kind allows. Dropped and counted while the entity
+   * is not this client's.
+   */
+  move(entity: EntityId, pose: OwnedPose): void;
+  /** Sets attributes of an entity that this client owns: all of them, or none. */
+  set(entity: EntityId, attributes: WorldRecord): void;
+  /** Makes an entity that this client owns. Its id comes before what it is: it enters {@link World.entities} a little later. */
+  spawn(kind: string, options: SpawnOptions): Promise<EntityId>;
+  /** Removes an entity that this client owns, if owners can make such. */
+  despawn(entity: EntityId): void;
   /** Servers shorten a line to 300 characters. Without a connection up to 16 lines wait for the next one; more are dropped and counted. */
   chat(text: string): void;
   /** Also remembered for later connections. */
@@ -338,8 +414,13 @@ export type EntityOf<T extends WorldTypes, K extends keyof T["kinds"]> = Omit<En
  * A world whose types are known: the same object as {@link World}, and nothing is checked at run time. When the world's rules are replaced,
  * the types are those of before until they are made anew.
  */
-export interface WorldOf<T extends WorldTypes> extends Omit<World, "act" | "on" | "once" | "entitiesOf"> {
+export interface WorldOf<T extends WorldTypes>
+  extends Omit<World, "act" | "on" | "once" | "entitiesOf" | "spawn"> {
   entitiesOf<K extends keyof T["kinds"] & string>(kind: K): Iterable<EntityOf<T, K>>;
+  spawn<K extends keyof T["kinds"] & string>(
+    kind: K,
+    options: Omit<SpawnOptions, "attributes"> & { readonly attributes?: Readonly<Partial<T["kinds"][K]>> },
+  ): Promise<EntityId>;
   act<A extends keyof T["actions"] & string>(action: A, args?: Readonly<Partial<T["actions"][A]>>): void;
   on<N extends keyof T["events"] & string>(
     type: `event:${N}`,

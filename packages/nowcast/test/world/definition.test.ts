@@ -5,7 +5,8 @@ import { typeText, WorldReader } from "../../src/world/session/definition.js";
 import type { Definition } from "../../src/world/session/generated/messages.js";
 import { fields, kind, values } from "./server-words.js";
 
-const EMPTY: Definition = { version: 1, kinds: [], actions: [], events: [] };
+const ASSET = { name: "assets/a.glb", hash: "0f".repeat(32), bytes: 7, type: "model/gltf-binary" };
+const EMPTY: Definition = { version: 1, kinds: [], actions: [], events: [], assets: [] };
 
 function text(type: Described<unknown>): string {
   const shape = shapeOf(type);
@@ -76,6 +77,14 @@ describe("a definition", () => {
       { actions: Array(257).fill({ name: "go", arguments: fields({}), hint: null }) },
       "257 actions, more than 256",
     ],
+    ["too many assets", { assets: Array(257).fill(ASSET) }, "257 assets"],
+    [
+      "a hash that is an address",
+      { assets: [{ ...ASSET, hash: "../x".padEnd(64, "0") }] },
+      "assets[0]: hash",
+    ],
+    ["an asset that is too large", { assets: [{ ...ASSET, bytes: 2 ** 24 + 1 }] }, "assets[0]: bytes"],
+    ["an asset that names a page's markup", { assets: [{ ...ASSET, type: "<b>" }] }, "assets[0]: type"],
     ["too many events", { events: Array(257).fill({ name: "hi", payload: fields({}) }) }, "257 events"],
   ])("is refused with %s", (_, part, cause) => {
     expect(() => new WorldReader({ ...EMPTY, ...part })).toThrow(cause);

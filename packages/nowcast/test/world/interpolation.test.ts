@@ -47,10 +47,11 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 function entity(id: number): Entity {
   return {
     id: id as EntityId,
-    kind: { name: "body", body: {}, walker: undefined, look: null, attributes: [] },
+    kind: { name: "body", body: {}, walker: undefined, look: null, attributes: [], owner: undefined },
     scale: [1, 1, 1],
     parent: undefined,
     attributes: {},
+    owner: undefined,
     position: [0, 0, 0],
     euler: [0, 0, 0],
     tick: 0,

@@ -122,6 +122,7 @@ describe("what the server says", () => {
         },
       ],
       events: [{ name: "shorn", payload: [{ name: "sheep", type: "u32" }] }],
+      assets: [{ name: "assets/sheep.glb", hash: "0f".repeat(32), bytes: 2_048, type: "model/gltf-binary" }],
     });
     await waitFor("the sheep", () => world.entities.has(sheep));
     expect(world.entities.get(sheep)).toMatchObject({ scale: [1, 1, 1], parent: undefined });

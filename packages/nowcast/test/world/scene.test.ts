@@ -154,6 +154,7 @@ class Play {
       kinds: kinds.map(({ name, fields, look }) => kind(name, FIELDS[fields]!, { look })),
       actions: [],
       events: [],
+      assets: [],
     };
     this.scene.define(message);
     this.model.define(kinds);
@@ -347,7 +348,13 @@ describe("a scene", () => {
   it("holds 65,536 entities, whether they are placed or only described, and no more", () => {
     for (const place of [null, { position: [0, 0, 0], rotation: [0, 0, 0, 1] } as Place]) {
       const { scene, state } = new Play(1);
-      const empty: Definition = { version: 1, kinds: [kind("stone", {})], actions: [], events: [] };
+      const empty: Definition = {
+        version: 1,
+        kinds: [kind("stone", {})],
+        actions: [],
+        events: [],
+        assets: [],
+      };
       scene.define(empty);
       const stone = entity({ place });
       for (let id = 1; id <= 65_536; id++) scene.put(id, stone);

@@ -33,11 +33,12 @@ export function values(named: Fields, value: object): Uint8Array {
 }
 
 export function kind(name: string, attributes: Fields, rest: Partial<Kind> = {}): Kind {
-  return { name, body: null, walker: null, look: null, attributes: fields(attributes), ...rest };
+  return { name, body: null, walker: null, look: null, attributes: fields(attributes), owner: null, ...rest };
 }
 
 export function entity(rest: Partial<Entity>): Uint8Array {
-  const plain = { kind: 0, scale: [1, 1, 1], parent: null, place: null, attributes: new Uint8Array(0) };
+  const nothing = { parent: null, place: null, owner: null };
+  const plain = { kind: 0, scale: [1, 1, 1], ...nothing, attributes: new Uint8Array(0) };
   return entityCodec.encode({ ...plain, ...rest } as Entity);
 }
 

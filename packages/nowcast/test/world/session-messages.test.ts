@@ -29,6 +29,7 @@ const DEFINITION: Definition = {
   ],
   actions: [{ name: "shear", arguments: fields({ sheep: types.option(types.u32) }), hint: { key: "e" } }],
   events: [{ name: "shorn", payload: fields({ sheep: types.u32 }) }],
+  assets: [{ name: "assets/sheep.glb", hash: "0f".repeat(32), bytes: 2_048, type: "model/gltf-binary" }],
 };
 const AT_EASE = { position: [1, 2, 3], rotation: [0, 0, 0, 1] } as const;
 
@@ -87,6 +88,7 @@ describe("what a server says on a session", () => {
       ],
       actions: [{ name: "shear", arguments: [{ name: "sheep", type: "u32?" }], hint: { key: "e" } }],
       events: [{ name: "shorn", payload: [{ name: "sheep", type: "u32" }] }],
+      assets: [{ name: "assets/sheep.glb", hash: "0f".repeat(32), bytes: 2_048, type: "model/gltf-binary" }],
     });
   });
 

@@ -1,5 +1,6 @@
 /** What there can be in a world, as the plain protocol says it: `spec/PLAIN.md`, section 3. */
-import type { Definition, Field, WorldRecord } from "../world.js";
+import { ASSETS_MAX, faultOfAsset } from "../asset.js";
+import type { Asset, Definition, Field, WorldRecord } from "../world.js";
 import { malformed, type RawObject, readArray, readField, readObject, readText, readTick } from "./fields.js";
 
 /** `spec/WORLD.md`, section 6. */
@@ -16,6 +17,7 @@ export function readDefinition(message: RawObject): Definition {
     walker: readRecord(kind, "walker", path),
     look: readField(kind, "look") ?? null,
     attributes: readFields(kind, "attributes", path),
+    owner: readRecord(kind, "owner", path),
   }));
   if (new Set(kinds.map(({ name }) => name)).size < kinds.length) {
     throw malformed("define.kinds", "kinds of different names");
@@ -32,7 +34,21 @@ export function readDefinition(message: RawObject): Definition {
       name: readText(readField(event, "name"), `${path}.name`, 64),
       payload: readFields(event, "payload", path),
     })),
+    assets:
+      readField(message, "assets") === undefined ? [] : readList(message, "assets", ASSETS_MAX, readAsset),
   };
+}
+
+function readAsset(item: RawObject, path: string): Asset {
+  const asset = {
+    name: readText(readField(item, "name"), `${path}.name`),
+    hash: readText(readField(item, "hash"), `${path}.hash`),
+    bytes: readTick(readField(item, "bytes"), `${path}.bytes`),
+    type: readText(readField(item, "type"), `${path}.type`),
+  };
+  const fault = faultOfAsset(asset);
+  if (fault !== undefined) throw malformed(path, `an asset whose ${fault}`);
+  return asset;
 }
 
 function readList<T>(

@@ -1,5 +1,15 @@
 import type { MoveColumns } from "../entity-table.js";
-import type { Definition, EntityId, Input, PlayerId, ReportOutcome, Vec3, WorldRecord } from "../world.js";
+import type { OwnerRequest } from "../protocol.js";
+import type {
+  Definition,
+  EntityId,
+  Input,
+  PlayerId,
+  Quaternion,
+  ReportOutcome,
+  Vec3,
+  WorldRecord,
+} from "../world.js";
 
 /** The version of the plain protocol that this SDK speaks. */
 export const PROTOCOL_VERSION = 2;
@@ -18,6 +28,7 @@ export interface SpawnMessageEntity {
   readonly position: Vec3;
   readonly euler: Vec3;
   readonly attributes: WorldRecord;
+  readonly owner: PlayerId | undefined;
 }
 
 /** What a server says: `spec/PLAIN.md`, section 3. */
@@ -51,6 +62,15 @@ export type ServerMessage =
     }
   | { readonly type: "event"; readonly name: string; readonly payload: unknown }
   | { readonly type: "refused"; readonly action: string; readonly reason: string }
+  | { readonly type: "granted"; readonly entity: EntityId; readonly number: number }
+  | {
+      readonly type: "denied";
+      readonly request: string;
+      /** 0 for one that was to be made. */
+      readonly entity: number;
+      readonly number: number;
+      readonly reason: string;
+    }
   | {
       readonly type: "report";
       readonly outcome: ReportOutcome;
@@ -71,4 +91,13 @@ export type ClientMessage =
   | { readonly type: "chat"; readonly text: string }
   | { readonly type: "name"; readonly name: string }
   | { readonly type: "rate"; readonly hz: number }
-  | { readonly type: "ping"; readonly time: number };
+  | { readonly type: "ping"; readonly time: number }
+  | OwnerRequest
+  | {
+      readonly type: "move";
+      readonly entity: EntityId;
+      readonly position: Vec3;
+      readonly rotation: Quaternion;
+      readonly velocity?: Vec3;
+      readonly spin?: Vec3;
+    };

@@ -2,8 +2,17 @@ import { setOwn, utf8LengthWellFormed } from "../../codec/msgpack.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkActionBytes } from "../bounded.js";
 import type { SpawnedEntity } from "../entity-table.js";
-import type { ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
-import type { Definition, Encoding, Input, JoinOptions, Kind, WorldLink, WorldRecord } from "../world.js";
+import type { Goal, OwnerRequest, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
+import type {
+  Definition,
+  Encoding,
+  EntityId,
+  Input,
+  JoinOptions,
+  Kind,
+  WorldLink,
+  WorldRecord,
+} from "../world.js";
 import { Connection } from "./connection.js";
 import { PlainDecoder } from "./decode.js";
 import { encodeClientMessage } from "./encode.js";
@@ -64,6 +73,15 @@ export class PlainAdapter implements ProtocolAdapter {
     return this.#send(message);
   }
 
+  owner(request: OwnerRequest): boolean {
+    return this.#send(request);
+  }
+
+  move(entity: EntityId, { position, rotation, velocity }: Goal): boolean {
+    const moving = velocity === undefined ? {} : { velocity: velocity.linear, spin: velocity.angular };
+    return this.#send({ type: "move", entity, position, rotation, ...moving });
+  }
+
   chat(text: string): boolean {
     return this.#send({ type: "chat", text });
   }
@@ -87,6 +105,7 @@ export class PlainAdapter implements ProtocolAdapter {
     url.searchParams.set("encoding", this.#encoding);
     if (this.#token !== undefined) url.searchParams.set("token", this.#token);
     if (name !== undefined) url.searchParams.set("name", name);
+    if (this.#handlers.isProgram) url.searchParams.set("role", "program");
     if (networkHz !== undefined) url.searchParams.set("hz", String(networkHz));
     return url.href;
   }
@@ -144,6 +163,10 @@ export class PlainAdapter implements ProtocolAdapter {
         const { action, reason } = message;
         return emitter.emit("refused", { action, reason });
       }
+      case "granted":
+        return this.#handlers.granted(message.entity, message.number);
+      case "denied":
+        return this.#handlers.denied(message.request, message.entity, message.number, message.reason);
       case "report": {
         const { outcome, version, text } = message;
         return emitter.emit("report", { outcome, version, text });

@@ -45,7 +45,7 @@ export function readWorldMessage(type: string, message: RawObject): ServerMessag
         type,
         id: readId<PlayerId>(field("id"), "player.id"),
         name: readText(field("name"), "player.name"),
-        avatar: readOptionalId(field("avatar"), "player.avatar"),
+        avatar: readOptionalId<EntityId>(field("avatar"), "player.avatar"),
       };
     case "left":
       return { type, id: readId<PlayerId>(field("id"), "left.id") };
@@ -68,6 +68,20 @@ export function readWorldMessage(type: string, message: RawObject): ServerMessag
         action: readText(field("action"), "refused.action"),
         reason: readText(field("reason"), "refused.reason"),
       };
+    case "granted":
+      return {
+        type,
+        entity: readId<EntityId>(field("entity"), "granted.entity"),
+        number: readId<number>(field("number"), "granted.number"),
+      };
+    case "denied":
+      return {
+        type,
+        request: readText(field("request"), "denied.request", NAME_UNITS_MAX),
+        entity: readId<number>(field("entity"), "denied.entity"),
+        number: readId<number>(field("number"), "denied.number"),
+        reason: readText(field("reason"), "denied.reason"),
+      };
     case "report":
       return {
         type,
@@ -88,15 +102,16 @@ function readSpawned(value: unknown, i: number): SpawnMessageEntity {
     id: readId<EntityId>(field("id"), `${path}.id`),
     kind: readText(field("kind"), `${path}.kind`),
     scale: readVec3(field("scale") ?? [1, 1, 1], `${path}.scale`),
-    parent: readOptionalId(field("parent"), `${path}.parent`),
+    parent: readOptionalId<EntityId>(field("parent"), `${path}.parent`),
     position: readVec3(field("p"), `${path}.p`),
     euler: readVec3(field("r"), `${path}.r`),
     attributes: readObject(field("attributes"), `${path}.attributes`),
+    owner: readOptionalId<PlayerId>(field("owner"), `${path}.owner`),
   };
 }
 
-function readOptionalId(value: unknown, path: string): EntityId | undefined {
-  return value === undefined || value === null ? undefined : readId<EntityId>(value, path);
+function readOptionalId<Id extends number>(value: unknown, path: string): Id | undefined {
+  return value === undefined || value === null ? undefined : readId<Id>(value, path);
 }
 
 function readOutcome(value: unknown): ReportOutcome {

@@ -4,6 +4,7 @@ import type { Shape, Definition as ShapeDefinition, WireType } from "../../codec
 import { decodeShape } from "../../codec/shape-bytes.js";
 import type { WireValue } from "../../codec/value.js";
 import { NowcastError, WireError } from "../../errors/nowcast-error.js";
+import { ASSETS_MAX, faultOfAsset } from "../asset.js";
 import type { Definition, Field, Kind, WorldRecord } from "../world.js";
 import type * as messages from "./generated/messages.js";
 
@@ -23,10 +24,15 @@ export class WorldReader {
   readonly #attributes: readonly BodyReader[];
 
   /** Throws a {@link NowcastError} that names the place for what no server says. */
-  constructor({ version, kinds, actions, events }: messages.Definition) {
+  constructor({ version, kinds, actions, events, assets }: messages.Definition) {
     checkCount("kinds", kinds.length, KINDS_MAX);
     checkCount("actions", actions.length, ACTIONS_MAX);
     checkCount("events", events.length, EVENTS_MAX);
+    checkCount("assets", assets.length, ASSETS_MAX);
+    for (const [at, asset] of assets.entries()) {
+      const fault = faultOfAsset(asset);
+      if (fault !== undefined) throw malformed(`definition.assets[${at}]: ${fault}`);
+    }
     if (new Set(kinds.map(({ name }) => name)).size < kinds.length) {
       throw malformed("definition.kinds: two of one name");
     }
@@ -36,12 +42,13 @@ export class WorldReader {
     );
     this.definition = {
       version: Number(version),
-      kinds: kinds.map(({ name, body, walker, look }, at) => ({
+      kinds: kinds.map(({ name, body, walker, look, owner }, at) => ({
         name,
         body: readRecord(body, `kind "${name}".body`),
         walker: readRecord(walker, `kind "${name}".walker`),
         look,
         attributes: fieldsOf(shapes[at]!),
+        owner: readRecord(owner, `kind "${name}".owner`),
       })),
       actions: actions.map(({ name, arguments: args, hint }) => {
         return { name, arguments: fieldsOf(readShape(args, `action "${name}"`)), hint };
@@ -49,6 +56,7 @@ export class WorldReader {
       events: events.map(({ name, payload }) => {
         return { name, payload: fieldsOf(readShape(payload, `event "${name}"`)) };
       }),
+      assets,
     };
   }
 

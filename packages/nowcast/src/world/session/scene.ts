@@ -131,14 +131,15 @@ export class Scene implements Movement {
 
   #readEntity(value: Uint8Array): Described {
     if (this.#reader === undefined) throw malformed("an entity before the first definition");
-    const { kind, scale, parent, place, attributes } = entityCodec.decode(value);
+    const { kind, scale, parent, place, attributes, owner } = entityCodec.decode(value);
     checkFinite(scale, "scale");
     if (place !== null) {
       checkFinite(place.position, "place.position");
       checkFinite(place.rotation, "place.rotation");
     }
     const id = parent === null ? undefined : (parent as EntityId);
-    return { ...this.#reader.read(kind, attributes), scale, parent: id, place };
+    const by = owner === null ? undefined : (owner as PlayerId);
+    return { ...this.#reader.read(kind, attributes), scale, parent: id, place, owner: by };
   }
 
   #enter(id: EntityId, described: Described, row: Row | undefined): void {
@@ -150,8 +151,8 @@ export class Scene implements Movement {
       this.#readRow(row);
       tick = this.#unfold(row.tick);
     }
-    const { kind, scale, parent, attributes } = described;
-    this.world.spawn([{ id, kind, scale, parent, attributes, ...this.#pose }], tick);
+    const { kind, scale, parent, attributes, owner } = described;
+    this.world.spawn([{ id, kind, scale, parent, attributes, owner, ...this.#pose }], tick);
   }
 
   /** Where what is in the world already is put by another description; undefined if that does not say it. */

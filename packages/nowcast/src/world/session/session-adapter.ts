@@ -3,16 +3,27 @@ import type { ChannelMessage } from "../../channel/message.js";
 import type { WireValue } from "../../codec/value.js";
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { checkActionBytes } from "../bounded.js";
-import type { ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
-import type { Input, JoinOptions, PlayerId, ReportOutcome, WorldLink, WorldRecord } from "../world.js";
+import type { Goal, OwnerRequest, ProtocolAdapter, ProtocolHandlers } from "../protocol.js";
+import type {
+  EntityId,
+  Input,
+  JoinOptions,
+  PlayerId,
+  ReportOutcome,
+  WorldLink,
+  WorldRecord,
+} from "../world.js";
 import { CARRIER_NAMES } from "./carrier-names.js";
 import {
   controlsCodec,
   type FromWorld,
   fromWorldCodec,
   lineCodec,
+  type Moving,
   missedCodec,
   type Outcome,
+  ownedCodec,
+  type Place,
   saidCodec,
   type ToWorld,
   toWorldCodec,
@@ -24,6 +35,8 @@ import { SessionLink } from "./session-link.js";
 const PROTOCOL = 2;
 const WORLD_LANE = 0;
 const CHAT_LANE = 1;
+/** Of where entities are to be; an entity's id is added. */
+const OWNED_KEYS = 2 ** 32;
 const CONTROLS_KEY = 1;
 const MISSED_KEY = 1;
 /** What cannot be understood any more is asked for as a whole, not more often than this. */
@@ -97,6 +110,21 @@ export class SessionAdapter implements ProtocolAdapter {
     return this.#tell(message);
   }
 
+  owner(request: OwnerRequest): boolean {
+    return this.#tell(phrase(request));
+  }
+
+  move(entity: EntityId, { position, rotation, velocity }: Goal): boolean {
+    const moving =
+      velocity === undefined ? null : { linear: [...velocity.linear], angular: [...velocity.angular] };
+    const owned = ownedCodec.encodeShared({
+      position: [...position],
+      rotation: [...rotation],
+      velocity: moving as Moving | null,
+    });
+    return this.#channel?.lane(WORLD_LANE).state(OWNED_KEYS + entity, owned) ?? false;
+  }
+
   chat(text: string): boolean {
     return (this.#channel?.lane(CHAT_LANE).event(lineCodec.encodeShared({ text })) ?? false) !== false;
   }
@@ -126,7 +154,8 @@ export class SessionAdapter implements ProtocolAdapter {
   #opened(channel: Channel): void {
     this.#missedLines = 0;
     const { name = "", networkHz = 0 } = this.#handlers;
-    const join: ToWorld = { Join: { protocol: PROTOCOL, name, network_hz: networkHz } };
+    const who = { protocol: PROTOCOL, name, network_hz: networkHz };
+    const join: ToWorld = this.#handlers.isProgram ? { JoinProgram: who } : { Join: who };
     channel.lane(WORLD_LANE).event(toWorldCodec.encodeShared(join));
   }
 
@@ -184,7 +213,12 @@ export class SessionAdapter implements ProtocolAdapter {
     else if ("Define" in event) this.#scene.define(event.Define.definition);
     else if ("Happened" in event) state.tell(event.Happened.event, event.Happened.payload);
     else if ("Refused" in event) emitter.emit("refused", event.Refused);
-    else if ("Rate" in event) emitter.emit("rate", { networkHz: event.Rate.network_hz });
+    else if ("Granted" in event) {
+      this.#handlers.granted(event.Granted.entity as EntityId, event.Granted.number);
+    } else if ("Denied" in event) {
+      const { request, entity, number, reason } = event.Denied;
+      this.#handlers.denied(request, entity, number, reason);
+    } else if ("Rate" in event) emitter.emit("rate", { networkHz: event.Rate.network_hz });
     else if ("Notice" in event) emitter.emit("notice", { text: event.Notice.text });
     else {
       const { outcome, version, text } = event.Report;
@@ -205,5 +239,24 @@ export class SessionAdapter implements ProtocolAdapter {
     this.#link.proved();
     const playerId = welcome.player as PlayerId;
     this.#handlers.welcomed({ playerId, room, world, stepHz, networkHz, tick });
+  }
+}
+
+/** A request in the words of a session. */
+function phrase(request: OwnerRequest): ToWorld {
+  switch (request.type) {
+    case "own":
+      return { Own: { entity: request.entity, number: request.number } };
+    case "release":
+      return { Release: { entity: request.entity, to: request.to ?? null } };
+    case "set":
+      return { Set: { entity: request.entity, attributes: request.attributes as WireValue } };
+    case "spawn": {
+      const { number, kind, position, rotation, attributes } = request;
+      const place: Place = { position: [...position], rotation: [...rotation] };
+      return { Spawn: { number, kind, place, attributes: attributes as WireValue } };
+    }
+    case "despawn":
+      return { Despawn: { entity: request.entity } };
   }
 }

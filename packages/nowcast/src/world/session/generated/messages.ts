@@ -6,10 +6,21 @@ export type ToWorld =
   | { Act: { action: string; arguments: WireValue } }
   | { Rename: { name: string } }
   | { Rate: { network_hz: number } }
-  | "Forget";
+  | "Forget"
+  | { JoinProgram: { protocol: number; name: string; network_hz: number } }
+  | { Own: { entity: number; number: number } }
+  | { Release: { entity: number; to: number | null } }
+  | { Set: { entity: number; attributes: WireValue } }
+  | { Spawn: { number: number; kind: string; place: Place; attributes: WireValue } }
+  | { Despawn: { entity: number } };
+
+export interface Place {
+  position: [number, number, number];
+  rotation: [number, number, number, number];
+}
 
 export const toWorldCodec: Codec<ToWorld> = /* @__PURE__ */ defineCodec({
-  shape: "1c00013107546f576f726c6405044a6f696e030870726f746f636f6c0400046e616d650e000a6e6574776f726b5f687a0400034163740206616374696f6e0e0009617267756d656e747310000652656e616d6501046e616d650e000452617465010a6e6574776f726b5f687a040006466f7267657400",
+  shape: "1c00023107546f576f726c640b044a6f696e030870726f746f636f6c0400046e616d650e000a6e6574776f726b5f687a0400034163740206616374696f6e0e0009617267756d656e747310000652656e616d6501046e616d650e000452617465010a6e6574776f726b5f687a040006466f72676574000b4a6f696e50726f6772616d030870726f746f636f6c0400046e616d650e000a6e6574776f726b5f687a0400034f776e0206656e746974790400066e756d62657204000752656c656173650206656e74697479040002746f180400035365740206656e7469747904000a61747472696275746573100005537061776e04066e756d6265720400046b696e640e0005706c6163651c01000a617474726962757465731000074465737061776e0106656e7469747904003005506c6163650208706f736974696f6e1a030a0008726f746174696f6e1a040a00",
 });
 
 export interface Controls {
@@ -90,13 +101,16 @@ export type FromWorld =
   | { Refused: { action: string; reason: string } }
   | { Rate: { network_hz: number } }
   | { Notice: { text: string } }
-  | { Report: { outcome: Outcome; version: number | bigint; text: string } };
+  | { Report: { outcome: Outcome; version: number | bigint; text: string } }
+  | { Granted: { entity: number; number: number } }
+  | { Denied: { request: string; entity: number; number: number; reason: string } };
 
 export interface Definition {
   version: number | bigint;
   kinds: Array<Kind>;
   actions: Array<Action>;
   events: Array<Declared>;
+  assets: Array<Asset>;
 }
 
 export interface Kind {
@@ -105,6 +119,7 @@ export interface Kind {
   walker: WireValue;
   look: WireValue;
   attributes: Uint8Array;
+  owner: WireValue;
 }
 
 export interface Action {
@@ -118,6 +133,13 @@ export interface Declared {
   payload: Uint8Array;
 }
 
+export interface Asset {
+  name: string;
+  hash: string;
+  bytes: number;
+  type: string;
+}
+
 export type Outcome =
   | "Runs"
   | "Refused"
@@ -125,15 +147,15 @@ export type Outcome =
   | "Failed";
 
 export const fromWorldCodec: Codec<FromWorld> = /* @__PURE__ */ defineCodec({
-  shape: "1c0006310946726f6d576f726c64070757656c636f6d65070870726f746f636f6c040006706c61796572040004726f6f6d0e0005776f726c640e0007737465705f687a04000a6e6574776f726b5f687a0400047469636b050006446566696e65010a646566696e6974696f6e1c01000848617070656e656402056576656e740e00077061796c6f6164100007526566757365640206616374696f6e0e0006726561736f6e0e000452617465010a6e6574776f726b5f687a0400064e6f746963650104746578740e00065265706f727403076f7574636f6d651c05000776657273696f6e050004746578740e00300a446566696e6974696f6e040776657273696f6e0500056b696e6473191c020007616374696f6e73191c0300066576656e7473191c040030044b696e6405046e616d650e0004626f647910000677616c6b65721000046c6f6f6b10000a617474726962757465730f003006416374696f6e03046e616d650e0009617267756d656e74730f000468696e74100030084465636c6172656402046e616d650e00077061796c6f61640f0031074f7574636f6d65040452756e73000752656675736564000a526f6c6c65644261636b00064661696c656400",
+  shape: "1c0007310946726f6d576f726c64090757656c636f6d65070870726f746f636f6c040006706c61796572040004726f6f6d0e0005776f726c640e0007737465705f687a04000a6e6574776f726b5f687a0400047469636b050006446566696e65010a646566696e6974696f6e1c01000848617070656e656402056576656e740e00077061796c6f6164100007526566757365640206616374696f6e0e0006726561736f6e0e000452617465010a6e6574776f726b5f687a0400064e6f746963650104746578740e00065265706f727403076f7574636f6d651c06000776657273696f6e050004746578740e00074772616e7465640206656e746974790400066e756d62657204000644656e6965640407726571756573740e0006656e746974790400066e756d626572040006726561736f6e0e00300a446566696e6974696f6e050776657273696f6e0500056b696e6473191c020007616374696f6e73191c0300066576656e7473191c040006617373657473191c050030044b696e6406046e616d650e0004626f647910000677616c6b65721000046c6f6f6b10000a617474726962757465730f00056f776e657210003006416374696f6e03046e616d650e0009617267756d656e74730f000468696e74100030084465636c6172656402046e616d650e00077061796c6f61640f003005417373657404046e616d650e0004686173680e00056279746573040004747970650e0031074f7574636f6d65040452756e73000752656675736564000a526f6c6c65644261636b00064661696c656400",
 });
 
 export const definitionCodec: Codec<Definition> = /* @__PURE__ */ defineCodec({
-  shape: "1c0004300a446566696e6974696f6e040776657273696f6e0500056b696e6473191c010007616374696f6e73191c0200066576656e7473191c030030044b696e6405046e616d650e0004626f647910000677616c6b65721000046c6f6f6b10000a617474726962757465730f003006416374696f6e03046e616d650e0009617267756d656e74730f000468696e74100030084465636c6172656402046e616d650e00077061796c6f61640f00",
+  shape: "1c0005300a446566696e6974696f6e050776657273696f6e0500056b696e6473191c010007616374696f6e73191c0200066576656e7473191c030006617373657473191c040030044b696e6406046e616d650e0004626f647910000677616c6b65721000046c6f6f6b10000a617474726962757465730f00056f776e657210003006416374696f6e03046e616d650e0009617267756d656e74730f000468696e74100030084465636c6172656402046e616d650e00077061796c6f61640f003005417373657404046e616d650e0004686173680e00056279746573040004747970650e00",
 });
 
 export const kindCodec: Codec<Kind> = /* @__PURE__ */ defineCodec({
-  shape: "1c000130044b696e6405046e616d650e0004626f647910000677616c6b65721000046c6f6f6b10000a617474726962757465730f00",
+  shape: "1c000130044b696e6406046e616d650e0004626f647910000677616c6b65721000046c6f6f6b10000a617474726962757465730f00056f776e65721000",
 });
 
 export const actionCodec: Codec<Action> = /* @__PURE__ */ defineCodec({
@@ -142,6 +164,53 @@ export const actionCodec: Codec<Action> = /* @__PURE__ */ defineCodec({
 
 export const declaredCodec: Codec<Declared> = /* @__PURE__ */ defineCodec({
   shape: "1c000130084465636c6172656402046e616d650e00077061796c6f61640f00",
+});
+
+function writeAsset(e: MessageEncoder): (v: Asset) => boolean {
+  const { bytes, view } = e.memory;
+  return (v) => {
+    const text0 = v.name;
+    const text1 = v.hash;
+    const text2 = v.type;
+    const units = text0.length + text1.length + text2.length;
+    if (!e.room(6 + units * 3)) return false;
+    view.setUint32(2, e.whole(v.bytes, 0, 4294967295, "bytes"), true);
+    let end = 6 + units;
+    let length0 = text0.length;
+    let length1 = text1.length;
+    if (e.isShort(units) ? (e.ascii(text0, 6) | e.ascii(text1, 6 + length0) | e.ascii(text2, 6 + length0 + length1)) > 127 : e.utf8(text0 + text1 + text2, 6) !== end) {
+      const end0 = e.utf8(text0, 6);
+      length0 = end0 - 6;
+      const end1 = e.utf8(text1, end0);
+      length1 = end1 - end0;
+      end = e.utf8(text2, end1);
+    }
+    if ((length0 | length1) > 127) return false;
+    bytes[0] = length0;
+    bytes[1] = length1;
+    e.at = end;
+    return true;
+  };
+}
+
+function readAsset(d: MessageDecoder): () => Asset | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length < 6) return undefined;
+    if ((bytes[0]! | bytes[1]!) > 127) return undefined;
+    if (!d.texts(6)) return undefined;
+    const text0 = d.text(bytes[0]!);
+    const text1 = d.text(bytes[1]!);
+    const text2 = d.rest();
+    if (text0 === undefined || text1 === undefined || text2 === undefined) return undefined;
+    return { name: text0, hash: text1, bytes: d.i32(2) >>> 0, type: text2 };
+  };
+}
+
+export const assetCodec: Codec<Asset> = /* @__PURE__ */ defineCodec({
+  shape: "1c00013005417373657404046e616d650e0004686173680e00056279746573040004747970650e00",
+  write: writeAsset,
+  read: readAsset,
 });
 
 function writeOutcome(e: MessageEncoder): (v: Outcome) => boolean {
@@ -176,15 +245,11 @@ export interface Entity {
   parent: number | null;
   place: Place | null;
   attributes: Uint8Array;
-}
-
-export interface Place {
-  position: [number, number, number];
-  rotation: [number, number, number, number];
+  owner: number | null;
 }
 
 export const entityCodec: Codec<Entity> = /* @__PURE__ */ defineCodec({
-  shape: "1c00023006456e7469747905046b696e640400057363616c651a030a0006706172656e7418040005706c616365181c01000a617474726962757465730f003005506c6163650208706f736974696f6e1a030a0008726f746174696f6e1a040a00",
+  shape: "1c00023006456e7469747906046b696e640400057363616c651a030a0006706172656e7418040005706c616365181c01000a617474726962757465730f00056f776e65721804003005506c6163650208706f736974696f6e1a030a0008726f746174696f6e1a040a00",
 });
 
 export const placeCodec: Codec<Place> = /* @__PURE__ */ defineCodec({
@@ -283,4 +348,48 @@ export const missedCodec: Codec<Missed> = /* @__PURE__ */ defineCodec({
   shape: "1c000130064d697373656401056c696e65730400",
   write: writeMissed,
   read: readMissed,
+});
+
+export interface Owned {
+  position: [number, number, number];
+  rotation: [number, number, number, number];
+  velocity: Moving | null;
+}
+
+export interface Moving {
+  linear: [number, number, number];
+  angular: [number, number, number];
+}
+
+export const ownedCodec: Codec<Owned> = /* @__PURE__ */ defineCodec({
+  shape: "1c000230054f776e65640308706f736974696f6e1a030a0008726f746174696f6e1a040a000876656c6f63697479181c010030064d6f76696e6702066c696e6561721a030a0007616e67756c61721a030a00",
+});
+
+function writeMoving(e: MessageEncoder): (v: Moving) => boolean {
+  const { view } = e.memory;
+  return (v) => {
+    if (!e.room(24)) return false;
+    view.setFloat32(0, v.linear[0], true);
+    view.setFloat32(4, v.linear[1], true);
+    view.setFloat32(8, v.linear[2], true);
+    view.setFloat32(12, v.angular[0], true);
+    view.setFloat32(16, v.angular[1], true);
+    view.setFloat32(20, v.angular[2], true);
+    e.at = 24;
+    return true;
+  };
+}
+
+function readMoving(d: MessageDecoder): () => Moving | undefined {
+  return () => {
+    const { bytes } = d;
+    if (bytes.length !== 24) return undefined;
+    return { linear: [d.f32(0), d.f32(4), d.f32(8)], angular: [d.f32(12), d.f32(16), d.f32(20)] };
+  };
+}
+
+export const movingCodec: Codec<Moving> = /* @__PURE__ */ defineCodec({
+  shape: "1c000130064d6f76696e6702066c696e6561721a030a0007616e67756c61721a030a00",
+  write: writeMoving,
+  read: readMoving,
 });

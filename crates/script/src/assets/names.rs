@@ -1,0 +1,119 @@
+//! Names of assets in rules that no file has, found with the line on which they stand.
+
+use nowcast_world::{Definition, Value};
+
+use super::{ASSETS_FOLDER, AssetKind, Assets, asset_kind};
+use crate::fault::{Fault, FaultKind};
+use crate::forgotten::tokens;
+use crate::sources::{MAIN, Sources};
+
+/// Names listed as what there is instead.
+const NAMES_LISTED_MAX: usize = 8;
+
+/// What kinds say of models and textures that are not there, or are something else. Rules with such a name are not run.
+pub fn missing_assets(sources: &Sources, definition: &Definition, assets: &Assets) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for kind in &definition.kinds {
+        for (field, wanted) in [("model", AssetKind::Model), ("texture", AssetKind::Texture)] {
+            let Some(name) = kind.look.get(field).and_then(Value::as_text) else { continue };
+            let message = match assets.get(name) {
+                Some(asset) if asset_kind(&asset.name) == Some(wanted) => continue,
+                Some(_) => format!("{}.look.{field} names {name:?}, which is no {field}", kind.name),
+                None => format!("{}.look.{field} names {name:?}, and there is no such file", kind.name),
+            };
+            faults.push(fault(place(sources, name), message, assets, wanted));
+        }
+    }
+    faults
+}
+
+/// Names of assets anywhere in the rules that no file has, such as those of sounds. Rules run with them: a page makes sounds of its
+/// own, and draws the form where it has no model. Names that are put together while rules run are not seen.
+pub fn unknown_names(sources: &Sources, assets: &Assets) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (file, line, name) in literals(sources) {
+        let Some(kind) = asset_kind(name).filter(|_| name.starts_with(ASSETS_FOLDER)) else { continue };
+        if assets.get(name).is_none() {
+            let message = format!("there is no file {name:?}");
+            faults.push(fault(Some((file, line)), message, assets, kind));
+        }
+    }
+    faults
+}
+
+fn fault(place: Option<(&str, u32)>, message: String, assets: &Assets, kind: AssetKind) -> Fault {
+    let (file, line) = place.map_or((MAIN, None), |(file, line)| (file, Some(line)));
+    let known = assets.iter().map(|asset| asset.name.as_str()).filter(|name| asset_kind(name) == Some(kind));
+    let known: Vec<_> = known.take(NAMES_LISTED_MAX).collect();
+    let cure = match &known[..] {
+        [] => "put the file into the world's folder assets/".to_owned(),
+        known => format!("there are: {}", known.join(", ")),
+    };
+    Fault { line, ..Fault::of_file(FaultKind::Asset, file, message) }.with_cure(&cure)
+}
+
+/// Texts in quotes, of all modules but tests.
+fn literals(sources: &Sources) -> impl Iterator<Item = (&str, u32, &str)> {
+    let modules = sources.iter().filter(|(path, _)| !path.starts_with("tests/"));
+    modules.flat_map(|(path, text)| {
+        let quoted = tokens(text).into_iter().filter(|(token, _)| token.starts_with(['"', '\'', '`']));
+        quoted.map(move |(token, line)| (path, line, token.trim_matches(['"', '\'', '`'])))
+    })
+}
+
+fn place<'s>(sources: &'s Sources, name: &str) -> Option<(&'s str, u32)> {
+    literals(sources).find(|(_, _, text)| *text == name).map(|(file, line, _)| (file, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limits, Script};
+
+    const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0\x01\x08\x02\0\0\0";
+
+    fn assets() -> Assets {
+        Assets::read([("assets/moss.png".to_owned(), PIXEL.to_vec())], &Assets::default()).0
+    }
+
+    fn missing(text: &str) -> Vec<String> {
+        let sources = Sources::of_main(text);
+        let definition = Script::load(&sources, Limits::DEFAULT).expect("it loads").definition();
+        missing_assets(&sources, &definition, &assets()).iter().map(Fault::to_string).collect()
+    }
+
+    #[test]
+    fn a_look_that_names_no_file_is_told_with_its_line() {
+        let rules = |look: &str| {
+            format!("local world = require('@nowcast/world')\nworld.kind('rock', {{\nlook = {look} }})")
+        };
+        assert_eq!(missing(&rules("{ texture = 'assets/moss.png', color = '#fff' }")), [""; 0]);
+        assert_eq!(
+            missing(&rules("{ texture = 'assets/mos.png' }")),
+            [
+                r#"world.luau:3: rock.look.texture names "assets/mos.png", and there is no such file (there are: assets/moss.png)"#
+            ]
+        );
+        assert_eq!(
+            missing(&rules("{ model = 'assets/' .. 'moss' .. '.png' }")),
+            [
+                r#"world.luau: rock.look.model names "assets/moss.png", which is no model (put the file into the world's folder assets/)"#
+            ]
+        );
+    }
+
+    #[test]
+    fn names_in_rules_that_no_file_has_are_warned_of_but_not_in_tests_or_comments() {
+        let sources = Sources::from_iter([
+            ("world.luau", "-- \"assets/a.ogg\"\nworld.sound('assets/horn.ogg')\nworld.sound('horn')"),
+            ("tests/a.luau", "play('assets/other.ogg')"),
+        ]);
+        let found: Vec<_> = unknown_names(&sources, &assets()).iter().map(Fault::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                r#"world.luau:2: there is no file "assets/horn.ogg" (put the file into the world's folder assets/)"#
+            ]
+        );
+    }
+}

@@ -1,0 +1,106 @@
+//! How people do an action: the last argument of `world.action`.
+
+use mlua::{Table, Value as Luau};
+use nowcast_world::{Attributes, Definition, Value};
+
+use crate::convert::{Purpose, from_luau};
+use crate::define::Fields;
+use crate::fault::{Fault, FaultKind};
+use crate::sources::MAIN;
+use crate::suggest::instead;
+
+/// The kinds that a hint names as targets. They may be declared after the action, so they are looked for at the end.
+pub(crate) struct Targets {
+    /// The action.
+    pub(crate) action: String,
+    kinds: Vec<String>,
+    place: Option<(String, u32)>,
+}
+
+impl Targets {
+    /// That every kind which is named is there.
+    pub(crate) fn check(&self, definition: &Definition) -> Result<(), Fault> {
+        let known: Vec<_> = definition.kinds.iter().map(|kind| kind.name.as_str()).collect();
+        let Some(unknown) = self.kinds.iter().find(|name| !known.contains(&name.as_str())) else {
+            return Ok(());
+        };
+        let message =
+            format!("{}.of: no kind is called `{unknown}`; {}", self.action, instead(unknown, &known));
+        let (file, line) =
+            self.place.clone().map_or((MAIN.to_owned(), None), |(file, line)| (file, Some(line)));
+        Err(Fault { line, ..Fault::of_file(FaultKind::Runtime, &file, message) })
+    }
+}
+
+/// Reads a hint. Fields that name an argument have to name one that there is; kinds are told by their names.
+pub(crate) fn read_hint(
+    fields: &Fields<'_>,
+    action: &str,
+    arguments: &Attributes,
+    place: Option<(String, u32)>,
+) -> Result<(Value, Targets), String> {
+    let known: Vec<_> = arguments.fields().iter().map(|field| field.name.as_str()).collect();
+    for name in ["charge", "pitch", "target"] {
+        let Some(argument) = fields.text(name)? else { continue };
+        if arguments.index(&argument).is_none() {
+            let expected = format!("one of the arguments ({})", known.join(", "));
+            return Err(fields.expected(name, &expected, &format!("`{argument}`")));
+        }
+    }
+    for name in ["key", "label", "needs", "unless"] {
+        fields.text(name)?;
+    }
+    fields.number("reach")?;
+    fields.nothing_else(&["key", "label", "charge", "pitch", "target", "of", "reach", "needs", "unless"])?;
+    let of = read_kinds(fields)?;
+    let hint = from_luau(&Luau::Table(fields.table().clone()), Purpose::Tell, &format!("{action}.hint"))?;
+    let kinds = match &of {
+        Value::List(kinds) => kinds.iter().filter_map(Value::as_text).map(str::to_owned).collect(),
+        one => one.as_text().map(str::to_owned).into_iter().collect(),
+    };
+    let hint = match hint {
+        Value::Map(pairs) => {
+            let named = pairs.into_iter().map(|(key, value)| {
+                let value = if key.as_text() == Some("of") { of.clone() } else { value };
+                (key, value)
+            });
+            Value::Map(named.collect())
+        }
+        other => other,
+    };
+    Ok((hint, Targets { action: action.to_owned(), kinds, place }))
+}
+
+/// `of`: a kind or its name, or a list of these; as names.
+fn read_kinds(fields: &Fields<'_>) -> Result<Value, String> {
+    let wrong = |found: &str| fields.expected("of", "a kind, its name, or a list of these", found);
+    match fields.luau("of")? {
+        Luau::Nil => Ok(Value::Nil),
+        Luau::Table(table) => match name_of(&Luau::Table(table.clone())) {
+            Some(name) => Ok(Value::Text(name)),
+            None => {
+                let read =
+                    table.sequence_values::<Luau>().map(|item| item.ok().and_then(|item| name_of(&item)));
+                let names: Option<Vec<_>> = read.collect();
+                let names = names.ok_or_else(|| wrong("a list of something else"))?;
+                if names.is_empty() {
+                    return Err(wrong("an empty table"));
+                }
+                Ok(Value::List(names.into_iter().map(Value::Text).collect()))
+            }
+        },
+        other => name_of(&other).map(Value::Text).ok_or_else(|| wrong(other.type_name())),
+    }
+}
+
+/// The name of a kind, given as itself or by its name.
+fn name_of(value: &Luau) -> Option<String> {
+    match value {
+        Luau::String(name) => Some(name.to_string_lossy().to_string()),
+        Luau::Table(kind) => {
+            let is_kind = |kind: &Table| kind.is_readonly() && kind.raw_get::<u16>("index").is_ok();
+            is_kind(kind).then(|| kind.raw_get("name").ok())?
+        }
+        _ => None,
+    }
+}

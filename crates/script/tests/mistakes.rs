@@ -1,0 +1,169 @@
+//! Mistakes that authors make, and what they are told: where, what, and what helps.
+
+use nowcast_script::{Limits, Scenario, Script, Sources};
+use nowcast_world::{Value, World};
+
+const HEAD: &str = "local world = require('@nowcast/world')\n";
+
+/// What is said of a world of this text when it is loaded and has begun.
+fn told(text: &str) -> String {
+    let sources = Sources::of_main(&format!("{HEAD}{text}"));
+    let script = match Script::load(&sources, Limits::DEFAULT) {
+        Ok(script) => script,
+        Err(fault) => return fault.to_string(),
+    };
+    let (definition, console) = (script.definition(), script.console());
+    World::new(definition, 1, Box::new(script)).expect("a definition was checked");
+    console.poll_fault().map_or_else(String::new, |fault| fault.to_string())
+}
+
+#[test]
+fn a_misspelt_name_is_told_with_the_one_that_was_meant() {
+    let ball = "local Ball = world.kind('ball', { body = { shape = 'sphere', radius = 1 }, attributes = { heat = 'u8' } })\n";
+    for (text, words) in [
+        ("world.onn('start', print)", "world has no \"onn\"; did you mean `on`?"),
+        ("world.on('strat', print)", "no world has an event \"strat\"; did you mean `start`?"),
+        (
+            "world.kind('b', { body = { shape = 'sphere', radus = 1 } })",
+            "b.body.radus: there is no such field; did you mean `radius`?",
+        ),
+        ("world.kind('b', { bdy = {} })", "did you mean `body`?"),
+        ("Ball:spwan({})", "a kind has no \"spwan\"; did you mean `spawn`?"),
+        ("world.on('start', function() Ball:spawn({}).velocty = vector.one end)", "did you mean `velocity`?"),
+        ("world.on('start', function() print(Ball:spawn({}).haet) end)", "did you mean `heat`?"),
+        (
+            "world.timer('boom', print) world.on('start', function() world.after(1, 'bom') end)",
+            "did you mean `boom`?",
+        ),
+        ("require('@nowcast/wrld')", "did you mean `@nowcast/world`?"),
+    ] {
+        let told = told(&format!("{ball}{text}"));
+        assert!(told.starts_with("world.luau:3: "), "{text}: {told}");
+        assert!(told.contains(words), "{text}: {told}");
+    }
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_told_in_the_words_of_the_script() {
+    let kind = "local Box = world.kind('box', { attributes = {
+        count = 'u8', carrier = 'player?', heat = { 'f32', min = 0, max = 1 }, title = 'text' } })\n";
+    for (line, words) in [
+        ("box.count = 300", "count: a whole number from 0 to 255 (u8) is expected, not 300"),
+        ("box.count = 1.5", "not 1.5"),
+        ("box.carrier = 'Ada'", "carrier: a player or nil is expected, not a string"),
+        ("box.heat = 'hot'", "heat: a number from 0 to 1 is expected, not text"),
+        ("box.title = true", "title: a text is expected, not true"),
+        ("world.state.seen = { [box] = true }", "has an entity as a key"),
+    ] {
+        let told =
+            told(&format!("{kind}world.on('start', function() local box = Box:spawn {{}} {line} end)"));
+        assert!(told.contains(words), "{line}: {told}");
+    }
+    for (attributes, words) in [
+        ("heat = 'hot'", "box.attributes.heat: expected \"bool\""),
+        ("heat = 7", "box.attributes.heat: expected \"bool\""),
+        ("heat = { 'f32', min = 1, max = 0 }", "box.attributes.heat: `min` is less than `max`"),
+        ("heat = { min = 1 }", "box.attributes.heat: "),
+    ] {
+        let told = told(&format!("world.kind('box', {{ attributes = {{ {attributes} }} }})"));
+        assert!(told.starts_with("world.luau:2: ") && told.contains(words), "{attributes}: {told}");
+    }
+}
+
+#[test]
+fn a_hint_names_kinds_by_themselves_or_by_their_names_and_no_others() {
+    let text = "
+        world.action('open', { what = 'entity' }, print, { key = 'e', target = 'what', of = OF })
+        local Door = world.kind('door', {})
+        world.kind('lid', {})
+        world.action('shut', { what = 'entity' }, print, { key = 'q', target = 'what', of = { Door, 'lid' } })";
+    let sources = Sources::of_main(&format!("{HEAD}{}", text.replace("OF", "'door'")));
+    let definition =
+        Script::load(&sources, Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}")).definition();
+    let of = |action: &str| definition.action(action).and_then(|action| action.hint.get("of")).cloned();
+    assert_eq!(of("open"), Some(Value::from("door")));
+    assert_eq!(of("shut"), Some(Value::List(vec!["door".into(), "lid".into()])));
+    for (of, words) in [
+        ("'dor'", "no kind is called `dor`; did you mean `door`?"),
+        ("{}", "expected a kind, its name, or a list of these"),
+        ("7", "expected a kind, its name, or a list of these"),
+    ] {
+        let told = told(&text.replace("OF", of));
+        assert!(told.starts_with("world.luau:3: ") && told.contains(words), "{of}: {told}");
+    }
+}
+
+#[test]
+fn a_module_that_was_not_required_is_named_by_the_fault() {
+    let told = |sources: Sources| Script::load(&sources, Limits::DEFAULT).err().unwrap().to_string();
+    let world = told(Sources::of_main("\nworld.kind('k', {})"));
+    assert!(world.starts_with("world.luau:2: `world` is nothing here"), "{world}");
+    assert!(world.contains("local world = require(\"@nowcast/world\")"), "{world}");
+    let other =
+        told(Sources::from_iter([("world.luau", "print(1)\nteams.pick()"), ("teams.luau", "return {}")]));
+    assert!(other.contains("local teams = require(\"./teams\")"), "{other}");
+}
+
+#[test]
+fn a_test_names_the_files_of_the_world_and_the_difference_that_it_found() {
+    let play = |world: &str, case: &str| {
+        let test = format!(
+            "local test, world = require('@nowcast/test'), require('@nowcast/world')\ntest.case('c', function()\n{case}\nend)"
+        );
+        let sources = Sources::from_iter([("world.luau", format!("{HEAD}{world}")), ("tests/c.luau", test)]);
+        match Scenario::new(sources, "tests/c.luau", Limits::DEFAULT) {
+            Ok(scenario) => scenario.run(0, 1).failure.map_or_else(String::new, |fault| fault.to_string()),
+            Err(fault) => fault.to_string(),
+        }
+    };
+    assert!(play("error('broken')", "").starts_with("world.luau:2: broken"));
+    assert!(play("local x =", "").starts_with("world.luau:2: "));
+    assert!(
+        play("world.on('start', function() error('late') end)", "test.step(2)")
+            .starts_with("world.luau:2: late")
+    );
+    assert_eq!(play("", "test.equal(1, 2)"), "tests/c.luau:3: value: expected 2, got 1");
+    let deep =
+        play("", "test.equal({ score = { 1, 2 }, who = 'a' }, { score = { 1, 3 }, who = 'a' }, 'state')");
+    assert_eq!(
+        deep,
+        "tests/c.luau:3: state.score[2]: expected 3, got 2; all of it: expected { score = { 1, 3 }, who = \"a\" }, got \
+         { score = { 1, 2 }, who = \"a\" }"
+    );
+    assert_eq!(play("", "test.equal({ 1, n = {} }, { 1, n = {} })"), "");
+    assert!(play("", "test.equl(1, 1)").contains("did you mean `equal`?"));
+}
+
+#[test]
+fn a_fault_is_a_link_with_line_and_column() {
+    let sources = Sources::of_main(&format!("{HEAD}\tworld.onn('start', print)"));
+    let fault = Script::load(&sources, Limits::DEFAULT).err().unwrap();
+    let link = fault.in_folder("worlds/park/", &sources);
+    assert!(link.starts_with("worlds/park/world.luau:2:8: world has no \"onn\""), "{link}");
+}
+
+#[test]
+fn people_with_a_tag_are_a_team() {
+    let sources = Sources::from_iter([
+        (
+            "world.luau",
+            format!(
+                "{HEAD}world.on('join', function(player) player:tag(if player.id % 2 == 1 then 'red' else 'blue') end)"
+            ),
+        ),
+        (
+            "tests/teams.luau",
+            "local test, world = require('@nowcast/test'), require('@nowcast/world')
+            test.case('two teams', function()
+                local ada, bo, cleo = test.join('Ada'), test.join('Bo'), test.join('Cleo')
+                test.equal(world.players('red'), { ada, cleo })
+                test.equal(world.players('blue'), { bo })
+                test.equal(#world.players(), 3)
+            end)"
+                .to_owned(),
+        ),
+    ]);
+    let scenario =
+        Scenario::new(sources, "tests/teams.luau", Limits::DEFAULT).unwrap_or_else(|fault| panic!("{fault}"));
+    assert_eq!(scenario.run(0, 1).failure, None);
+}

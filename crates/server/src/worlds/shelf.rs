@@ -1,0 +1,115 @@
+//! The assets of all worlds by hash, from where pages fetch them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use nowcast_script::{ASSETS_BYTES_MAX, ASSETS_MAX, Asset, Assets};
+
+/// Assets that are served. One is there as long as a world's folder or a room names it, and for a while longer: a page that was
+/// told of it a moment ago may not have fetched it yet.
+#[derive(Default)]
+pub(crate) struct Shelf(Mutex<Shelved>);
+
+#[derive(Default)]
+struct Shelved {
+    /// By hash. Worlds may have the same file without sharing it.
+    named: BTreeMap<String, Vec<Weak<Asset>>>,
+    /// What was replaced, oldest first: at most [`ASSETS_MAX`] of [`ASSETS_BYTES_MAX`] together.
+    past: VecDeque<Arc<Asset>>,
+    past_bytes: usize,
+}
+
+impl Shelf {
+    fn lock(&self) -> MutexGuard<'_, Shelved> {
+        // Nothing in there is half done when a thread panics.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Serves these from now on.
+    pub(super) fn put(&self, assets: &Assets) {
+        let Shelved { named, .. } = &mut *self.lock();
+        named.retain(|_, same| {
+            same.retain(|asset| asset.strong_count() > 0);
+            !same.is_empty()
+        });
+        for asset in assets.iter() {
+            let same = named.entry(asset.hash.clone()).or_default();
+            if !same.iter().any(|known| known.as_ptr() == Arc::as_ptr(asset)) {
+                same.push(Arc::downgrade(asset));
+            }
+        }
+    }
+
+    /// Keeps for a while what `before` has and `now` has not.
+    pub(super) fn retire(&self, before: &Assets, now: &Assets) {
+        let Shelved { past, past_bytes, .. } = &mut *self.lock();
+        let stays = |asset: &Arc<Asset>| now.get(&asset.name).is_some_and(|same| same.hash == asset.hash);
+        for asset in before.iter().filter(|asset| !stays(asset)) {
+            *past_bytes += asset.content.len();
+            past.push_back(Arc::clone(asset));
+        }
+        while past.len() > ASSETS_MAX || *past_bytes > ASSETS_BYTES_MAX {
+            let Some(oldest) = past.pop_front() else { break };
+            *past_bytes -= oldest.content.len();
+        }
+    }
+
+    /// The asset of a hash, if anything still names it.
+    pub(crate) fn get(&self, hash: &str) -> Option<Arc<Asset>> {
+        self.lock().named.get(hash)?.iter().find_map(Weak::upgrade)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn assets(content: &[u8]) -> Assets {
+        let file = ("assets/a.ogg".to_owned(), [b"OggS", content].concat());
+        Assets::read([file], &Assets::default()).0
+    }
+
+    fn hash(assets: &Assets) -> String {
+        assets.get("assets/a.ogg").expect("it is there").hash.clone()
+    }
+
+    #[test]
+    fn what_a_room_names_is_served_until_it_is_let_go() {
+        let shelf = Shelf::default();
+        let (of_room, of_folder) = (assets(b"one"), assets(b"two"));
+        shelf.put(&of_room);
+        shelf.put(&of_folder);
+        assert!(shelf.get(&hash(&of_room)).is_some() && shelf.get(&hash(&of_folder)).is_some());
+        let hash = hash(&of_room);
+        drop(of_room);
+        assert!(shelf.get(&hash).is_none(), "nothing names it");
+    }
+
+    #[test]
+    fn the_same_file_of_two_worlds_stays_while_one_has_it() {
+        let shelf = Shelf::default();
+        let (first, second) = (assets(b"same"), assets(b"same"));
+        shelf.put(&first);
+        shelf.put(&second);
+        drop(second);
+        shelf.put(&assets(b"other"));
+        assert!(shelf.get(&hash(&first)).is_some());
+    }
+
+    #[test]
+    fn what_was_replaced_is_served_for_a_while_but_not_without_end() {
+        let shelf = Shelf::default();
+        let mut now = assets(b"0");
+        shelf.put(&now);
+        let mut hashes = vec![hash(&now)];
+        for version in 1..=ASSETS_MAX + 1 {
+            let next = assets(version.to_string().as_bytes());
+            shelf.put(&next);
+            shelf.retire(&now, &next);
+            now = next;
+            hashes.push(hash(&now));
+        }
+        assert!(shelf.get(&hashes[0]).is_none(), "the oldest is gone");
+        assert!(hashes[1..].iter().all(|hash| shelf.get(hash).is_some()));
+    }
+}

@@ -1,0 +1,98 @@
+//! What players do with entities that they own, or want to own.
+
+use crate::behaviour::Behaviour;
+use crate::command::Command;
+use crate::event::{Event, Refusal};
+use crate::id::{EntityId, PlayerId};
+use crate::owner::{OwnerError, OwnerRequest};
+use crate::scene::Scene;
+
+/// Carries out the command of an owner; others do nothing.
+pub(crate) fn carry_out(
+    scene: &mut Scene,
+    behaviour: &mut dyn Behaviour,
+    command: Command,
+) -> Result<(), Refusal> {
+    let refused =
+        |request, entity, number| move |why| Refusal::Owner { request, entity: Some(entity), number, why };
+    match command {
+        Command::Own { player, entity, number } => {
+            own(scene, behaviour, player, entity).map_err(refused(OwnerRequest::Own, entity, number))?;
+            scene.push_event(Event::Granted { player, entity, number });
+            Ok(())
+        }
+        Command::Release { player, entity, to } => {
+            release(scene, behaviour, player, entity, to).map_err(refused(OwnerRequest::Release, entity, 0))
+        }
+        Command::Move { player, entity, pose, velocity } => {
+            scene.set_goal(player, entity, pose, velocity).map_err(refused(OwnerRequest::Move, entity, 0))
+        }
+        Command::Set { player, entity, attributes } => {
+            scene.set_owned(player, entity, &attributes).map_err(refused(OwnerRequest::Set, entity, 0))
+        }
+        Command::Spawn { player, kind, pose, attributes, number } => {
+            let made = scene.spawn_owned(player, &kind, pose, &attributes).and_then(|entity| {
+                if behaviour.own(scene, entity, player) && scene.check_owned(player, entity).is_ok() {
+                    return Ok(entity);
+                }
+                // The rules may have removed it themselves.
+                let _ = scene.despawn(entity);
+                Err(OwnerError::Denied)
+            });
+            let request = OwnerRequest::Spawn;
+            let entity = made.map_err(|why| Refusal::Owner { request, entity: None, number, why })?;
+            scene.push_event(Event::Granted { player, entity, number });
+            Ok(())
+        }
+        Command::Despawn { player, entity } => {
+            let refused = refused(OwnerRequest::Despawn, entity, 0);
+            scene.check_despawn(player, entity).map_err(refused)?;
+            scene.despawn(entity).map_err(|error| refused(OwnerError::Impossible(error.to_string())))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn own(
+    scene: &mut Scene,
+    behaviour: &mut dyn Behaviour,
+    player: PlayerId,
+    entity: EntityId,
+) -> Result<(), OwnerError> {
+    scene.check_own(player, entity)?;
+    if scene.check_owned(player, entity).is_ok() {
+        return Ok(());
+    }
+    if !behaviour.own(scene, entity, player) {
+        return Err(OwnerError::Denied);
+    }
+    // The rules may have done with it what they like.
+    scene.check_own(player, entity)?;
+    scene.set_owner(entity, Some(player)).map_err(|_| OwnerError::UnknownEntity)
+}
+
+fn release(
+    scene: &mut Scene,
+    behaviour: &mut dyn Behaviour,
+    player: PlayerId,
+    entity: EntityId,
+    to: Option<PlayerId>,
+) -> Result<(), OwnerError> {
+    match to {
+        None => {
+            scene.check_owned(player, entity)?;
+            behaviour.release(scene, entity, player);
+        }
+        Some(to) => {
+            scene.check_pass(player, entity, to)?;
+            if !behaviour.own(scene, entity, to) {
+                return Err(OwnerError::Denied);
+            }
+        }
+    }
+    // The rules may have given it to somebody, or removed it.
+    if scene.check_owned(player, entity).is_ok() {
+        scene.set_owner(entity, to).map_err(|_| OwnerError::UnknownEntity)?;
+    }
+    Ok(())
+}

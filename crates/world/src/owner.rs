@@ -1,0 +1,267 @@
+//! Who may own the entities of a kind, and what an owner may do with them.
+
+use crate::body::{Body, Motion};
+use crate::id::PlayerId;
+use crate::limits::{POSITION_MAX, VELOCITY_MAX};
+use crate::pose::{Pose, Velocity};
+use crate::problem::{DefinitionError, Path, Problem};
+
+/// Entities that one player may have asked for, or made by [`crate::Command::Spawn`], at a time. The rules of the world
+/// may give it more.
+pub const OWNED_MAX: usize = 32;
+
+/// For how many steps a goal goes on with its velocity when its owner says nothing newer: a tenth of a second.
+pub(crate) const GOAL_STEPS_MAX: u32 = 6;
+
+/// How far ahead of its entity a goal may be, in seconds at full speed, where what is beyond is refused.
+pub(crate) const GOAL_SECONDS_MAX: f32 = 0.25;
+
+// What an owner says of all its entities in one step has to find room among its commands.
+const _: () = assert!(OWNED_MAX < crate::Limits::DEFAULT.commands_per_player_max);
+
+/// Who may own the entities of a kind, and what an owner may do with them.
+///
+/// What an owner says of an entity is a goal: the entity goes there, no faster than `speed`, and no further than `reach` and
+/// `area` allow. Kinematic bodies go through everything, dynamic ones are stopped by what is in the way, and what has
+/// no body is put there.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OwnerRules {
+    /// Who may ask for them; `None` when only the world's behaviour gives them away.
+    pub by: Option<OwnedBy>,
+    /// How fast an owner moves them at most, in metres a second.
+    pub speed: f32,
+    /// How fast an owner turns them at most, in radians a second.
+    pub turn: f32,
+    /// How far from the owner's avatar they may be brought, in metres; for an owner without one, from where it got them.
+    pub reach: Option<f32>,
+    /// Where they may be brought.
+    pub area: Option<Area>,
+    /// What happens to a goal that is too far.
+    pub beyond: Beyond,
+    /// The attributes that an owner may set.
+    pub attributes: Vec<String>,
+    /// How many an owner may have of those that it made itself; 0 when it can make none.
+    pub spawns_max: u32,
+    /// What becomes of them when the owner leaves.
+    pub leave: OwnerLeaves,
+}
+
+impl Default for OwnerRules {
+    fn default() -> OwnerRules {
+        OwnerRules {
+            by: None,
+            speed: 10.0,
+            turn: 12.0,
+            reach: None,
+            area: None,
+            beyond: Beyond::default(),
+            attributes: Vec::new(),
+            spawns_max: 0,
+            leave: OwnerLeaves::default(),
+        }
+    }
+}
+
+/// Who may ask for an entity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OwnedBy {
+    /// People alone.
+    Player,
+    /// Programs alone ([`crate::Command::JoinProgram`]).
+    Program,
+    /// Both.
+    Anyone,
+}
+
+impl OwnedBy {
+    pub(crate) fn admits(self, is_program: bool) -> bool {
+        match self {
+            OwnedBy::Player => !is_program,
+            OwnedBy::Program => is_program,
+            OwnedBy::Anyone => true,
+        }
+    }
+}
+
+/// What happens to a goal that is beyond what the kind allows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Beyond {
+    /// The nearest that is allowed takes its place.
+    #[default]
+    Clamp,
+    /// It is refused: also one that is more than a quarter of a second away at full speed.
+    Refuse,
+}
+
+/// What becomes of an entity when its owner leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OwnerLeaves {
+    /// It stays, and the server owns it: somebody else may ask for it.
+    #[default]
+    Release,
+    /// It stays where it is, and remains the one's who left, until the behaviour gives it to somebody.
+    Keep,
+    /// It goes too.
+    Despawn,
+}
+
+/// A box whose sides are parallel to the axes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Area {
+    /// Its middle, in metres.
+    pub at: [f32; 3],
+    /// Its edges, in metres.
+    pub size: [f32; 3],
+}
+
+impl Area {
+    /// The nearest place that is in it.
+    pub fn nearest(&self, place: [f32; 3]) -> [f32; 3] {
+        std::array::from_fn(|axis| {
+            let half = self.size[axis] / 2.0;
+            place[axis].clamp(self.at[axis] - half, self.at[axis] + half)
+        })
+    }
+}
+
+impl OwnerRules {
+    pub(crate) fn check(
+        &self,
+        path: &Path<'_>,
+        body: Option<&Body>,
+        is_walker: bool,
+        has_attribute: impl Fn(&str) -> bool,
+    ) -> Result<(), DefinitionError> {
+        path.field("speed").within(self.speed, 0.0, VELOCITY_MAX)?;
+        path.field("turn").within(self.turn, 0.0, VELOCITY_MAX)?;
+        if let Some(reach) = self.reach {
+            path.field("reach").within(reach, 0.0, POSITION_MAX)?;
+        }
+        if let Some(Area { at, size }) = self.area {
+            at.iter().try_for_each(|v| path.field("area").within(*v, -POSITION_MAX, POSITION_MAX))?;
+            size.iter().try_for_each(|v| path.field("area").within(*v, 0.0, 2.0 * POSITION_MAX))?;
+        }
+        path.field("spawns").count(self.spawns_max as usize, 0, OWNED_MAX)?;
+        if let Some(unknown) = self.attributes.iter().find(|name| !has_attribute(name)) {
+            let path = path.field("attributes");
+            return Err(path.field(unknown).error(Problem::Invalid("the kind has no such attribute")));
+        }
+        if self.by.is_some() && is_walker {
+            return Err(path.error(Problem::Invalid("controls move a walker, not what its owner says")));
+        }
+        let is_put = body.is_some_and(|body| matches!(body.motion, Motion::Fixed | Motion::Sensor));
+        if self.by.is_some() && is_put {
+            return Err(path.error(Problem::Invalid(
+                "an owner moves kinematic and dynamic bodies, and what has none; make it one of these",
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// An entity in somebody's hands.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Hold {
+    /// Where it was when it came into these hands.
+    pub(crate) home: [f32; 3],
+    pub(crate) goal: Option<Goal>,
+}
+
+/// Where an owner wants an entity to be.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Goal {
+    pub(crate) pose: Pose,
+    /// How the goal itself moves.
+    pub(crate) velocity: Velocity,
+    /// Steps since its owner said so.
+    pub(crate) steps: u32,
+}
+
+/// What somebody asks of an entity that it owns, or wants to own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum OwnerRequest {
+    /// [`crate::Command::Own`].
+    Own,
+    /// [`crate::Command::Release`].
+    Release,
+    /// [`crate::Command::Move`].
+    Move,
+    /// [`crate::Command::Set`].
+    Set,
+    /// [`crate::Command::Spawn`].
+    Spawn,
+    /// [`crate::Command::Despawn`].
+    Despawn,
+}
+
+impl OwnerRequest {
+    /// The word by which protocols know it.
+    pub fn word(self) -> &'static str {
+        match self {
+            OwnerRequest::Own => "own",
+            OwnerRequest::Release => "release",
+            OwnerRequest::Move => "move",
+            OwnerRequest::Set => "set",
+            OwnerRequest::Spawn => "spawn",
+            OwnerRequest::Despawn => "despawn",
+        }
+    }
+}
+
+/// Why an owner's request is not carried out. It is the fault of who asked.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum OwnerError {
+    /// No such entity is there, or not any more.
+    #[error("there is no such entity")]
+    UnknownEntity,
+    /// The definition has no such kind.
+    #[error("no kind is called {0:?}")]
+    UnknownKind(String),
+    /// Nobody who asks can have one.
+    #[error("nobody may ask for a {0:?}")]
+    NotGiven(String),
+    /// People or programs alone may have one.
+    #[error("a {kind:?} is for {whom}")]
+    NotForYou {
+        /// The kind.
+        kind: String,
+        /// For whom it is.
+        whom: &'static str,
+    },
+    /// It is somebody else's.
+    #[error("player {} owns it", .0.0)]
+    Taken(PlayerId),
+    /// Who asks does not own it.
+    #[error("you do not own it")]
+    NotYours,
+    /// It is to be passed to somebody who is not there.
+    #[error("no player {} is in the world", .0.0)]
+    UnknownPlayer(PlayerId),
+    /// As many as may be are owned already.
+    #[error("you may own {max} at a time")]
+    TooMany {
+        /// How many may be.
+        max: usize,
+    },
+    /// A place is beyond the kind's reach.
+    #[error("it is out of reach")]
+    OutOfReach,
+    /// A place is outside of the kind's area.
+    #[error("it is outside of its area")]
+    OutsideArea,
+    /// A goal is further away than the kind's speed allows.
+    #[error("it is too far to be there in time")]
+    TooFast,
+    /// It hangs on another entity.
+    #[error("it hangs on another entity")]
+    Hangs,
+    /// The kind does not let its owner set this attribute.
+    #[error("its owner may not set {0:?}")]
+    Attribute(String),
+    /// The rules of the world do not want it.
+    #[error("the rules of the world do not allow it")]
+    Denied,
+    /// Something that no entity can be.
+    #[error("{0}")]
+    Impossible(String),
+}

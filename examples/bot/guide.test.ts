@@ -1,0 +1,54 @@
+import { execFileSync, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { type Entity, joinWorld } from "nowcast/world";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ServerProcess } from "../../packages/nowcast/test/server-process.js";
+import { waitFor } from "../../packages/nowcast/test/wait-for.js";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+let server: ServerProcess;
+beforeAll(async () => {
+  // The guide is plain JavaScript and uses the SDK as others do: built.
+  const compile = ["node_modules/typescript/bin/tsc", "-p", "packages/nowcast/tsconfig.build.json"];
+  execFileSync(process.execPath, compile, { cwd: ROOT });
+  server = await ServerProcess.start(0, ["worlds/robots"]);
+}, 120_000);
+afterAll(() => server?.stop());
+
+it("the guide leads an arm, which another client sees, and gives it back", { timeout: 120_000 }, async () => {
+  const watcher = joinWorld(`${server.url}/r/robots`, { name: "Watcher" });
+  const address = `nowcast://127.0.0.1:${server.port}/robots`;
+  const guide = spawn(process.execPath, ["examples/bot/guide.js", address, "", "4"], { cwd: ROOT });
+  const said: string[] = [];
+  for (const stream of [guide.stdout, guide.stderr]) {
+    stream.on("data", (chunk: Buffer) => said.push(chunk.toString()));
+  }
+  const ended = new Promise<number | null>((resolve) => guide.once("exit", resolve));
+  const owners: (string | undefined)[] = [];
+  watcher.on("owner", ({ entity }) => {
+    owners.push(entity.owner === undefined ? undefined : watcher.players.get(entity.owner)?.name);
+  });
+  const seen = new Set<string>();
+  watcher.on("snapshot", ({ moved }) => {
+    for (const entity of moved) seen.add(entity.kind.name);
+  });
+  try {
+    const label = (): unknown => first(watcher.entitiesOf("arm"))?.attributes["label"];
+    await waitFor("the arm is the guide's", () => label() === "Arm 1: Guide", 60_000);
+    await waitFor("the target and the hand move", () => seen.has("target") && seen.has("hand"), 30_000);
+    expect(await ended).toBe(0);
+    await waitFor("the arm is nobody's again", () => label() === "Arm 1", 10_000);
+    expect(owners).toEqual(["Guide", undefined]);
+  } catch (error) {
+    throw new Error(`${(error as Error).message}; the guide said:\n${said.join("")}`);
+  } finally {
+    guide.kill();
+    watcher.close();
+  }
+});
+
+function first(entities: Iterable<Entity>): Entity | undefined {
+  for (const entity of entities) return entity;
+  return undefined;
+}

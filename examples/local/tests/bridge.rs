@@ -1,0 +1,102 @@
+//! A tracker, a bridge and a server as real processes and real sockets: an arm of the robots follows the tracker.
+#![cfg(target_os = "linux")]
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use nowcast::{Connector, MessageKind};
+use nowcast_server::session::{Entity, FromWorld, PROTOCOL, StateKey, ToWorld, WORLD_LANE};
+use nowcast_server::{Config, Rules, Server, WorldConfig, read_world};
+use nowcast_wire::{Shape, Value, decode, decode_value, encode_to_vec};
+use tokio::time::timeout;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process that ends with the test.
+struct Program(Child);
+
+impl Program {
+    fn start(path: &str, arguments: &[&str], names: &Path) -> Self {
+        let mut command = Command::new(path);
+        // Names of this machine's user are in a folder of its own, so that nobody's own tracker is disturbed.
+        command.args(arguments).env("XDG_RUNTIME_DIR", names).stdout(Stdio::null());
+        Self(command.spawn().expect("the program can be started"))
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn an_arm_of_the_world_follows_a_tracker_in_shared_memory() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../worlds/robots");
+    let sources = read_world(&folder).expect("the sample worlds can be read");
+    let robots = WorldConfig { name: "robots".into(), rules: Rules::Script(sources) };
+    let config =
+        Config { worlds: vec![robots], hosts: vec![[127, 0, 0, 1].into()], port: 0, ..Config::default() };
+    let server = Server::bind(config).await.expect("a port is free");
+    let handle = server.handle();
+    let url = format!("nowcast://{}/robots", handle.addresses()[0]);
+    let running = tokio::spawn(server.run(std::future::pending()));
+
+    let names = std::env::temp_dir().join(format!("nowcast-bridge-{}", std::process::id()));
+    std::fs::create_dir_all(&names).expect("a folder can be made");
+    let tracker = Program::start(env!("CARGO_BIN_EXE_tracker"), &[], &names);
+    let mut bridge = Program::start(env!("CARGO_BIN_EXE_bridge"), &[&url], &names);
+
+    let channel = Connector::new().connect(&url).await.expect("there is room");
+    let join = ToWorld::Join { protocol: PROTOCOL, name: "Watcher".into(), network_hz: 20 };
+    channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
+    let watching = async {
+        let (mut arms, mut turns) = (None, Vec::new());
+        while turns.len() < 20 {
+            if let Some(status) = bridge.0.try_wait().expect("it can be asked") {
+                // The tracker may not have said its name yet.
+                assert!(!status.success());
+                tokio::time::sleep(Duration::from_millis(50)).await;
+                bridge = Program::start(env!("CARGO_BIN_EXE_bridge"), &[&url], &names);
+            }
+            let Ok(received) = timeout(Duration::from_millis(200), channel.receive()).await else { continue };
+            let message = received.expect("the server goes on");
+            match (message.kind, message.lane.number()) {
+                (MessageKind::Event, WORLD_LANE) => {
+                    if let FromWorld::Define { definition } = decode(&message.bytes).expect("it is an event")
+                    {
+                        let mut kinds = definition.kinds.iter().zip(0u32..);
+                        let (kind, number) =
+                            kinds.find(|(kind, _)| kind.name == "arm").expect("there are arms");
+                        arms = Some((number, Shape::from_bytes(&kind.attributes).expect("it is a shape")));
+                    }
+                }
+                (MessageKind::State { key }, WORLD_LANE) => {
+                    let Some(StateKey::Entity(_)) = StateKey::of(key.raw()) else { continue };
+                    let (kind, shape) = arms.as_ref().expect("they are defined first");
+                    let entity: Entity = decode(&message.bytes).expect("it is an entity");
+                    if entity.kind != *kind {
+                        continue;
+                    }
+                    let arm = decode_value(shape, &entity.attributes).expect("it is of its kind's shape");
+                    if arm.get("label").and_then(Value::as_text) == Some("Arm 1: tracker") {
+                        turns.push(arm.get("turn").and_then(Value::as_f64).expect("it is turned"));
+                    }
+                }
+                _ => {}
+            }
+        }
+        turns
+    };
+    let turns = timeout(PATIENCE, watching).await.expect("the arm follows");
+    let least = turns.iter().copied().fold(f64::MAX, f64::min);
+    let most = turns.iter().copied().fold(f64::MIN, f64::max);
+    assert!(most > least, "it turns: {turns:?}");
+
+    drop((tracker, bridge));
+    handle.shutdown();
+    timeout(PATIENCE, running).await.expect("the server ends").expect("the server doesn't panic");
+    std::fs::remove_dir_all(&names).expect("the folder is there");
+}

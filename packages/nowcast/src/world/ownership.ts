@@ -1,0 +1,220 @@
+import { encodeMsgpack, type MsgpackValue } from "../codec/msgpack.js";
+import { kindOf, NowcastError } from "../errors/nowcast-error.js";
+import { Waiting, type WaitOptions } from "../events/waiting.js";
+import { eulerToQuaternion } from "./interpolation/rotation.js";
+import type { Goal, OwnerRequest, ProtocolAdapter } from "./protocol.js";
+import type {
+  Entity,
+  EntityId,
+  OwnedPose,
+  PlayerId,
+  Quaternion,
+  SpawnOptions,
+  Vec3,
+  WorldRecord,
+} from "./world.js";
+
+const SENDS_PER_SECOND_MAX = 30;
+const INTERVAL_MS = 1000 / SENDS_PER_SECOND_MAX;
+/** A socket with more than this unsent is stuck: the newest goals wait, so that no stale ones queue up in it. */
+const BACKLOG_BYTES_MAX = 4096;
+/** Requests that may wait for an answer at a time. */
+const REQUESTS_MAX = 64;
+/** Of a message, less what stands around the attributes (`spec/WORLD.md`, section 6). */
+const ATTRIBUTES_BYTES_MAX = 3_900;
+
+/** What of a world its owners need to know. */
+export interface OwnedWorld {
+  readonly playerId: PlayerId | undefined;
+  readonly entities: ReadonlyMap<EntityId, Entity>;
+  readonly protocol: ProtocolAdapter | undefined;
+  /** Something was not sent. */
+  unsent(): void;
+}
+
+interface Pending {
+  resolve(id: EntityId): void;
+  reject(error: NowcastError): void;
+}
+
+/** What this client owns: asks for it, and tells the server where it is to be, the newest at most thirty times a second. */
+export class Ownership {
+  readonly #pending = new Map<number, Pending>();
+  /** Those that the server gave, though maybe what they are is not known yet. */
+  readonly #granted = new Set<EntityId>();
+  readonly #wanted = new Map<EntityId, Goal>();
+  #waiting = new Waiting();
+  #number = 0;
+  #sentAtMs = Number.NEGATIVE_INFINITY;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly world: OwnedWorld) {}
+
+  async own(id: EntityId, options: WaitOptions = {}): Promise<void> {
+    if (this.#isMine(id)) return;
+    await this.#ask((number) => ({ type: "own", entity: id, number }), options);
+  }
+
+  spawn(kind: string, options: SpawnOptions): Promise<EntityId> {
+    const { position, rotation, attributes = {} } = options;
+    const place = { position: vec3(position, "position"), rotation: quaternion(rotation ?? UPRIGHT) };
+    checkAttributes(attributes);
+    return this.#ask((number) => ({ type: "spawn", number, kind, ...place, attributes }), options);
+  }
+
+  release(id: EntityId, to: PlayerId | undefined): void {
+    this.#wanted.delete(id);
+    this.#granted.delete(id);
+    this.#tell({ type: "release", entity: id, to });
+  }
+
+  set(id: EntityId, attributes: WorldRecord): void {
+    checkAttributes(attributes);
+    this.#tell({ type: "set", entity: id, attributes });
+  }
+
+  despawn(id: EntityId): void {
+    this.#wanted.delete(id);
+    this.#tell({ type: "despawn", entity: id });
+  }
+
+  move(id: EntityId, pose: OwnedPose): void {
+    const goal = this.#goal(id, pose);
+    if (!this.#isMine(id)) return this.world.unsent();
+    this.#wanted.set(id, goal);
+    this.#schedule();
+  }
+
+  granted(entity: EntityId, number: number): void {
+    this.#granted.add(entity);
+    this.#pending.get(number)?.resolve(entity);
+  }
+
+  denied(request: string, entity: EntityId | undefined, number: number, reason: string): void {
+    const waits = request === "own" || request === "spawn" ? this.#pending.get(number) : undefined;
+    waits?.reject(new NowcastError("refused", `${request}: ${reason}`, { code: "refused" }));
+    // What is not this client's any more is not to be moved.
+    if (request === "move" && entity !== undefined) this.#wanted.delete(entity);
+  }
+
+  /** An entity has another owner, or is not here any more. */
+  lost(id: EntityId): void {
+    this.#granted.delete(id);
+    this.#wanted.delete(id);
+  }
+
+  /** Another connection: nothing is this client's, and nothing that it asked for will be answered. */
+  restart(error: NowcastError): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#granted.clear();
+    this.#wanted.clear();
+    this.#pending.clear();
+    const waiting = this.#waiting;
+    this.#waiting = new Waiting();
+    waiting.end(error);
+  }
+
+  #isMine(id: EntityId): boolean {
+    const { playerId, entities } = this.world;
+    return this.#granted.has(id) || (playerId !== undefined && entities.get(id)?.owner === playerId);
+  }
+
+  #goal(id: EntityId, { position, rotation, velocity, spin }: OwnedPose): Goal {
+    const moves = velocity !== undefined || spin !== undefined;
+    return {
+      position: vec3(position, "position"),
+      rotation: quaternion(rotation ?? this.#wanted.get(id)?.rotation ?? this.#rotationOf(id)),
+      velocity: moves
+        ? { linear: vec3(velocity ?? ZERO, "velocity"), angular: vec3(spin ?? ZERO, "spin") }
+        : undefined,
+    };
+  }
+
+  #rotationOf(id: EntityId): Quaternion {
+    const entity = this.world.entities.get(id);
+    if (entity === undefined) return UPRIGHT;
+    const rotation: [number, number, number, number] = [0, 0, 0, 1];
+    eulerToQuaternion(...entity.euler, rotation);
+    return rotation;
+  }
+
+  #ask(request: (number: number) => OwnerRequest, { signal }: WaitOptions): Promise<EntityId> {
+    this.#number = (this.#number % 0xffff_ffff) + 1;
+    const number = this.#number;
+    return this.#waiting.wait(signal, (resolve, reject) => {
+      const isSent =
+        this.#pending.size < REQUESTS_MAX && (this.world.protocol?.owner(request(number)) ?? false);
+      if (isSent) {
+        this.#pending.set(number, { resolve, reject });
+        return () => this.#pending.delete(number);
+      }
+      this.world.unsent();
+      reject(
+        new NowcastError("network", "the request was not sent: there is no connection, or too many wait"),
+      );
+      return () => {};
+    });
+  }
+
+  #tell(request: OwnerRequest): void {
+    if (!this.world.protocol?.owner(request)) this.world.unsent();
+  }
+
+  #schedule(): void {
+    if (this.#timer !== undefined) return;
+    const waitMs = this.#sentAtMs + INTERVAL_MS - performance.now();
+    if (waitMs <= 0) this.#flush();
+    else this.#wakeIn(waitMs);
+  }
+
+  #wakeIn(waitMs: number): void {
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#flush();
+    }, waitMs);
+  }
+
+  #flush(): void {
+    const { protocol } = this.world;
+    if (this.#wanted.size === 0 || protocol === undefined) return;
+    if (protocol.backlogBytes > BACKLOG_BYTES_MAX) return this.#wakeIn(INTERVAL_MS);
+    for (const [id, goal] of this.#wanted) {
+      // A lane that is full has room in a moment; what is newest then goes.
+      if (!protocol.move(id, goal)) return this.#wakeIn(INTERVAL_MS);
+      this.#wanted.delete(id);
+    }
+    this.#sentAtMs = performance.now();
+  }
+}
+
+const ZERO: Vec3 = [0, 0, 0];
+const UPRIGHT: Quaternion = [0, 0, 0, 1];
+
+function numbers(value: unknown, count: number, name: string): readonly number[] {
+  const isGood = Array.isArray(value) && value.length === count && value.every(Number.isFinite);
+  if (!isGood) {
+    throw new NowcastError("misuse", `${name} is ${kindOf(value)}, not ${count} finite numbers`);
+  }
+  return [...value];
+}
+
+function vec3(value: Vec3, name: string): Vec3 {
+  return numbers(value, 3, name) as unknown as Vec3;
+}
+
+function quaternion(value: Quaternion): Quaternion {
+  const parts = numbers(value, 4, "rotation");
+  const length = Math.hypot(...parts);
+  if (length < 1e-3) throw new NowcastError("misuse", "rotation is a quaternion of no length");
+  return parts.map((part) => part / length) as unknown as Quaternion;
+}
+
+function checkAttributes(attributes: WorldRecord): void {
+  if (typeof attributes !== "object" || attributes === null || Array.isArray(attributes)) {
+    throw new NowcastError("misuse", `attributes are ${kindOf(attributes)}, not an object`);
+  }
+  const bytes = encodeMsgpack(attributes as MsgpackValue).length;
+  if (bytes <= ATTRIBUTES_BYTES_MAX) return;
+  throw new NowcastError("misuse", `attributes of ${bytes} bytes, more than ${ATTRIBUTES_BYTES_MAX}`);
+}

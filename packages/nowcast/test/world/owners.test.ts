@@ -1,0 +1,81 @@
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Entity, type JoinOptions, joinWorld, type World } from "../../src/world/index.js";
+import { ServerProcess } from "../server-process.js";
+import { waitFor } from "../wait-for.js";
+
+const ROBOTS = fileURLToPath(new URL("../../../../worlds/robots", import.meta.url));
+
+let server: ServerProcess;
+beforeAll(async () => {
+  server = await ServerProcess.start(0, [ROBOTS]);
+}, 60_000);
+afterAll(() => server?.stop());
+
+async function target(world: World, nth: number): Promise<Entity> {
+  await waitFor("two targets", () => [...world.entitiesOf("target")].length === 2);
+  return [...world.entitiesOf("target")].sort((a, b) => a.id - b.id)[nth]!;
+}
+
+describe.each<{ protocol: JoinOptions["protocol"]; address: string }>([
+  { protocol: "session", address: "nowcast://127.0.0.1" },
+  { protocol: "plain", address: "ws://127.0.0.1" },
+])("owners over $protocol", ({ protocol, address }) => {
+  function join(room: string, name: string, role: "player" | "program"): World {
+    const path = protocol === "plain" ? `ws/${room}` : room;
+    return joinWorld(`${address}:${server.port}/${path}`, { name, role, protocol, networkHz: 30 });
+  }
+
+  it("give a program what it asks for, bring it where it says, and take it back", async () => {
+    using program = join(`robots-${protocol}`, "tracker", "program");
+    using ada = join(`robots-${protocol}`, "Ada", "player");
+    const mine = await target(program, 0);
+    expect(mine.kind.owner).toMatchObject({ by: "program", speed: 6 });
+    const owners: unknown[] = [];
+    ada.on("owner", ({ entity, before }) => owners.push([entity.id, before, entity.owner]));
+    await program.own(mine.id);
+    await program.own(mine.id);
+    expect(program.avatarId).toBeUndefined();
+    for (let step = 0; step <= 100; step++) {
+      program.move(mine.id, { position: [-3.4, 1.5, step / 50], velocity: [0, 0, 0] });
+    }
+    const seen = await target(ada, 0);
+    await waitFor("the newest place", () => Math.abs(seen.position[2] - 2) < 0.01);
+    expect(seen.owner).toBe(program.playerId);
+    program.release(mine.id);
+    await waitFor("its end", () => seen.owner === undefined);
+    const { playerId } = program;
+    expect(owners).toEqual([
+      [mine.id, undefined, playerId],
+      [mine.id, playerId, undefined],
+    ]);
+    const unsent = program.stats.unsentActions;
+    program.move(mine.id, { position: [0, 1, 0] });
+    expect(program.stats.unsentActions).toBe(unsent + 1);
+  });
+
+  it("hear why they do not get something, and of what they may not do", async () => {
+    using ada = join(`robots-${protocol}-2`, "Ada", "player");
+    using program = join(`robots-${protocol}-2`, "tracker", "program");
+    const one = await target(program, 1);
+    const refused: unknown[] = [];
+    program.on("refused", ({ action, request }) => refused.push([action, request?.entity]));
+    await target(ada, 1);
+    await expect(ada.own(one.id)).rejects.toMatchObject({ fault: "refused", message: /for programs/ });
+    await expect(program.spawn("target", { position: [0, 1, 0] })).rejects.toThrow(/nobody may ask/);
+    await program.own(one.id);
+    program.set(one.id, { base: [0, 0, 0] });
+    program.despawn(one.id);
+    await waitFor("the refusals", () => refused.length === 3);
+    expect(refused).toEqual([
+      ["spawn", undefined],
+      ["set", one.id],
+      ["despawn", one.id],
+    ]);
+    expect(() => program.move(one.id, { position: [Number.NaN, 0, 0] })).toThrow(/finite/);
+    const lost = program.own(one.id);
+    await lost;
+    program.close();
+    await expect(program.spawn("target", { position: [0, 1, 0] })).rejects.toThrow(/closed|not sent/);
+  });
+});
