@@ -301,7 +301,7 @@ describe("a scene", () => {
     const told: unknown[] = [];
     emitter.on("spawn", ({ entities }) => told.push(["spawn", entities[0]!.id, entities[0]!.position[0]]));
     emitter.on("despawn", ({ entities, reason }) => told.push([reason, entities[0]!.id]));
-    scene.define({ version: 9, kinds: [kind("sheep", {})], actions: [], events: [] });
+    scene.define({ version: 9, kinds: [kind("sheep", {})], actions: [], events: [], assets: [] });
     const at = (tick: number, group: number, x: number): Uint8Array => {
       return payload(tick, 0, [{ group, tick, rows: new Map([[5, [x, 0, 0]]]) }]);
     };
@@ -326,7 +326,7 @@ describe("a scene", () => {
 
   it("shows what changes its group where the newer of the two groups has it", () => {
     const { scene, state } = new Play(1);
-    scene.define({ version: 9, kinds: [kind("sheep", {})], actions: [], events: [] });
+    scene.define({ version: 9, kinds: [kind("sheep", {})], actions: [], events: [], assets: [] });
     const x = (): number | undefined => state.entities.get(5 as EntityId)?.position[0];
     const at = (tick: number, group: number, here: number | undefined): void => {
       const rows = new Map<number, Vec3>(here === undefined ? [] : [[5, [here, 0, 0]]]);
