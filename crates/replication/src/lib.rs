@@ -44,22 +44,28 @@
 //! | --- | --- |
 //! | `row.rs` | transforms as whole numbers |
 //! | `transform.rs` | [`Transform`]: where something is |
+//! | `atlas.rs` | [`Atlas`]: space in sections, and what is where |
+//! | `sight.rs` | [`Sight`]: which sections one viewer sees |
 //! | `history.rs` | [`History`]: what there is to tell, once for all viewers |
 //! | `viewer.rs` | [`Viewer`]: what one viewer has, and what it is sent next |
 //! | `payload.rs` | the bytes (`spec/WORLD.md`, section 5) |
 //! | `replica.rs` | [`Replica`]: the other end |
 
+mod atlas;
 mod history;
 mod payload;
 mod replica;
 mod row;
+mod sight;
 mod transform;
 mod viewer;
 
-pub use history::History;
+pub use atlas::{Atlas, Placed, Reach, Relocation, SectionId};
+pub use history::{History, Moving};
 pub use payload::PayloadError;
 pub use replica::{Applied, Replica};
 pub use row::{Row, STEPS_PER_METRE, layout, row_of, transform_of};
+pub use sight::{Look, Sight};
 pub use transform::Transform;
 pub use viewer::Viewer;
 
@@ -73,7 +79,7 @@ pub const FRAMES_KEPT: usize = 64;
 pub const FRAMES_HELD: usize = 2 * FRAMES_KEPT;
 
 /// Groups of one world.
-pub const GROUPS_MAX: usize = 4_096;
+pub const GROUPS_MAX: usize = 65_536;
 
 /// What one entity can take at most in a frame: mask, three numbers and three components by the longest code, and an id.
 const ROW_BITS_MAX: usize = 1 + 1 + row::WIDTH + 6 * 52 + 4 + 1 + 38;
@@ -84,4 +90,5 @@ pub(crate) const RECORD_BYTES_MAX: usize =
 
 // A packet has 1,200 bytes, of which acknowledgements in good times take less than 50.
 const _: () = assert!(RECORD_BYTES_MAX + payload::HEAD_BYTES + 50 <= 1_200);
-const _: () = assert!(GROUP_ENTITIES_MAX * GROUPS_MAX >= 65_536);
+// As many as entities, because each may be far from all others.
+const _: () = assert!(GROUPS_MAX == 65_536);

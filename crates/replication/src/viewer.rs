@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
-use crate::history::{Bounds, Encoder, History, Past};
+use crate::history::{Encoder, History, Kept, Past};
 use crate::payload::{HEAD_BYTES, RecordHead};
-use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, STEPS_PER_METRE};
+use crate::sight::Sight;
+use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, STEPS_PER_METRE, SectionId};
 
 /// Packets whose fate is awaited; older ones count as lost. More than a second of them at any rate.
 const AWAITED_MAX: usize = 1_024;
@@ -15,13 +16,26 @@ const MISFITS_MAX: usize = 3;
 /// At this distance something counts half as much as beside the viewer.
 const NEAR_METRES: f32 = 8.0;
 
+/// What gets so far in a step of the world counts twice as much as what hardly moves; nothing counts more.
+const FAST_STEPS: f32 = 0.15 * STEPS_PER_METRE;
+
 /// One viewer: what it has acknowledged of each group, what is on its way, and what is due.
 ///
 /// [`Viewer::due`] at the viewer's rate; [`Viewer::fill`] when a packet leaves; [`Viewer::settled`] when the session knows
-/// what became of it. What was lost is sent again at once, with the newest values.
+/// what became of it. What was lost is sent again at once, with the newest values. A viewer sees everything, unless
+/// [`Viewer::set_sight`] says what.
 #[derive(Debug, Default)]
 pub struct Viewer {
-    groups: Vec<Known>,
+    /// The groups in sight, in order.
+    known: Vec<Known>,
+    /// The sections in sight, in order; `None` for all.
+    sight: Option<Vec<SectionId>>,
+    /// Of the history, when `known` was put together; `None` if that is to be done.
+    version: Option<u64>,
+    /// What is farther away is sent in every second round.
+    far_metres: Option<f32>,
+    /// How often groups came into sight, to tell apart what was sent before.
+    arrivals: u32,
     /// Groups with something new, the most urgent last.
     wanted: Vec<u16>,
     /// Packets whose fate is not known, in the order of their numbers.
@@ -53,8 +67,11 @@ pub struct ViewerStats {
     pub postponed: u64,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Known {
+    group: u16,
+    /// Another one each time that the group came into sight.
+    arrival: u32,
     /// The newest frames that the viewer has, newest first.
     acked: Past,
     /// The newest frame that was sent and not lost.
@@ -62,12 +79,29 @@ struct Known {
     /// Grows while it waits.
     urgency: f32,
     is_wanted: bool,
+    /// Whether it was left out of the round before, because it is far away.
+    was_left_out: bool,
+}
+
+impl Known {
+    fn new(group: u16, arrival: u32) -> Self {
+        let (acked, sent) = Default::default();
+        Self { group, arrival, acked, sent, urgency: 0.0, is_wanted: false, was_left_out: true }
+    }
 }
 
 #[derive(Debug)]
 struct Awaited {
     packet: u64,
-    records: Vec<(u16, u32)>,
+    records: Vec<Sent>,
+}
+
+/// A group in a packet.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    group: u16,
+    arrival: u32,
+    tick: u32,
 }
 
 impl Viewer {
@@ -76,28 +110,78 @@ impl Viewer {
         Self { bytes_per_round_max: Some(bytes_per_round_max), ..Self::default() }
     }
 
+    /// From the next round on, the viewer is sent what is in these sections alone, and in every second round what is farther
+    /// away than `far_metres`.
+    pub fn set_sight(&mut self, sight: &Sight, far_metres: f32) {
+        self.far_metres = Some(far_metres);
+        if self.sight.as_deref() != Some(sight.sections()) {
+            self.sight = Some(sight.sections().to_vec());
+            self.version = None;
+        }
+    }
+
     /// A round begins: what moved since the last one is to be sent, most urgently what is near to the entity `avatar`.
     pub fn due(&mut self, history: &History, avatar: Option<u32>) {
         self.wants_tick = true;
         self.bytes_left = self.bytes_per_round_max;
-        self.groups.resize(history.groups().len().max(self.groups.len()), Known::default());
+        if self.version != Some(history.version()) {
+            self.meet(history);
+        }
         let eye = avatar.and_then(|id| history.position(id));
-        for (known, group) in self.groups.iter_mut().zip(history.groups()) {
-            let Some(newest) = group.newest() else { continue };
-            if known.sent != Some(newest.frame.tick()) {
-                known.urgency += weight(newest.bounds, eye);
-                known.is_wanted = true;
+        for known in &mut self.known {
+            let Some(newest) = history.group(known.group).and_then(|group| group.newest()) else { continue };
+            if known.sent == Some(newest.frame.tick()) {
+                continue;
             }
+            let (weight, away) = weight(newest, eye);
+            known.urgency += weight;
+            let is_far = self.far_metres.is_some_and(|far| away > far);
+            known.was_left_out = is_far && !known.was_left_out;
+            known.is_wanted |= !known.was_left_out;
         }
         self.sort();
     }
 
+    /// Finds the groups in sight. Those that were out of sight begin anew.
+    fn meet(&mut self, history: &History) {
+        let mut groups: Vec<u16> = match &self.sight {
+            None => history.all_groups().collect(),
+            Some(sections) => {
+                sections.iter().flat_map(|section| history.groups_of(*section)).copied().collect()
+            }
+        };
+        groups.sort_unstable();
+        self.arrivals = self.arrivals.wrapping_add(1);
+        let mut before = std::mem::take(&mut self.known).into_iter().peekable();
+        let met = groups.into_iter().map(|group| {
+            while before.next_if(|known| known.group < group).is_some() {}
+            let known = before.next_if(|known| known.group == group);
+            known.unwrap_or_else(|| Known::new(group, self.arrivals))
+        });
+        self.known = met.collect();
+        self.version = Some(history.version());
+    }
+
+    fn find(&mut self, group: u16) -> Option<&mut Known> {
+        let at = self.known.binary_search_by_key(&group, |known| known.group).ok()?;
+        Some(&mut self.known[at])
+    }
+
+    /// The group of a record, if it has been in sight ever since.
+    fn find_sent(&mut self, sent: Sent) -> Option<&mut Known> {
+        self.find(sent.group).filter(|known| known.arrival == sent.arrival)
+    }
+
     fn sort(&mut self) {
-        let Self { groups, wanted, .. } = self;
-        wanted.clear();
-        wanted.extend((0..groups.len()).filter(|at| groups[*at].is_wanted).map(|at| at as u16));
-        let urgency = |at: &u16| groups[usize::from(*at)].urgency;
-        wanted.sort_by(|a, b| urgency(a).total_cmp(&urgency(b)));
+        let mut urgencies: Vec<(f32, u16)> = self
+            .known
+            .iter()
+            .filter(|known| known.is_wanted)
+            .map(|known| (known.urgency, known.group))
+            .collect();
+        urgencies.sort_by(|a, b| a.0.total_cmp(&b.0));
+        self.wanted.clear();
+        self.wanted.extend(urgencies.into_iter().map(|(_, group)| group));
     }
 
     /// From the step `tick` on, the viewer's controls of this number are in force. To be said before the history has that step,
@@ -146,9 +230,11 @@ impl Viewer {
             }
             self.stats.whole += u64::from(head.past[0].is_none());
             self.bytes_left = self.bytes_left.map(|left| left.saturating_sub(out.len() - before));
-            self.groups[usize::from(group)].sent = Some(head.tick);
+            if let Some(known) = self.find(group) {
+                known.sent = Some(head.tick);
+                records.push(Sent { group, arrival: known.arrival, tick: head.tick });
+            }
             self.settle_wish(at);
-            records.push((group, head.tick));
         }
         if self.is_spent() {
             self.postpone();
@@ -170,20 +256,22 @@ impl Viewer {
 
     /// How a group is sent; `None` if there is nothing new.
     fn record(&mut self, history: &History, group: u16) -> Option<(RecordHead, std::sync::Arc<[u8]>)> {
-        let known = &self.groups[usize::from(group)];
-        let frames = history.groups().get(usize::from(group))?;
+        let known = self.find(group)?;
+        let (sent, mut past) = (known.sent, known.acked);
+        let frames = history.group(group)?;
         let newest = frames.newest()?;
         let tick = newest.frame.tick();
-        if known.sent == Some(tick) {
+        if sent == Some(tick) {
             return None;
         }
-        let mut past = known.acked;
-        let is_kept = |tick: &Option<u32>| tick.is_some_and(|tick| frames.kept(tick).is_some());
-        let kept = past.iter().take_while(|tick| is_kept(tick)).count();
-        past[kept..].fill(None);
+        let is_kept = |tick: &Option<u32>| {
+            tick.is_some_and(|tick| frames.kept(tick).is_some() && frames.is_unbroken_since(tick))
+        };
         if past[0] == Some(tick) {
             return None;
         }
+        let kept = past.iter().take_while(|tick| is_kept(tick)).count();
+        past[kept..].fill(None);
         let delta = frames.delta(past, &mut self.encoder)?;
         let stay = past[0]
             .and_then(|tick| frames.kept(tick))
@@ -194,9 +282,10 @@ impl Viewer {
 
     fn settle_wish(&mut self, at: usize) {
         let group = self.wanted.remove(at);
-        let known = &mut self.groups[usize::from(group)];
-        known.is_wanted = false;
-        known.urgency = 0.0;
+        if let Some(known) = self.find(group) {
+            known.is_wanted = false;
+            known.urgency = 0.0;
+        }
     }
 
     fn is_spent(&self) -> bool {
@@ -206,20 +295,23 @@ impl Viewer {
     /// Leaves what is still wanted to the next round, where it is more urgent.
     fn postpone(&mut self) {
         self.stats.postponed += self.wanted.len() as u64;
-        for group in self.wanted.drain(..) {
-            self.groups[usize::from(group)].is_wanted = false;
+        self.wanted.clear();
+        for known in &mut self.known {
+            known.is_wanted = false;
         }
     }
 
-    /// Hears what became of a packet that [`Viewer::fill`] put something into. Packets that are not awaited are ignored.
+    /// Hears what became of a packet that [`Viewer::fill`] put something into. Packets that are not awaited are ignored, and so
+    /// is what was out of sight since.
     pub fn settled(&mut self, packet: u64, arrived: bool) {
         let Ok(at) = self.awaited.binary_search_by_key(&packet, |awaited| awaited.packet) else { return };
         let Some(Awaited { records, .. }) = self.awaited.remove(at) else { return };
         if !arrived {
             return self.lost(&records);
         }
-        for (group, tick) in records {
-            let known = &mut self.groups[usize::from(group)];
+        for record in records {
+            let Some(known) = self.find_sent(record) else { continue };
+            let tick = record.tick;
             let Some(sent) = known.sent.or(known.acked[0]) else {
                 known.acked[0] = Some(tick);
                 continue;
@@ -240,17 +332,17 @@ impl Viewer {
     /// Forgets what the viewer has, because it says that it lost it.
     pub fn reset(&mut self) {
         self.awaited.clear();
-        for known in &mut self.groups {
-            *known = Known { is_wanted: true, urgency: 1.0, ..Known::default() };
+        for known in &mut self.known {
+            *known = Known { is_wanted: true, urgency: 1.0, ..Known::new(known.group, known.arrival) };
         }
         self.sort();
     }
 
-    fn lost(&mut self, records: &[(u16, u32)]) {
+    fn lost(&mut self, records: &[Sent]) {
         let mut again = 0;
-        for &(group, tick) in records {
-            let known = &mut self.groups[usize::from(group)];
-            if known.sent == Some(tick) {
+        for &record in records {
+            let Some(known) = self.find_sent(record) else { continue };
+            if known.sent == Some(record.tick) {
                 known.sent = known.acked[0];
                 known.urgency += 1.0;
                 again += u64::from(!known.is_wanted);
@@ -264,16 +356,18 @@ impl Viewer {
     }
 }
 
-/// How much a group matters to somebody at `eye`: 1 beside it, less with the distance.
-fn weight(bounds: Option<Bounds>, eye: Option<[i32; 3]>) -> f32 {
-    let (Some(eye), Some([low, high])) = (eye, bounds) else { return 1.0 };
+/// How much a group matters to somebody at `eye`, and how many metres it is away: 1 beside it and at rest, less with the
+/// distance, up to twice as much if it is fast. What is large is near.
+fn weight(newest: &Kept, eye: Option<[i32; 3]>) -> (f32, f32) {
+    let speed = 1.0 + (newest.steps_moved as f32 / FAST_STEPS).min(1.0);
+    let (Some(eye), Some([low, high])) = (eye, newest.bounds) else { return (speed, 0.0) };
     let away = (0..3).map(|axis| {
         let nearest = eye[axis].clamp(low[axis], high[axis]);
         let metres = nearest.abs_diff(eye[axis]) as f32 / STEPS_PER_METRE;
         metres * metres
     });
-    let distance = libm::sqrtf(away.sum());
-    NEAR_METRES / (NEAR_METRES + distance)
+    let distance = (libm::sqrtf(away.sum()) - newest.size).max(0.0);
+    (speed * NEAR_METRES / (NEAR_METRES + distance), distance)
 }
 
 const _: () = assert!(AWAITED_MAX >= FRAMES_KEPT);

@@ -403,16 +403,16 @@ fn a_payload_names_the_controls_that_were_in_force_at_its_step_and_never_later_o
         let applied = replica.apply(&payload).unwrap();
         (applied.tick, applied.controls)
     };
-    history.publish(7, std::iter::empty());
+    history.publish(7, std::iter::empty::<nowcast_replication::Moving>());
     assert_eq!(told(&history, &mut viewer), (7, 0), "no controls yet");
     viewer.set_controls(8, 3);
     assert_eq!(told(&history, &mut viewer), (7, 0), "the step with them is not in the history yet");
-    history.publish(8, std::iter::empty());
+    history.publish(8, std::iter::empty::<nowcast_replication::Moving>());
     assert_eq!(told(&history, &mut viewer), (8, 3));
     viewer.set_controls(9, 3);
     viewer.set_controls(10, 65_535);
-    history.publish(9, std::iter::empty());
+    history.publish(9, std::iter::empty::<nowcast_replication::Moving>());
     assert_eq!(told(&history, &mut viewer), (9, 3));
-    history.publish(10, std::iter::empty());
+    history.publish(10, std::iter::empty::<nowcast_replication::Moving>());
     assert_eq!(told(&history, &mut viewer), (10, 65_535));
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use mlua::{Table, Value as Luau, Vector};
 use nowcast_world::{
-    Action, Area, Attributes, Beyond, Body, ColliderShape, Definition, EventDeclaration, Input, Kind, Mass,
-    Motion, OwnedBy, OwnerLeaves, OwnerRules, Pose, Value, Walker,
+    Action, Area, Attributes, Beyond, Body, ColliderShape, Definition, EventDeclaration, Input, Interest,
+    Kind, Mass, Motion, OwnedBy, OwnerLeaves, OwnerRules, Pose, Value, Walker,
 };
 
 use crate::convert::{Purpose, from_luau};
@@ -63,7 +63,17 @@ impl Declarations {
         if let Some(owner) = fields.table_in("owner")? {
             kind.owner = read_owner(&owner)?;
         }
-        fields.nothing_else(&["walker", "body", "look", "tags", "attributes", "owner", "formerly"])?;
+        kind.interest = read_interest(&fields)?;
+        fields.nothing_else(&[
+            "walker",
+            "body",
+            "look",
+            "tags",
+            "attributes",
+            "owner",
+            "formerly",
+            "interest",
+        ])?;
         self.definition.kinds.push(kind);
         self.checked(|definition| drop(definition.kinds.pop()))?;
         self.kind_specials.push(specials);
@@ -121,6 +131,9 @@ impl Declarations {
         if let Some(players_max) = fields.number("players_max")? {
             self.definition.limits.players_max = players_max.clamp(1.0, 100_000.0) as usize;
         }
+        if let Some(interest) = read_interest(&fields)? {
+            self.definition.interest = interest;
+        }
         if let Some(version) = fields.double("version")? {
             let is_version = version.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&version);
             if !is_version {
@@ -128,7 +141,7 @@ impl Declarations {
             }
             self.definition.version = version as u32;
         }
-        fields.nothing_else(&["gravity", "players_max", "version"])?;
+        fields.nothing_else(&["gravity", "players_max", "version", "interest"])?;
         self.checked(|_| ())
     }
 
@@ -194,6 +207,29 @@ fn read_owner(fields: &Fields<'_>) -> Declared<OwnerRules> {
         "leave",
     ])?;
     Ok(rules)
+}
+
+/// Who is told of entities.
+fn read_interest(fields: &Fields<'_>) -> Declared<Option<Interest>> {
+    let expected = "{ radius = metres }, \"always\", \"never\" or \"owner\"";
+    Ok(Some(match fields.luau("interest")? {
+        Luau::Nil => return Ok(None),
+        Luau::Table(table) => {
+            let inner = Fields::of(&table, &format!("{}.interest", fields.path));
+            inner.nothing_else(&["radius"])?;
+            let radius = inner.number("radius")?;
+            Interest::Near {
+                radius: radius.ok_or_else(|| fields.expected("interest", expected, "no radius"))?,
+            }
+        }
+        Luau::String(word) => match word.to_string_lossy().as_ref() {
+            "always" => Interest::Always,
+            "never" => Interest::Never,
+            "owner" => Interest::Owner,
+            other => return Err(fields.expected("interest", expected, other)),
+        },
+        other => return Err(fields.expected("interest", expected, other.type_name())),
+    }))
 }
 
 fn read_walker(fields: &Fields<'_>) -> Declared<Walker> {

@@ -42,8 +42,8 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "settings",
-                "(fields: { gravity: vector?, players_max: number?, version: number? }) -> ()",
-                "Gravity in metres a second squared (0, -9.81, 0), how many may play (256), and the number of this version of your rules (0), for \"upgrade\".",
+                "(fields: { gravity: vector?, players_max: number?, version: number?, interest: any? }) -> ()",
+                "Gravity in metres a second squared (0, -9.81, 0), how many may play (256), the number of this version of your rules (0), for \"upgrade\", and the `interest` of kinds that say none: `{ radius = 256 }`.",
             ),
             entry(
                 "on",
@@ -274,8 +274,8 @@ const SECTIONS: [Section; 5] = [
         entries: &[
             entry(
                 "KindFields",
-                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, owner: OwnerFields?, formerly: any? }",
-                "`look` is told to clients as it is. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` says who may own them. `formerly` is a name that the kind had, or a list of them: it takes over the entities of that name.",
+                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, owner: OwnerFields?, formerly: any?, interest: any? }",
+                "`look` is told to clients as it is. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` says who may own them. `formerly` is a name that the kind had, or a list of them: it takes over the entities of that name. `interest` says which players see its entities: `{ radius = 60 }` those whose avatars are within so many metres, \"always\" all, \"never\" none, \"owner\" the player that owns it.",
             ),
             entry(
                 "BodyFields",

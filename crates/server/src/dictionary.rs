@@ -1,9 +1,10 @@
 //! A world's definition in the words of its protocol: kinds with bodies, attributes, actions and events.
 
+use nowcast_replication::{Placed, Reach};
 use nowcast_script::Assets;
 use nowcast_wire::{Effort, Value, encode_value};
 use nowcast_world::{
-    Attributes, Beyond, Body, ColliderShape, Definition, EntityRef, KindId, Mass, Motion, OwnedBy,
+    Attributes, Beyond, Body, ColliderShape, Definition, EntityRef, Interest, KindId, Mass, Motion, OwnedBy,
     OwnerLeaves, OwnerRules, Pose, Walker,
 };
 
@@ -21,6 +22,10 @@ pub(crate) struct Dictionary {
     pub(crate) message: Message,
     /// Of each kind, a number for everything that is told of it: an entity reads otherwise when its kind's differs.
     fingerprints: Vec<u64>,
+    /// Of each kind, to whom its entities are told, and how far its shape reaches.
+    interests: Vec<(Interest, f32)>,
+    /// What is farther away than this comes less often, in metres.
+    far_metres: f32,
 }
 
 impl Dictionary {
@@ -29,6 +34,10 @@ impl Dictionary {
         let gravity = -definition.gravity[1];
         let kinds: Vec<Kind> = definition.kinds.iter().map(|kind| describe_kind(kind, gravity)).collect();
         let fingerprints = kinds.iter().map(|kind| hash(&nowcast_wire::encode_to_vec(kind))).collect();
+        let interests = definition.kinds.iter().map(|kind| {
+            let size = kind.body.as_ref().map_or(0.0, |body| body.shape.reach());
+            (definition.interest_of(kind), size)
+        });
         let actions = definition.actions.iter().map(|action| Action {
             name: action.name.clone(),
             arguments: action.arguments.shape().to_bytes(),
@@ -47,7 +56,40 @@ impl Dictionary {
             assets: describe_assets(assets),
         };
         while nowcast_wire::encode_to_vec(&message).len() > DEFINITION_BYTES_MAX && shorten(&mut message) {}
-        Self { message, fingerprints }
+        let far_metres = match definition.interest {
+            Interest::Near { radius } => radius / 2.0,
+            Interest::Always | Interest::Never | Interest::Owner => f32::INFINITY,
+        };
+        Self { message, fingerprints, interests: interests.collect(), far_metres }
+    }
+
+    /// Where an entity is, and who is told of it.
+    pub(crate) fn placed(&self, entity: &EntityRef<'_>) -> Placed {
+        let (interest, size) = self.interest(entity.kind);
+        let size = size * entity.scale.iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
+        let reach = match interest {
+            // What is larger than a cell is seen from beyond its cell's neighbours.
+            Interest::Near { radius } if size > Reach::cell_metres(radius) => Reach::Always,
+            Interest::Near { radius } => Reach::Within(radius),
+            Interest::Always => Reach::Always,
+            Interest::Never => Reach::Never,
+            Interest::Owner => entity.owner.map_or(Reach::Never, |owner| Reach::Owner(owner.0)),
+        };
+        Placed { id: entity.id.0, position: entity.pose.position, reach, size }
+    }
+
+    /// Whether the entities of a kind are not for everybody. Clients of the plain protocol are not told of them.
+    pub(crate) fn is_private(&self, kind: KindId) -> bool {
+        matches!(self.interest(kind).0, Interest::Never | Interest::Owner)
+    }
+
+    /// What is farther away than this from a client's avatar comes less often, in metres.
+    pub(crate) fn far_metres(&self) -> f32 {
+        self.far_metres
+    }
+
+    fn interest(&self, kind: KindId) -> (Interest, f32) {
+        self.interests.get(usize::from(kind.0)).copied().unwrap_or((Interest::DEFAULT, 0.0))
     }
 
     /// Whether it can be told in one message.

@@ -46,6 +46,9 @@ pub(crate) struct Metrics {
     pub(crate) lines_missed: Counter,
     pub(crate) players_resumed: Counter,
     durable: Family<Outcomes, Counter>,
+    /// Entities that came into the sight of a client that looked about, and that left it.
+    pub(crate) sight_entered: Counter,
+    pub(crate) sight_left: Counter,
     /// Carriers of sessions that sent more than any session sends.
     pub(crate) flooded: Counter,
     rooms_ended: Family<Reason, Counter>,
@@ -148,6 +151,16 @@ impl Metrics {
                 "Clients that came back on another connection to the player that they were",
             ),
             durable: family(own, "durable_actions", "Actions of clients that happen once and last"),
+            sight_entered: counter(
+                own,
+                "sight_entered",
+                "Entities that a client on a session was told of because it came near, each client's counted",
+            ),
+            sight_left: counter(
+                own,
+                "sight_left",
+                "Entities that a client on a session is told of no more because it is far away, each client's counted",
+            ),
             rooms_ended: family(own, "rooms_ended", "Rooms that ended"),
             rules: family(
                 own,

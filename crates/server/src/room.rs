@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nowcast::entry::{Allowance, Verdict};
-use nowcast_replication::History;
+use nowcast_replication::{Atlas, History, Sight};
 use nowcast_world::text::sanitize;
 use nowcast_world::{
     ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, OwnerError, OwnerRequest, PlayerId,
@@ -76,6 +76,8 @@ pub(crate) struct Room {
     dictionary: Dictionary,
     /// What the clients know of the world.
     told: Told,
+    /// Where everything is, by sections that clients see or do not.
+    atlas: Atlas,
     /// New rules, and what became of them.
     editing: Editing,
     players: Vec<SeatedPlayer>,
@@ -127,6 +129,8 @@ struct SeatedPlayer {
     controls: u16,
     refusals: Allowance,
     moves_refused: Allowance,
+    /// What it sees, if it is on a session.
+    sight: Sight,
 }
 
 /// A player who comes in this step, and what it is to be told beside its greeting.
@@ -136,6 +140,7 @@ struct Newcomer {
     /// Whether it is the player that it was before.
     is_resumed: bool,
     notice: Option<&'static str>,
+    sight: Sight,
 }
 
 impl Room {
@@ -170,6 +175,7 @@ impl Room {
                 world,
                 dictionary,
                 told: Told::default(),
+                atlas: Atlas::default(),
                 editing: Editing::new(seen, assets),
                 players: Vec::new(),
                 held,
@@ -237,7 +243,9 @@ impl Room {
         let happenings = self.hold_back(happenings);
         self.world.record(self.was_used);
         let newcomers = self.seat(newcomers);
+        self.follow_with_eyes();
         self.tell(&changes, &happenings, is_redefined);
+        self.look_about();
         self.tell_owners();
         self.greet(newcomers, &happenings);
         self.confirm();
@@ -354,7 +362,7 @@ impl Room {
         if let Some(key) = player.key {
             self.world.seat(id, key);
         }
-        Newcomer { player, id, is_resumed: false, notice }
+        Newcomer { player, id, is_resumed: false, notice, sight: Sight::new(id.0) }
     }
 
     /// Somebody comes back to the player that it was.
@@ -362,7 +370,7 @@ impl Room {
         let name = self.world.world().scene().player(id).map(|known| known.name.clone());
         self.bind_name(&player, id, &name.unwrap_or_default());
         self.rooms.metrics.players_resumed.inc();
-        Newcomer { player, id, is_resumed: true, notice: None }
+        Newcomer { player, id, is_resumed: true, notice: None, sight: Sight::new(id.0) }
     }
 
     /// Advances the world, and with it the room's own count of steps.
@@ -394,6 +402,9 @@ impl Room {
         }
         self.granted = granted;
         let changes = self.told.update(self.world.world(), &self.dictionary);
+        let Self { atlas, world, dictionary, tick, .. } = self;
+        let placed = world.world().entities().iter().map(|entity| dictionary.placed(&entity));
+        atlas.update(*tick as u32, placed);
         (changes, happenings)
     }
 
@@ -465,7 +476,10 @@ impl Room {
 
     /// Tells the players what is news. Newcomers don't hear it: their greeting says it all.
     fn tell(&self, changes: &Changes, happenings: &[Happening], is_redefined: bool) {
-        let is_quiet = *changes == Changes::default() && happenings.is_empty() && !is_redefined;
+        let is_quiet = *changes == Changes::default()
+            && self.atlas.relocations().is_empty()
+            && happenings.is_empty()
+            && !is_redefined;
         if is_quiet || self.players.is_empty() {
             return;
         }
@@ -480,13 +494,13 @@ impl Room {
     }
 
     /// Tells newcomers who they are and everything that is there, and counts them in.
-    fn greet(&mut self, newcomers: Vec<Newcomer>, happenings: &[Happening]) {
+    fn greet(&mut self, mut newcomers: Vec<Newcomer>, happenings: &[Happening]) {
         if newcomers.is_empty() {
             return;
         }
         self.greet_plain_clients(&newcomers);
-        self.greet_sessions(&newcomers);
-        for Newcomer { player, id, notice, .. } in newcomers {
+        self.greet_sessions(&mut newcomers);
+        for Newcomer { player, id, notice, sight, .. } in newcomers {
             // What the rules tell all is over; what they tell this player as it comes is not.
             self.tell_personally(&player, id, happenings);
             if let Some(notice) = notice {
@@ -499,7 +513,15 @@ impl Room {
             let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, Instant::now());
             let moves_refused = refusals.clone();
             let input = Input::default();
-            self.players.push(SeatedPlayer { player, id, input, controls: 0, refusals, moves_refused });
+            self.players.push(SeatedPlayer {
+                player,
+                id,
+                input,
+                controls: 0,
+                refusals,
+                moves_refused,
+                sight,
+            });
         }
     }
 

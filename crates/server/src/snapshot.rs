@@ -4,7 +4,7 @@ use std::f64::consts::{PI, TAU};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
-use nowcast_world::{Pose, World};
+use nowcast_world::{EntityId, Interest, Kind, Pose, World};
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::metrics::Metrics;
@@ -60,7 +60,15 @@ impl Snapshot {
         let mut known = known_poses.iter().zip(known_exact).peekable();
         let mut poses = Vec::with_capacity(known_poses.len());
         let mut exact = Vec::with_capacity(known_poses.len());
-        for (id, pose) in world.poses() {
+        let definition = world.scene().definition();
+        let is_private =
+            |kind: &Kind| matches!(definition.interest_of(kind), Interest::Never | Interest::Owner);
+        let has_private = definition.kinds.iter().any(is_private);
+        let is_told = |id: &EntityId| {
+            let kind = || world.entity(*id).map(|entity| world.scene().kind_of(entity.kind));
+            !has_private || !kind().is_some_and(is_private)
+        };
+        for (id, pose) in world.poses().filter(|(id, _)| is_told(id)) {
             while known.next_if(|(rounded, _)| rounded.id < id.0).is_some() {}
             let rested = known.next_if(|(rounded, exact)| rounded.id == id.0 && **exact == pose);
             poses.push(rested.map_or_else(|| RoundedPose::new(id.0, &pose), |(rounded, _)| *rounded));
@@ -172,7 +180,7 @@ pub(crate) fn into_message(frame: Frame) -> Message {
 mod tests {
     use super::*;
     use nowcast_script::{Limits, Live, Sources};
-    use nowcast_world::{Command, EntityId, Input, PlayerId};
+    use nowcast_world::{Command, Input, PlayerId};
 
     const ADA: PlayerId = PlayerId(1);
 

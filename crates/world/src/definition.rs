@@ -5,7 +5,7 @@ use nowcast_wire::Value;
 use crate::attributes::Attributes;
 use crate::conform;
 use crate::event::Refusal;
-use crate::kind::Kind;
+use crate::kind::{Interest, Kind};
 use crate::limits::{ACTIONS_MAX, EVENTS_MAX, KINDS_MAX, Limits};
 use crate::problem::{DefinitionError, Path, Problem, is_name};
 
@@ -26,6 +26,8 @@ pub struct Definition {
     pub gravity: [f32; 3],
     /// What the world may hold.
     pub limits: Limits,
+    /// Who is told of entities whose kinds say nothing about it.
+    pub interest: Interest,
 }
 
 impl Default for Definition {
@@ -38,6 +40,7 @@ impl Default for Definition {
             version: 0,
             gravity: [0.0, -9.81, 0.0],
             limits: Limits::DEFAULT,
+            interest: Interest::DEFAULT,
         }
     }
 }
@@ -107,6 +110,7 @@ impl Definition {
         }
         let gravity = path.field("gravity");
         self.gravity.iter().try_for_each(|value| gravity.within(*value, -1_000.0, 1_000.0))?;
+        self.interest.check(&path.field("interest"))?;
         let Value::Map(state) = &self.state else {
             return Err(path.field("state").error(Problem::Invalid("it is no map")));
         };
@@ -115,6 +119,11 @@ impl Definition {
         }
         let bytes = nowcast_wire::any::to_vec(&self.state).len();
         path.field("state").count(bytes, 0, self.limits.state_bytes_max)
+    }
+
+    /// Who is told of the entities of a kind.
+    pub fn interest_of(&self, kind: &Kind) -> Interest {
+        kind.interest.unwrap_or(self.interest)
     }
 
     /// The place of the kind that takes over entities that were written down under this name.

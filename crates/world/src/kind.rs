@@ -29,6 +29,8 @@ pub struct Kind {
     pub owner: OwnerRules,
     /// Whether the behaviour is told whom its entities touch ([`crate::Behaviour::contact`]).
     pub reports_contacts: bool,
+    /// Who is told of its entities; `None` for what [`crate::Definition::interest`] says.
+    pub interest: Option<Interest>,
 }
 
 impl Kind {
@@ -44,6 +46,7 @@ impl Kind {
             tags: Vec::new(),
             owner: OwnerRules::default(),
             reports_contacts: false,
+            interest: None,
         }
     }
 
@@ -83,6 +86,9 @@ impl Kind {
             }
         }
         self.attributes.check(&path.field("attributes"))?;
+        if let Some(interest) = self.interest {
+            interest.check(&path.field("interest"))?;
+        }
         let has_attribute = |name: &str| self.attributes.index(name).is_some();
         self.owner.check(&path.field("owner"), self.body.as_ref(), self.walker.is_some(), has_attribute)?;
         path.field("tags").count(self.tags.len(), 0, crate::Limits::DEFAULT.tags_max)?;
@@ -94,5 +100,33 @@ impl Kind {
             }
         }
         Ok(())
+    }
+}
+
+/// Who is told of an entity. The engine does not tell anybody; whoever serves the world goes by it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Interest {
+    /// Players whose avatars are near; those without an avatar, too.
+    Near {
+        /// In metres, from 1 to 10,000.
+        radius: f32,
+    },
+    /// Everybody.
+    Always,
+    /// Nobody.
+    Never,
+    /// The player that owns it.
+    Owner,
+}
+
+impl Interest {
+    /// As far as most worlds are wide.
+    pub const DEFAULT: Interest = Interest::Near { radius: 256.0 };
+
+    pub(crate) fn check(self, path: &Path<'_>) -> Result<(), DefinitionError> {
+        match self {
+            Interest::Near { radius } => path.field("radius").within(radius, 1.0, 10_000.0),
+            Interest::Always | Interest::Never | Interest::Owner => Ok(()),
+        }
     }
 }

@@ -106,7 +106,7 @@ pub use event::{Event, Refusal, To};
 pub use id::{EntityId, KindId, PlayerId};
 pub use input::{CHAT_CHARS_MAX, Input, InputError, NAME_CHARS_MAX};
 pub use joint::{Joint, JointId, JointKind, Motor};
-pub use kind::Kind;
+pub use kind::{Interest, Kind};
 pub use limits::Limits;
 pub use nowcast_wire::Value;
 pub use owner::{Area, Beyond, OWNED_MAX, OwnedBy, OwnerError, OwnerLeaves, OwnerRequest, OwnerRules};

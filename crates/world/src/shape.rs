@@ -96,6 +96,29 @@ impl ColliderShape {
         }
     }
 
+    /// How far it reaches from its origin, in metres, at a scale of 1.
+    pub fn reach(&self) -> f32 {
+        let length = |v: [f32; 3]| libm::sqrtf(v.iter().map(|part| part * part).sum());
+        let farthest = |points: &[[f32; 3]]| points.iter().map(|point| length(*point)).fold(0.0, f32::max);
+        match self {
+            ColliderShape::Box { size } => length(*size) / 2.0,
+            ColliderShape::Sphere { radius } => *radius,
+            ColliderShape::Capsule { height, .. } => height / 2.0,
+            ColliderShape::Cylinder { radius, height } | ColliderShape::Cone { radius, height } => {
+                length([*radius, height / 2.0, 0.0])
+            }
+            ColliderShape::ConvexHull { points } => farthest(points),
+            ColliderShape::TriangleMesh { vertices, .. } => farthest(vertices),
+            ColliderShape::HeightField { heights, size, .. } => {
+                let height = heights.iter().map(|height| height.abs()).fold(0.0, f32::max);
+                length([size[0] / 2.0, height, size[1] / 2.0])
+            }
+            ColliderShape::Compound { parts } => {
+                parts.iter().map(|(pose, part)| length(pose.position) + part.reach()).fold(0.0, f32::max)
+            }
+        }
+    }
+
     pub(crate) fn check(&self, path: &Path<'_>) -> Result<(), DefinitionError> {
         let extent = |field: &str, value: f32| path.field(field).within(value, EXTENT_MIN, EXTENT_MAX);
         match self {

@@ -1,5 +1,7 @@
 //! What a world says on a session, a line for each message.
 
+use nowcast_server::session::{EntityState, StateKey, WORLD_LANE};
+
 use super::body::Shapes;
 use super::{replication, session};
 use crate::output::printable;
@@ -19,6 +21,13 @@ impl WorldReader {
     pub(crate) fn message(&mut self, lane: u8, key: Option<u64>, bytes: &[u8]) -> Option<String> {
         if key.is_some() && bytes.is_empty() {
             return Some("gone".into());
+        }
+        let is_entity = key.and_then(StateKey::of).is_some_and(|key| matches!(key, StateKey::Entity(_)));
+        if lane == WORLD_LANE
+            && is_entity
+            && let Ok(EntityState::OutOfSight(tick)) = EntityState::read(bytes)
+        {
+            return Some(format!("out of sight since step {tick}"));
         }
         let expected = match key {
             Some(key) => session::messages_of_a_key(lane, key),

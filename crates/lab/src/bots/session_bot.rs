@@ -6,8 +6,8 @@ use nowcast::{Channel, Connector, Message, MessageKind};
 use nowcast_server::plain::{ClientMessage, Input};
 use nowcast_server::replication::{Replica, transform_of};
 use nowcast_server::session::{
-    Action, CHAT_LANE, CONTROLS_KEY, Controls, Definition, Entity, FromWorld, Kind, Line, PROTOCOL, Player,
-    StateKey, ToWorld, WORLD_LANE,
+    Action, CHAT_LANE, CONTROLS_KEY, Controls, Definition, EntityState, FromWorld, Kind, Line, PROTOCOL,
+    Player, StateKey, ToWorld, WORLD_LANE,
 };
 use nowcast_wire::{Shape, decode, decode_value, encode_to_vec};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -166,9 +166,19 @@ impl SessionBot {
 
     fn described(&mut self, key: u64, bytes: &[u8]) -> nowcast_wire::Result<()> {
         match StateKey::of(key) {
-            Some(StateKey::Entity(id)) if bytes.is_empty() => self.brain.lose(id.0),
             Some(StateKey::Entity(id)) => {
-                let entity: Entity = decode(bytes)?;
+                let entity = match EntityState::read(bytes)? {
+                    EntityState::InSight(entity) => entity,
+                    EntityState::OutOfSight(tick) => {
+                        self.replica.hide(id.0, tick);
+                        self.brain.lose(id.0);
+                        return Ok(());
+                    }
+                    EntityState::Gone => {
+                        self.brain.lose(id.0);
+                        return Ok(());
+                    }
+                };
                 // A definition that is not here yet is followed by the states that need it.
                 let Some((kind, shape)) = self.kinds.get(entity.kind as usize) else { return Ok(()) };
                 let attributes = decode_value(shape, &entity.attributes)?;

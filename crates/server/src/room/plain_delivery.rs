@@ -68,6 +68,9 @@ impl Room {
         }
         news.extend(one_by_one.iter().filter_map(|id| {
             let entity = self.world.world().entity(*id)?;
+            if self.dictionary.is_private(entity.kind) {
+                return None;
+            }
             Some(ServerMessage::Attributes { id: id.0, set: self.attributes(&entity) })
         }));
         news.extend(changes.players.iter().filter_map(|id| Some(player(*id, self.told.player(*id)?))));
@@ -163,7 +166,7 @@ impl Room {
 
     fn plain_entity(&self, id: EntityId) -> Option<Entity> {
         let world = self.world.world();
-        let entity = world.entity(id)?;
+        let entity = world.entity(id).filter(|entity| !self.dictionary.is_private(entity.kind))?;
         let (p, r) = rounded(&entity.pose);
         Some(Entity {
             id: id.0,

@@ -4,6 +4,7 @@
 //! between two steps, even when a world was taken back to what it was seconds ago.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use nowcast_world::{EntityId, EntityRef, Motion, PlayerId, Scene, Value, World};
 
@@ -27,6 +28,17 @@ pub(crate) struct ToldEntity {
     pub(crate) entity: Entity,
     changed_tick: u64,
     fingerprint: u64,
+    /// Whether clients of the plain protocol are not told of it.
+    is_private: bool,
+    /// As sessions are told of it, once one is.
+    bytes: OnceLock<Arc<[u8]>>,
+}
+
+impl ToldEntity {
+    /// The entity as sessions are told of it, encoded once for all of them.
+    pub(crate) fn bytes(&self) -> Arc<[u8]> {
+        Arc::clone(self.bytes.get_or_init(|| nowcast_wire::encode_to_vec(&self.entity).into()))
+    }
 }
 
 /// A player as it was told.
@@ -43,7 +55,7 @@ pub(crate) struct Changes {
     pub(crate) described: Vec<EntityId>,
     /// Entities of which only attributes changed, ordered by id.
     pub(crate) attributes: Vec<EntityId>,
-    /// Entities that are gone, ordered by id.
+    /// Entities that are gone, ordered by id, but for private ones, of which the plain protocol does not tell.
     pub(crate) gone: Vec<EntityId>,
     /// Players who came, or have another name or avatar.
     pub(crate) players: Vec<PlayerId>,
@@ -92,7 +104,7 @@ impl Told {
         let mut entities = Vec::with_capacity(before.len());
         for entity in world.entities().iter() {
             while let Some(gone) = before.next_if(|known| known.id < entity.id) {
-                changes.gone.push(gone.id);
+                changes.gone.extend((!gone.is_private).then_some(gone.id));
             }
             let known = before.next_if(|known| known.id == entity.id);
             let place = place_of(scene, &entity);
@@ -104,7 +116,12 @@ impl Told {
                     continue;
                 }
                 let now = describe(scene, dictionary, &entity, place);
-                if known.fingerprint != now.fingerprint
+                if now.is_private && !known.is_private {
+                    changes.gone.push(now.id);
+                }
+                let is_public_now = known.is_private && !now.is_private;
+                if is_public_now
+                    || known.fingerprint != now.fingerprint
                     || !is_same_but_for_attributes(&known.entity, &now.entity)
                 {
                     changes.described.push(now.id);
@@ -117,7 +134,7 @@ impl Told {
                 entities.push(describe(scene, dictionary, &entity, place));
             }
         }
-        changes.gone.extend(before.map(|gone| gone.id));
+        changes.gone.extend(before.filter(|gone| !gone.is_private).map(|gone| gone.id));
         self.entities = entities;
     }
 
@@ -148,9 +165,9 @@ impl Told {
     }
 
     /// An entity as it was told.
-    pub(crate) fn entity(&self, id: EntityId) -> Option<&Entity> {
+    pub(crate) fn entity(&self, id: EntityId) -> Option<&ToldEntity> {
         let row = self.entities.binary_search_by_key(&id, |told| told.id).ok()?;
-        Some(&self.entities[row].entity)
+        Some(&self.entities[row])
     }
 
     /// Every player as it was told, ordered by number.
@@ -236,6 +253,8 @@ fn describe(
         entity: entity_now,
         changed_tick: entity.changed_tick,
         fingerprint: dictionary.fingerprint(entity.kind),
+        is_private: dictionary.is_private(entity.kind),
+        bytes: OnceLock::new(),
     }
 }
 

@@ -392,7 +392,33 @@ pub enum Outcome {
     Failed,
 }
 
-/// What an entity is: the state of its id. An empty value says that it is gone.
+/// What the state of an entity's id says to one client.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EntityState {
+    /// It is in sight, and this is what it is.
+    InSight(Entity),
+    /// The client does not see it any more, since this step of the world, modulo 2^32.
+    OutOfSight(u32),
+    /// It is not in the world any more.
+    Gone,
+}
+
+impl EntityState {
+    /// Reads the value of a state.
+    ///
+    /// # Errors
+    /// What [`nowcast_wire::decode`] finds wrong with an [`Entity`].
+    pub fn read(value: &[u8]) -> nowcast_wire::Result<Self> {
+        // No entity has so few bytes.
+        match <[u8; 4]>::try_from(value) {
+            _ if value.is_empty() => Ok(Self::Gone),
+            Ok(tick) => Ok(Self::OutOfSight(u32::from_le_bytes(tick))),
+            Err(_) => nowcast_wire::decode(value).map(Self::InSight),
+        }
+    }
+}
+
+/// What an entity is: the state of its id, while it is in sight. See [`EntityState`].
 #[derive(Wire, Clone, Debug, PartialEq)]
 pub struct Entity {
     /// An index into [`Definition::kinds`].

@@ -28,11 +28,11 @@ use nowcast::session::{LaneConfig, Limits};
 use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
 pub use messages::{
-    Action, Asset, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, FromWorld, Kind, Line,
-    MISSED_KEY, Missed, Moving, OWNED_KEYS, Outcome, Owned, PROTOCOL, Place, Player, REPLICATION_LANE,
-    STEPS_KEY, Said, Screen, StateKey, Step, Steps, ToWorld, WORLD_LANE,
+    Action, Asset, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, EntityState, FromWorld,
+    Kind, Line, MISSED_KEY, Missed, Moving, OWNED_KEYS, Outcome, Owned, PROTOCOL, Place, Player,
+    REPLICATION_LANE, STEPS_KEY, Said, Screen, StateKey, Step, Steps, ToWorld, WORLD_LANE,
 };
-pub(crate) use news::News;
+pub(crate) use news::{News, states_of_look};
 
 /// What a client may leave unread by us: a few seconds of the busiest client.
 const WINDOW_BYTES: u32 = 16 * 1024;

@@ -1,21 +1,40 @@
 //! What sessions are told of one step, encoded once for all who hear of it.
 
+use std::sync::Arc;
+
+use nowcast_replication::{Atlas, Look, Relocation, SectionId, Sight};
 use nowcast_wire::encode_to_vec;
 use nowcast_world::{EntityId, PlayerId, Value};
 
-use super::{Entity, FromWorld, Player, Said, Screen, StateKey};
+use super::{FromWorld, Player, Said, Screen, StateKey};
 use crate::dictionary::Dictionary;
 use crate::room::happenings::{Audience, Happening};
-use crate::room::told::{Changes, Shown, Told, ToldPlayer};
+use crate::room::told::{Changes, Shown, Told, ToldEntity, ToldPlayer};
 
 /// A state, and the player that it is told alone, if it is one's.
 type State = (Option<PlayerId>, u64, Vec<u8>);
+
+/// What an entity is from now on, and where it is told.
+struct EntityNews {
+    id: EntityId,
+    /// The section that it was in before.
+    from: Option<SectionId>,
+    to: Option<SectionId>,
+    /// Whether it is another one for those who saw it before.
+    is_changed: bool,
+    /// Empty if it is gone.
+    value: Arc<[u8]>,
+}
 
 /// What happened in a step, in the order in which it is told.
 #[derive(Default)]
 pub(crate) struct News {
     /// What there can be from now on, if that changed.
     define: Option<Vec<u8>>,
+    /// The step.
+    tick: u32,
+    /// Entities that changed or are elsewhere, ordered by id; whoever sees them is told.
+    entities: Vec<EntityNews>,
     /// What there is, by key, in the order in which it is put; empty for what is gone. For one player alone where one is named: a
     /// key that was one player's may be everybody's next, so the two stay in one order.
     states: Vec<State>,
@@ -28,18 +47,16 @@ impl News {
     pub(crate) fn of(
         changes: &Changes,
         told: &Told,
+        (tick, atlas): (u32, &Atlas),
         happenings: &[Happening],
         dictionary: Option<&Dictionary>,
     ) -> Self {
-        let mut news = Self { define: dictionary.map(define), ..Self::default() };
+        let entities = entity_news(changes, told, atlas);
+        let mut news = Self { define: dictionary.map(define), tick, entities, ..Self::default() };
         let Self { states, events, said, .. } = &mut news;
-        states.extend(changes.gone.iter().map(|id| (None, StateKey::Entity(*id).number(), Vec::new())));
         states.extend(changes.left.iter().map(|id| (None, StateKey::Player(*id).number(), Vec::new())));
         for id in changes.players.iter() {
             states.extend(told.player(*id).map(|player| state_of_player(*id, player)));
-        }
-        for id in changes.described.iter().chain(&changes.attributes) {
-            states.extend(told.entity(*id).map(|entity| state_of_entity(*id, entity)));
         }
         states.extend(changes.shown.iter().map(|shown| {
             let (key, value) = state_of_screen(shown);
@@ -60,10 +77,9 @@ impl News {
         news
     }
 
-    /// Everything that was told so far, for a newcomer: all but its own screen.
+    /// Everything that all were told so far, for a newcomer: all but its own screen and what it sees.
     pub(crate) fn all(told: &Told, dictionary: &Dictionary) -> Self {
-        let mut states: Vec<_> = told.players().map(|(id, player)| state_of_player(id, player)).collect();
-        states.extend(told.entities().iter().map(|told| state_of_entity(told.id, &told.entity)));
+        let states = told.players().map(|(id, player)| state_of_player(id, player)).collect();
         Self { define: Some(define(dictionary)), states, ..Self::default() }
     }
 
@@ -72,7 +88,22 @@ impl News {
         self.define.as_deref()
     }
 
-    /// The states that a player is told.
+    /// What became of the entities that a player sees, or saw.
+    pub(crate) fn entities_for(&self, sight: &Sight) -> impl Iterator<Item = (u64, Arc<[u8]>)> {
+        let sees = |section: Option<SectionId>| section.is_some_and(|section| sight.sees(section));
+        self.entities.iter().filter_map(move |EntityNews { id, from, to, is_changed, value }| {
+            let told = match (sees(*from), sees(*to)) {
+                (true, true) if *is_changed => Arc::clone(value),
+                (false, true) => Arc::clone(value),
+                (true, false) if value.is_empty() => Arc::clone(value),
+                (true, false) => out_of_sight(self.tick),
+                (true, true) | (false, false) => return None,
+            };
+            Some((StateKey::Entity(*id).number(), told))
+        })
+    }
+
+    /// The states that a player is told beside entities.
     pub(super) fn states_for(&self, player: PlayerId) -> impl Iterator<Item = (u64, &[u8])> {
         let told = self.states.iter().filter(move |(whose, _, _)| whose.is_none_or(|whose| whose == player));
         told.map(|(_, key, value)| (*key, value.as_slice()))
@@ -99,8 +130,50 @@ pub(super) fn state_of_screen(shown: &Shown) -> (u64, Vec<u8>) {
     (StateKey::Screen(*number).number(), encode_to_vec(&screen))
 }
 
-fn state_of_entity(id: EntityId, entity: &Entity) -> State {
-    (None, StateKey::Entity(id).number(), encode_to_vec(entity))
+/// What a player who looked about is told: what is out of sight since this step, and what came into sight, as a whole.
+pub(crate) fn states_of_look(
+    look: &Look,
+    told: &Told,
+    (tick, atlas): (u32, &Atlas),
+) -> Vec<(u64, Arc<[u8]>)> {
+    let members = |sections: &[SectionId]| {
+        let mut ids: Vec<u32> =
+            sections.iter().flat_map(|section| atlas.members(*section)).copied().collect();
+        ids.sort_unstable();
+        ids.into_iter().map(EntityId)
+    };
+    let hidden = members(&look.left).map(|id| (StateKey::Entity(id).number(), out_of_sight(tick)));
+    let shown = members(&look.entered)
+        .filter_map(|id| Some((StateKey::Entity(id).number(), told.entity(id)?.bytes())));
+    hidden.chain(shown).collect()
+}
+
+/// The value of an entity that is out of sight since a step.
+fn out_of_sight(tick: u32) -> Arc<[u8]> {
+    Arc::from(&tick.to_le_bytes()[..])
+}
+
+/// What changed, and what is in another section than before.
+fn entity_news(changes: &Changes, told: &Told, atlas: &Atlas) -> Vec<EntityNews> {
+    let changed = changes.described.iter().chain(&changes.attributes).map(|id| {
+        let section = atlas.section_of(id.0);
+        (Relocation { id: id.0, from: section, to: section }, true)
+    });
+    let moved = atlas.relocations().iter().map(|relocation| (*relocation, false));
+    let mut news: Vec<_> = changed.chain(moved).collect();
+    news.sort_by_key(|(relocation, is_changed)| (relocation.id, *is_changed));
+    // What changed and moved is said once.
+    news.dedup_by(|(later, later_changed), (kept, is_changed)| {
+        let is_same = later.id == kept.id;
+        *is_changed |= is_same && *later_changed;
+        is_same
+    });
+    let news = news.into_iter().map(|(Relocation { id, from, to }, is_changed)| {
+        let id = EntityId(id);
+        let value = told.entity(id).map_or_else(|| Arc::from([]), ToldEntity::bytes);
+        EntityNews { id, from, to, is_changed, value }
+    });
+    news.collect()
 }
 
 fn state_of_player(id: PlayerId, ToldPlayer { name, avatar }: &ToldPlayer) -> State {
@@ -126,7 +199,7 @@ mod tests {
 
     use super::*;
     use crate::dictionary::attribute_bytes;
-    use crate::session::Place;
+    use crate::session::{Entity, Place};
 
     /// What one client knows.
     #[derive(Clone, Debug, Default, PartialEq)]
@@ -176,11 +249,11 @@ mod tests {
                 assert!(self.entities.remove(&id.0).is_some(), "{id:?} is gone and was not there");
             }
             for id in &changes.described {
-                self.entities.insert(id.0, told.entity(*id).expect("it is there").clone());
+                self.entities.insert(id.0, told.entity(*id).expect("it is there").entity.clone());
             }
             for id in &changes.attributes {
                 let known = self.entities.get_mut(&id.0).expect("it was described");
-                known.attributes.clone_from(&told.entity(*id).expect("it is there").attributes);
+                known.attributes.clone_from(&told.entity(*id).expect("it is there").entity.attributes);
             }
             for id in &changes.players {
                 let ToldPlayer { name, avatar } = told.player(*id).expect("it is there").clone();
@@ -224,18 +297,37 @@ mod tests {
     #[derive(Default)]
     struct Client {
         states: BTreeMap<u64, Vec<u8>>,
+        sight: Option<Sight>,
         plain: Known,
     }
 
     impl Client {
-        fn put<'n>(&mut self, states: impl Iterator<Item = (u64, &'n [u8])>) {
-            self.states.extend(states.map(|(key, value)| (key, value.to_vec())));
+        fn put<V: AsRef<[u8]>>(&mut self, states: impl Iterator<Item = (u64, V)>) {
+            self.states.extend(states.map(|(key, value)| (key, value.as_ref().to_vec())));
+        }
+
+        /// Hears the news as a client does that sees everything.
+        fn hear(&mut self, news: &News, atlas: &Atlas, id: PlayerId) {
+            let sight = self.sight.get_or_insert_with(|| Sight::new(id.0));
+            sight.follow(atlas);
+            let entities: Vec<_> = news.entities_for(sight).collect();
+            self.put(entities.into_iter());
+            self.put(news.states_for(id));
         }
 
         /// Is greeted as a newcomer.
-        fn greeted(world: &World, told: &Told, dictionary: &Dictionary, id: PlayerId) -> Self {
+        fn greeted(
+            world: &World,
+            told: &Told,
+            (dictionary, atlas): (&Dictionary, &Atlas),
+            id: PlayerId,
+        ) -> Self {
             let mut client = Self::default();
             client.put(News::all(told, dictionary).states_for(id));
+            let mut sight = Sight::new(id.0);
+            let look = sight.look(atlas, None, usize::MAX);
+            client.put(states_of_look(&look, told, (0, atlas)).into_iter());
+            client.sight = Some(sight);
             client.states.extend(told.screens_of(id).map(|shown| state_of_screen(&shown)));
             client.plain = Known { screens: BTreeMap::new(), ..Known::of(world, id) };
             told.screens_of(id).for_each(|shown| client.plain.see(shown));
@@ -345,6 +437,8 @@ mod tests {
         dictionary: Dictionary,
         kept: Option<(Vec<u8>, bool)>,
         told: Told,
+        atlas: Atlas,
+        steps: u32,
         clients: BTreeMap<PlayerId, Client>,
         last_player: u32,
     }
@@ -353,8 +447,9 @@ mod tests {
         fn new(seed: u64) -> Self {
             let world = World::new(definition(true), seed, Box::new(Whims)).expect("the definition is good");
             let dictionary = Dictionary::new(world.scene().definition(), &Assets::default(), 1);
-            let (told, clients) = Default::default();
-            Self { world, which: true, dictionary, kept: None, told, clients, last_player: 0 }
+            let (told, atlas, clients) = Default::default();
+            let (kept, steps, last_player) = (None, 0, 0);
+            Self { world, which: true, dictionary, kept, told, atlas, steps, clients, last_player }
         }
 
         fn apply(&mut self, command: Command) {
@@ -376,7 +471,8 @@ mod tests {
                     self.apply(Command::Join { player, name: format!("player {player:?}") });
                     self.world.step();
                     self.tell();
-                    let client = Client::greeted(&self.world, &self.told, &self.dictionary, player);
+                    let by = (&self.dictionary, &self.atlas);
+                    let client = Client::greeted(&self.world, &self.told, by, player);
                     self.clients.insert(player, client);
                 }
                 Deed::Leave(index) if !self.clients.is_empty() => {
@@ -418,9 +514,12 @@ mod tests {
         /// Tells everybody what is news.
         fn tell(&mut self) {
             let changes = self.told.update(&self.world, &self.dictionary);
-            let news = News::of(&changes, &self.told, &[], None);
+            self.steps += 1;
+            let placed = self.world.entities().iter().map(|entity| self.dictionary.placed(&entity));
+            self.atlas.update(self.steps, placed);
+            let news = News::of(&changes, &self.told, (self.steps, &self.atlas), &[], None);
             for (player, client) in &mut self.clients {
-                client.put(news.states_for(*player));
+                client.hear(&news, &self.atlas, *player);
                 client.plain.hear(&changes, &self.told, *player);
             }
         }
@@ -449,7 +548,8 @@ mod tests {
         let shown = vec![shown(ada, "prompt", Value::Nil), shown(everybody, "score", 3.into())];
         let changes = Changes { shown, ..Changes::default() };
         let mut client = Client::default();
-        client.put(News::of(&changes, &Told::default(), &[], None).states_for(PlayerId(1)));
+        let atlas = Atlas::default();
+        client.put(News::of(&changes, &Told::default(), (0, &atlas), &[], None).states_for(PlayerId(1)));
         let expected = BTreeMap::from([(("score".to_owned(), false), 3.into())]);
         assert_eq!(Known::of_states(&client.states).screens, expected);
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 
 use nowcast::session::Refused;
 use nowcast::{Channel, Error};
-use nowcast_replication::{History, Viewer};
+use nowcast_replication::{History, Sight, Viewer};
 use nowcast_world::{EntityId, PlayerId};
 
 use super::news::{News, state_of_screen};
@@ -39,6 +39,7 @@ impl SessionWriter {
         &self,
         welcome: &FromWorld,
         all: &News,
+        seen: &[(u64, Arc<[u8]>)],
         screens: impl Iterator<Item = Shown>,
         player: PlayerId,
         history: &Arc<RwLock<History>>,
@@ -47,7 +48,8 @@ impl SessionWriter {
         let viewer = Viewer::with_bytes_per_round_max(per_round);
         let source = ReplicationSource { history: Arc::clone(history), viewer: Arc::new(viewer.into()) };
         self.tell(|batch| batch.try_event(WORLD_LANE, &nowcast_wire::encode_to_vec(welcome)));
-        self.news(all, player);
+        self.news(all, player, &[]);
+        self.states(seen);
         self.tell(|batch| {
             screens
                 .map(|shown| state_of_screen(&shown))
@@ -59,14 +61,24 @@ impl SessionWriter {
     }
 
     /// Tells what happened: first what there can be, then what there is, then what happened, so that whoever hears of an event
-    /// sees what came of it. Returns how many lines of chat had to be left out.
-    pub(crate) fn news(&self, news: &News, player: PlayerId) -> u64 {
+    /// sees what came of it. `entities` are those that the player sees. Returns how many lines of chat had to be left out.
+    pub(crate) fn news(&self, news: &News, player: PlayerId, entities: &[(u64, Arc<[u8]>)]) -> u64 {
         self.tell(|batch| {
             news.define().into_iter().try_for_each(|define| batch.try_event(WORLD_LANE, define))?;
+            entities.iter().try_for_each(|(key, value)| batch.try_state(WORLD_LANE, *key, value))?;
             news.states_for(player).try_for_each(|(key, value)| batch.try_state(WORLD_LANE, key, value))?;
             news.events_for(player).try_for_each(|event| batch.try_event(WORLD_LANE, event))
         });
         news.said().iter().filter(|said| !self.say(said)).count() as u64
+    }
+
+    /// Tells what there is.
+    pub(crate) fn states(&self, states: &[(u64, Arc<[u8]>)]) {
+        if !states.is_empty() {
+            self.tell(|batch| {
+                states.iter().try_for_each(|(key, value)| batch.try_state(WORLD_LANE, *key, value))
+            });
+        }
     }
 
     /// Passes a line of chat on. Returns whether there was room: a client that does not read so fast misses lines, and is
@@ -107,12 +119,20 @@ impl SessionWriter {
         }
     }
 
-    /// A round of movement is due.
-    pub(crate) fn round(&self, history: &RwLock<History>, avatar: Option<EntityId>) {
+    /// A round of movement is due, of what is in sight; what is farther away than `far_metres` comes less often.
+    pub(crate) fn round(
+        &self,
+        history: &RwLock<History>,
+        avatar: Option<EntityId>,
+        sight: &Sight,
+        far_metres: f32,
+    ) {
         let Some(source) = self.source.get() else { return };
         {
             let history = history.read().expect("its one writer is the thread that reads here");
-            source.viewer().due(&history, avatar.map(|id| id.0));
+            let mut viewer = source.viewer();
+            viewer.set_sight(sight, far_metres);
+            viewer.due(&history, avatar.map(|id| id.0));
         }
         self.channel.source_has_more();
         self.tell_missed();

@@ -6,8 +6,8 @@ use std::time::Duration;
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error, MessageKind};
 use nowcast_server::replication::{Replica, transform_of};
 use nowcast_server::session::{
-    CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Said, StateKey, ToWorld,
-    WORLD_LANE,
+    CHAT_LANE, CONTROLS_KEY, Controls, EntityState, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Said,
+    StateKey, ToWorld, WORLD_LANE,
 };
 use nowcast_wire::{Value, decode, encode_to_vec};
 use tokio::time::timeout;
@@ -145,7 +145,14 @@ impl Guest {
         let is_there = !bytes.is_empty();
         match StateKey::of(key).expect("the key is one of the specification") {
             StateKey::Entity(id) => {
-                let entity = is_there.then(|| decode(bytes).expect("it is an entity"));
+                let entity = match EntityState::read(bytes).expect("it is an entity") {
+                    EntityState::InSight(entity) => Some(entity),
+                    EntityState::OutOfSight(tick) => {
+                        self.replica.hide(id.0, tick);
+                        None
+                    }
+                    EntityState::Gone => None,
+                };
                 self.view.take_entity(id.0, entity);
             }
             StateKey::Player(id) => {

@@ -19,6 +19,7 @@ export {
   type Action,
   type Asset,
   type Definition,
+  type DespawnReason,
   ENCODINGS,
   type Encoding,
   type Entity,

@@ -10,6 +10,7 @@ import {
 import { ScreenTable, type ScreenValue } from "./screen.js";
 import type {
   Definition,
+  DespawnReason,
   Entity,
   EntityId,
   Field,
@@ -62,7 +63,7 @@ export class WorldState {
     this.players.clear();
     const places = this.screen.clear();
     this.playerId = playerId;
-    if (entities.length > 0) this.emitter.emit("despawn", { entities });
+    if (entities.length > 0) this.emitter.emit("despawn", { entities, reason: "gone" });
     for (const player of players) this.emitter.emit("left", { player });
     for (const place of places) this.emitter.emit("screen", { place, value: null });
   }
@@ -111,9 +112,9 @@ export class WorldState {
     this.change(entity, { kind, scale, parent, attributes, owner }, undefined, entity.tick);
   }
 
-  despawn(ids: Iterable<EntityId>): void {
+  despawn(ids: Iterable<EntityId>, reason: DespawnReason = "gone"): void {
     const entities = this.#table.despawn(ids);
-    if (entities.length > 0) this.emitter.emit("despawn", { entities });
+    if (entities.length > 0) this.emitter.emit("despawn", { entities, reason });
   }
 
   /** Entities that are elsewhere; a `snapshot` is to tell of them. */

@@ -217,6 +217,12 @@ export interface WorldStats {
 /** What became of a version of the world's rules. */
 export type ReportOutcome = "runs" | "refused" | "rolled_back" | "failed";
 
+/**
+ * Why entities are not here any more: they are `gone` from the world for good, or `out_of_sight` of this client, where it is not
+ * told what becomes of them.
+ */
+export type DespawnReason = "gone" | "out_of_sight";
+
 /** What `World.on` can listen to. */
 export interface WorldEvents {
   status: { readonly status: WorldStatus };
@@ -240,9 +246,10 @@ export interface WorldEvents {
    * {@link Kind} already, and no `change` says so; what is different about the others, the events that follow tell.
    */
   define: { readonly definition: Definition };
+  /** They are new, or came into sight. One that was out of sight is another object with the same id. */
   spawn: { readonly entities: readonly Entity[] };
   /** The entities as last known; they are no longer in `World.entities`. */
-  despawn: { readonly entities: readonly Entity[] };
+  despawn: { readonly entities: readonly Entity[]; readonly reason: DespawnReason };
   /**
    * `names` lists the attributes that are different now. It is empty when only something else is: the kind, the scale, the
    * parent, or the place of what is put somewhere else rather than moved.

@@ -297,7 +297,7 @@ describe("interpolation", () => {
     const interpolator = createInterpolator(world);
     world.welcome(0);
     play(world, interpolator, { seconds: 4, ticks: 6, delayMs: () => 40 });
-    world.emitter.emit("despawn", { entities: [world.body] });
+    world.emitter.emit("despawn", { entities: [world.body], reason: "gone" });
     expect(interpolator.pose(world.body.id, { position: [], quaternion: [] })).toBe(false);
     world.welcome(1_000_000);
     world.emitter.emit("spawn", { entities: [world.body] });

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { WireError } from "../../src/index.js";
 import { type Movement, Replica, readPosition, readRotation } from "../../src/world/session/replica.js";
+import { payload } from "./server-words.js";
 
 interface Vector {
   readonly steps: readonly {
@@ -14,6 +15,15 @@ interface Vector {
 
 const path = new URL("../../../../spec/vectors/world/replication.json", import.meta.url);
 const { steps, rows } = JSON.parse(readFileSync(path, "utf8")) as Vector;
+type SightStep =
+  | { readonly payload: string }
+  | { readonly in_sight: number }
+  | { readonly out_of_sight: number; readonly tick: number }
+  | { readonly gone: number }
+  | { readonly shown: Vector["rows"] };
+
+const sightPath = new URL("../../../../spec/vectors/world/sight.json", import.meta.url);
+const sightSteps = (JSON.parse(readFileSync(sightPath, "utf8")) as { steps: readonly SightStep[] }).steps;
 const nobody: Movement = { moved: () => {} };
 
 interface Arrival {
@@ -52,6 +62,50 @@ describe("a replica", () => {
       expect([...values.subarray(at, at + 7)], `entity ${id}`).toEqual(row);
       expect(last.get(id), `what was told of entity ${id}`).toEqual(row);
     }
+  });
+
+  it("shows what the vectors say of who came into sight and left it", () => {
+    const replica = new Replica();
+    const inSight = new Set<number>();
+    let checks = 0;
+    for (const step of sightSteps) {
+      if ("payload" in step) {
+        expect(replica.apply(Buffer.from(step.payload, "hex"), nobody).missing).toBe(0);
+      } else if ("in_sight" in step) {
+        inSight.add(step.in_sight);
+      } else if ("out_of_sight" in step) {
+        inSight.delete(step.out_of_sight);
+        replica.hide(step.out_of_sight, step.tick);
+      } else if ("gone" in step) {
+        inSight.delete(step.gone);
+      } else {
+        const ids = [...inSight].filter((id) => replica.find(id) !== undefined).sort((a, b) => a - b);
+        const rowOf = (id: number): number[] => {
+          const { values, at } = replica.find(id)!;
+          return [...values.subarray(at, at + 7)];
+        };
+        expect(ids.map((id) => ({ id, row: rowOf(id) }))).toEqual(step.shown);
+        checks++;
+      }
+    }
+    expect(checks).toBeGreaterThan(10);
+  });
+
+  it("shows an entity that comes into sight again where it is, not where it was", () => {
+    const replica = new Replica();
+    const moved: number[] = [];
+    const movement: Movement = { moved: (id, values, at) => void moved.push(id, values[at]! / 1024) };
+    const told = (tick: number, x: number) => {
+      return payload(tick, 0, [{ group: 1, tick: tick - 2, rows: new Map([[7, [x, 0, 0]]]) }]);
+    };
+    replica.apply(told(100, 1), movement);
+    replica.hide(7, 110);
+    expect(replica.find(7)).toBeUndefined();
+    replica.apply(told(108, 2), movement);
+    expect(replica.find(7), "a late payload").toBeUndefined();
+    replica.apply(payload(120, 0, [{ group: 1, tick: 106, rows: new Map([[7, [2, 0, 0]]]) }]), movement);
+    expect(replica.find(7), "the same frame, which still holds").toBeDefined();
+    expect(moved).toEqual([7, 1, 7, 2]);
   });
 
   it("says that something is missing when it lost its memory, and goes on", () => {

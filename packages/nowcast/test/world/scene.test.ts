@@ -296,6 +296,55 @@ describe("a scene", () => {
     expect(scene.controls).toBe(0);
   });
 
+  it("tells what is out of sight apart from what is gone, and shows it where it is when it comes back", () => {
+    const { scene, state, emitter } = new Play(1);
+    const told: unknown[] = [];
+    emitter.on("spawn", ({ entities }) => told.push(["spawn", entities[0]!.id, entities[0]!.position[0]]));
+    emitter.on("despawn", ({ entities, reason }) => told.push([reason, entities[0]!.id]));
+    scene.define({ version: 9, kinds: [kind("sheep", {})], actions: [], events: [], assets: [] });
+    const at = (tick: number, group: number, x: number): Uint8Array => {
+      return payload(tick, 0, [{ group, tick, rows: new Map([[5, [x, 0, 0]]]) }]);
+    };
+    scene.put(5, entity({}));
+    scene.apply(at(110, 1, 1));
+    scene.put(5, Uint8Array.of(120, 0, 0, 0));
+    expect(state.entities.size).toBe(0);
+    scene.apply(at(119, 1, 2));
+    scene.put(5, entity({}));
+    expect(state.entities.size, "nobody said where it is now").toBe(0);
+    scene.apply(at(130, 2, 30));
+    scene.apply(at(118, 1, 2));
+    expect(state.entities.get(5 as EntityId)?.position[0]).toBe(30);
+    scene.put(5, new Uint8Array(0));
+    expect(told).toEqual([
+      ["spawn", 5, 1],
+      ["out_of_sight", 5],
+      ["spawn", 5, 30],
+      ["gone", 5],
+    ]);
+  });
+
+  it("shows what changes its group where the newer of the two groups has it", () => {
+    const { scene, state } = new Play(1);
+    scene.define({ version: 9, kinds: [kind("sheep", {})], actions: [], events: [], assets: [] });
+    const x = (): number | undefined => state.entities.get(5 as EntityId)?.position[0];
+    const at = (tick: number, group: number, here: number | undefined): void => {
+      const rows = new Map<number, Vec3>(here === undefined ? [] : [[5, [here, 0, 0]]]);
+      scene.apply(payload(tick, 0, [{ group, tick, rows }]));
+    };
+    scene.put(5, entity({}));
+    at(110, 1, 1);
+    at(125, 2, 5);
+    at(120, 1, 4);
+    expect(x()).toBe(5);
+    at(124, 1, undefined);
+    expect(x()).toBe(5);
+    at(130, 2, undefined);
+    expect(x(), "it stays until somebody says more").toBe(5);
+    at(131, 1, 7);
+    expect(x()).toBe(7);
+  });
+
   it("holds 65,536 entities, whether they are placed or only described, and no more", () => {
     for (const place of [null, { position: [0, 0, 0], rotation: [0, 0, 0, 1] } as Place]) {
       const { scene, state } = new Play(1);

@@ -1,7 +1,7 @@
 import { WireError } from "../../errors/nowcast-error.js";
 
 /** Groups of one world, and entities of one group (`spec/WORLD.md`, section 6). */
-export const GROUPS_MAX = 4096;
+export const GROUPS_MAX = 65_536;
 export const GROUP_ENTITIES_MAX = 20;
 
 /** What a payload says of one group. */

@@ -7,6 +7,14 @@ import { GROUP_ENTITIES_MAX, type GroupRecord, PayloadReader } from "./payload.j
 /** Frames of a group that are kept, for those that are told against them (`spec/WORLD.md`, section 5). */
 const FRAMES_HELD = 128;
 
+/** Entities out of sight that are remembered, so that late payloads do not bring them back, and for how many steps. */
+const HIDDEN_MAX = 65_536;
+const LATE_STEPS_MAX = 3600;
+
+/** Groups of which nothing is in sight are forgotten when they were not heard of for so many steps. */
+const QUIET_STEPS = 600;
+const PAYLOADS_PER_SWEEP = 256;
+
 /** What the numbers of a row mean (`spec/WORLD.md`, section 4). */
 const ORIENTATION_BITS = 12;
 const LAYOUT = new DeltaLayout([
@@ -45,57 +53,135 @@ export interface Applied {
   readonly missing: number;
 }
 
+/** What is known of a group. */
+interface Held {
+  /** By age, the newest last. */
+  readonly frames: DeltaFrame[];
+  /** The step up to which the newest frame is known to hold: that of a payload. */
+  heardTick: number;
+  /** At this step older frames were forgotten. */
+  forgottenTick: number | undefined;
+}
+
 /** A copy of a world's movement, kept up by payloads in any order and with any losses. */
 export class Replica {
   readonly #reader = new FrameReader(LAYOUT, GROUP_ENTITIES_MAX);
-  /** The frames of each group by age, the newest last. */
-  readonly #groups = new Map<number, DeltaFrame[]>();
-  /** Of each entity in a newest frame. */
+  readonly #groups = new Map<number, Held>();
+  /** Of each entity in a newest frame; of several, the one with the newest frame. */
   readonly #groupOf = new Map<number, number>();
+  /** Since when entities are out of sight. Rows that were told up to then do not count. */
+  readonly #hidden = new Map<number, number>();
+  #tick: number | undefined;
+  #payloads = 0;
 
   /** Takes in a payload and tells what moved by it. Throws a `WireError` for what no server writes. */
   apply(payload: Uint8Array, movement: Movement): Applied {
     const reader = new PayloadReader(payload);
     let missing = 0;
     for (let record = reader.next(); record !== undefined; record = reader.next()) {
-      if (!this.#record(record, movement)) missing++;
+      if (!this.#record(record, reader.tick, movement)) missing++;
     }
+    if (this.#tick === undefined || isAfter(reader.tick, this.#tick)) this.#tick = reader.tick;
+    if (++this.#payloads % PAYLOADS_PER_SWEEP === 0) this.#sweep(this.#tick);
     return { tick: reader.tick, controls: reader.controls, missing };
   }
 
   /** The newest row of an entity that is known to be in a group; undefined for others. */
   find(id: number): Row | undefined {
-    const frame = this.#groups.get(this.#groupOf.get(id) ?? -1)?.at(-1);
+    const frame = this.#groups.get(this.#groupOf.get(id) ?? -1)?.frames.at(-1);
     if (frame === undefined) return undefined;
     const at = frame.ids.indexOf(id) * LAYOUT.width;
     return at < 0 ? undefined : { values: frame.values, at, tick: frame.tick };
   }
 
+  /** An entity is out of sight since this step: what was told of it up to then counts no longer, not even if it comes late. */
+  hide(id: number, tick: number): void {
+    const group = this.#groupOf.get(id);
+    if (group !== undefined) {
+      if (isAfter(this.#groups.get(group)!.heardTick, tick)) return;
+      this.#groupOf.delete(id);
+    }
+    if (this.#hidden.size >= HIDDEN_MAX) {
+      for (const [other, since] of this.#hidden) {
+        if (((this.#tick ?? tick) - since) >>> 0 >= LATE_STEPS_MAX) this.#hidden.delete(other);
+      }
+    }
+    if (this.#hidden.size < HIDDEN_MAX) this.#hidden.set(id, tick);
+  }
+
   /** False if it was told against a frame that is not here. */
-  #record({ group, tick, past, stay, delta }: GroupRecord, movement: Movement): boolean {
-    const frames = this.#groups.get(group) ?? [];
-    if (findFrame(frames, tick) !== undefined) return true;
+  #record(record: GroupRecord, payloadTick: number, movement: Movement): boolean {
+    const { group, tick, past, stay, delta } = record;
+    const held = this.#groups.get(group) ?? { frames: [], heardTick: payloadTick, forgottenTick: undefined };
+    const { frames } = held;
+    const newest = frames.at(-1);
+    if (findFrame(frames, tick) !== undefined) {
+      if (newest!.tick === tick) this.#hear(group, held, newest, tick, payloadTick, movement);
+      return true;
+    }
     const known: DeltaFrame[] = [];
     for (const wanted of past) {
       const frame = findFrame(frames, wanted);
-      if (frame === undefined) return false;
+      // What is older than what was forgotten tells nothing that is not known better.
+      if (frame === undefined) {
+        return held.forgottenTick !== undefined && !isAfter(payloadTick, held.forgottenTick);
+      }
       known.push(frame);
     }
     const frame = this.#decode(group, tick, delta, known);
-    const newest = frames.at(-1);
-    keep(frames, frame);
-    this.#groups.set(group, frames);
+    keep(held, frame);
+    this.#groups.set(group, held);
     if (frames.at(-1) !== frame) return true;
-    this.#place(group, newest, frame);
     const stillTick = past.length > 0 ? (past[0]! + stay) >>> 0 : tick;
-    tellMovement(newest, frame, stillTick, movement);
+    this.#hear(group, held, newest, stillTick, payloadTick, movement);
     return true;
   }
 
-  /** Remembers where to find the entities of a group. */
-  #place(group: number, before: DeltaFrame | undefined, { ids }: DeltaFrame): void {
-    for (const id of before?.ids ?? []) if (this.#groupOf.get(id) === group) this.#groupOf.delete(id);
-    for (const id of ids) this.#groupOf.set(id, group);
+  /** A payload said that the newest frame of a group holds: its entities are there. `before` was the newest until then. */
+  #hear(
+    group: number,
+    held: Held,
+    before: DeltaFrame | undefined,
+    stillTick: number,
+    payloadTick: number,
+    movement: Movement,
+  ): void {
+    const frame = held.frames.at(-1)!;
+    if (before !== frame) this.#unplace(group, before, frame);
+    for (let row = 0; row < frame.ids.length; row++) {
+      const id = frame.ids[row]!;
+      const hiddenTick = this.#hidden.get(id);
+      if (hiddenTick !== undefined && !isAfter(payloadTick, hiddenTick)) continue;
+      const at = this.#groupOf.get(id);
+      const isHere = at === group;
+      if (isHere && before === frame) continue;
+      const known = isHere ? rowIn(before, id) : this.find(id);
+      if (!isHere && known !== undefined && isAfter(known.tick, frame.tick)) continue;
+      this.#groupOf.set(id, group);
+      this.#hidden.delete(id);
+      const { values, tick } = frame;
+      if (known !== undefined && isSameRow(known.values, known.at, values, row * LAYOUT.width)) continue;
+      movement.moved(id, values, row * LAYOUT.width, tick, isHere && known !== undefined ? stillTick : tick);
+    }
+    if (held.frames.length === 1 || isAfter(payloadTick, held.heardTick)) held.heardTick = payloadTick;
+  }
+
+  /** Forgets where those are that a group no longer has. */
+  #unplace(group: number, before: DeltaFrame | undefined, { ids }: DeltaFrame): void {
+    for (const id of before?.ids ?? []) {
+      if (this.#groupOf.get(id) === group && !ids.includes(id)) this.#groupOf.delete(id);
+    }
+  }
+
+  /** Forgets the frames of groups that were not heard of for long and of which nothing is in sight: the server begins anew then. */
+  #sweep(tick: number): void {
+    for (const [group, held] of this.#groups) {
+      const { frames, heardTick } = held;
+      if (frames.length === 0 || !isAfter(tick, (heardTick + QUIET_STEPS) >>> 0)) continue;
+      if (frames.at(-1)!.ids.some((id) => this.#groupOf.get(id) === group)) continue;
+      frames.length = 0;
+      held.forgottenTick = tick;
+    }
   }
 
   #decode(group: number, tick: number, delta: Uint8Array, past: readonly DeltaFrame[]): DeltaFrame {
@@ -132,28 +218,27 @@ function findFrame(frames: readonly DeltaFrame[], tick: number): DeltaFrame | un
   return undefined;
 }
 
-function keep(frames: DeltaFrame[], frame: DeltaFrame): void {
+function keep(held: Held, frame: DeltaFrame): void {
+  const { frames } = held;
   let place = frames.length;
-  while (place > 0 && ((frame.tick - frames[place - 1]!.tick) | 0) < 0) place--;
+  while (place > 0 && isAfter(frames[place - 1]!.tick, frame.tick)) place--;
   frames.splice(place, 0, frame);
+  if (place === frames.length - 1 && frame.ids.length === 0) {
+    // A group is never told against what is older than a frame without entities.
+    held.forgottenTick = frame.tick;
+    frames.splice(0, place);
+  }
   if (frames.length > FRAMES_HELD) frames.shift();
 }
 
-function tellMovement(
-  before: DeltaFrame | undefined,
-  { ids, values, tick }: DeltaFrame,
-  stillTick: number,
-  movement: Movement,
-): void {
-  const { width } = LAYOUT;
-  let old = 0;
-  for (let row = 0; row < ids.length; row++) {
-    const id = ids[row]!;
-    while (before !== undefined && old < before.ids.length && before.ids[old]! < id) old++;
-    const isKnown = before !== undefined && before.ids[old] === id;
-    if (isKnown && isSameRow(before.values, old * width, values, row * width)) continue;
-    movement.moved(id, values, row * width, tick, isKnown ? stillTick : tick);
-  }
+/** Whether one step is later than another one; steps wrap. */
+function isAfter(tick: number, other: number): boolean {
+  return ((tick - other) | 0) > 0;
+}
+
+function rowIn(frame: DeltaFrame | undefined, id: number): Row | undefined {
+  const at = frame?.ids.indexOf(id) ?? -1;
+  return at < 0 ? undefined : { values: frame!.values, at: at * LAYOUT.width, tick: frame!.tick };
 }
 
 function isSameRow(a: Int32Array, aStart: number, b: Int32Array, bStart: number): boolean {

@@ -1,7 +1,7 @@
 import { NowcastError } from "../../errors/nowcast-error.js";
 import { ENTITIES_MAX, type EntityDescription, type EntityPose } from "../entity-table.js";
 import { quaternionToEuler } from "../interpolation/rotation.js";
-import type { Entity, EntityId, Kind, PlayerId } from "../world.js";
+import type { DespawnReason, Entity, EntityId, Kind, PlayerId } from "../world.js";
 import type { WorldState } from "../world-state.js";
 import { WorldReader } from "./definition.js";
 import { type Definition, entityCodec, type Place, playerCodec, screenCodec } from "./generated/messages.js";
@@ -10,6 +10,8 @@ import { type Movement, Replica, type Row, readPosition, readRotation } from "./
 /** Where the keys of players and screens begin (`spec/WORLD.md`, section 2). */
 const PLAYERS_KEY = 2 ** 32;
 const SCREENS_KEY = 2 ** 33;
+/** The length of a value that says since which step an entity is out of sight; no entity has so few bytes. */
+const OUT_OF_SIGHT_BYTES = 4;
 
 interface Described extends EntityDescription {
   kind: Kind;
@@ -27,7 +29,7 @@ export interface AppliedMovement {
 /**
  * Puts together what lane 0 says of a world (what there can be, what is there, who is there) and what replication says (where
  * it is). An entity comes into the world when it is described and has a place or a row; it stays until it is said to be
- * gone, also when it leaves its group.
+ * gone or out of sight, also when it leaves its group.
  */
 export class Scene implements Movement {
   #replica = new Replica();
@@ -108,10 +110,10 @@ export class Scene implements Movement {
   }
 
   #putEntity(id: EntityId, value: Uint8Array): void {
-    if (value.length === 0) {
-      this.#described.delete(id);
-      if (this.world.entities.has(id)) this.world.despawn([id]);
-      return;
+    if (value.length === 0) return this.#remove(id, "gone");
+    if (value.length === OUT_OF_SIGHT_BYTES) {
+      this.#replica.hide(id, new DataView(value.buffer, value.byteOffset).getUint32(0, true));
+      return this.#remove(id, "out_of_sight");
     }
     const before = this.#described.get(id);
     if (before === undefined && this.#described.size >= ENTITIES_MAX) throw tooMany(ENTITIES_MAX, "entities");
@@ -120,6 +122,11 @@ export class Scene implements Movement {
     const entity = this.world.entities.get(id);
     if (entity === undefined) return this.#enter(id, described, this.#replica.find(id));
     this.world.change(entity, described, this.#newPose(id, before, described), this.#tick);
+  }
+
+  #remove(id: EntityId, reason: DespawnReason): void {
+    this.#described.delete(id);
+    if (this.world.entities.has(id)) this.world.despawn([id], reason);
   }
 
   #readEntity(value: Uint8Array): Described {

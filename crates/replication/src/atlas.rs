@@ -1,0 +1,411 @@
+//! Where everything is, by sections: what is near together and seen by the same policy is one section.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// Cells along the radius of an interest: smaller cells fit the circle better, larger ones cost less to tell.
+const CELLS_PER_RADIUS: f32 = 4.0;
+
+/// The side of a cell where the radius does not say it, in metres.
+const PLAIN_CELL_METRES: f32 = 64.0;
+
+/// An entity leaves its cell when it is this share of the cell's side outside of it.
+const MARGIN: f32 = 0.25;
+
+/// An eye that moved less than this on each axis sees what it saw.
+pub(crate) const STIR_METRES: f32 = 0.25;
+
+/// Steps for which an empty section is kept, because things come back.
+const EMPTY_STEPS_MAX: u32 = 600;
+
+/// Empty sections that are kept at most.
+const EMPTY_MAX: usize = 4_096;
+
+/// Who is told of an entity.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Reach {
+    /// Everybody.
+    Always,
+    /// Those whose eyes are within so many metres, more than 0.
+    Within(f32),
+    /// The player of this number alone.
+    Owner(u32),
+    /// Nobody.
+    Never,
+}
+
+/// Names a section of an [`Atlas`]. No other section of the same atlas ever has the same.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct SectionId(pub u32);
+
+/// An entity, as an atlas is told of it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Placed {
+    /// Which.
+    pub id: u32,
+    /// Of its centre, in metres.
+    pub position: [f32; 3],
+    /// Who is told of it.
+    pub reach: Reach,
+    /// How far it reaches from its centre, in metres.
+    pub size: f32,
+}
+
+/// An entity that is in another section than before. In none is who is not there, or is told to nobody.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Relocation {
+    /// Which.
+    pub id: u32,
+    /// Where it was.
+    pub from: Option<SectionId>,
+    /// Where it is.
+    pub to: Option<SectionId>,
+}
+
+/// All sections of a world, and which entity is in which. One for a world.
+#[derive(Debug, Default)]
+pub struct Atlas {
+    /// Ordered by id.
+    entities: Vec<Known>,
+    sections: BTreeMap<SectionId, Section>,
+    layers: Vec<Layer>,
+    /// Sections that became empty, and when, the oldest first.
+    emptied: VecDeque<(u32, SectionId)>,
+    /// Those that the newest update made.
+    created: Vec<SectionId>,
+    relocations: Vec<Relocation>,
+    last_section: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    placed: Placed,
+    section: Option<SectionId>,
+}
+
+/// What is near together, of one policy.
+#[derive(Debug)]
+pub(crate) struct Section {
+    pub(crate) policy: Policy,
+    cell: Cell,
+    /// Two opposite corners of its cell, in metres.
+    bounds: [[f32; 3]; 2],
+    /// Ordered by id.
+    members: Vec<u32>,
+    emptied_tick: u32,
+}
+
+type Cell = [i32; 3];
+
+/// A [`Reach`] that can be compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Policy {
+    Always,
+    Within { radius_bits: u32 },
+    Owner(u32),
+}
+
+/// The sections of one policy.
+#[derive(Debug)]
+struct Layer {
+    policy: Policy,
+    /// The side of its cells, in metres; `None` if it is not divided.
+    side: Option<f32>,
+    by_cell: BTreeMap<Cell, SectionId>,
+}
+
+impl Reach {
+    fn policy(self) -> Option<Policy> {
+        match self {
+            Self::Always => Some(Policy::Always),
+            Self::Within(radius) => Some(Policy::Within { radius_bits: radius.to_bits() }),
+            Self::Owner(player) => Some(Policy::Owner(player)),
+            Self::Never => None,
+        }
+    }
+
+    /// The side of the cells into which space is divided for what is told within `radius` metres.
+    pub fn cell_metres(radius: f32) -> f32 {
+        (radius / CELLS_PER_RADIUS).max(1.0)
+    }
+}
+
+impl Policy {
+    pub(crate) fn radius(self) -> Option<f32> {
+        match self {
+            Self::Within { radius_bits } => Some(f32::from_bits(radius_bits)),
+            Self::Always | Self::Owner(_) => None,
+        }
+    }
+}
+
+impl Atlas {
+    /// Records where everything is at step `tick` of the world, modulo 2^32; `placed` are ordered by id. Answers with what is
+    /// in another section than before, until the next call.
+    pub fn update(&mut self, tick: u32, placed: impl Iterator<Item = Placed>) -> &[Relocation] {
+        self.created.clear();
+        self.relocations.clear();
+        let mut before = std::mem::take(&mut self.entities).into_iter().peekable();
+        let mut entities = Vec::with_capacity(before.len());
+        for placed in placed {
+            while let Some(gone) = before.next_if(|known| known.placed.id < placed.id) {
+                self.relocate(tick, gone.placed.id, gone.section, None);
+            }
+            let known = before.next_if(|known| known.placed.id == placed.id);
+            if let Some(known) = known.filter(|known| known.placed == placed) {
+                entities.push(known);
+                continue;
+            }
+            let from = known.and_then(|known| known.section);
+            let section = self.section_for(&placed, from);
+            if section != from {
+                self.relocate(tick, placed.id, from, section);
+            }
+            entities.push(Known { placed, section });
+        }
+        for gone in before {
+            self.relocate(tick, gone.placed.id, gone.section, None);
+        }
+        self.entities = entities;
+        self.sweep(tick);
+        &self.relocations
+    }
+
+    /// What the newest [`Atlas::update`] answered.
+    pub fn relocations(&self) -> &[Relocation] {
+        &self.relocations
+    }
+
+    /// Everything, and the section that it is in, ordered by id.
+    pub fn entities(&self) -> impl Iterator<Item = (&Placed, Option<SectionId>)> {
+        self.entities.iter().map(|known| (&known.placed, known.section))
+    }
+
+    /// The section that an entity is in.
+    pub fn section_of(&self, id: u32) -> Option<SectionId> {
+        let at = self.entities.binary_search_by_key(&id, |known| known.placed.id).ok()?;
+        self.entities[at].section
+    }
+
+    /// The entities in a section, ordered by id.
+    pub fn members(&self, section: SectionId) -> &[u32] {
+        self.sections.get(&section).map_or(&[], |section| &section.members)
+    }
+
+    pub(crate) fn section(&self, id: SectionId) -> Option<&Section> {
+        self.sections.get(&id)
+    }
+
+    pub(crate) fn sections(&self) -> impl Iterator<Item = (SectionId, &Section)> {
+        self.sections.iter().map(|(id, section)| (*id, section))
+    }
+
+    /// The sections that the newest update made.
+    pub(crate) fn created(&self) -> &[SectionId] {
+        &self.created
+    }
+
+    /// A number that is another one whenever there is a section more than before.
+    pub(crate) fn version(&self) -> u32 {
+        self.last_section
+    }
+
+    /// Hands every section to `visit` that an eye may see: none that it sees is left out.
+    pub(crate) fn visit_near(&self, eye: [f32; 3], mut visit: impl FnMut(SectionId, &Section)) {
+        for layer in &self.layers {
+            let Some((side, radius)) = layer.side.zip(layer.policy.radius()) else {
+                layer.by_cell.values().for_each(|id| visit(*id, &self.sections[id]));
+                continue;
+            };
+            let reach = leave_metres(radius) + side;
+            let [low, high] = [-reach, reach].map(|by| cell_of(eye.map(|at| at + by), side));
+            let columns = (0..2).map(|axis| i64::from(high[axis]) - i64::from(low[axis]) + 1);
+            if columns.product::<i64>() > layer.by_cell.len() as i64 {
+                layer.by_cell.values().for_each(|id| visit(*id, &self.sections[id]));
+                continue;
+            }
+            for x in low[0]..=high[0] {
+                for y in low[1]..=high[1] {
+                    let column = layer.by_cell.range([x, y, low[2]]..=[x, y, high[2]]);
+                    column.for_each(|(_, id)| visit(*id, &self.sections[id]));
+                }
+            }
+        }
+    }
+
+    /// The section of a place; the one that it was in, as long as it is not clearly outside.
+    fn section_for(&mut self, placed: &Placed, before: Option<SectionId>) -> Option<SectionId> {
+        let policy = placed.reach.policy()?;
+        let stays = before.filter(|id| {
+            let section = &self.sections[id];
+            section.policy == policy && section.nearly_holds(placed.position)
+        });
+        stays.or_else(|| Some(self.section_at(policy, placed.position)))
+    }
+
+    fn section_at(&mut self, policy: Policy, position: [f32; 3]) -> SectionId {
+        let at = self.layers.iter().position(|layer| layer.policy == policy).unwrap_or_else(|| {
+            self.layers.push(Layer::new(policy));
+            self.layers.len() - 1
+        });
+        let layer = &mut self.layers[at];
+        let cell = layer.side.map_or([0; 3], |side| cell_of(position, side));
+        if let Some(known) = layer.by_cell.get(&cell) {
+            return *known;
+        }
+        self.last_section += 1;
+        let id = SectionId(self.last_section);
+        layer.by_cell.insert(cell, id);
+        let bounds = layer.bounds(cell);
+        let section = Section { policy, cell, bounds, members: Vec::new(), emptied_tick: 0 };
+        self.sections.insert(id, section);
+        self.created.push(id);
+        id
+    }
+
+    fn relocate(&mut self, tick: u32, id: u32, from: Option<SectionId>, to: Option<SectionId>) {
+        if let Some(from) = from {
+            let section = self.sections.get_mut(&from).expect("it is kept while somebody is in it");
+            if let Ok(place) = section.members.binary_search(&id) {
+                section.members.remove(place);
+            }
+            if section.members.is_empty() {
+                section.emptied_tick = tick;
+                self.emptied.push_back((tick, from));
+            }
+        }
+        if let Some(to) = to {
+            let members = &mut self.sections.get_mut(&to).expect("it was just found").members;
+            let place = members.partition_point(|member| *member < id);
+            members.insert(place, id);
+        }
+        if from != to {
+            self.relocations.push(Relocation { id, from, to });
+        }
+    }
+
+    /// Drops sections that have been empty for long, or of which there are too many.
+    fn sweep(&mut self, tick: u32) {
+        while let Some(&(since, id)) = self.emptied.front() {
+            if self.emptied.len() <= EMPTY_MAX && tick.wrapping_sub(since) < EMPTY_STEPS_MAX {
+                return;
+            }
+            self.emptied.pop_front();
+            let is_unused = |section: &Section| section.members.is_empty() && section.emptied_tick == since;
+            if !self.sections.get(&id).is_some_and(is_unused) {
+                continue;
+            }
+            if let Some(Section { policy, cell, .. }) = self.sections.remove(&id) {
+                for layer in self.layers.iter_mut().filter(|layer| layer.policy == policy) {
+                    layer.by_cell.remove(&cell);
+                }
+            }
+            self.layers.retain(|layer| !layer.by_cell.is_empty());
+        }
+    }
+}
+
+impl Layer {
+    fn new(policy: Policy) -> Self {
+        let side = match policy {
+            Policy::Always => Some(PLAIN_CELL_METRES),
+            Policy::Within { .. } => policy.radius().map(Reach::cell_metres),
+            Policy::Owner(_) => None,
+        };
+        Self { policy, side, by_cell: BTreeMap::new() }
+    }
+
+    fn bounds(&self, cell: Cell) -> [[f32; 3]; 2] {
+        let Some(side) = self.side else { return [[f32::MIN; 3], [f32::MAX; 3]] };
+        [-0.5, 0.5].map(|half| cell.map(|at| (at as f32 + half) * side))
+    }
+}
+
+impl Section {
+    /// How many entities are in it.
+    pub(crate) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Metres from a place to its cell; 0 inside.
+    pub(crate) fn distance(&self, from: [f32; 3]) -> f32 {
+        let [low, high] = self.bounds;
+        let away = (0..3).map(|axis| {
+            let metres = from[axis] - from[axis].clamp(low[axis], high[axis]);
+            metres * metres
+        });
+        libm::sqrtf(away.sum())
+    }
+
+    /// Whether a place is in its cell, or so little outside that who was inside stays.
+    fn nearly_holds(&self, position: [f32; 3]) -> bool {
+        let [low, high] = self.bounds;
+        (0..3).all(|axis| {
+            let margin = MARGIN * (high[axis] - low[axis]).min(f32::MAX);
+            (low[axis] - margin..=high[axis] + margin).contains(&position[axis])
+        })
+    }
+}
+
+/// Cells are around the multiples of their side, so that a small world about the origin is one cell.
+fn cell_of(position: [f32; 3], side: f32) -> Cell {
+    position.map(|metres| libm::roundf(metres / side) as i32)
+}
+
+/// From where on a section is seen: so near that whatever is within `radius` is in sight, also what is a little outside of its
+/// cell, by [`MARGIN`] on each axis, and when the eye moved a little since it looked.
+pub(crate) fn enter_metres(radius: f32) -> f32 {
+    radius + 1.75 * MARGIN * Reach::cell_metres(radius) + 2.0 * STIR_METRES
+}
+
+/// From where on a section is not seen any more.
+pub(crate) fn leave_metres(radius: f32) -> f32 {
+    enter_metres(radius) + 0.5 * Reach::cell_metres(radius)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(id: u32, x: f32) -> Placed {
+        Placed { id, position: [x, 0.0, 0.0], reach: Reach::Within(40.0), size: 0.0 }
+    }
+
+    #[test]
+    fn who_walks_along_a_border_stays_in_its_section() {
+        let mut atlas = Atlas::default();
+        atlas.update(0, [at(1, 4.0), at(2, 16.0)].into_iter());
+        let [here, there] = [1, 2].map(|id| atlas.section_of(id).unwrap());
+        assert_ne!(here, there, "cells of 10 m");
+        for (tick, x) in [5.5, 4.5, 7.0, 3.0, 7.4].into_iter().enumerate() {
+            assert_eq!(atlas.update(tick as u32, [at(1, x), at(2, 16.0)].into_iter()), []);
+        }
+        let moved = Relocation { id: 1, from: Some(here), to: Some(atlas.section_of(1).unwrap()) };
+        let now = atlas.update(9, [at(1, 7.6), at(2, 16.0)].into_iter());
+        assert_eq!(now.len(), 1);
+        assert_eq!((now[0].from, now[0].to.is_some()), (moved.from, true));
+        assert_eq!(atlas.update(10, [at(1, 5.0), at(2, 16.0)].into_iter()), [], "nor does it flap back");
+        assert_eq!(atlas.update(11, [at(2, 16.0)].into_iter())[0].to, None, "it is gone");
+    }
+
+    #[test]
+    fn empty_sections_are_kept_for_a_while_and_not_for_ever() {
+        let mut atlas = Atlas::default();
+        for tick in 0..3_000 {
+            atlas.update(tick, [at(1, tick as f32 * 20.0)].into_iter());
+            assert!(atlas.sections.len() <= EMPTY_STEPS_MAX as usize + 2);
+        }
+        assert_eq!(atlas.members(atlas.section_of(1).unwrap()), [1]);
+        atlas.update(4_000, std::iter::empty());
+        atlas.update(5_000, std::iter::empty());
+        assert_eq!((atlas.sections.len(), atlas.layers.len(), atlas.emptied.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn what_is_far_beyond_all_numbers_is_somewhere() {
+        let mut atlas = Atlas::default();
+        let far = Placed { position: [f32::MAX, f32::MIN, f32::NAN], ..at(1, 0.0) };
+        atlas.update(0, [far].into_iter());
+        atlas.update(1, [far].into_iter());
+        assert_eq!(atlas.entities().count(), 1);
+    }
+}

@@ -1,0 +1,231 @@
+//! What one client sees of an [`Atlas`].
+
+use crate::atlas::{Atlas, Policy, STIR_METRES, Section, SectionId, enter_metres, leave_metres};
+
+/// Which sections one client sees. What it sees it is told of; what comes into sight or leaves it is said by [`Sight::look`].
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// Whose it is.
+    player: u32,
+    /// In order.
+    seen: Vec<SectionId>,
+    /// From where it looked last.
+    eye: Option<[f32; 3]>,
+    looked: Option<Looked>,
+    /// Whether sections wait that are in reach, because too much came into sight at once.
+    is_behind: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Looked {
+    version: u32,
+    from: Option<[f32; 3]>,
+}
+
+/// What a look changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Sections that came into sight, the nearest first.
+    pub entered: Vec<SectionId>,
+    /// Sections that are out of sight, in order.
+    pub left: Vec<SectionId>,
+}
+
+impl Sight {
+    /// The sight of a player, who sees nothing yet.
+    pub fn new(player: u32) -> Self {
+        Self { player, seen: Vec::new(), eye: None, looked: None, is_behind: false }
+    }
+
+    /// Whether a section is in sight.
+    pub fn sees(&self, section: SectionId) -> bool {
+        self.seen.binary_search(&section).is_ok()
+    }
+
+    /// The sections in sight, in order.
+    pub fn sections(&self) -> &[SectionId] {
+        &self.seen
+    }
+
+    /// Takes in the sections that the newest update of the atlas made, as far as they are in reach. To be called after each
+    /// update, so that who walks into a new section is not out of sight for a moment. The sections hold nothing that was known before.
+    pub fn follow(&mut self, atlas: &Atlas) {
+        if self.looked.is_none() {
+            return;
+        }
+        for id in atlas.created() {
+            if atlas.section(*id).is_some_and(|section| self.can_see(section, enter_metres)) {
+                self.add(*id);
+            }
+        }
+    }
+
+    /// Looks from `eye`, in metres; without one, from where it looked last; everywhere, if it never had one. About
+    /// `entities_max` entities come into sight at once, the nearest first; the others with the next looks.
+    pub fn look(&mut self, atlas: &Atlas, eye: Option<[f32; 3]>, entities_max: usize) -> Look {
+        self.eye = eye.or(self.eye);
+        let looked = Looked { version: atlas.version(), from: self.eye };
+        if !self.is_behind && self.looked.is_some_and(|before| before.is_like(&looked)) {
+            return Look::default();
+        }
+        self.looked = Some(looked);
+        let left = self.lose(atlas);
+        let entered = self.find(atlas, entities_max);
+        Look { entered, left }
+    }
+
+    /// Drops what is out of reach now.
+    fn lose(&mut self, atlas: &Atlas) -> Vec<SectionId> {
+        let mut left = Vec::new();
+        let mut seen = std::mem::take(&mut self.seen);
+        seen.retain(|id| {
+            let section = atlas.section(*id);
+            let stays = section.is_some_and(|section| self.can_see(section, leave_metres));
+            // A section that is no more was empty.
+            if !stays && section.is_some() {
+                left.push(*id);
+            }
+            stays
+        });
+        self.seen = seen;
+        left
+    }
+
+    /// Adds what is in reach now.
+    fn find(&mut self, atlas: &Atlas, entities_max: usize) -> Vec<SectionId> {
+        let mut found: Vec<(f32, SectionId, usize)> = Vec::new();
+        let mut consider = |id: SectionId, section: &Section| {
+            if !self.sees(id) && self.can_see(section, enter_metres) {
+                let away = self.eye.map_or(0.0, |eye| section.distance(eye));
+                found.push((away, id, section.len()));
+            }
+        };
+        match self.eye {
+            Some(eye) => atlas.visit_near(eye, consider),
+            None => atlas.sections().for_each(|(id, section)| consider(id, section)),
+        }
+        found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut count = 0;
+        let mut entered = Vec::new();
+        self.is_behind = false;
+        for (_, id, len) in found {
+            // What is larger than all that may come at once comes alone.
+            if count > 0 && count + len > entities_max {
+                self.is_behind = true;
+                break;
+            }
+            count += len;
+            self.add(id);
+            entered.push(id);
+        }
+        entered
+    }
+
+    fn can_see(&self, section: &Section, reach: impl Fn(f32) -> f32) -> bool {
+        match section.policy {
+            Policy::Always => true,
+            Policy::Owner(player) => player == self.player,
+            Policy::Within { .. } => {
+                let radius = section.policy.radius().unwrap_or_default();
+                self.eye.is_none_or(|eye| section.distance(eye) <= reach(radius))
+            }
+        }
+    }
+
+    fn add(&mut self, id: SectionId) {
+        if let Err(place) = self.seen.binary_search(&id) {
+            self.seen.insert(place, id);
+        }
+    }
+}
+
+impl Looked {
+    fn is_like(&self, now: &Self) -> bool {
+        let is_near = match (self.from, now.from) {
+            (Some(a), Some(b)) => (0..3).all(|axis| (a[axis] - b[axis]).abs() < STIR_METRES),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        self.version == now.version && is_near
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::atlas::{Placed, Reach};
+
+    fn row(reach: Reach) -> impl Iterator<Item = Placed> {
+        (1..=100).map(move |id| Placed { id, position: [id as f32 * 10.0, 0.0, 0.0], reach, size: 0.0 })
+    }
+
+    fn seen(sight: &Sight, atlas: &Atlas) -> Vec<u32> {
+        let mut ids: Vec<u32> =
+            sight.sections().iter().flat_map(|section| atlas.members(*section)).copied().collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    #[test]
+    fn whatever_is_within_the_radius_is_seen_and_little_beyond_it() {
+        let mut atlas = Atlas::default();
+        atlas.update(0, row(Reach::Within(60.0)));
+        let mut sight = Sight::new(1);
+        for step in 0..900 {
+            let x = 500.0 - (step as f32 - 450.0).abs();
+            sight.look(&atlas, Some([x, 0.0, 0.0]), usize::MAX);
+            let seen = seen(&sight, &atlas);
+            for id in 1..=100 {
+                let away = (id as f32 * 10.0 - x).abs();
+                assert!(away > 60.0 || seen.contains(&id), "{id} is near to {x}");
+                assert!(away < 100.0 || !seen.contains(&id), "{id} is far from {x}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_walks_to_and_fro_sees_nothing_come_and_go() {
+        let mut atlas = Atlas::default();
+        atlas.update(0, row(Reach::Within(60.0)));
+        let mut sight = Sight::new(1);
+        for x in [300.0, 306.0, 300.0] {
+            sight.look(&atlas, Some([x, 0.0, 0.0]), usize::MAX);
+        }
+        for x in [306.0, 300.0, 306.0, 300.0] {
+            assert_eq!(sight.look(&atlas, Some([x, 0.0, 0.0]), usize::MAX), Look::default());
+        }
+    }
+
+    #[test]
+    fn policies_say_who_sees() {
+        let mut atlas = Atlas::default();
+        let reaches = [Reach::Always, Reach::Owner(1), Reach::Owner(2), Reach::Never, Reach::Within(10.0)];
+        let far = |(at, reach)| Placed { id: at as u32 + 1, position: [900.0, 0.0, 0.0], reach, size: 0.0 };
+        atlas.update(0, reaches.into_iter().enumerate().map(far));
+        let mut sight = Sight::new(1);
+        sight.look(&atlas, Some([0.0; 3]), usize::MAX);
+        assert_eq!(seen(&sight, &atlas), [1, 2]);
+        let mut spectator = Sight::new(2);
+        spectator.look(&atlas, None, usize::MAX);
+        assert_eq!(seen(&spectator, &atlas), [1, 3, 5], "one without an eye sees what is everybody's");
+    }
+
+    #[test]
+    fn much_at_once_comes_nearest_first() {
+        let mut atlas = Atlas::default();
+        atlas.update(0, row(Reach::Within(400.0)));
+        let mut sight = Sight::new(1);
+        let mut looks = 0;
+        let mut before = 0;
+        loop {
+            let look = sight.look(&atlas, Some([10.0, 0.0, 0.0]), 10);
+            if look.entered.is_empty() {
+                break;
+            }
+            looks += 1;
+            let seen = seen(&sight, &atlas);
+            assert!(seen.len() > before && seen == (1..=seen.len() as u32).collect::<Vec<_>>(), "{seen:?}");
+            before = seen.len();
+        }
+        assert!(looks > 3 && before >= 40, "{looks} looks, {before} seen");
+    }
+}

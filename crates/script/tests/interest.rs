@@ -1,0 +1,46 @@
+//! Who is told of what, as scripts declare it.
+
+use nowcast_script::{Limits, Script, Sources};
+use nowcast_world::Interest;
+
+fn load(text: &str) -> Result<Script, String> {
+    let text = format!("local world = require(\"@nowcast/world\")\n{text}");
+    Script::load(&Sources::of_main(&text), Limits::DEFAULT).map_err(|fault| fault.to_string())
+}
+
+#[test]
+fn a_kind_says_who_is_told_or_the_world_does_for_all() {
+    let script = load(
+        "world.settings { interest = { radius = 60 } }
+        world.kind('tree', {})
+        world.kind('sun', { interest = 'always' })
+        world.kind('card', { interest = 'owner' })
+        world.kind('plan', { interest = 'never' })
+        world.kind('fly', { interest = { radius = 5 } })",
+    );
+    let definition = script.unwrap_or_else(|fault| panic!("{fault}")).definition();
+    let told: Vec<_> = definition.kinds.iter().map(|kind| definition.interest_of(kind)).collect();
+    let near = |radius| Interest::Near { radius };
+    assert_eq!(told, [near(60.0), Interest::Always, Interest::Owner, Interest::Never, near(5.0)]);
+    assert_eq!(load("").unwrap_or_else(|fault| panic!("{fault}")).definition().interest, Interest::DEFAULT);
+}
+
+#[test]
+fn what_is_no_interest_is_refused_with_its_place() {
+    let refused = |interest: &str| {
+        let text = format!("world.kind('tree', {{ interest = {interest} }})");
+        load(&text).err().unwrap_or_else(|| panic!("{interest} is none"))
+    };
+    for (interest, place) in [
+        ("'nobody'", "tree.interest: expected { radius = metres }"),
+        ("60", "tree.interest: expected { radius = metres }"),
+        ("{}", "tree.interest: expected { radius = metres }"),
+        ("{ radius = 'far' }", "tree.interest.radius: expected a number"),
+        ("{ radius = 60, height = 2 }", "tree.interest.height: there is no such field"),
+        ("{ radius = 0 }", "interest.radius"),
+        ("{ radius = 0 / 0 }", "interest.radius"),
+    ] {
+        let problem = refused(interest);
+        assert!(problem.contains(place), "{interest}: {problem}");
+    }
+}
