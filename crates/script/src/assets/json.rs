@@ -320,7 +320,9 @@ impl<'de> Visitor<'de> for ClosedVisitor {
             match &*name {
                 "uri" => return Err(A::Error::custom(EXTERNAL)),
                 "extras" => drop(fields.next_value::<IgnoredAny>()?),
-                _ => drop(fields.next_value::<Closed>()?),
+                _ => {
+                    fields.next_value::<Closed>()?;
+                }
             }
         }
         Ok(Closed)
