@@ -1,20 +1,17 @@
 //! What a script declares while it is loaded: kinds, actions, settings. Every mistake names the field and what may stand there.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use mlua::{Table, Value as Luau, Vector};
+use mlua::{Table, Value as Luau};
 use nowcast_world::{
-    Action, Area, Attributes, Beyond, Body, ColliderShape, Definition, EventDeclaration, Input, Interest,
-    Kind, Mass, Motion, OwnedBy, OwnerLeaves, OwnerRules, Pose, Value, Walker,
+    Action, Area, Attributes, Beyond, Body, ColliderShape, Definition, EventDeclaration, Interest, Kind,
+    Mass, Motion, OwnedBy, OwnerLeaves, OwnerRules, Pose, Value, Walker,
 };
 
-use crate::convert::{Purpose, from_luau};
+use crate::fields::{Declared, Fields};
 use crate::hint::{Targets, read_hint};
-use crate::suggest::instead;
 
 /// What is wrong with a declaration.
-type Declared<T> = Result<T, String>;
 
 /// What a value is for Luau, where the wire format knows only numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -500,154 +497,4 @@ fn special_of(text: &str) -> Option<Special> {
         "vector" => Some(Special::Vector),
         _ => None,
     }
-}
-
-/// The fields of a table that a script gave, with the path to it for errors.
-pub(crate) struct Fields<'a> {
-    table: Cow<'a, Table>,
-    path: String,
-}
-
-impl<'a> Fields<'a> {
-    pub(crate) fn of(table: &'a Table, path: &str) -> Fields<'a> {
-        Fields { table: Cow::Borrowed(table), path: path.to_owned() }
-    }
-
-    pub(crate) fn expected(&self, name: &str, expected: &str, found: &str) -> String {
-        format!("{}.{name}: expected {expected}, got {found}", self.path)
-    }
-
-    pub(crate) fn table(&self) -> &Table {
-        &self.table
-    }
-
-    /// One name, or a list of them.
-    fn names_of(&self, name: &str) -> Declared<Vec<String>> {
-        match self.luau(name)? {
-            Luau::String(text) => Ok(vec![text.to_string_lossy().to_string()]),
-            _ => self.texts(name),
-        }
-    }
-
-    pub(crate) fn luau(&self, name: &str) -> Declared<Luau> {
-        self.table.raw_get(name).map_err(|error| error.to_string())
-    }
-
-    pub(crate) fn names(&self) -> Vec<String> {
-        let names = self.table.pairs::<Luau, Luau>().flatten();
-        names.filter_map(|(key, _)| key.as_string().map(|key| key.to_string_lossy().to_string())).collect()
-    }
-
-    pub(crate) fn nothing_else(&self, known: &[&str]) -> Declared<()> {
-        let unknown = self.names().into_iter().filter(|name| !known.contains(&name.as_str())).min();
-        match unknown {
-            Some(name) => {
-                Err(format!("{}.{name}: there is no such field; {}", self.path, instead(&name, known)))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn table_in(&self, name: &str) -> Declared<Option<Fields<'static>>> {
-        match self.luau(name)? {
-            Luau::Nil => Ok(None),
-            Luau::Table(table) => {
-                Ok(Some(Fields { table: Cow::Owned(table), path: format!("{}.{name}", self.path) }))
-            }
-            other => Err(self.expected(name, "a table", other.type_name())),
-        }
-    }
-
-    fn tables(&self, name: &str) -> Declared<Vec<Fields<'static>>> {
-        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
-        let mut tables = Vec::new();
-        for (index, table) in list.table.sequence_values::<Table>().enumerate() {
-            let path = format!("{}[{}]", list.path, index + 1);
-            let table = table.map_err(|_| format!("{path}: expected a table"))?;
-            tables.push(Fields { table: Cow::Owned(table), path });
-        }
-        Ok(tables)
-    }
-
-    pub(crate) fn text(&self, name: &str) -> Declared<Option<String>> {
-        match self.luau(name)? {
-            Luau::Nil => Ok(None),
-            Luau::String(text) => Ok(Some(text.to_string_lossy().to_string())),
-            other => Err(self.expected(name, "a text", other.type_name())),
-        }
-    }
-
-    pub(crate) fn texts(&self, name: &str) -> Declared<Vec<String>> {
-        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
-        let texts = list.table.sequence_values::<String>().collect::<mlua::Result<_>>();
-        texts.map_err(|_| self.expected(name, "a list of texts", "something else"))
-    }
-
-    fn double(&self, name: &str) -> Declared<Option<f64>> {
-        match self.luau(name)? {
-            Luau::Nil => Ok(None),
-            Luau::Integer(value) => Ok(Some(value as f64)),
-            Luau::Number(value) => Ok(Some(value)),
-            other => Err(self.expected(name, "a number", other.type_name())),
-        }
-    }
-
-    pub(crate) fn number(&self, name: &str) -> Declared<Option<f32>> {
-        Ok(self.double(name)?.map(|value| value as f32))
-    }
-
-    fn numbers(&self, name: &str) -> Declared<Vec<f32>> {
-        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
-        let numbers = list.table.sequence_values::<f32>().collect::<mlua::Result<_>>();
-        numbers.map_err(|_| self.expected(name, "a list of numbers", "something else"))
-    }
-
-    pub(crate) fn truth(&self, name: &str) -> Declared<Option<bool>> {
-        match self.luau(name)? {
-            Luau::Nil => Ok(None),
-            Luau::Boolean(value) => Ok(Some(value)),
-            other => Err(self.expected(name, "true or false", other.type_name())),
-        }
-    }
-
-    pub(crate) fn vector(&self, name: &str) -> Declared<Option<[f32; 3]>> {
-        match self.luau(name)? {
-            Luau::Nil => Ok(None),
-            Luau::Vector(vector) => Ok(Some(array(vector))),
-            other => Err(self.expected(name, "vector.create(x, y, z)", other.type_name())),
-        }
-    }
-
-    /// A vector, or one number for all three axes.
-    pub(crate) fn scale(&self, name: &str) -> Declared<Option<[f32; 3]>> {
-        match self.luau(name)? {
-            Luau::Integer(_) | Luau::Number(_) => Ok(self.number(name)?.map(|scale| [scale; 3])),
-            _ => self.vector(name),
-        }
-    }
-
-    fn vectors(&self, name: &str) -> Declared<Vec<[f32; 3]>> {
-        let Some(list) = self.table_in(name)? else { return Ok(Vec::new()) };
-        let vectors = list.table.sequence_values::<Vector>().map(|vector| vector.map(array));
-        let vectors = vectors.collect::<mlua::Result<_>>();
-        vectors.map_err(|_| self.expected(name, "a list of vectors", "something else"))
-    }
-
-    /// What controls say.
-    pub(crate) fn input(&self) -> Declared<Input> {
-        let number = |name: &str| Ok::<_, String>(self.number(name)?.unwrap_or(0.0));
-        let truth = |name: &str| Ok::<_, String>(self.truth(name)?.unwrap_or(false));
-        self.nothing_else(&["forward", "right", "yaw", "run", "jump"])?;
-        let input =
-            Input::new(number("forward")?, number("right")?, number("yaw")?, truth("run")?, truth("jump")?);
-        input.map_err(|error| format!("{}: {error}", self.path))
-    }
-
-    fn value(&self, name: &str) -> Declared<Value> {
-        from_luau(&self.luau(name)?, Purpose::Tell, &format!("{}.{name}", self.path))
-    }
-}
-
-pub(crate) fn array(vector: Vector) -> [f32; 3] {
-    [vector.x(), vector.y(), vector.z()]
 }

@@ -4,8 +4,8 @@ use mlua::{Table, Value as Luau};
 use nowcast_world::{Attributes, Definition, Value};
 
 use crate::convert::{Purpose, from_luau};
-use crate::define::Fields;
 use crate::fault::{Fault, FaultKind};
+use crate::fields::Fields;
 use crate::sources::MAIN;
 use crate::suggest::instead;
 

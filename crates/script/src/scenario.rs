@@ -11,8 +11,8 @@ use nowcast_world::{
 
 use crate::console::Console;
 use crate::convert::{Purpose, from_luau, to_luau};
-use crate::define::{Fields, array};
 use crate::fault::{Fault, FaultKind};
+use crate::fields::{Fields, array};
 use crate::handle::{Handle, lend, with_scene};
 use crate::limits::Limits;
 use crate::module::rotation;

@@ -12,7 +12,7 @@ use nowcast_world::{
 use thiserror::Error;
 
 use super::TrialFolder;
-use super::power::Disk;
+use super::power;
 use crate::report::{Cell, Column, Report, Samples, Section, Table};
 
 /// How long a sync of the slow disk takes longer.
@@ -103,7 +103,7 @@ fn of_ticks(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Section> {
     {
         progress(&format!("ticks with storage: {name}"));
         let folder = TrialFolder::new("store")?;
-        let disk = Disk::watch(&folder.path)?;
+        let disk = power::watch(&folder.path)?;
         let store = match sync {
             Some(delay) => {
                 let store = SqliteStore::open(&folder.path, Options::default())?;

@@ -8,8 +8,8 @@ use nowcast_world::{
 };
 
 use crate::convert::{Purpose, from_luau, to_luau, with_article};
-use crate::define::array as position;
-use crate::define::{Fields, Special};
+use crate::define::Special;
+use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::namespace::{Namespace, Shared};
 use crate::reference::names_of;

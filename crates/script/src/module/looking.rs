@@ -3,8 +3,8 @@
 use mlua::{Lua, Table, Value as Luau, Vector};
 use nowcast_world::{EntityId, Filter, Hit, Joint, JointId, JointKind, Motor, Pose};
 
-use crate::define::array as position;
-use crate::define::{Fields, SHAPE_FIELDS, read_shape};
+use crate::define::{SHAPE_FIELDS, read_shape};
+use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::namespace::{Namespace, Shared};
 

@@ -4,7 +4,7 @@ use mlua::Value as Luau;
 use nowcast_world::{Scene, TimerId, To};
 
 use crate::convert::{Purpose, from_luau};
-use crate::define::Fields;
+use crate::fields::Fields;
 use crate::handle::{Handle, refused, with_scene};
 use crate::namespace::Namespace;
 

@@ -96,9 +96,8 @@ enum Step {
 }
 
 impl Disk {
-    /// Watches a folder that is there, as long as the disk lives.
+    /// Watches a folder that is there, as long as the disk lives; the VFS has to be installed.
     pub(in crate::crash) fn watch(folder: &Path) -> std::io::Result<Arc<Disk>> {
-        super::vfs::install();
         let folder = folder.canonicalize()?;
         let mut state = State {
             log: Vec::new(),

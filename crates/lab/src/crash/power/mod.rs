@@ -77,6 +77,12 @@ pub enum PowerError {
     Folder(#[from] std::io::Error),
 }
 
+/// Watches a folder that is there, as long as the disk lives.
+pub(super) fn watch(folder: &Path) -> std::io::Result<Arc<Disk>> {
+    vfs::install();
+    Disk::watch(folder)
+}
+
 /// Lives, until so many cuts were tried.
 pub(super) fn run(cuts: usize, seed: u64, progress: &mut dyn FnMut(&str)) -> Result<Survived, PowerError> {
     run_on(cuts, seed, false, progress)
@@ -126,7 +132,7 @@ impl Life<'_> {
         wanted: usize,
         random: &mut Random,
     ) -> Result<(Image, [u64; 2]), PowerError> {
-        let disk = Disk::watch(folder)?;
+        let disk = watch(folder)?;
         disk.lie(self.is_lying);
         let begins_at = disk.position();
         let is_failing = self.life % 3 == 2;
