@@ -9,7 +9,7 @@ use crate::sources::{MAIN, Sources};
 use crate::suggest::{closest, instead};
 
 /// The fields of a look that pages draw.
-const LOOK_FIELDS: [&str; 12] = [
+const LOOK_FIELDS: [&str; 14] = [
     "shape",
     "size",
     "radius",
@@ -18,10 +18,12 @@ const LOOK_FIELDS: [&str; 12] = [
     "opacity",
     "glow",
     "model",
+    "scale",
     "texture",
     "animation",
     "label",
     "hidden",
+    "sea",
 ];
 
 /// Keys that walk, whatever a world says.

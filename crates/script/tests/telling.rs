@@ -65,7 +65,7 @@ fn hints_are_told_as_they_stand_and_name_arguments_that_there_are() {
     found.sort_by_key(|(key, _)| key.as_text().unwrap().to_owned());
     assert_eq!(Value::Map(found), told);
     let problem = hint("{ charge = 'pwer' }").err().expect("there is no such argument");
-    assert!(problem.contains("kick.charge: expected one of the arguments (power), got pwer"), "{problem}");
+    assert!(problem.contains("kick.charge: expected one of the arguments (power), got `pwer`"), "{problem}");
     let problem = hint("{ keys = 'e' }").err().expect("there is no such field");
     assert!(problem.contains("kick.keys: there is no such field"), "{problem}");
 }

@@ -113,11 +113,11 @@ mod tests {
     #[test]
     fn a_body_is_read_by_every_shape_that_fits() {
         let mut shapes = Shapes::of_a_world();
-        let join = [3, 0, 2, 0, 0, 0, 3, 20, 0, 0, 0, 0, b'A', b'd', b'a'];
+        let join = [5, 0, 2, 0, 0, 0, 5, 20, 0, 0, 0, 0, b'C', b'l', b'a', b'r', b'a'];
         let [reading] = &shapes.readings(&join)[..] else { panic!("one shape fits") };
         assert_eq!(
             reading.head(),
-            "as ToWorld: {\"Join\":{\"protocol\":2,\"name\":\"Ada\",\"network_hz\":20,\"key\":\"\"}}"
+            "as ToWorld: {\"Join\":{\"protocol\":2,\"name\":\"Clara\",\"network_hz\":20,\"key\":\"\"}}"
         );
         assert!(!shapes.read(&[0xff; 3]), "neither a message nor text");
     }
