@@ -11,8 +11,6 @@ use nowcast_world::{
 use crate::fields::{Declared, Fields};
 use crate::hint::{Targets, read_hint};
 
-/// What is wrong with a declaration.
-
 /// What a value is for Luau, where the wire format knows only numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Special {

@@ -287,11 +287,11 @@ async fn a_client_whose_connection_broke_finds_its_seat_and_one_that_says_bye_do
     let guest = Guest::join_with(server.address, "yard", "Ada", key(1)).await;
     assert!(guest.view.resumed && guest.id == first);
     let (code, _) = ada.until_closed().await;
-    assert_eq!(code, 4013);
+    assert_eq!(code, 4014);
     let mut ada = server.join("yard", &with_key("Ada", 1)).await;
     assert!(ada.view.resumed && ada.id == first);
     let closed = timeout(PATIENCE, guest.channel.closed()).await.expect("it ends");
-    assert_eq!(closed.code.0, 71, "{closed}");
+    assert_eq!(closed.code.0, 72, "{closed}");
     assert_eq!(left(&ben.view), 0);
 
     futures_util::SinkExt::close(&mut ada.socket).await.expect("it is open");

@@ -12,6 +12,7 @@ use serde_json::Value;
 const LACKING: [&str; 4] = ["network namespace", "TUN device", "the SDK is not built", "node does not start"];
 
 #[test]
+#[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
 fn what_people_see_of_themselves_is_measured_at_every_link() {
     let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let page = std::env::temp_dir().join(format!("nowcast-motion-{}.html", std::process::id()));

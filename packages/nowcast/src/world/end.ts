@@ -32,7 +32,8 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [68, ["idle", "network"]],
   [69, ["room_closed", "refused"]],
   [70, ["full", "refused"]],
-  [71, ["replaced", "refused"]],
+  [71, ["unauthorised", "refused"]],
+  [72, ["replaced", "refused"]],
   [1000, ["done", "refused"]],
   [1001, ["going_away", "refused"]],
   [1002, ["violation", INCOMPATIBLE]],
@@ -44,7 +45,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [4008, ["too_many_messages", "misuse"]],
   [4009, ["too_slow", "network"]],
   [4010, ["idle", "network"]],
-  [4013, ["replaced", "refused"]],
+  [4014, ["replaced", "refused"]],
 ]);
 
 const WHEN_CROWDED = "try again in a moment, or enter another room";

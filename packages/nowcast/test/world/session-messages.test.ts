@@ -325,9 +325,9 @@ describe("what a client says on a session", () => {
     const world = join(server);
     await world.ready;
     const errors = collect(world, "error");
-    server.channels[0]!.close(71, "the same client came anew, on another connection");
+    server.channels[0]!.close(72, "the same client came anew, on another connection");
     await waitFor("the end", () => world.status === "closed");
-    expect(errors).toMatchObject([{ error: { code: "replaced", closeCode: 71 }, retryInMs: undefined }]);
+    expect(errors).toMatchObject([{ error: { code: "replaced", closeCode: 72 }, retryInMs: undefined }]);
   });
 
   it("says its name again where it kept the one of before", async () => {

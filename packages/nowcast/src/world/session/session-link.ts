@@ -18,6 +18,7 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
   64,
   65,
   71,
+  72,
 ]);
 /** Another attempt would end alike: the same program would say the same, and show the same token. */
 const FINAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
