@@ -218,7 +218,7 @@ async fn where_tokens_are_needed_a_program_needs_one_that_says_so() {
     };
     for (role, may) in [("program", true), ("editor program", true), ("editor", false), ("programs", false)] {
         let url = format!("nowcast://{}/hall", server.address);
-        let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(&token(role));
+        let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(token(role));
         let channel = connector.connect(&url).await.expect("the token is good");
         let join = ToWorld::JoinProgram {
             protocol: PROTOCOL,
