@@ -1,11 +1,14 @@
 //! `nowcast check`: what is wrong with a world, before anybody is in it.
 
+use std::fmt::Arguments;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use nowcast_script::{
-    Assets, Fault, Limits, Scenario, Script, advice, forgotten, missing_assets, unknown_names,
+    Advice, Assets, Fault, Forgotten, Limits, Scenario, Script, Sources, advice, forgotten, missing_assets,
+    unknown_names,
 };
+use nowcast_server::world::Definition;
 use nowcast_server::{read_assets, read_world};
 
 use crate::output;
@@ -22,65 +25,87 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let sources = read_world(&args.dir)?;
-    let folder = args.dir.display().to_string();
-    let script = match Script::load(&sources, Limits::DEFAULT) {
+    let folder = Folder { path: args.dir.display().to_string(), sources: read_world(&args.dir)? };
+    let script = match Script::load(&folder.sources, Limits::DEFAULT) {
         Ok(script) => script,
         Err(fault) => {
-            output::note(format_args!("{}", fault.in_folder(&folder, &sources)));
+            folder.tell(&fault);
             return Ok(ExitCode::FAILURE);
         }
     };
-    let mut code = ExitCode::SUCCESS;
     let definition = script.definition();
-    let (assets, mut faults) = read_assets(&args.dir, &Assets::default())?;
-    // A file that is wrong is told once, and not again as missing.
-    let is_wrong = |fault: &Fault| faults.iter().any(|wrong| fault.message.contains(&quoted(wrong)));
-    let mut missing = missing_assets(&sources, &definition, &assets);
-    let mut warnings = unknown_names(&sources, &assets);
-    missing.retain(|fault| !is_wrong(fault));
-    warnings
-        .retain(|warning| !is_wrong(warning) && !missing.iter().any(|known| is_same_place(known, warning)));
-    faults.extend(missing);
-    for fault in &faults {
-        output::note(format_args!("{}/{fault}", args.dir.display()));
-        code = ExitCode::FAILURE;
-    }
-    for Fault { file, line, message, cure, .. } in &warnings {
-        let (file, cure) = (file.as_deref().unwrap_or_default(), cure.as_deref().unwrap_or_default());
-        let line = line.unwrap_or_default();
-        output::note(format_args!("{}/{file}:{line}: warning: {message} ({cure})", args.dir.display()));
-    }
-    let tests: Vec<_> =
-        sources.iter().map(|(path, _)| path).filter(|path| path.starts_with("tests/")).collect();
-    for test in &tests {
-        if let Err(fault) = Scenario::new(sources.clone(), test, Limits::DEFAULT) {
-            output::note(format_args!("{}", fault.in_folder(&folder, &sources)));
-            code = ExitCode::FAILURE;
-        }
-    }
-    for found in forgotten(&sources) {
-        output::note(format_args!(
-            "{}/{}:{}: warning: a reload forgets `{}`; what must last belongs in `world.state` or `private`",
-            args.dir.display(),
-            found.file,
-            found.line,
-            found.name
-        ));
-    }
-    for found in advice(&sources, &definition) {
-        let (file, line, message) = (found.file, found.line, found.message);
-        output::note(format_args!("{}/{file}:{line}: warning: {message}", folder.trim_end_matches('/')));
-    }
+    let (assets, wrong) = read_assets(&args.dir, &Assets::default())?;
+    let (missing, unknown) = not_there(&folder.sources, &definition, &assets, &wrong);
+    let broken = folder.broken_tests();
+    let faults = [wrong, missing, broken].concat();
+    faults.iter().for_each(|fault| folder.tell(fault));
+    folder.warn(&unknown, &definition);
     output::line(format_args!(
         "{} kinds, {} actions, {} assets, {} modules of tests, version {:016x}",
         definition.kinds.len(),
         definition.actions.len(),
         assets.len(),
-        tests.len(),
-        sources.hash()
+        folder.tests().count(),
+        folder.sources.hash()
     ))?;
-    Ok(code)
+    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A world's folder, as people named it, and what is in it.
+struct Folder {
+    path: String,
+    sources: Sources,
+}
+
+impl Folder {
+    fn tests(&self) -> impl Iterator<Item = &str> {
+        self.sources.iter().map(|(path, _)| path).filter(|path| path.starts_with("tests/"))
+    }
+
+    /// What is wrong with tests before they run.
+    fn broken_tests(&self) -> Vec<Fault> {
+        let play = |test| Scenario::new(self.sources.clone(), test, Limits::DEFAULT);
+        self.tests().filter_map(|test| play(test).err()).collect()
+    }
+
+    fn tell(&self, fault: &Fault) {
+        output::note(format_args!("{}", fault.in_folder(&self.path, &self.sources)));
+    }
+
+    /// What is allowed and yet a mistake, most likely.
+    fn warn(&self, unknown: &[Fault], definition: &Definition) {
+        for Fault { file, line, message, cure, .. } in unknown {
+            let (file, cure) = (file.as_deref().unwrap_or_default(), cure.as_deref().unwrap_or_default());
+            self.warn_at(file, line.unwrap_or_default(), format_args!("{message} ({cure})"));
+        }
+        for Forgotten { file, line, name } in forgotten(&self.sources) {
+            let cure = "what must last belongs in `world.state` or `private`";
+            self.warn_at(&file, line, format_args!("a reload forgets `{name}`; {cure}"));
+        }
+        for Advice { file, line, message } in advice(&self.sources, definition) {
+            self.warn_at(&file, line, format_args!("{message}"));
+        }
+    }
+
+    fn warn_at(&self, file: &str, line: u32, message: Arguments<'_>) {
+        output::note(format_args!("{}/{file}:{line}: warning: {message}", self.path.trim_end_matches('/')));
+    }
+}
+
+/// Assets that looks name and no file has, and other names of which that holds. What is wrong with a file is told once, and not
+/// again as missing.
+fn not_there(
+    sources: &Sources,
+    definition: &Definition,
+    assets: &Assets,
+    wrong: &[Fault],
+) -> (Vec<Fault>, Vec<Fault>) {
+    let is_wrong = |fault: &Fault| wrong.iter().any(|wrong| fault.message.contains(&quoted(wrong)));
+    let mut missing = missing_assets(sources, definition, assets);
+    missing.retain(|fault| !is_wrong(fault));
+    let mut unknown = unknown_names(sources, assets);
+    unknown.retain(|fault| !is_wrong(fault) && !missing.iter().any(|known| is_same_place(known, fault)));
+    (missing, unknown)
 }
 
 /// How messages name the file of a fault.
