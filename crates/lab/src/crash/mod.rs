@@ -1,7 +1,7 @@
 //! `lab crash`: what is left after the power was cut, and after a server was killed.
 //!
-//! [`power`] runs a store of this process over a disk that remembers what was synced, and has it as a cut would have left it;
-//! [`kills`] kills the real program with real clients in it. Named steps of the store's writing need no hook in the product: cuts
+//! `power` runs a store of this process over a disk that remembers what was synced, and has it as a cut would have left it;
+//! `kills` kills the real program with real clients in it. Named steps of the store's writing need no hook in the product: cuts
 //! reach each write and each sync, and kills come at random moments.
 
 mod findings;

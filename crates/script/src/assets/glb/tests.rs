@@ -117,7 +117,7 @@ fn models_that_are_too_much_for_a_page_are_refused() {
         r#""componentType": 5126, "count": 3000"#,
     );
     let shown = many.replace(ours, &nodes(4_000, r#"{ "mesh": 0 }"#));
-    let told = check(&glb(&shown, &binary())).err().expect("four million triangles").message;
+    let told = check(&glb(&shown, &binary())).expect_err("four million triangles").message;
     assert_eq!(told, "4000000 triangles, but a model has 500000 at most");
     assert!(check(&glb(&many, &binary())).is_ok());
 }
