@@ -196,7 +196,7 @@ pub struct Controls {
 pub struct Steps {
     /// The client's step, of 1/60 s each, modulo 2^16.
     pub number: u16,
-    /// How the controls changed, the newest first; 1 to [`STEPS_MAX`].
+    /// How the controls changed, the newest first; 1 to 16.
     pub steps: Vec<Step>,
 }
 
