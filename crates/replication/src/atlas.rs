@@ -20,7 +20,7 @@ const EMPTY_STEPS_MAX: u32 = 600;
 /// Empty sections that are kept at most.
 const EMPTY_MAX: usize = 4_096;
 
-/// Who is told of an entity.
+/// Which clients are told of an entity.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Reach {
     /// Everybody.
@@ -44,7 +44,7 @@ pub struct Placed {
     pub id: u32,
     /// Of its centre, in metres.
     pub position: [f32; 3],
-    /// Who is told of it.
+    /// Which clients are told of it.
     pub reach: Reach,
     /// How far it reaches from its centre, in metres.
     pub size: f32,

@@ -204,7 +204,7 @@ fn read_owner(fields: &Fields<'_>) -> Declared<OwnerRules> {
     Ok(rules)
 }
 
-/// Who is told of entities.
+/// Which clients are told of the entities of a kind.
 fn read_interest(fields: &Fields<'_>) -> Declared<Option<Interest>> {
     let expected = "{ radius = metres }, \"always\", \"never\" or \"owner\"";
     Ok(Some(match fields.luau("interest")? {

@@ -1,4 +1,4 @@
-//! Who is told of what, as scripts declare it.
+//! Which clients are told of an entity, as scripts declare it.
 
 use nowcast_script::{Limits, Script, Sources};
 use nowcast_world::Interest;

@@ -179,7 +179,7 @@ fn a_durable_action_is_not_taken_back_with_the_version_that_carried_it_out() {
     while live.version() == tried {
         live.step();
     }
-    // What was carried out before is carried out again by the rules of before.
+    // The rules that hold again have done the durable action once more.
     live.step();
     assert_eq!((sum(&live, "sold"), sum(&live, "waved")), (Some(1.0), Some(0.0)));
 }

@@ -1,4 +1,4 @@
-//! Who is told of what: what is near, what is everybody's, what is one's own, and what comes into sight again.
+//! What clients are told of: what is near, what all see, what is their own, and what comes into sight again.
 
 mod common;
 

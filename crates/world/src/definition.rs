@@ -26,7 +26,7 @@ pub struct Definition {
     pub gravity: [f32; 3],
     /// What the world may hold.
     pub limits: Limits,
-    /// Who is told of entities whose kinds say nothing about it.
+    /// Which clients are told of an entity whose kind does not say.
     pub interest: Interest,
 }
 
@@ -121,7 +121,7 @@ impl Definition {
         path.field("state").count(bytes, 0, self.limits.state_bytes_max)
     }
 
-    /// Who is told of the entities of a kind.
+    /// Which clients are told of the entities of a kind.
     pub fn interest_of(&self, kind: &Kind) -> Interest {
         kind.interest.unwrap_or(self.interest)
     }

@@ -29,7 +29,7 @@ pub struct Kind {
     pub owner: OwnerRules,
     /// Whether the behaviour is told whom its entities touch ([`crate::Behaviour::contact`]).
     pub reports_contacts: bool,
-    /// Who is told of its entities; `None` for what [`crate::Definition::interest`] says.
+    /// Which clients are told of its entities; `None` for what [`crate::Definition::interest`] says.
     pub interest: Option<Interest>,
 }
 
@@ -103,7 +103,7 @@ impl Kind {
     }
 }
 
-/// Who is told of an entity. The engine does not tell anybody; whoever serves the world goes by it.
+/// Which clients are told of an entity. The engine tells nobody: the server of a world follows it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Interest {
     /// Players whose avatars are near; those without an avatar, too.

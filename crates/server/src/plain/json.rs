@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::DecodeError;
-use super::message::{Object, ReadFields, Tag};
+use super::object::{Object, ReadFields, Tag};
 
 pub(super) fn encode<T: Serialize>(message: &T) -> String {
     // Keys are strings and no part of a message refuses to be serialised, so this cannot fail.

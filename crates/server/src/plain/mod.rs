@@ -15,6 +15,7 @@
 mod json;
 mod message;
 mod msgpack;
+mod object;
 mod packed;
 mod value;
 

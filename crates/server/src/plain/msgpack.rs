@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::DecodeError;
-use super::message::{Object, ReadFields, Tag};
+use super::object::{Object, ReadFields, Tag};
 
 /// No message is nested deeper than four levels; unknown keys may be, a little. The bound keeps hostile nesting off
 /// the stack.

@@ -1,0 +1,171 @@
+use super::*;
+use crate::{Action, Behaviour, Definition, Random, Scene};
+use proptest::prelude::*;
+
+fn any_pose() -> impl Strategy<Value = Pose> {
+    (any::<[f32; 3]>(), any::<[f32; 4]>()).prop_map(|(position, rotation)| Pose { position, rotation })
+}
+
+fn any_record() -> impl Strategy<Value = Record> {
+    let player = any::<u32>().prop_map(PlayerId);
+    let input = (-1.0f32..=1.0, -1.0f32..=1.0, any::<f32>(), any::<(bool, bool)>());
+    let input = input.prop_filter_map("no number", |(forward, right, yaw, (run, jump))| {
+        Input { forward, right, yaw, run, jump }.validate().ok()
+    });
+    let value = prop_oneof![
+        any::<i64>().prop_map(Value::Int),
+        any::<String>().prop_map(Value::Text),
+        proptest::collection::vec((any::<String>(), any::<f64>()), 0..4).prop_map(|pairs| {
+            Value::Map(pairs.into_iter().map(|(key, value)| (key.into(), Value::F64(value))).collect())
+        }),
+    ];
+    let edit = prop_oneof![
+        (any::<String>(), any_pose()).prop_map(|(kind, pose)| Edit::Spawn { kind, pose }),
+        any::<u32>().prop_map(|id| Edit::Despawn(EntityId(id))),
+        (any::<u32>(), any_pose()).prop_map(|(id, pose)| Edit::Place(EntityId(id), pose)),
+        (any::<u32>(), any::<String>(), value.clone()).prop_map(|(id, name, value)| Edit::Attribute(
+            EntityId(id),
+            name,
+            value
+        )),
+    ];
+    let command = prop_oneof![
+        (player.clone(), any::<String>()).prop_map(|(player, name)| Command::Join { player, name }),
+        player.clone().prop_map(|player| Command::Leave { player }),
+        (player.clone(), input).prop_map(|(player, input)| Command::Input { player, input }),
+        (player.clone(), any::<String>(), value).prop_map(|(player, name, arguments)| Command::Action {
+            player,
+            name,
+            arguments
+        }),
+        (player.clone(), any::<String>()).prop_map(|(player, text)| Command::Message { player, text }),
+        (player.clone(), any::<String>()).prop_map(|(player, name)| Command::Rename { player, name }),
+        (player, edit).prop_map(|(player, edit)| Command::Edit { player, edit }),
+    ];
+    prop_oneof![
+        8 => command.prop_map(Record::Command),
+        1 => Just(Record::Settled),
+        1 => any::<u64>().prop_map(Record::Hash),
+    ]
+}
+
+fn any_entries() -> impl Strategy<Value = Vec<Entry>> {
+    proptest::collection::vec((0u64..5_000, any_record()), 0..40).prop_map(|steps| {
+        let mut tick = 0;
+        let entry = |(ticks, record)| {
+            tick += ticks;
+            Entry { tick, record }
+        };
+        steps.into_iter().map(entry).collect()
+    })
+}
+
+fn bytes_of(entries: &[Entry]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode(entries, &mut bytes);
+    bytes
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read_to_the_last_bit(entries in any_entries()) {
+        // Poses of edits may hold NaN, which equals nothing: their texts are compared.
+        let read = decode(&bytes_of(&entries)).expect("it was written");
+        prop_assert_eq!(format!("{read:?}"), format!("{entries:?}"));
+    }
+
+    #[test]
+    fn a_damaged_journal_is_an_error_or_another_journal_and_never_a_panic(
+        entries in any_entries(), place in any::<prop::sample::Index>(), bit in 0..8u8, cut in any::<bool>()
+    ) {
+        let mut bytes = bytes_of(&entries);
+        let place = place.index(bytes.len());
+        if cut { bytes.truncate(place) } else { bytes[place] ^= 1 << bit }
+        let _ = decode(&bytes);
+    }
+}
+
+#[test]
+fn a_newer_journal_is_refused_by_its_version() {
+    let error = decode(&[VERSION + 1, 0]).unwrap_err();
+    assert_eq!(error, JournalError::Newer { found: VERSION + 1 });
+    assert_eq!(decode(&[]), Err(JournalError::Empty));
+}
+
+#[test]
+fn the_controls_of_two_hundred_players_take_few_bytes() {
+    let mut random = Random::new(5);
+    let mut entries = Vec::new();
+    for tick in 0..3 {
+        for player in 0..200 {
+            // Thirty times a second, as clients send: every second tick.
+            if (tick + player) % 2 == 0 {
+                let yaw = 3.0 * random.signed();
+                let input = Input::new(1.0, 0.0, yaw, true, false).expect("within bounds");
+                let command = Command::Input { player: PlayerId(player), input };
+                entries.push(Entry { tick: u64::from(tick), record: Record::Command(command) });
+            }
+        }
+    }
+    let bytes = bytes_of(&entries).len();
+    assert!(bytes <= entries.len() * 7, "{bytes} bytes for {} inputs", entries.len());
+}
+
+/// Counts in the world's state what it hears.
+struct Counter;
+
+impl Behaviour for Counter {
+    fn action(&mut self, scene: &mut Scene, _: PlayerId, _: &str, _: &Value) {
+        let count = scene.state("count").and_then(Value::as_f64).unwrap_or(0.0) + scene.random();
+        scene.set_state("count", count).expect("a number is small");
+    }
+}
+
+fn counting() -> World {
+    let actions = vec![Action::new("count", "").expect("it is a schema")];
+    let definition = Definition { actions, ..Definition::default() };
+    World::new(definition, 3, Box::new(Counter)).expect("the definition is good")
+}
+
+fn recorded() -> (World, Vec<Entry>) {
+    let (mut world, mut entries) = (counting(), Vec::new());
+    for tick in 0..100 {
+        let command = if tick == 0 {
+            Command::Join { player: PlayerId(1), name: "Ada".into() }
+        } else {
+            let arguments = Value::Map(Vec::new());
+            Command::Action { player: PlayerId(1), name: "count".into(), arguments }
+        };
+        world.apply(command.clone()).expect("there is room");
+        entries.push(Entry { tick, record: Record::Command(command) });
+        if tick == 50 {
+            world.apply_waiting();
+            world.snapshot();
+            entries.push(Entry { tick, record: Record::Settled });
+            entries.push(Entry { tick, record: Record::Hash(world.hash()) });
+        }
+        world.step();
+    }
+    (world, entries)
+}
+
+#[test]
+fn a_world_that_does_what_its_journal_says_is_the_same() {
+    let (world, entries) = recorded();
+    let mut again = counting();
+    replay(&mut again, decode(&bytes_of(&entries)).unwrap(), 100).unwrap();
+    assert_eq!(again.hash(), world.hash());
+    assert!(again.scene().state("count").is_some());
+}
+
+#[test]
+fn a_journal_with_a_lost_or_a_foreign_command_is_noticed() {
+    let (_, mut entries) = recorded();
+    entries.remove(7);
+    assert!(matches!(replay(&mut counting(), entries, 100), Err(ReplayError::Diverged { tick: 50, .. })));
+    let (_, entries) = recorded();
+    let mut late = counting();
+    (0..20).for_each(|_| late.step());
+    let misplaced = ReplayError::Misplaced { entry: 0, world: 20 };
+    assert_eq!(replay(&mut late, entries, 100), Err(misplaced));
+}
