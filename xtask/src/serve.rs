@@ -17,8 +17,11 @@ const FIRST: &str = "playground";
 /// The sample worlds, as folders, so that they can be edited while people are in them.
 fn sample_worlds() -> anyhow::Result<Vec<String>> {
     let folders = std::fs::read_dir(WORLDS)?.filter_map(|entry| {
-        let path = entry.ok()?.path();
-        path.join("world.luau").is_file().then(|| path.to_string_lossy().into_owned())
+        let entry = entry.ok()?;
+        // Beside the worlds lies what editors read: a folder with a dot.
+        let is_world = !entry.file_name().to_string_lossy().starts_with('.')
+            && entry.path().join("world.luau").is_file();
+        is_world.then(|| entry.path().to_string_lossy().into_owned())
     });
     let mut folders: Vec<String> = folders.collect();
     folders.sort_by_key(|folder| (!folder.ends_with(FIRST), folder.clone()));
