@@ -15,8 +15,24 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["packages/*/{src,test}/**/*.test.ts", "examples/bot/**/*.test.ts"],
-    exclude: ["**/node_modules/**", "**/test/browser/**"],
     testTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "packages",
+          include: ["packages/*/{src,test}/**/*.test.ts"],
+          exclude: ["**/node_modules/**", "**/test/browser/**"],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "examples",
+          include: ["examples/bot/**/*.test.ts"],
+          globalSetup: ["examples/bot/build-sdk.ts"],
+        },
+      },
+    ],
   },
 });

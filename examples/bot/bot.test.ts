@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { type Entity, joinWorld } from "nowcast/world";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -9,14 +9,6 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 let server: ServerProcess;
 beforeAll(async () => {
-  // The bot is plain JavaScript and uses the SDK as others do: built.
-  execFileSync(
-    process.execPath,
-    ["node_modules/typescript/bin/tsc", "-p", "packages/nowcast/tsconfig.build.json"],
-    {
-      cwd: ROOT,
-    },
-  );
   server = await ServerProcess.start();
 }, 120_000);
 afterAll(() => server?.stop());

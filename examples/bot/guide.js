@@ -11,7 +11,7 @@ world.on("error", ({ error }) => console.log(`lost the world: ${error.message}`)
 async function freeTarget() {
   for (;;) {
     for (const target of world.entitiesOf("target")) if (target.owner === undefined) return target;
-    await world.once("snapshot");
+    await Promise.race([world.once("spawn"), world.once("owner")]);
   }
 }
 
