@@ -53,6 +53,7 @@ mod channel;
 mod clock;
 mod connector;
 mod driver;
+mod echo;
 mod helper;
 mod listener;
 mod neighbours;
@@ -68,6 +69,7 @@ pub use channel::{
     Payload, Phase, Received, ShapeId, Source, Status, StatusChanges, decode,
 };
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
+pub use echo::echo;
 pub use endpoint::BindError;
 pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
 pub use publish::Publisher;

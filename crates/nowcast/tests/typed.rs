@@ -72,7 +72,7 @@ async fn fields_are_matched_by_name_over_every_carrier() {
                 let asked = theirs.receive().await.expect("it is open");
                 let MessageKind::Command(id) = asked.kind else { panic!("it is a command") };
                 assert_eq!(asked.decode::<Pose>(), Ok(read()), "{carrier}");
-                // A narrower number, from a lane of another number than that of the command.
+                // A narrower number, by a lane that is not that of the command.
                 theirs.lane(0).typed::<u8>().reply(id, &3).await.expect("it is open");
             };
             assert_eq!(tokio::join!(asking, answering).0, Ok(3), "{carrier}");

@@ -7,6 +7,7 @@ use std::time::Duration;
 use common::session::Guest;
 use common::{PATIENCE, TestServer};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error};
+use nowcast_server::ServiceConfig;
 use nowcast_server::session::{CHAT_LANE, CONTROLS_KEY, Controls, Line, PROTOCOL, ToWorld};
 use nowcast_wire::encode_to_vec;
 use tokio::time::timeout;
@@ -217,4 +218,32 @@ async fn what_is_served_is_told_to_pages_of_the_origins_that_may_join() {
     let without = TestServer::with(|config| config.webtransport = false).await;
     assert!(!without.get("/nowcast/plaza").await.contains("webtransport"));
     without.stop().await;
+}
+
+#[tokio::test]
+async fn the_program_around_a_server_serves_names_beside_the_rooms() {
+    let echo = || {
+        ServiceConfig::new("echo", |channel| async move {
+            nowcast::echo(&channel).await;
+        })
+    };
+    let config = nowcast_server::Config { services: vec![echo()], ..common::config() };
+    let server = TestServer::start_with(config).await;
+    let url = format!("nowcast://{}/echo", server.address);
+    for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
+        let channel =
+            timeout(PATIENCE, Connector::new().carriers([carrier]).connect(&url)).await.unwrap().unwrap();
+        assert_eq!(channel.command(b"well?", PATIENCE).await.unwrap(), b"well?", "{carrier}");
+    }
+    // A room is entered as ever.
+    Guest::join(&server, "plaza", "Ada", CarrierKind::WebSocket).await;
+    server.stop().await;
+
+    for services in [vec![echo(), echo()], vec![ServiceConfig::new("plaza", |_| async {})]] {
+        let config = nowcast_server::Config { services, ..common::config() };
+        let Err(error) = nowcast_server::Server::bind(config).await else {
+            panic!("two things have one name")
+        };
+        assert!(error.to_string().contains("choose another name"), "{error}");
+    }
 }

@@ -22,8 +22,8 @@ const COMMAND_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// A lane is cheap to clone and can move into a task. The channel stays open as long as one of its lanes is held.
 /// `T` is what it carries: bytes (`[u8]`), or a type that derives [`Wire`], see [`typed`](Self::typed). The peer reads values
 /// by [`Message::decode`](super::Message::decode), also as another version of the type: fields are matched by name, and
-/// what cannot be read is an error that names the field. Put bytes and typed values on different lanes, because what
-/// comes over a lane with typed values is read as one of them.
+/// what cannot be read is an error that names the field. Where bytes and typed values share a lane, the receiver has to know
+/// which is which.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -137,10 +137,10 @@ impl<T: Payload + ?Sized> Lane<T> {
         tokio::time::timeout(timeout.min(COMMAND_TIME_MAX), asking).await.unwrap_or(Err(Error::TimedOut))
     }
 
-    /// As [`command`](Self::command), with a reply that is a value of the type `R`.
+    /// As [`command`](Self::command), with a reply that is a value of the type `R`, or of another version of it.
     ///
     /// # Errors
-    /// As [`command`](Self::command), and [`Error::Invalid`] where the reply is not of that type.
+    /// As [`command`](Self::command), and [`Error::Invalid`] where the reply cannot be read as that type; it names the field.
     pub async fn call<R: ReadOwned>(&self, value: &T, timeout: Duration) -> Result<R, Error> {
         self.decode_reply(&self.command(value, timeout).await?)
     }
@@ -162,12 +162,12 @@ impl<T: Payload + ?Sized> Lane<T> {
     }
 
     pub(crate) fn decode_reply<R: ReadOwned>(&self, reply: &[u8]) -> Result<R, Error> {
-        self.link.decode(self.id, reply)
+        self.link.shapes().decode_reply(reply)
     }
 
     #[inline]
     pub(crate) fn poll_state(&self, key: Key, value: &T, waker: Option<&Waker>) -> Poll<Result<(), Error>> {
-        let shape = ready!(self.poll_shape(self.id, waker))?;
+        let shape = ready!(self.poll_shape(waker))?;
         value.with_bytes(shape, |bytes| {
             self.link.poll_put(self.id, Put::State(key, bytes), waker).map(|put| put.map(drop))
         })
@@ -179,7 +179,7 @@ impl<T: Payload + ?Sized> Lane<T> {
         lifetime: Option<Duration>,
         waker: Option<&Waker>,
     ) -> Poll<Result<u64, Error>> {
-        let shape = ready!(self.poll_shape(self.id, waker))?;
+        let shape = ready!(self.poll_shape(waker))?;
         value.with_bytes(shape, |bytes| {
             self.link.poll_put(self.id, Put::Event(&as_event(bytes), lifetime), waker)
         })
@@ -192,36 +192,33 @@ impl<T: Payload + ?Sized> Lane<T> {
         waker: Option<&Waker>,
     ) -> Poll<Result<(), Error>> {
         let CommandId { lane, number } = command;
-        let shape = ready!(self.poll_shape(lane, waker))?;
-        value.with_bytes(shape, |bytes| {
-            self.link.poll_put(lane, Put::Reply(number, bytes), waker).map(|put| put.map(drop))
-        })
+        let head = if T::kind().is_some() { self.link.shapes().ours().head_of_reply::<T>() } else { None };
+        let put = |bytes: &[u8]| self.link.poll_put(lane, Put::Reply(number, bytes), waker);
+        let put = value.with_bytes(None, |bytes| match head {
+            Some(head) => put(&[&head, bytes].concat()),
+            None => put(bytes),
+        });
+        put.map(|put| put.map(drop))
     }
 
-    /// The number that stands before values of `T` on a lane, where the peer has been told of it. `Pending` where there was no
-    /// room for that.
+    /// The number that stands before values of `T`, of which the peer has been told. `Pending` where there was no room for
+    /// that.
     #[inline]
-    fn poll_shape(&self, lane: LaneId, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
-        if T::kind().is_none() {
-            return Poll::Ready(Ok(None));
-        }
+    fn poll_shape(&self, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
         match self.shape.get() {
-            Some(shape) if lane == self.id => Poll::Ready(Ok(Some(*shape))),
-            _ => self.announce(lane, waker),
+            None if T::kind().is_some() => self.announce(waker),
+            shape => Poll::Ready(Ok(shape.copied())),
         }
     }
 
     #[cold]
-    fn announce(&self, lane: LaneId, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
-        let put =
-            |event: &[u8]| self.link.poll_put(lane, Put::Event(event, None), waker).map(|put| put.map(drop));
-        let shape = ready!(self.link.shapes().ours().announce::<T>(lane, put))?;
-        if let Some(shape) = shape
-            && lane == self.id
-        {
-            // Another task may have been told the same.
-            let _ = self.shape.set(shape);
-        }
+    fn announce(&self, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
+        let put = |event: &[u8]| {
+            self.link.poll_put(self.id, Put::Event(event, None), waker).map(|put| put.map(drop))
+        };
+        let shape = ready!(self.link.shapes().ours().announce::<T>(self.id, put))?;
+        // Another task may have been told the same.
+        shape.into_iter().for_each(|shape| _ = self.shape.set(shape));
         Poll::Ready(Ok(shape))
     }
 }
@@ -256,7 +253,7 @@ impl<'a, T: Payload + ?Sized> Asked<'a, T> {
         let Lane { link, id, .. } = self.lane;
         if self.command.is_none() {
             let left = self.until.saturating_duration_since(Instant::now());
-            let shape = ready!(self.lane.poll_shape(*id, Some(waker)))?;
+            let shape = ready!(self.lane.poll_shape(Some(waker)))?;
             let put =
                 value.with_bytes(shape, |bytes| link.poll_put(*id, Put::Command(bytes, left), Some(waker)));
             self.command = match put {

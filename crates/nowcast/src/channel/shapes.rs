@@ -1,6 +1,7 @@
 //! How the two ends of a typed lane understand each other although their types may be of different versions
 //! (`spec/WIRE.md`, section 3.2): before the first value of a type, an event on the same lane announces its shape under a
-//! number, and each value begins with that number. Such events end here, the application never sees them.
+//! number, and each value begins with that number. Such events end here, the application never sees them. A reply has its
+//! announcement within, because whoever waits for it may not read events.
 
 use std::any::TypeId;
 use std::borrow::Cow;
@@ -9,11 +10,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-use nowcast_wire::{Read, Receiver};
+use nowcast_wire::{Read, ReadOwned, Receiver, Shape};
 
 use super::{Error, LaneId, Payload};
 
-/// Begins the events that are not the application's own as they stand.
+/// Begins the events that are not the application's own as they stand, and typed replies.
 const MARK: [u8; 8] = *b"\0NCTYPED";
 /// After the mark: the application's event, which begins like the mark.
 const ESCAPED: u8 = 1;
@@ -63,14 +64,13 @@ pub(crate) struct Announcer {
     ids: BTreeMap<Vec<u8>, ShapeId>,
     /// The number of a type, and a bit for each lane on which it was announced.
     known: HashMap<TypeId, (ShapeId, u32)>,
+    /// What typed replies begin with.
+    heads: HashMap<TypeId, Arc<[u8]>>,
 }
 
 impl Announcer {
     /// The number of the shape of `T`, which `announce` has put on this lane before the first value. `None` for bytes,
     /// which have no shape.
-    ///
-    /// # Panics
-    /// When a program puts values of more types than there are numbers (16,382).
     pub(crate) fn announce<T: Payload + ?Sized>(
         &mut self,
         lane: LaneId,
@@ -84,18 +84,38 @@ impl Announcer {
             return Poll::Ready(Ok(Some(*id)));
         }
         let Some(shape) = T::shape() else { return Poll::Ready(Ok(None)) };
-        let next = SHAPE_ID_MIN + self.ids.len();
-        assert!(next <= SHAPE_ID_MAX, "more types on one channel than there are numbers");
-        let bytes = shape.to_bytes();
         // Lanes do not wait for each other, so each has an announcement of its own.
-        let mut event = MARK.to_vec();
-        let id = *self.ids.entry(bytes.clone()).or_insert(ShapeId(next as u16));
-        put_announcement(&mut event, id, &bytes);
+        let (id, event) = self.announcement(&shape);
         let announced = announce(&event);
         if let Poll::Ready(Ok(())) = announced {
             self.known.entry(kind).or_insert((id, 0)).1 |= bit;
         }
         announced.map(|put| put.map(|()| Some(id)))
+    }
+
+    /// What replies of the type `T` begin with: the announcement, and the number of the shape. `None` for bytes.
+    pub(super) fn head_of_reply<T: Payload + ?Sized>(&mut self) -> Option<Arc<[u8]>> {
+        let kind = T::kind()?;
+        if let Some(head) = self.heads.get(&kind) {
+            return Some(Arc::clone(head));
+        }
+        let (id, mut head) = self.announcement(&T::shape()?);
+        id.write(&mut head);
+        Some(Arc::clone(self.heads.entry(kind).or_insert(head.into())))
+    }
+
+    /// The number of a shape, and the mark and its announcement.
+    ///
+    /// # Panics
+    /// When a program puts values of more types than there are numbers (16,382).
+    fn announcement(&mut self, shape: &Shape) -> (ShapeId, Vec<u8>) {
+        let next = SHAPE_ID_MIN + self.ids.len();
+        assert!(next <= SHAPE_ID_MAX, "more types on one channel than there are numbers");
+        let bytes = shape.to_bytes();
+        let id = *self.ids.entry(bytes.clone()).or_insert(ShapeId(next as u16));
+        let mut announcement = MARK.to_vec();
+        put_announcement(&mut announcement, id, &bytes);
+        (id, announcement)
     }
 
     /// An event that announces all shapes so far, for a peer that comes later.
@@ -116,6 +136,14 @@ impl Shapes {
     #[inline]
     pub(crate) fn take_in(&self, lane: LaneId, event: &mut Vec<u8>) -> bool {
         event.starts_with(&MARK) && self.theirs.take_in(lane, event)
+    }
+
+    /// The value of a reply: of the peer's version of the type where the reply says which that is, else of exactly this one.
+    pub(super) fn decode_reply<T: ReadOwned>(&self, reply: &[u8]) -> Result<T, Error> {
+        match reply.strip_prefix(&MARK) {
+            Some(message) => self.theirs.decode(message),
+            None => super::decode(reply),
+        }
     }
 
     /// How the values of a lane are read, if the peer has announced shapes on it.
@@ -227,6 +255,17 @@ mod tests {
         let (event, id) = announcement::<u16>(&mut Announcer::default());
         assert_eq!(event.as_deref(), Some(b"\0NCTYPED\x00\x02\x02\x03\x00".as_slice()));
         assert_eq!(message(id, &300_u16), [2, 0x2c, 0x01]);
+    }
+
+    /// And that of a reply.
+    #[test]
+    fn a_reply_has_its_announcement_within() {
+        let head = Announcer::default().head_of_reply::<u16>().expect("it has a shape");
+        let reply = [&head, nowcast_wire::encode_to_vec(&300_u16).as_slice()].concat();
+        assert_eq!(reply, b"\0NCTYPED\x00\x02\x02\x03\x00\x02\x2c\x01");
+        let shapes = Shapes::default();
+        assert_eq!(shapes.decode_reply::<u64>(&reply), Ok(300));
+        assert_eq!(shapes.decode_reply::<u16>(&[0x2c, 1]), Ok(300), "a reply of bytes is the value alone");
     }
 
     #[test]
