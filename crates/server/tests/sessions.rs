@@ -227,8 +227,7 @@ async fn the_program_around_a_server_serves_names_beside_the_rooms() {
             nowcast::echo(&channel).await;
         })
     };
-    let config = nowcast_server::Config { services: vec![echo()], ..common::config() };
-    let server = TestServer::start_with(config).await;
+    let server = TestServer::with(|config| config.services.push(echo())).await;
     let url = format!("nowcast://{}/echo", server.address);
     for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
         let channel =
