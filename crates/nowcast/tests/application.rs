@@ -1,13 +1,11 @@
 //! What an application may do to its own channel.
 
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use common::{House, until, within};
+use crate::common::{House, until, within};
 use nowcast::session::Refused;
 use nowcast::{CarrierKind, Error, MessageKind};
 

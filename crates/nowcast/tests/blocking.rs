@@ -256,7 +256,7 @@ const DOOMED: &str = "NOWCAST_LOCAL_DOOMED";
 fn a_process_that_is_killed_is_missed_after_what_it_put_and_its_name_is_free() {
     let name = format!("doomed-{}", std::process::id());
     let mut doomed = std::process::Command::new(std::env::current_exe().expect("this program has a path"))
-        .args(["--exact", "the_doomed_process", "--ignored"])
+        .args(["--exact", "blocking::the_doomed_process", "--ignored"])
         .env(DOOMED, &name)
         .spawn()
         .expect("this program starts once more");

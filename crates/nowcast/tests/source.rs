@@ -1,13 +1,11 @@
 //! What an application's source may do: call its own channel, take its time, panic. Nobody but its own packets waits for it.
 
-mod common;
-
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use common::{House, until, within};
+use crate::common::{House, until, within};
 use nowcast::session::{CloseCode, LaneConfig, PacketOutcome, Replication};
 use nowcast::{CarrierKind, Channel, MessageKind, Source};
 

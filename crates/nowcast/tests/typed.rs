@@ -1,11 +1,9 @@
 //! Two programs that were built at different times have different versions of a type: typed lanes match fields by name, or
 //! say which field cannot be read.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{House, within};
+use crate::common::{House, within};
 use nowcast::{CarrierKind, Connector, Error, ListenConfig, Listener, MessageKind};
 use nowcast_wire::Wire;
 

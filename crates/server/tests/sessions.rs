@@ -1,11 +1,10 @@
 //! Clients on sessions: over both carriers, beside plain ones, and such as break the rules.
 
-mod common;
-
 use std::time::Duration;
 
-use common::session::Guest;
-use common::{PATIENCE, TestServer};
+use crate::common;
+use crate::common::session::Guest;
+use crate::common::{PATIENCE, TestServer};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error};
 use nowcast_server::ServiceConfig;
 use nowcast_server::session::{CHAT_LANE, CONTROLS_KEY, Controls, Line, PROTOCOL, ToWorld};
