@@ -205,9 +205,6 @@ impl<'a> Turn<'a> {
     fn ask(&mut self, core: MutexGuard<'a, Core>, question: Question) -> MutexGuard<'a, Core> {
         let mut answered = Ok(());
         let mut core = self.unlocked(core, |turn| answered = turn.sourced.ask(question));
-        // Others may have called the session at a later time than that of this turn.
-        self.now = clock::now();
-        core.looked_at = self.now;
         if let Err(reason) = answered {
             core.session.close(self.now, CloseCode::APPLICATION, reason);
         }
@@ -217,7 +214,11 @@ impl<'a> Turn<'a> {
     fn unlocked(&mut self, core: MutexGuard<'a, Core>, run: impl FnOnce(&mut Self)) -> MutexGuard<'a, Core> {
         drop(core);
         run(self);
-        self.shared.lock()
+        let mut core = self.shared.lock();
+        // Others may have called the session at a later time than that of this turn.
+        self.now = clock::now();
+        core.looked_at = self.now;
+        core
     }
 }
 

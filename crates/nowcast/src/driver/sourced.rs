@@ -7,7 +7,6 @@
 //! asked again. So what leaves was read at that moment (late binding), and the source hears what became of all that it wrote.
 
 use std::cell::Cell;
-use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nowcast_session::{PacketOutcome, Replication, Session, Time};
@@ -213,5 +212,5 @@ fn has_waiting(session: &Session) -> bool {
 /// Drops a source. To be called while no lock is held; a panic on the way is the end of that source alone.
 pub(super) fn discard(source: Option<Box<dyn Source>>) {
     // The process's own hook has said already what happened.
-    let _ = catch_unwind(AssertUnwindSafe(|| mem::drop(source)));
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(source)));
 }
