@@ -66,7 +66,7 @@ pub use carrier::CarrierKind;
 pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
 pub use channel::{
     Batch, Channel, CommandId, Entry, Error, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind, Messages,
-    Payload, Phase, Received, ShapeId, Source, Status, StatusChanges, decode,
+    Payload, Phase, Received, ShapeId, Source, Status, StatusChanges, TypeShape, decode,
 };
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
 pub use echo::echo;

@@ -11,7 +11,7 @@ use nowcast_session::Refused;
 use nowcast_wire::{ReadOwned, Wire};
 
 use super::link::{Link, Put};
-use super::shapes::{ShapeId, as_event};
+use super::shapes::{ShapeId, TypeShape, as_event};
 use super::{CommandId, Error, LaneId, Payload};
 
 /// The longest time that a command may take.
@@ -162,7 +162,7 @@ impl<T: Payload + ?Sized> Lane<T> {
     }
 
     pub(crate) fn decode_reply<R: ReadOwned>(&self, reply: &[u8]) -> Result<R, Error> {
-        self.link.shapes().decode_reply(reply)
+        self.link.decode_reply(reply)
     }
 
     #[inline]
@@ -192,7 +192,7 @@ impl<T: Payload + ?Sized> Lane<T> {
         waker: Option<&Waker>,
     ) -> Poll<Result<(), Error>> {
         let CommandId { lane, number } = command;
-        let head = if T::kind().is_some() { self.link.shapes().ours().head_of_reply::<T>() } else { None };
+        let head = T::type_shape().map(|type_shape| self.link.shapes().ours().head_of_reply(type_shape));
         let put = |bytes: &[u8]| self.link.poll_put(lane, Put::Reply(number, bytes), waker);
         let put = value.with_bytes(None, |bytes| match head {
             Some(head) => put(&[&head, bytes].concat()),
@@ -201,25 +201,25 @@ impl<T: Payload + ?Sized> Lane<T> {
         put.map(|put| put.map(drop))
     }
 
-    /// The number that stands before values of `T`, of which the peer has been told. `Pending` where there was no room for
-    /// that.
+    /// The number that stands before values of `T`, of which the peer has been told; none before bytes. `Pending` where there
+    /// was no room for that.
     #[inline]
     fn poll_shape(&self, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
-        match self.shape.get() {
-            None if T::kind().is_some() => self.announce(waker),
-            shape => Poll::Ready(Ok(shape.copied())),
+        match (self.shape.get(), T::type_shape()) {
+            (None, Some(type_shape)) => self.announce(type_shape, waker),
+            (shape, _) => Poll::Ready(Ok(shape.copied())),
         }
     }
 
     #[cold]
-    fn announce(&self, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
+    fn announce(&self, type_shape: TypeShape, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
         let put = |event: &[u8]| {
             self.link.poll_put(self.id, Put::Event(event, None), waker).map(|put| put.map(drop))
         };
-        let shape = ready!(self.link.shapes().ours().announce::<T>(self.id, put))?;
+        let shape = ready!(self.link.shapes().ours().announce(type_shape, self.id.number(), put))?;
         // Another task may have been told the same.
-        shape.into_iter().for_each(|shape| _ = self.shape.set(shape));
-        Poll::Ready(Ok(shape))
+        let _ = self.shape.set(shape);
+        Poll::Ready(Ok(Some(shape)))
     }
 }
 

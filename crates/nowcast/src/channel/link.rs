@@ -4,7 +4,7 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use nowcast_queue::Key;
-use nowcast_wire::Read;
+use nowcast_wire::{Read, ReadOwned};
 use tokio::sync::watch;
 
 use super::shapes::Shapes;
@@ -106,9 +106,17 @@ impl dyn Link {
     /// The value of a message of this lane: of the peer's version of the type where it has announced one, else of exactly this
     /// type.
     pub(crate) fn decode<'de, T: Read<'de>>(&self, lane: LaneId, bytes: &'de [u8]) -> Result<T, Error> {
-        match self.shapes().of(lane) {
+        match self.shapes().of(lane.number()) {
             Some(announced) => announced.decode(bytes),
             None => super::decode(bytes),
+        }
+    }
+
+    /// The value of a reply: of the peer's version of the type where the reply says which that is, else of exactly this type.
+    pub(crate) fn decode_reply<T: ReadOwned>(&self, reply: &[u8]) -> Result<T, Error> {
+        match self.shapes().of_reply(reply) {
+            Some((announced, message)) => announced.decode(message),
+            None => super::decode(reply),
         }
     }
 }

@@ -107,7 +107,7 @@ impl Message {
 
     /// The same with what the peer has announced of its types, for the application.
     pub(crate) fn with_shapes(self, shapes: &Shapes) -> Self {
-        Self { announced: shapes.of(self.lane), ..self }
+        Self { announced: shapes.of(self.lane.number()), ..self }
     }
 
     /// Moves the message into the buffer of a caller.

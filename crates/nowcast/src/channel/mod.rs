@@ -38,7 +38,7 @@ pub use error::Error;
 pub use lane::Lane;
 pub use message::{CommandId, LaneId, Message, MessageKind, Received};
 pub use payload::{Payload, decode};
-pub use shapes::ShapeId;
+pub use shapes::{ShapeId, TypeShape};
 pub use source::Source;
 pub use status::{Phase, Status, StatusChanges};
 
@@ -46,7 +46,7 @@ pub(crate) use kept::Kept;
 pub(crate) use lane::Asked;
 pub(crate) use link::{Link, Put};
 pub(crate) use replies::Replies;
-pub(crate) use shapes::{Announcer, Shapes, as_event};
+pub(crate) use shapes::{Shapes, as_event};
 pub(crate) use wakers::WakerSet;
 
 pub use crate::entry::Entry;

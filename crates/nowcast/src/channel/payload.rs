@@ -1,12 +1,11 @@
 //! Values ↔ the bytes of a message.
 
-use std::any::TypeId;
 use std::cell::Cell;
 
 use nowcast_wire::{Read, Shape, Wire};
 
 use super::Error;
-use super::shapes::ShapeId;
+use super::shapes::{ShapeId, TypeShape};
 
 /// What a lane can carry: bytes as they are (`[u8]`), or values of any type that derives [`Wire`], in the format of
 /// `spec/WIRE.md`.
@@ -14,11 +13,8 @@ use super::shapes::ShapeId;
 /// The two ends of a typed lane may have different versions of a type: its shape is announced before the first value, and
 /// the reader matches fields by name (section 7 there).
 pub trait Payload {
-    /// Names the type in this process. `None` for bytes, which have no shape.
-    fn kind() -> Option<TypeId>;
-
-    /// What the peer is told of the type.
-    fn shape() -> Option<Shape>;
+    /// What the peer is told of the type. `None` for bytes, which have no shape.
+    fn type_shape() -> Option<TypeShape>;
 
     /// Calls `use_bytes` with the bytes of this value, after the number of its shape, without a new allocation for each.
     fn with_bytes<R>(&self, shape: Option<ShapeId>, use_bytes: impl FnOnce(&[u8]) -> R) -> R;
@@ -26,11 +22,7 @@ pub trait Payload {
 
 impl Payload for [u8] {
     #[inline]
-    fn kind() -> Option<TypeId> {
-        None
-    }
-
-    fn shape() -> Option<Shape> {
+    fn type_shape() -> Option<TypeShape> {
         None
     }
 
@@ -49,12 +41,9 @@ thread_local! {
 const SCRATCH_BYTES_MAX: usize = 256 * 1_024;
 
 impl<T: Wire> Payload for T {
-    fn kind() -> Option<TypeId> {
-        Some(typeid::of::<T>())
-    }
-
-    fn shape() -> Option<Shape> {
-        Some(Shape::of::<T>())
+    #[inline]
+    fn type_shape() -> Option<TypeShape> {
+        Some(TypeShape { kind: typeid::of::<T>(), shape: Shape::of::<T> })
     }
 
     fn with_bytes<R>(&self, shape: Option<ShapeId>, use_bytes: impl FnOnce(&[u8]) -> R) -> R {

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
-use nowcast_wire::{Read, ReadOwned, Receiver, Shape};
+use nowcast_wire::{Read, Receiver, Shape};
 
-use super::{Error, LaneId, Payload};
+use super::Error;
 
 /// Begins the events that are not the application's own as they stand, and typed replies.
 const MARK: [u8; 8] = *b"\0NCTYPED";
@@ -50,6 +50,19 @@ fn put_announcement(out: &mut Vec<u8>, id: ShapeId, shape: &[u8]) {
     out.extend_from_slice(shape);
 }
 
+/// The bit of a lane; there are 16 at most.
+fn bit(lane: u8) -> u32 {
+    1_u32.checked_shl(lane.into()).unwrap_or(0)
+}
+
+/// What a peer can be told of a type.
+#[derive(Clone, Copy)]
+pub struct TypeShape {
+    /// Names the type in this process.
+    pub(super) kind: TypeId,
+    pub(super) shape: fn() -> Shape,
+}
+
 /// The shapes of both directions of a channel.
 #[derive(Default)]
 pub(crate) struct Shapes {
@@ -69,39 +82,35 @@ pub(crate) struct Announcer {
 }
 
 impl Announcer {
-    /// The number of the shape of `T`, which `announce` has put on this lane before the first value. `None` for bytes,
-    /// which have no shape.
-    pub(crate) fn announce<T: Payload + ?Sized>(
+    /// The number of the shape of a type, which `announce` has put on this lane before the first value.
+    pub(crate) fn announce(
         &mut self,
-        lane: LaneId,
+        TypeShape { kind, shape }: TypeShape,
+        lane: u8,
         announce: impl FnOnce(&[u8]) -> Poll<Result<(), Error>>,
-    ) -> Poll<Result<Option<ShapeId>, Error>> {
-        let Some(kind) = T::kind() else { return Poll::Ready(Ok(None)) };
-        let bit = 1_u32.checked_shl(lane.number().into()).unwrap_or(0);
+    ) -> Poll<Result<ShapeId, Error>> {
         if let Some((id, lanes)) = self.known.get(&kind)
-            && lanes & bit != 0
+            && lanes & bit(lane) != 0
         {
-            return Poll::Ready(Ok(Some(*id)));
+            return Poll::Ready(Ok(*id));
         }
-        let Some(shape) = T::shape() else { return Poll::Ready(Ok(None)) };
         // Lanes do not wait for each other, so each has an announcement of its own.
-        let (id, event) = self.announcement(&shape);
+        let (id, event) = self.announcement(&shape());
         let announced = announce(&event);
         if let Poll::Ready(Ok(())) = announced {
-            self.known.entry(kind).or_insert((id, 0)).1 |= bit;
+            self.known.entry(kind).or_insert((id, 0)).1 |= bit(lane);
         }
-        announced.map(|put| put.map(|()| Some(id)))
+        announced.map(|put| put.map(|()| id))
     }
 
-    /// What replies of the type `T` begin with: the announcement, and the number of the shape. `None` for bytes.
-    pub(super) fn head_of_reply<T: Payload + ?Sized>(&mut self) -> Option<Arc<[u8]>> {
-        let kind = T::kind()?;
+    /// What replies of a type begin with: the announcement, and the number of the shape.
+    pub(super) fn head_of_reply(&mut self, TypeShape { kind, shape }: TypeShape) -> Arc<[u8]> {
         if let Some(head) = self.heads.get(&kind) {
-            return Some(Arc::clone(head));
+            return Arc::clone(head);
         }
-        let (id, mut head) = self.announcement(&T::shape()?);
+        let (id, mut head) = self.announcement(&shape());
         id.write(&mut head);
-        Some(Arc::clone(self.heads.entry(kind).or_insert(head.into())))
+        Arc::clone(self.heads.entry(kind).or_insert(head.into()))
     }
 
     /// The number of a shape, and the mark and its announcement.
@@ -134,20 +143,17 @@ impl Shapes {
 
     /// Looks at an event that arrived. True if it was an announcement, which is no message.
     #[inline]
-    pub(crate) fn take_in(&self, lane: LaneId, event: &mut Vec<u8>) -> bool {
+    pub(crate) fn take_in(&self, lane: u8, event: &mut Vec<u8>) -> bool {
         event.starts_with(&MARK) && self.theirs.take_in(lane, event)
     }
 
-    /// The value of a reply: of the peer's version of the type where the reply says which that is, else of exactly this one.
-    pub(super) fn decode_reply<T: ReadOwned>(&self, reply: &[u8]) -> Result<T, Error> {
-        match reply.strip_prefix(&MARK) {
-            Some(message) => self.theirs.decode(message),
-            None => super::decode(reply),
-        }
+    /// The message that a typed reply holds, and how it is read; `None` for a reply of bytes.
+    pub(super) fn of_reply<'a>(&self, reply: &'a [u8]) -> Option<(&Announced, &'a [u8])> {
+        reply.strip_prefix(&MARK).map(|message| (&*self.theirs, message))
     }
 
     /// How the values of a lane are read, if the peer has announced shapes on it.
-    pub(crate) fn of(&self, lane: LaneId) -> Option<Arc<Announced>> {
+    pub(crate) fn of(&self, lane: u8) -> Option<Arc<Announced>> {
         self.theirs.has(lane).then(|| Arc::clone(&self.theirs))
     }
 }
@@ -168,11 +174,11 @@ struct Scope {
 }
 
 impl Announced {
-    fn has(&self, lane: LaneId) -> bool {
-        self.lanes.load(Ordering::Relaxed) & 1_u32.checked_shl(lane.number().into()).unwrap_or(0) != 0
+    fn has(&self, lane: u8) -> bool {
+        self.lanes.load(Ordering::Relaxed) & bit(lane) != 0
     }
 
-    fn take_in(&self, lane: LaneId, event: &mut Vec<u8>) -> bool {
+    fn take_in(&self, lane: u8, event: &mut Vec<u8>) -> bool {
         match event.get(MARK.len()) {
             Some(&ESCAPED) => {
                 event.drain(..=MARK.len());
@@ -189,8 +195,7 @@ impl Announced {
                     scope.fault = wrong;
                 }
                 drop(scope);
-                let bit = 1_u32.checked_shl(lane.number().into()).unwrap_or(0);
-                self.lanes.fetch_or(bit, Ordering::Relaxed);
+                self.lanes.fetch_or(bit(lane), Ordering::Relaxed);
                 true
             }
             _ => false,
@@ -230,23 +235,25 @@ pub(crate) fn as_event(payload: &[u8]) -> Cow<'_, [u8]> {
 
 #[cfg(test)]
 mod tests {
+    use nowcast_wire::{Wire, encode_to_vec};
+
     use super::*;
 
-    const LANE: LaneId = LaneId::new(3);
+    const LANE: u8 = 3;
+
+    fn type_shape<T: Wire>() -> TypeShape {
+        TypeShape { kind: typeid::of::<T>(), shape: Shape::of::<T> }
+    }
 
     /// What `T` is announced with, and its number.
-    fn announcement<T: Payload>(announcer: &mut Announcer) -> (Option<Vec<u8>>, ShapeId) {
+    fn announcement<T: Wire>(announcer: &mut Announcer) -> (Option<Vec<u8>>, ShapeId) {
         let mut event = None;
-        let announced = announcer.announce::<T>(LANE, |bytes| {
+        let announced = announcer.announce(type_shape::<T>(), LANE, |bytes| {
             event = Some(bytes.to_vec());
             Poll::Ready(Ok(()))
         });
-        let Poll::Ready(Ok(Some(id))) = announced else { panic!("there is room") };
+        let Poll::Ready(Ok(id)) = announced else { panic!("there is room") };
         (event, id)
-    }
-
-    fn message<T: Payload>(id: ShapeId, value: &T) -> Vec<u8> {
-        value.with_bytes(Some(id), <[u8]>::to_vec)
     }
 
     /// The vector of `spec/WIRE.md`, section 3.2, which the TypeScript test has too.
@@ -254,18 +261,19 @@ mod tests {
     fn an_announcement_has_the_bytes_of_the_specification() {
         let (event, id) = announcement::<u16>(&mut Announcer::default());
         assert_eq!(event.as_deref(), Some(b"\0NCTYPED\x00\x02\x02\x03\x00".as_slice()));
-        assert_eq!(message(id, &300_u16), [2, 0x2c, 0x01]);
+        assert_eq!(id, ShapeId(2));
     }
 
     /// And that of a reply.
     #[test]
     fn a_reply_has_its_announcement_within() {
-        let head = Announcer::default().head_of_reply::<u16>().expect("it has a shape");
-        let reply = [&head, nowcast_wire::encode_to_vec(&300_u16).as_slice()].concat();
+        let head = Announcer::default().head_of_reply(type_shape::<u16>());
+        let reply = [&head, encode_to_vec(&300_u16).as_slice()].concat();
         assert_eq!(reply, b"\0NCTYPED\x00\x02\x02\x03\x00\x02\x2c\x01");
         let shapes = Shapes::default();
-        assert_eq!(shapes.decode_reply::<u64>(&reply), Ok(300));
-        assert_eq!(shapes.decode_reply::<u16>(&[0x2c, 1]), Ok(300), "a reply of bytes is the value alone");
+        let (announced, message) = shapes.of_reply(&reply).expect("it is typed");
+        assert_eq!(announced.decode::<u64>(message), Ok(300));
+        assert!(shapes.of_reply(&[0x2c, 1]).is_none(), "a reply of bytes is the value alone");
     }
 
     #[test]
@@ -282,7 +290,7 @@ mod tests {
     #[test]
     fn an_announcement_without_room_is_made_again() {
         let mut announcer = Announcer::default();
-        assert!(announcer.announce::<u16>(LANE, |_| Poll::Pending).is_pending());
+        assert!(announcer.announce(type_shape::<u16>(), LANE, |_| Poll::Pending).is_pending());
         assert!(announcement::<u16>(&mut announcer).0.is_some());
     }
 

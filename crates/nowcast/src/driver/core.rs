@@ -255,7 +255,7 @@ impl Core {
             // The time only says by when consumption is to be reported; reading a clock for each message would cost more.
             let message = self.session.poll_message(self.looked_at, bytes)?;
             let lane = message.lane;
-            if message.kind == Kind::Event && self.shapes.take_in(LaneId(lane), bytes) {
+            if message.kind == Kind::Event && self.shapes.take_in(lane, bytes) {
                 continue;
             }
             let kind = match message.kind {

@@ -377,7 +377,7 @@ impl Receiving {
         self.received += 1;
         let kind = match unseal(key, bytes)? {
             Sealed::State => MessageKind::State { key },
-            Sealed::Event if self.shapes.take_in(lane, bytes) => return Ok(None),
+            Sealed::Event if self.shapes.take_in(lane.number(), bytes) => return Ok(None),
             Sealed::Event => MessageKind::Event,
             Sealed::Command(number) => MessageKind::Command(CommandId::new(lane.number(), number)),
             Sealed::Reply(number) => {

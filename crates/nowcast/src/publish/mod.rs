@@ -13,7 +13,7 @@ use nowcast_session::Refused;
 use nowcast_wire::Wire;
 use tokio::sync::watch;
 
-use crate::channel::{Error, LaneId, Payload, ShapeId, Shapes, as_event};
+use crate::channel::{Error, LaneId, Payload, ShapeId, Shapes, TypeShape, as_event};
 use crate::clock;
 use crate::listener::{AdvertiseError, Listener};
 use crate::published::Published;
@@ -150,9 +150,9 @@ impl<T: Payload + ?Sized> Publisher<T> {
     }
 
     fn put(&self, key: Key, value: &T) -> Result<(), Error> {
-        let shape = match self.shape.get() {
-            None if T::kind().is_some() => self.announce()?,
-            shape => shape.copied(),
+        let shape = match (self.shape.get(), T::type_shape()) {
+            (None, Some(type_shape)) => Some(self.announce(type_shape)?),
+            (shape, _) => shape.copied(),
         };
         value.with_bytes(shape, |bytes| {
             let bytes = if key.is_event() { as_event(bytes) } else { Cow::Borrowed(bytes) };
@@ -161,13 +161,11 @@ impl<T: Payload + ?Sized> Publisher<T> {
     }
 
     #[cold]
-    fn announce(&self) -> Result<Option<ShapeId>, Error> {
+    fn announce(&self, type_shape: TypeShape) -> Result<ShapeId, Error> {
         let put = |event: &[u8]| Poll::Ready(self.shared.put(Key::EVENT, event));
-        match self.shared.table.shapes.ours().announce::<T>(LaneId::default(), put) {
-            Poll::Ready(shape) => {
-                // Another thread may have been told the same.
-                shape.map(|shape| shape.inspect(|&shape| _ = self.shape.set(shape)))
-            }
+        match self.shared.table.shapes.ours().announce(type_shape, LaneId::default().number(), put) {
+            // Another thread may have been told the same.
+            Poll::Ready(shape) => shape.inspect(|&shape| _ = self.shape.set(shape)),
             Poll::Pending => Err(Error::Refused(Refused::Full)),
         }
     }

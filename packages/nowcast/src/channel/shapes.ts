@@ -17,7 +17,7 @@ const SHAPES_BYTES_MAX = 1_024 * 1_024;
 
 /** An event of the application as it is put. */
 export function asEvent(bytes: Uint8Array): Uint8Array {
-  return isMarked(bytes) ? Uint8Array.of(...MARK, ESCAPED, ...bytes) : bytes;
+  return isMarked(bytes) ? joined(Uint8Array.of(...MARK, ESCAPED), bytes) : bytes;
 }
 
 /** What `announce` says of a shape, and the number that stands before its values. */
@@ -56,7 +56,7 @@ export class Shapes {
     let known = this.#ours.get(key);
     if (known === undefined) {
       const head = Uint8Array.from(varint(ID_MIN + this.#ours.size));
-      const event = Uint8Array.of(...MARK, 0, ...head, ...varint(shape.length), ...shape);
+      const event = joined(Uint8Array.of(...MARK, 0, ...head, ...varint(shape.length)), shape);
       known = { event, head, lanes: new Set() };
       this.#ours.set(key, known);
     }
