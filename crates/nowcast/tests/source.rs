@@ -27,7 +27,7 @@ struct Talkative {
 
 impl Replication for Talkative {
     fn has_more(&self, _lane: u8) -> bool {
-        self.channel.status();
+        let _ = self.channel.status();
         !self.was_filled
     }
 

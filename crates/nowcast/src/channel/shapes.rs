@@ -228,7 +228,7 @@ impl std::fmt::Debug for Announced {
 #[inline]
 pub(crate) fn as_event(payload: &[u8]) -> Cow<'_, [u8]> {
     if payload.starts_with(&MARK) {
-        return Cow::Owned([&MARK, &[ESCAPED], payload].concat());
+        return Cow::Owned([MARK.as_slice(), &[ESCAPED], payload].concat());
     }
     Cow::Borrowed(payload)
 }
