@@ -72,7 +72,8 @@ fn a_command_gets_its_own_reply_and_what_came_before_it_is_received_afterwards()
         let reply: String = texts.call(&"hello".to_owned(), SOON).expect("a reply");
         assert_eq!(reply, "HELLO");
     }
-    let kept = std::iter::from_fn(|| near.try_receive().expect("open")).map(|message| message.bytes[0]);
+    let kept = std::iter::from_fn(|| near.try_receive().expect("open"));
+    let kept = kept.map(|message| message.decode::<u8>().expect("a number"));
     // The state behind the first event was replaced by that of the second command.
     assert_eq!(kept.collect::<Vec<_>>(), [1, 2, 1, 2, 1, 2, 3]);
     drop(near);

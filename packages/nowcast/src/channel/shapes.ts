@@ -71,7 +71,8 @@ export class Shapes {
     if (kind !== 0) return event;
     this.#typed.add(lane);
     try {
-      if (this.#open(event, MARK.length)[0] !== 0) throw new WireError("more than announcements", MARK.length);
+      if (this.#open(event, MARK.length)[0] !== 0)
+        throw new WireError("more than announcements", MARK.length);
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       this.#fault ||= `; an announcement of the peer was invalid: ${error.message}`;
@@ -89,7 +90,8 @@ export class Shapes {
     if (isReply && !isMarked(message)) return [undefined, message];
     const [id, at] = this.#open(message, isReply ? MARK.length : 0);
     const shape = this.#theirs.get(id);
-    if (shape === undefined) throw new WireError(`shape id ${id}, which was never announced${this.#fault}`, 0);
+    if (shape === undefined)
+      throw new WireError(`shape id ${id}, which was never announced${this.#fault}`, 0);
     return [shape, message.subarray(at)];
   }
 

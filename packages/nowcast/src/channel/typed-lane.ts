@@ -70,7 +70,10 @@ export class TypedLane<T> {
   read(message: ChannelMessage): Typed<T> | undefined {
     if (message.lane !== this.lane.number || message.type === "replication") return undefined;
     const isTyped = this.#shapes.isTyped(message.lane);
-    return { ...message, value: isTyped ? this.#decode(message.value, false) : this.codec.decode(message.value) };
+    return {
+      ...message,
+      value: isTyped ? this.#decode(message.value, false) : this.codec.decode(message.value),
+    };
   }
 
   #decode(bytes: Uint8Array, isReply: boolean): T {

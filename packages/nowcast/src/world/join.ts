@@ -1,8 +1,8 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import { sessionUrl, worldUrl } from "./address.js";
 import { WorldClient } from "./client.js";
-import { beginDialling } from "./session/dial.js";
 import type { ProtocolHandlers } from "./protocol.js";
+import { beginDialling } from "./session/dial.js";
 import { ENCODINGS, type JoinOptions, type World, type WorldOf, type WorldTypes } from "./world.js";
 
 /**
