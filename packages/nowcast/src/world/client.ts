@@ -55,7 +55,6 @@ export class WorldClient implements World, ProtocolHandlers {
   /** What the server knows of what the player wants to be called. */
   #toldName: string | undefined;
   readonly #ownership: Ownership;
-  readonly #loading: Promise<void>;
   #protocol: ProtocolAdapter | undefined;
   #stepHz = 60;
   #waitingChat: string[] = [];
@@ -97,8 +96,7 @@ export class WorldClient implements World, ProtocolHandlers {
     this.emitter.on("despawn", ({ entities }) => {
       for (const { id } of entities) this.#ownership.lost(id);
     });
-    this.#loading = open.then((loaded) => this.#loaded(loaded));
-    this.#loading.catch((error) => this.lost(asNowcastError(error), undefined));
+    open.then((loaded) => this.#loaded(loaded)).catch((error) => this.lost(asNowcastError(error), undefined));
   }
 
   get playerId(): PlayerId | undefined {
@@ -187,10 +185,6 @@ export class WorldClient implements World, ProtocolHandlers {
   }
 
   #actDurably(action: string, args: WorldRecord): Promise<void> {
-    if (this.status !== "closed" && this.#protocol === undefined) {
-      // Only the protocol knows whether it can be said.
-      return this.#loading.then(() => this.#actDurably(action, args));
-    }
     this.#protocol?.checkAction(action, args, this.#durable.nextNumber);
     if (this.status !== "closed") return this.#durable.act(action, args);
     this.#unsentActions++;
