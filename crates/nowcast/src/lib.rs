@@ -10,7 +10,8 @@
 //! | `receive()` | the newest value of each key, and every event |
 //!
 //! Each of them is a future that waits, and has a twin that never does: `try_state`, `try_event`, `try_receive`. Values are
-//! bytes, or typed by [`nowcast_wire::Wire`]: `channel.lane(0).typed::<Pose>()`.
+//! bytes, or typed by [`nowcast_wire::Wire`]: `channel.lane(0).typed::<Pose>()`. The peer may have another version of a type:
+//! [`Message::decode`] matches fields by name.
 //!
 //! [`Listener`] advertises names, [`connect`] finds them, and both sides hold a [`Channel`] over the best carrier there is:
 //! shared memory, WebTransport or WebSocket. It survives the loss of its carrier.
