@@ -196,6 +196,35 @@ async fn a_source_hears_once_of_all_it_wrote_and_what_arrives_was_written_last()
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_source_is_heard_beside_a_lane_that_always_has_more() {
+    let mut house = sourced_house().await;
+    for carriers in [&[CarrierKind::WebTransport][..], &[CarrierKind::WebSocket], &CARRIERS] {
+        let (ours, theirs) = house.join(carriers).await;
+        let putting = tokio::spawn({
+            let theirs = theirs.clone();
+            async move { while theirs.event(&[7; 1_000]).await.is_ok() {} }
+        });
+        let diary = Arc::<Mutex<Diary>>::default();
+        theirs.set_source(Box::new(Counting { diary, is_done: Arc::default() }));
+        within(60, async {
+            let mut sourced = 0;
+            while sourced < 40 {
+                let message = ours.receive().await.expect("it is open");
+                sourced += u32::from(matches!(message.kind, MessageKind::Replication { .. }));
+                if carriers.len() > 1 && sourced == 20 {
+                    // Packets are of another size from now on.
+                    house.gate.lose_udp(100);
+                }
+            }
+        })
+        .await;
+        house.gate.lose_udp(0);
+        theirs.close(0, "");
+        putting.await.expect("no panic");
+    }
+}
+
 /// Breaks in one of the things that it is asked, or when it is dropped.
 struct Broken {
     place: &'static str,

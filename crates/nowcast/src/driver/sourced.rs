@@ -34,7 +34,7 @@ pub(super) struct Sourced {
     drafts: Vec<Draft>,
     /// The number of the packet that leaves next, as far as known.
     number: u64,
-    /// The room for a source in a packet that held nothing else; `None` before there was one.
+    /// The most room that a packet has for a source; `None` before there was one.
     room: Option<usize>,
     /// What the source was asked since the last packet.
     asked: Option<Question>,
@@ -157,9 +157,7 @@ impl Sourced {
         (self.offered, self.missed) = (0, None);
         let has_packet = session.poll_packet(now, self, packet);
         let asked = self.asked.take();
-        if self.offered > 0 && !is_shared {
-            self.room = Some(self.offered);
-        }
+        self.learn_room(is_shared);
         self.first = self.missed.unwrap_or(self.first);
         if has_packet {
             self.number += 1;
@@ -170,6 +168,16 @@ impl Sourced {
         let had_room = self.drafts.is_empty() && asked.is_some_and(|asked| asked.room >= self.offered);
         self.exact = self.missed.filter(|_| !had_room).map(|_| self.offered);
         if is_new_lane || self.exact.is_some() { Polled::AskAgain } else { Polled::Nothing }
+    }
+
+    /// In a packet with messages of others, the source may go first or last, so the room is what it was at best, unless a draft
+    /// was too large for that: packets may be smaller than they were.
+    fn learn_room(&mut self, is_shared: bool) {
+        if self.offered > 0 {
+            let was_too_large = self.missed.is_some() && !self.drafts.is_empty();
+            let best = if is_shared && !was_too_large { self.room } else { None };
+            self.room = best.max(Some(self.offered));
+        }
     }
 }
 
