@@ -7,8 +7,8 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
@@ -31,26 +31,37 @@ fn number_in(variable: &str, usual: u64) -> u64 {
     std::env::var(variable).map_or(usual, |text| text.parse().expect("the variable holds a number"))
 }
 
+/// What the tasks of all stations run on, as long as this process does: subscribers get what was put after a publisher is dropped.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("threads can be started"));
+
 /// An endpoint that publishes under a name of this machine.
 struct Station {
     publisher: Publisher,
-    _listener: Listener,
-    _runtime: Runtime,
+    listener: Option<Listener>,
+}
+
+impl Drop for Station {
+    fn drop(&mut self) {
+        // With its endpoint all channels would end at once.
+        let listener = self.listener.take();
+        RUNTIME.spawn(async move {
+            tokio::time::sleep(DEADLINE).await;
+            drop(listener);
+        });
+    }
 }
 
 impl Station {
     fn open(bounds: PublicationBounds) -> Station {
         static STATIONS: AtomicU64 = AtomicU64::new(0);
         let name = format!("neighbours-{}-{}", std::process::id(), STATIONS.fetch_add(1, Ordering::Relaxed));
-        let runtime = Runtime::new().expect("threads can be started");
-        let (listener, publisher) = runtime.block_on(async {
+        RUNTIME.block_on(async {
             let mut config = ListenConfig::on([[127, 0, 0, 1].into()], 0);
             (config.webtransport, config.name_server) = (false, None);
             let listener = Listener::bind(config).await.expect("loopback has free ports");
             let publisher = listener.publish_with(&name, bounds).await.expect("the name is free");
-            (listener, publisher)
-        });
-        Station { publisher, _listener: listener, _runtime: runtime }
+            Station { publisher, listener: Some(listener) }
+        })
     }
 
     fn until(&self, what: &str, holds: impl Fn(&Publisher) -> bool) {
