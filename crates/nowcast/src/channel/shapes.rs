@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_reply_has_its_announcement_within() {
         let head = Announcer::default().head_of_reply(type_shape::<u16>());
-        let reply = [&head, encode_to_vec(&300_u16).as_slice()].concat();
+        let reply = [&*head, encode_to_vec(&300_u16).as_slice()].concat();
         assert_eq!(reply, b"\0NCTYPED\x00\x02\x02\x03\x00\x02\x2c\x01");
         let shapes = Shapes::default();
         let (announced, message) = shapes.of_reply(&reply).expect("it is typed");
