@@ -8,6 +8,7 @@ mod host;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod lab;
 mod listen;
+mod measuring;
 mod names;
 mod output;
 mod ping;

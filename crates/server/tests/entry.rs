@@ -1,11 +1,10 @@
 //! Joining with tokens: on sessions and by the plain protocol.
 
-mod common;
-
 use std::time::Duration;
 
-use common::process::Folder;
-use common::{PATIENCE, TestServer};
+use crate::common;
+use crate::common::process::Folder;
+use crate::common::{PATIENCE, TestServer};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector};
 use nowcast_server::entry::{Claims, Policy, TokenKey, unix_time};
 use nowcast_server::session::{FromWorld, PROTOCOL, Player, StateKey, ToWorld, WORLD_LANE};
