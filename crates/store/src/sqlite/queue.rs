@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::batch::{Batch, Span};
 use crate::error::Problem;
+use crate::fail_point::{FailPoint, pass};
 use crate::name::WorldName;
 use crate::snapshot::Snapshot;
 use crate::store::{
@@ -253,7 +254,10 @@ impl Queue {
     fn finish(&self, jobs: Vec<Job>, is_kept: bool) {
         let (count, bytes) = (jobs.len() as u64, jobs.iter().map(|job| job.bytes).sum::<usize>());
         let mut panicked = 0;
-        for job in jobs {
+        for (index, job) in jobs.into_iter().enumerate() {
+            if is_kept && index > 0 {
+                pass(FailPoint::BetweenConfirmations);
+            }
             panicked += tell(job, is_kept);
         }
         let mut state = self.lock();
