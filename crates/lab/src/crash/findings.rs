@@ -145,7 +145,7 @@ fn of_luanti(luanti: Luanti) -> Section {
     let mut section = Section::new("The peer: Luanti");
     section.text(format!(
         "{} with a world that one mod counts in, killed in the same way. The mod keeps its count in its storage, and in the metadata of a \
-         node of the map; Luanti saves each every 5.3 s by default, and has no way to ask whether that has happened. What the mod said before a \
+         node of the map; Luanti saves each every 5.3 s by default, and does not tell a mod when. What the mod said before a \
          kill and does not find after it is lost. Nobody is in the world, so this is what a mod loses, and not what a player does.",
         luanti.version
     ));

@@ -213,7 +213,8 @@ impl<'p> Trial<'p> {
         Process::start(&self.plan.program, &self.world(), &self.data(), port, aim)
     }
 
-    /// Where the server ends whose life begins after so many kills; none is a random moment, as that of the first and of the last.
+    /// Where the server is to end that begins after so many kills; none stands for a random moment. The last one ends at such a moment,
+    /// because what it leaves is not looked at.
     fn next_aim(&mut self, kill: usize) -> Option<Aim> {
         if kill == self.plan.kills {
             return None;

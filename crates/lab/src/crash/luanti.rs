@@ -1,8 +1,9 @@
 //! The peer: Luanti's server (<https://www.luanti.org>), killed in the same way, where it is installed.
 //!
 //! A mod counts in every step, and says each count. It keeps the count and the server's clock in both places that a mod has for what is
-//! to last: its own storage, and the map, here the metadata of a node; each is an SQLite database of its own. What it said before a kill and does not find
-//! after it is lost. Nobody plays: the mod alone acts, so attributes of players, which need one who is there, are left out.
+//! to last: its own storage, and the map, here the metadata of a node. Each is an SQLite database of its own. What it said before a
+//! kill and does not find after it is lost. Nobody plays: the mod alone acts, so attributes of players, which need one who is there,
+//! are left out.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
