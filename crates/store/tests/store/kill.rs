@@ -45,7 +45,8 @@ enum End {
 
 /// Runs one process on the folder to its end, and returns what it said.
 fn run_and_kill(folder: &Path, acked: u64, end: &End) -> Said {
-    let mut command = Process::new(std::env::current_exe().expect("a test knows its own program"))
+    let mut command = Process::new(std::env::current_exe().expect("a test knows its own program"));
+    command
         .args(["--exact", "kill::the_process_that_writes_until_it_is_killed", "--nocapture"])
         .env(FOLDER, folder)
         .env(ACKED, acked.to_string())
