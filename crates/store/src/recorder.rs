@@ -281,7 +281,7 @@ impl Recorder {
         let mut batch = std::mem::replace(&mut self.batch, empty);
         (batch.through_tick, batch.time_ms) = (tick, now_ms);
         pass(FailPoint::BeforeAppend);
-        match store.append(&self.name, &batch, std::mem::take(&mut self.then)) {
+        match store.append(&self.name, batch, std::mem::take(&mut self.then)) {
             Ok(()) => pass(FailPoint::AfterAppend),
             Err(refused) => {
                 // What a snapshot will hold needs no journal; who waits for it waits for the snapshot.
