@@ -26,7 +26,7 @@ pub(crate) struct Act {
 
 impl Act {
     pub(crate) fn to_bytes(self) -> [u8; 8] {
-        (u64::from(self.client) << 32 | u64::from(self.number)).to_le_bytes()
+        ((u64::from(self.client) << 32) | u64::from(self.number)).to_le_bytes()
     }
 
     pub(crate) fn read(bytes: &[u8]) -> Result<Act, String> {

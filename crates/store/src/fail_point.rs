@@ -32,7 +32,7 @@ pub enum FailPoint {
     SnapshotGiven,
     /// A snapshot's row is written, and its world does not know of it, in an open transaction.
     SnapshotHalfWritten,
-    /// Old rows are to be forgotten, and none is yet: with what was before it, between snapshot and prune.
+    /// Snapshots are kept, and none of the old rows before them is forgotten yet.
     BeforePrune,
     /// Old snapshots are forgotten, and not the batches before them, in an open transaction.
     HalfPruned,

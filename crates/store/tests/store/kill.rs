@@ -39,7 +39,7 @@ enum End {
     /// It is killed so long after it is ready.
     After(Duration),
     /// It kills itself at a step.
-    #[cfg(feature = "fail-points")]
+    #[cfg_attr(not(feature = "fail-points"), expect(dead_code, reason = "there are no steps"))]
     At(String),
 }
 
@@ -51,7 +51,6 @@ fn run_and_kill(folder: &Path, acked: u64, end: &End) -> Said {
         .env(FOLDER, folder)
         .env(ACKED, acked.to_string())
         .stdout(Stdio::piped());
-    #[cfg(feature = "fail-points")]
     if let End::At(step) = end {
         command.env(FAIL_POINT, step);
     }
