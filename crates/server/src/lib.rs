@@ -54,6 +54,7 @@ mod player;
 mod process;
 mod rate;
 mod room;
+mod room_metrics;
 mod room_name;
 mod room_refusal;
 mod rooms;

@@ -1,0 +1,349 @@
+//! What `/metrics` shows of each room that is open. A room's figures go with the room.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::Histogram;
+
+use crate::metrics::TICK_BOUNDS;
+
+/// What a client is told, by what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// What there can be and what there is: definitions, entities, players, screens.
+    Description,
+    /// What happens: events, answers, chat.
+    Event,
+    /// Where everything is.
+    Movement,
+}
+
+impl Class {
+    const ALL: [Class; 3] = [Class::Description, Class::Event, Class::Movement];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Description => "description",
+            Self::Event => "event",
+            Self::Movement => "movement",
+        }
+    }
+}
+
+/// How far from a client's avatar something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Distance {
+    Near,
+    Middle,
+    Far,
+}
+
+impl Distance {
+    const ALL: [Distance; 3] = [Distance::Near, Distance::Middle, Distance::Far];
+
+    /// Up to a quarter of what is far, up to it, and beyond.
+    pub(crate) fn of(metres: f32, far_metres: f32) -> Distance {
+        if metres <= far_metres / 4.0 {
+            Self::Near
+        } else if metres <= far_metres {
+            Self::Middle
+        } else {
+            Self::Far
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Near => "near",
+            Self::Middle => "middle",
+            Self::Far => "far",
+        }
+    }
+}
+
+/// What one room counts.
+pub(crate) struct RoomMetrics {
+    room: String,
+    world: String,
+    pub(crate) tick_seconds: Histogram,
+    /// Of the tick: the world's rules and its physics.
+    pub(crate) step_seconds: Histogram,
+    pub(crate) clients: Gauge,
+    pub(crate) entities: Gauge,
+    pub(crate) bodies_awake: Gauge,
+    pub(crate) steps_skipped: Counter,
+    /// Updates of groups that found no room in a round of a client.
+    pub(crate) put_off: Counter,
+    /// Entities in sight, each client's counted.
+    pub(crate) in_sight: Gauge,
+    script_work: Share,
+    bytes: [Counter; Class::ALL.len()],
+    ages: [WorstAge; Distance::ALL.len()],
+}
+
+impl RoomMetrics {
+    fn new(room: &str, world: &str) -> Self {
+        Self {
+            room: room.to_owned(),
+            world: world.to_owned(),
+            tick_seconds: Histogram::new(TICK_BOUNDS),
+            step_seconds: Histogram::new(TICK_BOUNDS),
+            clients: Gauge::default(),
+            entities: Gauge::default(),
+            bodies_awake: Gauge::default(),
+            steps_skipped: Counter::default(),
+            put_off: Counter::default(),
+            in_sight: Gauge::default(),
+            script_work: Share::default(),
+            bytes: Default::default(),
+            ages: Default::default(),
+        }
+    }
+
+    /// Counts what clients are told, in bytes, before packets and their headers are made of it.
+    pub(crate) fn count_bytes(&self, class: Class, bytes: usize) {
+        self.bytes[class as usize].inc_by(bytes as u64);
+    }
+
+    /// Something at this distance is shown by a client as it was so long ago.
+    pub(crate) fn note_age(&self, distance: Distance, age: Duration) {
+        self.ages[distance as usize].note(age);
+    }
+
+    /// Forgets ages of before the call before this one. Once a second.
+    pub(crate) fn forget_ages(&self) {
+        self.ages.iter().for_each(WorstAge::turn);
+    }
+
+    /// The share of its budget that a script spent in the newest step.
+    pub(crate) fn show_script_work(&self, share: f64) {
+        self.script_work.0.store(share.to_bits(), Ordering::Relaxed);
+    }
+
+    fn labels(&self) -> Labels<'_> {
+        Labels { room: &self.room, world: &self.world }
+    }
+}
+
+/// A number from 0 on.
+#[derive(Default)]
+struct Share(AtomicU64);
+
+/// The largest of the newest ages, in microseconds: of this second, and of the one before.
+#[derive(Default)]
+struct WorstAge {
+    now: AtomicU64,
+    before: AtomicU64,
+}
+
+impl WorstAge {
+    fn note(&self, age: Duration) {
+        self.now.fetch_max(age.as_micros() as u64, Ordering::Relaxed);
+    }
+
+    fn turn(&self) {
+        self.before.store(self.now.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    fn seconds(&self) -> f64 {
+        let micros = self.now.load(Ordering::Relaxed).max(self.before.load(Ordering::Relaxed));
+        micros as f64 / 1e6
+    }
+}
+
+/// The rooms that are open, as `/metrics` shows them. Rooms hold their figures; what no room holds any more is not shown.
+#[derive(Clone, Default)]
+pub(crate) struct OpenRooms(Arc<Mutex<Vec<Weak<RoomMetrics>>>>);
+
+impl OpenRooms {
+    /// The figures of a room that opens.
+    pub(crate) fn open(&self, room: &str, world: &str) -> Arc<RoomMetrics> {
+        let figures = Arc::new(RoomMetrics::new(room, world));
+        let mut open = self.lock();
+        open.retain(|other| other.strong_count() > 0);
+        open.push(Arc::downgrade(&figures));
+        figures
+    }
+
+    /// All of them by name; of two with the same name, one of which is about to end, the one that opened last.
+    fn list(&self) -> Vec<Arc<RoomMetrics>> {
+        let mut rooms: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
+        rooms.reverse();
+        rooms.sort_by(|a, b| a.room.cmp(&b.room));
+        rooms.dedup_by(|later, kept| later.room == kept.room);
+        rooms
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<RoomMetrics>>> {
+        // Nothing is left half done under it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels<'a> {
+    room: &'a str,
+    world: &'a str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct OfClass<'a> {
+    room: &'a str,
+    world: &'a str,
+    class: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AtDistance<'a> {
+    room: &'a str,
+    world: &'a str,
+    distance: &'static str,
+}
+
+/// A name, what it means, and where it is counted.
+type Figure = (&'static str, &'static str, fn(&RoomMetrics) -> &dyn EncodeMetric);
+
+const FIGURES: [Figure; 8] = [
+    ("nowcast_room_clients", "Clients in the room", |room| &room.clients),
+    ("nowcast_room_tick_seconds", "Time that one tick of the room takes", |room| &room.tick_seconds),
+    ("nowcast_room_step_seconds", "Of it, the world's own time: rules and physics", |room| {
+        &room.step_seconds
+    }),
+    ("nowcast_room_steps_skipped", "Steps left out because the room could not keep up", |room| {
+        &room.steps_skipped
+    }),
+    ("nowcast_room_entities", "Entities in the room's world", |room| &room.entities),
+    ("nowcast_room_bodies_awake", "Bodies that physics moves", |room| &room.bodies_awake),
+    ("nowcast_room_in_sight", "Entities that clients on sessions see, each client's counted", |room| {
+        &room.in_sight
+    }),
+    (
+        "nowcast_room_updates_put_off",
+        "Updates of groups of entities that found no room in a round of a client, and come with a later one",
+        |room| &room.put_off,
+    ),
+];
+
+impl Collector for OpenRooms {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let rooms = self.list();
+        let Some(first) = rooms.first() else { return Ok(()) };
+        for (name, help, figure) in FIGURES {
+            let kind = figure(first).metric_type();
+            let mut family = encoder.encode_descriptor(name, help, None, kind)?;
+            for room in &rooms {
+                figure(room).encode(family.encode_family(&room.labels())?)?;
+            }
+        }
+        let help = "The share of its budget of work that the room's script spent in the newest step";
+        let name = "nowcast_room_script_work_ratio";
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for room in &rooms {
+            let share = f64::from_bits(room.script_work.0.load(Ordering::Relaxed));
+            ConstGauge::new(share).encode(family.encode_family(&room.labels())?)?;
+        }
+        let help = "Bytes that clients were told, before packets are made of them";
+        let mut family = encoder.encode_descriptor("nowcast_room_bytes", help, None, MetricType::Counter)?;
+        for room in &rooms {
+            for class in Class::ALL {
+                let labels = OfClass { room: &room.room, world: &room.world, class: class.name() };
+                room.bytes[class as usize].encode(family.encode_family(&labels)?)?;
+            }
+        }
+        let help = "The oldest that a client was told last of what moves, within a second or two, by the distance from its avatar";
+        let name = "nowcast_room_age_seconds_max";
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for room in &rooms {
+            for distance in Distance::ALL {
+                let labels = AtDistance { room: &room.room, world: &room.world, distance: distance.name() };
+                let age = ConstGauge::new(room.ages[distance as usize].seconds());
+                age.encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for OpenRooms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenRooms").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::encoding::text;
+    use prometheus_client::registry::Registry;
+
+    use super::*;
+    use crate::figures::Figures;
+
+    fn page(rooms: &OpenRooms) -> Figures {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(rooms.clone()));
+        let mut page = String::new();
+        text::encode(&mut page, &registry).unwrap();
+        Figures::parse(&page)
+    }
+
+    #[test]
+    fn a_room_s_figures_are_shown_by_its_name_and_go_with_it() {
+        let rooms = OpenRooms::default();
+        let (park, yard) = (rooms.open("park", "plaza"), rooms.open("yard", "plaza"));
+        park.clients.set(3);
+        park.count_bytes(Class::Movement, 700);
+        park.show_script_work(0.25);
+        yard.tick_seconds.observe(0.002);
+        let shown = page(&rooms);
+        assert_eq!(shown.value("nowcast_room_clients", &[("room", "park"), ("world", "plaza")]), Some(3.0));
+        let movement = [("room", "park"), ("class", "movement")];
+        assert_eq!(shown.value("nowcast_room_bytes_total", &movement), Some(700.0));
+        assert_eq!(shown.value("nowcast_room_script_work_ratio", &[("room", "park")]), Some(0.25));
+        assert_eq!(shown.histogram("nowcast_room_tick_seconds", &[("room", "yard")]).count(), 1.0);
+        drop(park);
+        let shown = page(&rooms);
+        let names: Vec<_> = shown.named("nowcast_room_clients").filter_map(|one| one.label("room")).collect();
+        assert_eq!(names, ["yard"]);
+        drop(yard);
+        assert_eq!(page(&rooms), Figures::default());
+    }
+
+    #[test]
+    fn a_room_that_opens_anew_is_shown_instead_of_the_one_that_ends() {
+        let rooms = OpenRooms::default();
+        let (before, after) = (rooms.open("park", "plaza"), rooms.open("park", "plaza"));
+        before.clients.set(1);
+        after.clients.set(2);
+        let shown = page(&rooms);
+        let values: Vec<_> = shown.named("nowcast_room_clients").map(|one| one.value).collect();
+        assert_eq!(values, [2.0]);
+    }
+
+    #[test]
+    fn the_worst_age_is_that_of_the_last_two_seconds() {
+        let rooms = OpenRooms::default();
+        let room = rooms.open("park", "plaza");
+        let worst = || page(&rooms).value("nowcast_room_age_seconds_max", &[("distance", "far")]);
+        room.note_age(Distance::of(100.0, 60.0), Duration::from_millis(300));
+        room.note_age(Distance::Far, Duration::from_millis(200));
+        assert_eq!(worst(), Some(0.3));
+        room.forget_ages();
+        room.note_age(Distance::Far, Duration::from_millis(100));
+        assert_eq!(worst(), Some(0.3));
+        room.forget_ages();
+        assert_eq!(worst(), Some(0.1));
+    }
+
+    #[test]
+    fn distances_are_told_apart_by_what_is_far() {
+        assert_eq!([10.0, 40.0, 61.0].map(|metres| Distance::of(metres, 60.0)), Distance::ALL);
+        assert_eq!(Distance::of(1e6, f32::INFINITY), Distance::Near, "where nothing is far, everything is near");
+    }
+}
