@@ -38,7 +38,7 @@ mod closing;
 mod config;
 mod connection;
 mod dictionary;
-mod figures;
+pub mod figures;
 mod hosted;
 mod http;
 mod join;
@@ -68,7 +68,6 @@ mod web;
 mod worlds;
 
 pub use config::{Config, Exposed, Timeouts};
-pub use figures::{Buckets, Figures, Sample};
 pub use keeping::{Change, Migration, MigrationError, kept_rules, migrate, restore_kept};
 pub use limits::Limits;
 pub use logs::{LogWriter, log_panics};

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use nowcast_server::Figures;
+use nowcast_server::figures::Figures;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use crate::output::{self, printable_json};
@@ -150,9 +150,12 @@ async fn live(args: &Args, server: &Server, stop: &mut Stop) -> anyhow::Result<E
     let watching = async {
         let mut looks = looks(args);
         let mut overview = Overview::between(&before, &before);
+        let mut trouble = None;
         loop {
+            let lines = view::page(&server.host, &overview, trouble.as_deref());
+            screen::draw(&screen::size().page(&lines))?;
             looks.tick().await;
-            let trouble = match server.look().await {
+            trouble = match server.look().await {
                 Ok(now) => {
                     overview = Overview::between(&before, &now);
                     before = now;
@@ -160,9 +163,6 @@ async fn live(args: &Args, server: &Server, stop: &mut Stop) -> anyhow::Result<E
                 }
                 Err(error) => Some(format!("{error:#}")),
             };
-            let size = screen::size();
-            let lines = view::page(&server.host, &overview, trouble.as_deref());
-            screen::draw(&size.page(&lines))?;
         }
     };
     let ended: Option<anyhow::Result<()>> = stop

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use nowcast_server::{Buckets, Figures, Sample};
+use nowcast_server::figures::{Buckets, Figures, Sample};
 use serde_json::{Value, json};
 
 /// What clients are told, as `/metrics` names it.

@@ -104,7 +104,7 @@ fn bytes(bytes: f64) -> String {
 mod tests {
     use std::time::Instant;
 
-    use nowcast_server::Figures;
+    use nowcast_server::figures::Figures;
 
     use super::*;
 

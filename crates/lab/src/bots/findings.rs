@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use nowcast_server::{Buckets, Figures};
+use nowcast_server::figures::{Buckets, Figures};
 
 use super::Plan;
 use super::client::Felt;

@@ -11,7 +11,7 @@ mod session_bot;
 
 use std::time::Duration;
 
-use nowcast_server::Figures;
+use nowcast_server::figures::Figures;
 use nowcast_server::plain::Encoding;
 use tokio::task::JoinSet;
 use tokio::time::Instant;

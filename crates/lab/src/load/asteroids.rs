@@ -53,8 +53,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks whether it is over.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Between the moment at which everybody is in and the measurement.
-const SETTLE: Duration = Duration::from_secs(3);
+/// Between the moment at which everybody is in and the measurement; no longer than that takes.
+const SETTLE_MAX: Duration = Duration::from_secs(3);
 
 /// Where an entity is at a step.
 type Places = HashMap<(u32, u32), [f64; 3]>;
@@ -149,7 +149,7 @@ fn measure(plan: &Plan, near: &Host, far: &Host, stage: &Stage) -> Result<[Flow;
         }
         thread::sleep(LOOK);
     }
-    thread::sleep(SETTLE);
+    thread::sleep(plan.measured.min(SETTLE_MAX));
     let count = || -> std::io::Result<_> {
         let of = |host: &Host| host.run(|| Interface::now(DEVICE))?;
         Ok((Instant::now(), of(far)?, of(near)?))

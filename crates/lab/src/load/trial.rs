@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use nowcast_server::Figures;
+use nowcast_server::figures::Figures;
 use serde::Deserialize;
 
 use super::kernel::{self, Traffic};
@@ -34,8 +34,8 @@ const REPORT_PATIENCE: Duration = Duration::from_secs(60);
 /// Between two clients that come in.
 const JOIN_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Between the last one that came in and the measurement.
-const SETTLE: Duration = Duration::from_secs(2);
+/// Between the last one that came in and the measurement; no longer than that takes.
+const SETTLE_MAX: Duration = Duration::from_secs(2);
 
 /// The ground reaches so far from its middle, in metres.
 const HALF_METRES: f32 = 50.0;
@@ -105,7 +105,7 @@ pub(super) fn run(plan: &Plan, speech: Speech, scenario: Scenario) -> Result<Mea
     let mut server = Server::start(plan, speech, scenario)?;
     let mut readers = Readers::start(plan, speech, scenario, &server)?;
     let joined = readers.wait()?;
-    std::thread::sleep(SETTLE);
+    std::thread::sleep(plan.measured.min(SETTLE_MAX));
     let before = Moment::now(&mut server, &readers)?;
     readers.tell(Word::Begin)?;
     std::thread::sleep(plan.measured);
