@@ -14,17 +14,11 @@ use prometheus_client::registry::Registry;
 use crate::keeping::StoreFigures;
 use crate::logs::LogWriter;
 use crate::process;
-use crate::room_metrics::{OpenRooms, RoomMetrics};
+use crate::room_metrics::{OpenRooms, RoomMetrics, TICK_BOUNDS};
 use crate::session::Outcome;
 
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// Bounds of the tick histogram in seconds: fine around what a tick takes, with 16 ms, the length of a step, exact.
-pub(crate) const TICK_BOUNDS: [f64; 20] = [
-    0.000_1, 0.000_25, 0.000_5, 0.001, 0.001_5, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.012, 0.014,
-    0.016, 0.02, 0.025, 0.035, 0.05, 0.1,
-];
 
 /// Bounds of the encode histogram in seconds.
 const ENCODE_BOUNDS: [f64; 12] =

@@ -4,6 +4,7 @@ mod keys;
 mod overview;
 mod view;
 
+use std::convert::Infallible;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -141,41 +142,42 @@ async fn lines(args: &Args, server: &Server) -> anyhow::Result<()> {
     }
 }
 
-/// Draws until somebody leaves. A server that does not answer is waited for.
+/// Shows the view until somebody leaves it.
 async fn live(args: &Args, server: &Server, stop: &mut Stop) -> anyhow::Result<ExitCode> {
     let Some(first) = stop.before(server.look()).await else { return Ok(interrupted()) };
-    let mut before = first?;
+    let first = first?;
     let mut keys = Keys::listen();
     screen::enter()?;
-    let watching = async {
-        let mut looks = looks(args);
-        let mut overview = Overview::between(&before, &before);
-        let mut trouble = None;
-        loop {
-            let lines = view::page(&server.host, &overview, trouble.as_deref());
-            screen::draw(&screen::size().page(&lines))?;
-            looks.tick().await;
-            trouble = match server.look().await {
-                Ok(now) => {
-                    overview = Overview::between(&before, &now);
-                    before = now;
-                    None
-                }
-                Err(error) => Some(format!("{error:#}")),
-            };
+    let leaving = async {
+        tokio::select! {
+            drawn = draw(args, server, first) => drawn.map(|never| match never {}),
+            () = keys.quit() => Ok(()),
         }
     };
-    let ended: Option<anyhow::Result<()>> = stop
-        .before(async {
-            tokio::select! {
-                ended = watching => ended,
-                () = keys.quit() => Ok(()),
-            }
-        })
-        .await;
+    let ended = stop.before(leaving).await;
     drop(keys);
     screen::leave()?;
     ended.unwrap_or(Ok(())).map(|()| ExitCode::SUCCESS)
+}
+
+/// Draws after each look. A server that does not answer is waited for.
+async fn draw(args: &Args, server: &Server, first: (Instant, Figures)) -> anyhow::Result<Infallible> {
+    let mut looks = looks(args);
+    let mut overview = Overview::between(&first, &first);
+    let (mut before, mut trouble) = (first, None);
+    loop {
+        let lines = view::page(&server.host, &overview, trouble.as_deref());
+        screen::draw(&screen::size().page(&lines))?;
+        looks.tick().await;
+        trouble = match server.look().await {
+            Ok(now) => {
+                overview = Overview::between(&before, &now);
+                before = now;
+                None
+            }
+            Err(error) => Some(format!("{error:#}")),
+        };
+    }
 }
 
 fn looks(args: &Args) -> tokio::time::Interval {

@@ -29,12 +29,11 @@ pub(super) fn name_of(speech: Speech, scenario: Scenario) -> String {
     format!("{}: {clients} {sees} {avatars} avatars", server_of(speech))
 }
 
-pub(super) fn report(plan: &Plan, measured: &[Measured], is_apart: bool, without_peer: Option<&str>) -> Report {
+pub(super) fn report(plan: &Plan, measured: &[Measured], is_apart: bool, peer: &Result<String, String>) -> Report {
     let mut report = Report::new("What clients cost a server", plan.command.clone()).seed(plan.seed);
     note_settings(&mut report, plan, is_apart);
-    if let Some(why) = without_peer {
-        report.note(why);
-    }
+    let (Ok(about_peer) | Err(about_peer)) = peer;
+    report.note(about_peer);
     for one in measured {
         note_trouble(&mut report, one);
     }
@@ -358,7 +357,7 @@ mod tests {
         ];
         all[2].felt.lost = 2;
         all[2].felt.why_lost = Some("it was late".into());
-        let report = report(&plan, &all, true, Some("Colyseus is left out."));
+        let report = report(&plan, &all, true, &Err("Colyseus is left out.".into()));
         assert_eq!(report.sections[0].tables[0].rows.len(), 2);
         assert_eq!(report.sections.last().unwrap().tables[0].rows.len(), 2);
         let text = report.to_terminal();

@@ -19,9 +19,8 @@ use std::time::Duration;
 
 pub use self::process::ProcessError;
 pub use self::reader::main as read;
-pub use self::trial::Sight;
 use self::reader::Speech;
-use self::trial::{Measured, Scenario};
+use self::trial::{Measured, Scenario, Sight};
 use crate::link::{HostError, go_apart};
 use crate::local::two_cores;
 use crate::report::Report;
@@ -103,7 +102,7 @@ impl Plan {
         };
         // What the kernel counts is that of the network that this thread is in, and that it starts programs in.
         let (is_apart, measured) = in_a_thread(measure)?;
-        Ok(findings::report(self, &measured, is_apart, peer.err().as_deref()))
+        Ok(findings::report(self, &measured, is_apart, &peer))
     }
 
     /// Counts the bytes of a scene in which everything moves, and compares where it is shown with where it is.
@@ -138,7 +137,7 @@ impl Plan {
         all.chain(near).map(|(sight, count)| Scenario { sight, avatars: count, clients: count })
     }
 
-    /// The peer's version, or why it is left out.
+    /// Which version of the peer is measured, or why it is left out, as a sentence.
     fn peer(&self) -> Result<String, String> {
         if !self.peers {
             return Err("Colyseus is left out because that was asked for.".to_owned());
@@ -148,7 +147,7 @@ impl Plan {
         })?;
         let node = Command::new("node").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if node.is_ok_and(|status| status.success()) {
-            Ok(version)
+            Ok(format!("Colyseus is {version}, with its own WebSocket transport."))
         } else {
             Err("Colyseus is left out: there is no Node to run it with.".to_owned())
         }

@@ -95,10 +95,11 @@ impl Program {
         loop {
             let what = self.what;
             match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-                Ok(line) => match find(line.trim_end()) {
-                    Some(found) => return Ok(found),
-                    None => {}
-                },
+                Ok(line) => {
+                    if let Some(found) = find(line.trim_end()) {
+                        return Ok(found);
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     return Err(ProcessError::Silent { what, seconds: patience.as_secs() });
                 }

@@ -45,7 +45,7 @@ const NEAR_METRES: f32 = 29.0;
 
 /// What a client is told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Sight {
+pub(super) enum Sight {
     /// All avatars.
     All,
     /// The fifth of them that is nearest.
@@ -96,7 +96,6 @@ pub(super) struct ServerFigures {
     /// Entities that a client is told of, on average.
     pub(super) seen: Option<f64>,
     /// Steps that were left out because the server did not keep up.
-    #[serde(default)]
     pub(super) steps_skipped: Option<f64>,
 }
 
@@ -214,7 +213,7 @@ impl SaidByServer {
         let ticks = now.histogram(TICK, &[]).since(&before.histogram(TICK, &[]));
         let count = |of: &Figures, name: &str| of.value(name, &[]).unwrap_or(0.0);
         let seen = count(now, "nowcast_sight_entered_total") - count(now, "nowcast_sight_left_total");
-        let skipped = |of| count(of, "nowcast_steps_skipped_total");
+        let skipped = |of: &Figures| count(of, "nowcast_steps_skipped_total");
         ServerFigures {
             tick_p99_ms: ticks.quantile(0.99).map(|seconds| seconds * 1e3),
             seen: (seen > 0.0 && clients > 0).then(|| seen / f64::from(clients)),
