@@ -1,10 +1,11 @@
 //! What `/metrics` shows of each room that is open. A room's figures go with the room.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
 
+use nowcast_replication::ViewerStats;
+use nowcast_world::STEP_HZ;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::MetricType;
@@ -41,36 +42,8 @@ impl Class {
     }
 }
 
-/// How far from a client's avatar something is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Distance {
-    Near,
-    Middle,
-    Far,
-}
-
-impl Distance {
-    const ALL: [Distance; 3] = [Distance::Near, Distance::Middle, Distance::Far];
-
-    /// Up to a quarter of what is far, up to it, and beyond.
-    pub(crate) fn of(metres: f32, far_metres: f32) -> Distance {
-        if metres <= far_metres / 4.0 {
-            Self::Near
-        } else if metres <= far_metres {
-            Self::Middle
-        } else {
-            Self::Far
-        }
-    }
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Near => "near",
-            Self::Middle => "middle",
-            Self::Far => "far",
-        }
-    }
-}
+/// How far from a client's avatar something is, in the order of [`ViewerStats::oldest_steps`].
+const DISTANCES: [&str; 3] = ["near", "middle", "far"];
 
 /// What one room counts.
 pub(crate) struct RoomMetrics {
@@ -89,7 +62,7 @@ pub(crate) struct RoomMetrics {
     pub(crate) in_sight: Gauge,
     script_work: Share,
     bytes: [Counter; Class::ALL.len()],
-    ages: [WorstAge; Distance::ALL.len()],
+    ages: [WorstAge; DISTANCES.len()],
 }
 
 impl RoomMetrics {
@@ -116,9 +89,12 @@ impl RoomMetrics {
         self.bytes[class as usize].inc_by(bytes as u64);
     }
 
-    /// Something at this distance is shown by a client as it was so long ago.
-    pub(crate) fn note_age(&self, distance: Distance, age: Duration) {
-        self.ages[distance as usize].note(age);
+    /// Counts what a round of movement of one client was like, by what its viewer counted before and after it.
+    pub(crate) fn note_round(&self, before: &ViewerStats, after: &ViewerStats) {
+        self.put_off.inc_by(after.postponed - before.postponed);
+        for (age, steps) in self.ages.iter().zip(after.oldest_steps) {
+            age.note(steps);
+        }
     }
 
     /// Forgets ages of before the call before this one. Once a second.
@@ -140,16 +116,16 @@ impl RoomMetrics {
 #[derive(Default)]
 struct Share(AtomicU64);
 
-/// The largest of the newest ages, in microseconds: of this second, and of the one before.
+/// The largest of the newest ages, in steps of the world: of this second, and of the one before.
 #[derive(Default)]
 struct WorstAge {
-    now: AtomicU64,
-    before: AtomicU64,
+    now: AtomicU32,
+    before: AtomicU32,
 }
 
 impl WorstAge {
-    fn note(&self, age: Duration) {
-        self.now.fetch_max(age.as_micros() as u64, Ordering::Relaxed);
+    fn note(&self, steps: u32) {
+        self.now.fetch_max(steps, Ordering::Relaxed);
     }
 
     fn turn(&self) {
@@ -157,8 +133,8 @@ impl WorstAge {
     }
 
     fn seconds(&self) -> f64 {
-        let micros = self.now.load(Ordering::Relaxed).max(self.before.load(Ordering::Relaxed));
-        micros as f64 / 1e6
+        let steps = self.now.load(Ordering::Relaxed).max(self.before.load(Ordering::Relaxed));
+        f64::from(steps) / f64::from(STEP_HZ)
     }
 }
 
@@ -265,10 +241,9 @@ impl Collector for OpenRooms {
         let name = "nowcast_room_age_seconds_max";
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for room in &rooms {
-            for distance in Distance::ALL {
-                let labels = AtDistance { room: &room.room, world: &room.world, distance: distance.name() };
-                let age = ConstGauge::new(room.ages[distance as usize].seconds());
-                age.encode(family.encode_family(&labels)?)?;
+            for (distance, age) in DISTANCES.into_iter().zip(&room.ages) {
+                let labels = AtDistance { room: &room.room, world: &room.world, distance };
+                ConstGauge::new(age.seconds()).encode(family.encode_family(&labels)?)?;
             }
         }
         Ok(())
@@ -334,20 +309,19 @@ mod tests {
     fn the_worst_age_is_that_of_the_last_two_seconds() {
         let rooms = OpenRooms::default();
         let room = rooms.open("park", "plaza");
-        let worst = || page(&rooms).value("nowcast_room_age_seconds_max", &[("distance", "far")]);
-        room.note_age(Distance::of(100.0, 60.0), Duration::from_millis(300));
-        room.note_age(Distance::Far, Duration::from_millis(200));
-        assert_eq!(worst(), Some(0.3));
+        let worst = |distance| page(&rooms).value("nowcast_room_age_seconds_max", &[("distance", distance)]);
+        let round = |oldest_steps, postponed| {
+            let after = ViewerStats { oldest_steps, postponed, ..ViewerStats::default() };
+            room.note_round(&ViewerStats::default(), &after);
+        };
+        round([3, 0, 18], 5);
+        round([0, 0, 12], 2);
+        assert_eq!([worst("near"), worst("middle"), worst("far")], [Some(0.05), Some(0.0), Some(0.3)]);
+        assert_eq!(page(&rooms).value("nowcast_room_updates_put_off_total", &[("room", "park")]), Some(7.0));
         room.forget_ages();
-        room.note_age(Distance::Far, Duration::from_millis(100));
-        assert_eq!(worst(), Some(0.3));
+        round([0, 0, 6], 0);
+        assert_eq!(worst("far"), Some(0.3));
         room.forget_ages();
-        assert_eq!(worst(), Some(0.1));
-    }
-
-    #[test]
-    fn distances_are_told_apart_by_what_is_far() {
-        assert_eq!([10.0, 40.0, 61.0].map(|metres| Distance::of(metres, 60.0)), Distance::ALL);
-        assert_eq!(Distance::of(1e6, f32::INFINITY), Distance::Near, "where nothing is far, everything is near");
+        assert_eq!(worst("far"), Some(0.1));
     }
 }
