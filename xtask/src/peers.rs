@@ -33,7 +33,8 @@ fn colyseus_folder() -> PathBuf {
 fn install(folder: &std::path::Path) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let named = step::root().join("packages/lab/colyseus/package.json");
-    fs::copy(&named, folder.join("package.json")).with_context(|| format!("cannot copy {}", named.display()))?;
+    fs::copy(&named, folder.join("package.json"))
+        .with_context(|| format!("cannot copy {}", named.display()))?;
     // Its packages name each other as peers of versions that are not all there; those above are of one release.
     let place = folder.to_string_lossy();
     step::run(&[

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use nowcast_replication::ViewerStats;
 use nowcast_world::STEP_HZ;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
@@ -107,8 +107,14 @@ impl RoomMetrics {
         self.script_work.0.store(share.to_bits(), Ordering::Relaxed);
     }
 
-    fn labels(&self) -> Labels<'_> {
-        Labels { room: &self.room, world: &self.world }
+    fn labels(&self) -> [(&str, &str); 2] {
+        [("room", &self.room), ("world", &self.world)]
+    }
+
+    /// The same, and one more.
+    fn labels_and<'a>(&'a self, name: &'a str, value: &'a str) -> [(&'a str, &'a str); 3] {
+        let [room, world] = self.labels();
+        [room, world, (name, value)]
     }
 }
 
@@ -167,26 +173,6 @@ impl OpenRooms {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Labels<'a> {
-    room: &'a str,
-    world: &'a str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OfClass<'a> {
-    room: &'a str,
-    world: &'a str,
-    class: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct AtDistance<'a> {
-    room: &'a str,
-    world: &'a str,
-    distance: &'static str,
-}
-
 /// A name, what it means, and where it is counted.
 type Figure = (&'static str, &'static str, fn(&RoomMetrics) -> &dyn EncodeMetric);
 
@@ -233,7 +219,7 @@ impl Collector for OpenRooms {
         let mut family = encoder.encode_descriptor("nowcast_room_bytes", help, None, MetricType::Counter)?;
         for room in &rooms {
             for class in Class::ALL {
-                let labels = OfClass { room: &room.room, world: &room.world, class: class.name() };
+                let labels = room.labels_and("class", class.name());
                 room.bytes[class as usize].encode(family.encode_family(&labels)?)?;
             }
         }
@@ -242,7 +228,7 @@ impl Collector for OpenRooms {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
         for room in &rooms {
             for (distance, age) in DISTANCES.into_iter().zip(&room.ages) {
-                let labels = AtDistance { room: &room.room, world: &room.world, distance };
+                let labels = room.labels_and("distance", distance);
                 ConstGauge::new(age.seconds()).encode(family.encode_family(&labels)?)?;
             }
         }

@@ -5,7 +5,7 @@
 // Arguments: the folder with the packages, and a plan as JSON. It says where it listens, and answers each line of its standard input
 // with what it measured since the one before.
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 
 const STEP_HZ = 60;
@@ -18,7 +18,7 @@ const HYSTERESIS = 1.1;
 
 const [folder, planText] = process.argv.slice(2);
 const plan = JSON.parse(planText);
-const require = createRequire(join(folder, "package.json"));
+const require = createRequire(resolve(folder, "package.json"));
 const { Room, Server } = require("@colyseus/core");
 const { Encoder, StateView, schema, t } = require("@colyseus/schema");
 const { WebSocketTransport } = require("@colyseus/ws-transport");

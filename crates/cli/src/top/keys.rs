@@ -53,11 +53,8 @@ impl Drop for Keys {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             // A terminal that is gone needs nothing.
-            let _ = rustix::termios::tcsetattr(
-                std::io::stdin(),
-                rustix::termios::OptionalActions::Flush,
-                before,
-            );
+            let _ =
+                rustix::termios::tcsetattr(std::io::stdin(), rustix::termios::OptionalActions::Flush, before);
         }
     }
 }

@@ -51,7 +51,8 @@ pub(crate) struct Args {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let read = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let is_possible = |interval: &Duration| (Duration::from_millis(100)..=Duration::from_secs(3_600)).contains(interval);
+    let is_possible =
+        |interval: &Duration| (Duration::from_millis(100)..=Duration::from_secs(3_600)).contains(interval);
     read.filter(is_possible).ok_or_else(|| "it is not a number of seconds from 0.1 to 3600".into())
 }
 
@@ -65,11 +66,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             return live(args, &server, &mut stop).await;
         }
         let looking = async {
-            if args.json && !args.once {
-                lines(args, &server).await
-            } else {
-                once(args, &server).await
-            }
+            if args.json && !args.once { lines(args, &server).await } else { once(args, &server).await }
         };
         match stop.before(looking).await {
             Some(done) => done.map(|()| ExitCode::SUCCESS),
@@ -92,7 +89,10 @@ impl Server {
     async fn look(&self) -> anyhow::Result<(Instant, Figures)> {
         let figures = Figures::fetch(&self.host, self.token.as_deref()).await;
         let figures = figures.with_context(|| {
-            format!("no figures from {}; `nowcast serve` starts a server, the address may be another", self.host)
+            format!(
+                "no figures from {}; `nowcast serve` starts a server, the address may be another",
+                self.host
+            )
         })?;
         Ok((Instant::now(), figures))
     }
@@ -103,10 +103,13 @@ fn host(server: &str) -> anyhow::Result<String> {
     let rest = match server.split_once("://") {
         None => server,
         Some(("http", rest)) => rest,
-        Some((scheme, _)) => bail!("figures are read over http, not {scheme}: ask on the server's own machine"),
+        Some((scheme, _)) => {
+            bail!("figures are read over http, not {scheme}: ask on the server's own machine")
+        }
     };
     let host = rest.split(['/', '?']).next().unwrap_or_default();
-    if host.is_empty() || host.contains(|sign: char| sign.is_whitespace() || sign.is_control() || sign == '@') {
+    if host.is_empty() || host.contains(|sign: char| sign.is_whitespace() || sign.is_control() || sign == '@')
+    {
         bail!("'{server}' is not the address of a server; it looks like 127.0.0.1:7777");
     }
     let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());

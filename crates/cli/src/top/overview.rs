@@ -71,7 +71,8 @@ impl Overview {
 
     /// For scripts: rates are by the second, times in milliseconds.
     pub(super) fn to_json(&self) -> Value {
-        let Overview { clients, connections, resident_bytes, cores, bytes_in, bytes_out, dropped, rooms } = self;
+        let Overview { clients, connections, resident_bytes, cores, bytes_in, bytes_out, dropped, rooms } =
+            self;
         json!({
             "clients": clients,
             "connections": connections,

@@ -16,7 +16,8 @@ pub(super) fn page(host: &str, overview: &Overview, trouble: Option<&str>) -> Ve
 
 /// One look, as lines of text.
 pub(super) fn lines(host: &str, overview: &Overview) -> Vec<String> {
-    let Overview { clients, connections, resident_bytes, cores, bytes_in, bytes_out, dropped, rooms } = overview;
+    let Overview { clients, connections, resident_bytes, cores, bytes_in, bytes_out, dropped, rooms } =
+        overview;
     let mut lines = vec![
         format!(
             "{}   {} rooms   {clients:.0} clients   {connections:.0} connections   {cores:.2} cores   {} resident",
@@ -36,8 +37,22 @@ pub(super) fn lines(host: &str, overview: &Overview) -> Vec<String> {
         return lines;
     }
     let heads = [
-        "CLIENTS", "TICK p50", "p99", "STEP p99", "SCRIPT", "ENTITIES", "AWAKE", "SEEN", "DESCRIBE/s", "EVENTS/s",
-        "MOVE/s", "PUT OFF/s", "SKIPPED/s", "OLDEST NEAR", "MIDDLE", "FAR",
+        "CLIENTS",
+        "TICK p50",
+        "p99",
+        "STEP p99",
+        "SCRIPT",
+        "ENTITIES",
+        "AWAKE",
+        "SEEN",
+        "DESCRIBE/s",
+        "EVENTS/s",
+        "MOVE/s",
+        "PUT OFF/s",
+        "SKIPPED/s",
+        "OLDEST NEAR",
+        "MIDDLE",
+        "FAR",
     ];
     let mut rows = vec![heads.map(str::to_owned)];
     rows.extend(rooms.iter().map(cells));
@@ -120,7 +135,11 @@ mod tests {
         let lines = lines("box:7777", &overview(page));
         let rows = &lines[3..];
         assert_eq!(rows.len(), 3);
-        assert!(rows[0].starts_with("ROOM") && rows[1].starts_with("park ") && rows[2].starts_with("yard-2 (yard) "));
+        assert!(
+            rows[0].starts_with("ROOM")
+                && rows[1].starts_with("park ")
+                && rows[2].starts_with("yard-2 (yard) ")
+        );
         let width = rows[0].chars().count();
         assert!(rows.iter().all(|row| row.chars().count() == width), "{rows:?}");
     }

@@ -37,7 +37,8 @@ fn column(table: &Value, name: &str) -> Vec<(String, Option<f64>)> {
 #[test]
 fn ten_clients_over_each_carrier_are_told_of_everything_and_cost_something() {
     let page = fresh_page("load");
-    let args = ["--clients", "10", "--near", "10", "--seconds", "1", "--repeats", "1", "--no-peers", "--seed", "3"];
+    let args =
+        ["--clients", "10", "--near", "10", "--seconds", "1", "--repeats", "1", "--no-peers", "--seed", "3"];
     let output = lab_load(&args, &page);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}");

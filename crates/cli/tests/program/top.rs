@@ -137,7 +137,11 @@ fn who_does_not_answer_is_named_with_a_cure() {
 #[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
 fn the_live_view_ends_with_q_and_leaves_the_terminal_as_it_was() {
     let server = Server::start();
-    let line = format!("stty -a; {} top {} --interval 0.2; echo ended $?; stty -a", env!("CARGO_BIN_EXE_nowcast"), server.1);
+    let line = format!(
+        "stty -a; {} top {} --interval 0.2; echo ended $?; stty -a",
+        env!("CARGO_BIN_EXE_nowcast"),
+        server.1
+    );
     let terminal = Command::new("script")
         .args(["--quiet", "--flush", "--command", &line, "/dev/null"])
         .stdin(Stdio::piped())
@@ -161,7 +165,9 @@ fn the_live_view_ends_with_q_and_leaves_the_terminal_as_it_was() {
     assert!(shown.contains("\x1b[?1049h") && shown.contains("\x1b[?1049l"), "{shown}");
     let mut rest = String::new();
     output.read_to_string(&mut rest).unwrap();
-    let modes = |text: &str| text.split_whitespace().filter(|word| word.ends_with("icanon")).map(str::to_owned).collect::<Vec<_>>();
+    let modes = |text: &str| {
+        text.split_whitespace().filter(|word| word.ends_with("icanon")).map(str::to_owned).collect::<Vec<_>>()
+    };
     assert_eq!(modes(&shown), ["icanon"]);
     assert_eq!(modes(&rest), ["icanon"]);
     terminal.wait().unwrap();

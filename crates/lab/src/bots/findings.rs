@@ -107,8 +107,10 @@ fn server(scrapes: &[(Duration, Figures)]) -> Section {
     row("memory at the end", memory(last), 1, "MB");
     let awake = scrapes.iter().filter_map(|(_, figures)| figures.value(AWAKE, &[])).reduce(f64::max);
     row("bodies awake, at most", awake, 0, "");
-    let cpu =
-        last.value(CPU, &[]).zip(first.value(CPU, &[])).map(|(after, before)| (after - before) / until.as_secs_f64());
+    let cpu = last
+        .value(CPU, &[])
+        .zip(first.value(CPU, &[]))
+        .map(|(after, before)| (after - before) / until.as_secs_f64());
     row("processors used", cpu, 2, "cores");
     section.table(table);
 

@@ -17,8 +17,8 @@ use nowcast::{CarrierKind, Connector, MessageKind, Trust};
 use nowcast_server::plain::{Encoding, FrameRef, ServerMessage};
 use nowcast_server::replication::{Replica, Row, transform_of};
 use nowcast_server::session::{EntityState, PROTOCOL, StateKey, ToWorld, WORLD_LANE};
-use nowcast_world::STEP_HZ;
 use nowcast_wire::encode_to_vec;
+use nowcast_world::STEP_HZ;
 use tokio::time::timeout;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
@@ -192,10 +192,13 @@ async fn watch_truth(address: SocketAddr, stage: &Stage) -> Result<Places, Strin
     let mut places = Places::new();
     while !stage.is_over() {
         let Ok(message) = timeout(LOOK, socket.next()).await else { continue };
-        let message = message.ok_or("the server closed the connection")?.map_err(|error| error.to_string())?;
+        let message =
+            message.ok_or("the server closed the connection")?.map_err(|error| error.to_string())?;
         let Message::Binary(bytes) = message else { continue };
         let said = ServerMessage::decode(Encoding::Custom, FrameRef::Binary(&bytes));
-        let ServerMessage::Move { tick, entities } = said.map_err(|error| error.to_string())? else { continue };
+        let ServerMessage::Move { tick, entities } = said.map_err(|error| error.to_string())? else {
+            continue;
+        };
         stage.truth_is_in.store(true, Ordering::Release);
         let tick = tick as u32;
         if is_sampled(tick) {
@@ -254,7 +257,8 @@ fn distance(one: &[f64; 3], other: &[f64; 3]) -> f64 {
 }
 
 fn report(plan: &Plan, all: &[Counted]) -> Report {
-    let mut report = Report::new("Bytes of a scene in which everything moves", plan.command.clone()).seed(plan.seed);
+    let mut report =
+        Report::new("Bytes of a scene in which everything moves", plan.command.clone()).seed(plan.seed);
     report.note(format!(
         "`{WORLD}`: 250 rocks that seek random speeds, push one another and bounce off a planetoid; one client that is told of all of them \
          {HZ} times a second, over {} ms there and back, for {} s. Bytes and packets are those that the two hosts' kernels sent on the link: \
@@ -299,7 +303,13 @@ fn report(plan: &Plan, all: &[Counted]) -> Report {
     let bars = all.iter().map(|one| Some((one.toward.bytes + one.back.bytes) / 1e3)).collect();
     let series = vec![crate::report::Series { name: "both directions".into(), values: bars }];
     let title = "Bytes with all headers, both directions";
-    section.chart(Chart::Bars(BarChart { title: title.into(), unit: "kB/s".into(), labels, series, log: false }));
+    section.chart(Chart::Bars(BarChart {
+        title: title.into(),
+        unit: "kB/s".into(),
+        labels,
+        series,
+        log: false,
+    }));
     section.table(table);
     report.section(section);
     report

@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::Plan;
 use super::reader::Speech;
 use super::trial::{Measured, Scenario, Sight};
-use crate::report::{Axis, BarChart, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table};
+use crate::report::{
+    Axis, BarChart, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table,
+};
 
 /// What a server is called in tables.
 fn server_of(speech: Speech) -> &'static str {
@@ -25,11 +27,17 @@ pub(super) fn name_of(speech: Speech, scenario: Scenario) -> String {
         Sight::All => "all of",
         Sight::Near => "the nearest of",
     };
-    let clients = if clients == 1 { "1 client that sees".into() } else { format!("{clients} clients that see") };
+    let clients =
+        if clients == 1 { "1 client that sees".into() } else { format!("{clients} clients that see") };
     format!("{}: {clients} {sees} {avatars} avatars", server_of(speech))
 }
 
-pub(super) fn report(plan: &Plan, measured: &[Measured], is_apart: bool, peer: &Result<String, String>) -> Report {
+pub(super) fn report(
+    plan: &Plan,
+    measured: &[Measured],
+    is_apart: bool,
+    peer: &Result<String, String>,
+) -> Report {
     let mut report = Report::new("What clients cost a server", plan.command.clone()).seed(plan.seed);
     note_settings(&mut report, plan, is_apart);
     let (Ok(about_peer) | Err(about_peer)) = peer;

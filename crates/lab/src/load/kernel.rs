@@ -93,7 +93,8 @@ impl Interface {
     }
 
     fn of(text: &str, name: &str) -> Option<Interface> {
-        let figures = text.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
+        let figures =
+            text.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
         let figures: Vec<u64> = figures.split_whitespace().map_while(|figure| figure.parse().ok()).collect();
         Some(Interface {
             received_bytes: *figures.first()?,
@@ -110,9 +111,12 @@ fn table(text: &str) -> BTreeMap<(&str, &str), u64> {
     let pairs = lines.chunks_exact(2).filter_map(|pair| {
         let (group, names) = pair[0].split_once(':')?;
         let (_, figures) = pair[1].split_once(':')?;
-        Some(names.split_whitespace().zip(figures.split_whitespace()).filter_map(move |(name, figure)| {
-            Some(((group, name), figure.parse().ok()?))
-        }))
+        Some(
+            names
+                .split_whitespace()
+                .zip(figures.split_whitespace())
+                .filter_map(move |(name, figure)| Some(((group, name), figure.parse().ok()?))),
+        )
     });
     pairs.flatten().collect()
 }

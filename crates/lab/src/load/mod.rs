@@ -18,8 +18,8 @@ use std::thread;
 use std::time::Duration;
 
 pub use self::process::ProcessError;
-pub use self::reader::main as read;
 use self::reader::Speech;
+pub use self::reader::main as read;
 use self::trial::{Measured, Scenario, Sight};
 use crate::link::{HostError, go_apart};
 use crate::local::two_cores;
@@ -109,7 +109,11 @@ impl Plan {
     ///
     /// # Errors
     /// [`LoadError`]
-    pub fn run_asteroids(&self, world: &Path, progress: &mut (dyn FnMut(&str) + Send)) -> Result<Report, LoadError> {
+    pub fn run_asteroids(
+        &self,
+        world: &Path,
+        progress: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Report, LoadError> {
         asteroids::run(self, world, progress)
     }
 
@@ -143,7 +147,10 @@ impl Plan {
             return Err("Colyseus is left out because that was asked for.".to_owned());
         }
         let version = colyseus_version(&self.colyseus).ok_or_else(|| {
-            format!("Colyseus is left out: it is not in {}; `cargo xtask peers` installs it.", self.colyseus.display())
+            format!(
+                "Colyseus is left out: it is not in {}; `cargo xtask peers` installs it.",
+                self.colyseus.display()
+            )
         })?;
         let node = Command::new("node").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if node.is_ok_and(|status| status.success()) {
@@ -198,7 +205,8 @@ fn trials(scenario: Scenario, has_peer: bool) -> impl Iterator<Item = (Speech, S
         (Speech::Plain, scenario),
     ];
     // The plain protocol tells everybody of everything.
-    let is_offered = move |(speech, _): &(Speech, Scenario)| scenario.sight == Sight::All || *speech != Speech::Plain;
+    let is_offered =
+        move |(speech, _): &(Speech, Scenario)| scenario.sight == Sight::All || *speech != Speech::Plain;
     let theirs = [(Speech::Colyseus, alone), (Speech::Colyseus, scenario)];
     ours.into_iter().filter(is_offered).chain(theirs.into_iter().filter(move |_| has_peer))
 }
@@ -212,9 +220,7 @@ fn colyseus_version(folder: &Path) -> Option<String> {
 
 /// Does something in a thread of its own, and waits for it.
 fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    thread::scope(|scope| {
-        scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 
 #[cfg(test)]

@@ -233,8 +233,7 @@ fn ours(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadE
         .replace("{avatars}", &scenario.avatars.to_string())
         .replace("{half}", &HALF_METRES.to_string())
         .replace("{interest}", &interest);
-    let written =
-        std::fs::create_dir(&world).and_then(|()| std::fs::write(world.join("world.luau"), rules));
+    let written = std::fs::create_dir(&world).and_then(|()| std::fs::write(world.join("world.luau"), rules));
     written.map_err(LoadError::Folder)?;
     let mut command = Command::new(&plan.program);
     command.arg("serve").arg(&world).args(["--no-data", "--host", "127.0.0.1", "--port", "0"]);

@@ -3,9 +3,7 @@
 use std::convert::Infallible;
 
 use nowcast::{CarrierKind, Channel, Connector, Message, MessageKind};
-use nowcast_server::session::{
-    CONTROLS_KEY, Controls, FromWorld, PROTOCOL, ToWorld, WORLD_LANE,
-};
+use nowcast_server::session::{CONTROLS_KEY, Controls, FromWorld, PROTOCOL, ToWorld, WORLD_LANE};
 use nowcast_wire::{decode, encode_to_vec};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -13,7 +11,12 @@ use super::{ControlsSent, Shared, ns_of_tick};
 use crate::local::now_ns;
 
 /// Comes in, says `shared.joined`, and reads until the session ends or the task is dropped.
-pub(super) async fn read(url: &str, carrier: CarrierKind, name: String, shared: &Shared) -> Result<Infallible, String> {
+pub(super) async fn read(
+    url: &str,
+    carrier: CarrierKind,
+    name: String,
+    shared: &Shared,
+) -> Result<Infallible, String> {
     let connector = Connector::new().carriers([carrier]);
     let channel = connector.connect(url).await.map_err(|error| error.to_string())?;
     let join = ToWorld::Join { protocol: PROTOCOL, name, network_hz: shared.orders.hz, key: Vec::new() };

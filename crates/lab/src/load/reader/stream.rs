@@ -158,7 +158,8 @@ fn colyseus_input(yaw: f32) -> Vec<u8> {
 
 /// What has to be said before more comes.
 fn answer_to(dialect: &Dialect, frame: &Frame<'_>) -> Option<&'static [u8]> {
-    let is_entry = matches!(dialect, Dialect::Colyseus { .. }) && frame.head.first() == Some(&colyseus::JOIN_ROOM);
+    let is_entry =
+        matches!(dialect, Dialect::Colyseus { .. }) && frame.head.first() == Some(&colyseus::JOIN_ROOM);
     is_entry.then_some(&[colyseus::JOIN_ROOM])
 }
 
@@ -203,7 +204,8 @@ async fn reserve_seat(address: SocketAddr, room: &str) -> io::Result<String> {
 
 /// The path in the answer to a request for a seat.
 fn path_of_seat(answer: &str) -> Option<String> {
-    let seat: serde_json::Value = serde_json::from_str(answer.get(answer.find('{')?..=answer.rfind('}')?)?).ok()?;
+    let seat: serde_json::Value =
+        serde_json::from_str(answer.get(answer.find('{')?..=answer.rfind('}')?)?).ok()?;
     let room = seat.get("room").unwrap_or(&seat);
     let text = |of: &serde_json::Value, name: &str| Some(of.get(name)?.as_str()?.to_owned());
     let (process, room_id) = (text(room, "processId")?, text(room, "roomId")?);
