@@ -550,6 +550,7 @@ impl Room {
         }
         if self.tick.is_multiple_of(u64::from(STEP_HZ)) {
             self.metrics.forget_ages();
+            self.metrics.in_sight.set(self.count_in_sight() as i64);
         }
         if let (Some(before), Some(after)) = (started.cpu_time, thread_cpu_time()) {
             metrics.tick_cpu_seconds.observe((after - before).as_secs_f64());

@@ -89,10 +89,15 @@ impl RoomMetrics {
         self.bytes[class as usize].inc_by(bytes as u64);
     }
 
-    /// Counts what a round of movement of one client was like, by what its viewer counted before and after it.
-    pub(crate) fn note_round(&self, before: &ViewerStats, after: &ViewerStats) {
-        self.put_off.inc_by(after.postponed - before.postponed);
-        for (age, steps) in self.ages.iter().zip(after.oldest_steps) {
+    /// Counts movement that left for one client, in bytes, and updates of groups that found no room in its round.
+    pub(crate) fn note_movement(&self, bytes: usize, put_off: u64) {
+        self.count_bytes(Class::Movement, bytes);
+        self.put_off.inc_by(put_off);
+    }
+
+    /// Notes how old what a client was told last is, as its viewer knows it when a round begins.
+    pub(crate) fn note_ages(&self, told: &ViewerStats) {
+        for (age, steps) in self.ages.iter().zip(told.oldest_steps) {
             age.note(steps);
         }
     }
@@ -263,13 +268,15 @@ mod tests {
         let rooms = OpenRooms::default();
         let (park, yard) = (rooms.open("park", "plaza"), rooms.open("yard", "plaza"));
         park.clients.set(3);
-        park.count_bytes(Class::Movement, 700);
+        park.note_movement(700, 2);
+        park.note_movement(0, 5);
         park.show_script_work(0.25);
         yard.tick_seconds.observe(0.002);
         let shown = page(&rooms);
         assert_eq!(shown.value("nowcast_room_clients", &[("room", "park"), ("world", "plaza")]), Some(3.0));
         let movement = [("room", "park"), ("class", "movement")];
         assert_eq!(shown.value("nowcast_room_bytes_total", &movement), Some(700.0));
+        assert_eq!(shown.value("nowcast_room_updates_put_off_total", &[("room", "park")]), Some(7.0));
         assert_eq!(shown.value("nowcast_room_script_work_ratio", &[("room", "park")]), Some(0.25));
         assert_eq!(shown.histogram("nowcast_room_tick_seconds", &[("room", "yard")]).count(), 1.0);
         drop(park);
@@ -296,16 +303,14 @@ mod tests {
         let rooms = OpenRooms::default();
         let room = rooms.open("park", "plaza");
         let worst = |distance| page(&rooms).value("nowcast_room_age_seconds_max", &[("distance", distance)]);
-        let round = |oldest_steps, postponed| {
-            let after = ViewerStats { oldest_steps, postponed, ..ViewerStats::default() };
-            room.note_round(&ViewerStats::default(), &after);
+        let round = |oldest_steps| {
+            room.note_ages(&ViewerStats { oldest_steps, ..ViewerStats::default() });
         };
-        round([3, 0, 18], 5);
-        round([0, 0, 12], 2);
+        round([3, 0, 18]);
+        round([0, 0, 12]);
         assert_eq!([worst("near"), worst("middle"), worst("far")], [Some(0.05), Some(0.0), Some(0.3)]);
-        assert_eq!(page(&rooms).value("nowcast_room_updates_put_off_total", &[("room", "park")]), Some(7.0));
         room.forget_ages();
-        round([0, 0, 6], 0);
+        round([0, 0, 6]);
         assert_eq!(worst("far"), Some(0.3));
         room.forget_ages();
         assert_eq!(worst("far"), Some(0.1));

@@ -48,9 +48,10 @@ fn ten_clients_over_each_carrier_are_told_of_everything_and_cost_something() {
     let sections = report["sections"].as_array().expect("a report has sections");
     assert_eq!(sections.len(), 3);
     let [all, near, feelings] = [0, 1, 2].map(|at| &sections[at]["tables"][0]);
+    let traffic = &sections[0]["tables"][1];
     assert_eq!(column(all, "clients").len(), 3, "{all}");
     assert_eq!(column(near, "clients").len(), 2, "{near}");
-    for (server, packets) in column(all, "packets, a client and second") {
+    for (server, packets) in column(traffic, "packets, a client and second") {
         assert!(packets.is_some_and(|packets| packets > 5.0), "{server}: {packets:?}");
     }
     for (server, updates) in column(feelings, "updates") {

@@ -120,7 +120,7 @@ fn once(plan: &Plan, world: &Path, carrier: CarrierKind, loss: f64) -> Result<Co
     serve.args(["--no-data", "--anonymous", "--insecure", "--host"]).arg(far.address().to_string());
     serve.args(["--port", &PORT.to_string(), "--seed", &plan.seed.to_string()]).env("RUST_LOG", "warn");
     let started = |cause| super::ProcessError::Start { what: "the server", cause };
-    let _server = HostProcess::start(far, serve).map_err(started)?;
+    let server = HostProcess::start(far, serve).map_err(started)?;
     let address = SocketAddr::from((far.address(), PORT));
     let stage = Stage::default();
     let (flows, truth, shown) = thread::scope(|scope| {
@@ -137,6 +137,8 @@ fn once(plan: &Plan, world: &Path, carrier: CarrierKind, loss: f64) -> Result<Co
     let (truth, shown) = (truth.map_err(LoadError::Reader)?, shown.map_err(LoadError::Reader)?);
     let [toward, back] = flows?;
     let errors = shown.iter().filter_map(|(place, shown)| Some(distance(truth.get(place)?, shown))).collect();
+    // Before the link, so that it does not see it go.
+    drop(server);
     Ok(Counted { carrier, loss, toward, back, errors, lateness: link.finish().lateness })
 }
 

@@ -195,49 +195,51 @@ fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
         );
     }
     let has_left = trials.full().any(|(.., these)| these.iter().any(|one| one.resident_bytes_left.is_some()));
-    let mut columns = vec![
-        Column::text("server"),
-        Column::number("clients", ""),
+    let heads = || vec![Column::text("server"), Column::number("clients", "")];
+    let mut processor = heads();
+    processor.extend([
         Column::number("network, a client and second", "ms"),
         Column::number("of a reader", "ms"),
         Column::number("world alone, a second", "ms"),
         Column::number("server's core", "%"),
+    ]);
+    let mut traffic = heads();
+    traffic.extend([
         Column::number("packets, a client and second", ""),
-        Column::number("bytes, a client and second", "kB"),
+        Column::number("bytes", "kB"),
         Column::number("memory a client", "kB"),
         Column::number("avatars told of", ""),
-    ];
+    ]);
     if has_left {
-        columns.push(Column::number("memory after all left", "MB"));
+        traffic.push(Column::number("memory after all left", "MB"));
     }
-    let mut table = Table::new(columns);
+    let (mut processor, mut traffic) = (Table::new(processor), Table::new(traffic));
     let mut lines: BTreeMap<Speech, Vec<(f64, f64)>> = BTreeMap::new();
     for (of, clients, speech, these) in trials.full().filter(|(of, ..)| *of == sight) {
         let mut cost = trials.cost(of, clients, speech, these);
         if !cost.client.is_empty() {
             lines.entry(speech).or_default().push((f64::from(clients), cost.client.quantile(0.5)));
         }
-        let mut row = vec![
-            Cell::text(server_of(speech)),
-            Cell::count(clients as usize),
-            range(cost.client, 3),
-            range(cost.reader, 3),
-            range(cost.alone, 1),
-            range(cost.core, 1),
+        let heads = || vec![Cell::text(server_of(speech)), Cell::count(clients as usize)];
+        let mut row = heads();
+        row.extend([range(cost.client, 3), range(cost.reader, 3), range(cost.alone, 1), range(cost.core, 1)]);
+        processor.row(row);
+        let mut row = heads();
+        row.extend([
             range(cost.packets, 1),
             range(cost.kilobytes, 2),
             range(cost.memory_kilobytes, 0),
             range(cost.seen, 0),
-        ];
+        ]);
         if has_left {
             row.push(range(cost.memory_left_megabytes, 1));
         }
-        table.row(row);
+        traffic.row(row);
     }
     if let Some(chart) = chart(&lines) {
         section.chart(chart);
     }
-    section.table(table);
+    section.table(processor).table(traffic);
     section
 }
 

@@ -212,7 +212,7 @@ impl SaidByServer {
         };
         let ticks = now.histogram(TICK, &[]).since(&before.histogram(TICK, &[]));
         let count = |of: &Figures, name: &str| of.value(name, &[]).unwrap_or(0.0);
-        let seen = count(now, "nowcast_sight_entered_total") - count(now, "nowcast_sight_left_total");
+        let seen = now.value("nowcast_room_in_sight", &[]).unwrap_or(0.0);
         let skipped = |of: &Figures| count(of, "nowcast_steps_skipped_total");
         ServerFigures {
             tick_p99_ms: ticks.quantile(0.99).map(|seconds| seconds * 1e3),
@@ -336,8 +336,8 @@ mod tests {
         let page = |slow: u32, skipped: u32| {
             let text = format!(
                 "nowcast_tick_seconds_bucket{{le=\"0.001\"}} 10\nnowcast_tick_seconds_bucket{{le=\"0.01\"}} {slow}\n\
-                 nowcast_tick_seconds_bucket{{le=\"+Inf\"}} {slow}\nnowcast_sight_entered_total 90\n\
-                 nowcast_sight_left_total 30\nnowcast_steps_skipped_total {skipped}\n"
+                 nowcast_tick_seconds_bucket{{le=\"+Inf\"}} {slow}\nnowcast_room_in_sight{{room=\"load\"}} 60\n\
+                 nowcast_steps_skipped_total {skipped}\n"
             );
             SaidByServer::Ours(Figures::parse(&text))
         };
