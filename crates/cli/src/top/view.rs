@@ -20,13 +20,13 @@ pub(super) fn lines(host: &str, overview: &Overview) -> Vec<String> {
         overview;
     let mut lines = vec![
         format!(
-            "{}   {} rooms   {clients:.0} clients   {connections:.0} connections   {cores:.2} cores   {} resident",
+            "{}   rooms {}   clients {clients:.0}   TCP connections {connections:.0}   cores {cores:.2}   resident {}",
             printable(host),
             rooms.len(),
             bytes(*resident_bytes)
         ),
         format!(
-            "TCP {}/s in, {}/s out   {dropped:.0} messages/s without effect",
+            "TCP in {}/s   out {}/s   messages without effect {dropped:.0}/s",
             bytes(*bytes_in),
             bytes(*bytes_out)
         ),
@@ -38,21 +38,18 @@ pub(super) fn lines(host: &str, overview: &Overview) -> Vec<String> {
     }
     let heads = [
         "CLIENTS",
-        "TICK p50",
-        "p99",
+        "TICK p50/p99",
         "STEP p99",
         "SCRIPT",
+        "MOVEMENT/s",
+        "EVENTS/s",
+        "OTHER/s",
+        "PUT OFF/s",
+        "AGE near/middle/far",
+        "SEEN",
         "ENTITIES",
         "AWAKE",
-        "SEEN",
-        "DESCRIBE/s",
-        "EVENTS/s",
-        "MOVE/s",
-        "PUT OFF/s",
         "SKIPPED/s",
-        "OLDEST NEAR",
-        "MIDDLE",
-        "FAR",
     ];
     let mut rows = vec![heads.map(str::to_owned)];
     rows.extend(rooms.iter().map(cells));
@@ -77,30 +74,27 @@ fn name(room: &Room) -> String {
     if room.world == room.name { name } else { format!("{name} ({})", printable(&room.world)) }
 }
 
-fn cells(room: &Room) -> [String; 16] {
+fn cells(room: &Room) -> [String; 13] {
     let ms = |seconds: Option<f64>| {
-        seconds.map_or_else(|| "–".to_owned(), |seconds| format!("{:.1} ms", seconds * 1e3))
+        seconds.map_or_else(|| "–".to_owned(), |seconds| format!("{:.1}", seconds * 1e3))
     };
     let [description, event, movement] = room.bytes.map(bytes);
     let [near, middle, far] =
-        room.ages.map(|age| if age > 0.0 { format!("{:.0} ms", age * 1e3) } else { "–".to_owned() });
+        room.ages.map(|age| if age > 0.0 { format!("{:.0}", age * 1e3) } else { "–".to_owned() });
     [
         format!("{:.0}", room.clients),
-        ms(room.tick_p50),
-        ms(room.tick_p99),
-        ms(room.step_p99),
+        format!("{}/{} ms", ms(room.tick_p50), ms(room.tick_p99)),
+        format!("{} ms", ms(room.step_p99)),
         format!("{:.1} %", room.script * 100.0),
+        movement,
+        event,
+        description,
+        format!("{:.0}", room.put_off),
+        format!("{near}/{middle}/{far} ms"),
+        format!("{:.0}", room.in_sight),
         format!("{:.0}", room.entities),
         format!("{:.0}", room.bodies_awake),
-        format!("{:.0}", room.in_sight),
-        description,
-        event,
-        movement,
-        format!("{:.0}", room.put_off),
         format!("{:.0}", room.steps_skipped),
-        near,
-        middle,
-        far,
     ]
 }
 

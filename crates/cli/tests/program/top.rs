@@ -77,7 +77,7 @@ async fn one_look_tells_of_a_room_and_who_is_in_it() {
     assert_eq!(overview["clients"], 1.0);
     let text = top(&[&format!("http://{}/", server.1), "--once"]);
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("1 rooms   1 clients") && text.contains("\nplayground  "), "{text}");
+    assert!(text.contains("rooms 1   clients 1   ") && text.contains("\nplayground  "), "{text}");
 }
 
 #[test]
