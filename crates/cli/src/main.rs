@@ -14,11 +14,13 @@ mod output;
 mod ping;
 mod reach;
 mod save;
+mod screen;
 mod send;
 mod serve;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod show;
 mod token;
+mod top;
 mod watch;
 #[cfg(not(all(feature = "lab", target_os = "linux")))]
 mod without_lab;
@@ -40,6 +42,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Args),
+    Top(top::Args),
     Names(names::Args),
     Listen(listen::Args),
     Ping(ping::Args),
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Serve(args) => serve::run(args),
+        Command::Top(args) => top::run(&args),
         Command::Names(args) => names::run(&args),
         Command::Listen(args) => listen::run(&args),
         Command::Ping(args) => ping::run(&args),

@@ -108,12 +108,12 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
 }
 
 /// A folder of its own, which goes when the trial is over.
-struct TrialFolder {
-    path: PathBuf,
+pub(crate) struct TrialFolder {
+    pub(crate) path: PathBuf,
 }
 
 impl TrialFolder {
-    fn new(what: &str) -> io::Result<TrialFolder> {
+    pub(crate) fn new(what: &str) -> io::Result<TrialFolder> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("nowcast-{what}-{}-{number}", std::process::id()));
