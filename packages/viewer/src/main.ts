@@ -8,6 +8,7 @@ import { StartScreen } from "./start/start-screen.js";
 import { fetchWorlds } from "./start/worlds.js";
 import { Viewer } from "./viewer.js";
 import { fillPage } from "./words.js";
+import { HeadsetOffer } from "./xr/offer.js";
 
 declare global {
   interface Window {
@@ -67,6 +68,7 @@ function main(): void {
     document.title = "Nowcast";
     start.show(settings.name, room);
   });
+  new HeadsetOffer(viewer);
   startFrameLoop(viewer);
   if (address.enter) {
     start.skip();

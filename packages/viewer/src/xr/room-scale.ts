@@ -57,6 +57,13 @@ export class RoomScale {
     this.isFollowing = false;
   }
 
+  /** The body is wherever the head is: who sits in something does not walk about in it. */
+  sit(): void {
+    this.anchorX = this.head.x;
+    this.anchorZ = this.head.z;
+    this.isFollowing = false;
+  }
+
   /** Turns the room around the head, so that nothing but the direction changes. */
   turn(radians: number): void {
     const { x, z } = this.worldOf(this.head.x, this.head.z);
