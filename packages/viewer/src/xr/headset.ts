@@ -234,6 +234,12 @@ export class Headset {
     panel.mesh.lookAt(POINT.set(this.head.x, this.head.y, this.head.z));
   }
 
+  /** Where a wrist is in the world; undefined while that is not known. */
+  wristOf(side: Side): Readonly<Pose> | undefined {
+    const hand = side === "left" ? this.left : this.right;
+    return hand.input.isTracked ? hand.wrist : undefined;
+  }
+
   private get active(): WorldHand {
     return this.activeSide === "left" ? this.left : this.right;
   }
