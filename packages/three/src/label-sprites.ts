@@ -19,6 +19,8 @@ const LINE_M = 0.035;
 const LINE_M_MIN = 0.07;
 const LINE_CHARACTERS_MAX = 34;
 const LINES_MAX = 4;
+/** Before the name of somebody who can be heard now. */
+const SPEAKS = "\u{1f50a}";
 
 interface Shown {
   readonly sprite: Sprite;
@@ -65,7 +67,7 @@ export class LabelSprites {
     this.group.removeFromParent();
   }
 
-  private place(id: number, { name, said, bearer, above }: Writing, metres: number): void {
+  private place(id: number, { name, said, speaks, bearer, above }: Writing, metres: number): void {
     let shown = this.shown.get(id);
     if (!shown) {
       const sprite = new Sprite(new SpriteMaterial({ depthWrite: false, fog: false, toneMapped: false }));
@@ -75,7 +77,8 @@ export class LabelSprites {
       this.shown.set(id, shown);
       this.group.add(sprite);
     }
-    const text = said === undefined ? name : `${name}\n${said}`;
+    const title = speaks ? `${SPEAKS} ${name}` : name;
+    const text = said === undefined ? title : `${title}\n${said}`;
     if (text !== shown.text) write(shown, text);
     const height = Math.max(LINE_M_MIN, LINE_M * metres) * shown.lines;
     shown.sprite.scale.set(height * shown.aspect, height, 1);

@@ -23,6 +23,8 @@ export interface Writing {
   readonly name: string;
   /** What its bearer said just now. */
   readonly said: string | undefined;
+  /** Its bearer can be heard now. */
+  readonly speaks: boolean;
 }
 
 interface Label {
@@ -33,6 +35,7 @@ interface Label {
   readonly tag: HTMLElement;
   name: string;
   said: string | undefined;
+  speaks: boolean;
   bubble: HTMLElement | undefined;
   bubbleEndsMs: number;
   shown: boolean;
@@ -90,6 +93,7 @@ export class Labels {
       tag,
       name,
       said: undefined,
+      speaks: false,
       bubble: undefined,
       bubbleEndsMs: 0,
       shown: false,
@@ -120,6 +124,14 @@ export class Labels {
     label.root.append(bubble);
     label.bubble = bubble;
     label.bubbleEndsMs = nowMs + BUBBLE_MS;
+  }
+
+  /** Marks whoever can be heard now by the class `speaking`. */
+  setSpeaking(id: number, speaks: boolean): void {
+    const label = this.labels.get(id);
+    if (!label) return;
+    label.speaks = speaks;
+    label.tag.classList.toggle("speaking", speaks);
   }
 
   update(nowMs: number, camera: PerspectiveCamera, own: number | undefined): void {

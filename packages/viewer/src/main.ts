@@ -34,7 +34,8 @@ function main(): void {
   settings.quality = oneOf(address.quality, ["auto", "low", "medium", "high"], settings.quality);
   settings.light = oneOf(address.light, ["auto", "day", "dusk"], settings.light);
 
-  const viewer = new Viewer(element("world", HTMLCanvasElement), settings);
+  const iceServers = address.stun === undefined ? [] : [{ urls: address.stun }];
+  const viewer = new Viewer(element("world", HTMLCanvasElement), settings, iceServers);
   window.nowcast = {
     get world() {
       return viewer.net?.world;

@@ -28,6 +28,7 @@ import { type Settings, saveSettings } from "./settings.js";
 import { readSound, Sounds } from "./sounds.js";
 import { Backdrop } from "./start/backdrop.js";
 import { type Actor, findTarget } from "./targets.js";
+import { VoiceOffer } from "./voice/offer.js";
 import { words } from "./words.js";
 import type { Headset } from "./xr/headset.js";
 
@@ -72,6 +73,7 @@ export class Viewer {
   private readonly chat: ChatPanel;
   private readonly console = new RulesConsole();
   private readonly screens = new Screens();
+  private readonly voice: VoiceOffer;
   private readonly sounds: Sounds;
   private readonly devices: Devices;
   private readonly backdrop: Backdrop;
@@ -99,6 +101,7 @@ export class Viewer {
   constructor(
     canvas: HTMLCanvasElement,
     readonly settings: Settings,
+    iceServers: readonly RTCIceServer[] = [],
   ) {
     this.rendererName = probeRenderer();
     this.quality = this.chooseQuality();
@@ -115,6 +118,7 @@ export class Viewer {
     );
     this.devices = createDevices(canvas, this.controls);
     this.actions = this.createActions();
+    this.voice = this.createVoice(iceServers);
     this.backdrop = new Backdrop(this.scene);
     window.addEventListener("resize", () => {
       if (!this.headset) this.stage.resize();
@@ -148,6 +152,7 @@ export class Viewer {
   /** Leaves the world; the start screen is shown again by whoever called this. */
   leave(): void {
     void this.headset?.end();
+    this.voice.end();
     this.net?.close();
     this.net = undefined;
     this.clear();
@@ -310,6 +315,7 @@ export class Viewer {
     const position = this.stage.camera.getWorldPosition(this.ears);
     const { x, y, z } = this.stage.camera.getWorldDirection(this.ahead);
     this.sounds.listenAt(position.x, position.y, position.z, x, y, z);
+    this.voice.update(performance.now(), position, this.ahead);
   }
 
   updateLabels(nowMs: number): void {
@@ -447,6 +453,34 @@ export class Viewer {
     });
   }
 
+  private createVoice(iceServers: readonly RTCIceServer[]): VoiceOffer {
+    const viewer = this;
+    const page = {
+      get definition() {
+        return viewer.net?.world.definition;
+      },
+      get player() {
+        return viewer.net?.player;
+      },
+      others: () => this.others(),
+      act: (action: string, args: Readonly<Record<string, unknown>>) => this.net?.act(action, args),
+      say: (text: string) => this.hud.say(text),
+      mark: (player: number, speaks: boolean) => {
+        const avatar = this.people.avatarOf(player);
+        if (avatar !== undefined) this.scene.labels.setSpeaking(avatar, speaks);
+      },
+    };
+    return new VoiceOffer(page, iceServers);
+  }
+
+  /** Everybody else, and where they are shown. */
+  private *others(): Iterable<{ id: number; name: string; spot: Member | undefined }> {
+    for (const [id, { name, avatarId }] of this.people.all) {
+      if (id === this.net?.player) continue;
+      yield { id, name, spot: avatarId === undefined ? undefined : this.scene.crowd.get(avatarId) };
+    }
+  }
+
   private createListener(): NetListener {
     return {
       statusChanged: (status) => this.statusChanged(status),
@@ -528,6 +562,7 @@ export class Viewer {
   }
 
   private told(event: string, payload: unknown): void {
+    if (this.voice.told(event, payload)) return;
     const sound = event === "sound" ? readSound(payload) : undefined;
     if (sound) this.sounds.play(sound);
   }

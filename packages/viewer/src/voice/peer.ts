@@ -22,7 +22,6 @@ export class Peer {
   state: PeerState = "connecting";
   isSpeaking = false;
   private readonly connection: RTCPeerConnection;
-  private readonly transceiver: RTCRtpTransceiver | undefined;
   private sender: RTCRtpSender | undefined;
   private readonly waiting: RTCIceCandidateInit[] = [];
   private readonly analyser: AnalyserNode;
@@ -33,8 +32,9 @@ export class Peer {
   private readonly sink = new Audio();
   private source: MediaStreamAudioSourceNode | undefined;
 
-  /** `offers`: this side begins. */
+  /** `call` is the name of this attempt; `offers`: this side begins. */
   constructor(
+    readonly call: string,
     context: AudioContext,
     iceServers: readonly RTCIceServer[],
     private track: MediaStreamTrack | null,
@@ -55,9 +55,9 @@ export class Peer {
     this.sink.muted = true;
     this.listen(context);
     if (!offers) return;
-    this.transceiver = this.connection.addTransceiver("audio", { direction: "sendrecv" });
-    preferOpus(this.transceiver);
-    this.sender = this.transceiver.sender;
+    const transceiver = this.connection.addTransceiver("audio", { direction: "sendrecv" });
+    preferOpus(transceiver);
+    this.sender = transceiver.sender;
     void this.offer();
   }
 
@@ -73,7 +73,7 @@ export class Peer {
         this.sender = transceiver.sender;
         await this.sender.replaceTrack(this.track);
         await connection.setLocalDescription();
-        this.listener.send({ type: "answer", sdp: connection.localDescription?.sdp ?? "" });
+        this.listener.send({ type: "answer", call: this.call, sdp: connection.localDescription?.sdp ?? "" });
         await this.addWaiting();
       } else if (signal.type === "answer") {
         await connection.setRemoteDescription({ type: "answer", sdp: signal.sdp });
@@ -128,7 +128,7 @@ export class Peer {
     const { connection, listener } = this;
     connection.addEventListener("icecandidate", ({ candidate }) => {
       if (!candidate?.candidate) return;
-      listener.send({ type: "candidate", candidate: candidate.candidate, mid: candidate.sdpMid ?? "0" });
+      listener.send({ type: "candidate", call: this.call, candidate: candidate.candidate, mid: candidate.sdpMid ?? "0" });
     });
     connection.addEventListener("track", ({ track }) => {
       const stream = new MediaStream([track]);
@@ -149,7 +149,7 @@ export class Peer {
     try {
       await this.sender?.replaceTrack(this.track);
       await this.connection.setLocalDescription();
-      this.listener.send({ type: "offer", sdp: this.connection.localDescription?.sdp ?? "" });
+      this.listener.send({ type: "offer", call: this.call, sdp: this.connection.localDescription?.sdp ?? "" });
     } catch {
       this.fail();
     }

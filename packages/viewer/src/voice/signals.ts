@@ -3,13 +3,14 @@ import { isFields } from "@nowcast/three";
 
 /** Beyond this many characters of JSON there is no room in an action. */
 export const SIGNAL_CHARACTERS_MAX = 3_600;
-const MID_CHARACTERS_MAX = 32;
+const NAME_CHARACTERS_MAX = 32;
 
 export type Signal =
   /** Somebody can be heard; `reply` answers another one. */
   | { readonly type: "here"; readonly reply: boolean }
-  | { readonly type: "offer" | "answer"; readonly sdp: string }
-  | { readonly type: "candidate"; readonly candidate: string; readonly mid: string }
+  /** `call` tells one attempt to connect from another. */
+  | { readonly type: "offer" | "answer"; readonly call: string; readonly sdp: string }
+  | { readonly type: "candidate"; readonly call: string; readonly candidate: string; readonly mid: string }
   | { readonly type: "bye" };
 
 /** A signal as the text of an action; undefined where it has no room. */
@@ -35,20 +36,22 @@ function parse(data: string): Signal | undefined {
     return undefined;
   }
   if (!isFields(said)) return undefined;
-  const { type, reply, sdp, candidate, mid } = said;
+  const { type, reply, call, sdp, candidate, mid } = said;
   switch (type) {
     case "here":
       return { type, reply: reply === true };
     case "offer":
     case "answer":
-      return typeof sdp === "string" ? { type, sdp } : undefined;
-    case "candidate": {
-      const isGood = typeof candidate === "string" && typeof mid === "string" && mid.length <= MID_CHARACTERS_MAX;
-      return isGood ? { type, candidate, mid } : undefined;
-    }
+      return isName(call) && typeof sdp === "string" ? { type, call, sdp } : undefined;
+    case "candidate":
+      return isName(call) && typeof candidate === "string" && isName(mid) ? { type, call, candidate, mid } : undefined;
     case "bye":
       return { type };
     default:
       return undefined;
   }
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value.length <= NAME_CHARACTERS_MAX;
 }

@@ -9,9 +9,6 @@ const PEERS_MAX = 12;
 /** How often it is looked who is near and who speaks. */
 const LOOK_MS = 100;
 
-/** The action and the event by which a world passes on what pages tell each other. */
-export const VOICE = "voice";
-
 /** Where something is, in metres. */
 export interface Spot {
   readonly x: number;
@@ -126,12 +123,13 @@ export class Voice {
     if (signal.type === "here") {
       if (!signal.reply) this.say(from, { type: "here", reply: true });
       this.greeted.add(from);
-      // One of the two begins: the one with the lower number.
-      if (player < from && this.peers.get(from)?.state !== "connected") this.connect(from, true);
+      // One of the two begins: the one with the lower number. Whoever greets anew has begun anew.
+      if (player < from && !(signal.reply && this.peers.has(from))) this.connect(from, undefined);
       return;
     }
-    if (signal.type === "offer") this.connect(from, false);
-    void this.peers.get(from)?.hear(signal);
+    if (signal.type === "offer") this.connect(from, signal.call);
+    const peer = this.peers.get(from);
+    if (peer?.call === signal.call) void peer.hear(signal);
   }
 
   /** Once a frame: where one's ears are, and where they are turned to. */
@@ -190,10 +188,13 @@ export class Voice {
     if (hasChanged) this.host.changed();
   }
 
-  private connect(player: number, offers: boolean): void {
+  /** Begins a call, or takes one that the other side has begun. */
+  private connect(player: number, call: string | undefined): void {
     if (this.peers.size >= PEERS_MAX && !this.peers.has(player)) return;
     this.drop(player);
-    const peer = new Peer(this.context, this.iceServers, this.track, offers, {
+    const offers = call === undefined;
+    const name = call ?? Math.random().toString(36).slice(2, 12);
+    const peer = new Peer(name, this.context, this.iceServers, this.track, offers, {
       send: (signal) => this.say(player, signal),
       changed: (state) => {
         if (state === "failed" && this.peers.get(player) === peer) {
