@@ -29,6 +29,7 @@ import { readSound, Sounds } from "./sounds.js";
 import { Backdrop } from "./start/backdrop.js";
 import { type Actor, findTarget } from "./targets.js";
 import { VoiceOffer } from "./voice/offer.js";
+import { voicePageOf } from "./voice/voice-page.js";
 import { words } from "./words.js";
 import type { Headset } from "./xr/headset.js";
 
@@ -69,11 +70,11 @@ export class Viewer {
   /** While somebody looks at the world by a headset. */
   headset: Headset | undefined;
 
-  private readonly people = new People();
+  readonly people = new People();
+  readonly voice: VoiceOffer;
   private readonly chat: ChatPanel;
   private readonly console = new RulesConsole();
   private readonly screens = new Screens();
-  private readonly voice: VoiceOffer;
   private readonly sounds: Sounds;
   private readonly devices: Devices;
   private readonly backdrop: Backdrop;
@@ -118,7 +119,7 @@ export class Viewer {
     );
     this.devices = createDevices(canvas, this.controls);
     this.actions = this.createActions();
-    this.voice = this.createVoice(iceServers);
+    this.voice = new VoiceOffer(voicePageOf(this), iceServers);
     this.backdrop = new Backdrop(this.scene);
     window.addEventListener("resize", () => {
       if (!this.headset) this.stage.resize();
@@ -451,34 +452,6 @@ export class Viewer {
       },
       highlight: (target) => this.scene.highlight(target),
     });
-  }
-
-  private createVoice(iceServers: readonly RTCIceServer[]): VoiceOffer {
-    const viewer = this;
-    const page = {
-      get definition() {
-        return viewer.net?.world.definition;
-      },
-      get player() {
-        return viewer.net?.player;
-      },
-      others: () => this.others(),
-      act: (action: string, args: Readonly<Record<string, unknown>>) => this.net?.act(action, args),
-      say: (text: string) => this.hud.say(text),
-      mark: (player: number, speaks: boolean) => {
-        const avatar = this.people.avatarOf(player);
-        if (avatar !== undefined) this.scene.labels.setSpeaking(avatar, speaks);
-      },
-    };
-    return new VoiceOffer(page, iceServers);
-  }
-
-  /** Everybody else, and where they are shown. */
-  private *others(): Iterable<{ id: number; name: string; spot: Member | undefined }> {
-    for (const [id, { name, avatarId }] of this.people.all) {
-      if (id === this.net?.player) continue;
-      yield { id, name, spot: avatarId === undefined ? undefined : this.scene.crowd.get(avatarId) };
-    }
   }
 
   private createListener(): NetListener {

@@ -38,7 +38,7 @@ export class VoiceOffer {
     private readonly iceServers: readonly RTCIceServer[],
   ) {
     this.toggle.addEventListener("change", () => void this.turn(this.toggle.checked));
-    this.microphone.addEventListener("click", () => void this.speak());
+    this.microphone.addEventListener("click", () => void this.flipMicrophone());
   }
 
   /** Something that the world tells; returns whether it was for voices. */
@@ -51,6 +51,15 @@ export class VoiceOffer {
   /** Once a frame. */
   update(nowMs: number, ears: Spot, ahead: Spot): void {
     this.voice?.update(nowMs, ears, ahead);
+  }
+
+  /** Turns the microphone on, or off. */
+  async flipMicrophone(): Promise<void> {
+    const { voice } = this;
+    if (!voice) return;
+    const state = await voice.setMuted(!voice.isMuted);
+    if (state !== "on") this.page.say(words.voiceStates[state]);
+    this.show();
   }
 
   /** Ends it, as when one leaves the world. */
@@ -89,14 +98,6 @@ export class VoiceOffer {
       failed: (player) => page.say(words.voiceFailed(nameOf(player))),
       changed: () => this.show(),
     };
-  }
-
-  private async speak(): Promise<void> {
-    const { voice } = this;
-    if (!voice) return;
-    const state = await voice.setMuted(!voice.isMuted);
-    if (state !== "on") this.page.say(words.voiceStates[state]);
-    this.show();
   }
 
   private show(): void {

@@ -55,6 +55,7 @@ interface WorldHand {
   wasTracked: boolean;
   isClosed: boolean;
   wasSecond: boolean;
+  spoke: boolean;
 }
 
 /** Somebody with a headset in the world: from the moment at which a session has begun until it ends. */
@@ -200,6 +201,10 @@ export class Headset {
       hand.isClosed = isClosed;
       if (input.second !== hand.wasSecond) this.doOther(input.side, input.second);
       hand.wasSecond = input.second;
+      // The left stick's button runs.
+      const speaks = input.side === "right" && input.stickPressed;
+      if (speaks && !hand.spoke) void this.viewer.voice.flipMicrophone();
+      hand.spoke = speaks;
     }
     this.grasp.update(this.nowMs);
   }
@@ -379,6 +384,7 @@ function createWorldHand(input: HandInput): WorldHand {
     wasTracked: false,
     isClosed: false,
     wasSecond: false,
+    spoke: false,
   };
 }
 
