@@ -43,6 +43,9 @@ export function launchBrowser(): Promise<Browser> {
       "--use-angle=swiftshader",
       "--enable-unsafe-swiftshader",
       "--ignore-gpu-blocklist",
+      // A microphone that beeps, and whose use everybody allows.
+      "--use-fake-device-for-media-stream",
+      "--use-fake-ui-for-media-stream",
     ],
   });
 }
