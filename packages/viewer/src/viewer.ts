@@ -213,7 +213,6 @@ export class Viewer {
     if (headset.isOver) return;
     this.headset = headset;
     this.facedAvatar = undefined;
-    document.body.classList.add("in-headset");
     this.hud.setPrompt("");
   }
 
@@ -221,7 +220,6 @@ export class Viewer {
   headsetEnded(): void {
     if (this.own) this.camera.face(this.own);
     this.headset = undefined;
-    document.body.classList.remove("in-headset");
     this.stage.resize();
     this.camera.jump();
   }

@@ -133,29 +133,27 @@ export class Headset {
     }
     this.turn(seconds);
     this.aimTeleport();
-    this.viewer.camera.yaw = room.headYaw;
+    const { camera, controls, settings } = this.viewer;
+    camera.yaw = room.headYaw;
+    const { left, right } = input;
+    controls.headset.forward = settings.vrWalk ? -left.stickY : 0;
+    controls.headset.right = settings.vrWalk ? left.stickX : 0;
+    controls.headset.run = left.stickPressed;
+    controls.headset.jump = left.first || right.first;
   }
 
-  /** Puts into controls what the sticks say, or what brings the body under the head. */
+  /** Puts into controls what brings the body to where an arc led, or under the head; what devices ask for goes first. */
   steer(steering: Steering): void {
-    const { input, room, dash, viewer } = this;
+    const { room, dash, viewer } = this;
     const { own } = viewer;
     steering.yaw = room.headYaw;
-    steering.jump ||= input.left.first || input.right.first;
-    const { stickX, stickY, stickPressed } = input.left;
-    const walks = viewer.settings.vrWalk && (stickX !== 0 || stickY !== 0);
-    if (walks) {
-      dash.end();
-      const length = Math.max(1, Math.hypot(stickX, stickY));
-      steering.forward = -stickY / length;
-      steering.right = stickX / length;
-      steering.run = stickPressed;
-    }
-    const way = own && !walks ? dash.steer(own.x, own.z, room.headYaw, this.nowMs) : undefined;
-    this.isSteered = steering.forward !== 0 || steering.right !== 0 || way !== undefined;
+    const walks = steering.forward !== 0 || steering.right !== 0;
+    if (walks) dash.end();
+    const way = own && dash.steer(own.x, own.z, room.headYaw, this.nowMs);
+    this.isSteered = walks || way !== undefined;
     if (way) Object.assign(steering, way, { run: true });
-    if (this.isSteered) return room.steer();
-    if (viewer.ownMember) Object.assign(steering, room.follow() ?? {});
+    if (this.isSteered) room.steer();
+    else if (viewer.ownMember) Object.assign(steering, room.follow() ?? {});
   }
 
   /** The head is above this body from now on, and faces as it does. */
@@ -362,9 +360,10 @@ export class Headset {
     this.presence?.close();
     this.presence = undefined;
     for (const part of [this.hands, this.labels, this.panel, this.vignette, this.arc]) part.dispose();
-    const { stage, actions } = this.viewer;
+    const { stage, actions, controls } = this.viewer;
     actions.hand = undefined;
     actions.cancel();
+    Object.assign(controls.headset, { forward: 0, right: 0, run: false, jump: false });
     stage.renderer.xr.enabled = false;
     stage.rig.position.set(0, 0, 0);
     stage.rig.rotation.set(0, 0, 0);
