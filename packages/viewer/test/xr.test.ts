@@ -70,7 +70,7 @@ describe("the panel above a wrist", () => {
     ]);
     const lines = panelLines({ screen, chat: ["Ada: hello"], notice: "" }).map(({ kind, text }) => [kind, text]);
     expect(lines).toEqual([
-      ["title", "blue 0  ·  red 1  ·  2:05"],
+      ["title", "blue 0 · red 1 · 2:05"],
       ["message", "Goal!"],
       ["plain", "phase: playing"],
       ["chat", "Ada: hello"],

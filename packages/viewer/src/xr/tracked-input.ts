@@ -36,6 +36,11 @@ export interface HandInput {
   stickY: number;
 }
 
+/** Of WebXR's hand input module; the types know only the rest of a frame. */
+interface HandFrame {
+  fillPoses?(spaces: Iterable<XRSpace>, base: XRSpace, transforms: Float32Array): boolean;
+}
+
 interface OwnHand extends HandInput {
   size: number;
   /** What the session's events say, for hands without buttons. */
@@ -95,7 +100,8 @@ export class TrackedInput {
   /** The joints as seen from the wrist. False where one is not known. */
   private readJoints(frame: XRFrame, space: XRReferenceSpace, joints: XRHand, hand: OwnHand): boolean {
     const { matrices } = this;
-    if (joints.size !== HAND_JOINTS || !frame.fillPoses?.(joints.values(), space, matrices)) return false;
+    if (joints.size !== HAND_JOINTS) return false;
+    if (!(frame as HandFrame).fillPoses?.(joints.values(), space, matrices)) return false;
     MATRIX.fromArray(matrices).decompose(POINT, WRIST, SCALE);
     putPose(hand.wrist, POINT, WRIST);
     WRIST.invert();

@@ -34,7 +34,7 @@ export function panelLines({ screen, chat, notice }: PanelContents): readonly Pa
   };
   const score = sidesOf(screen.get("score")).map(({ name, value }) => (name === "" ? value : `${name} ${value}`));
   const clock = screen.has("clock") ? clockText(screen.get("clock")) : "";
-  add("title", [...score, clock].filter((part) => part !== "").join("  ·  "), 1);
+  add("title", [...score, clock].filter((part) => part !== "").join(" · "), 1);
   add("message", notice, 2);
   add("message", textOf(screen.get("message")), 2);
   add("plain", textOf(screen.get("prompt")), 1);

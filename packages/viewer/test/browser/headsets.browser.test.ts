@@ -229,11 +229,12 @@ it("leaves no frozen hands: not of a headset that stops, and not of one that is 
       );
     });
   await waitFor("the page to be as before", isAsBefore);
-  const own = await page.evaluate(() => {
-    const { world } = window.nowcast;
-    return [...world!.entities.values()].filter(({ owner }) => owner === world!.playerId).length;
-  });
-  expect(own).toBe(0);
+  const ownsNothing = () =>
+    page.evaluate(() => {
+      const { world } = window.nowcast;
+      return [...world!.entities.values()].every(({ owner }) => owner !== world!.playerId);
+    });
+  await waitFor("the hands to go", ownsNothing);
   await page.screenshot({ path: `${SCREENSHOTS}/headsets-after.png` });
   expect(ada.errors).toEqual([]);
   expect(ben.errors).toEqual([]);

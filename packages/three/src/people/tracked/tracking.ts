@@ -159,7 +159,7 @@ export class Tracking {
     shown.lastAttributes = attributes;
     shown.isLeft = attributes["left"] === true;
     const { grip, joints } = attributes;
-    shown.grip = typeof grip === "number" ? Math.min(1, Math.max(0, grip)) : 0;
+    shown.grip = Number.isFinite(grip) ? Math.min(1, Math.max(0, grip as number)) : 0;
     const size = decodeHandPose(joints, shown.wanted);
     shown.hasJoints = size !== undefined;
     shown.size = size ?? 1;
