@@ -72,17 +72,21 @@ export class VoiceOffer {
   }
 
   private async turn(isWanted: boolean): Promise<void> {
-    this.end();
-    if (!isWanted) return;
+    if (!isWanted) return this.end();
     const { page } = this;
-    if (!passesVoices(page.definition)) return page.say(words.voiceStates.notHere);
+    if (!passesVoices(page.definition)) return this.refuse(words.voiceStates.notHere);
     const { Voice } = await import("./voice.js");
-    if (!Voice.isPossible) return page.say(words.voiceStates.impossible);
-    if (this.voice) return;
+    if (!Voice.isPossible) return this.refuse(words.voiceStates.impossible);
+    // Somebody may have thought better of it while it was loaded.
+    if (this.voice || !this.toggle.checked) return;
     this.voice = new Voice(this.createHost(), this.iceServers);
-    this.toggle.checked = true;
     this.microphone.hidden = false;
     this.show();
+  }
+
+  private refuse(why: string): void {
+    this.toggle.checked = false;
+    this.page.say(why);
   }
 
   private createHost(): VoiceHost {

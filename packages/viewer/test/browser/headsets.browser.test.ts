@@ -132,6 +132,25 @@ async function blockOf(visitor: Visitor): Promise<{ readonly id: number; readonl
   return block!;
 }
 
+/** Waits until a page shows the block where it stays. */
+async function rests(visitor: Visitor): Promise<void> {
+  let before = [Number.NaN, 0, 0];
+  await waitFor("the block to rest", async () => {
+    const { position } = await blockOf(visitor);
+    const metres = Math.hypot(...position.map((part, axis) => part - before[axis]!));
+    before = position;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    return metres < 0.003;
+  });
+}
+
+/** Waits until a hand that closes would grab something. */
+async function isOffered({ page }: Visitor): Promise<void> {
+  await waitFor("something to grab", () =>
+    page.evaluate(() => window.nowcast.viewer.actions.offered.some(({ action }) => action === "grab")),
+  );
+}
+
 it("shows to each where the other's head and hands are, to a centimetre", async () => {
   // Ada stands at x = 0, Ben at x = -1.3: they face each other.
   await enterHeadset(ada, Math.PI / 2);
@@ -159,13 +178,12 @@ it("lets one hand a block to the other", async () => {
   const block = await blockOf(ada);
   const [x, y, z] = block.position as [number, number, number];
   await reach(ada, "right", [x + 0.05, y + 0.22, z]);
-  await waitFor("the block to be offered", () =>
-    ada.page.evaluate(() => window.nowcast.viewer.actions.offered.some(({ action }) => action === "grab")),
-  );
+  await isOffered(ada);
   await squeeze(ada, "right", true);
   await waitFor("the block in Ada's hand", async () => (await ada.ownAttribute("holding")) === block.id);
   await reach(ada, "right", [-0.6, 1.35, 12.8]);
   await waitFor("the block before Ben", async () => (await blockOf(ben)).position[1]! > 0.9);
+  await rests(ben);
   // The window's picture is what the headset shows: both eyes, side by side.
   const blank = await browser.newPage();
   for (const [name, { page }] of Object.entries({ ada, ben })) {
@@ -177,6 +195,7 @@ it("lets one hand a block to the other", async () => {
   const [bx, by, bz] = (await blockOf(ben)).position as [number, number, number];
   await reach(ben, "right", [bx - 0.1, by - 0.12, bz + 0.1]);
   await waitFor("Ben's hand at the block", async () => (await disagreement(ben, ada, "right")).metres < 0.03);
+  await isOffered(ben);
   await squeeze(ben, "right", true);
   await waitFor("the block in Ben's hand", async () => (await ben.ownAttribute("holding")) === block.id);
   expect(await ada.ownAttribute("holding")).toBeFalsy();
@@ -232,7 +251,8 @@ it("leaves no frozen hands: not of a headset that stops, and not of one that is 
   const ownsNothing = () =>
     page.evaluate(() => {
       const { world } = window.nowcast;
-      return [...world!.entities.values()].every(({ owner }) => owner !== world!.playerId);
+      const own = [...world!.entities.values()].filter(({ owner }) => owner === world!.playerId);
+      return own.every(({ id }) => id === world!.avatarId);
     });
   await waitFor("the hands to go", ownsNothing);
   await page.screenshot({ path: `${SCREENSHOTS}/headsets-after.png` });
