@@ -78,6 +78,19 @@ async function reach({ page }: Visitor, side: Side, [x, y, z]: Place): Promise<v
   );
 }
 
+/** A controller lies in the palm, and the wrist is this far from it at most, in metres. */
+const PALM_M = 0.2;
+
+/** Holds a controller at a place, and waits until the other page shows the hand there. */
+async function reachVisibly(owner: Visitor, watcher: Visitor, side: Side, place: Place): Promise<void> {
+  await reach(owner, side, place);
+  await waitFor("the hand there", async () => {
+    const own = await ownWrist(owner, side);
+    const metres = own ? Math.hypot(...place.map((part, axis) => part - own[axis]!)) : Number.NaN;
+    return metres < PALM_M && (await disagreement(owner, watcher, side)).metres < 0.01;
+  });
+}
+
 async function squeeze({ page }: Visitor, side: Side, isClosed: boolean): Promise<void> {
   await page.evaluate(
     ({ side, value }) => window.headset.controllers[side]!.updateButtonValue("squeeze", value),
@@ -177,7 +190,7 @@ it("shows to each where the other's head and hands are, to a centimetre", async 
 it("lets one hand a block to the other", async () => {
   const block = await blockOf(ada);
   const [x, y, z] = block.position as [number, number, number];
-  await reach(ada, "right", [x + 0.05, y + 0.22, z]);
+  await reachVisibly(ada, ben, "right", [x + 0.05, y + 0.22, z]);
   await isOffered(ada);
   await squeeze(ada, "right", true);
   await waitFor("the block in Ada's hand", async () => (await ada.ownAttribute("holding")) === block.id);
@@ -193,8 +206,7 @@ it("lets one hand a block to the other", async () => {
   await blank.close();
 
   const [bx, by, bz] = (await blockOf(ben)).position as [number, number, number];
-  await reach(ben, "right", [bx - 0.1, by - 0.12, bz + 0.1]);
-  await waitFor("Ben's hand at the block", async () => (await disagreement(ben, ada, "right")).metres < 0.03);
+  await reachVisibly(ben, ada, "right", [bx - 0.1, by - 0.12, bz + 0.1]);
   await isOffered(ben);
   await squeeze(ben, "right", true);
   await waitFor("the block in Ben's hand", async () => (await ben.ownAttribute("holding")) === block.id);
