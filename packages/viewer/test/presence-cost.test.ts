@@ -1,4 +1,5 @@
 /** What a person with a headset costs whoever sees it: a real server, two real clients, and hands that never rest. */
+import { fileURLToPath } from "node:url";
 import { createPose, curlHand, HAND_JOINTS, trackedPartOf } from "@nowcast/three";
 import { joinWorld, type World } from "nowcast/world";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -7,12 +8,13 @@ import { waitFor } from "../../nowcast/test/wait-for.js";
 import { type PartState, Presence } from "../src/xr/presence.js";
 
 const BYTES_PER_SECOND_MAX = 4096;
+const PLAYGROUND = fileURLToPath(new URL("../../../worlds/playground", import.meta.url));
 
 let server: ServerProcess;
 const worlds: World[] = [];
 
 beforeAll(async () => {
-  server = await ServerProcess.start();
+  server = await ServerProcess.start(0, [PLAYGROUND]);
 });
 
 afterAll(async () => {

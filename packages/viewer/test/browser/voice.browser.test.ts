@@ -1,15 +1,19 @@
 /** Two people turn voices on: one speaks into Chromium's own microphone, which beeps, and the other hears it. */
+import { fileURLToPath } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
 import { launchBrowser, Visitor } from "./browser.js";
 
+const worldAt = (name: string): string =>
+  fileURLToPath(new URL(`../../../../worlds/${name}`, import.meta.url));
+
 let browser: Browser;
 let server: ServerProcess;
 
 beforeAll(async () => {
-  server = await ServerProcess.start();
+  server = await ServerProcess.start(0, [worldAt("playground"), worldAt("football")]);
   browser = await launchBrowser();
 });
 
@@ -67,7 +71,7 @@ it("lets people who are near hear each other, and not before both want it", asyn
 });
 
 it("says so where a world passes on no voices", async () => {
-  const visitor = await Visitor.enter(browser, server, { name: "Cleo", room: "asteroids" });
+  const visitor = await Visitor.enter(browser, server, { name: "Cleo", room: "football" });
   await visitor.page.locator("#settings-open").click();
   await visitor.page.locator("#set-voice").click();
   const notice = visitor.page.locator("#notice");
