@@ -8,6 +8,8 @@ const LOSE_M = 35;
 const PEERS_MAX = 12;
 /** How often it is looked who is near and who speaks. */
 const LOOK_MS = 100;
+/** So often it is tried to connect two people before they are told that it cannot be. */
+const ATTEMPTS_MAX = 3;
 
 /** Where something is, in metres. */
 export interface Spot {
@@ -44,6 +46,8 @@ export class Voice {
   private readonly peers = new Map<number, Peer>();
   /** Whom this page has told that it can be heard. */
   private readonly greeted = new Set<number>();
+  /** Attempts that failed since somebody came near. */
+  private readonly failures = new Map<number, number>();
   private readonly choices = new Map<number, Choice>();
   private stream: MediaStream | undefined;
   private lookedMs = 0;
@@ -175,6 +179,7 @@ export class Voice {
     for (const player of new Set([...this.peers.keys(), ...this.greeted])) {
       if (near.has(player)) continue;
       this.greeted.delete(player);
+      this.failures.delete(player);
       this.drop(player);
     }
     const nearest = [...near].sort(([, a], [, b]) => a - b).slice(0, PEERS_MAX);
@@ -197,15 +202,21 @@ export class Voice {
     const peer = new Peer(name, this.context, this.iceServers, this.track, offers, {
       send: (signal) => this.say(player, signal),
       changed: (state) => {
-        if (state === "failed" && this.peers.get(player) === peer) {
-          this.drop(player);
-          this.host.failed(player);
-        }
+        if (state === "failed" && this.peers.get(player) === peer) this.failed(player);
+        if (state === "connected") this.failures.delete(player);
         this.host.changed();
       },
     });
     peer.setVolume(this.choiceOf(player).volume);
     this.peers.set(player, peer);
+  }
+
+  private failed(player: number): void {
+    this.drop(player);
+    const failures = (this.failures.get(player) ?? 0) + 1;
+    this.failures.set(player, failures);
+    if (failures < ATTEMPTS_MAX) this.greeted.delete(player);
+    else this.host.failed(player);
   }
 
   private drop(player: number): void {
