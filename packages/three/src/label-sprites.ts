@@ -43,7 +43,7 @@ export class LabelSprites {
   /** Writes what there is, around a camera; `own` has a name that its owner need not read. */
   update(labels: Labels, camera: Object3D, own: number | undefined): void {
     camera.getWorldPosition(EYE);
-    const { near } = this;
+    const near = this.near;
     near.length = 0;
     for (const [id, writing] of labels.all) {
       const { x, y, z } = writing.bearer;

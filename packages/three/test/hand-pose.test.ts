@@ -20,7 +20,10 @@ function degreesBetween(a: Float32Array, b: Float32Array, joint: number): number
 
 /** A hand whose joints are turned in any way at all. */
 const anyHand = fc
-  .array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: HAND_JOINTS * 4, maxLength: HAND_JOINTS * 4 })
+  .array(fc.double({ min: -1, max: 1, noNaN: true }), {
+    minLength: HAND_JOINTS * 4,
+    maxLength: HAND_JOINTS * 4,
+  })
   .map((parts) => {
     const rotations = new Float32Array(parts);
     for (let joint = 0; joint < HAND_JOINTS; joint++) {

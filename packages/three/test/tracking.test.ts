@@ -38,7 +38,9 @@ describe("a body with a headset", () => {
     poseTracked(skeleton, root, { head, left: undefined, right: undefined });
     const eyes = new Vector3(0, 0.19, -0.1).applyMatrix4(skeleton.head.matrixWorld);
     expect(eyes.distanceTo(new Vector3(3.1, 1.5, -1.95))).toBeLessThan(0.01);
-    expect(new Quaternion().setFromRotationMatrix(skeleton.head.matrixWorld).angleTo(turn)).toBeLessThan(0.01);
+    expect(new Quaternion().setFromRotationMatrix(skeleton.head.matrixWorld).angleTo(turn)).toBeLessThan(
+      0.01,
+    );
   });
 
   it("bends its knees when the head comes down, and keeps its feet on the ground", () => {
@@ -62,8 +64,12 @@ describe("a body with a headset", () => {
       const left = place(-0.25, 0.25, -0.35);
       const right = place(0.3, 0.45, -0.3);
       poseTracked(skeleton, root, { head: undefined, left, right });
-      expect(wristOf(skeleton.forearmLeft).distanceTo(new Vector3(left.x, left.y, left.z))).toBeLessThan(0.005);
-      expect(wristOf(skeleton.forearmRight).distanceTo(new Vector3(right.x, right.y, right.z))).toBeLessThan(0.005);
+      expect(wristOf(skeleton.forearmLeft).distanceTo(new Vector3(left.x, left.y, left.z))).toBeLessThan(
+        0.005,
+      );
+      expect(wristOf(skeleton.forearmRight).distanceTo(new Vector3(right.x, right.y, right.z))).toBeLessThan(
+        0.005,
+      );
       expect(worldOf(skeleton.forearmLeft).y).toBeLessThan(worldOf(skeleton.upperArmLeft).y);
     }
   });
@@ -136,7 +142,12 @@ describe("a hand of somebody else", () => {
 
   it("has attributes of any kind, since whoever owns it says what it likes", () => {
     const bench = new Bench();
-    const strange = [{ grip: Number.NaN }, { grip: "x", joints: 5 }, { joints: new Uint8Array(3), left: "yes" }, {}];
+    const strange = [
+      { grip: Number.NaN },
+      { grip: "x", joints: 5 },
+      { joints: new Uint8Array(3), left: "yes" },
+      {},
+    ];
     for (const attributes of strange) {
       (bench.hand as { attributes: TrackedEntity["attributes"] }).attributes = attributes;
       bench.wait(0.2);

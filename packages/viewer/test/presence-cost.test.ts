@@ -55,7 +55,9 @@ it("takes less than 4 kB a second, with all fingers of both hands moving", async
   }, 1000 / 72);
   const parts = () => [...ben.entities.values()].filter(({ kind }) => trackedPartOf(kind) !== undefined);
   await waitFor("a head and two hands", () => parts().length === 3);
-  await waitFor("fingers", () => parts().some(({ attributes }) => attributes["joints"] instanceof Uint8Array));
+  await waitFor("fingers", () =>
+    parts().some(({ attributes }) => attributes["joints"] instanceof Uint8Array),
+  );
 
   const rates: number[] = [];
   let moves = 0;

@@ -7,7 +7,10 @@ const OWNER = { by: "player", spawns: 2 };
 
 /** A world that does what it is asked, and remembers it. */
 class Bench {
-  readonly entities = new Map<number, { id: number; kind: { name: string }; owner: number; attributes: object }>();
+  readonly entities = new Map<
+    number,
+    { id: number; kind: { name: string }; owner: number; attributes: object }
+  >();
   readonly moves: [number, OwnedPose][] = [];
   readonly sets: [number, Record<string, unknown>][] = [];
   readonly despawned: number[] = [];

@@ -31,7 +31,14 @@ describe("what two pages tell each other about voices", () => {
       `{"type":"offer","call":"k","sdp":"${"x".repeat(SIGNAL_CHARACTERS_MAX)}"}`,
     ];
     for (const text of data) expect(readSignal({ from: 4, data: text })).toBeUndefined();
-    for (const payload of [undefined, null, 5, [], { from: "4", data: '{"type":"bye"}' }, { from: 4, data: 5 }]) {
+    for (const payload of [
+      undefined,
+      null,
+      5,
+      [],
+      { from: "4", data: '{"type":"bye"}' },
+      { from: 4, data: 5 },
+    ]) {
       expect(readSignal(payload)).toBeUndefined();
     }
   });
@@ -44,7 +51,9 @@ describe("what two pages tell each other about voices", () => {
 
 it("a world passes voices on if it has the action for it", () => {
   const world = (name: string, fields: readonly string[]) =>
-    ({ actions: [{ name, arguments: fields.map((field) => ({ name: field, type: "text" })) }] }) as unknown as Definition;
+    ({
+      actions: [{ name, arguments: fields.map((field) => ({ name: field, type: "text" })) }],
+    }) as unknown as Definition;
   expect(passesVoices(world("voice", ["data", "to"]))).toBe(true);
   expect(passesVoices(world("voice", ["data"]))).toBe(false);
   expect(passesVoices(world("sing", ["data", "to"]))).toBe(false);

@@ -8,7 +8,15 @@ import { panelLines } from "../src/xr/wrist-panel.js";
 /** A floor at a height, and a wall that faces +X at x = 3 where it is wanted. */
 function hall(floorY: number, hasWall = false) {
   return {
-    cast(x: number, y: number, _z: number, dx: number, dy: number, _dz: number, options: { reach?: number } = {}): number {
+    cast(
+      x: number,
+      y: number,
+      _z: number,
+      dx: number,
+      dy: number,
+      _dz: number,
+      options: { reach?: number } = {},
+    ): number {
       const hits = [dy < 0 && y > floorY ? (y - floorY) / -dy : Number.POSITIVE_INFINITY];
       if (hasWall && dx > 0 && x < 3) hits.push((3 - x) / dx);
       const nearest = Math.min(...hits);
@@ -68,7 +76,10 @@ describe("the panel above a wrist", () => {
       ["message", "Goal!"],
       ["phase", "playing"],
     ]);
-    const lines = panelLines({ screen, chat: ["Ada: hello"], notice: "" }).map(({ kind, text }) => [kind, text]);
+    const lines = panelLines({ screen, chat: ["Ada: hello"], notice: "" }).map(({ kind, text }) => [
+      kind,
+      text,
+    ]);
     expect(lines).toEqual([
       ["title", "blue 0 · red 1 · 2:05"],
       ["message", "Goal!"],

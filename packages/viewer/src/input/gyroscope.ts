@@ -21,7 +21,9 @@ const DEGREE = Math.PI / 180;
 /** Angles in degrees as `deviceorientation` tells them; `screen` is how far the picture is turned against the phone. */
 export function lookOf(alpha: number, beta: number, gamma: number, screen: number): Look {
   EULER.set(beta * DEGREE, alpha * DEGREE, -gamma * DEGREE, "YXZ");
-  TURN.setFromEuler(EULER).multiply(UPRIGHT).multiply(SCREEN.setFromAxisAngle(AXIS_Z, -screen * DEGREE));
+  TURN.setFromEuler(EULER)
+    .multiply(UPRIGHT)
+    .multiply(SCREEN.setFromAxisAngle(AXIS_Z, -screen * DEGREE));
   AHEAD.set(0, 0, -1).applyQuaternion(TURN);
   return { yaw: Math.atan2(-AHEAD.x, -AHEAD.z), pitch: Math.asin(Math.min(1, Math.max(-1, AHEAD.y))) };
 }

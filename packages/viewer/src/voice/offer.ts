@@ -126,8 +126,13 @@ export class VoiceOffer {
   }
 
   /** A line for each person; lines that are there already stay, since somebody may be moving their sliders. */
-  private listPeople(voice: Voice | undefined, others: readonly { readonly id: number; readonly name: string }[]): void {
-    const lines = new Map([...this.list.children].map((line) => [(line as HTMLElement).dataset["player"], line]));
+  private listPeople(
+    voice: Voice | undefined,
+    others: readonly { readonly id: number; readonly name: string }[],
+  ): void {
+    const lines = new Map(
+      [...this.list.children].map((line) => [(line as HTMLElement).dataset["player"], line]),
+    );
     const wanted = others.map(({ id, name }) => {
       const line = lines.get(String(id)) ?? this.createLine(id);
       line.querySelector("span")!.textContent = name;
@@ -142,7 +147,14 @@ export class VoiceOffer {
     const line = document.createElement("li");
     line.dataset["player"] = String(player);
     const volume = document.createElement("input");
-    Object.assign(volume, { type: "range", min: "0", max: "2", step: "0.1", value: "1", title: words.voiceVolume });
+    Object.assign(volume, {
+      type: "range",
+      min: "0",
+      max: "2",
+      step: "0.1",
+      value: "1",
+      title: words.voiceVolume,
+    });
     volume.setAttribute("aria-label", words.voiceVolume);
     const label = document.createElement("label");
     const block = document.createElement("input");

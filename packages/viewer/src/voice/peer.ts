@@ -128,7 +128,12 @@ export class Peer {
     const { connection, listener } = this;
     connection.addEventListener("icecandidate", ({ candidate }) => {
       if (!candidate?.candidate) return;
-      listener.send({ type: "candidate", call: this.call, candidate: candidate.candidate, mid: candidate.sdpMid ?? "0" });
+      listener.send({
+        type: "candidate",
+        call: this.call,
+        candidate: candidate.candidate,
+        mid: candidate.sdpMid ?? "0",
+      });
     });
     connection.addEventListener("track", ({ track }) => {
       const stream = new MediaStream([track]);
@@ -149,7 +154,11 @@ export class Peer {
     try {
       await this.sender?.replaceTrack(this.track);
       await this.connection.setLocalDescription();
-      this.listener.send({ type: "offer", call: this.call, sdp: this.connection.localDescription?.sdp ?? "" });
+      this.listener.send({
+        type: "offer",
+        call: this.call,
+        sdp: this.connection.localDescription?.sdp ?? "",
+      });
     } catch {
       this.fail();
     }

@@ -23,7 +23,8 @@ export function writeSignal(signal: Signal): string | undefined {
 export function readSignal(payload: unknown): { readonly from: number; readonly signal: Signal } | undefined {
   if (!isFields(payload)) return undefined;
   const { from, data } = payload;
-  if (typeof from !== "number" || typeof data !== "string" || data.length > SIGNAL_CHARACTERS_MAX) return undefined;
+  if (typeof from !== "number" || typeof data !== "string" || data.length > SIGNAL_CHARACTERS_MAX)
+    return undefined;
   const signal = parse(data);
   return signal && { from, signal };
 }
@@ -44,7 +45,9 @@ function parse(data: string): Signal | undefined {
     case "answer":
       return isName(call) && typeof sdp === "string" ? { type, call, sdp } : undefined;
     case "candidate":
-      return isName(call) && typeof candidate === "string" && isName(mid) ? { type, call, candidate, mid } : undefined;
+      return isName(call) && typeof candidate === "string" && isName(mid)
+        ? { type, call, candidate, mid }
+        : undefined;
     case "bye":
       return { type };
     default:

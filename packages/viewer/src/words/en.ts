@@ -132,7 +132,8 @@ export const ENGLISH = {
     refused: "This page may not use the microphone: allow it, and try again.",
     missing: "There is no microphone that this page can use. Pages that are not encrypted (https) have none.",
   },
-  voiceFailed: (name: string) => `You and ${name} cannot hear each other: a network between you lets no voice through.`,
+  voiceFailed: (name: string) =>
+    `You and ${name} cannot hear each other: a network between you lets no voice through.`,
   voiceVolume: "Volume",
   voiceBlock: "block",
   leaveRoom: "Leave the room",

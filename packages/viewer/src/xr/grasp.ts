@@ -70,7 +70,7 @@ export class Grasp {
 
   /** Lets go of what the world says only now that it is held. Once a frame. */
   update(nowMs: number): void {
-    const { opened } = this;
+    const opened = this.opened;
     if (!opened) return;
     if (nowMs > opened.untilMs || this.letGo(opened.side, opened.motion)) this.opened = undefined;
   }

@@ -183,7 +183,11 @@ export class Headset {
     for (const hand of [this.left, this.right]) this.moveHand(hand, seconds);
     this.show();
     this.drawHands();
-    this.vignette.update(seconds, this.isSteered && viewer.settings.vrVignette ? 1 : 0, this.darkness(member !== undefined));
+    this.vignette.update(
+      seconds,
+      this.isSteered && viewer.settings.vrVignette ? 1 : 0,
+      this.darkness(member !== undefined),
+    );
   }
 
   /** Closes and opens hands. */
@@ -281,7 +285,9 @@ export class Headset {
   private aimTeleport(): void {
     const { arc, input, viewer } = this;
     const { stickX, stickY, isTracked } = input.right;
-    const isAiming = arc.group.visible ? stickY < -STICK_BACK : stickY < -STICK_OUT && Math.abs(stickX) < STICK_OUT;
+    const isAiming = arc.group.visible
+      ? stickY < -STICK_BACK
+      : stickY < -STICK_OUT && Math.abs(stickX) < STICK_OUT;
     if (isAiming && isTracked && viewer.ownMember) {
       arc.aim(this.right.ray, viewer.scene.obstacles, viewer.ownMember.body.holding);
     } else if (arc.group.visible) {
@@ -332,8 +338,19 @@ export class Headset {
       this.presence = world && new Presence(world);
       this.presenceWorld = world;
     }
-    const head: PartState = { pose: this.head, velocity: this.headVelocity, grip: 0, rotations: undefined, size: 1 };
-    this.presence?.update(performance.now(), input.isTracked ? head : undefined, stateOf(this.left), stateOf(this.right));
+    const head: PartState = {
+      pose: this.head,
+      velocity: this.headVelocity,
+      grip: 0,
+      rotations: undefined,
+      size: 1,
+    };
+    this.presence?.update(
+      performance.now(),
+      input.isTracked ? head : undefined,
+      stateOf(this.left),
+      stateOf(this.right),
+    );
   }
 
   private drawHands(): void {

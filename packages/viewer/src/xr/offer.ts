@@ -39,7 +39,7 @@ export class HeadsetOffer {
   }
 
   private async flip(): Promise<void> {
-    const { viewer } = this;
+    const viewer = this.viewer;
     if (viewer.headset) return viewer.headset.end();
     if (this.isBusy || !navigator.xr) return;
     this.isBusy = true;

@@ -73,7 +73,12 @@ export class Presence {
   }
 
   /** Says where everything is in a frame; undefined for what is not tracked. */
-  update(nowMs: number, head: PartState | undefined, left: PartState | undefined, right: PartState | undefined): void {
+  update(
+    nowMs: number,
+    head: PartState | undefined,
+    left: PartState | undefined,
+    right: PartState | undefined,
+  ): void {
     if (this.world.status !== "open") return this.forget();
     for (const part of this.parts) {
       const state = part.place === "head" ? head : part.place === "left" ? left : right;

@@ -49,19 +49,29 @@ export function traceArc(
     const isHit = hit <= metres;
     POINT.addScaledVector(WAY, isHit ? hit : metres);
     POINT.toArray(points, i * 3);
-    if (isHit) return { count: i + 1, landing: groundAt(POINT.addScaledVector(WAY, -0.02), obstacles, except) };
+    if (isHit)
+      return { count: i + 1, landing: groundAt(POINT.addScaledVector(WAY, -0.02), obstacles, except) };
     VELOCITY.y -= GRAVITY * STEP_S;
   }
   return { count: STEPS, landing: undefined };
 }
 
 /** The ground under a place where a body has room; undefined beside a wall, or where it goes down. */
-function groundAt(place: Vector3, obstacles: Pick<Obstacles, "cast">, except: number | undefined): Landing | undefined {
+function groundAt(
+  place: Vector3,
+  obstacles: Pick<Obstacles, "cast">,
+  except: number | undefined,
+): Landing | undefined {
   const { x, y, z } = place;
   const down = obstacles.cast(x, y + GROUND_M, z, 0, -1, 0, { except, reach: 2 * GROUND_M });
   if (!Number.isFinite(down)) return undefined;
   const ground = y + GROUND_M - down;
-  for (const [dx, dz] of [[1, 0], [-1, 0], [0, 1], [0, -1]] as const) {
+  for (const [dx, dz] of [
+    [1, 0],
+    [-1, 0],
+    [0, 1],
+    [0, -1],
+  ] as const) {
     if (obstacles.cast(x, ground + 0.9, z, dx, 0, dz, { except, reach: BODY_M }) < BODY_M) return undefined;
   }
   return { x, y: ground, z };
@@ -81,7 +91,13 @@ export class TeleportArc {
     this.geometry.setAttribute("position", new BufferAttribute(this.points, 3));
     this.line = new Line(this.geometry, this.material);
     this.line.frustumCulled = false;
-    const flat = new MeshBasicMaterial({ color: GOOD, fog: false, toneMapped: false, transparent: true, opacity: 0.8 });
+    const flat = new MeshBasicMaterial({
+      color: GOOD,
+      fog: false,
+      toneMapped: false,
+      transparent: true,
+      opacity: 0.8,
+    });
     this.ring = new Mesh(new RingGeometry(0.24, 0.32, 32).rotateX(-Math.PI / 2), flat);
     this.group.add(this.line, this.ring);
     this.group.visible = false;
@@ -141,7 +157,12 @@ export class Dash {
   }
 
   /** How a body at x, z that faces `yaw` walks on; undefined once it is there, or gets no farther. */
-  steer(x: number, z: number, yaw: number, nowMs: number): { readonly forward: number; readonly right: number } | undefined {
+  steer(
+    x: number,
+    z: number,
+    yaw: number,
+    nowMs: number,
+  ): { readonly forward: number; readonly right: number } | undefined {
     if (!this.goal) return undefined;
     const [dx, dz] = [this.goal.x - x, this.goal.z - z];
     const metres = Math.hypot(dx, dz);

@@ -99,7 +99,7 @@ export class TrackedInput {
 
   /** The joints as seen from the wrist. False where one is not known. */
   private readJoints(frame: XRFrame, space: XRReferenceSpace, joints: XRHand, hand: OwnHand): boolean {
-    const { matrices } = this;
+    const matrices = this.matrices;
     if (joints.size !== HAND_JOINTS) return false;
     if (!(frame as HandFrame).fillPoses?.(joints.values(), space, matrices)) return false;
     MATRIX.fromArray(matrices).decompose(POINT, WRIST, SCALE);
@@ -109,7 +109,9 @@ export class TrackedInput {
     LAST.copy(POINT);
     for (let joint = 0; joint < HAND_JOINTS; joint++) {
       MATRIX.fromArray(matrices, joint * 16).decompose(POINT, TURN, SCALE);
-      TURN.premultiply(WRIST).normalize().toArray(hand.rotations, joint * 4);
+      TURN.premultiply(WRIST)
+        .normalize()
+        .toArray(hand.rotations, joint * 4);
       if (!MIDDLE.some((middle) => middle === joint)) continue;
       bones.push(POINT.distanceTo(LAST));
       LAST.copy(POINT);

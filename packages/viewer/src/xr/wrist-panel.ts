@@ -32,7 +32,9 @@ export function panelLines({ screen, chat, notice }: PanelContents): readonly Pa
   const add = (kind: PanelLine["kind"], text: string, linesMax: number): void => {
     for (const line of wrapText(text, LINE_CHARACTERS, linesMax)) lines.push({ kind, text: line });
   };
-  const score = sidesOf(screen.get("score")).map(({ name, value }) => (name === "" ? value : `${name} ${value}`));
+  const score = sidesOf(screen.get("score")).map(({ name, value }) =>
+    name === "" ? value : `${name} ${value}`,
+  );
   const clock = screen.has("clock") ? clockText(screen.get("clock")) : "";
   add("title", [...score, clock].filter((part) => part !== "").join(" · "), 1);
   add("message", notice, 2);
@@ -60,7 +62,12 @@ export class WristPanel {
     this.texture.colorSpace = SRGBColorSpace;
     this.texture.minFilter = LinearFilter;
     this.texture.generateMipmaps = false;
-    const material = new MeshBasicMaterial({ map: this.texture, transparent: true, fog: false, toneMapped: false });
+    const material = new MeshBasicMaterial({
+      map: this.texture,
+      transparent: true,
+      fog: false,
+      toneMapped: false,
+    });
     this.mesh = new Mesh(new PlaneGeometry(WIDTH_M, (WIDTH_M * HEIGHT_PX) / WIDTH_PX), material);
     this.mesh.renderOrder = 9;
     this.mesh.visible = false;

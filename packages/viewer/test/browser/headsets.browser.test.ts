@@ -132,7 +132,11 @@ async function seenHand(visitor: Visitor, side: Side): Promise<Seen | undefined>
 }
 
 /** Metres and degrees between where somebody's hand is and where the other page shows it. */
-async function disagreement(owner: Visitor, watcher: Visitor, side: Side): Promise<{ metres: number; degrees: number }> {
+async function disagreement(
+  owner: Visitor,
+  watcher: Visitor,
+  side: Side,
+): Promise<{ metres: number; degrees: number }> {
   const [own, seen] = [await ownWrist(owner, side), (await seenHand(watcher, side))?.pose];
   if (!own || !seen) return { metres: Number.POSITIVE_INFINITY, degrees: 180 };
   const metres = Math.hypot(own[0]! - seen[0]!, own[1]! - seen[1]!, own[2]! - seen[2]!);
@@ -213,7 +217,10 @@ it("lets one hand a block to the other", async () => {
   expect(await ada.ownAttribute("holding")).toBeFalsy();
   await squeeze(ada, "right", false);
   await reach(ben, "right", [-1.1, 1.3, 12.4]);
-  await waitFor("the block to go with Ben in Ada's page", async () => (await blockOf(ada)).position[2]! < 12.75);
+  await waitFor(
+    "the block to go with Ben in Ada's page",
+    async () => (await blockOf(ada)).position[2]! < 12.75,
+  );
   expect(await ben.ownAttribute("holding")).toBe(block.id);
   await squeeze(ben, "right", false);
   await waitFor("the block to be let go", async () => !(await ben.ownAttribute("holding")));

@@ -32,7 +32,9 @@ async function turnOn({ page }: Visitor): Promise<void> {
 const line = ({ page }: Visitor) => page.locator("#voice-people li").first();
 
 async function hasClass(visitor: Visitor, name: string): Promise<boolean> {
-  const classes = await line(visitor).getAttribute("class", { timeout: 1000 }).catch(() => null);
+  const classes = await line(visitor)
+    .getAttribute("class", { timeout: 1000 })
+    .catch(() => null);
   return classes?.split(" ").includes(name) ?? false;
 }
 

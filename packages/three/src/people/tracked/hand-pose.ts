@@ -91,12 +91,7 @@ function largestOf(rotations: Float32Array, at: number): number {
 
 /** Bytes of a stranger can hold three components that are too long together. */
 function normalize(rotations: Float32Array, at: number): void {
-  const length = Math.hypot(
-    rotations[at]!,
-    rotations[at + 1]!,
-    rotations[at + 2]!,
-    rotations[at + 3]!,
-  );
+  const length = Math.hypot(rotations[at]!, rotations[at + 1]!, rotations[at + 2]!, rotations[at + 3]!);
   for (let i = 0; i < 4; i++) rotations[at + i] = rotations[at + i]! / length;
 }
 

@@ -19,9 +19,27 @@ interface Finger {
 export const FINGERS: readonly Finger[] = [
   { first: 1, root: [-0.026, -0.012, -0.026], bones: [0.038, 0.034, 0.025], radius: 0.0105, spread: -0.75 },
   { first: 5, root: [-0.02, 0, -0.034], bones: [0.062, 0.038, 0.024, 0.02], radius: 0.0092, spread: -0.1 },
-  { first: 10, root: [-0.004, 0.002, -0.034], bones: [0.062, 0.043, 0.028, 0.021], radius: 0.0094, spread: -0.02 },
-  { first: 15, root: [0.011, 0.001, -0.033], bones: [0.057, 0.039, 0.026, 0.021], radius: 0.0088, spread: 0.07 },
-  { first: 20, root: [0.024, -0.004, -0.031], bones: [0.051, 0.031, 0.019, 0.019], radius: 0.0078, spread: 0.17 },
+  {
+    first: 10,
+    root: [-0.004, 0.002, -0.034],
+    bones: [0.062, 0.043, 0.028, 0.021],
+    radius: 0.0094,
+    spread: -0.02,
+  },
+  {
+    first: 15,
+    root: [0.011, 0.001, -0.033],
+    bones: [0.057, 0.039, 0.026, 0.021],
+    radius: 0.0088,
+    spread: 0.07,
+  },
+  {
+    first: 20,
+    root: [0.024, -0.004, -0.031],
+    bones: [0.051, 0.031, 0.019, 0.019],
+    radius: 0.0078,
+    spread: 0.17,
+  },
 ];
 
 /** The middle of the palm as seen from the wrist, in metres, the same for both hands. */

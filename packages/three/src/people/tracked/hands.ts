@@ -47,8 +47,8 @@ export class Hands {
 
   draw(hand: ShownHand): void {
     if (this.count >= this.capacity) this.reserve(Math.max(4, this.capacity * 2));
-    const { mesh, joints } = this;
-    if (!mesh) return;
+    const joints = this.joints;
+    if (!this.mesh) return;
     placeJoints(hand.rotations, hand.isLeft, hand.size, joints);
     WRIST.compose(
       POSITION.set(hand.x, hand.y, hand.z),
