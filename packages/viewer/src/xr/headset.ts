@@ -37,8 +37,8 @@ const WATCHED_EYES_M = 1.6;
 const WATCH_MS = 250;
 /** How soon the measured speed of a hand follows the hand, as a share a second. */
 const VELOCITY_EASE = 30;
-/** The action by which a world itself puts people where an arc leads, and its argument. */
-const TELEPORT = { action: "teleport", argument: "to" } as const;
+/** The action by which a world itself puts people where an arc leads, and its arguments. */
+const TELEPORT = { action: "teleport", place: "to", hand: "hand" } as const;
 const TELEPORT_DARK_MS = 180;
 /** The panel as seen from the wrist, in metres: beyond the hand, above its back. */
 const PANEL_M: readonly [number, number, number] = [0, 0.16, 0.02];
@@ -247,6 +247,11 @@ export class Headset {
     return hand.input.isTracked ? hand.wrist : undefined;
   }
 
+  /** Where the arc from the right hand leads; undefined while none is aimed, or where one cannot stand. */
+  get landing(): Landing | undefined {
+    return this.arc.landing;
+  }
+
   private get active(): WorldHand {
     return this.activeSide === "left" ? this.left : this.right;
   }
@@ -299,13 +304,15 @@ export class Headset {
   /** Where the world has an action for it, it puts the body there; else the body walks. */
   private teleport({ x, y, z }: Landing): void {
     const { net } = this.viewer;
-    const isOffered = net?.world.definition?.actions.some(
-      ({ name, arguments: fields }) =>
-        name === TELEPORT.action && fields.some((field) => field.name === TELEPORT.argument),
-    );
-    if (!isOffered) return this.dash.begin({ x, y, z }, this.nowMs);
+    const action = net?.world.definition?.actions.find(({ name }) => name === TELEPORT.action);
+    const has = (argument: string): boolean =>
+      action?.arguments.some(({ name }) => name === argument) ?? false;
+    const hand = this.presence?.handId("right");
+    const isPossible = has(TELEPORT.place) && (!has(TELEPORT.hand) || hand !== undefined);
+    if (!isPossible) return this.dash.begin({ x, y, z }, this.nowMs);
     this.darkUntilMs = this.nowMs + TELEPORT_DARK_MS;
-    net?.act(TELEPORT.action, { [TELEPORT.argument]: [x, y, z] });
+    const place = { [TELEPORT.place]: [x, y, z] };
+    net?.act(TELEPORT.action, has(TELEPORT.hand) ? { ...place, [TELEPORT.hand]: hand } : place);
   }
 
   private darkness(isWalker: boolean): number {

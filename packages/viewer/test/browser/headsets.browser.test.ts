@@ -226,6 +226,28 @@ it("lets one hand a block to the other", async () => {
   await waitFor("the block to be let go", async () => !(await ben.ownAttribute("holding")));
 });
 
+it("puts one where an arc leads", async () => {
+  const id = await ben.avatarId();
+  const [x, , z] = (await ada.position(id))!;
+  const push = (up: number) =>
+    ben.page.evaluate((y) => window.headset.controllers.right!.updateAxes("thumbstick", 0, y), up);
+  await push(-1);
+  const landing = await waitFor("a place to stand", () =>
+    ben.page.evaluate(() => window.nowcast.viewer.headset!.landing),
+  );
+  expect(Math.hypot(landing.x - x, landing.z - z)).toBeGreaterThan(2);
+  await push(0);
+  await waitFor("Ben to be there in Ada's page", async () => {
+    const [nowX, , nowZ] = (await ada.position(id))!;
+    return Math.hypot(landing.x - nowX, landing.z - nowZ) < 0.5;
+  });
+  // The head is still above the body.
+  await waitFor("the head there, too", async () => {
+    const head = (await seenBy(ada)).find(({ part }) => part === "head");
+    return head && Math.hypot(head.pose[0]! - landing.x, head.pose[2]! - landing.z) < 0.5;
+  });
+});
+
 it("shows fingers where hands are tracked", async () => {
   await ada.page.evaluate(() => {
     window.headset.primaryInputMode = "hand";
