@@ -98,9 +98,9 @@ describe("the presence of somebody with a headset", () => {
   it("takes everything away when no more frames come", async () => {
     const bench = new Bench();
     await bench.frames(1, part(), part(), part());
-    bench.presence.idle(bench.nowMs + 400);
+    bench.presence.idle(bench.nowMs + 1400);
     expect(bench.entities.size).toBe(3);
-    bench.presence.idle(bench.nowMs + 600);
+    bench.presence.idle(bench.nowMs + 1600);
     expect(bench.entities.size).toBe(0);
   });
 

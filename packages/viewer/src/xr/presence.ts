@@ -23,6 +23,8 @@ export interface PartState {
 
 /** A part that was not seen for so long is taken away. */
 const LOST_MS = 500;
+/** A headset that has drawn nothing for so long has stopped; one that only draws slowly has not. */
+const IDLE_MS = 1500;
 /** Poses are told no more often than they are sent: 30 times a second. */
 const MOVE_MS = 33;
 /** Joints change slowly as seen from the wrist: a dozen times a second is enough to see fingers bend. */
@@ -56,7 +58,8 @@ interface Part {
 
 /**
  * Shows one's head and hands to others: as entities of the kinds `head` and `hand` that this client makes and owns, where the world has
- * such kinds. They are there while a headset says where they are, and gone half a second after it stops to.
+ * such kinds. They are there while a headset says where they are, and gone half a second after it stops to, or a second and a half after its
+ * last frame.
  */
 export class Presence {
   private readonly parts: readonly Part[];
@@ -83,13 +86,13 @@ export class Presence {
     for (const part of this.parts) {
       const state = part.place === "head" ? head : part.place === "left" ? left : right;
       if (state) this.show(part, state, nowMs);
-      else this.lose(part, nowMs);
+      else this.lose(part, nowMs, LOST_MS);
     }
   }
 
-  /** No frames come: everything that was not seen for half a second goes. Call it now and then, by a timer. */
+  /** Takes everything away once no frames come. Call it now and then, by a timer. */
   idle(nowMs: number): void {
-    for (const part of this.parts) this.lose(part, nowMs);
+    for (const part of this.parts) this.lose(part, nowMs, IDLE_MS);
   }
 
   /** Another connection: what was this client's is so no longer, unless the world still tells so. */
@@ -200,8 +203,8 @@ export class Presence {
     return undefined;
   }
 
-  private lose(part: Part, nowMs: number): void {
-    if (part.id !== undefined && nowMs - part.seenMs > LOST_MS) this.remove(part);
+  private lose(part: Part, nowMs: number, afterMs: number): void {
+    if (part.id !== undefined && nowMs - part.seenMs > afterMs) this.remove(part);
   }
 
   private remove(part: Part): void {
