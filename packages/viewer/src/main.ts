@@ -8,6 +8,7 @@ import { StartScreen } from "./start/start-screen.js";
 import { fetchWorlds } from "./start/worlds.js";
 import { Viewer } from "./viewer.js";
 import { fillPage } from "./words.js";
+import { HeadsetOffer } from "./xr/offer.js";
 
 declare global {
   interface Window {
@@ -33,7 +34,8 @@ function main(): void {
   settings.quality = oneOf(address.quality, ["auto", "low", "medium", "high"], settings.quality);
   settings.light = oneOf(address.light, ["auto", "day", "dusk"], settings.light);
 
-  const viewer = new Viewer(element("world", HTMLCanvasElement), settings);
+  const iceServers = address.stun === undefined ? [] : [{ urls: address.stun }];
+  const viewer = new Viewer(element("world", HTMLCanvasElement), settings, iceServers);
   window.nowcast = {
     get world() {
       return viewer.net?.world;
@@ -67,6 +69,7 @@ function main(): void {
     document.title = "Nowcast";
     start.show(settings.name, room);
   });
+  new HeadsetOffer(viewer);
   startFrameLoop(viewer);
   if (address.enter) {
     start.skip();
