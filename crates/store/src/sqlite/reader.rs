@@ -1,6 +1,7 @@
 //! Reading a store, beside whoever writes it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nowcast_world::World;
 use nowcast_world::journal::ReplayError;
@@ -9,7 +10,7 @@ use rusqlite::{OptionalExtension, params};
 use crate::batch::{Batch, Span};
 use crate::error::{Problem, StoreError};
 use crate::name::WorldName;
-use crate::saved::{Moment, ReturnError, SavedWorld};
+use crate::saved::{Moment, ReturnError, SavedWorld, Stretch};
 use crate::snapshot::{FILE_BATCHES_BYTES_MAX, HEAD_BYTES, Origin, Snapshot, read_file, read_origin};
 use crate::sqlite::row::{Row, kind_number};
 use crate::sqlite::schema::{self, Database};
@@ -57,6 +58,17 @@ impl SqliteReader {
     /// A world as it is kept; none when there is none of this name, or nothing is kept of that moment.
     pub fn load(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, StoreError> {
         self.load_world(world, moment).map_err(|problem| self.failed(problem).of(world))
+    }
+
+    /// A world as it was at a moment, and what happened next: for so long, or until the journal begins anew. None as for
+    /// [`SqliteReader::load`].
+    pub fn load_stretch(
+        &self,
+        world: &WorldName,
+        moment: Moment,
+        next: Duration,
+    ) -> Result<Option<Stretch>, StoreError> {
+        self.load_stretch_of(world, moment, next).map_err(|problem| self.failed(problem).of(world))
     }
 
     /// What can be read of a damaged world: the newest snapshot that is whole, and what follows it without a hole. What
@@ -185,6 +197,40 @@ impl SqliteReader {
     }
 
     fn load_world(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, Problem> {
+        let Some(mut saved) = self.load_through(world, moment, moment)? else { return Ok(None) };
+        saved.cut_at(tick_of(&saved, moment));
+        Ok(Some(saved))
+    }
+
+    fn load_stretch_of(
+        &self,
+        world: &WorldName,
+        moment: Moment,
+        next: Duration,
+    ) -> Result<Option<Stretch>, Problem> {
+        let next_ms = u64::try_from(next.as_millis()).unwrap_or(u64::MAX);
+        let through = match moment {
+            Moment::Last => Moment::Last,
+            Moment::Tick(tick) => Moment::Tick(tick.saturating_add(ticks_in(next_ms))),
+            Moment::TimeMs(time_ms) => Moment::TimeMs(time_ms.saturating_add(next_ms)),
+        };
+        let Some(mut saved) = self.load_through(world, moment, through)? else { return Ok(None) };
+        saved.cut_at(tick_of(&saved, through));
+        let through_tick = saved.tick;
+        let tick = tick_of(&saved, moment).min(through_tick);
+        let time_ms = time_at(&saved, tick);
+        let next = saved.entries().filter(|entry| entry.tick >= tick).collect();
+        saved.cut_at(tick);
+        Ok(Some(Stretch { saved, time_ms, next, through_tick }))
+    }
+
+    /// The newest snapshot before a moment, and what follows it until a later one, and somewhat beyond.
+    fn load_through(
+        &self,
+        world: &WorldName,
+        moment: Moment,
+        through: Moment,
+    ) -> Result<Option<SavedWorld>, Problem> {
         // One picture of the database, whatever is written meanwhile.
         let _picture = self.database.connection.unchecked_transaction()?;
         let Some(place) = self.find(world)? else { return Ok(None) };
@@ -215,12 +261,7 @@ impl SqliteReader {
             batches: Vec::new(),
             damage: Vec::new(),
         };
-        self.follow(&place, number, moment, &mut saved)?;
-        match moment {
-            Moment::Last => {}
-            Moment::Tick(tick) => saved.cut_at(tick),
-            Moment::TimeMs(time_ms) => saved.cut_at(tick_at(&saved, time_ms)),
-        }
+        self.follow(&place, number, through, &mut saved)?;
         Ok(Some(saved))
     }
 
@@ -439,6 +480,31 @@ fn missing(number: i64) -> Problem {
     Problem::damaged(format!("batch {number}"), "it is missing")
 }
 
+/// The tick of a moment.
+fn tick_of(saved: &SavedWorld, moment: Moment) -> u64 {
+    match moment {
+        Moment::Last => saved.tick,
+        Moment::Tick(tick) => tick,
+        Moment::TimeMs(time_ms) => tick_at(saved, time_ms),
+    }
+}
+
+/// Steps in so many milliseconds.
+fn ticks_in(time_ms: u64) -> u64 {
+    let ticks = u128::from(time_ms) * u128::from(nowcast_world::STEP_HZ) / 1_000;
+    u64::try_from(ticks).unwrap_or(u64::MAX)
+}
+
+/// The time of a tick, by the same reckoning as [`tick_at`].
+fn time_at(saved: &SavedWorld, tick: u64) -> u64 {
+    let before = saved.batches.iter().rev().find(|batch| batch.through_tick <= tick);
+    let (since, since_ms) = match before {
+        Some(batch) => (batch.through_tick, batch.time_ms),
+        None => (saved.snapshot.tick, saved.snapshot.time_ms),
+    };
+    since_ms.saturating_add(tick.saturating_sub(since).saturating_mul(1_000) / u64::from(nowcast_world::STEP_HZ))
+}
+
 /// The tick at a time, if the world's clock went as time did between what was recorded before and after it.
 fn tick_at(saved: &SavedWorld, time_ms: u64) -> u64 {
     let before = saved.batches.iter().rev().find(|batch| batch.time_ms <= time_ms);
@@ -446,8 +512,7 @@ fn tick_at(saved: &SavedWorld, time_ms: u64) -> u64 {
         Some(batch) => (batch.through_tick, batch.time_ms),
         None => (saved.snapshot.tick, saved.snapshot.time_ms),
     };
-    let ticks = u128::from(time_ms.saturating_sub(since_ms)) * u128::from(nowcast_world::STEP_HZ) / 1_000;
-    tick.saturating_add(u64::try_from(ticks).unwrap_or(u64::MAX)).min(saved.tick)
+    tick.saturating_add(ticks_in(time_ms.saturating_sub(since_ms))).min(saved.tick)
 }
 
 /// Negative numbers are never written; where one stands, what follows finds the damage.
