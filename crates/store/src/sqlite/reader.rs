@@ -71,6 +71,27 @@ impl SqliteReader {
         self.load_stretch_of(world, moment, next).map_err(|problem| self.failed(problem).of(world))
     }
 
+    /// From when until when a world can be looked at, in milliseconds since 1970; none when there is none of this name.
+    pub fn span(&self, world: &WorldName) -> Result<Option<(u64, u64)>, StoreError> {
+        let select = "SELECT (SELECT min(time_ms) FROM snapshots WHERE world = id), changed_ms FROM worlds WHERE name = ?";
+        let times = |row: &rusqlite::Row<'_>| {
+            Ok((row.get::<_, Option<i64>>(0)?.map(unsigned), unsigned(row.get(1)?)))
+        };
+        let found = self.database.connection.query_row(select, [world.as_str()], times).optional();
+        let found = found.map_err(|error| self.failed(error.into()).of(world))?;
+        Ok(found.and_then(|(since_ms, changed_ms)| Some((since_ms?, changed_ms))))
+    }
+
+    /// The time of the next snapshot that was taken after a time, in milliseconds since 1970.
+    pub fn next_snapshot(&self, world: &WorldName, after_ms: u64) -> Result<Option<u64>, StoreError> {
+        let select = "SELECT min(snapshots.time_ms) FROM snapshots JOIN worlds ON worlds.id = snapshots.world \
+             WHERE worlds.name = ? AND snapshots.time_ms > ?";
+        let after_ms = i64::try_from(after_ms).unwrap_or(i64::MAX);
+        let time = |row: &rusqlite::Row<'_>| row.get::<_, Option<i64>>(0);
+        let found = self.database.connection.query_row(select, params![world.as_str(), after_ms], time);
+        Ok(found.map_err(|error| self.failed(error.into()).of(world))?.map(unsigned))
+    }
+
     /// What can be read of a damaged world: the newest snapshot that is whole, and what follows it without a hole. What
     /// was left out is in [`SavedWorld::damage`].
     pub fn salvage(&self, world: &WorldName) -> Result<Option<SavedWorld>, StoreError> {
@@ -495,14 +516,15 @@ fn ticks_in(time_ms: u64) -> u64 {
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }
 
-/// The time of a tick, by the same reckoning as [`tick_at`].
+/// The time of a tick, by the same reckoning as [`tick_at`]: that gives the same tick again.
 fn time_at(saved: &SavedWorld, tick: u64) -> u64 {
     let before = saved.batches.iter().rev().find(|batch| batch.through_tick <= tick);
     let (since, since_ms) = match before {
         Some(batch) => (batch.through_tick, batch.time_ms),
         None => (saved.snapshot.tick, saved.snapshot.time_ms),
     };
-    since_ms.saturating_add(tick.saturating_sub(since).saturating_mul(1_000) / u64::from(nowcast_world::STEP_HZ))
+    let ms = tick.saturating_sub(since).saturating_mul(1_000).div_ceil(u64::from(nowcast_world::STEP_HZ));
+    since_ms.saturating_add(ms)
 }
 
 /// The tick at a time, if the world's clock went as time did between what was recorded before and after it.

@@ -72,6 +72,11 @@ fn a_moment_is_followed_by_what_happened_next_to_the_same_hash() {
         let step = reader.load_stretch(&name("plaza"), Moment::Tick(90), Duration::from_secs(1));
         let step = step.unwrap().unwrap();
         assert_eq!((step.saved.tick, step.through_tick, step.time_ms), (90, 150, BEGIN_MS + 1_500));
+        assert_eq!(reader.span(&name("plaza")).unwrap(), Some((BEGIN_MS, BEGIN_MS + 30_000)));
+        assert_eq!(reader.span(&name("attic")).unwrap(), None);
+        let next = |after_ms| reader.next_snapshot(&name("plaza"), after_ms).unwrap();
+        assert_eq!(next(BEGIN_MS + 9_999), Some(BEGIN_MS + 10_000));
+        assert_eq!((next(BEGIN_MS + 10_000), next(u64::MAX)), (Some(BEGIN_MS + 20_000), None));
         let early = Moment::TimeMs(BEGIN_MS - 1);
         assert!(reader.load_stretch(&name("plaza"), early, Duration::ZERO).unwrap().is_none());
     }
