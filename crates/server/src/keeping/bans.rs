@@ -130,6 +130,12 @@ impl Ban {
         &self.name
     }
 
+    /// The name of the room or the world where it holds.
+    pub fn place(&self) -> &str {
+        let (BanScope::Room(place) | BanScope::World(place)) = &self.scope;
+        place
+    }
+
     /// By what a ban is told from all others, for people: eight hexadecimal digits.
     pub fn id(&self) -> String {
         hex(&digest(&SHA256, self.key().as_bytes()).as_ref()[..4])
