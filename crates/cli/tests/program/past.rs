@@ -132,7 +132,7 @@ fn a_world_is_restored_only_when_that_is_meant_and_what_was_there_is_kept() {
     assert!(refused.contains("nothing was changed; --replace restores park"), "{refused}");
     assert_eq!(folder.world(&["show", "park"]).unwrap(), before, "nothing was changed");
     let said = folder.world(&["restore", "park", file, "--replace"]).unwrap();
-    assert!(said.contains("rules         others") && said.contains("s of play"), "{said}");
+    assert!(said.contains("rules         others"), "{said}");
     let aside = said.trim_end().rsplit_once("kept as ").expect("it says where it is as it was").1.to_owned();
     assert!(aside.starts_with("park@"), "{aside}");
     assert!(folder.world(&["migrate", "--plan", "park", &warmer]).unwrap().contains("warmth is new"));
@@ -158,7 +158,8 @@ fn what_can_be_read_of_a_damaged_world_is_written_and_what_is_lost_is_named() {
     let said = folder.world(&["check", "park", "--salvage", "--into", whole.to_str().unwrap()]).unwrap();
     assert!(said.contains("nothing is wrong with it") && !whole.exists(), "{said}");
     let database = rusqlite::Connection::open(folder.0.join("data/worlds.db")).unwrap();
-    let damage = "UPDATE journal SET body = zeroblob(length(body)) WHERE number = (SELECT max(number) FROM journal)";
+    let damage = "UPDATE journal SET body = zeroblob(length(body)) \
+         WHERE number = (SELECT max(number) FROM journal AS last WHERE last.world = journal.world)";
     assert!(database.execute(damage, []).unwrap() > 0);
     drop(database);
     let refused = folder.world(&["show", "park"]).unwrap_err();

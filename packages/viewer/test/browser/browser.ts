@@ -70,7 +70,7 @@ export class Visitor {
   readonly errors: string[] = [];
   private readonly context: BrowserContext;
 
-  private constructor(context: BrowserContext, page: Page) {
+  constructor(context: BrowserContext, page: Page) {
     this.context = context;
     this.page = page;
     page.on("websocket", (socket) => this.sockets.push(socket.url()));
