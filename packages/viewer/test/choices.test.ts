@@ -104,6 +104,12 @@ it("tells in the door's own words why a token does not let in", () => {
   expect(explainClose(error).cause).toContain("the token has expired.");
 });
 
+it("tells somebody who is banned until when and why, in the server's words", () => {
+  const cause = "you are banned from this room until 2026-11-24T10:00:00Z: shouting";
+  const { cause: told } = explainClose(new NowcastError("refused", cause, { code: "banned" }));
+  expect(told).toBe(`The server keeps you out: ${cause}.`);
+});
+
 it("names what is in the way of a page that came by plain HTTP from another machine", () => {
   const cure = "open the page by https, or ask whoever runs it for --self-signed";
   const error = new NowcastError("refused", "no", { code: "not_encrypted", cure });

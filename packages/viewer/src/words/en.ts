@@ -194,7 +194,7 @@ export const ENGLISH = {
       cure: "Join again to take part here.",
     }),
     banned: ({ cause }: Reason) => ({
-      cause: `${cause.charAt(0).toUpperCase()}${cause.slice(1)}.`,
+      cause: `The server keeps you out: ${cause}.`,
       cure: "Ask the people who run this world; another room may let you in.",
     }),
     closed: ({ cause }: Reason) => ({
