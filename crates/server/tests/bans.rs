@@ -93,7 +93,8 @@ async fn somebody_who_is_banned_is_told_so_and_stays_out_until_it_is_taken_back(
     let mut session = Guest::introduce(channel, "", Vec::new());
     let closed = session.end().await;
     assert_eq!(closed.code.0, BANNED.1);
-    assert!(server.metric("nowcast_client_closed_total{code=\"73\",reason=\"banned\"}") >= 1.0);
+    let counted = r#"nowcast_client_closed_total{code="73",reason="banned"}"#;
+    server.until_metric(counted, |count| count >= 1.0).await;
     // Another room, and another name, are not banned.
     drop(server.join("yard-2", &format!("token={ben}&hz=60")).await);
     drop(server.join("yard", &format!("token={}&hz=60", token("Ada", None))).await);

@@ -64,6 +64,9 @@ fn moment(time_ms: u64) -> String {
 
 /// Builds blocks, some apart in time, and returns when there were so many: 0, 1, 2, …
 async fn build(ada: &mut Player, count: usize) -> Vec<u64> {
+    // A world is kept from the first thing on that somebody does.
+    ada.act("clear", &[]).await;
+    steps(ada, 30).await;
     let mut times = vec![now_ms()];
     for built in 1..=count {
         steps(ada, 30).await;
@@ -179,6 +182,7 @@ async fn other_rules_than_those_of_now_hold_in_their_own_time() {
     ada.until_view("two blocks", |view| blocks(view) == 2).await;
     steps(&mut ada, 60).await;
     let late = now_ms();
+    steps(&mut ada, 150).await;
     let mut eve = server.join(&format!("yard.{}", moment(times[1])), "name=Eve&hz=60").await;
     eve.until_view("one block", |view| blocks(view) == 1 && !view.actions.contains_key("rain")).await;
     say(&mut eve, &format!("/at {}", moment(late))).await;
@@ -217,9 +221,10 @@ async fn a_moment_becomes_a_room_of_its_own() {
     ben.until_view("a second one", |view| blocks(view) == 2).await;
     drop(ben);
     steps(&mut eve, 60).await;
+    eve.view.notices.clear();
     say(&mut eve, "/copy yard-old").await;
     let is_refused = |text: &String| text.contains("a room of that name") || text.contains("is kept already");
-    eve.until_view("the refusal", |view| view.notices.iter().filter(|text| is_refused(text)).count() >= 2).await;
+    eve.until_view("the refusal", |view| view.notices.iter().any(is_refused)).await;
     server.stop().await;
 }
 

@@ -66,7 +66,7 @@ pub(super) fn unban(folder: &Path, place: &str, who: &str) -> anyhow::Result<()>
     drop(SqliteReader::open(folder)?);
     let store = SqliteStore::open(folder, Options::default())?;
     let bans = read(&store.reader()?, Some(place))?;
-    let gone: Vec<Ban> = bans.into_iter().filter(|ban| ban.name() == who || ban.id() == who).collect();
+    let gone: Vec<Ban> = bans.into_iter().filter(|ban| ban.is_called(who)).collect();
     if gone.is_empty() {
         bail!("no ban of {place} has this name or id; `nowcast world bans` lists them");
     }

@@ -125,11 +125,6 @@ impl Ban {
         Ok(Self { scope, by, name, why, expires_ms })
     }
 
-    /// What it was called that is banned.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// The name of the room or the world where it holds.
     pub fn place(&self) -> &str {
         let (BanScope::Room(place) | BanScope::World(place)) = &self.scope;
@@ -139,6 +134,11 @@ impl Ban {
     /// By what a ban is told from all others, for people: eight hexadecimal digits.
     pub fn id(&self) -> String {
         hex(&digest(&SHA256, self.key().as_bytes()).as_ref()[..4])
+    }
+
+    /// Whether somebody means this ban, who says a name or an id.
+    pub fn is_called(&self, who: &str) -> bool {
+        self.name.eq_ignore_ascii_case(who) || self.id() == who
     }
 
     /// What the one hears who is banned.
@@ -284,7 +284,7 @@ impl Bans {
         let mut bans = self.lock();
         let gone: Vec<Ban> = bans
             .values()
-            .filter(|ban| ban.is_of(room, world) && (ban.name == who || ban.id() == who))
+            .filter(|ban| ban.is_of(room, world) && ban.is_called(who))
             .cloned()
             .collect();
         for ban in &gone {
@@ -476,7 +476,7 @@ mod tests {
         }
         assert_eq!(bans.list("plaza", "plaza").len(), 2);
         assert_eq!(bans.list("park-2", "park").len(), 1);
-        assert_eq!(bans.remove("park", "park", "Ada").map(|gone| gone.len()), Ok(1), "by the name");
+        assert_eq!(bans.remove("park", "park", "ada").map(|gone| gone.len()), Ok(1), "by the name");
         let id = bans.list("plaza", "plaza")[0].id();
         assert_eq!(bans.remove("plaza", "plaza", &id).map(|gone| gone.len()), Ok(1), "by the id");
         assert_eq!(bans.remove("plaza", "plaza", "Eve").map(|gone| gone.len()), Ok(0));

@@ -57,10 +57,11 @@ impl Room {
             let mark = BannedBy::token(&name);
             (name, vec![mark])
         } else {
-            let found = self.players.iter().find(|seated| {
-                self.told.player(seated.id).is_some_and(|told| told.name.eq_ignore_ascii_case(&name))
+            let found = self.players.iter().find_map(|seated| {
+                let told = self.told.player(seated.id)?;
+                told.name.eq_ignore_ascii_case(&name).then(|| (seated, told.name.clone()))
             });
-            let Some(seated) = found else {
+            let Some((seated, name)) = found else {
                 let text = format!("nobody here is called {name}; /ban --token NAME bans who shows that name in a token");
                 return editor.notice(&text);
             };

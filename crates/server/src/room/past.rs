@@ -148,6 +148,14 @@ impl Past {
         self.loaded_ms + tick.saturating_sub(self.saved.tick) * 1_000 / u64::from(STEP_HZ)
     }
 
+    /// The tick of a moment that is ahead of what is shown, and loaded: a short way leads to it.
+    fn tick_ahead(&self, moment: Moment, tick: u64) -> Option<u64> {
+        let Moment::TimeMs(time_ms) = moment else { return None };
+        let ms = time_ms.checked_sub(self.at_ms(tick))?;
+        let wanted = tick + ms * u64::from(STEP_HZ) / 1_000;
+        (wanted > tick && wanted <= self.through_tick).then_some(wanted)
+    }
+
     /// What pages are told of it.
     fn state(&self, tick: u64) -> Value {
         // Numbers that every language reads without loss.
@@ -277,6 +285,14 @@ impl Room {
     /// Shows another moment. What cannot be shown is said, and the moment stays.
     fn go_to(&mut self, past: &mut Past, moment: Moment) -> bool {
         past.is_news = true;
+        if let Some(tick) = past.tick_ahead(moment, self.world.world().tick()) {
+            while self.world.world().tick() < tick {
+                self.step_on(past);
+            }
+            // Nobody saw how it came to that.
+            while self.world.poll_event().is_some() {}
+            return false;
+        }
         match load(&past.name, moment, &self.offered, &self.rooms) {
             Ok(loaded) => self.show(past, loaded),
             Err(refusal) => {
@@ -315,6 +331,13 @@ impl Room {
         if tick >= past.through_tick {
             return self.load_on(past, tick);
         }
+        self.step_on(past);
+        false
+    }
+
+    /// Does to the world what happened before its next step, and steps it.
+    fn step_on(&mut self, past: &mut Past) {
+        let tick = self.world.world().tick();
         while let Some(entry) = past.next.pop_front_if(|entry| entry.tick <= tick) {
             past.shown.push(entry.clone());
             let is_hash = matches!(entry.record, Record::Hash(_));
@@ -324,7 +347,6 @@ impl Room {
         }
         self.world.step();
         while self.world.poll_report().is_some() {}
-        false
     }
 
     /// Goes on behind what is loaded, up to the present. Where rules changed, or the server was down, that is later.
