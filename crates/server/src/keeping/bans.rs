@@ -257,8 +257,9 @@ impl Bans {
             warn!(%error, "who is banned is not known: nobody is");
             None
         });
-        let bans = kept.unwrap_or_default().iter().filter_map(Ban::from_mark);
-        let bans = bans.take(BANS_MAX).map(|ban| (ban.key(), ban)).collect();
+        let kept = kept.unwrap_or_default();
+        let bans = kept.iter().filter_map(Ban::from_mark).take(BANS_MAX);
+        let bans = bans.map(|ban| (ban.key(), ban)).collect();
         Self { keeper, bans: Mutex::new(bans), number: AtomicU64::new(0) }
     }
 
