@@ -87,7 +87,10 @@ impl Hosted {
     }
 
     /// Does to the world what a journal says that happened before its next step.
-    pub(crate) fn take_entries(&mut self, entries: impl IntoIterator<Item = Entry>) -> Result<(), ReplayError> {
+    pub(crate) fn take_entries(
+        &mut self,
+        entries: impl IntoIterator<Item = Entry>,
+    ) -> Result<(), ReplayError> {
         let (world, _) = self.engine.parts();
         let tick = world.tick();
         journal::replay(world, entries, tick)

@@ -68,7 +68,8 @@ mod worlds;
 
 pub use config::{Config, Exposed, Timeouts};
 pub use keeping::{
-    ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration, MigrationError, kept_rules, migrate, restore_kept,
+    ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
+    MigrationError, kept_rules, migrate, restore_kept,
 };
 pub use limits::Limits;
 pub use logs::{LogWriter, log_panics};

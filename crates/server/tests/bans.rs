@@ -82,14 +82,18 @@ async fn somebody_who_is_banned_is_told_so_and_stays_out_until_it_is_taken_back(
     assert!(told.contains("room yard") && told.contains("by the token's name"), "{told}");
     let (code, reason) = mallory.until_closed().await;
     assert_eq!(code, BANNED.0);
-    assert!(reason.starts_with("you are banned from this room until ") && reason.ends_with(": he shouts"), "{reason}");
+    assert!(
+        reason.starts_with("you are banned from this room until ") && reason.ends_with(": he shouts"),
+        "{reason}"
+    );
     server.until_metric("nowcast_clients", |clients| clients == 1.0).await;
     assert!(eve.view.said.is_empty(), "nobody hears what is for the server");
 
     let (code, _) = turned_away(&server, &format!("/ws/yard?token={ben}")).await;
     assert_eq!(code, BANNED.0);
     let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(&ben);
-    let channel = connector.connect(&format!("nowcast://{}/yard", server.address)).await.expect("it is let in");
+    let channel =
+        connector.connect(&format!("nowcast://{}/yard", server.address)).await.expect("it is let in");
     let mut session = Guest::introduce(channel, "", Vec::new());
     let closed = session.end().await;
     assert_eq!(closed.code.0, BANNED.1);

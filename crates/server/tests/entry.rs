@@ -138,7 +138,8 @@ async fn a_token_for_one_entry_stays_used_in_the_next_process() {
 /// The end of a session that says who it is by this key, if it is not let in.
 async fn refused(address: SocketAddr, token: &str, key: [u8; 16]) -> Option<u32> {
     let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(token);
-    let channel = connector.connect(&format!("nowcast://{address}/plaza")).await.expect("it may say who it is");
+    let channel =
+        connector.connect(&format!("nowcast://{address}/plaza")).await.expect("it may say who it is");
     let mut guest = Guest::introduce(channel, "", key.into());
     let welcomed = async {
         loop {

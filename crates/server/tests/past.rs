@@ -11,8 +11,8 @@ use common::{Player, TestServer, script};
 use nowcast::{CarrierKind, Connector};
 use nowcast_server::entry::{Claims, TokenKey, unix_time};
 use nowcast_server::plain::ClientMessage;
-use nowcast_server::store::UtcTime;
 use nowcast_server::script::Sources;
+use nowcast_server::store::UtcTime;
 use nowcast_server::{Config, Rules};
 use serde_json::Value as Json;
 
@@ -110,7 +110,8 @@ async fn the_past_is_seen_as_it_was_and_the_present_goes_on() {
 
     // The same place shows another moment, and is told only what differs.
     say(&mut eve, &format!("/at {}", moment(times[1]))).await;
-    eve.until_view("one block", |view| blocks(view) == 1 && view.screen("count") == Some(&Json::from(1))).await;
+    eve.until_view("one block", |view| blocks(view) == 1 && view.screen("count") == Some(&Json::from(1)))
+        .await;
 
     // Nothing can be done.
     eve.act("build", &[]).await;
@@ -118,7 +119,8 @@ async fn the_past_is_seen_as_it_was_and_the_present_goes_on() {
     say(&mut eve, "hello").await;
     eve.until_view("a notice", |view| view.notices.iter().any(|text| text.contains("Nobody hears"))).await;
     say(&mut eve, "/ban Ada").await;
-    eve.until_view("another", |view| view.notices.iter().any(|text| text.contains("in the room itself"))).await;
+    eve.until_view("another", |view| view.notices.iter().any(|text| text.contains("in the room itself")))
+        .await;
     assert_eq!(blocks(&eve.view), 1);
 
     // It can be seen again, up to the present.
@@ -161,7 +163,8 @@ async fn a_moment_before_all_that_is_kept_is_the_first_and_steps_are_moments_too
     eve.say("/at 1");
     eve.until("the first step", |eve| blocks(&eve.view) == 0).await;
     eve.say("/at noon");
-    eve.until("what is expected", |eve| eve.view.notices.iter().any(|text| text.contains("such as -5m"))).await;
+    eve.until("what is expected", |eve| eve.view.notices.iter().any(|text| text.contains("such as -5m")))
+        .await;
     server.stop().await;
 }
 

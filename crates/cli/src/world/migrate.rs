@@ -4,9 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use nowcast_server::store::{
-    Continuity, Moment, Options, SqliteReader, SqliteStore, Store as _, WorldName,
-};
+use nowcast_server::store::{Continuity, Moment, Options, SqliteReader, SqliteStore, Store as _, WorldName};
 use nowcast_server::{MigrationError, migrate, read_world};
 
 use super::past::{self, now_ms};

@@ -8,6 +8,6 @@ mod migrate;
 pub(crate) mod new;
 mod past;
 mod restore;
-pub(crate) mod samples;
 mod salvage;
+pub(crate) mod samples;
 pub(crate) mod test;

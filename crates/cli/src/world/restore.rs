@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use nowcast_server::restore_kept;
 use nowcast_server::store::{
-    Moment, Options, Problem, SavedWorld, SqliteReader, SqliteStore, StoreError, UtcTime, WorldName, read_file,
+    Moment, Options, Problem, SavedWorld, SqliteReader, SqliteStore, StoreError, UtcTime, WorldName,
+    read_file,
 };
 use nowcast_server::world::{STEP_HZ, World};
 
@@ -95,7 +96,10 @@ fn tell_difference(
     let now = match reader.load(name, Moment::Last) {
         Ok(now) => now.context("it was there a moment ago")?,
         Err(error) => {
-            output::note(format_args!("what is kept now cannot be compared: {}", printable(&error.to_string())));
+            output::note(format_args!(
+                "what is kept now cannot be compared: {}",
+                printable(&error.to_string())
+            ));
             return Ok(Some(summary.tick));
         }
     };

@@ -12,7 +12,11 @@ use super::kept::write_new;
 use crate::output::{self, printable};
 
 /// Writes what can be read of each damaged world into a file, and says what is lost. The store stays as it is.
-pub(super) fn run(reader: &SqliteReader, worlds: &[WorldName], into: Option<&Path>) -> anyhow::Result<ExitCode> {
+pub(super) fn run(
+    reader: &SqliteReader,
+    worlds: &[WorldName],
+    into: Option<&Path>,
+) -> anyhow::Result<ExitCode> {
     let mut damaged = Vec::new();
     for world in worlds {
         let report = reader.check(world, restore_kept)?;
@@ -23,7 +27,10 @@ pub(super) fn run(reader: &SqliteReader, worlds: &[WorldName], into: Option<&Pat
         }
     }
     if into.is_some() && damaged.len() > 1 {
-        bail!("{} worlds are damaged: name one of them to salvage it into a file of your choice", damaged.len());
+        bail!(
+            "{} worlds are damaged: name one of them to salvage it into a file of your choice",
+            damaged.len()
+        );
     }
     let mut code = ExitCode::SUCCESS;
     for world in damaged {

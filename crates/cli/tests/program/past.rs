@@ -192,7 +192,8 @@ fn bans_are_kept_listed_and_taken_back_without_a_server() {
     assert!(list.contains("world football, by the address 2001:db8::/64, until 2"), "{list}");
     assert_eq!(list.lines().count(), 2, "{list}");
     assert_eq!(folder.world(&["bans", "park"]).unwrap().lines().count(), 1);
-    let id = list.lines().find(|line| line.contains("football")).unwrap().split(' ').next().unwrap().to_owned();
+    let id =
+        list.lines().find(|line| line.contains("football")).unwrap().split(' ').next().unwrap().to_owned();
     assert!(folder.world(&["unban", "park", &id]).unwrap_err().contains("no ban of park"));
     assert!(folder.world(&["unban", "football", &id]).unwrap().contains("taken back"));
     folder.world(&["unban", "park", "Ian Bell"]).unwrap();

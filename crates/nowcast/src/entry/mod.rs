@@ -32,7 +32,9 @@ mod refusal;
 mod token;
 mod used;
 
-pub use admission::{Admission, AdmissionRequest, Entry, Now, Permit, Policy, PolicyError, SingleUse, Ticket};
+pub use admission::{
+    Admission, AdmissionRequest, Entry, Now, Permit, Policy, PolicyError, SingleUse, Ticket,
+};
 pub use key::{KeyError, TokenKey, new_secret};
 pub use limits::{Addresses, Allowance, Bucket, Crowded, Limits, Verdict, network_of};
 pub use page::{OriginError, Page, host_of, origin_of, parse_origin};

@@ -283,11 +283,8 @@ impl Bans {
     /// Takes bans back: those of this name or this id in a room, and in the world that it shows. Returns them.
     pub(crate) fn remove(&self, room: &str, world: &str, who: &str) -> Result<Vec<Ban>, BanError> {
         let mut bans = self.lock();
-        let gone: Vec<Ban> = bans
-            .values()
-            .filter(|ban| ban.is_of(room, world) && ban.is_called(who))
-            .cloned()
-            .collect();
+        let gone: Vec<Ban> =
+            bans.values().filter(|ban| ban.is_of(room, world) && ban.is_called(who)).cloned().collect();
         for ban in &gone {
             if let Some(store) = self.keeper.store() {
                 let refused = store.unmark(MarkKind::Ban, ban.key().as_bytes(), Vec::new());
@@ -364,10 +361,14 @@ pub(crate) struct BanRequest {
 impl BanRequest {
     /// Reads what stands behind `/ban`. The error says what is expected.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
-        const USAGE: &str =
-            "/ban [--for 2h] [--world] [--token] NAME [: WHY]: --world in all of its rooms, --token whoever shows that name";
-        let mut request =
-            Self { lasts: None, is_of_world: false, is_token: false, name: String::new(), why: String::new() };
+        const USAGE: &str = "/ban [--for 2h] [--world] [--token] NAME [: WHY]: --world in all of its rooms, --token whoever shows that name";
+        let mut request = Self {
+            lasts: None,
+            is_of_world: false,
+            is_token: false,
+            name: String::new(),
+            why: String::new(),
+        };
         let mut rest = text.trim();
         while let Some(flag) = rest.split_whitespace().next().filter(|word| word.starts_with("--")) {
             rest = rest[flag.len()..].trim_start();
@@ -429,7 +430,9 @@ mod tests {
                 assert_eq!(Ban::from_mark(&mark), Some(ban));
             }
         }
-        for key in ["", "room", "room/x/token/00", "room/X y/client/00", "town/x/address/::1", "room/x/address/no"] {
+        for key in
+            ["", "room", "room/x/token/00", "room/X y/client/00", "town/x/address/::1", "room/x/address/no"]
+        {
             let mark = Mark { kind: MarkKind::Ban, key: key.into(), note: String::new(), expires_ms: NOW };
             assert_eq!(Ban::from_mark(&mark), None, "{key}");
         }
@@ -512,7 +515,8 @@ mod tests {
         };
         assert_eq!(BanRequest::parse(" Ian Bell "), Ok(plain("Ian Bell", "")));
         assert_eq!(BanRequest::parse("Ian Bell: shouts: a lot"), Ok(plain("Ian Bell", "shouts: a lot")));
-        let all = BanRequest { lasts: Some(Duration::from_secs(7_200)), is_of_world: true, ..plain("Ada", "") };
+        let all =
+            BanRequest { lasts: Some(Duration::from_secs(7_200)), is_of_world: true, ..plain("Ada", "") };
         assert_eq!(BanRequest::parse("--for 2h --world Ada"), Ok(all));
         let token = BanRequest { is_token: true, ..plain("Ada", "") };
         assert_eq!(BanRequest::parse("--token Ada"), Ok(token));

@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nowcast_store::{
-    FileError, Health, Moment, Options, Problem, Retention, SavedWorld, SqliteStore, Stats, Store, StoreError,
-    Stretch, WorldName,
+    FileError, Health, Moment, Options, Problem, Retention, SavedWorld, SqliteStore, Stats, Store,
+    StoreError, Stretch, WorldName,
 };
 use nowcast_world::PlayerId;
 use tracing::{info, warn};

@@ -14,7 +14,8 @@ use crate::keeping::{ADDRESS_BAN_MAX, Ban, BanRequest, BanScope, BannedBy, Known
 use crate::player::Player;
 
 /// What somebody is told who says what only those who may edit can.
-const NOT_EDITOR: &str = "Only who may edit this world can do that: come with a token that has the role 'editor'.";
+const NOT_EDITOR: &str =
+    "Only who may edit this world can do that: come with a token that has the role 'editor'.";
 
 /// What somebody is told who wants to look back in a room that is no past.
 const NOT_PAST: &str = "This room is the present. To look back, open its address with ?at=-5m.";
@@ -62,7 +63,9 @@ impl Room {
                 told.name.eq_ignore_ascii_case(&name).then(|| (seated, told.name.clone()))
             });
             let Some((seated, name)) = found else {
-                let text = format!("nobody here is called {name}; /ban --token NAME bans who shows that name in a token");
+                let text = format!(
+                    "nobody here is called {name}; /ban --token NAME bans who shows that name in a token"
+                );
                 return editor.notice(&text);
             };
             if Arc::ptr_eq(&seated.player, editor) {

@@ -229,7 +229,11 @@ impl Resumed {
 }
 
 /// A world of scripts, with the rules that it had. What it cannot be is said.
-pub(super) fn resume_script(saved: &SavedWorld, sources: &Sources, newest: Sources) -> Result<Resumed, String> {
+pub(super) fn resume_script(
+    saved: &SavedWorld,
+    sources: &Sources,
+    newest: Sources,
+) -> Result<Resumed, String> {
     let replay = |sources: &Sources, is_checked: bool| {
         Live::resume(sources.clone(), Limits::DEFAULT, |definition, rules| {
             let restore =

@@ -271,13 +271,7 @@ impl Room {
             .map(|player| {
                 let id = PlayerId(u32::MAX - past.onlookers);
                 past.onlookers += 1;
-                Newcomer {
-                    player,
-                    id,
-                    is_resumed: false,
-                    notice: Some(WELCOME),
-                    sight: Sight::new(id.0),
-                }
+                Newcomer { player, id, is_resumed: false, notice: Some(WELCOME), sight: Sight::new(id.0) }
             })
             .collect()
     }

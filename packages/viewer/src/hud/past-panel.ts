@@ -90,7 +90,9 @@ export class PastPanel {
       this.requests.want(Number(this.slider.value), performance.now());
       this.writeTime(Number(this.slider.value));
     });
-    this.play.addEventListener("click", () => listener.say(this.state?.playing === true ? "/pause" : "/play"));
+    this.play.addEventListener("click", () =>
+      listener.say(this.state?.playing === true ? "/pause" : "/play"),
+    );
     element("past-form", HTMLFormElement).addEventListener("submit", (event) => {
       event.preventDefault();
       listener.say(`/copy ${this.copyName.value}`);
