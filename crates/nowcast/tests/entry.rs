@@ -349,7 +349,7 @@ fn a_token_for_one_entry_brings_back_who_holds_it_and_nobody_else() {
         let entry = admission.check(now(begin, seconds), &request)?;
         entry.ticket.unwrap().redeem(now(begin, seconds))?;
         let (tell, told) = std::sync::mpsc::channel();
-        let held = entry.single_use.unwrap().hold(holder, Box::new(move || drop(tell.send(()))));
+        let held = entry.single_use.unwrap().hold(holder, Box::new(move || _ = tell.send(())));
         assert_eq!(held.is_ok(), told.try_recv().is_ok(), "there is no keeper to wait for");
         held
     };

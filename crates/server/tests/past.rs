@@ -101,7 +101,7 @@ async fn the_past_is_seen_as_it_was_and_the_present_goes_on() {
         view.players.len() == 1 && view.players.values().all(|person| person.name == "Ada")
     })
     .await;
-    assert_eq!(state(&eve.view, "room"), Some(&Json::from("yard")));
+    eve.until_view("what is shown", |view| state(view, "room") == Some(&Json::from("yard"))).await;
     assert_eq!(state(&eve.view, "exact"), Some(&Json::from(true)));
     let number = |view: &View, name: &str| state(view, name).and_then(Json::as_f64).expect("it is told");
     let at = number(&eve.view, "at");

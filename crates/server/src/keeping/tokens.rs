@@ -63,7 +63,7 @@ impl TokenKept {
 pub(crate) fn hold_token(token: &SingleUse, key: Option<ClientKey>) -> Result<TokenKept, AdmissionRefusal> {
     let (tell, kept) = oneshot::channel();
     // A client that is gone waits for nothing.
-    token.hold(key.map(|key| key.0), Box::new(move || drop(tell.send(()))))?;
+    token.hold(key.map(|key| key.0), Box::new(move || _ = tell.send(())))?;
     Ok(TokenKept(kept))
 }
 

@@ -524,17 +524,22 @@ fn time_at(saved: &SavedWorld, tick: u64) -> u64 {
         None => (saved.snapshot.tick, saved.snapshot.time_ms),
     };
     let ms = tick.saturating_sub(since).saturating_mul(1_000).div_ceil(u64::from(nowcast_world::STEP_HZ));
-    since_ms.saturating_add(ms)
+    let next = saved.batches.iter().find(|batch| batch.through_tick > tick);
+    let latest_ms = next.map_or(u64::MAX, |next| next.time_ms.saturating_sub(1).max(since_ms));
+    since_ms.saturating_add(ms).min(latest_ms)
 }
 
-/// The tick at a time, if the world's clock went as time did between what was recorded before and after it.
+/// The tick at a time, if the world's clock went as time did between what was recorded before and after it. What was recorded
+/// later had not happened, however long the world was held up.
 fn tick_at(saved: &SavedWorld, time_ms: u64) -> u64 {
     let before = saved.batches.iter().rev().find(|batch| batch.time_ms <= time_ms);
     let (tick, since_ms) = match before {
         Some(batch) => (batch.through_tick, batch.time_ms),
         None => (saved.snapshot.tick, saved.snapshot.time_ms),
     };
-    tick.saturating_add(ticks_in(time_ms.saturating_sub(since_ms))).min(saved.tick)
+    let next = saved.batches.iter().find(|batch| batch.time_ms > time_ms);
+    let latest = next.map_or(saved.tick, |next| next.through_tick.saturating_sub(1).max(tick));
+    tick.saturating_add(ticks_in(time_ms.saturating_sub(since_ms))).min(latest)
 }
 
 /// Negative numbers are never written; where one stands, what follows finds the damage.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use nowcast_store::{Moment, Origin, Problem, Recorder, Retention, SqliteReader, Store};
+use nowcast_store::{Moment, Origin, Problem, Recorder, Retention, SqliteReader, Store, Stretch};
+use nowcast_world::journal::Record;
 use nowcast_world::{Command, PlayerId, journal};
 
 use super::garden::{self, BEGIN_MS, Story};
@@ -79,6 +80,37 @@ fn a_moment_is_followed_by_what_happened_next_to_the_same_hash() {
         assert_eq!((next(BEGIN_MS + 10_000), next(u64::MAX)), (Some(BEGIN_MS + 20_000), None));
         let early = Moment::TimeMs(BEGIN_MS - 1);
         assert!(reader.load_stretch(&name("plaza"), early, Duration::ZERO).unwrap().is_none());
+    }
+}
+
+#[test]
+fn what_was_recorded_after_a_moment_had_not_happened_however_long_the_world_was_held_up() {
+    let folder = Folder::new("held-up");
+    let store = folder.open();
+    let mut story = Story::new(&name("plaza"), 1);
+    story.snapshot(&store);
+    let mut record = |ticks: u64, now_ms: u64| {
+        for _ in 0..ticks {
+            story.world.step();
+        }
+        story.recorder.apply(&mut story.world, Command::Leave { player: PlayerId(9) }).unwrap();
+        story.world.step();
+        story.recorder.flush(&story.world, &store, BEGIN_MS + now_ms);
+    };
+    // Six steps in time, and six more that take ten seconds.
+    record(5, 100);
+    record(5, 10_100);
+    store.commit(PATIENCE).unwrap();
+    for (time_ms, tick, entries) in
+        [(99, 5, 0), (100, 6, 1), (5_000, 11, 1), (10_099, 11, 1), (10_100, 12, 2)]
+    {
+        let moment = Moment::TimeMs(BEGIN_MS + time_ms);
+        let stretch = store.reader().unwrap().load_stretch(&name("plaza"), moment, Duration::ZERO);
+        let Stretch { saved, time_ms: shown_ms, .. } = stretch.unwrap().unwrap();
+        let commands = saved.entries().filter(|entry| matches!(entry.record, Record::Command(_)));
+        assert_eq!((saved.tick, commands.count()), (tick, entries), "after {time_ms} ms");
+        let again = store.load(&name("plaza"), Moment::TimeMs(shown_ms)).unwrap().unwrap();
+        assert_eq!(again.tick, tick, "the time that is told leads there again");
     }
 }
 
