@@ -57,6 +57,8 @@ export interface VisitorOptions {
   /** Only this carrier. */
   readonly carrier?: "webtransport" | "websocket";
   readonly token?: string;
+  /** The moment of the room's past to look at. */
+  readonly at?: string;
   /** Stays at the start screen. */
   readonly atStart?: boolean;
 }
@@ -70,7 +72,7 @@ export class Visitor {
   readonly errors: string[] = [];
   private readonly context: BrowserContext;
 
-  constructor(context: BrowserContext, page: Page) {
+  private constructor(context: BrowserContext, page: Page) {
     this.context = context;
     this.page = page;
     page.on("websocket", (socket) => this.sockets.push(socket.url()));
@@ -110,6 +112,7 @@ export class Visitor {
     if (options.transport !== undefined) query.set("transport", options.transport);
     if (options.carrier !== undefined) query.set("carrier", options.carrier);
     if (options.token !== undefined) query.set("token", options.token);
+    if (options.at !== undefined) query.set("at", options.at);
     await visitor.page.goto(`${server.url}/r/${options.room}?${query}`);
     return visitor;
   }

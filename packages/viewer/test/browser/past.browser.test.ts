@@ -25,6 +25,10 @@ afterAll(async () => {
   await rm(data, { recursive: true, force: true });
 });
 
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
 type Place = readonly [number, number, number];
 
 function apart(a: Place, b: Place): number {
@@ -86,29 +90,27 @@ async function slideTo(visitor: Visitor, atMs: number): Promise<number> {
 
 describe("the page that shows a room as it was", () => {
   it("shows what was before it was changed, follows the slider, and copies the moment into a new room", async () => {
+    // A world is kept from the first thing on that somebody does.
+    await ada.page.keyboard.press("KeyS", { delay: 100 });
+    await pause(1_500);
     const before = await blocksOf(ada);
     const beforeMs = Date.now();
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await pause(1_500);
     const moved = await moveBlock(ada);
     await waitFor("the block to lie still", async () => {
       const one = (await ada.position(moved))!;
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await pause(1_000);
       return apart(one, (await ada.position(moved))!) < 0.001;
     });
     const after = await blocksOf(ada);
     expect(apart(after.get(moved)!, before.get(moved)!)).toBeGreaterThan(0.5);
     // A moment that is not the present.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await pause(1_500);
     const afterMs = Date.now() - 1_000;
 
     const at = new Date(afterMs).toISOString();
-    const context = await browser.newContext({ viewport: { width: 1000, height: 640 } });
-    const page = await context.newPage();
-    const errors: string[] = [];
-    page.on("pageerror", (error) => errors.push(String(error)));
-    await page.goto(`${server.url}/r/playground?at=${at}&quality=low&name=Eve`);
-    const eve = new Visitor(context, page);
-    await eve.isIn();
+    const eve = await Visitor.enter(browser, server, { name: "Eve", room: "playground", at });
+    const { page } = eve;
     await page.locator("#past").waitFor();
     await waitFor("the block where it is now", async () => {
       const place = (await blocksOf(eve)).get(moved);
@@ -140,6 +142,6 @@ describe("the page that shows a room as it was", () => {
     await page.locator("#past-present").click();
     await eve.isIn();
     expect(await page.evaluate(() => window.nowcast.world!.avatarId)).toBeDefined();
-    expect([...errors, ...ada.errors, ...ben.errors]).toEqual([]);
+    expect([...eve.errors, ...ada.errors, ...ben.errors]).toEqual([]);
   });
 });
