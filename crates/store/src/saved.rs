@@ -47,6 +47,8 @@ pub struct Stretch {
     pub next: Vec<Entry>,
     /// The tick up to which that is known.
     pub through_tick: u64,
+    /// When that was, in milliseconds since 1970.
+    pub through_ms: u64,
 }
 
 /// Why a world cannot be had again.

@@ -58,8 +58,9 @@ pub(super) struct Past {
     /// What happened since then and was shown, and what happened next.
     shown: Vec<Entry>,
     next: VecDeque<Entry>,
-    /// The tick of the world up to which that is known.
+    /// The tick of the world up to which that is known, and when that was.
     through_tick: u64,
+    through_ms: u64,
     /// From when until when the store has moments.
     span: (u64, u64),
     assets: Assets,
@@ -93,7 +94,7 @@ pub(super) fn open(
     let name = WorldName::new(room).expect("a room's name is short and can be printed");
     let Loaded { engine, is_exact, stretch, span } =
         load(&name, at.moment(now_ms()), offered, rooms).map_err(OpenError::Past)?;
-    let Stretch { saved, time_ms, next, through_tick } = stretch;
+    let Stretch { saved, time_ms, next, through_tick, through_ms } = stretch;
     let past = Past {
         name,
         saved,
@@ -101,6 +102,7 @@ pub(super) fn open(
         shown: Vec::new(),
         next: next.into(),
         through_tick,
+        through_ms,
         span,
         assets: offered.assets(),
         is_exact,
@@ -143,17 +145,24 @@ fn restore(saved: &SavedWorld, offered: &Offered, rooms: &Rooms) -> Result<(Engi
 }
 
 impl Past {
-    /// When the moment was that is shown, in milliseconds since 1970.
+    /// When the moment was that is shown, in milliseconds since 1970: the world's clock may have been slower than time.
     fn at_ms(&self, tick: u64) -> u64 {
-        self.loaded_ms + tick.saturating_sub(self.saved.tick) * 1_000 / u64::from(STEP_HZ)
+        let (ticks, ms) = self.ahead();
+        self.loaded_ms + ms * tick.saturating_sub(self.saved.tick).min(ticks) / ticks.max(1)
+    }
+
+    /// How many steps are known after the moment that was loaded, and how many milliseconds they took.
+    fn ahead(&self) -> (u64, u64) {
+        (self.through_tick - self.saved.tick, self.through_ms.saturating_sub(self.loaded_ms))
     }
 
     /// The tick of a moment that is ahead of what is shown, and loaded: a short way leads to it.
     fn tick_ahead(&self, moment: Moment, tick: u64) -> Option<u64> {
         let Moment::TimeMs(time_ms) = moment else { return None };
-        let ms = time_ms.checked_sub(self.at_ms(tick))?;
-        let wanted = tick + ms * u64::from(STEP_HZ) / 1_000;
-        (wanted > tick && wanted <= self.through_tick).then_some(wanted)
+        let (ticks, ms) = self.ahead();
+        let wanted_ms = time_ms.checked_sub(self.loaded_ms).filter(|wanted_ms| *wanted_ms <= ms)?;
+        let wanted = self.saved.tick + ticks * wanted_ms / ms.max(1);
+        (wanted > tick).then_some(wanted)
     }
 
     /// What pages are told of it.
@@ -301,9 +310,9 @@ impl Room {
     /// Shows a moment that was loaded. Returns whether there can be other things in it than before.
     fn show(&mut self, past: &mut Past, loaded: Loaded) -> bool {
         let Loaded { engine, is_exact, stretch, span } = loaded;
-        let Stretch { saved, time_ms, next, through_tick } = stretch;
+        let Stretch { saved, time_ms, next, through_tick, through_ms } = stretch;
         (past.saved, past.loaded_ms, past.span, past.is_exact) = (saved, time_ms, span, is_exact);
-        (past.next, past.through_tick) = (next.into(), through_tick);
+        (past.next, past.through_tick, past.through_ms) = (next.into(), through_tick, through_ms);
         past.shown.clear();
         self.world.replace(engine);
         // Another world may have an entity of the same number that changed in the same step.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nowcast_world::World;
-use nowcast_world::journal::ReplayError;
+use nowcast_world::journal::{Entry, ReplayError};
 use rusqlite::{OptionalExtension, params};
 
 use crate::batch::{Batch, Span};
@@ -236,13 +236,13 @@ impl SqliteReader {
             Moment::TimeMs(time_ms) => Moment::TimeMs(time_ms.saturating_add(next_ms)),
         };
         let Some(mut saved) = self.load_through(world, moment, through)? else { return Ok(None) };
-        saved.cut_at(tick_of(&saved, through));
-        let through_tick = saved.tick;
+        let through_tick = tick_of(&saved, through).min(saved.tick);
         let tick = tick_of(&saved, moment).min(through_tick);
-        let time_ms = time_at(&saved, tick);
-        let next = saved.entries().filter(|entry| entry.tick >= tick).collect();
+        let [time_ms, through_ms] = [tick, through_tick].map(|tick| time_at(&saved, tick));
+        let is_next = |entry: &Entry| (tick..through_tick).contains(&entry.tick);
+        let next = saved.entries().filter(is_next).collect();
         saved.cut_at(tick);
-        Ok(Some(Stretch { saved, time_ms, next, through_tick }))
+        Ok(Some(Stretch { saved, time_ms, next, through_tick, through_ms }))
     }
 
     /// The newest snapshot before a moment, and what follows it until a later one, and somewhat beyond.

@@ -64,6 +64,7 @@ fn a_moment_is_followed_by_what_happened_next_to_the_same_hash() {
             let stretch = stretch.unwrap().unwrap();
             let tick = second * 60;
             assert_eq!((stretch.saved.tick, stretch.through_tick), (tick, through), "seed {seed}");
+            assert_eq!(stretch.through_ms, BEGIN_MS + through * 1_000 / 60, "seed {seed}");
             assert_eq!(stretch.time_ms, BEGIN_MS + second * 1_000, "seed {seed}");
             let mut world = garden::replay(&stretch.saved);
             assert_eq!(world.hash(), hashes[tick as usize], "seed {seed}, second {second}");
