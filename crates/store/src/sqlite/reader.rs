@@ -239,7 +239,9 @@ impl SqliteReader {
         let through_tick = tick_of(&saved, through).min(saved.tick);
         let tick = tick_of(&saved, moment).min(through_tick);
         let [time_ms, through_ms] = [tick, through_tick].map(|tick| time_at(&saved, tick));
-        let is_next = |entry: &Entry| (tick..through_tick).contains(&entry.tick);
+        // What happens before the step after the last one belongs to the end of what is kept alone.
+        let is_end = through_tick == saved.tick;
+        let is_next = |entry: &Entry| entry.tick >= tick && (is_end || entry.tick < through_tick);
         let next = saved.entries().filter(is_next).collect();
         saved.cut_at(tick);
         Ok(Some(Stretch { saved, time_ms, next, through_tick, through_ms }))
