@@ -340,6 +340,29 @@ fn a_token_for_one_entry_begins_one_session() {
 }
 
 #[test]
+fn a_token_for_one_entry_brings_back_who_holds_it_and_nobody_else() {
+    let begin = Instant::now();
+    let admission = Admission::new(Policy { key: Some(secret()), ..Policy::default() });
+    let token = in_ten_minutes().once("ticket").sign(&secret()).unwrap();
+    let request = AdmissionRequest::new("plaza", address("127.0.0.1:1")).token(Some(&token));
+    let enter = |seconds: u64, holder: Option<[u8; 16]>| {
+        let entry = admission.check(now(begin, seconds), &request)?;
+        entry.ticket.unwrap().redeem(now(begin, seconds))?;
+        let (tell, told) = std::sync::mpsc::channel();
+        let held = entry.single_use.unwrap().hold(holder, Box::new(move || _ = tell.send(())));
+        assert_eq!(held.is_ok(), told.try_recv().is_ok(), "there is no keeper to wait for");
+        held
+    };
+    let used = AdmissionRefusal::Token(TokenError::Used);
+    assert_eq!(enter(0, Some([1; 16])), Ok(()));
+    assert_eq!(enter(1, Some([2; 16])), Err(used.clone()), "it is another client's");
+    assert_eq!(enter(1, None), Err(used.clone()), "nobody knows whose client it is");
+    assert_eq!(enter(2, Some([1; 16])), Ok(()), "it comes back");
+    let late = enter(3_600, Some([1; 16])).unwrap_err();
+    assert!(matches!(late, AdmissionRefusal::Token(TokenError::Expired { .. })), "{late}");
+}
+
+#[test]
 fn a_door_names_what_is_wrong() {
     let begin = Instant::now();
     let policy = Policy {

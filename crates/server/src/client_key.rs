@@ -34,6 +34,23 @@ impl std::fmt::Debug for ClientKey {
     }
 }
 
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Sixteen bytes of 32 hexadecimal digits.
+pub(crate) fn read_hex(text: &str) -> Option<[u8; 16]> {
+    let mut bytes = [0; 16];
+    if text.len() != 2 * bytes.len() || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).ok()?;
+    }
+    Some(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +64,15 @@ mod tests {
         assert_ne!(verified("Ada"), verified("Ben"));
         assert_ne!(asked("Ada"), ClientKey::of(&[8; 16], &Name::Asked("Ada".into()), false));
         assert_ne!(asked("Ada"), ClientKey::of(&[7; 16], &Name::Asked("Ada".into()), true));
+    }
+
+    #[test]
+    fn a_key_is_read_as_it_was_written_and_nothing_else_is_one() {
+        let key = [0, 1, 15, 16, 127, 128, 200, 255, 9, 8, 7, 6, 5, 4, 3, 2];
+        assert_eq!(read_hex(&hex(&key)), Some(key));
+        assert_eq!(read_hex(&hex(&key).to_uppercase()), Some(key));
+        for wrong in ["", "00", &"g".repeat(32), &"+1".repeat(16), &"é".repeat(16), &"0".repeat(33)] {
+            assert_eq!(read_hex(wrong), None, "{wrong}");
+        }
     }
 }

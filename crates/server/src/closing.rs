@@ -17,6 +17,9 @@ pub(crate) const REFUSED_ACTIONS: &str = "refused actions";
 /// What a client is told that may not take part as a program.
 pub(crate) const NO_PROGRAM: &str = "a program needs a token with the role 'program' here";
 
+/// What a client is told whose token for one entry another client has used.
+const TOKEN_USED: &str = "the token has been used by another client: ask for a new one";
+
 /// Why a client's connection ends.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Closing {
@@ -54,6 +57,10 @@ pub(crate) enum Closing {
     NoProgram,
     /// The same client came anew, on another connection.
     Replaced,
+    /// The client is banned; until when and why.
+    Banned(String),
+    /// The client's token is for one entry, and another client has entered with it.
+    TokenUsed,
 }
 
 impl Closing {
@@ -76,6 +83,8 @@ impl Closing {
             Self::Version(_) => 4012,
             Self::NoProgram => 4013,
             Self::Replaced => 4014,
+            Self::Banned(_) => 4015,
+            Self::TokenUsed => 4016,
         }
     }
 
@@ -94,6 +103,8 @@ impl Closing {
             Self::Refused(_) => 70,
             Self::NoProgram => 71,
             Self::Replaced => 72,
+            Self::Banned(_) => 73,
+            Self::TokenUsed => 74,
         }
     }
 
@@ -117,6 +128,8 @@ impl Closing {
             Self::Version(_) => "version",
             Self::NoProgram => "no_program",
             Self::Replaced => "replaced",
+            Self::Banned(_) => "banned",
+            Self::TokenUsed => "token_used",
         }
     }
 
@@ -147,6 +160,8 @@ impl Closing {
                 format!("version {theirs} of the world's protocol, this server speaks {PROTOCOL}")
             }
             Self::Replaced => "the same client came anew, on another connection".into(),
+            Self::Banned(told) => shorten(told.clone()),
+            Self::TokenUsed => TOKEN_USED.into(),
         }
     }
 

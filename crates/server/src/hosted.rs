@@ -2,6 +2,7 @@
 
 use nowcast_script::{Live, Report, Sources};
 use nowcast_store::{ActionId, Completion, Once};
+use nowcast_world::journal::{self, Entry, ReplayError};
 use nowcast_world::{ApplyError, Command, Event, PlayerId, World};
 
 use crate::client_key::ClientKey;
@@ -78,6 +79,21 @@ impl Hosted {
         engine.apply(command.clone())?;
         recording.took(engine.world(), command);
         Ok(())
+    }
+
+    /// Another world in the place of this one, of which nothing is kept.
+    pub(crate) fn replace(&mut self, engine: Engine) {
+        self.engine = engine;
+    }
+
+    /// Does to the world what a journal says that happened before its next step.
+    pub(crate) fn take_entries(
+        &mut self,
+        entries: impl IntoIterator<Item = Entry>,
+    ) -> Result<(), ReplayError> {
+        let (world, _) = self.engine.parts();
+        let tick = world.tick();
+        journal::replay(world, entries, tick)
     }
 
     /// Whether it is kept.

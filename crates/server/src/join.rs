@@ -16,13 +16,15 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::client::Client;
-use crate::client_key::{ClientKey, SECRET_BYTES};
+use crate::client_key::{ClientKey, SECRET_BYTES, read_hex};
 use crate::closing::NO_PROGRAM;
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::keeping::hold_token;
 use crate::names::Name;
 use crate::plain::{Encoding, NETWORK_HZ};
 use crate::player::{Plain, Player, Way, may_be_program, may_edit};
+use crate::room_name::room_of;
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Seat;
 use crate::shared::{Host, Shared};
@@ -61,6 +63,8 @@ impl JoinError {
             Self::NoProgram => StatusCode::FORBIDDEN,
             Self::TooOften => StatusCode::TOO_MANY_REQUESTS,
             Self::Parameter(_) | Self::Room(RoomRefusal::BadName(_)) => StatusCode::BAD_REQUEST,
+            Self::Room(RoomRefusal::NotEditor) => StatusCode::FORBIDDEN,
+            Self::Room(RoomRefusal::NoStore) => StatusCode::NOT_FOUND,
             Self::Room(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -120,7 +124,11 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     let accept = upgrade_key(request.method(), request.headers(), None)
         .map_err(JoinError::Upgrade)?
         .ok_or(JoinError::NotWebSocket)?;
-    let entry = ask_admission(shared, room, &request).map_err(JoinError::Admission)?;
+    // A token that is good for a room is good for its past.
+    let entry = ask_admission(shared, room_of(room), &request).map_err(JoinError::Admission)?;
+    if room_of(room) != room && !may_edit(&entry, &shared.config.entry) {
+        return Err(RoomRefusal::NotEditor.into());
+    }
     let player = read_parameters(request.uri().query().unwrap_or_default(), &shared.config, &entry)?;
     let on_upgrade = request.extensions_mut().remove::<OnUpgrade>().ok_or(JoinError::NotWebSocket)?;
     if !entry.address.is_some_and(|address| shared.connection_limits.may_join(address.ip())) {
@@ -130,10 +138,16 @@ fn upgrade(shared: &Arc<Shared>, room: &str, mut request: Request) -> Result<Res
     if let Some(ticket) = entry.ticket {
         ticket.redeem(Now::read()).map_err(JoinError::Admission)?;
     }
+    let kept = entry.single_use.map(|token| hold_token(&token, player.key)).transpose();
+    let kept = kept.map_err(JoinError::Admission)?;
 
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
-        match timeout(shared.config.timeouts.handshake, on_upgrade).await {
+        let upgraded = timeout(shared.config.timeouts.handshake, on_upgrade).await;
+        if let Some(kept) = kept {
+            kept.wait().await;
+        }
+        match upgraded {
             Ok(Ok(upgraded)) => live(upgraded, seat, player, &shared).await,
             Ok(Err(error)) => debug!(%error, "the client went away during the handshake"),
             Err(_) => debug!("the handshake took too long"),
@@ -209,18 +223,11 @@ fn read_parameters(query: &str, config: &Config, entry: &Entry) -> Result<Player
     let name = entry.name.clone().map_or(Name::Asked(parameters.name), Name::Verified);
     let secret = parameters.key.as_deref().map(read_secret).transpose()?;
     let key = secret.map(|secret| ClientKey::of(&secret, &name, is_program));
-    Ok(Player::new(name, Way::Plain(Plain::new(encoding)), hz, may_edit, is_program).with_key(key))
+    let player = Player::new(name, Way::Plain(Plain::new(encoding)), hz, may_edit, is_program);
+    Ok(player.with_key(key).with_address(entry.address.map(|address| address.ip())))
 }
 
 /// A client's secret, in 32 hexadecimal digits.
 fn read_secret(text: &str) -> Result<[u8; SECRET_BYTES], JoinError> {
-    let wrong = || JoinError::Parameter("key is not 32 hexadecimal digits".into());
-    let mut secret = [0; SECRET_BYTES];
-    if text.len() != 2 * SECRET_BYTES || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-        return Err(wrong());
-    }
-    for (at, byte) in secret.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| wrong())?;
-    }
-    Ok(secret)
+    read_hex(text).ok_or_else(|| JoinError::Parameter("key is not 32 hexadecimal digits".into()))
 }

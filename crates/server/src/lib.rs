@@ -38,6 +38,7 @@ mod closing;
 mod config;
 mod connection;
 mod dictionary;
+mod editor_command;
 pub mod figures;
 mod hosted;
 mod http;
@@ -68,7 +69,10 @@ mod web;
 mod worlds;
 
 pub use config::{Config, Exposed, Timeouts};
-pub use keeping::{Change, Migration, MigrationError, kept_rules, migrate, restore_kept};
+pub use keeping::{
+    ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy, Change, Migration,
+    MigrationError, kept_rules, migrate, restore_kept,
+};
 pub use limits::Limits;
 pub use logs::{LogWriter, log_panics};
 pub use nowcast::{CertificateConfig, entry};

@@ -7,6 +7,8 @@ pub struct Limits {
     pub rooms_max: usize,
     /// Of these, rooms that clients of one address (an IPv4 address, or an IPv6 /64) have opened.
     pub rooms_per_address_max: usize,
+    /// Rooms at the same time that show the past of a room. They take no place from the others.
+    pub past_rooms_max: usize,
     /// Players in one room at the same time.
     pub players_max: usize,
     /// TCP connections at the same time, joined or not.
@@ -22,6 +24,7 @@ impl Default for Limits {
         Self {
             rooms_max: 16,
             rooms_per_address_max: 4,
+            past_rooms_max: 4,
             players_max: 256,
             connections_max: 8_192,
             connections_per_address_max: 512,

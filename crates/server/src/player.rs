@@ -1,6 +1,7 @@
 //! One client as its room sees it.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
@@ -14,6 +15,7 @@ use nowcast_world::{
 use crate::client_key::ClientKey;
 use crate::closing::Closing;
 use crate::config::COMMANDS_MAX;
+use crate::keeping::Known;
 use crate::names::Name;
 use crate::plain::{Any, Encoding, ServerMessage};
 use crate::rule_report::RuleReport;
@@ -31,6 +33,8 @@ pub(crate) struct Player {
     pub(crate) way: Way,
     /// By what it is known again, if it can be.
     pub(crate) key: Option<ClientKey>,
+    /// Where it comes from, if that is known.
+    pub(crate) address: Option<IpAddr>,
     /// Whether it hears what becomes of new rules.
     pub(crate) may_edit: bool,
     /// Whether it takes part as a program.
@@ -163,6 +167,7 @@ impl Player {
             name,
             way,
             key: None,
+            address: None,
             may_edit,
             is_program,
             controls: AtomicU16::new(0),
@@ -177,6 +182,20 @@ impl Player {
     /// The same with what it is known again by.
     pub(crate) fn with_key(self, key: Option<ClientKey>) -> Self {
         Self { key, ..self }
+    }
+
+    /// The same with where it comes from.
+    pub(crate) fn with_address(self, address: Option<IpAddr>) -> Self {
+        Self { address, ..self }
+    }
+
+    /// By what it can be banned.
+    pub(crate) fn known(&self) -> Known<'_> {
+        let token = match &self.name {
+            Name::Verified(name) => Some(name.as_str()),
+            Name::Asked(_) => None,
+        };
+        Known { token, key: self.key, address: self.address }
     }
 
     /// Queues a command for the next step. Returns whether there was room.

@@ -1,11 +1,14 @@
 //! One room: a world, its players, and the thread that steps it.
 
+mod banning;
+mod commands;
 mod durable;
 mod editing;
 pub(crate) mod happenings;
 mod held;
 mod naming;
 mod opening;
+mod past;
 mod plain_delivery;
 mod session_delivery;
 mod tenancy;
@@ -19,10 +22,8 @@ use std::time::{Duration, Instant};
 
 use nowcast::entry::{Allowance, Verdict};
 use nowcast_replication::{Atlas, History, Sight};
-use nowcast_world::text::sanitize;
 use nowcast_world::{
-    ApplyError, CHAT_CHARS_MAX, Command as WorldCommand, EntityId, Input, OwnerError, OwnerRequest, PlayerId,
-    Refusal, STEP_HZ,
+    Command as WorldCommand, EntityId, Input, OwnerError, OwnerRequest, PlayerId, Refusal, STEP_HZ,
 };
 use tracing::{debug, info};
 
@@ -31,6 +32,7 @@ use self::editing::Editing;
 use self::happenings::{Happening, Step};
 use self::held::HeldSeat;
 use self::opening::Opened;
+use self::past::Past;
 use self::tenancy::Tenancy;
 use self::told::{Changes, Told};
 use crate::chat::{Chat, Line};
@@ -39,9 +41,10 @@ use crate::dictionary::Dictionary;
 use crate::hosted::Hosted;
 use crate::lobby::Lobby;
 use crate::names::{Name, Names};
-use crate::player::{Command, Player};
+use crate::player::Player;
 use crate::process::thread_cpu_time;
 use crate::room_metrics::RoomMetrics;
+use crate::room_name::AskedRoom;
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
 use crate::snapshot::Snapshot;
@@ -54,9 +57,6 @@ const CATCH_UP_STEPS_MAX: u32 = 6;
 /// Clients of one rate are due in this many groups, one step after the other, because all at once would make a burst of
 /// every snapshot. Inside of a group they share what is encoded for them.
 const PHASES: u64 = 6;
-
-/// What a speaker is told whose line is left out.
-const UNSAID: &str = "Your line was left out: too much is said here at once. Say it again in a moment.";
 
 const STEP: Duration = Duration::from_nanos(1_000_000_000 / STEP_HZ as u64);
 
@@ -107,6 +107,10 @@ pub(crate) struct Room {
     granted: Vec<(PlayerId, EntityId, u32)>,
     /// Whether anybody ever did anything here.
     was_used: bool,
+    /// The bans that it has looked at.
+    bans_seen: u64,
+    /// The moment that it shows, if it is a room of the past.
+    past: Option<Past>,
     /// What this room has added to the gauge that counts the bodies of all rooms.
     awake_shown: i64,
 }
@@ -158,8 +162,13 @@ impl Room {
                 rooms: Arc::clone(&rooms),
                 has_ticked: false,
             };
-            let offered = Arc::clone(rooms.catalogue.of_room(&name));
-            let Opened { mut world, seen, last_player, held } = match opening::open(&name, &offered, &rooms) {
+            let asked = AskedRoom::parse(&name).expect("no room is opened under another name");
+            let offered = Arc::clone(rooms.catalogue.of_room(asked.room));
+            let opened = match asked.at {
+                None => opening::open(&name, &offered, &rooms).map(|opened| (opened, None)),
+                Some(at) => past::open(asked.room, at, &offered, &rooms),
+            };
+            let (Opened { mut world, seen, last_player, held }, past) = match opened {
                 Ok(opened) => opened,
                 Err(error) => return error.tell(&name, &lobby, &rooms),
             };
@@ -194,6 +203,8 @@ impl Room {
                 chat: Chat::new(Instant::now()),
                 unsaid: Vec::new(),
                 granted: Vec::new(),
+                bans_seen: 0,
+                past,
                 awake_shown: 0,
             };
             room.run();
@@ -220,7 +231,12 @@ impl Room {
                 self.show_awake(0);
                 let timeouts = &self.rooms.config.timeouts;
                 let unused = timeouts.room_unused.min(timeouts.room_empty);
-                let patience = if self.was_used { timeouts.room_empty } else { unused };
+                let patience = match &self.past {
+                    // What was is kept anyway.
+                    Some(_) => Duration::ZERO,
+                    None if self.was_used => timeouts.room_empty,
+                    None => unused,
+                };
                 if now - deserted_since >= patience {
                     // Before the room is off the list, because the next of its name goes on from what is kept.
                     self.world.record_all();
@@ -237,13 +253,10 @@ impl Room {
     /// What happens in a tick, in this order.
     fn tick(&mut self) {
         let started = Started::now();
+        self.heed_bans();
         self.dismiss_leavers(started.at);
-        self.take_new_rules();
-        self.take_commands(started.at);
-        self.let_speak(started.at);
-        let newcomers = self.let_newcomers_join();
-        self.step();
-        let is_redefined = self.hear_of_rules();
+        let (newcomers, is_redefined) =
+            if self.past.is_some() { self.look_back() } else { self.live_on(started.at) };
         let (changes, happenings) = self.find_news();
         let happenings = self.hold_back(happenings);
         self.world.record(self.was_used);
@@ -260,75 +273,16 @@ impl Room {
         self.tenancy.ticked();
     }
 
-    fn take_commands(&mut self, now: Instant) {
-        for index in 0..self.players.len() {
-            let SeatedPlayer { player, id, .. } = &self.players[index];
-            let (player, id) = (Arc::clone(player), *id);
-            if let Some((step, input)) = player.take_step() {
-                let seated = &mut self.players[index];
-                seated.controls = step;
-                if let Some(input) = input {
-                    seated.input = input;
-                    self.was_used |= Command::Input { input, number: step }.is_felt();
-                    self.apply(WorldCommand::Input { player: id, input });
-                }
-            }
-            for command in player.take_commands() {
-                self.was_used |= command.is_felt();
-                match command {
-                    Command::Input { input, number } => {
-                        let seated = &mut self.players[index];
-                        seated.input = input;
-                        // The controls of a client that counts steps are told apart by these alone.
-                        if !player.counts_steps() {
-                            seated.controls = number;
-                        }
-                        self.apply(WorldCommand::Input { player: id, input });
-                    }
-                    Command::Act { action, arguments, number } => match (player.key, number) {
-                        (Some(key), Some(number)) => self.act_once(id, key, number, action, arguments),
-                        _ => self.apply(WorldCommand::Action { player: id, name: action, arguments }),
-                    },
-                    Command::Move { entity, pose, velocity } => {
-                        self.apply(WorldCommand::Move { player: id, entity, pose, velocity });
-                    }
-                    Command::Owner(command) => self.apply(command.of(id)),
-                    Command::Say { text } => {
-                        let text = sanitize(&text, CHAT_CHARS_MAX);
-                        if !text.is_empty() {
-                            self.unsaid.extend(self.chat.offer(Line { speaker: id, text }, now));
-                        }
-                    }
-                    Command::Rename { name } => {
-                        // What was said before is said under the name of then.
-                        self.let_speak(now);
-                        self.rename(&player, id, name);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Puts a command to the world. What the world has no room for, or no honest client says, is dropped and counted.
-    fn apply(&mut self, command: WorldCommand) {
-        match self.world.apply(command) {
-            Ok(()) => {}
-            Err(ApplyError::Full { .. }) => self.rooms.metrics.drop_message("world_backlog"),
-            Err(ApplyError::Input(_) | ApplyError::Pose) => self.rooms.metrics.drop_message("invalid_input"),
-        }
-    }
-
-    /// Hands the world the lines whose turn it is, and tells those whose lines will not be said.
-    fn let_speak(&mut self, now: Instant) {
-        while let Some(Line { speaker, text }) = self.chat.next(now) {
-            self.apply(WorldCommand::Message { player: speaker, text });
-        }
-        for Line { speaker, .. } in self.unsaid.drain(..) {
-            self.rooms.metrics.drop_message("chat_budget");
-            if let Some(seated) = self.players.iter().find(|seated| seated.id == speaker) {
-                seated.player.notice(UNSAID);
-            }
-        }
+    /// What the world goes through in a tick of a room that is no past. Returns who comes, and whether other rules or files hold
+    /// now than before.
+    fn live_on(&mut self, now: Instant) -> (Vec<Newcomer>, bool) {
+        self.take_new_rules();
+        self.take_commands(now);
+        self.let_speak(now);
+        let newcomers = self.let_newcomers_join();
+        self.step();
+        let is_redefined = self.hear_of_rules();
+        (newcomers, is_redefined)
     }
 
     /// Puts everybody who waits in the lobby to the world.
@@ -465,6 +419,10 @@ impl Room {
 
     /// Sends away newcomers for whom the world had no room.
     fn seat(&mut self, mut newcomers: Vec<Newcomer>) -> Vec<Newcomer> {
+        if self.past.is_some() {
+            // They look on, and are not in it.
+            return newcomers;
+        }
         let Self { name, names, world, .. } = self;
         let scene = world.world().scene();
         newcomers.retain(|newcomer| {

@@ -17,6 +17,16 @@ pub(crate) enum RoomRefusal {
     TooManyOfAddress { rooms_max: usize },
     #[error("the world of room '{0}' cannot be loaded; the server's log says why and what helps")]
     NotLoaded(String),
+    #[error("only who may edit this world looks back at it")]
+    NotEditor,
+    #[error("this server keeps no worlds, so nobody can look back")]
+    NoStore,
+    #[error("nothing is kept of room '{0}', so nobody can look back at it")]
+    NotKept(String),
+    #[error("{rooms_max} rooms show the past already, as many as may")]
+    TooManyPast { rooms_max: usize },
+    #[error("room '{room}' cannot be shown as it was: {cause}")]
+    PastNotLoaded { room: String, cause: String },
     #[error("the server is shutting down")]
     ShuttingDown,
     #[error("the server cannot open another room: {0}")]
@@ -32,6 +42,10 @@ impl RoomRefusal {
             Self::TooManyRooms { .. } => "rooms_max",
             Self::TooManyOfAddress { .. } => "rooms_per_address_max",
             Self::NotLoaded(_) => "not_loaded",
+            Self::NotEditor => "not_editor",
+            Self::NoStore | Self::NotKept(_) => "not_kept",
+            Self::TooManyPast { .. } => "past_rooms_max",
+            Self::PastNotLoaded { .. } => "past_not_loaded",
             Self::ShuttingDown => "shutdown",
             Self::NoThread(_) => "no_thread",
         }

@@ -10,13 +10,14 @@ use std::time::{Duration, Instant};
 use nowcast::entry::network_of;
 use serde::Serialize;
 
+use crate::closing::Closing;
 use crate::config::Config;
-use crate::keeping::Keeper;
+use crate::keeping::{Ban, Bans, Keeper};
 use crate::limits::Limits;
 use crate::lobby::Lobby;
 use crate::metrics::Metrics;
 use crate::player::Player;
-use crate::room_name::{ROOM_NAME_BYTES_MAX, is_room_name};
+use crate::room_name::{AskedRoom, ROOM_NAME_BYTES_MAX, room_of};
 use crate::room_refusal::RoomRefusal;
 use crate::worlds::{Catalogue, WorldSummary};
 
@@ -34,6 +35,8 @@ pub(crate) struct Rooms {
     pub(crate) catalogue: Catalogue,
     /// What keeps their worlds.
     pub(crate) keeper: Arc<Keeper>,
+    /// Who may not come in.
+    pub(crate) bans: Bans,
     open_room: OpenRoom,
     open: Mutex<BTreeMap<String, Open>>,
     /// When and why a room could last not be opened, if none could be since.
@@ -60,6 +63,8 @@ struct Open {
     lobby: Arc<Lobby>,
     /// The network of whoever opened it, if that is known.
     opened_by: Option<IpAddr>,
+    /// Whether it shows the past of a room.
+    is_past: bool,
     /// Players, counted from the moment they are let in until their connection has ended.
     seats: usize,
 }
@@ -86,6 +91,7 @@ impl Rooms {
             config,
             metrics,
             catalogue,
+            bans: Bans::new(Arc::clone(&keeper)),
             keeper,
             open_room,
             open: Mutex::default(),
@@ -105,7 +111,7 @@ impl Rooms {
             return Health::Failing(cause);
         }
         let rooms_max = self.config.limits.rooms_max;
-        if self.lock().len() >= rooms_max { Health::Full { rooms_max } } else { Health::Good }
+        if present(&self.lock()).count() >= rooms_max { Health::Full { rooms_max } } else { Health::Good }
     }
 
     /// A room was opened and works.
@@ -133,10 +139,10 @@ impl Rooms {
         network: Option<IpAddr>,
         open: &BTreeMap<String, Open>,
     ) -> Result<(), RoomRefusal> {
-        let Limits { rooms_max, rooms_per_address_max, players_max, .. } = self.config.limits;
-        if !is_room_name(name) {
+        let Limits { rooms_max, rooms_per_address_max, past_rooms_max, players_max, .. } = self.config.limits;
+        let Some(asked) = AskedRoom::parse(name) else {
             return Err(RoomRefusal::BadName(name.chars().take(ROOM_NAME_BYTES_MAX).collect()));
-        }
+        };
         if self.is_stopping() {
             return Err(RoomRefusal::ShuttingDown);
         }
@@ -145,9 +151,16 @@ impl Rooms {
                 Err(RoomRefusal::Full { room: name.to_owned(), players_max })
             }
             Some(_) => Ok(()),
-            None if open.len() >= rooms_max => Err(RoomRefusal::TooManyRooms { rooms_max }),
+            None if asked.at.is_some() && self.keeper.store().is_none() => Err(RoomRefusal::NoStore),
+            None if asked.at.is_some() => {
+                let past = open.values().filter(|room| room.is_past).count();
+                let rooms_max = past_rooms_max;
+                if past < rooms_max { Ok(()) } else { Err(RoomRefusal::TooManyPast { rooms_max }) }
+            }
+            None if present(open).count() >= rooms_max => Err(RoomRefusal::TooManyRooms { rooms_max }),
             None => {
-                let of_address = open.values().filter(|room| network.is_some() && room.opened_by == network);
+                let of_address =
+                    present(open).filter(|(_, room)| network.is_some() && room.opened_by == network);
                 if of_address.count() < rooms_per_address_max {
                     Ok(())
                 } else {
@@ -172,7 +185,8 @@ impl Rooms {
                 self.failed(&format!("the system has no thread for it ({error})"));
                 RoomRefusal::NoThread(error.to_string())
             })?;
-            open.insert(name.to_owned(), Open { lobby, opened_by, seats: 0 });
+            let is_past = room_of(name) != name;
+            open.insert(name.to_owned(), Open { lobby, opened_by, is_past, seats: 0 });
             self.metrics.rooms.set(open.len() as i64);
         }
         let room = open.get_mut(name).expect("it is there or was just opened");
@@ -180,11 +194,10 @@ impl Rooms {
         Ok(Seat { rooms: Arc::clone(self), room: name.to_owned(), lobby: Arc::clone(&room.lobby) })
     }
 
-    /// What is open, ordered by name.
+    /// What is open and not past, ordered by name.
     pub(crate) fn list(&self) -> Vec<RoomSummary> {
         let players_max = self.config.limits.players_max;
-        self.lock()
-            .iter()
+        present(&self.lock())
             .map(|(name, room)| RoomSummary {
                 name: name.clone(),
                 world: self.catalogue.of_room(name).name.clone(),
@@ -204,6 +217,17 @@ impl Rooms {
             }
         }
         worlds
+    }
+
+    /// Whether somebody is in a room, or about to be.
+    pub(crate) fn is_open(&self, name: &str) -> bool {
+        self.lock().contains_key(name)
+    }
+
+    /// The ban that keeps a client out of a room.
+    pub(crate) fn ban_of(&self, room: &str, player: &Player) -> Option<Ban> {
+        let room = room_of(room);
+        self.bans.find(room, &self.catalogue.of_room(room).name, player.known())
     }
 
     /// Asks every room to end.
@@ -266,9 +290,12 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// Goes in. The room greets the player with its next tick.
+    /// Goes in. The room greets the player with its next tick, unless it is banned.
     pub(crate) fn enter(&self, player: Arc<Player>) {
-        self.lobby.enter(player);
+        match self.rooms.ban_of(&self.room, &player) {
+            Some(ban) => player.close(Closing::Banned(ban.told())),
+            None => self.lobby.enter(player),
+        }
     }
 
     pub(crate) fn room(&self) -> &str {
@@ -282,10 +309,14 @@ impl Drop for Seat {
     }
 }
 
+/// The rooms that do not show the past of another.
+fn present(open: &BTreeMap<String, Open>) -> impl Iterator<Item = (&String, &Open)> {
+    open.iter().filter(|(_, room)| !room.is_past)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::closing::Closing;
     use crate::names::Name;
     use crate::plain::Encoding;
     use crate::player::{Plain, Way};

@@ -1,10 +1,13 @@
 //! Joining with tokens: on sessions and by the plain protocol.
 
+mod common;
+
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::common;
-use crate::common::process::Folder;
-use crate::common::{PATIENCE, TestServer};
+use common::process::{Folder, Process, serve_if_child_with};
+use common::session::Guest;
+use common::{PATIENCE, TestServer, plaza};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector};
 use nowcast_server::entry::{Claims, Policy, TokenKey, unix_time};
 use nowcast_server::session::{FromWorld, PROTOCOL, Player, StateKey, ToWorld, WORLD_LANE};
@@ -130,6 +133,58 @@ async fn a_token_for_one_entry_stays_used_in_the_next_process() {
     assert!(server.connect(&format!("/ws/plaza?token={plain}")).await.is_err(), "it was used");
     assert_eq!(server.join("plaza", &format!("token={unused}")).await.name(), "Ada");
     server.stop().await;
+}
+
+/// The end of a session that says who it is by this key, if it is not let in.
+async fn refused(address: SocketAddr, token: &str, key: [u8; 16]) -> Option<u32> {
+    let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(token);
+    let channel =
+        connector.connect(&format!("nowcast://{address}/plaza")).await.expect("it may say who it is");
+    let mut guest = Guest::introduce(channel, "", key.into());
+    let welcomed = async {
+        loop {
+            match guest.channel.receive().await {
+                Ok(message) => guest.take(&message),
+                Err(nowcast::Error::Closed(closed)) => return Some(closed.code.0),
+                Err(other) => panic!("{other}"),
+            }
+            if guest.id != 0 {
+                return None;
+            }
+        }
+    };
+    timeout(PATIENCE, welcomed).await.expect("the server says something")
+}
+
+#[tokio::test]
+async fn a_token_for_one_entry_brings_its_own_client_back_after_a_kill_and_no_other() {
+    let folder = Folder::new();
+    let ours = claims().once("1").sign(&key()).expect("a secret signs");
+    let plain = claims().once("2").sign(&key()).expect("a secret signs");
+    let secret = "07".repeat(16);
+    let process = Process::start(&folder.0);
+    assert_eq!(refused(process.address, &ours, [7; 16]).await, None);
+    let parameters = format!("token={plain}&key={secret}");
+    let ada = TestServer::join_at(process.address, "plaza", &parameters).await;
+    let first = ada.id;
+    // Right after the welcome: what was welcomed is kept.
+    process.kill();
+
+    let process = Process::start(&folder.0);
+    assert_eq!(refused(process.address, &ours, [8; 16]).await, Some(74), "it is another client's");
+    assert_eq!(refused(process.address, &ours, [7; 16]).await, None, "it comes back");
+    let stolen = format!("ws://{}/ws/plaza?token={plain}&key={}", process.address, "08".repeat(16));
+    let stream = tokio::net::TcpStream::connect(process.address).await.expect("it listens");
+    assert!(tokio_tungstenite::client_async(stolen, stream).await.is_err(), "it is another client's");
+    let ada = TestServer::join_at(process.address, "plaza", &parameters).await;
+    assert!(ada.name() == "Ada" || ada.name().starts_with("Ada ("), "{}", ada.name());
+    assert!(ada.id >= first);
+    process.end();
+}
+
+#[tokio::test]
+async fn the_process_that_serves_until_it_is_killed() {
+    serve_if_child_with(plaza(), |config| config.entry.key = Some(key())).await;
 }
 
 #[tokio::test]

@@ -50,6 +50,7 @@
 mod batch;
 mod error;
 mod fail_point;
+mod moment;
 mod name;
 mod once;
 mod recorder;
@@ -62,12 +63,13 @@ pub use batch::{BATCH_BYTES_MAX, BATCH_TICKS_MAX, Batch, BatchError, Note};
 pub use error::{Problem, StoreError};
 #[cfg(feature = "fail-points")]
 pub use fail_point::{FailPoint, VARIABLE as FAIL_POINT_VARIABLE};
+pub use moment::{At, AtError, UtcTime, read_duration};
 pub use name::{NAME_BYTES_MAX, NameError, WorldName};
 pub use once::{ActionId, CLIENTS_MAX, ONCE_TICKS, Once, UNDER_WAY_MAX};
 pub use recorder::{
     Attempt, COMPLETIONS_MAX, HASH_TICKS, REST_TICKS, Recorder, SNAPSHOT_REST_TICKS, SNAPSHOT_TICKS,
 };
-pub use saved::{Moment, ReturnError, SavedWorld};
+pub use saved::{Moment, ReturnError, SavedWorld, Stretch};
 pub use snapshot::{
     FILE_BATCHES_BYTES_MAX, FileError, HOST_BYTES_MAX, Origin, Snapshot, WORLD_BYTES_MAX, read_file,
     write_file,

@@ -36,6 +36,21 @@ pub struct SavedWorld {
     pub damage: Vec<String>,
 }
 
+/// A world as it was, and what happened next.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stretch {
+    /// The world at that moment.
+    pub saved: SavedWorld,
+    /// Which moment that is, in milliseconds since 1970.
+    pub time_ms: u64,
+    /// What happened from there on, in order: whoever does it to the world of [`Stretch::saved`] sees what was then.
+    pub next: Vec<Entry>,
+    /// The tick up to which that is known.
+    pub through_tick: u64,
+    /// When that was, in milliseconds since 1970.
+    pub through_ms: u64,
+}
+
 /// Why a world cannot be had again.
 #[derive(Debug, thiserror::Error)]
 pub enum ReturnError<E> {

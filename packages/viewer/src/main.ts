@@ -1,13 +1,21 @@
 import { element } from "./dom.js";
 import { startFrameLoop } from "./frame-loop.js";
 import type { Net } from "./net.js";
-import { DEFAULT_ROOM, readAddress, shareAddress, worldAddress } from "./page-address.js";
+import {
+  DEFAULT_ROOM,
+  readAddress,
+  readMoment,
+  shareAddress,
+  withMoment,
+  withoutMoment,
+  worldAddress,
+} from "./page-address.js";
 import { loadSettings, oneOf } from "./settings.js";
 import { SettingsPanel } from "./start/settings-panel.js";
 import { StartScreen } from "./start/start-screen.js";
 import { fetchWorlds } from "./start/worlds.js";
 import { Viewer } from "./viewer.js";
-import { fillPage } from "./words.js";
+import { fillPage, words } from "./words.js";
 import { HeadsetOffer } from "./xr/offer.js";
 
 declare global {
@@ -48,11 +56,19 @@ function main(): void {
 
   let room = address.room;
   const enter = (room: string) => {
-    document.title = `${room} · Nowcast`;
-    const { carrier, token } = address;
-    const share = shareAddress(window.location, room);
-    viewer.enter(worldAddress(window.location, room), room, share, { carrier, token });
+    const { carrier, token, at } = address;
+    const label = at === undefined ? room : words.pastOf(room);
+    document.title = `${label} · Nowcast`;
+    const share = shareAddress(window.location, room, at);
+    viewer.enter(worldAddress(window.location, room, at), label, share, { carrier, token });
     viewer.stage.canvas.focus({ preventScroll: true });
+  };
+  viewer.onPresent = () => window.location.assign(withoutMoment(window.location.search));
+  viewer.onMoment = (time) => {
+    const moment = readMoment(time);
+    if (moment === undefined) return;
+    const search = withMoment(window.location.search, moment);
+    window.history.replaceState(null, "", `${window.location.pathname}${search}`);
   };
   const enterNamed = async () => {
     room ??= (await fetchWorlds())[0]?.name ?? DEFAULT_ROOM;
@@ -71,7 +87,7 @@ function main(): void {
   });
   new HeadsetOffer(viewer);
   startFrameLoop(viewer);
-  if (address.enter) {
+  if (address.enter || address.at !== undefined) {
     start.skip();
     // The first picture takes by far the longest: whoever joined before it would take its delay for the network's.
     requestAnimationFrame(() => requestAnimationFrame(() => void enterNamed()));

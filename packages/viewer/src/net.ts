@@ -48,7 +48,7 @@ export interface NetListener {
   playerChanged(player: PlayerFacts): void;
   playerLeft(player: PlayerFacts): void;
   /** What stands on the screen is different. */
-  screenChanged(): void;
+  screenChanged(place: string): void;
   /** Something that the world's rules tell. */
   told(event: string, payload: unknown): void;
   refused(action: string, reason: string): void;
@@ -226,7 +226,7 @@ export class Net implements PoseSource {
       world.on("define", ({ definition }) => listener.defined(definition.actions)),
       world.on("player", (event) => listener.playerChanged(event.player)),
       world.on("left", (event) => listener.playerLeft(event.player)),
-      world.on("screen", () => listener.screenChanged()),
+      world.on("screen", ({ place }) => listener.screenChanged(place)),
       world.on("event", ({ name, payload }) => listener.told(name, payload)),
       world.on("refused", ({ action, reason }) => listener.refused(action, reason)),
       world.on("report", (report) => listener.reported(report)),

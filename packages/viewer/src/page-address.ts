@@ -4,7 +4,7 @@ import { parseHz } from "./settings.js";
 /** Where neither the address nor the server names one. */
 export const DEFAULT_ROOM = "plaza";
 
-/** What the page's address asks for: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…&stun=…`. */
+/** What the page's address asks for: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
 export interface PageAddress {
   /** Undefined where the address names none that the protocol allows. */
   room: string | undefined;
@@ -21,6 +21,8 @@ export interface PageAddress {
   token: string | undefined;
   /** A server that tells a page how others reach it (STUN), for voices over more than one network. */
   stun: string | undefined;
+  /** The moment of the room's past that is to be shown, as {@link worldAddress} takes it. */
+  at: string | undefined;
 }
 
 /** As `stun.example.org` or `stun.example.org:3478`. */
@@ -42,6 +44,7 @@ export function readAddress(pathname: string, search: string): PageAddress {
     light: query.get("light") ?? undefined,
     token: query.get("token") ?? undefined,
     stun: stunOf(query.get("stun")),
+    at: readMoment(query.get("at")),
   };
 }
 
@@ -64,12 +67,40 @@ export function readRoom(pathname: string): string | undefined {
 
 const NAME = /^[a-z0-9_-]{1,32}$/;
 
-/** The address of a room on the server that this page came from; sessions find theirs from it. */
-export function worldAddress(page: Pick<Location, "protocol" | "host">, room: string): string {
-  return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}/ws/${room}`;
+/**
+ * A moment as names of rooms have it: `-5m`, the number of a step, or a time such as `2026-11-23T10:00Z`, which loses its hyphens
+ * and colons. Undefined for anything else.
+ */
+export function readMoment(text: string | null): string | undefined {
+  if (text === null) return undefined;
+  if (/^(?:-\d{1,9}[smhd]|\d{1,15})$/.test(text)) return text;
+  const time = text.replace(/[-:]/g, "");
+  return /^\d{8}T\d{4}(?:\d{2}(?:\.\d{1,3})?)?Z$/.test(time) ? time : undefined;
 }
 
-/** The address to hand to somebody who should come to this room. */
-export function shareAddress(page: Pick<Location, "origin">, room: string): string {
-  return `${page.origin}/r/${room}`;
+/** The address of a room on the server that this page came from, or of its past; sessions find theirs from it. */
+export function worldAddress(page: Pick<Location, "protocol" | "host">, room: string, at?: string): string {
+  const name = at === undefined ? room : `${room}.${at}`;
+  return `${page.protocol === "https:" ? "wss:" : "ws:"}//${page.host}/ws/${name}`;
+}
+
+/** The address to hand to somebody who should come to this room, or see it as it was. */
+export function shareAddress(page: Pick<Location, "origin">, room: string, at?: string): string {
+  const address = `${page.origin}/r/${room}`;
+  return at === undefined ? address : `${address}?at=${at}`;
+}
+
+/** The query of a page's address with another moment. */
+export function withMoment(search: string, at: string): string {
+  const query = new URLSearchParams(search);
+  query.set("at", at);
+  return `?${query}`;
+}
+
+/** The query of a page's address without a moment: it goes into the room at once. */
+export function withoutMoment(search: string): string {
+  const query = new URLSearchParams(search);
+  query.delete("at");
+  query.set("enter", "1");
+  return `?${query}`;
 }

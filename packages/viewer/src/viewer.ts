@@ -8,6 +8,7 @@ import { element } from "./dom.js";
 import { Figures } from "./hud/figures.js";
 import { Hud } from "./hud/hud.js";
 import { promptFor, writeKeyHints } from "./hud/key-hints.js";
+import { PAST_PLACE, PastPanel } from "./hud/past-panel.js";
 import { RulesConsole } from "./hud/rules-console.js";
 import { Screens } from "./hud/screens.js";
 import { type Command, Controls, type Steering } from "./input/controls.js";
@@ -69,12 +70,17 @@ export class Viewer {
   net: Net | undefined;
   /** While somebody looks at the world by a headset. */
   headset: Headset | undefined;
+  /** Somebody who looks at the past wants to be in the room itself. */
+  onPresent: () => void = () => undefined;
+  /** Another moment of the past is shown, in ISO 8601. */
+  onMoment: (time: string) => void = () => undefined;
 
   readonly people = new People();
   readonly voice: VoiceOffer;
   private readonly chat: ChatPanel;
   private readonly console = new RulesConsole();
   private readonly screens = new Screens();
+  private readonly past: PastPanel;
   private readonly sounds: Sounds;
   private readonly devices: Devices;
   private readonly backdrop: Backdrop;
@@ -117,6 +123,11 @@ export class Viewer {
       (text) => this.net?.chat(text),
       () => canvas.focus({ preventScroll: true }),
     );
+    this.past = new PastPanel({
+      say: (line) => this.net?.chat(line),
+      moved: (atMs) => this.onMoment(new Date(atMs).toISOString()),
+      leave: () => this.onPresent(),
+    });
     this.devices = createDevices(canvas, this.controls);
     this.actions = this.createActions();
     this.voice = new VoiceOffer(voicePageOf(this), iceServers);
@@ -328,6 +339,7 @@ export class Viewer {
   updateFigures(frameMs: number): void {
     if (!this.net) return;
     this.screens.update(this.net.screen);
+    this.past.animate(performance.now());
     this.figures.update(frameMs, this.net);
   }
 
@@ -459,7 +471,7 @@ export class Viewer {
       defined: (actions) => this.defined(actions),
       playerChanged: (player) => this.playerChanged(player),
       playerLeft: (player) => this.playerLeft(player),
-      screenChanged: () => this.screens.invalidate(),
+      screenChanged: (place) => this.screenChanged(place),
       told: (event, payload) => this.told(event, payload),
       refused: (action, reason) => this.refused(action, reason),
       reported: (report) => this.console.add(report, this.isSettled),
@@ -532,6 +544,11 @@ export class Viewer {
     this.hud.setPeople(this.people.count, this.net?.avatar === undefined);
   }
 
+  private screenChanged(place: string): void {
+    this.screens.invalidate();
+    if (place === PAST_PLACE) this.past.update(this.net?.screen.get(PAST_PLACE));
+  }
+
   private told(event: string, payload: unknown): void {
     if (this.voice.told(event, payload)) return;
     const sound = event === "sound" ? readSound(payload) : undefined;
@@ -560,6 +577,7 @@ export class Viewer {
     this.controls.claimed = this.actions.keys;
     this.facedAvatar = undefined;
     this.screens.invalidate();
+    this.past.update(undefined);
   }
 
   private chooseQuality(): Quality {

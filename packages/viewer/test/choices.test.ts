@@ -1,7 +1,15 @@
 import { ERROR_CODES, NowcastError } from "nowcast";
 import { expect, it } from "vitest";
 import { explainClose, isRefusal } from "../src/hud/close-reason.js";
-import { readAddress, readRoom, worldAddress } from "../src/page-address.js";
+import {
+  readAddress,
+  readMoment,
+  readRoom,
+  shareAddress,
+  withMoment,
+  withoutMoment,
+  worldAddress,
+} from "../src/page-address.js";
 import { automaticQuality, ResolutionGovernor } from "../src/scene/quality.js";
 import { DEFAULTS, loadSettings, parseHz, saveSettings } from "../src/settings.js";
 
@@ -21,6 +29,22 @@ it("gives a room that is asked for with a world a name by which the server finds
   expect(readAddress("/r/friday", "?world=football").room).toBe("football-friday");
   expect(readAddress(`/r/${"a".repeat(32)}`, "?world=football").room).toBe(`football-${"a".repeat(23)}`);
   expect(readAddress("/r/friday", "?world=NO%20WORLD").room).toBe("friday");
+});
+
+it("takes a moment of the past from the query, and gives the room's past a name of its own", () => {
+  const page = { protocol: "http:", host: "localhost:7777", origin: "http://localhost:7777" };
+  expect(readAddress("/r/plaza", "?at=-5m").at).toBe("-5m");
+  expect(readAddress("/r/plaza", "").at).toBeUndefined();
+  expect(readMoment("2026-11-23T10:00Z")).toBe("20261123T1000Z");
+  expect(readMoment("2026-11-23T10:00:05.250Z")).toBe("20261123T100005.250Z");
+  expect(readMoment("3600")).toBe("3600");
+  for (const wrong of ["", "5m", "-5", "noon", "2026-11-23", "-5m/../x", "2026-11-23T10:00"]) {
+    expect(readMoment(wrong), wrong).toBeUndefined();
+  }
+  expect(worldAddress(page, "plaza", "-5m")).toBe("ws://localhost:7777/ws/plaza.-5m");
+  expect(shareAddress(page, "plaza", "-5m")).toBe("http://localhost:7777/r/plaza?at=-5m");
+  expect(withMoment("?at=-5m&token=a.b", "-1h")).toBe("?at=-1h&token=a.b");
+  expect(withoutMoment("?at=-5m&token=a.b")).toBe("?token=a.b&enter=1");
 });
 
 it("takes everything that automation needs from the query", () => {
@@ -78,6 +102,12 @@ it("shows what helps while it tries again only where the server answers and lets
 it("tells in the door's own words why a token does not let in", () => {
   const error = new NowcastError("refused", "the token has expired", { code: "unauthorised" });
   expect(explainClose(error).cause).toContain("the token has expired.");
+});
+
+it("tells somebody who is banned until when and why, in the server's words", () => {
+  const cause = "you are banned from this room until 2026-11-24T10:00:00Z: shouting";
+  const { cause: told } = explainClose(new NowcastError("refused", cause, { code: "banned" }));
+  expect(told).toBe(`The server keeps you out: ${cause}.`);
 });
 
 it("names what is in the way of a page that came by plain HTTP from another machine", () => {

@@ -9,11 +9,11 @@ use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use nowcast_server::restore_kept;
 use nowcast_server::store::{
-    Moment, Options, Retention, SqliteReader, SqliteStore, Store as _, Summary, WorldName, read_file,
+    At, Moment, Options, Retention, SqliteReader, SqliteStore, Store as _, Summary, WorldName, read_file,
 };
 
-use super::moment::{At, moment, now_ms};
-use super::{data, migrate, past};
+use super::past::{moment, now_ms};
+use super::{bans, data, migrate, past, restore, salvage};
 use crate::output::{self, printable};
 
 /// Larger files are no worlds.
@@ -21,8 +21,9 @@ const FILE_BYTES_MAX: u64 = 2 << 30;
 
 /// Look after the worlds that a server keeps
 ///
-/// `list`, `show`, `export`, `replay`, `backup`, `check` and `migrate --plan` work while a server runs; `import`, `copy`, `migrate`,
-/// `remove` and `prune` want it ended.
+/// `list`, `show`, `export`, `replay`, `backup`, `check`, `bans`, `migrate --plan` and `restore` without `--replace` work while a
+/// server runs; `import`, `copy`, `migrate`, `restore`, `remove`, `prune`, `ban` and `unban` want it ended. On the pages of a server
+/// that runs, who may edit looks back at `/r/NAME?at=-5m`, and says `/ban` and `/unban` as lines of chat.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The folder of the worlds [default: that of this user, which `nowcast serve` names]
@@ -97,10 +98,46 @@ enum Command {
         /// The file to make; it must not be there yet. Put it as `worlds.db` into a folder of its own to use it
         file: PathBuf,
     },
+    /// Bring a world back to what a file has, or to what it was: says what differs, and changes nothing without --replace
+    Restore {
+        /// The world's name
+        name: String,
+        /// A file that `export`, or `check --salvage`, wrote
+        #[arg(required_unless_present = "moment", conflicts_with = "moment")]
+        file: Option<PathBuf>,
+        #[command(flatten)]
+        at: AtArgs,
+        /// Do it; what is there now is kept with its past as NAME@STEP, which no room is called
+        #[arg(long)]
+        replace: bool,
+    },
     /// Read all that is kept, replay it, and compare every checksum and hash
     Check {
         /// Only this world
         name: Option<String>,
+        /// Write what can be read of damaged worlds into save files, and say what is lost; nothing is changed
+        #[arg(long)]
+        salvage: bool,
+        /// The file to make of the one world that is damaged [default: NAME.salvaged.ncs, here]
+        #[arg(long, value_name = "FILE", requires = "salvage")]
+        into: Option<PathBuf>,
+    },
+    /// Keep somebody out of a room, or out of all rooms of a world
+    Ban {
+        #[command(flatten)]
+        args: bans::Args,
+    },
+    /// Let somebody in again
+    Unban {
+        /// The room or the world of the ban
+        place: String,
+        /// The name or the id of the ban, which `bans` shows
+        who: String,
+    },
+    /// List who is kept out: the ban's id, the name, where, by what, until when, why
+    Bans {
+        /// Only those of this room or world
+        place: Option<String>,
     },
     /// Forget the past of worlds; where they are now stays
     Prune {
@@ -121,8 +158,9 @@ enum Command {
 /// A moment of the past.
 #[derive(clap::Args)]
 struct AtArgs {
-    /// As it was then: so long ago, such as -5m (s, m, h or d), or after so many steps [default: as it is]
-    #[arg(long = "at", value_name = "MOMENT", value_parser = At::parse, allow_hyphen_values = true)]
+    /// As it was then: so long ago, such as -5m (s, m, h or d), at a time, such as 2026-11-23T10:00Z, or after so many steps
+    /// [default: as it is]
+    #[arg(long = "at", value_name = "MOMENT", allow_hyphen_values = true)]
     moment: Option<At>,
 }
 
@@ -152,7 +190,25 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             reader()?.backup(&file)?;
             output::line(format_args!("{} has all worlds of {}", file.display(), folder.display()))?;
         }
-        Command::Check { name } => return check(&reader()?, name),
+        Command::Restore { name, file, at, replace } => {
+            let world = world_name(&name)?;
+            let to = match &file {
+                Some(file) => restore::To::Saved(Box::new(restore::load_file(file, &world)?)),
+                None => restore::To::Moment(moment(at.moment)),
+            };
+            return restore::run(&folder, &world, to, replace);
+        }
+        Command::Check { name, salvage, into } => {
+            let reader = reader()?;
+            let worlds = worlds(&reader, name)?;
+            if salvage {
+                return salvage::run(&reader, &worlds, into.as_deref());
+            }
+            return check(&reader, worlds);
+        }
+        Command::Ban { args } => bans::ban(&folder, args)?,
+        Command::Unban { place, who } => bans::unban(&folder, &place, &who)?,
+        Command::Bans { place } => bans::list(&reader()?, place.as_deref())?,
         Command::Prune { keep_hours, keep_mb } => prune(&folder, keep_hours, keep_mb)?,
         Command::Remove { name } => {
             writer(&folder)?.remove(&world_name(&name)?)?;
@@ -222,13 +278,7 @@ fn show(reader: &SqliteReader, name: &WorldName, moment: Moment) -> anyhow::Resu
 }
 
 fn import(folder: &Path, file: &Path, name: Option<String>) -> anyhow::Result<()> {
-    let open = std::fs::File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
-    let mut bytes = Vec::new();
-    let read = open.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.with_context(|| format!("cannot read {}", file.display()))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        bail!("{} is larger than any world", file.display());
-    }
+    let bytes = read_world_file(file)?;
     let (own, ..) = read_file(&bytes).with_context(|| format!("{} is no world", file.display()))?;
     let name = world_name(&name.unwrap_or(own))?;
     SqliteStore::open(folder, Options::default())?.import(&name, &bytes)?;
@@ -236,11 +286,27 @@ fn import(folder: &Path, file: &Path, name: Option<String>) -> anyhow::Result<()
     Ok(())
 }
 
-fn check(reader: &SqliteReader, name: Option<String>) -> anyhow::Result<ExitCode> {
-    let worlds: Vec<WorldName> = match name {
-        Some(name) => vec![world_name(&name)?],
-        None => reader.list()?.into_iter().map(|world| world.name).collect(),
-    };
+/// The bytes of a file that may be a world.
+pub(super) fn read_world_file(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let open = std::fs::File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
+    let mut bytes = Vec::new();
+    let read = open.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.with_context(|| format!("cannot read {}", file.display()))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        bail!("{} is larger than any world", file.display());
+    }
+    Ok(bytes)
+}
+
+/// The world that was named, or all.
+fn worlds(reader: &SqliteReader, name: Option<String>) -> anyhow::Result<Vec<WorldName>> {
+    match name {
+        Some(name) => Ok(vec![world_name(&name)?]),
+        None => Ok(reader.list()?.into_iter().map(|world| world.name).collect()),
+    }
+}
+
+fn check(reader: &SqliteReader, worlds: Vec<WorldName>) -> anyhow::Result<ExitCode> {
     let mut code = ExitCode::SUCCESS;
     let mut tell = |what: &str, damage: &[String]| {
         for line in damage {
@@ -274,7 +340,7 @@ fn prune(folder: &Path, keep_hours: u64, keep_mb: u64) -> anyhow::Result<()> {
 }
 
 /// Writes a file that is not there yet, to the disk.
-fn write_new(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub(super) fn write_new(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let cannot = || format!("cannot make {}", file.display());
     let mut made = std::fs::File::create_new(file).with_context(cannot)?;
     made.write_all(bytes).and_then(|()| made.sync_all()).with_context(cannot)

@@ -1,11 +1,13 @@
 //! Worlds as folders: made, checked, and played by their tests.
 
+mod bans;
 pub(crate) mod check;
 pub(crate) mod data;
 pub(crate) mod kept;
 mod migrate;
-mod moment;
 pub(crate) mod new;
 mod past;
+mod restore;
+mod salvage;
 pub(crate) mod samples;
 pub(crate) mod test;

@@ -2,14 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, bail};
-use nowcast_server::store::{Moment, Options, SavedWorld, SqliteReader, SqliteStore, WorldName};
-use nowcast_server::{Config, Rules, Server, WorldConfig, kept_rules, restore_kept};
+use nowcast_server::store::{
+    At, Moment, Options, Problem, SavedWorld, SqliteReader, SqliteStore, StoreError, WorldName,
+};
+use nowcast_server::{Config, Rules, Server, WorldConfig, is_world_name, kept_rules, restore_kept};
 
-use super::moment::now_ms;
 use crate::output::{self, printable};
 use crate::serve::{asked_to_stop, web_address};
+
+/// Names that are tried for a world that makes room for another.
+const ASIDE_TRIES: u32 = 100;
 
 /// The room of a world whose own name is none of a room's.
 const ROOM: &str = "past";
@@ -36,7 +41,7 @@ pub(super) fn replay(folder: &Path, name: &WorldName, moment: Moment, port: u16)
     if let Err(error) = saved.replay(restore_kept) {
         output::note(format_args!("it is only almost as it was: {}", printable(&error.to_string())));
     }
-    let room = if is_room_name(name.as_str()) { name.clone() } else { WorldName::new(ROOM)? };
+    let room = if is_world_name(name.as_str()) { name.clone() } else { WorldName::new(ROOM)? };
     let when = told(&saved);
     let copy = Copy::new()?;
     let saved = SavedWorld { name: room.clone(), ..saved };
@@ -79,10 +84,31 @@ pub(super) fn told(saved: &SavedWorld) -> String {
     format!("at step {}, about {seconds} s ago", saved.tick)
 }
 
-/// As the server has it: small letters, digits, hyphens and underscores.
-fn is_room_name(name: &str) -> bool {
-    (1..=32).contains(&name.len())
-        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
+/// Keeps a world under a name that no room has, so that nobody goes on with it by chance.
+pub(super) fn aside(
+    name: &WorldName,
+    tick: u64,
+    keep: impl Fn(&WorldName) -> Result<(), StoreError>,
+) -> anyhow::Result<WorldName> {
+    for number in 1..=ASIDE_TRIES {
+        let text = if number == 1 { format!("{name}@{tick}") } else { format!("{name}@{tick}.{number}") };
+        let aside = WorldName::new(&text)?;
+        match keep(&aside) {
+            Err(StoreError { problem: Problem::Exists, .. }) => {}
+            kept => return Ok(kept.map(|()| aside)?),
+        }
+    }
+    bail!("there are {ASIDE_TRIES} worlds called {name}@{tick} already")
+}
+
+/// The moment that was asked for, or the newest.
+pub(super) fn moment(at: Option<At>) -> Moment {
+    at.map_or(Moment::Last, |at| at.moment(now_ms()))
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 /// A folder that goes with what is in it.

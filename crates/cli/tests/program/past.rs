@@ -117,3 +117,89 @@ fn other_rules_are_planned_taken_or_refused_and_then_nothing_is_changed() {
     assert!(folder.world(&["show", "before"]).unwrap().contains("1 lamp"));
     assert!(folder.world(&["check", "park"]).unwrap().contains("0 faults"));
 }
+
+#[test]
+fn a_world_is_restored_only_when_that_is_meant_and_what_was_there_is_kept() {
+    let folder = Folder::new("restore");
+    let warmer = folder.rules("warmer", |rules| rules.replace("heat = \"f32\"", "warmth = \"f32\""));
+    let file = folder.0.join("park.ncs");
+    let file = file.to_str().unwrap();
+    folder.world(&["export", "park", file]).unwrap();
+    folder.world(&["migrate", "park", &warmer]).unwrap();
+    let before = folder.world(&["show", "park"]).unwrap();
+
+    let refused = folder.world(&["restore", "park", file]).unwrap_err();
+    assert!(refused.contains("nothing was changed; --replace restores park"), "{refused}");
+    assert_eq!(folder.world(&["show", "park"]).unwrap(), before, "nothing was changed");
+    let said = folder.world(&["restore", "park", file, "--replace"]).unwrap();
+    assert!(said.contains("rules         others"), "{said}");
+    let aside = said.trim_end().rsplit_once("kept as ").expect("it says where it is as it was").1.to_owned();
+    assert!(aside.starts_with("park@"), "{aside}");
+    assert!(folder.world(&["migrate", "--plan", "park", &warmer]).unwrap().contains("warmth is new"));
+    assert!(folder.world(&["migrate", "--plan", &aside, &warmer]).unwrap().contains("no kind"));
+
+    let said = folder.world(&["restore", "park", "--at", "1", "--replace"]).unwrap();
+    assert!(said.contains("restored      step 1, "), "{said}");
+    assert!(folder.world(&["check"]).unwrap().contains("park: 1 snapshots"), "all of it is whole");
+    let said = folder.world(&["restore", "new-park", file]).unwrap();
+    assert!(said.contains("there is no world new-park yet"), "{said}");
+    let nothing = folder.world(&["restore", "park"]).unwrap_err();
+    assert!(nothing.contains("<FILE>") || nothing.contains("--at"), "{nothing}");
+    let foreign = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
+    let refused = folder.world(&["restore", "park", foreign.to_str().unwrap(), "--replace"]).unwrap_err();
+    assert!(refused.contains("is no world"), "{refused}");
+}
+
+#[test]
+fn what_can_be_read_of_a_damaged_world_is_written_and_what_is_lost_is_named() {
+    let folder = Folder::new("salvage");
+    folder.world(&["copy", "park", "plaza"]).unwrap();
+    let whole = folder.0.join("whole.ncs");
+    let said = folder.world(&["check", "park", "--salvage", "--into", whole.to_str().unwrap()]).unwrap();
+    assert!(said.contains("nothing is wrong with it") && !whole.exists(), "{said}");
+    let database = rusqlite::Connection::open(folder.0.join("data/worlds.db")).unwrap();
+    let damage = "UPDATE journal SET body = zeroblob(length(body)) \
+         WHERE number = (SELECT max(number) FROM journal AS last WHERE last.world = journal.world)";
+    assert!(database.execute(damage, []).unwrap() > 0);
+    drop(database);
+    let refused = folder.world(&["show", "park"]).unwrap_err();
+    assert!(refused.contains("its checksum is wrong"), "{refused}");
+
+    let bytes = fs::read(folder.0.join("data/worlds.db")).unwrap();
+    let file = folder.0.join("park.ncs");
+    let text = file.to_str().unwrap();
+    let two = folder.world(&["check", "--salvage", "--into", text]).unwrap_err();
+    assert!(two.contains("2 worlds are damaged") && !file.exists(), "{two}");
+    let said = folder.world(&["check", "park", "--salvage", "--into", text]).unwrap();
+    assert!(said.contains("has park at step ") && said.contains("every hash is right"), "{said}");
+    let again = folder.world(&["check", "park", "--salvage", "--into", text]).unwrap_err();
+    assert!(again.contains("lost: batch ") && again.contains("cannot make"), "{again}");
+    assert_eq!(fs::read(folder.0.join("data/worlds.db")).unwrap(), bytes, "the store stays as it is");
+
+    let said = folder.world(&["restore", "park", text, "--replace"]).unwrap();
+    assert!(said.contains("park is restored"), "{said}");
+    assert!(folder.world(&["show", "park"]).unwrap().contains("1 lamp"));
+    assert!(folder.world(&["check", "park"]).unwrap().contains("0 faults"));
+}
+
+#[test]
+fn bans_are_kept_listed_and_taken_back_without_a_server() {
+    let folder = Folder::new("bans");
+    let said = folder.world(&["ban", "park", "--token", "Ian Bell", "--why", "shouts"]).unwrap();
+    assert!(said.contains("Ian Bell, room park, by the token's name: shouts"), "{said}");
+    folder.world(&["ban", "football", "--world", "--address", "2001:db8::7", "--for", "2h"]).unwrap();
+    let list = folder.world(&["bans"]).unwrap();
+    assert!(list.contains("world football, by the address 2001:db8::/64, until 2"), "{list}");
+    assert_eq!(list.lines().count(), 2, "{list}");
+    assert_eq!(folder.world(&["bans", "park"]).unwrap().lines().count(), 1);
+    let id =
+        list.lines().find(|line| line.contains("football")).unwrap().split(' ').next().unwrap().to_owned();
+    assert!(folder.world(&["unban", "park", &id]).unwrap_err().contains("no ban of park"));
+    assert!(folder.world(&["unban", "football", &id]).unwrap().contains("taken back"));
+    folder.world(&["unban", "park", "Ian Bell"]).unwrap();
+    assert_eq!(folder.world(&["bans"]).unwrap(), "");
+    let nobody = folder.world(&["ban", "park"]).unwrap_err();
+    assert!(nobody.contains("--token") || nobody.contains("--address"), "{nobody}");
+    let long = folder.world(&["ban", "park", "--address", "203.0.113.7", "--for", "60d"]).unwrap_err();
+    assert!(long.contains("30 days at most"), "{long}");
+}

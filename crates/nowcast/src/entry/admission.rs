@@ -10,7 +10,7 @@ use super::page::{Named, OriginError, OwnPages, Page, parse_origin};
 use super::proxy::{Network, Peer};
 use super::refusal::AdmissionRefusal;
 use super::token::{Claims, TokenError, unix_time};
-use super::used::{Use, UsedTokenKeeper, UsedTokens};
+use super::used::{Holder, Use, UsedToken, UsedTokenKeeper, UsedTokens};
 
 /// The longest origin or host that an answer repeats, in characters.
 const QUOTED_CHARACTERS_MAX: usize = 100;
@@ -176,6 +176,8 @@ pub struct Entry {
     pub process: Option<u32>,
     /// What the [`Admission`] wants to be told when the session begins.
     pub ticket: Option<Ticket>,
+    /// The token for one entry that was shown, if it was one.
+    pub single_use: Option<SingleUse>,
 }
 
 impl Entry {
@@ -185,6 +187,47 @@ impl Entry {
         self.ticket.as_ref().is_some_and(Ticket::only_resumes)
     }
 }
+
+/// A token for one entry by which a session began. An application that knows its clients again says which of them holds the
+/// token: that one may come in with it again, on another session and after a restart, and nobody else.
+#[derive(Clone, Debug)]
+pub struct SingleUse {
+    admission: Arc<Admission>,
+    id: String,
+    exp: u64,
+}
+
+impl SingleUse {
+    /// Says who came in with the token; `None` for a client that cannot be known again. An application that calls this at all calls
+    /// it for each session before it lets the client do anything. `then` is called when this is kept, at once where nothing is,
+    /// and dropped when it cannot be kept.
+    ///
+    /// # Errors
+    /// [`TokenError::Used`] when somebody else holds the token: this one may not stay.
+    pub fn hold(
+        &self,
+        holder: Option<Holder>,
+        then: Box<dyn FnOnce() + Send>,
+    ) -> Result<(), AdmissionRefusal> {
+        let Self { admission, id, exp } = self;
+        if !admission.lock().used.hold(id, holder) {
+            return Err(admission.count(TokenError::Used.into()));
+        }
+        match admission.keeper.get() {
+            Some(keeper) => keeper.keep(&UsedToken { id: id.clone(), exp: *exp, holder }, then),
+            None => then(),
+        }
+        Ok(())
+    }
+}
+
+impl PartialEq for SingleUse {
+    fn eq(&self, other: &SingleUse) -> bool {
+        Arc::ptr_eq(&self.admission, &other.admission) && (&self.id, self.exp) == (&other.id, other.exp)
+    }
+}
+
+impl Eq for SingleUse {}
 
 /// What an [`Admission`] is told when a session begins. A token that is good for one entry is used up then, and not when a
 /// carrier is opened, because a client that tries two carriers at once shows it twice.
@@ -221,11 +264,13 @@ impl Ticket {
         match used {
             Use::First => {
                 if let Some(keeper) = self.admission.keeper.get() {
-                    keeper.keep(&id, exp);
+                    keeper.keep(&UsedToken { id, exp, holder: None }, Box::new(|| ()));
                 }
                 Ok(())
             }
-            Use::Again => Err(self.admission.count(TokenError::Used.into())),
+            // Whether it is the holder who comes, the application hears from the client: see [`SingleUse::hold`].
+            Use::Again { is_held: true } => Ok(()),
+            Use::Again { is_held: false } => Err(self.admission.count(TokenError::Used.into())),
             Use::Full => Err(self.admission.count(AdmissionRefusal::TooManyTokens)),
         }
     }
@@ -289,8 +334,11 @@ impl Admission {
     /// Has somebody keep which tokens for one entry are used, so that they are used in the next process, too. What is there already
     /// is remembered, as far as [`Limits::used_tokens_max`] goes; the keeper that is given first stays.
     pub fn keep_used_tokens(&self, keeper: Arc<dyn UsedTokenKeeper>, now: Now) {
-        for (id, exp) in keeper.used() {
-            self.lock().used.use_id(&id, exp, now.unix);
+        for UsedToken { id, exp, holder } in keeper.used() {
+            let mut state = self.lock();
+            if state.used.use_id(&id, exp, now.unix) == Use::First {
+                state.used.hold(&id, holder);
+            }
         }
         // A second keeper would know what the first one kept.
         let _ = self.keeper.set(keeper);
@@ -385,14 +433,15 @@ impl Admission {
             Some(claims) => (claims.sub, claims.role, claims.jti, claims.exp),
             None => (None, None, None, 0),
         };
-        let kind = if request.is_resuming {
-            Some(TicketKind::OnlyResuming)
-        } else {
-            id.map(|id| TicketKind::Once { id, exp })
+        let single_use = id.map(|id| SingleUse { admission: Arc::clone(self), id, exp });
+        let kind = match &single_use {
+            _ if request.is_resuming => Some(TicketKind::OnlyResuming),
+            Some(SingleUse { id, .. }) => Some(TicketKind::Once { id: id.clone(), exp }),
+            None => None,
         };
         let ticket = kind.map(|kind| Ticket { admission: Arc::clone(self), kind });
         let room = request.room.to_owned();
-        Ok(Entry { name, room, role, address: Some(request.address), process: None, ticket })
+        Ok(Entry { name, room, role, address: Some(request.address), process: None, ticket, single_use })
     }
 
     fn judge_page(&self, page: Page<'_>, is_question: bool) -> Result<(), AdmissionRefusal> {
@@ -420,7 +469,7 @@ impl Admission {
             return if self.policy.anonymous { Ok(None) } else { Err(TokenError::Missing) };
         };
         let claims = Claims::verify(token, key, request.room, now.unix)?;
-        if claims.jti.as_deref().is_some_and(|id| self.lock().used.contains(id)) {
+        if claims.jti.as_deref().is_some_and(|id| self.lock().used.is_spent(id)) {
             return Err(TokenError::Used);
         }
         Ok(Some(claims))

@@ -32,7 +32,9 @@ mod refusal;
 mod token;
 mod used;
 
-pub use admission::{Admission, AdmissionRequest, Entry, Now, Permit, Policy, PolicyError, Ticket};
+pub use admission::{
+    Admission, AdmissionRequest, Entry, Now, Permit, Policy, PolicyError, SingleUse, Ticket,
+};
 pub use key::{KeyError, TokenKey, new_secret};
 pub use limits::{Addresses, Allowance, Bucket, Crowded, Limits, Verdict, network_of};
 pub use page::{OriginError, Page, host_of, origin_of, parse_origin};
@@ -41,4 +43,4 @@ pub use refusal::AdmissionRefusal;
 pub use token::{
     Claims, NAME_CHARACTERS_MAX, ROLE_CHARACTERS_MAX, SignError, TOKEN_BYTES_MAX, TokenError, unix_time,
 };
-pub use used::UsedTokenKeeper;
+pub use used::{Holder, UsedToken, UsedTokenKeeper};

@@ -1,25 +1,40 @@
 //! The ids of tokens that were good for one entry and have been used.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::token::SKEW;
 
+/// Who begins a session with a token for one entry, as the application knows its clients again on other connections.
+pub type Holder = [u8; 16];
+
+/// A token for one entry that is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsedToken {
+    /// The token's `jti`.
+    pub id: String,
+    /// When it expires, in seconds since 1970.
+    pub exp: u64,
+    /// The only one who may come in with it again; nobody, if the application did not say.
+    pub holder: Option<Holder>,
+}
+
 /// Keeps which tokens for one entry are used, for as long as somebody would accept them: until a moment after they expire.
 pub trait UsedTokenKeeper: Send + Sync + std::fmt::Debug {
-    /// The ids of the tokens that are used, with the seconds since 1970 at which they expire.
-    fn used(&self) -> Vec<(String, u64)>;
+    /// The tokens that are used.
+    fn used(&self) -> Vec<UsedToken>;
 
-    /// A token is used. The session that it begins waits for this call, so it should not wait for a disk.
-    fn keep(&self, id: &str, exp: u64);
+    /// A token is used, or has a holder from now on. It should not wait for a disk: `then` is called when this is kept, and
+    /// dropped when it cannot be.
+    fn keep(&self, token: &UsedToken, then: Box<dyn FnOnce() + Send>);
 }
 
 /// Remembers ids until their tokens have expired. When it is full it takes no more, rather than forget one.
 #[derive(Debug)]
 pub(super) struct UsedTokens {
     ids_max: usize,
-    ids: HashSet<Arc<str>>,
+    ids: HashMap<Arc<str>, Option<Holder>>,
     by_expiry: BTreeSet<(u64, Arc<str>)>,
 }
 
@@ -28,35 +43,51 @@ pub(super) struct UsedTokens {
 pub(super) enum Use {
     /// It is used now, for the first time.
     First,
-    /// It had been used before.
-    Again,
+    /// It had been used before. Whether it has a holder, who may use it again.
+    Again {
+        /// Whether it has.
+        is_held: bool,
+    },
     /// Nothing more can be remembered.
     Full,
 }
 
 impl UsedTokens {
     pub(super) fn new(ids_max: usize) -> UsedTokens {
-        UsedTokens { ids_max, ids: HashSet::new(), by_expiry: BTreeSet::new() }
+        UsedTokens { ids_max, ids: HashMap::new(), by_expiry: BTreeSet::new() }
     }
 
-    /// Whether an id has been used.
-    pub(super) fn contains(&self, id: &str) -> bool {
-        self.ids.contains(id)
+    /// Whether an id has been used, and nobody may use it again.
+    pub(super) fn is_spent(&self, id: &str) -> bool {
+        self.ids.get(id).is_some_and(Option::is_none)
     }
 
     /// Uses an id whose token ends at `exp`, in seconds since 1970.
     pub(super) fn use_id(&mut self, id: &str, exp: u64, now: Duration) -> Use {
         self.forget(now);
-        if self.ids.contains(id) {
-            return Use::Again;
+        if let Some(holder) = self.ids.get(id) {
+            return Use::Again { is_held: holder.is_some() };
         }
         if self.ids.len() >= self.ids_max {
             return Use::Full;
         }
         let id: Arc<str> = id.into();
-        self.ids.insert(Arc::clone(&id));
+        self.ids.insert(Arc::clone(&id), None);
         self.by_expiry.insert((exp, id));
         Use::First
+    }
+
+    /// Says who holds an id that is used. False when it is another one's.
+    pub(super) fn hold(&mut self, id: &str, holder: Option<Holder>) -> bool {
+        match self.ids.get_mut(id) {
+            // Its token has expired meanwhile, so nobody comes in with it any more.
+            None => true,
+            Some(known @ None) => {
+                *known = holder;
+                true
+            }
+            Some(known) => *known == holder,
+        }
     }
 
     /// Forgets the ids whose tokens nobody would accept any longer.
@@ -75,17 +106,18 @@ impl UsedTokens {
 mod tests {
     use super::*;
 
+    const AGAIN: Use = Use::Again { is_held: false };
     const NOW: Duration = Duration::from_secs(1_000);
 
     #[test]
     fn an_id_is_good_once_until_its_token_has_expired() {
         let mut used = UsedTokens::new(8);
         assert_eq!(used.use_id("a", 1_010, NOW), Use::First);
-        assert_eq!(used.use_id("a", 1_010, NOW), Use::Again);
-        assert_eq!(used.use_id("a", 2_000, NOW), Use::Again, "another token with the same id");
+        assert_eq!(used.use_id("a", 1_010, NOW), AGAIN);
+        assert_eq!(used.use_id("a", 2_000, NOW), AGAIN, "another token with the same id");
         let late = Duration::from_secs(1_010) + SKEW;
         used.forget(late);
-        assert!(!used.contains("a"), "by then its token is refused anyway");
+        assert!(!used.is_spent("a"), "by then its token is refused anyway");
     }
 
     #[test]
@@ -94,9 +126,21 @@ mod tests {
         assert_eq!(used.use_id("a", 1_001, NOW), Use::First);
         assert_eq!(used.use_id("b", 9_000, NOW), Use::First);
         assert_eq!(used.use_id("c", 9_000, NOW), Use::Full);
-        assert_eq!(used.use_id("a", 1_001, NOW), Use::Again);
+        assert_eq!(used.use_id("a", 1_001, NOW), AGAIN);
         let later = NOW + Duration::from_secs(60);
         assert_eq!(used.use_id("c", 9_000, later), Use::First, "the first has made room");
         assert_eq!(used.by_expiry.len(), used.ids.len());
+    }
+
+    #[test]
+    fn an_id_has_one_holder() {
+        let mut used = UsedTokens::new(8);
+        used.use_id("a", 1_010, NOW);
+        assert!(used.is_spent("a") && used.hold("a", None) && used.is_spent("a"), "nobody holds it yet");
+        assert!(used.hold("a", Some([1; 16])) && !used.is_spent("a"));
+        assert!(used.hold("a", Some([1; 16])), "it comes back");
+        assert!(!used.hold("a", Some([2; 16])) && !used.hold("a", None));
+        assert_eq!(used.use_id("a", 1_010, NOW), Use::Again { is_held: true });
+        assert!(used.hold("b", Some([2; 16])) && !used.is_spent("b"), "nobody used it");
     }
 }

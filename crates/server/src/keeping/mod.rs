@@ -1,5 +1,6 @@
 //! The store of a server: what of it rooms, metrics and `/healthz` need.
 
+mod bans;
 mod figures;
 mod host_state;
 mod migration;
@@ -15,20 +16,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use nowcast_store::{
-    Health, Moment, Options, Problem, Retention, SavedWorld, SqliteStore, Stats, Store, StoreError, WorldName,
+    FileError, Health, Moment, Options, Problem, Retention, SavedWorld, SqliteStore, Stats, Store,
+    StoreError, Stretch, WorldName,
 };
 use nowcast_world::PlayerId;
 use tracing::{info, warn};
 
 use crate::client_key::ClientKey;
 
+pub use bans::{ADDRESS_BAN, ADDRESS_BAN_MAX, BANS_MAX, Ban, BanError, BanScope, BannedBy};
+pub(crate) use bans::{BanRequest, Bans, Known};
 pub(crate) use figures::StoreFigures;
 pub(crate) use host_state::HostState;
 pub use host_state::restore_kept;
 use host_state::{definition_hash, read_seat_note, seat_note, sources_hash};
 pub use migration::{Change, Migration, MigrationError, kept_rules, migrate};
 pub(crate) use recording::{Recording, origin};
-pub(crate) use tokens::UsedTokenMarks;
+pub(crate) use tokens::{UsedTokenMarks, hold_token};
 
 /// Worlds that one store holds. Beyond that the worlds of new rooms are not kept, because anybody may open rooms.
 const WORLDS_MAX: usize = 16_384;
@@ -47,6 +51,19 @@ const TROUBLE_REMEMBERED: Duration = Duration::from_secs(60);
 
 /// Names that are tried for a world that is set aside.
 const ASIDE_TRIES: u32 = 100;
+
+/// Why there is no copy of a world.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CopyError {
+    #[error("a world of that name is kept already: choose another one")]
+    Exists,
+    #[error("the server keeps as many worlds as it may: remove some with `nowcast world remove`")]
+    Full,
+    #[error("{0}")]
+    File(FileError),
+    #[error("{0}")]
+    Store(StoreError),
+}
 
 /// Keeps the worlds of a server, if it is to keep any.
 #[derive(Default)]
@@ -111,6 +128,51 @@ impl Keeper {
         // The room may have been open a moment ago.
         store.commit(LOAD_PATIENCE)?;
         store.load(name, Moment::Last)
+    }
+
+    /// A room's world at a moment, or at the first one that is kept, what happened next, and from when until when moments are kept.
+    /// It waits for the disk.
+    pub(crate) fn load_past(
+        &self,
+        store: &SqliteStore,
+        name: &WorldName,
+        moment: Moment,
+        next: Duration,
+    ) -> Result<Option<((u64, u64), Stretch)>, StoreError> {
+        store.commit(LOAD_PATIENCE)?;
+        let reader = store.reader()?;
+        let Some(span) = reader.span(name)? else { return Ok(None) };
+        let stretch = match reader.load_stretch(name, moment, next)? {
+            None => reader.load_stretch(name, Moment::TimeMs(span.0), next)?,
+            found => found,
+        };
+        Ok(stretch.map(|stretch| (span, stretch)))
+    }
+
+    /// When the next snapshot of a room's world is that was taken after a time. It waits for the disk.
+    pub(crate) fn next_past(&self, name: &WorldName, after_ms: u64) -> Option<u64> {
+        let reader = self.store()?.reader().ok()?;
+        reader.next_snapshot(name, after_ms).unwrap_or_else(|error| {
+            warn!(%error, "what happened next cannot be found");
+            None
+        })
+    }
+
+    /// Keeps a world under its name, which no world has yet. It waits for the disk.
+    pub(crate) fn copy(&self, store: &SqliteStore, saved: &SavedWorld) -> Result<(), CopyError> {
+        if !self.take_place() {
+            return Err(CopyError::Full);
+        }
+        let copied = saved.to_file().map_err(CopyError::File).and_then(|file| {
+            store.import(&saved.name, &file).map_err(|error| match error.problem {
+                Problem::Exists => CopyError::Exists,
+                _ => CopyError::Store(error),
+            })
+        });
+        if copied.is_err() {
+            self.worlds.fetch_sub(1, Ordering::Relaxed);
+        }
+        copied
     }
 
     /// By what the players are known again who may be in a world that is kept.

@@ -2,40 +2,69 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use nowcast::entry::UsedTokenKeeper;
+use nowcast::entry::{AdmissionRefusal, SingleUse, UsedToken, UsedTokenKeeper};
 use nowcast_store::{Mark, MarkKind, Store};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 use tracing::warn;
 
 use super::{Keeper, now_ms};
+use crate::client_key::{ClientKey, hex, read_hex};
 
 /// Seconds by which the clocks of those who make and who read a token may differ, and some more.
 const SKEW_S: u64 = 10;
+
+/// How long somebody who comes in waits for the disk.
+const KEPT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps the ids of used tokens as marks of the store.
 pub(crate) struct UsedTokenMarks(pub(crate) Arc<Keeper>);
 
 impl UsedTokenKeeper for UsedTokenMarks {
-    fn used(&self) -> Vec<(String, u64)> {
+    fn used(&self) -> Vec<UsedToken> {
         let Some(store) = self.0.store() else { return Vec::new() };
         let marks = store.marks(MarkKind::TokenUsed, now_ms()).unwrap_or_else(|error| {
             warn!(%error, "which tokens for one entry are used is not known: they are good once more");
             Vec::new()
         });
         let used = marks.into_iter().filter_map(|mark| {
-            Some((String::from_utf8(mark.key).ok()?, (mark.expires_ms / 1_000).saturating_sub(SKEW_S)))
+            let exp = (mark.expires_ms / 1_000).saturating_sub(SKEW_S);
+            Some(UsedToken { id: String::from_utf8(mark.key).ok()?, exp, holder: read_hex(&mark.note) })
         });
         used.collect()
     }
 
-    fn keep(&self, id: &str, exp: u64) {
-        let Some(store) = self.0.store() else { return };
-        let expires_ms = exp.saturating_add(SKEW_S).saturating_mul(1_000).min(i64::MAX as u64);
-        let (key, note) = (id.as_bytes().to_vec(), String::new());
-        let mark = Mark { kind: MarkKind::TokenUsed, key, note, expires_ms };
+    fn keep(&self, token: &UsedToken, then: Box<dyn FnOnce() + Send>) {
+        let Some(store) = self.0.store() else { return then() };
+        let expires_ms = token.exp.saturating_add(SKEW_S).saturating_mul(1_000).min(i64::MAX as u64);
+        let note = token.holder.map(|holder| hex(&holder)).unwrap_or_default();
+        let mark = Mark { kind: MarkKind::TokenUsed, key: token.id.as_bytes().to_vec(), note, expires_ms };
         // What cannot be kept is counted by the store.
-        let _ = store.mark(mark, now_ms(), Box::new(|_| ()));
+        let _ = store.mark(mark, now_ms(), Box::new(|kept| kept.map_or_else(|_| (), |_| then())));
     }
+}
+
+/// Tells when the use of a token is kept.
+pub(crate) struct TokenKept(oneshot::Receiver<()>);
+
+impl TokenKept {
+    /// Waits until it is kept, and not for a disk that does not keep up: that it could not be kept is counted by the store.
+    pub(crate) async fn wait(self) {
+        let _ = timeout(KEPT_PATIENCE, self.0).await;
+    }
+}
+
+/// Says which client came in with a token for one entry: that one may come back with it.
+///
+/// # Errors
+/// When another client came in with it.
+pub(crate) fn hold_token(token: &SingleUse, key: Option<ClientKey>) -> Result<TokenKept, AdmissionRefusal> {
+    let (tell, kept) = oneshot::channel();
+    // A client that is gone waits for nothing.
+    token.hold(key.map(|key| key.0), Box::new(move || _ = tell.send(())))?;
+    Ok(TokenKept(kept))
 }
 
 impl fmt::Debug for UsedTokenMarks {

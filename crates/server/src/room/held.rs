@@ -27,6 +27,8 @@ impl Room {
             let seated = self.players.remove(index);
             self.rooms.metrics.clients.dec();
             match seated.player.held() {
+                // Who looks at the past has no player there.
+                _ if self.past.is_some() => {}
                 Some((key, until)) => self.hold(HeldSeat { id: seated.id, key, until }, seated.input),
                 None => self.dismiss(seated.id),
             }
@@ -43,7 +45,7 @@ impl Room {
         self.held.push(seat);
     }
 
-    fn dismiss(&mut self, id: PlayerId) {
+    pub(super) fn dismiss(&mut self, id: PlayerId) {
         // Who leaves is always heard.
         let _ = self.world.apply(Command::Leave { player: id });
         self.chat.forget(id);

@@ -32,7 +32,7 @@ pub(super) struct Opened {
 
 impl Opened {
     /// A world in which nobody was.
-    fn new(world: Hosted, seen: u64) -> Self {
+    pub(super) fn new(world: Hosted, seen: u64) -> Self {
         Self { world, seen, last_player: 0, held: Vec::new() }
     }
 }
@@ -45,6 +45,8 @@ pub(super) enum OpenError {
     Store(StoreError),
     /// What is kept can be read, and gives no world.
     Unfit { room: String, cause: String },
+    /// The past cannot be shown.
+    Past(RoomRefusal),
 }
 
 impl From<StoreError> for OpenError {
@@ -61,6 +63,10 @@ impl OpenError {
                 warn!(room, world, %fault, "the world does not begin");
                 rooms.failed(&format!("the world {world} does not begin: {fault}"));
                 return;
+            }
+            Self::Past(refusal) => {
+                info!(room, %refusal, "nobody looks back");
+                return lobby.end(&Closing::Refused(refusal));
             }
             Self::Store(cause) => cause.to_string(),
             Self::Unfit { room, cause } => format!(
@@ -154,11 +160,11 @@ fn begun(
 }
 
 /// A world that goes on.
-struct Resumed {
-    engine: Engine,
+pub(super) struct Resumed {
+    pub(super) engine: Engine,
     seen: u64,
     /// Whether it is, to the last bit, what was recorded.
-    is_exact: bool,
+    pub(super) is_exact: bool,
     /// Rules that are newer than those that it had.
     newer: Option<Sources>,
 }
@@ -223,7 +229,11 @@ impl Resumed {
 }
 
 /// A world of scripts, with the rules that it had. What it cannot be is said.
-fn resume_script(saved: &SavedWorld, sources: &Sources, newest: Sources) -> Result<Resumed, String> {
+pub(super) fn resume_script(
+    saved: &SavedWorld,
+    sources: &Sources,
+    newest: Sources,
+) -> Result<Resumed, String> {
     let replay = |sources: &Sources, is_checked: bool| {
         Live::resume(sources.clone(), Limits::DEFAULT, |definition, rules| {
             let restore =
@@ -263,7 +273,7 @@ fn resume_script(saved: &SavedWorld, sources: &Sources, newest: Sources) -> Resu
 }
 
 /// A program's world, if it is still the same program as far as one can tell.
-fn resume_program(saved: &SavedWorld, make: &MakeWorld, rooms: &Rooms) -> Option<Resumed> {
+pub(super) fn resume_program(saved: &SavedWorld, make: &MakeWorld, rooms: &Rooms) -> Option<Resumed> {
     let config = &rooms.config;
     let made = make(config.seed, config.limits.players_max);
     let of_now = origin(&made, None, config.seed);

@@ -82,6 +82,12 @@ impl Told {
         self.is_stale = true;
     }
 
+    /// Has everybody's screens show something of the room's own, beside what the world shows. It has to be a place that no world
+    /// has.
+    pub(crate) fn show(&mut self, place: &'static str, value: Value) {
+        self.screens.of_room = Some((place, value));
+    }
+
     /// What is news in the world as it is now. From now on it counts as told.
     pub(crate) fn update(&mut self, world: &World, dictionary: &Dictionary) -> Changes {
         let mut changes = Changes::default();
@@ -191,13 +197,16 @@ impl Told {
 struct Screens {
     shown: BTreeMap<(Option<PlayerId>, String), (u32, Value)>,
     free: Vec<u32>,
+    /// What the room itself shows.
+    of_room: Option<(&'static str, Value)>,
 }
 
 impl Screens {
     fn update(&mut self, scene: &Scene, changes: &mut Changes) {
+        let Self { shown, free, of_room } = self;
+        let of_room = of_room.iter().map(|(place, value)| ((None, *place), value));
         let now: BTreeMap<(Option<PlayerId>, &str), &Value> =
-            scene.screens().map(|(player, place, value)| ((player, place), value)).collect();
-        let Self { shown, free } = self;
+            scene.screens().map(|(player, place, value)| ((player, place), value)).chain(of_room).collect();
         shown.retain(|(player, place), (number, _)| {
             let stays = now.contains_key(&(*player, place.as_str()));
             if !stays {

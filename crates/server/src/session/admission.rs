@@ -21,6 +21,8 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::connection::Connection;
+use crate::player::may_edit;
+use crate::room_name::room_of;
 use crate::room_refusal::RoomRefusal;
 use crate::shared::{Host, Sessions, Shared};
 
@@ -110,10 +112,16 @@ fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
 }
 
 fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
-    let entry = shared.sessions.admission.check(Now::read(), &AdmissionRequest::from(&asking))?;
     let Asking { name, address, query, is_joining, .. } = asking;
+    // A token that is good for a room is good for its past.
+    let request = AdmissionRequest::from(&Asking { name: room_of(name), ..asking });
+    let mut entry = shared.sessions.admission.check(Now::read(), &request)?;
+    name.clone_into(&mut entry.room);
     // Who comes back has a seat and a session; what was opened by saying so can begin none.
     let comes_back = entry.only_resumes();
+    if !comes_back && room_of(name) != name && !may_edit(&entry, &shared.config.entry) {
+        return Err(refuse(&RoomRefusal::NotEditor));
+    }
     let service = shared.services.iter().find(|service| service.name() == name);
     if !comes_back && service.is_none() {
         shared.rooms.may_enter(name, Some(address.ip())).map_err(|refusal| refuse(&refusal))?;
@@ -145,7 +153,12 @@ fn refuse(refusal: &RoomRefusal) -> RefusalAnswer {
         RoomRefusal::TooManyRooms { .. } | RoomRefusal::TooManyOfAddress { .. } => {
             ("full", "enter one of the rooms that are open (/api/rooms)")
         }
-        RoomRefusal::NotLoaded(_) => ("full", "enter another room, and tell whoever runs the server"),
+        RoomRefusal::NotLoaded(_) | RoomRefusal::PastNotLoaded { .. } => {
+            ("full", "enter another room, and tell whoever runs the server")
+        }
+        RoomRefusal::NotEditor => ("unauthorised", "come with a token that has the role 'editor'"),
+        RoomRefusal::NoStore | RoomRefusal::NotKept(_) => ("no_such_name", "enter the room itself"),
+        RoomRefusal::TooManyPast { .. } => ("full", "come back when others have looked enough"),
         RoomRefusal::ShuttingDown | RoomRefusal::NoThread(_) => ("full", "come back in a moment"),
     };
     RefusalAnswer::new(error, refusal.to_string(), cure)

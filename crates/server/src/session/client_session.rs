@@ -22,6 +22,7 @@ use super::{
 };
 use crate::client_key::{ClientKey, SECRET_BYTES};
 use crate::closing::{Closing, REFUSED_ACTIONS};
+use crate::keeping::hold_token;
 use crate::names::Name;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
 use crate::player::{Command, Numbered, OwnerCommand, Player, Way, may_be_program, may_edit};
@@ -130,10 +131,14 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
     // A name in a token is the operator's word, the other one the client's.
     let name = entry.name.clone().map_or(Name::Asked(name), Name::Verified);
     let key = secret.map(|secret| ClientKey::of(&secret, &name, is_program));
+    if let Some(token) = &entry.single_use {
+        // Nobody is welcomed before it is kept: a kill right afterwards would make the token good for anybody once more.
+        hold_token(token, key).map_err(|_| Closing::TokenUsed)?.wait().await;
+    }
     let writer = SessionWriter::new(Arc::clone(channel), network_hz);
     let may_edit = may_edit(entry, &shared.config.entry);
     let player = Player::new(name, Way::Session(writer), network_hz, may_edit, is_program);
-    Ok((seat, Arc::new(player.with_key(key)), early))
+    Ok((seat, Arc::new(player.with_key(key).with_address(address)), early))
 }
 
 /// A client with a seat.
@@ -402,6 +407,7 @@ fn closed_by_room(code: CloseCode, reason: String) -> Closing {
         Closing::TooMany(REFUSED_ACTIONS),
         Closing::Replaced,
         Closing::RoomGone,
+        Closing::Banned(reason.clone()),
         Closing::Protocol(reason),
     ];
     known.into_iter().find(|closing| closing.session_code() == code.0).unwrap_or(Closing::Vanished)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use nowcast_server::{Server, WorldConfig};
+use nowcast_server::{Config, Server, WorldConfig};
 
 use super::config;
 
@@ -81,10 +81,16 @@ impl Drop for Process {
 
 /// Serves a world in this process until it is killed, if that is what the process is for.
 pub async fn serve_if_child(world: WorldConfig) {
+    serve_if_child_with(world, |_| {}).await;
+}
+
+/// The same with a changed configuration.
+pub async fn serve_if_child_with(world: WorldConfig, change: impl FnOnce(&mut Config)) {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     let mut config = config();
     config.worlds = vec![world];
     config.data = Some(folder.into());
+    change(&mut config);
     let server = Server::bind(config).await.expect("the folder is free");
     println!("listens on {}", server.addresses()[0]);
     let end = tokio::task::spawn_blocking(|| drop(std::io::stdin().read_to_end(&mut Vec::new())));

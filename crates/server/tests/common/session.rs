@@ -59,11 +59,15 @@ impl Guest {
         Self::join_as(channel, name, Vec::new()).await
     }
 
-    async fn join_as(channel: Channel, name: &str, key: Vec<u8>) -> Self {
+    /// Says who it is and waits for nothing.
+    pub fn introduce(channel: Channel, name: &str, key: Vec<u8>) -> Self {
         let join = ToWorld::Join { protocol: PROTOCOL, name: name.into(), network_hz: 60, key };
         channel.try_event(&encode_to_vec(&join)).expect("nothing waits before it");
-        let mut guest =
-            Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false };
+        Self { channel, id: 0, view: View::default(), replica: Replica::default(), is_forgetful: false }
+    }
+
+    async fn join_as(channel: Channel, name: &str, key: Vec<u8>) -> Self {
+        let mut guest = Self::introduce(channel, name, key);
         guest.until("its avatar", |guest| guest.avatar().is_some_and(|id| guest.place(id).is_some())).await;
         guest
     }

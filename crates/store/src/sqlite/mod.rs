@@ -86,11 +86,25 @@ impl SqliteStore {
 
     /// Takes a world from a save file ([`SqliteReader::export`]) under a name that is not used yet. It waits for the disk.
     pub fn import(&self, world: &WorldName, file: &[u8]) -> Result<(), StoreError> {
+        self.take_file(world, None, file)
+    }
+
+    /// The same in the place of a world that is there, if one is: that has another name from then on, with all of its past and
+    /// whatever is damaged in it. Both happen, or none does. It waits for the disk.
+    ///
+    /// # Errors
+    /// [`Problem::Exists`] when a world has the other name already.
+    pub fn replace(&self, world: &WorldName, aside: &WorldName, file: &[u8]) -> Result<(), StoreError> {
+        self.take_file(world, Some(aside), file)
+    }
+
+    fn take_file(&self, world: &WorldName, aside: Option<&WorldName>, file: &[u8]) -> Result<(), StoreError> {
         let read = read_file(file).map_err(|error| Problem::damaged("the save file", error));
         let (_, snapshot, batches) = read.map_err(|problem| self.failed(problem).of(world))?;
         let (answer, answered) = sync_channel(1);
         let snapshot = Box::new(snapshot);
-        let work = Work::Import { world: world.clone(), snapshot, batches, answer };
+        let aside = aside.cloned();
+        let work = Work::Import { world: world.clone(), aside, snapshot, batches, answer };
         self.request(work, file.len(), &answered)
             .and_then(|answer| answer)
             .map_err(|problem| self.failed(problem).of(world))

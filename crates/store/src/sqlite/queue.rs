@@ -65,9 +65,10 @@ pub(super) enum Work {
         is_more: bool,
         answer: SyncSender<(Pruned, bool)>,
     },
-    /// A world as a whole.
+    /// A world as a whole, under a name that is free, or in the place of one that gets another name.
     Import {
         world: WorldName,
+        aside: Option<WorldName>,
         snapshot: Box<Snapshot>,
         batches: Vec<Batch>,
         answer: SyncSender<Result<(), Problem>>,

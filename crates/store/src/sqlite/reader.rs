@@ -1,15 +1,16 @@
 //! Reading a store, beside whoever writes it.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nowcast_world::World;
-use nowcast_world::journal::ReplayError;
+use nowcast_world::journal::{Entry, ReplayError};
 use rusqlite::{OptionalExtension, params};
 
 use crate::batch::{Batch, Span};
 use crate::error::{Problem, StoreError};
 use crate::name::WorldName;
-use crate::saved::{Moment, ReturnError, SavedWorld};
+use crate::saved::{Moment, ReturnError, SavedWorld, Stretch};
 use crate::snapshot::{FILE_BATCHES_BYTES_MAX, HEAD_BYTES, Origin, Snapshot, read_file, read_origin};
 use crate::sqlite::row::{Row, kind_number};
 use crate::sqlite::schema::{self, Database};
@@ -57,6 +58,38 @@ impl SqliteReader {
     /// A world as it is kept; none when there is none of this name, or nothing is kept of that moment.
     pub fn load(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, StoreError> {
         self.load_world(world, moment).map_err(|problem| self.failed(problem).of(world))
+    }
+
+    /// A world as it was at a moment, and what happened next: for so long, or until the journal begins anew. None as for
+    /// [`SqliteReader::load`].
+    pub fn load_stretch(
+        &self,
+        world: &WorldName,
+        moment: Moment,
+        next: Duration,
+    ) -> Result<Option<Stretch>, StoreError> {
+        self.load_stretch_of(world, moment, next).map_err(|problem| self.failed(problem).of(world))
+    }
+
+    /// From when until when a world can be looked at, in milliseconds since 1970; none when there is none of this name.
+    pub fn span(&self, world: &WorldName) -> Result<Option<(u64, u64)>, StoreError> {
+        let select = "SELECT (SELECT min(time_ms) FROM snapshots WHERE world = id), changed_ms FROM worlds WHERE name = ?";
+        let times = |row: &rusqlite::Row<'_>| {
+            Ok((row.get::<_, Option<i64>>(0)?.map(unsigned), unsigned(row.get(1)?)))
+        };
+        let found = self.database.connection.query_row(select, [world.as_str()], times).optional();
+        let found = found.map_err(|error| self.failed(error.into()).of(world))?;
+        Ok(found.and_then(|(since_ms, changed_ms)| Some((since_ms?, changed_ms))))
+    }
+
+    /// The time of the next snapshot that was taken after a time, in milliseconds since 1970.
+    pub fn next_snapshot(&self, world: &WorldName, after_ms: u64) -> Result<Option<u64>, StoreError> {
+        let select = "SELECT min(snapshots.time_ms) FROM snapshots JOIN worlds ON worlds.id = snapshots.world \
+             WHERE worlds.name = ? AND snapshots.time_ms > ?";
+        let after_ms = i64::try_from(after_ms).unwrap_or(i64::MAX);
+        let time = |row: &rusqlite::Row<'_>| row.get::<_, Option<i64>>(0);
+        let found = self.database.connection.query_row(select, params![world.as_str(), after_ms], time);
+        Ok(found.map_err(|error| self.failed(error.into()).of(world))?.map(unsigned))
     }
 
     /// What can be read of a damaged world: the newest snapshot that is whole, and what follows it without a hole. What
@@ -185,6 +218,42 @@ impl SqliteReader {
     }
 
     fn load_world(&self, world: &WorldName, moment: Moment) -> Result<Option<SavedWorld>, Problem> {
+        let Some(mut saved) = self.load_through(world, moment, moment)? else { return Ok(None) };
+        saved.cut_at(tick_of(&saved, moment));
+        Ok(Some(saved))
+    }
+
+    fn load_stretch_of(
+        &self,
+        world: &WorldName,
+        moment: Moment,
+        next: Duration,
+    ) -> Result<Option<Stretch>, Problem> {
+        let next_ms = u64::try_from(next.as_millis()).unwrap_or(u64::MAX);
+        let through = match moment {
+            Moment::Last => Moment::Last,
+            Moment::Tick(tick) => Moment::Tick(tick.saturating_add(ticks_in(next_ms))),
+            Moment::TimeMs(time_ms) => Moment::TimeMs(time_ms.saturating_add(next_ms)),
+        };
+        let Some(mut saved) = self.load_through(world, moment, through)? else { return Ok(None) };
+        let through_tick = tick_of(&saved, through).min(saved.tick);
+        let tick = tick_of(&saved, moment).min(through_tick);
+        let [time_ms, through_ms] = [tick, through_tick].map(|tick| time_at(&saved, tick));
+        // What happens before the step after the last one belongs to the end of what is kept alone.
+        let is_end = through_tick == saved.tick;
+        let is_next = |entry: &Entry| entry.tick >= tick && (is_end || entry.tick < through_tick);
+        let next = saved.entries().filter(is_next).collect();
+        saved.cut_at(tick);
+        Ok(Some(Stretch { saved, time_ms, next, through_tick, through_ms }))
+    }
+
+    /// The newest snapshot before a moment, and what follows it until a later one, and somewhat beyond.
+    fn load_through(
+        &self,
+        world: &WorldName,
+        moment: Moment,
+        through: Moment,
+    ) -> Result<Option<SavedWorld>, Problem> {
         // One picture of the database, whatever is written meanwhile.
         let _picture = self.database.connection.unchecked_transaction()?;
         let Some(place) = self.find(world)? else { return Ok(None) };
@@ -215,12 +284,7 @@ impl SqliteReader {
             batches: Vec::new(),
             damage: Vec::new(),
         };
-        self.follow(&place, number, moment, &mut saved)?;
-        match moment {
-            Moment::Last => {}
-            Moment::Tick(tick) => saved.cut_at(tick),
-            Moment::TimeMs(time_ms) => saved.cut_at(tick_at(&saved, time_ms)),
-        }
+        self.follow(&place, number, through, &mut saved)?;
         Ok(Some(saved))
     }
 
@@ -439,15 +503,45 @@ fn missing(number: i64) -> Problem {
     Problem::damaged(format!("batch {number}"), "it is missing")
 }
 
-/// The tick at a time, if the world's clock went as time did between what was recorded before and after it.
+/// The tick of a moment.
+fn tick_of(saved: &SavedWorld, moment: Moment) -> u64 {
+    match moment {
+        Moment::Last => saved.tick,
+        Moment::Tick(tick) => tick,
+        Moment::TimeMs(time_ms) => tick_at(saved, time_ms),
+    }
+}
+
+/// Steps in so many milliseconds.
+fn ticks_in(time_ms: u64) -> u64 {
+    let ticks = u128::from(time_ms) * u128::from(nowcast_world::STEP_HZ) / 1_000;
+    u64::try_from(ticks).unwrap_or(u64::MAX)
+}
+
+/// The time of a tick, by the same reckoning as [`tick_at`]: that gives the same tick again.
+fn time_at(saved: &SavedWorld, tick: u64) -> u64 {
+    let before = saved.batches.iter().rev().find(|batch| batch.through_tick <= tick);
+    let (since, since_ms) = match before {
+        Some(batch) => (batch.through_tick, batch.time_ms),
+        None => (saved.snapshot.tick, saved.snapshot.time_ms),
+    };
+    let ms = tick.saturating_sub(since).saturating_mul(1_000).div_ceil(u64::from(nowcast_world::STEP_HZ));
+    let next = saved.batches.iter().find(|batch| batch.through_tick > tick);
+    let latest_ms = next.map_or(u64::MAX, |next| next.time_ms.saturating_sub(1).max(since_ms));
+    since_ms.saturating_add(ms).min(latest_ms)
+}
+
+/// The tick at a time, if the world's clock went as time did between what was recorded before and after it. What was recorded
+/// later had not happened, however long the world was held up.
 fn tick_at(saved: &SavedWorld, time_ms: u64) -> u64 {
     let before = saved.batches.iter().rev().find(|batch| batch.time_ms <= time_ms);
     let (tick, since_ms) = match before {
         Some(batch) => (batch.through_tick, batch.time_ms),
         None => (saved.snapshot.tick, saved.snapshot.time_ms),
     };
-    let ticks = u128::from(time_ms.saturating_sub(since_ms)) * u128::from(nowcast_world::STEP_HZ) / 1_000;
-    tick.saturating_add(u64::try_from(ticks).unwrap_or(u64::MAX)).min(saved.tick)
+    let next = saved.batches.iter().find(|batch| batch.time_ms > time_ms);
+    let latest = next.map_or(saved.tick, |next| next.through_tick.saturating_sub(1).max(tick));
+    tick.saturating_add(ticks_in(time_ms.saturating_sub(since_ms))).min(latest)
 }
 
 /// Negative numbers are never written; where one stands, what follows finds the damage.

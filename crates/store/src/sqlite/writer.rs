@@ -160,8 +160,8 @@ fn write_all(
                 (*pruned, *is_more) = prune(transaction, retention, *now_ms)?;
                 Fate::Kept
             }
-            Work::Import { world, snapshot, batches, answer } => {
-                match tables.import(world, snapshot, batches)? {
+            Work::Import { world, aside, snapshot, batches, answer } => {
+                match tables.import(world, aside.as_ref(), snapshot, batches)? {
                     Ok(()) => Fate::Kept,
                     Err(problem) => {
                         let _ = answer.try_send(Err(problem));
@@ -276,16 +276,25 @@ impl<'t> Tables<'t> {
     fn import(
         &mut self,
         world: &WorldName,
+        aside: Option<&WorldName>,
         snapshot: &Snapshot,
         batches: &[Batch],
     ) -> rusqlite::Result<Result<(), Problem>> {
-        if self.find(world)?.is_some() {
-            return Ok(Err(Problem::Exists));
-        }
         let file = match write_file(world.as_str(), snapshot, &[]) {
             Ok(file) => file,
             Err(error) => return Ok(Err(Problem::damaged("the file", error))),
         };
+        match (self.find(world)?, aside) {
+            (None, _) => {}
+            (Some(_), None) => return Ok(Err(Problem::Exists)),
+            (Some(Place { id, .. }), Some(aside)) => {
+                if self.find(aside)?.is_some() {
+                    return Ok(Err(Problem::Exists));
+                }
+                let rename = "UPDATE worlds SET name = ? WHERE id = ?";
+                self.transaction.execute(rename, params![aside.as_str(), id])?;
+            }
+        }
         self.snapshot(world, snapshot, &file, Continuity::BeginsAnew)?;
         let Some(Place { id, mut number, .. }) = self.find(world)? else { return Ok(Err(Problem::Missing)) };
         for batch in batches {

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use nowcast_store::{Moment, Origin, Recorder, Retention, SqliteReader, Store};
-use nowcast_world::{Command, PlayerId};
+use nowcast_store::{Moment, Origin, Problem, Recorder, Retention, SqliteReader, Store, Stretch};
+use nowcast_world::journal::Record;
+use nowcast_world::{Command, PlayerId, journal};
 
 use super::garden::{self, BEGIN_MS, Story};
 use super::{Folder, PATIENCE, name, seeds};
@@ -48,6 +49,92 @@ fn every_moment_of_the_past_can_be_looked_at_as_it_was() {
         assert!(reader.load(&name("plaza"), Moment::TimeMs(BEGIN_MS - 1)).unwrap().is_none());
         assert!(reader.load(&name("attic"), Moment::Last).unwrap().is_none());
     }
+}
+
+#[test]
+fn a_moment_is_followed_by_what_happened_next_to_the_same_hash() {
+    for seed in 0..seeds(1) {
+        let folder = Folder::new("stretch");
+        let hashes = minute(&folder, seed);
+        let reader = SqliteReader::open(folder.path()).unwrap();
+        // Over the snapshot at 600, to the end of what is kept, and from the end on.
+        for (second, next, through) in [(7, 5, 720), (28, 60, 1_800), (30, 60, 1_800), (0, 0, 0)] {
+            let moment = Moment::TimeMs(BEGIN_MS + second * 1_000);
+            let stretch = reader.load_stretch(&name("plaza"), moment, Duration::from_secs(next));
+            let stretch = stretch.unwrap().unwrap();
+            let tick = second * 60;
+            assert_eq!((stretch.saved.tick, stretch.through_tick), (tick, through), "seed {seed}");
+            assert_eq!(stretch.through_ms, BEGIN_MS + through * 1_000 / 60, "seed {seed}");
+            assert_eq!(stretch.time_ms, BEGIN_MS + second * 1_000, "seed {seed}");
+            let mut world = garden::replay(&stretch.saved);
+            assert_eq!(world.hash(), hashes[tick as usize], "seed {seed}, second {second}");
+            journal::replay(&mut world, stretch.next, through).unwrap();
+            assert_eq!(world.hash(), hashes[through as usize], "seed {seed}, second {second}");
+        }
+        let step = reader.load_stretch(&name("plaza"), Moment::Tick(90), Duration::from_secs(1));
+        let step = step.unwrap().unwrap();
+        assert_eq!((step.saved.tick, step.through_tick, step.time_ms), (90, 150, BEGIN_MS + 1_500));
+        assert_eq!(reader.span(&name("plaza")).unwrap(), Some((BEGIN_MS, BEGIN_MS + 30_000)));
+        assert_eq!(reader.span(&name("attic")).unwrap(), None);
+        let next = |after_ms| reader.next_snapshot(&name("plaza"), after_ms).unwrap();
+        assert_eq!(next(BEGIN_MS + 9_999), Some(BEGIN_MS + 10_000));
+        assert_eq!((next(BEGIN_MS + 10_000), next(u64::MAX)), (Some(BEGIN_MS + 20_000), None));
+        let early = Moment::TimeMs(BEGIN_MS - 1);
+        assert!(reader.load_stretch(&name("plaza"), early, Duration::ZERO).unwrap().is_none());
+    }
+}
+
+#[test]
+fn what_was_recorded_after_a_moment_had_not_happened_however_long_the_world_was_held_up() {
+    let folder = Folder::new("held-up");
+    let store = folder.open();
+    let mut story = Story::new(&name("plaza"), 1);
+    story.snapshot(&store);
+    let mut record = |ticks: u64, now_ms: u64| {
+        for _ in 0..ticks {
+            story.world.step();
+        }
+        story.recorder.apply(&mut story.world, Command::Leave { player: PlayerId(9) }).unwrap();
+        story.world.step();
+        story.recorder.flush(&story.world, &store, BEGIN_MS + now_ms);
+    };
+    // Six steps in time, and six more that take ten seconds.
+    record(5, 100);
+    record(5, 10_100);
+    store.commit(PATIENCE).unwrap();
+    for (time_ms, tick, entries) in
+        [(99, 5, 0), (100, 6, 1), (5_000, 11, 1), (10_099, 11, 1), (10_100, 12, 2)]
+    {
+        let moment = Moment::TimeMs(BEGIN_MS + time_ms);
+        let stretch = store.reader().unwrap().load_stretch(&name("plaza"), moment, Duration::ZERO);
+        let Stretch { saved, time_ms: shown_ms, .. } = stretch.unwrap().unwrap();
+        let commands = saved.entries().filter(|entry| matches!(entry.record, Record::Command(_)));
+        assert_eq!((saved.tick, commands.count()), (tick, entries), "after {time_ms} ms");
+        let again = store.load(&name("plaza"), Moment::TimeMs(shown_ms)).unwrap().unwrap();
+        assert_eq!(again.tick, tick, "the time that is told leads there again");
+    }
+}
+
+#[test]
+fn a_world_that_is_replaced_is_kept_under_another_name_with_its_past() {
+    let folder = Folder::new("replace");
+    let hashes = minute(&folder, 2);
+    let store = folder.open();
+    let (plaza, aside) = (name("plaza"), name("plaza@1800"));
+    let file = store.reader().unwrap().export(&plaza, Moment::Tick(700)).unwrap();
+    store.replace(&plaza, &aside, &file).unwrap();
+    let now = store.load(&plaza, Moment::Last).unwrap().unwrap();
+    assert_eq!((now.tick, garden::replay(&now).hash()), (700, hashes[700]));
+    for tick in [30, 1_199, 1_800] {
+        let before = store.load(&aside, Moment::Tick(tick)).unwrap().unwrap();
+        assert_eq!(garden::replay(&before).hash(), hashes[tick as usize]);
+    }
+    let error = store.replace(&plaza, &aside, &file).unwrap_err();
+    assert!(matches!(error.problem, Problem::Exists), "{error}");
+    assert_eq!(store.load(&plaza, Moment::Last).unwrap().unwrap().tick, 700, "nothing was changed");
+    store.replace(&name("yard"), &name("nobody"), &file).unwrap();
+    let names: Vec<_> = store.list().unwrap().into_iter().map(|world| world.name.to_string()).collect();
+    assert_eq!(names, ["plaza", "plaza@1800", "yard"]);
 }
 
 #[test]

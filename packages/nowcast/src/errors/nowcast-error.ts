@@ -47,6 +47,7 @@ export const ERROR_CODES = [
   "going_away",
   "room_closed",
   "replaced",
+  "banned",
   "too_many_messages",
   "too_slow",
   "idle",

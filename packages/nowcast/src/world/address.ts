@@ -1,6 +1,7 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 
-const ROOM = /^\/(?:ws|r)\/([a-z0-9_-]{1,32})\/?$/;
+/** A room, or its past: a dot, and the moment that is shown (`docs/SERVER.md`). */
+const ROOM = /^\/(?:ws|r)\/([a-z0-9_-]{1,32}(?:\.[0-9A-Za-z.-]{1,31})?)\/?$/;
 /** The room of a server's first page. */
 const FIRST_ROOM = "plaza";
 

@@ -34,6 +34,8 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [70, ["full", "refused"]],
   [71, ["unauthorised", "refused"]],
   [72, ["replaced", "refused"]],
+  [73, ["banned", "refused"]],
+  [74, ["unauthorised", "refused"]],
   [1000, ["done", "refused"]],
   [1001, ["going_away", "refused"]],
   [1002, ["violation", INCOMPATIBLE]],
@@ -46,6 +48,7 @@ const MEANINGS: ReadonlyMap<number, Meaning> = new Map<number, Meaning>([
   [4009, ["too_slow", "network"]],
   [4010, ["idle", "network"]],
   [4014, ["replaced", "refused"]],
+  [4015, ["banned", "refused"]],
 ]);
 
 const WHEN_CROWDED = "try again in a moment, or enter another room";

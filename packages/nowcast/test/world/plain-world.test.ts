@@ -57,7 +57,11 @@ describe("joining", () => {
   it("takes the address of the page as well, and refuses one that names no room", () => {
     const world = joinWorld("http://127.0.0.1:9/r/plaza", { reconnect: false });
     cleanups.push(() => world.close());
-    expect(() => joinWorld("http://127.0.0.1:9/elsewhere")).toThrow("names no room");
+    const past = joinWorld("ws://127.0.0.1:9/ws/plaza.20261123T100000.250Z", { reconnect: false });
+    cleanups.push(() => past.close());
+    for (const elsewhere of ["elsewhere", "r/plaza.", "r/.-5m", "r/plaza.-5m%2F"]) {
+      expect(() => joinWorld(`http://127.0.0.1:9/${elsewhere}`)).toThrow("names no room");
+    }
     expect(() => joinWorld("plaza")).toThrow(NowcastError);
     expect(() => joinWorld("ftp://127.0.0.1/plaza")).toThrow(NowcastError);
   });

@@ -330,6 +330,19 @@ describe("what a client says on a session", () => {
     expect(errors).toMatchObject([{ error: { code: "replaced", closeCode: 72 }, retryInMs: undefined }]);
   });
 
+  it.each([
+    [73, "banned", "you are banned from this room until 2026-11-24T10:00:00Z: shouting"],
+    [74, "unauthorised", "the token has been used by another client: ask for a new one"],
+  ])("does not come back after the end %i, and says why", async (closeCode, code, cause) => {
+    const server = await serve();
+    const world = join(server);
+    await world.ready;
+    const errors = collect(world, "error");
+    server.channels[0]!.close(closeCode, cause);
+    await waitFor("the end", () => world.status === "closed");
+    expect(errors).toMatchObject([{ error: { code, closeCode, cause }, retryInMs: undefined }]);
+  });
+
   it("says its name again where it kept the one of before", async () => {
     const server = await serve((server) => {
       server.say({ Welcome: { ...WELCOME, resumed: server.channels.length > 1 } });

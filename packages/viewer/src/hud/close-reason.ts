@@ -70,6 +70,8 @@ export function explainClose({ code, cause, cure }: Ending): CloseReason {
       return ends.idle();
     case "replaced":
       return ends.replaced();
+    case "banned":
+      return ends.banned(said);
     case "closed":
       return ends.closed(said);
   }

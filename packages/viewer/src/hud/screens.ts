@@ -1,6 +1,7 @@
 import { readColor } from "@nowcast/three";
 import { cssColor, element } from "../dom.js";
 import { words } from "../words.js";
+import { PAST_PLACE } from "./past-panel.js";
 import { clockText, sidesOf, textOf, wordOf } from "./screen-text.js";
 
 const LINES_MAX = 16;
@@ -69,7 +70,7 @@ export class Screens {
   }
 }
 
-const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt"]);
+const PLACES: ReadonlySet<string> = new Set(["score", "clock", "message", "prompt", PAST_PLACE]);
 
 /** A colour is shown rather than named. */
 function swatch(color: number): HTMLElement {

@@ -60,6 +60,17 @@ export const ENGLISH = {
   no: "no",
   moreLines: (lines: number) => `and ${lines} more`,
 
+  // The past of a room.
+  past: "As it was",
+  pastOf: (room: string) => `${room}, as it was`,
+  pastInexact: "almost",
+  pastMoment: "The moment that is shown",
+  pastPlay: "Play",
+  pastPause: "Pause",
+  pastCopy: "Copy this moment into a new room",
+  pastCopyName: "The name of the new room",
+  pastPresent: "Back to now",
+
   // How things are done.
   walk: "walk",
   run: "run",
@@ -214,6 +225,10 @@ export const ENGLISH = {
     replaced: () => ({
       cause: "This page came anew on another connection, which goes on in its place.",
       cure: "Join again to take part here.",
+    }),
+    banned: ({ cause }: Reason) => ({
+      cause: `The server keeps you out: ${cause}.`,
+      cure: "Ask the people who run this world; another room may let you in.",
     }),
     closed: ({ cause }: Reason) => ({
       cause: `The connection ended (${cause}).`,

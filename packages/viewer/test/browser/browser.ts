@@ -61,6 +61,8 @@ export interface VisitorOptions {
   /** Only this carrier. */
   readonly carrier?: "webtransport" | "websocket";
   readonly token?: string;
+  /** The moment of the room's past to look at. */
+  readonly at?: string;
   /** Stays at the start screen. */
   readonly atStart?: boolean;
   /** The size of the window in CSS pixels. */
@@ -120,6 +122,7 @@ export class Visitor {
     if (options.transport !== undefined) query.set("transport", options.transport);
     if (options.carrier !== undefined) query.set("carrier", options.carrier);
     if (options.token !== undefined) query.set("token", options.token);
+    if (options.at !== undefined) query.set("at", options.at);
     await visitor.page.goto(`${server.url}/r/${options.room}?${query}`);
     return visitor;
   }

@@ -19,6 +19,8 @@ const FINAL_CODES: ReadonlySet<number> = new Set([
   65,
   71,
   72,
+  73,
+  74,
 ]);
 /** Another attempt would end alike: the same program would say the same, and show the same token. */
 const FINAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([

@@ -1,0 +1,140 @@
+//! `nowcast world restore`: a kept world as it was, or as a file has it, in the place of what is there now.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use nowcast_server::restore_kept;
+use nowcast_server::store::{
+    Moment, Options, Problem, SavedWorld, SqliteReader, SqliteStore, StoreError, UtcTime, WorldName,
+    read_file,
+};
+use nowcast_server::world::{STEP_HZ, World};
+
+use super::kept::read_world_file;
+use super::past;
+use crate::output::{self, printable};
+
+/// What a world is brought back to.
+pub(super) enum To {
+    /// What a file has.
+    Saved(Box<SavedWorld>),
+    /// What it was at a moment.
+    Moment(Moment),
+}
+
+/// Says what differs, and brings a world back if it is to be replaced, or is not there. What was there is kept under another name.
+pub(super) fn run(folder: &Path, name: &WorldName, to: To, is_to_replace: bool) -> anyhow::Result<ExitCode> {
+    // Whoever changes a world has its folder from the beginning: nothing happens between what is said and what is done.
+    let is_to_write = is_to_replace || (matches!(to, To::Saved(_)) && !is_there(folder, name)?);
+    let store = if is_to_write { Some(SqliteStore::open(folder, Options::default())?) } else { None };
+    let reader = SqliteReader::open(folder)?;
+    let saved = match to {
+        To::Saved(saved) => *saved,
+        To::Moment(moment) => past::load(&reader, name, moment)?,
+    };
+    let tick = tell_difference(&reader, name, &saved)?;
+    let shown = printable(name.as_str());
+    let Some(store) = store else {
+        output::note(format_args!(
+            "nothing was changed; --replace restores {shown}, and keeps what is there under another name"
+        ));
+        return Ok(ExitCode::FAILURE);
+    };
+    let file = saved.to_file()?;
+    match tick {
+        None => {
+            store.import(name, &file)?;
+            output::line(format_args!("{shown} is kept in {}", folder.display()))?;
+        }
+        Some(tick) => {
+            let aside = past::aside(name, tick, |aside| store.replace(name, aside, &file))?;
+            output::line(format_args!("{shown} is restored; what was there is kept as {aside}"))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_there(folder: &Path, name: &WorldName) -> anyhow::Result<bool> {
+    match SqliteReader::open(folder) {
+        Ok(reader) => Ok(reader.list()?.iter().any(|world| world.name == *name)),
+        Err(StoreError { problem: Problem::NoStore, .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// A world that `nowcast world export` wrote.
+pub(super) fn load_file(file: &Path, name: &WorldName) -> anyhow::Result<SavedWorld> {
+    let bytes = read_world_file(file)?;
+    let (_, snapshot, batches) =
+        read_file(&bytes).with_context(|| format!("{} is no world", file.display()))?;
+    let tick = batches.last().map_or(snapshot.tick, |batch| batch.through_tick);
+    Ok(SavedWorld { name: name.clone(), snapshot, batches, tick, damage: Vec::new() })
+}
+
+/// Says what differs from what is kept now. Returns the tick of that, if there is such a world.
+fn tell_difference(
+    reader: &SqliteReader,
+    name: &WorldName,
+    saved: &SavedWorld,
+) -> anyhow::Result<Option<u64>> {
+    let Some(summary) = reader.list()?.into_iter().find(|world| world.name == *name) else {
+        output::line(format_args!("there is no world {} yet", printable(name.as_str())))?;
+        return Ok(None);
+    };
+    output::line(format_args!(
+        "kept now      step {}, last kept {}",
+        summary.tick,
+        UtcTime(summary.changed_ms)
+    ))?;
+    output::line(format_args!("restored      step {}, of {}", saved.tick, UtcTime(saved.time_ms())))?;
+    if saved.tick < summary.tick {
+        let seconds = (summary.tick - saved.tick) / u64::from(STEP_HZ);
+        output::line(format_args!("undone        {seconds} s of play"))?;
+    }
+    let now = match reader.load(name, Moment::Last) {
+        Ok(now) => now.context("it was there a moment ago")?,
+        Err(error) => {
+            output::note(format_args!(
+                "what is kept now cannot be compared: {}",
+                printable(&error.to_string())
+            ));
+            return Ok(Some(summary.tick));
+        }
+    };
+    if now.snapshot.origin.sources != saved.snapshot.origin.sources {
+        output::line("rules         others")?;
+    }
+    let world = |saved: &SavedWorld| saved.replay_unchecked(restore_kept).map_err(|error| error.to_string());
+    match (world(&now), world(saved)) {
+        (Ok(now), Ok(then)) => tell_entities(&now, &then)?,
+        (Err(cause), _) | (_, Err(cause)) => {
+            output::note(format_args!("what is in them cannot be compared: {}", printable(&cause)));
+        }
+    }
+    Ok(Some(summary.tick))
+}
+
+/// Says of which kinds there are more or fewer.
+fn tell_entities(now: &World, then: &World) -> anyhow::Result<()> {
+    let (now, then) = (entities_by_kind(now), entities_by_kind(then));
+    for kind in now.keys().chain(then.keys().filter(|kind| !now.contains_key(*kind))) {
+        let [before, after] = [&now, &then].map(|counts| counts.get(kind).copied().unwrap_or(0));
+        if before != after {
+            output::line(format_args!("{:<13} {before} now, {after} then", printable(kind)))?;
+        }
+    }
+    Ok(())
+}
+
+fn entities_by_kind(world: &World) -> BTreeMap<String, usize> {
+    let kinds = &world.scene().definition().kinds;
+    let mut counts: BTreeMap<String, usize> = kinds.iter().map(|kind| (kind.name.clone(), 0)).collect();
+    for id in world.entities().kinds() {
+        if let Some(count) = kinds.get(usize::from(id.0)).and_then(|kind| counts.get_mut(&kind.name)) {
+            *count += 1;
+        }
+    }
+    counts
+}

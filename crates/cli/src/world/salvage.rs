@@ -1,0 +1,98 @@
+//! `nowcast world check --salvage`: what of damaged worlds can be read, as save files.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::bail;
+use nowcast_server::restore_kept;
+use nowcast_server::store::{ReturnError, SavedWorld, SqliteReader, WorldName};
+use nowcast_server::world::STEP_HZ;
+
+use super::kept::write_new;
+use crate::output::{self, printable};
+
+/// Writes what can be read of each damaged world into a file, and says what is lost. The store stays as it is.
+pub(super) fn run(
+    reader: &SqliteReader,
+    worlds: &[WorldName],
+    into: Option<&Path>,
+) -> anyhow::Result<ExitCode> {
+    let mut damaged = Vec::new();
+    for world in worlds {
+        let report = reader.check(world, restore_kept)?;
+        if report.damage.is_empty() {
+            output::line(format_args!("{}: nothing is wrong with it", printable(world.as_str())))?;
+        } else {
+            damaged.push(world);
+        }
+    }
+    if into.is_some() && damaged.len() > 1 {
+        bail!(
+            "{} worlds are damaged: name one of them to salvage it into a file of your choice",
+            damaged.len()
+        );
+    }
+    let mut code = ExitCode::SUCCESS;
+    for world in damaged {
+        let file = into.map_or_else(|| file_of(world), Path::to_path_buf);
+        if let Err(error) = salvage(reader, world, &file) {
+            code = ExitCode::FAILURE;
+            output::note(format_args!("{}: {}", printable(world.as_str()), printable(&format!("{error:#}"))));
+        }
+    }
+    Ok(code)
+}
+
+fn salvage(reader: &SqliteReader, world: &WorldName, file: &Path) -> anyhow::Result<()> {
+    let Some(saved) = reader.salvage(world)? else { bail!("it is gone") };
+    let name = printable(world.as_str());
+    for lost in &saved.damage {
+        output::note(format_args!("{name}: lost: {}", printable(lost)));
+    }
+    let newest = reader.list()?.into_iter().find(|known| known.name == *world).map(|known| known.tick);
+    if let Some(ticks) = newest.and_then(|newest| newest.checked_sub(saved.tick)).filter(|ticks| *ticks > 0) {
+        output::note(format_args!("{name}: lost: the last {} s of play", ticks.div_ceil(STEP_HZ.into())));
+    }
+    let bytes = saved.to_file()?;
+    write_new(file, &bytes)?;
+    output::line(format_args!(
+        "{} has {name} at step {}, {} bytes: {}. `nowcast world restore NAME {0}` brings it back",
+        file.display(),
+        saved.tick,
+        bytes.len(),
+        printable(&proof(&saved))
+    ))?;
+    Ok(())
+}
+
+/// How far what was read is known to be right.
+fn proof(saved: &SavedWorld) -> String {
+    match saved.replay(restore_kept) {
+        Ok(_) => "it was replayed, and every hash is right".to_owned(),
+        Err(error @ ReturnError::Replay(_)) => format!("it can be had, but not exactly as it was ({error})"),
+        Err(error @ ReturnError::Restore { .. }) => format!("whether it is right is not known ({error})"),
+    }
+}
+
+/// A file in this folder that is called like the world.
+fn file_of(world: &WorldName) -> PathBuf {
+    let letter = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '@') { c } else { '_' };
+    let name: String = world.as_str().chars().map(letter).collect();
+    PathBuf::from(format!("{name}.salvaged.ncs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_lies_in_this_folder_whatever_a_world_is_called() {
+        for (name, file) in [
+            ("plaza", "plaza.salvaged.ncs"),
+            ("plaza@500.2", "plaza@500_2.salvaged.ncs"),
+            ("../etc/world", "___etc_world.salvaged.ncs"),
+        ] {
+            assert_eq!(file_of(&WorldName::new(name).unwrap()), PathBuf::from(file));
+        }
+    }
+}

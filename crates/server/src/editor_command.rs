@@ -1,0 +1,86 @@
+//! What those who may edit say to the server, as lines of chat that begin with a slash (`docs/SERVER.md`).
+
+use nowcast_store::At;
+
+use crate::keeping::BanRequest;
+
+/// A line that is for the server and nobody else hears.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum EditorCommand {
+    /// `/ban`: keeps somebody out.
+    Ban(BanRequest),
+    /// `/unban`: takes bans back, by a name or an id.
+    Unban(String),
+    /// `/bans`: lists them.
+    Bans,
+    /// `/at`: shows another moment, in a room of the past.
+    At(At),
+    /// `/play`: shows what happened next.
+    Play,
+    /// `/pause`: stays at the moment.
+    Pause,
+    /// `/copy`: makes a new room of the moment.
+    Copy(String),
+}
+
+/// Whether a line is for the server, whatever is wrong with it.
+pub(crate) fn is_command(line: &str) -> bool {
+    matches!(words(line).0, "/ban" | "/unban" | "/bans" | "/at" | "/play" | "/pause" | "/copy")
+}
+
+impl EditorCommand {
+    /// Reads a line that [`is_command`]. The error says what is expected.
+    pub(crate) fn parse(line: &str) -> Result<Self, String> {
+        let (command, rest) = words(line);
+        match command {
+            "/ban" => BanRequest::parse(rest).map(Self::Ban).map_err(str::to_owned),
+            "/unban" if !rest.is_empty() => Ok(Self::Unban(rest.to_owned())),
+            "/unban" => Err("/unban NAME, or the ban's id, which /bans shows".to_owned()),
+            "/bans" => Ok(Self::Bans),
+            "/at" => rest.parse().map(Self::At).map_err(|error| format!("/at: {error}")),
+            "/play" => Ok(Self::Play),
+            "/pause" => Ok(Self::Pause),
+            "/copy" => Ok(Self::Copy(rest.to_owned())),
+            _ => Err("there is no such command".to_owned()),
+        }
+    }
+}
+
+/// The first word, and what follows.
+fn words(line: &str) -> (&str, &str) {
+    let line = line.trim();
+    line.split_once(char::is_whitespace).map_or((line, ""), |(first, rest)| (first, rest.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn only_lines_that_begin_with_a_command_are_for_the_server() {
+        for line in ["/ban", "/bans", "  /unban Ada ", "/at -5m", "/play", "/pause now", "/copy old"] {
+            assert!(is_command(line), "{line}");
+        }
+        for line in ["", "/", "/shrug", "ban Ada", "a /ban", "/banned", "//ban", "/BAN Ada"] {
+            assert!(!is_command(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_read_or_says_what_is_expected() {
+        let ago = At::Ago(Duration::from_secs(300));
+        for (line, command) in [
+            ("/at -5m", EditorCommand::At(ago)),
+            ("/bans", EditorCommand::Bans),
+            ("/unban Ian Bell", EditorCommand::Unban("Ian Bell".into())),
+            ("/copy  old ", EditorCommand::Copy("old".into())),
+            ("/pause", EditorCommand::Pause),
+        ] {
+            assert_eq!(EditorCommand::parse(line), Ok(command), "{line}");
+        }
+        for line in ["/ban", "/unban", "/at", "/at noon", "/shrug"] {
+            assert!(EditorCommand::parse(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! A room that shows its world as it was: nobody is in it, nothing can be done, and what happened then can be seen again.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nowcast_replication::Sight;
+use nowcast_script::Assets;
+use nowcast_store::{At, Batch, Moment, SavedWorld, SqliteStore, Stretch, UtcTime, WorldName};
+use nowcast_world::journal::{Entry, Record};
+use nowcast_world::{PlayerId, STEP_HZ, Value};
+use tracing::warn;
+
+use super::opening::{OpenError, Opened, resume_program, resume_script};
+use super::{Newcomer, Room};
+use crate::dictionary::Dictionary;
+use crate::editor_command::{EditorCommand, is_command};
+use crate::hosted::{Engine, Hosted};
+use crate::keeping::{HostState, now_ms};
+use crate::player::{Command, Player};
+use crate::room_name::is_room_name;
+use crate::room_refusal::RoomRefusal;
+use crate::rooms::Rooms;
+use crate::worlds::{CurrentRules, Offered};
+
+/// The place on screens where the page finds which moment is shown. Its value is a map: `room`; `from` and `to`, between which the
+/// store has moments, and `at`, in milliseconds since 1970; `playing`; `exact`, whether the hashes of then are met.
+const PLACE: &str = "@past";
+
+/// So much of what happened next is loaded with a moment.
+const NEXT: Duration = Duration::from_secs(60);
+
+/// Steps after which the page is told the moment again while it moves: half a second.
+const TOLD_TICKS: u64 = STEP_HZ as u64 / 2;
+
+/// A moment that is so near is the present: whoever wants to see it enters the room itself.
+const PRESENT_MS: u64 = 2_000;
+
+/// A step in milliseconds, and no less.
+const MS_PER_STEP: u64 = 1_000_u64.div_ceil(STEP_HZ as u64);
+
+/// What somebody is told who comes in.
+const WELCOME: &str = "This is the past: look around, nothing can be changed.";
+
+/// What somebody is told who tries to do something.
+const READ_ONLY: &str = "this is the past: nothing can be done here";
+
+/// What somebody is told who says something.
+const NOBODY_HEARS: &str = "Nobody hears you in the past. For the server: /at -5m, /play, /pause, /copy NEW.";
+
+/// The moment that a room shows.
+pub(super) struct Past {
+    name: WorldName,
+    /// The world at the moment that was loaded.
+    saved: SavedWorld,
+    /// When that was, in milliseconds since 1970.
+    loaded_ms: u64,
+    /// What happened since then and was shown, and what happened next.
+    shown: Vec<Entry>,
+    next: VecDeque<Entry>,
+    /// The tick of the world up to which that is known, and when that was.
+    through_tick: u64,
+    through_ms: u64,
+    /// From when until when the store has moments.
+    span: (u64, u64),
+    assets: Assets,
+    is_exact: bool,
+    is_playing: bool,
+    /// The newest moment that somebody wants to see.
+    wanted: Option<Moment>,
+    /// Whether the page has to be told where it is.
+    is_news: bool,
+    /// The rules' version that clients were told of last.
+    version: u64,
+    /// How many came to look.
+    onlookers: u32,
+}
+
+/// A moment, ready to be shown.
+struct Loaded {
+    engine: Engine,
+    is_exact: bool,
+    stretch: Stretch,
+    span: (u64, u64),
+}
+
+/// Makes the world of a room as it was.
+pub(super) fn open(
+    room: &str,
+    at: At,
+    offered: &Offered,
+    rooms: &Rooms,
+) -> Result<(Opened, Option<Past>), OpenError> {
+    let name = WorldName::new(room).expect("a room's name is short and can be printed");
+    let Loaded { engine, is_exact, stretch, span } =
+        load(&name, at.moment(now_ms()), offered, rooms).map_err(OpenError::Past)?;
+    let Stretch { saved, time_ms, next, through_tick, through_ms } = stretch;
+    let past = Past {
+        name,
+        saved,
+        loaded_ms: time_ms,
+        shown: Vec::new(),
+        next: next.into(),
+        through_tick,
+        through_ms,
+        span,
+        assets: offered.assets(),
+        is_exact,
+        is_playing: false,
+        wanted: None,
+        is_news: true,
+        version: 1,
+        onlookers: 0,
+    };
+    Ok((Opened::new(Hosted::new(engine, None), 0), Some(past)))
+}
+
+/// The world at a moment, or at the first that is kept. It waits for the disk, and steps the world from the snapshot before the
+/// moment to it.
+fn load(name: &WorldName, moment: Moment, offered: &Offered, rooms: &Rooms) -> Result<Loaded, RoomRefusal> {
+    let failed = |cause: String| {
+        warn!(room = %name, cause, "the past cannot be shown");
+        RoomRefusal::PastNotLoaded { room: name.to_string(), cause: "the server's log says why".into() }
+    };
+    let store = rooms.keeper.store().ok_or(RoomRefusal::NoStore)?;
+    let found = rooms.keeper.load_past(&store, name, moment, NEXT);
+    let Some((span, stretch)) = found.map_err(|error| failed(error.to_string()))? else {
+        return Err(RoomRefusal::NotKept(name.to_string()));
+    };
+    let (engine, is_exact) = restore(&stretch.saved, offered, rooms).map_err(failed)?;
+    Ok(Loaded { engine, is_exact, stretch, span })
+}
+
+/// The world with the rules that it had, and whether it is to the last bit what it was.
+fn restore(saved: &SavedWorld, offered: &Offered, rooms: &Rooms) -> Result<(Engine, bool), String> {
+    let state = HostState::from_bytes(&saved.snapshot.host).map_err(|error| error.to_string())?;
+    let resumed = match (state.sources, offered.rules().0) {
+        (Some(sources), _) => resume_script(saved, &sources, sources.clone())?,
+        (None, CurrentRules::Program(make)) => {
+            resume_program(saved, &make, rooms).ok_or("it belongs to another program")?
+        }
+        (None, CurrentRules::Script(_)) => return Err("its rules are a program's".into()),
+    };
+    Ok((resumed.engine, resumed.is_exact))
+}
+
+impl Past {
+    /// When the moment was that is shown, in milliseconds since 1970: the world's clock may have been slower than time.
+    fn at_ms(&self, tick: u64) -> u64 {
+        let (ticks, ms) = self.ahead();
+        self.loaded_ms + ms * tick.saturating_sub(self.saved.tick).min(ticks) / ticks.max(1)
+    }
+
+    /// How many steps are known after the moment that was loaded, and how many milliseconds they took.
+    fn ahead(&self) -> (u64, u64) {
+        (self.through_tick - self.saved.tick, self.through_ms.saturating_sub(self.loaded_ms))
+    }
+
+    /// The tick of a moment that is ahead of what is shown, and loaded: a short way leads to it.
+    fn tick_ahead(&self, moment: Moment, tick: u64) -> Option<u64> {
+        let Moment::TimeMs(time_ms) = moment else { return None };
+        let (ticks, ms) = self.ahead();
+        let wanted_ms = time_ms.checked_sub(self.loaded_ms).filter(|wanted_ms| *wanted_ms <= ms)?;
+        let wanted = self.saved.tick + ticks * wanted_ms / ms.max(1);
+        (wanted > tick).then_some(wanted)
+    }
+
+    /// What pages are told of it.
+    fn state(&self, tick: u64) -> Value {
+        // Numbers that every language reads without loss.
+        let time = |ms: u64| Value::F64(ms as f64);
+        let pairs = [
+            ("room", Value::from(self.name.as_str())),
+            ("from", time(self.span.0)),
+            ("to", time(self.span.1)),
+            ("at", time(self.at_ms(tick))),
+            ("playing", Value::Bool(self.is_playing)),
+            ("exact", Value::Bool(self.is_exact)),
+        ];
+        Value::Map(pairs.map(|(key, value)| (Value::from(key), value)).into())
+    }
+
+    /// The world as it is shown, as a store takes it.
+    fn saved_at(&self, name: WorldName, tick: u64) -> SavedWorld {
+        let mut saved = SavedWorld { name, ..self.saved.clone() };
+        if tick > saved.tick {
+            let (from_tick, through_tick, time_ms) = (saved.tick, tick, self.at_ms(tick));
+            let entries = self.shown.clone();
+            saved.batches.push(Batch { from_tick, through_tick, time_ms, entries, ..Batch::default() });
+            saved.tick = tick;
+        }
+        saved
+    }
+}
+
+impl Room {
+    /// What a room of the past does in the place of living on: it does what its onlookers want, and moves in time. Returns who
+    /// comes, and whether clients have to be told anew what there can be.
+    pub(super) fn look_back(&mut self) -> (Vec<Newcomer>, bool) {
+        let Some(mut past) = self.past.take() else { return (Vec::new(), false) };
+        self.take_wishes(&mut past);
+        let newcomers = self.let_onlookers_in(&mut past);
+        let is_redefined = match past.wanted.take() {
+            Some(moment) => self.go_to(&mut past, moment),
+            None if past.is_playing => self.play_on(&mut past),
+            None => false,
+        };
+        self.tick += 1;
+        let world = self.world.world();
+        if past.is_news || (past.is_playing && world.tick().is_multiple_of(TOLD_TICKS)) {
+            past.is_news = false;
+            self.told.show(PLACE, past.state(world.tick()));
+        }
+        self.past = Some(past);
+        (newcomers, is_redefined)
+    }
+
+    fn take_wishes(&mut self, past: &mut Past) {
+        for index in 0..self.players.len() {
+            let player = Arc::clone(&self.players[index].player);
+            player.take_step();
+            for command in player.take_commands() {
+                match command {
+                    Command::Say { text } => self.heed(past, &player, &text),
+                    Command::Act { action, number, .. } => {
+                        player.refuse(&action, READ_ONLY, number.map(|numbered| numbered.number));
+                    }
+                    Command::Input { .. } => {}
+                    Command::Rename { .. } | Command::Move { .. } | Command::Owner(_) => {
+                        self.rooms.metrics.drop_message("past");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Does what an onlooker says.
+    fn heed(&self, past: &mut Past, player: &Player, line: &str) {
+        if !is_command(line) {
+            return player.notice(NOBODY_HEARS);
+        }
+        match EditorCommand::parse(line) {
+            Err(expected) => player.notice(&expected),
+            Ok(EditorCommand::At(at)) => past.wanted = Some(at.moment(now_ms())),
+            Ok(EditorCommand::Play) => (past.is_playing, past.is_news) = (true, true),
+            Ok(EditorCommand::Pause) => (past.is_playing, past.is_news) = (false, true),
+            Ok(EditorCommand::Copy(new)) => {
+                player.notice(&match self.copy(past, &new) {
+                    Ok(when) => format!("room {new} begins as {} was at {when}: /r/{new}", past.name),
+                    Err(why) => format!("no copy was made: {why}"),
+                });
+            }
+            Ok(EditorCommand::Ban(_) | EditorCommand::Unban(_) | EditorCommand::Bans) => {
+                player.notice("say that in the room itself, not in its past");
+            }
+        }
+    }
+
+    /// Keeps the moment as the world of a new room. It waits for the disk.
+    fn copy(&self, past: &Past, new: &str) -> Result<UtcTime, String> {
+        if !is_room_name(new) {
+            return Err("a room is called by 1 to 32 of a-z 0-9 - _".into());
+        }
+        let shown = &self.rooms.catalogue.of_room(new).name;
+        if *shown != self.offered.name {
+            let offered = &self.offered.name;
+            return Err(format!("a room of that name shows the world {shown}: call it {offered}-{new}"));
+        }
+        let Some(store) = self.rooms.keeper.store() else { return Err(RoomRefusal::NoStore.to_string()) };
+        let tick = self.world.world().tick();
+        let name = WorldName::new(new).expect("a room's name is short and can be printed");
+        let copied = copy_closed(&self.rooms, &store, new, &past.saved_at(name, tick));
+        copied.map(|()| UtcTime(past.at_ms(tick)))
+    }
+
+    /// Lets those in who come to look. They get numbers that no player of the world has.
+    fn let_onlookers_in(&mut self, past: &mut Past) -> Vec<Newcomer> {
+        let waiting = self.lobby.take_waiting().into_iter().filter(|player| !player.has_left());
+        waiting
+            .map(|player| {
+                let id = PlayerId(u32::MAX - past.onlookers);
+                past.onlookers += 1;
+                Newcomer { player, id, is_resumed: false, notice: Some(WELCOME), sight: Sight::new(id.0) }
+            })
+            .collect()
+    }
+
+    /// Shows another moment. What cannot be shown is said, and the moment stays.
+    fn go_to(&mut self, past: &mut Past, moment: Moment) -> bool {
+        past.is_news = true;
+        if let Some(tick) = past.tick_ahead(moment, self.world.world().tick()) {
+            while self.world.world().tick() < tick {
+                self.step_on(past);
+            }
+            // Nobody saw how it came to that.
+            while self.world.poll_event().is_some() {}
+            return false;
+        }
+        match load(&past.name, moment, &self.offered, &self.rooms) {
+            Ok(loaded) => self.show(past, loaded),
+            Err(refusal) => {
+                past.is_playing = false;
+                let text = refusal.to_string();
+                self.players.iter().for_each(|seated| seated.player.notice(&text));
+                false
+            }
+        }
+    }
+
+    /// Shows a moment that was loaded. Returns whether there can be other things in it than before.
+    fn show(&mut self, past: &mut Past, loaded: Loaded) -> bool {
+        let Loaded { engine, is_exact, stretch, span } = loaded;
+        let Stretch { saved, time_ms, next, through_tick, through_ms } = stretch;
+        (past.saved, past.loaded_ms, past.span, past.is_exact) = (saved, time_ms, span, is_exact);
+        (past.next, past.through_tick, past.through_ms) = (next.into(), through_tick, through_ms);
+        past.shown.clear();
+        self.world.replace(engine);
+        // Another world may have an entity of the same number that changed in the same step.
+        self.told.doubt();
+        let definition = self.world.world().scene().definition();
+        let mut dictionary = Dictionary::new(definition, &past.assets, past.version);
+        if dictionary.message == self.dictionary.message {
+            return false;
+        }
+        past.version += 1;
+        dictionary.message.version = past.version;
+        self.dictionary = dictionary;
+        true
+    }
+
+    /// Shows what happened in the next step; at the end of what is loaded, loads on.
+    fn play_on(&mut self, past: &mut Past) -> bool {
+        let tick = self.world.world().tick();
+        if tick >= past.through_tick {
+            return self.load_on(past, tick);
+        }
+        self.step_on(past);
+        false
+    }
+
+    /// Does to the world what happened before its next step, and steps it.
+    fn step_on(&mut self, past: &mut Past) {
+        let tick = self.world.world().tick();
+        while let Some(entry) = past.next.pop_front_if(|entry| entry.tick <= tick) {
+            past.shown.push(entry.clone());
+            let is_hash = matches!(entry.record, Record::Hash(_));
+            if (past.is_exact || !is_hash) && self.world.take_entries([entry]).is_err() {
+                (past.is_exact, past.is_news) = (false, true);
+            }
+        }
+        self.world.step();
+        while self.world.poll_report().is_some() {}
+    }
+
+    /// Goes on behind what is loaded, up to the present. Where rules changed, or the server was down, that is later.
+    fn load_on(&mut self, past: &mut Past, tick: u64) -> bool {
+        let at_ms = past.at_ms(tick);
+        let next = if at_ms + PRESENT_MS >= now_ms() {
+            None
+        } else if past.through_tick > past.saved.tick {
+            Some(at_ms + MS_PER_STEP)
+        } else {
+            self.rooms.keeper.next_past(&past.name, at_ms)
+        };
+        match next {
+            Some(time_ms) => self.go_to(past, Moment::TimeMs(time_ms)),
+            None => {
+                (past.is_playing, past.is_news) = (false, true);
+                false
+            }
+        }
+    }
+}
+
+/// Keeps a world under the name of a room that nobody is in.
+fn copy_closed(rooms: &Rooms, store: &SqliteStore, new: &str, saved: &SavedWorld) -> Result<(), String> {
+    if rooms.is_open(new) {
+        return Err("somebody is in a room of that name: choose another one".into());
+    }
+    rooms.keeper.copy(store, saved).map_err(|error| error.to_string())
+}

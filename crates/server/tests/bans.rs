@@ -1,0 +1,159 @@
+//! Who is kept out, by what, where, and until when: also by the next process.
+
+mod common;
+
+use std::time::Duration;
+
+use common::process::{Folder, Process, serve_if_child};
+use common::session::Guest;
+use common::{Player, TestServer, script};
+use nowcast::{CarrierKind, Connector};
+use nowcast_server::entry::{Claims, TokenKey, unix_time};
+use nowcast_server::plain::{ClientMessage, Encoding};
+
+const RULES: &str = r#"
+local world = require("@nowcast/world")
+local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(400, 1, 400) } })
+local Person = world.kind("person", { walker = {} })
+world.on("start", function() Floor:spawn { at = vector.create(0, -0.5, 0) } end)
+world.on("join", function(player) player:spawn_avatar(Person, { at = vector.create(player.id, 0.92, 20) }) end)
+"#;
+
+/// The close code of somebody who is banned, in the plain protocol and on sessions.
+const BANNED: (u16, u32) = (4015, 73);
+
+#[tokio::test]
+async fn the_process_that_serves_until_it_is_killed() {
+    serve_if_child(script("yard", RULES)).await;
+}
+
+fn key() -> TokenKey {
+    TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough")
+}
+
+fn token(name: &str, role: Option<&str>) -> String {
+    let claims = Claims::new(unix_time() + Duration::from_secs(600)).name(name);
+    let claims = match role {
+        Some(role) => claims.role(role),
+        None => claims,
+    };
+    claims.sign(&key()).expect("a secret signs")
+}
+
+async fn guarded() -> TestServer {
+    TestServer::with(|config| {
+        config.worlds = vec![script("yard", RULES)];
+        config.entry.key = Some(key());
+    })
+    .await
+}
+
+async fn say(player: &mut Player, text: &str) {
+    player.say(ClientMessage::Chat { text: text.into() }).await;
+}
+
+async fn noticed(player: &mut Player, words: &str) -> String {
+    player.until_view(words, |view| view.notices.iter().any(|text| text.contains(words))).await;
+    let found = player.view.notices.iter().rev().find(|text| text.contains(words)).cloned();
+    player.view.notices.clear();
+    found.expect("it was just there")
+}
+
+/// Opens a WebSocket of the plain protocol, and waits for its end.
+async fn turned_away(server: &TestServer, path: &str) -> (u16, String) {
+    let socket = server.connect(path).await.expect("who is banned is let in to hear it");
+    Player::new(socket, Encoding::Json).until_closed().await
+}
+
+#[tokio::test]
+async fn somebody_who_is_banned_is_told_so_and_stays_out_until_it_is_taken_back() {
+    let server = guarded().await;
+    let (editor, ben) = (token("Eve", Some("editor")), token("Ben", None));
+    let mut eve = server.join("yard", &format!("token={editor}&hz=60")).await;
+    let mut mallory = server.join("yard", &format!("token={ben}&hz=60")).await;
+    say(&mut mallory, "/ban Eve").await;
+    noticed(&mut mallory, "Only who may edit").await;
+    say(&mut eve, "/ban Nobody").await;
+    noticed(&mut eve, "nobody here is called Nobody").await;
+    say(&mut eve, "/ban eve").await;
+    noticed(&mut eve, "cannot ban yourself").await;
+    say(&mut eve, "/ban --for 2h ben: he shouts").await;
+    let told = noticed(&mut eve, "banned").await;
+    assert!(told.contains("room yard") && told.contains("by the token's name"), "{told}");
+    let (code, reason) = mallory.until_closed().await;
+    assert_eq!(code, BANNED.0);
+    assert!(
+        reason.starts_with("you are banned from this room until ") && reason.ends_with(": he shouts"),
+        "{reason}"
+    );
+    server.until_metric("nowcast_clients", |clients| clients == 1.0).await;
+    assert!(eve.view.said.is_empty(), "nobody hears what is for the server");
+
+    let (code, _) = turned_away(&server, &format!("/ws/yard?token={ben}")).await;
+    assert_eq!(code, BANNED.0);
+    let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(&ben);
+    let channel =
+        connector.connect(&format!("nowcast://{}/yard", server.address)).await.expect("it is let in");
+    let mut session = Guest::introduce(channel, "", Vec::new());
+    let closed = session.end().await;
+    assert_eq!(closed.code.0, BANNED.1);
+    let counted = r#"nowcast_client_closed_total{code="73",reason="banned"}"#;
+    server.until_metric(counted, |count| count >= 1.0).await;
+    // Another room, and another name, are not banned.
+    drop(server.join("yard-2", &format!("token={ben}&hz=60")).await);
+    drop(server.join("yard", &format!("token={}&hz=60", token("Ada", None))).await);
+
+    say(&mut eve, "/bans").await;
+    noticed(&mut eve, "by the token's name, until ").await;
+    say(&mut eve, "/unban ben").await;
+    noticed(&mut eve, "taken back").await;
+    drop(server.join("yard", &format!("token={ben}&hz=60")).await);
+
+    // In all rooms of the world, whether or not somebody of that name is here; also who is in another room has to go.
+    let elsewhere = server.join("yard-2", &format!("token={ben}&hz=60")).await;
+    pause(&mut eve).await;
+    say(&mut eve, "/ban --world --token Ben").await;
+    noticed(&mut eve, "world yard").await;
+    assert_eq!(elsewhere.until_closed().await.0, BANNED.0);
+    assert_eq!(turned_away(&server, &format!("/ws/yard-3?token={ben}")).await.0, BANNED.0);
+    server.stop().await;
+}
+
+/// Chat has a rate.
+async fn pause(player: &mut Player) {
+    let tick = player.view.tick;
+    player.until_view("time", |view| view.tick >= tick + 120).await;
+}
+
+#[tokio::test]
+async fn a_ban_outlives_the_process_that_it_was_said_to() {
+    let folder = Folder::new();
+    let process = Process::start(&folder.0);
+    let secret = "07".repeat(16);
+    let mut eve = TestServer::join_at(process.address, "yard", "name=Eve&hz=60").await;
+    let mallory = TestServer::join_at(process.address, "yard", &format!("name=Mallory&key={secret}")).await;
+    eve.until_view("Mallory", |view| view.players.values().any(|person| person.name == "Mallory")).await;
+    say(&mut eve, "/ban Mallory").await;
+    noticed(&mut eve, "banned: ").await;
+    assert_eq!(mallory.until_closed().await.0, BANNED.0);
+    // Whoever is nobody to the server cannot be kept out, and the editor hears it.
+    let ghost = TestServer::join_at(process.address, "yard", "name=Ghost").await;
+    eve.until_view("a ghost", |view| view.players.values().any(|person| person.name == "Ghost")).await;
+    say(&mut eve, "/ban Ghost").await;
+    noticed(&mut eve, "cannot be told from others").await;
+    drop(ghost);
+    // The ban is kept with the next commit, like everything else.
+    pause(&mut eve).await;
+    process.kill();
+
+    let process = Process::start(&folder.0);
+    let mut eve = TestServer::join_at(process.address, "yard", "name=Eve&hz=60").await;
+    let path = format!("ws://{}/ws/yard?name=Mallory&key={secret}", process.address);
+    let stream = tokio::net::TcpStream::connect(process.address).await.expect("it listens");
+    let (socket, _) = tokio_tungstenite::client_async(path, stream).await.expect("it is let in to hear it");
+    assert_eq!(Player::new(socket, Encoding::Json).until_closed().await.0, BANNED.0);
+    say(&mut eve, "/unban Mallory").await;
+    noticed(&mut eve, "taken back").await;
+    TestServer::join_at(process.address, "yard", &format!("name=Mallory&key={secret}")).await;
+    process.end();
+}

@@ -1,0 +1,300 @@
+//! Rooms that show the past: who may look, what is seen, what happened next, and what a copy of a moment is.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::common::process::Folder;
+use crate::common::session::Guest;
+use crate::common::view::View;
+use crate::common::{Player, TestServer, script};
+use nowcast::{CarrierKind, Connector};
+use nowcast_server::entry::{Claims, TokenKey, unix_time};
+use nowcast_server::plain::ClientMessage;
+use nowcast_server::script::Sources;
+use nowcast_server::store::UtcTime;
+use nowcast_server::{Config, Rules};
+use serde_json::Value as Json;
+
+const RULES: &str = r#"
+local world = require("@nowcast/world")
+world.state { count = 0 }
+local Floor = world.kind("floor", { body = { motion = "fixed", shape = "box", size = vector.create(400, 1, 400) } })
+local Block = world.kind("block", { body = { motion = "fixed", shape = "box", size = vector.create(1, 1, 1) } })
+local Person = world.kind("person", { walker = {} })
+world.on("start", function() Floor:spawn { at = vector.create(0, -0.5, 0) } end)
+world.on("join", function(player) player:spawn_avatar(Person, { at = vector.create(player.id, 0.92, 20) }) end)
+world.action("build", {}, function()
+    world.state.count += 1
+    Block:spawn { at = vector.create(0, world.state.count, 0) }
+    world.show("count", world.state.count)
+    world.emit("built", { count = world.state.count })
+end)
+world.action("clear", {}, function() for _, block in Block:all() do block:despawn() end end)
+"#;
+
+async fn serve(folder: &Folder, change: impl FnOnce(&mut Config)) -> TestServer {
+    TestServer::with(|config| {
+        config.worlds = vec![script("yard", RULES)];
+        config.data = Some(folder.0.clone());
+        change(config);
+    })
+    .await
+}
+
+fn blocks(view: &View) -> usize {
+    view.of_kind("block").count()
+}
+
+/// Waits for so many steps of the world.
+async fn steps(player: &mut Player, steps: u64) {
+    let tick = player.view.tick;
+    player.until_view("time", |view| view.tick >= tick + steps).await;
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis() as u64
+}
+
+/// A time as the names of rooms have it, to the millisecond.
+fn moment(time_ms: u64) -> String {
+    let seconds = UtcTime(time_ms).to_string().replace(['-', ':', 'Z'], "");
+    format!("{seconds}.{:03}Z", time_ms % 1_000)
+}
+
+/// Builds blocks, some apart in time, and returns when there were so many: 0, 1, 2, …
+async fn build(ada: &mut Player, count: usize) -> Vec<u64> {
+    // A world is kept from the first thing on that somebody does.
+    ada.act("clear", &[]).await;
+    steps(ada, 30).await;
+    let mut times = vec![now_ms()];
+    for built in 1..=count {
+        steps(ada, 30).await;
+        ada.act("build", &[]).await;
+        ada.until_view("a block more", |view| blocks(view) == built).await;
+        steps(ada, 30).await;
+        times.push(now_ms());
+    }
+    times
+}
+
+async fn say(player: &mut Player, text: &str) {
+    player.say(ClientMessage::Chat { text: text.into() }).await;
+}
+
+fn state<'v>(view: &'v View, name: &str) -> Option<&'v Json> {
+    view.screen("@past")?.get(name)
+}
+
+#[tokio::test]
+async fn the_past_is_seen_as_it_was_and_the_present_goes_on() {
+    let folder = Folder::new();
+    let server = serve(&folder, |_| {}).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    let times = build(&mut ada, 2).await;
+    ada.act("clear", &[]).await;
+    ada.until_view("nothing", |view| blocks(view) == 0).await;
+
+    let mut eve = server.join(&format!("yard.{}", moment(times[2])), "name=Eve&hz=60").await;
+    eve.until_view("both blocks", |view| blocks(view) == 2).await;
+    eve.until_view("Ada, and not Eve", |view| {
+        view.players.len() == 1 && view.players.values().all(|person| person.name == "Ada")
+    })
+    .await;
+    eve.until_view("what is shown", |view| state(view, "room") == Some(&Json::from("yard"))).await;
+    assert_eq!(state(&eve.view, "exact"), Some(&Json::from(true)));
+    let number = |view: &View, name: &str| state(view, name).and_then(Json::as_f64).expect("it is told");
+    let at = number(&eve.view, "at");
+    assert!((at - times[2] as f64).abs() < 40.0, "{at} is shown, and {} was asked for", times[2]);
+    assert!(number(&eve.view, "from") <= times[0] as f64 && number(&eve.view, "to") >= at);
+
+    // The same place shows another moment, and is told only what differs.
+    say(&mut eve, &format!("/at {}", moment(times[1]))).await;
+    eve.until_view("one block", |view| {
+        blocks(view) == 1 && view.screen("count").and_then(Json::as_f64) == Some(1.0)
+    })
+    .await;
+
+    // Nothing can be done.
+    eve.act("build", &[]).await;
+    eve.until_view("the refusal", |view| view.refused.iter().any(|(_, why)| why.contains("the past"))).await;
+    say(&mut eve, "hello").await;
+    eve.until_view("a notice", |view| view.notices.iter().any(|text| text.contains("Nobody hears"))).await;
+    say(&mut eve, "/ban Ada").await;
+    eve.until_view("another", |view| view.notices.iter().any(|text| text.contains("in the room itself")))
+        .await;
+    assert_eq!(blocks(&eve.view), 1);
+
+    // It can be seen again, up to the present.
+    let tick = ada.view.tick;
+    say(&mut eve, "/play").await;
+    eve.until_view("the second block again", |view| blocks(view) == 2).await;
+    eve.until_view("what the rules told", |view| {
+        view.heard("built").any(|payload| payload["count"].as_f64() == Some(2.0))
+    })
+    .await;
+    eve.until_view("the clearing", |view| blocks(view) == 0).await;
+    say(&mut eve, "/pause").await;
+    eve.until_view("the pause", |view| state(view, "playing") == Some(&Json::from(false))).await;
+    ada.until_view("time", |view| view.tick > tick).await;
+    ada.act("build", &[]).await;
+    ada.until_view("the present", |view| blocks(view) == 1 && view.players.len() == 1).await;
+
+    let rooms = server.get("/api/rooms").await;
+    assert!(rooms.contains(r#""name":"yard","#) && !rooms.contains("yard."), "{rooms}");
+    drop(eve);
+    server.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
+    server.stop().await;
+    let reader = nowcast_server::store::SqliteReader::open(&folder.0).expect("it is there");
+    let names: Vec<_> = reader.list().expect("it can be read").into_iter().map(|world| world.name).collect();
+    assert_eq!(names.len(), 1, "of the past nothing is kept: {names:?}");
+}
+
+#[tokio::test]
+async fn a_moment_before_all_that_is_kept_is_the_first_and_steps_are_moments_too() {
+    let folder = Folder::new();
+    let server = serve(&folder, |_| {}).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    build(&mut ada, 1).await;
+    let address = format!("nowcast://{}/yard.-1d", server.address);
+    let channel = Connector::new().carriers([CarrierKind::WebSocket]).connect(&address).await;
+    let mut eve = Guest::introduce(channel.expect("there is room"), "Eve", Vec::new());
+    eve.until("the beginning", |eve| eve.view.screen("@past").is_some() && blocks(&eve.view) == 0).await;
+    eve.say("/at 999999999");
+    eve.until("the end", |eve| blocks(&eve.view) == 1).await;
+    eve.say("/at 1");
+    eve.until("the first step", |eve| blocks(&eve.view) == 0).await;
+    eve.say("/at noon");
+    eve.until("what is expected", |eve| eve.view.notices.iter().any(|text| text.contains("such as -5m")))
+        .await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn other_rules_than_those_of_now_hold_in_their_own_time() {
+    let folder = Folder::new();
+    let server = serve(&folder, |_| {}).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    let times = build(&mut ada, 1).await;
+    server.stop().await;
+    let newer = format!("{RULES}\nworld.kind('cloud', {{}})\nworld.action('rain', {{}}, function() end)");
+    let server = serve(&folder, |config| {
+        config.worlds[0].rules = Rules::Script(Sources::of_main(&newer));
+    })
+    .await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    ada.act("build", &[]).await;
+    ada.until_view("two blocks", |view| blocks(view) == 2).await;
+    steps(&mut ada, 60).await;
+    let late = now_ms();
+    steps(&mut ada, 150).await;
+    let mut eve = server.join(&format!("yard.{}", moment(times[1])), "name=Eve&hz=60").await;
+    eve.until_view("one block", |view| blocks(view) == 1 && !view.actions.contains_key("rain")).await;
+    say(&mut eve, &format!("/at {}", moment(late))).await;
+    eve.until_view("newer rules", |view| blocks(view) == 2 && view.actions.contains_key("rain")).await;
+    say(&mut eve, &format!("/at {}", moment(times[1]))).await;
+    eve.until_view("older rules", |view| blocks(view) == 1 && !view.actions.contains_key("rain")).await;
+    // Over the time in which no server was there.
+    say(&mut eve, "/play").await;
+    eve.until_view("the second block", |view| blocks(view) == 2 && view.actions.contains_key("rain")).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_moment_becomes_a_room_of_its_own() {
+    let folder = Folder::new();
+    let server = serve(&folder, |config| config.worlds.push(script("attic", RULES))).await;
+    let mut ada = server.join("yard", "name=Ada&hz=60").await;
+    let times = build(&mut ada, 2).await;
+    let mut eve = server.join(&format!("yard.{}", moment(times[1])), "name=Eve&hz=60").await;
+    eve.until_view("one block", |view| blocks(view) == 1).await;
+    for (name, why) in [
+        ("yard", "somebody is in a room"),
+        ("Old Yard", "a room is called by"),
+        ("attic-2", "shows the world attic: call it yard-attic-2"),
+    ] {
+        say(&mut eve, &format!("/copy {name}")).await;
+        eve.until_view(why, |view| view.notices.iter().any(|text| text.contains(why))).await;
+    }
+    // Chat has a rate.
+    steps(&mut eve, 120).await;
+    say(&mut eve, "/copy yard-old").await;
+    eve.until_view("the copy", |view| view.notices.iter().any(|text| text.contains("/r/yard-old"))).await;
+    let mut ben = server.join("yard-old", "name=Ben&hz=60").await;
+    ben.until_view("one block", |view| blocks(view) == 1).await;
+    ben.act("build", &[]).await;
+    ben.until_view("a second one", |view| blocks(view) == 2).await;
+    drop(ben);
+    steps(&mut eve, 60).await;
+    eve.view.notices.clear();
+    say(&mut eve, "/copy yard-old").await;
+    let is_refused = |text: &String| text.contains("a room of that name") || text.contains("is kept already");
+    eve.until_view("the refusal", |view| view.notices.iter().any(is_refused)).await;
+    server.stop().await;
+}
+
+fn key() -> TokenKey {
+    TokenKey::secret(b"32 bytes that nobody else knows.").expect("it is long enough")
+}
+
+fn token(name: &str, role: Option<&str>) -> String {
+    let claims = Claims::new(unix_time() + Duration::from_secs(600)).name(name).room("yard");
+    let claims = match role {
+        Some(role) => claims.role(role),
+        None => claims,
+    };
+    claims.sign(&key()).expect("a secret signs")
+}
+
+#[tokio::test]
+async fn only_those_look_back_who_may_edit_and_only_so_many_rooms_do() {
+    let folder = Folder::new();
+    let server = serve(&folder, |config| {
+        config.entry.key = Some(key());
+        config.limits.past_rooms_max = 1;
+    })
+    .await;
+    let (editor, visitor) = (token("Eve", Some("editor")), token("Ben", None));
+    let mut ada = server.join("yard", &format!("token={visitor}&hz=60")).await;
+    build(&mut ada, 1).await;
+    say(&mut ada, "/at -5m").await;
+    ada.until_view("the refusal", |view| view.notices.iter().any(|text| text.contains("may edit"))).await;
+    assert!(ada.view.said.is_empty(), "nobody else hears what is for the server");
+
+    let connect = |room: &str, token: &str| {
+        let address = format!("nowcast://{}/{room}", server.address);
+        let connector = Connector::new().carriers([CarrierKind::WebSocket]).token(token);
+        async move { connector.connect(&address).await }
+    };
+    let refused = connect("yard.-1s", &visitor).await.expect_err("it may not edit").to_string();
+    assert!(refused.contains("only who may edit"), "{refused}");
+    assert!(server.connect(&format!("/ws/yard.-1s?token={visitor}")).await.is_err());
+    assert!(server.connect(&format!("/ws/yard.-1s?token={editor}&name=Eve")).await.is_ok());
+    for name in ["yard.", "yard.soon", "yard.-5m.-5m", "Yard.-5m"] {
+        assert!(connect(name, &editor).await.is_err(), "{name}");
+    }
+    server.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
+    let eve = connect("yard.-1s", &editor).await.expect("it may edit");
+    let mut eve = Guest::introduce(eve, "", Vec::new());
+    eve.until("the past", |eve| eve.view.screen("@past").is_some()).await;
+    let full = connect("yard.-2s", &editor).await.expect_err("there is one already").to_string();
+    assert!(full.contains("1 rooms show the past already"), "{full}");
+    drop(eve);
+    server.until_metric("nowcast_rooms", |rooms| rooms == 1.0).await;
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn without_a_store_or_a_world_in_it_nobody_looks_back() {
+    let server = TestServer::with(|config| config.worlds = vec![script("yard", RULES)]).await;
+    let answer = server.get("/nowcast/yard.-5m").await;
+    assert!(answer.contains("no_such_name") && answer.contains("keeps no worlds"), "{answer}");
+    server.stop().await;
+
+    let folder = Folder::new();
+    let server = serve(&folder, |_| {}).await;
+    let socket = server.connect("/ws/yard.-5m?name=Eve").await.expect("who asks is let in to hear it");
+    let (code, reason) = Player::new(socket, nowcast_server::plain::Encoding::Json).until_closed().await;
+    assert_eq!(code, 4011);
+    assert!(reason.contains("nothing is kept of room 'yard'"), "{reason}");
+    server.until_metric("nowcast_rooms", |rooms| rooms == 0.0).await;
+    server.stop().await;
+}

@@ -1,0 +1,255 @@
+//! Moments of a world's past, as people write them.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::saved::Moment;
+
+/// A moment that somebody asked for.
+///
+/// ```
+/// use nowcast_store::{At, Moment};
+///
+/// let at: At = "2026-11-23T10:00Z".parse()?;
+/// assert_eq!(at.moment(0), Moment::TimeMs(1_795_428_000_000));
+/// assert_eq!("-5m".parse::<At>()?.moment(1_795_428_300_000), at.moment(0));
+/// # Ok::<(), nowcast_store::AtError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// So long ago.
+    Ago(Duration),
+    /// At this time, in milliseconds since 1970.
+    TimeMs(u64),
+    /// After so many steps of the world.
+    Tick(u64),
+}
+
+/// A text that names no moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "expected how long ago, such as -5m (s, m, h or d), a time such as 2026-11-23T10:00Z, or the number of a step"
+)]
+pub struct AtError;
+
+impl FromStr for At {
+    type Err = AtError;
+
+    /// `-90s`, `-5m`, `-2h`, `-1d`; a time of ISO 8601 in UTC, with hyphens and colons or without; the number of a step.
+    fn from_str(text: &str) -> Result<At, AtError> {
+        if let Some(ago) = text.strip_prefix('-') {
+            return read_duration(ago).map(At::Ago).ok_or(AtError);
+        }
+        if text.contains('T') {
+            return read_time(text).map(At::TimeMs).ok_or(AtError);
+        }
+        if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(AtError);
+        }
+        text.parse().map(At::Tick).map_err(|_| AtError)
+    }
+}
+
+impl At {
+    /// The moment, seen from now.
+    pub fn moment(self, now_ms: u64) -> Moment {
+        match self {
+            At::Ago(ago) => {
+                Moment::TimeMs(now_ms.saturating_sub(u64::try_from(ago.as_millis()).unwrap_or(u64::MAX)))
+            }
+            At::TimeMs(time_ms) => Moment::TimeMs(time_ms),
+            At::Tick(tick) => Moment::Tick(tick),
+        }
+    }
+}
+
+/// How long something lasts, as people write it: `90s`, `5m`, `2h` or `1d`.
+pub fn read_duration(text: &str) -> Option<Duration> {
+    let unit = text.chars().last()?;
+    let seconds: u64 = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return None,
+    };
+    let digits = &text[..text.len() - unit.len_utf8()];
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    Some(Duration::from_secs(digits.parse::<u64>().ok()?.saturating_mul(seconds)))
+}
+
+/// A time in UTC for people, to the second: `2026-11-23T10:00:00Z`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UtcTime(
+    /// In milliseconds since 1970.
+    pub u64,
+);
+
+impl fmt::Display for UtcTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0 / 1_000;
+        let (year, month, day) = date_of(seconds / DAY_S);
+        let [hour, minute, second] = [seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60];
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    }
+}
+
+const DAY_S: u64 = 86_400;
+
+/// `2026-11-23T10:00Z`, `2026-11-23T10:00:05Z` and `…:05.250Z`, and the same without hyphens and colons.
+fn read_time(text: &str) -> Option<u64> {
+    let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
+    let date = without(date, '-', &[4, 7])?;
+    let (time, fraction) = time.split_once('.').map_or((time, None), |(time, rest)| (time, Some(rest)));
+    let time = without(time, ':', &[2, 5])?;
+    let number = |digits: &str| digits.parse::<u64>().ok();
+    if date.len() != 8 || !matches!(time.len(), 4 | 6) || (fraction.is_some() && time.len() != 6) {
+        return None;
+    }
+    let (year, month, day) = (number(&date[..4])?, number(&date[4..6])?, number(&date[6..])?);
+    let (hour, minute) = (number(&time[..2])?, number(&time[2..4])?);
+    let second = if time.len() == 6 { number(&time[4..])? } else { 0 };
+    let milliseconds = match fraction {
+        None => 0,
+        Some(digits) if (1..=3).contains(&digits.len()) && is_digits(digits) => {
+            number(digits)? * 10u64.pow(3 - digits.len() as u32)
+        }
+        Some(_) => return None,
+    };
+    let days = days_of(year, month, day)?;
+    let is_time = hour < 24 && minute < 60 && second < 60;
+    is_time.then_some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000 + milliseconds)
+}
+
+/// The digits of a text in which a separator stands at these places, or nowhere.
+fn without(text: &str, separator: char, places: &[usize]) -> Option<String> {
+    let digits: String = text.chars().filter(|c| *c != separator).collect();
+    let is_placed = text
+        .char_indices()
+        .filter(|(_, c)| *c == separator)
+        .map(|(at, _)| at)
+        .eq(places.iter().copied().filter(|at| *at < text.len()));
+    (is_digits(&digits) && (digits.len() == text.len() || is_placed)).then_some(digits)
+}
+
+fn is_digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_leap(year: u64) -> bool {
+    year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+}
+
+/// The days of each month of a year.
+fn months(year: u64) -> [u64; 12] {
+    [31, if is_leap(year) { 29 } else { 28 }, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+}
+
+/// Days since 1970 until a year begins.
+fn days_until(year: u64) -> u64 {
+    let leaps = |year: u64| year / 4 - year / 100 + year / 400;
+    (year - 1_970) * 365 + leaps(year - 1) - leaps(1_969)
+}
+
+/// Days from 1970 to a date; nothing, if there is no such date since then.
+fn days_of(year: u64, month: u64, day: u64) -> Option<u64> {
+    let months = months(year);
+    let index = usize::try_from(month.checked_sub(1)?).ok().filter(|index| *index < 12)?;
+    if year < 1_970 || day == 0 || day > months[index] {
+        return None;
+    }
+    Some(days_until(year) + months[..index].iter().sum::<u64>() + day - 1)
+}
+
+/// The date so many days after the first of January 1970.
+fn date_of(days: u64) -> (u64, u64, u64) {
+    // No year has fewer than 365 days, so the guess is never too early.
+    let mut year = 1_970 + days / 365;
+    while days_until(year) > days {
+        year -= 1;
+    }
+    let mut rest = days - days_until(year);
+    let mut month = 1;
+    for length in months(year) {
+        if rest < length {
+            break;
+        }
+        rest -= length;
+        month += 1;
+    }
+    (year, month, rest + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_moment_is_so_long_ago_a_time_or_a_step_and_nothing_else() {
+        for (text, seconds) in [("-90s", 90), ("-5m", 300), ("-2h", 7_200), ("-1d", 86_400), ("-0s", 0)] {
+            assert_eq!(text.parse(), Ok(At::Ago(Duration::from_secs(seconds))), "{text}");
+        }
+        assert_eq!("3600".parse(), Ok(At::Tick(3_600)));
+        for wrong in [
+            "",
+            "-",
+            "-5",
+            "-m",
+            "5m",
+            "--5m",
+            "-5ä",
+            "-5 m",
+            "-+5m",
+            "+5",
+            "-99999999999999999999d",
+            "x",
+            "T",
+            "2026-11-23T10:00",
+            "2026-11-23T10Z",
+            "2026-1123T10:00Z",
+            "2026-11-23T1000:05Z",
+            "2026-13-01T00:00Z",
+            "2026-02-29T00:00Z",
+            "2026-11-00T00:00Z",
+            "1969-12-31T23:59Z",
+            "2026-11-23T24:00Z",
+            "2026-11-23T10:60Z",
+            "2026-11-23T10:00.5Z",
+            "2026-11-23T10:00:00.Z",
+            "2026-11-23T10:00:00.1234Z",
+            "2026-11-23T10:00:+1Z",
+            "२०२६-११-२३T१०:००Z",
+        ] {
+            assert_eq!(wrong.parse::<At>(), Err(AtError), "{wrong}");
+        }
+        assert_eq!(At::Ago(Duration::from_secs(2)).moment(5_000), Moment::TimeMs(3_000));
+        assert_eq!(At::Ago(Duration::MAX).moment(5_000), Moment::TimeMs(0));
+    }
+
+    #[test]
+    fn a_time_is_read_with_and_without_its_separators() {
+        for (text, time_ms) in [
+            ("1970-01-01T00:00Z", 0),
+            ("2000-02-29T12:30:15Z", 951_827_415_000),
+            ("20000229T123015Z", 951_827_415_000),
+            ("20000229T1230Z", 951_827_400_000),
+            ("2026-11-23T10:00:05.25Z", 1_795_428_005_250),
+            ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
+        ] {
+            assert_eq!(text.parse(), Ok(At::TimeMs(time_ms)), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_time_that_is_written_is_read_again(seconds in 0u64..253_402_300_800) {
+            let text = UtcTime(seconds * 1_000).to_string();
+            prop_assert_eq!(text.parse::<At>(), Ok(At::TimeMs(seconds * 1_000)));
+            prop_assert_eq!(text.replace(['-', ':'], "").parse::<At>(), Ok(At::TimeMs(seconds * 1_000)));
+        }
+    }
+}

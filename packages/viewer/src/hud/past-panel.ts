@@ -1,0 +1,145 @@
+import { isFields } from "@nowcast/three";
+import { element } from "../dom.js";
+import { words } from "../words.js";
+
+/** The place on screens where a server that shows the past says which moment it is (`docs/SERVER.md`, "Looking back"). */
+export const PAST_PLACE = "@past";
+
+/** A moment takes a while to load, and lines of chat have a rate. */
+const ASK_EVERY_MS = 600;
+/** The slider does not run away from a hand that has just moved it. */
+const STILL_MS = 1500;
+/** While the past is played, the server says the moment this often at least. */
+const HEARD_EVERY_MS = 1000;
+
+/** The past that is shown: times are milliseconds since 1970. */
+export interface PastState {
+  readonly room: string;
+  /** From when until when there are moments. */
+  readonly from: number;
+  readonly to: number;
+  /** The one that is shown. */
+  readonly at: number;
+  readonly playing: boolean;
+  /** Whether it is to the last bit what was. */
+  readonly exact: boolean;
+}
+
+/** What the server says at {@link PAST_PLACE}; undefined for anything else. */
+export function readPast(value: unknown): PastState | undefined {
+  if (!isFields(value)) return undefined;
+  const { room, from, to, at, playing, exact } = value;
+  const isTime = (time: unknown): time is number => typeof time === "number" && Number.isFinite(time);
+  if (typeof room !== "string" || !isTime(from) || !isTime(to) || !isTime(at)) return undefined;
+  return { room, from, to: Math.max(from, to), at, playing: playing === true, exact: exact !== false };
+}
+
+/** When the next moment is asked for: the newest that a hand wants, and not too often. */
+export class MomentRequests {
+  #wanted: number | undefined;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(private readonly ask: (moment: number) => void) {}
+
+  /** Whether a moment was asked for a short while ago, or is about to be. */
+  isFresh(nowMs: number): boolean {
+    return this.#wanted !== undefined || nowMs - this.#askedAtMs < STILL_MS;
+  }
+
+  want(moment: number, nowMs: number): void {
+    this.#wanted = moment;
+    this.update(nowMs);
+  }
+
+  update(nowMs: number): void {
+    if (this.#wanted === undefined || nowMs - this.#askedAtMs < ASK_EVERY_MS) return;
+    const moment = this.#wanted;
+    this.#wanted = undefined;
+    this.#askedAtMs = nowMs;
+    this.ask(moment);
+  }
+}
+
+export interface PastListener {
+  /** A line for the server. */
+  say(line: string): void;
+  /** Another moment is shown. */
+  moved(atMs: number): void;
+  /** Back to the room itself. */
+  leave(): void;
+}
+
+/** A slider over the time that is kept, and what can be done with a moment. */
+export class PastPanel {
+  private readonly panel = element("past", HTMLElement);
+  private readonly hud = element("hud", HTMLElement);
+  private readonly time = element("past-time", HTMLElement);
+  private readonly inexact = element("past-inexact", HTMLElement);
+  private readonly from = element("past-from", HTMLElement);
+  private readonly to = element("past-to", HTMLElement);
+  private readonly slider = element("past-slider", HTMLInputElement);
+  private readonly play = element("past-play", HTMLButtonElement);
+  private readonly copyName = element("past-name", HTMLInputElement);
+  private readonly requests: MomentRequests;
+  private state: PastState | undefined;
+  private heardAtMs = 0;
+
+  constructor(private readonly listener: PastListener) {
+    this.requests = new MomentRequests((moment) => listener.say(`/at ${new Date(moment).toISOString()}`));
+    this.slider.addEventListener("input", () => {
+      this.requests.want(Number(this.slider.value), performance.now());
+      this.writeTime(Number(this.slider.value));
+    });
+    this.play.addEventListener("click", () =>
+      listener.say(this.state?.playing === true ? "/pause" : "/play"),
+    );
+    element("past-form", HTMLFormElement).addEventListener("submit", (event) => {
+      event.preventDefault();
+      listener.say(`/copy ${this.copyName.value}`);
+    });
+    element("past-present", HTMLButtonElement).addEventListener("click", () => listener.leave());
+  }
+
+  /** Takes what the server says; nothing hides the panel. */
+  update(value: unknown): void {
+    const state = readPast(value);
+    const isNew = this.state === undefined;
+    this.state = state;
+    this.panel.hidden = state === undefined;
+    this.hud.classList.toggle("past", state !== undefined);
+    if (state === undefined) return;
+    this.heardAtMs = performance.now();
+    if (isNew) this.copyName.value = `${state.room}-copy`.slice(-32);
+    this.slider.min = String(Math.floor(state.from));
+    this.slider.max = String(Math.ceil(state.to));
+    this.from.textContent = timeText(state.from);
+    this.to.textContent = timeText(state.to);
+    this.inexact.hidden = state.exact;
+    this.play.textContent = state.playing ? words.pastPause : words.pastPlay;
+    this.listener.moved(state.at);
+    this.animate(this.heardAtMs);
+  }
+
+  /** Moves the slider along while the past is played. */
+  animate(nowMs: number): void {
+    this.requests.update(nowMs);
+    if (this.state === undefined || this.requests.isFresh(nowMs)) return;
+    const { at, playing } = this.state;
+    const shown = playing ? at + Math.min(nowMs - this.heardAtMs, HEARD_EVERY_MS) : at;
+    this.slider.value = String(Math.round(shown));
+    this.writeTime(shown);
+  }
+
+  private writeTime(atMs: number): void {
+    const text = timeText(atMs);
+    if (this.time.textContent !== text) this.time.textContent = text;
+    this.slider.setAttribute("aria-valuetext", text);
+  }
+}
+
+/** A time as people here write it: with the day, where that is not today. */
+function timeText(atMs: number): string {
+  const then = new Date(atMs);
+  const isToday = then.toDateString() === new Date().toDateString();
+  return isToday ? then.toLocaleTimeString() : then.toLocaleString();
+}
