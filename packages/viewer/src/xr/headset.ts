@@ -112,7 +112,7 @@ export class Headset {
     this.grasp = new Grasp({ actions, use: (side) => this.use(side) });
     stage.scene.add(this.hands.group, this.labels.group, this.arc.group, this.panel.mesh);
     stage.camera.add(this.vignette.mesh);
-    this.watchdog = setInterval(() => this.presence?.idle(performance.now()), WATCH_MS);
+    this.watchdog = setInterval(() => this.presence?.idle(), WATCH_MS);
     session.addEventListener("end", () => this.close());
   }
 

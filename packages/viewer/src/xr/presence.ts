@@ -23,8 +23,8 @@ export interface PartState {
 
 /** A part that was not seen for so long is taken away. */
 const LOST_MS = 500;
-/** A headset that has drawn nothing for so long has stopped; one that only draws slowly has not. */
-const IDLE_MS = 1500;
+/** A headset has stopped if there was no frame between so many looks. One that draws slowly leaves no time for looks. */
+const LOOKS_MAX = 6;
 /** Poses are told no more often than they are sent: 30 times a second. */
 const MOVE_MS = 33;
 /** Joints change slowly as seen from the wrist: a dozen times a second is enough to see fingers bend. */
@@ -59,11 +59,13 @@ interface Part {
 /**
  * Shows one's head and hands to others: as entities of the kinds `head` and `hand` that this client makes and owns, where the world has
  * such kinds. They are there while a headset says where they are, and gone half a second after it stops to, or a second and a half after its
- * last frame.
+ * last frame, by six looks of {@link Presence.idle}.
  */
 export class Presence {
   private readonly parts: readonly Part[];
   private isClosed = false;
+  /** Looks since the newest frame. */
+  private looks = 0;
 
   constructor(private readonly world: PresenceWorld) {
     this.parts = [createPart("head"), createPart("left"), createPart("right")];
@@ -82,17 +84,20 @@ export class Presence {
     left: PartState | undefined,
     right: PartState | undefined,
   ): void {
+    this.looks = 0;
     if (this.world.status !== "open") return this.forget();
     for (const part of this.parts) {
       const state = part.place === "head" ? head : part.place === "left" ? left : right;
       if (state) this.show(part, state, nowMs);
-      else this.lose(part, nowMs, LOST_MS);
+      else this.lose(part, nowMs);
     }
   }
 
-  /** Takes everything away once no frames come. Call it now and then, by a timer. */
-  idle(nowMs: number): void {
-    for (const part of this.parts) this.lose(part, nowMs, IDLE_MS);
+  /** Takes everything away once no frames come. Call it four times a second, by a timer. */
+  idle(): void {
+    this.looks++;
+    if (this.looks < LOOKS_MAX) return;
+    for (const part of this.parts) if (part.id !== undefined) this.remove(part);
   }
 
   /** Another connection: what was this client's is so no longer, unless the world still tells so. */
@@ -203,8 +208,8 @@ export class Presence {
     return undefined;
   }
 
-  private lose(part: Part, nowMs: number, afterMs: number): void {
-    if (part.id !== undefined && nowMs - part.seenMs > afterMs) this.remove(part);
+  private lose(part: Part, nowMs: number): void {
+    if (part.id !== undefined && nowMs - part.seenMs > LOST_MS) this.remove(part);
   }
 
   private remove(part: Part): void {
