@@ -4,11 +4,13 @@ import { build } from "esbuild";
 
 /** Bytes after gzip of everything that a page loads to call it; what it loads later, when it is needed, stands apart. */
 const BUDGET = [
-  { entry: "nowcast", name: "connect", bytesMax: 29_500 },
-  // 64,800: more than a quarter is the general codec, because worlds say themselves which attributes there are.
-  { entry: "nowcast/world", name: "joinWorld", bytesMax: 68_000 },
-  { entry: "nowcast/codec", name: "defineCodec", bytesMax: 21_000 },
-  { entry: "nowcast/delta", name: "DeltaCodec", bytesMax: 10_000 },
+  // Nine tenths are the session, all of which is needed before the first message.
+  { entry: "nowcast", name: "connect", bytesMax: 30_600 },
+  // What reads a world is loaded while its session begins: most of that is the general codec, because worlds say themselves which
+  // attributes there are.
+  { entry: "nowcast/world", name: "joinWorld", bytesMax: 41_600, laterMax: 38_000 },
+  { entry: "nowcast/codec", name: "defineCodec", bytesMax: 18_900 },
+  { entry: "nowcast/delta", name: "DeltaCodec", bytesMax: 7_600 },
 ];
 
 const source = new URL("./src/", import.meta.url);
@@ -16,7 +18,7 @@ let isWithin = true;
 console.log(
   "| entry | import | first load, gzip | minified | later, gzip |\n| --- | --- | --- | --- | --- |",
 );
-for (const { entry, name, bytesMax } of BUDGET) {
+for (const { entry, name, bytesMax, laterMax = Number.POSITIVE_INFINITY } of BUDGET) {
   const file = `./${entry.replace(/^nowcast\/?/, "").replace(/.$/, "$&/")}index.ts`;
   const { outputFiles } = await build({
     stdin: { contents: `export { ${name} } from "${file}";`, resolveDir: source.pathname, loader: "ts" },
@@ -36,10 +38,13 @@ for (const { entry, name, bytesMax } of BUDGET) {
   const gzip = (files) =>
     files.reduce((sum, { contents }) => sum + gzipSync(contents, { level: 9 }).length, 0);
   const minified = first.reduce((sum, { contents }) => sum + contents.length, 0);
-  const isOver = gzip(first) > bytesMax;
-  if (isOver) isWithin = false;
-  const verdict = isOver ? ` (more than ${bytesMax})` : "";
-  console.log(`| ${entry} | ${name} | ${gzip(first)}${verdict} | ${minified} | ${gzip(later)} |`);
+  const verdict = (bytes, max) => {
+    if (bytes <= max) return `${bytes}`;
+    isWithin = false;
+    return `${bytes} (more than ${max})`;
+  };
+  const figures = [verdict(gzip(first), bytesMax), minified, verdict(gzip(later), laterMax)];
+  console.log(`| ${entry} | ${name} | ${figures.join(" | ")} |`);
 }
 if (process.argv.includes("--check") && !isWithin) process.exitCode = 1;
 

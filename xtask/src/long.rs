@@ -47,10 +47,9 @@ pub(crate) fn conformance(args: &ConformanceArgs) -> anyhow::Result<()> {
 /// The laws end to end: Rust and Rust, Rust and Node, Rust and Chromium.
 fn carriers(cases: u64) -> anyhow::Result<()> {
     let cases = cases.to_string();
-    step::run_with_env(
-        &["cargo", "test", "--release", "--package", "nowcast", "--test", "laws", "--", "--nocapture"],
-        &[("NOWCAST_CARRIER_CASES", &cases)],
-    )?;
+    let line =
+        ["cargo", "test", "--release", "--package", "nowcast", "--test", "laws", "--test", "neighbours"];
+    step::run_with_env(&[&line[..], &["--", "--nocapture"]].concat(), &[("NOWCAST_CARRIER_CASES", &cases)])?;
     client::build_sdk()?;
     step::run(&["cargo", "build", "--package", "nowcast", "--example", "echo"])?;
     let tests = ["packages/nowcast/test/channel/laws.test.ts", "packages/nowcast/test/channel/rust.test.ts"];
@@ -105,12 +104,14 @@ pub(crate) struct KillArgs {
     count: u64,
 }
 
-/// Real processes, really killed, at both ends of the queue in shared memory.
+/// Real processes, really killed, at both ends of the queue in shared memory, and among the subscribers of a publisher.
 pub(crate) fn kill(args: &KillArgs) -> anyhow::Result<()> {
     let count = args.count.to_string();
-    let line =
-        ["cargo", "test", "--release", "--package", "nowcast-shm", "--test", "death", "--", "--nocapture"];
-    step::run_with_env(&line, &[("NOWCAST_KILLS", &count)])
+    for (package, test) in [("nowcast-shm", "death"), ("nowcast", "neighbours")] {
+        let line = ["cargo", "test", "--release", "--package", package, "--test", test, "--", "--nocapture"];
+        step::run_with_env(&line, &[("NOWCAST_KILLS", &count)])?;
+    }
+    Ok(())
 }
 
 /// The models of the shared queue's atomic protocol, in every interleaving.

@@ -4,6 +4,7 @@ mod client;
 mod console;
 mod interop;
 mod long;
+mod peers;
 mod serve;
 mod session_vectors;
 mod step;
@@ -35,6 +36,8 @@ enum Command {
     Test(test::Args),
     /// Hold a session with a stock WebTransport client, aioquic, which is installed below target/
     Interop,
+    /// Install what the lab measures beside our own from the registry of npm, below target/: Colyseus
+    Peers,
     /// Hold the tree against its own rules: ARCHITECTURE.md's dependency table, the one home of `unsafe`
     Tidy,
     /// Build the self-contained release binary with every instrument: target/release/nowcast
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::serve(&args),
         Command::Test(args) => test::run(&args),
         Command::Interop => interop::run(),
+        Command::Peers => peers::run(),
         Command::Tidy => tidy::run(),
         Command::Build => serve::build_everything(),
         Command::Nowcast(args) => serve::nowcast(&args),

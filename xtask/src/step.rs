@@ -1,9 +1,10 @@
 //! One command of another program: named, timed, and explained when it fails.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
+use serde_json::Value;
 
 use crate::console;
 
@@ -63,6 +64,42 @@ pub(crate) fn run_with_env(line: &[&str], env: &[(&str, &str)]) -> anyhow::Resul
         bail!("`{}` failed ({status})", line.join(" "));
     }
     Ok(())
+}
+
+/// A package of the workspace.
+pub(crate) struct Package {
+    /// Its folder, from the root of the checkout.
+    pub(crate) place: String,
+    /// The names of its programs of tests.
+    pub(crate) tests: Vec<String>,
+    /// What cargo says of it.
+    pub(crate) metadata: Value,
+}
+
+impl Package {
+    /// The last part of its folder.
+    pub(crate) fn folder(&self) -> &str {
+        self.place.rsplit('/').next().unwrap_or_default()
+    }
+}
+
+/// Every package of the workspace.
+pub(crate) fn packages() -> anyhow::Result<Vec<Package>> {
+    let output = command("cargo")
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .output()
+        .context("cannot run `cargo metadata`")?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("cannot read `cargo metadata`")?;
+    let packages = metadata["packages"].as_array().context("`cargo metadata` lists no packages")?;
+    let read = packages.iter().filter_map(|metadata| {
+        let folder = Path::new(metadata["manifest_path"].as_str()?).parent()?;
+        let place = folder.strip_prefix(root()).ok()?.to_string_lossy().into_owned();
+        let targets = metadata["targets"].as_array().into_iter().flatten();
+        let tests = targets.filter(|target| target["kind"][0] == "test");
+        let tests = tests.filter_map(|target| Some(target["name"].as_str()?.to_owned())).collect();
+        Some(Package { place, tests, metadata: metadata.clone() })
+    });
+    Ok(read.collect())
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ const PORTABLE_STEP: Step = Step { name: "rust tests, portable", run: portable_t
 const PORTABLE_SHORT_STEP: Step =
     Step { name: "rust tests, portable in short", run: portable_tests_in_short };
 /// The tests of `crates/nowcast` that show in less than a minute whether channels of one machine work over a socket.
-const PORTABLE_SHORT: [&str; 3] = ["application", "blocking", "carriers"];
+const PORTABLE_SHORT: (&str, [&str; 3]) = ("channels", ["application::", "blocking::", "carriers::"]);
 /// What knows how tasks of one machine reach each other.
 const PORTABLE_PACKAGES: [&str; 3] = ["nowcast", "server", "cli"];
 
@@ -120,26 +120,20 @@ fn rust_tests() -> anyhow::Result<()> {
 
 /// Only what depends on the feature is built again. Tests of other packages that have the same name run once more.
 fn portable_tests() -> anyhow::Result<()> {
-    let mut names = BTreeSet::new();
-    for package in PORTABLE_PACKAGES {
-        for entry in std::fs::read_dir(step::root().join("crates").join(package).join("tests"))? {
-            let path = entry?.path();
-            let is_test = path.extension().is_some_and(|extension| extension == "rs");
-            if is_test || path.join("main.rs").is_file() {
-                names.extend(path.file_stem().map(|name| name.to_string_lossy().into_owned()));
-            }
-        }
-    }
-    portable_tests_named(names.iter().map(String::as_str))
+    let names = step::packages()?.into_iter().filter(|package| PORTABLE_PACKAGES.contains(&package.folder()));
+    let names: BTreeSet<String> = names.flat_map(|package| package.tests).collect();
+    portable_tests_named(names.iter().map(String::as_str), &[])
 }
 
 fn portable_tests_in_short() -> anyhow::Result<()> {
-    portable_tests_named(PORTABLE_SHORT.into_iter())
+    portable_tests_named([PORTABLE_SHORT.0].into_iter(), &PORTABLE_SHORT.1)
 }
 
-fn portable_tests_named<'a>(names: impl Iterator<Item = &'a str>) -> anyhow::Result<()> {
+fn portable_tests_named<'a>(names: impl Iterator<Item = &'a str>, only: &[&'a str]) -> anyhow::Result<()> {
     let mut line = vec!["cargo", "test", "--workspace", "--no-fail-fast", "--features", "nowcast/portable"];
     line.extend(names.flat_map(|name| ["--test", name]));
+    line.extend((!only.is_empty()).then_some("--"));
+    line.extend(only);
     step::run(&line)
 }
 

@@ -8,16 +8,19 @@ mod host;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod lab;
 mod listen;
+mod measuring;
 mod names;
 mod output;
 mod ping;
 mod reach;
 mod save;
+mod screen;
 mod send;
 mod serve;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod show;
 mod token;
+mod top;
 mod watch;
 #[cfg(not(all(feature = "lab", target_os = "linux")))]
 mod without_lab;
@@ -39,6 +42,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Serve(serve::Args),
+    Top(top::Args),
     Names(names::Args),
     Listen(listen::Args),
     Ping(ping::Args),
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
     };
     let outcome = match cli.command {
         Command::Serve(args) => serve::run(args),
+        Command::Top(args) => top::run(&args),
         Command::Names(args) => names::run(&args),
         Command::Listen(args) => listen::run(&args),
         Command::Ping(args) => ping::run(&args),

@@ -19,6 +19,7 @@ use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
 use crate::host::resolve;
+use crate::measuring;
 use crate::output;
 use crate::token;
 use crate::world::data;
@@ -256,6 +257,7 @@ fn config(args: Args) -> anyhow::Result<Config> {
     let data = if args.no_data { None } else { Some(data::folder(args.data)?) };
     Ok(Config {
         worlds,
+        services: vec![measuring::service(args.expose.contains(&Page::Lab))],
         hosts,
         data,
         retention,

@@ -18,6 +18,7 @@ pub mod ipc;
 pub mod lag;
 pub mod latency;
 pub mod link;
+pub mod load;
 pub mod local;
 pub mod motion;
 pub mod peers;

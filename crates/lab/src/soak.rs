@@ -19,6 +19,8 @@ pub struct Soak {
     pub time_max: Option<Duration>,
     /// The TypeScript session to have at one end, by turns; without it Rust is at both.
     pub typescript: Option<Peer>,
+    /// Whether processes are killed, and durable actions have to outlast them.
+    pub restarts: bool,
 }
 
 /// Starts the TypeScript session of the checkout that this runs in, or the one that the environment names.
@@ -51,6 +53,10 @@ pub struct Outcome {
     pub messages: u64,
     /// Carriers killed.
     pub carriers_killed: u64,
+    /// Processes killed at one end or the other.
+    pub processes_killed: u64,
+    /// Durable actions begun.
+    pub acts: u64,
     /// The first broken law, with the seed and the shortest script found.
     pub failure: Option<String>,
 }
@@ -67,12 +73,19 @@ impl Soak {
                 break;
             }
             let cast = self.typescript.as_ref().map_or(Cast::Rust, |peer| Cast::across(peer, seed));
-            match scenario::check_with(seed, cast) {
+            let lived = if self.restarts {
+                scenario::check_restarts(seed, cast)
+            } else {
+                scenario::check_with(seed, cast)
+            };
+            match lived {
                 Ok(lived) => {
                     total.time += lived.time;
                     total.packets += lived.packets;
                     total.messages += lived.messages;
                     total.kills += lived.kills;
+                    total.restarts += lived.restarts;
+                    total.acts += lived.acts;
                 }
                 Err(found) => failure = Some(found),
             }
@@ -91,6 +104,8 @@ impl Soak {
             packets: total.packets,
             messages: total.messages,
             carriers_killed: total.kills,
+            processes_killed: total.restarts,
+            acts: total.acts,
             failure: failure.map(|failure| failure.to_string()),
         }
     }

@@ -29,6 +29,16 @@ fn twenty_lives_across_languages_obey_the_laws() {
 }
 
 #[test]
+fn twenty_lives_with_killed_processes_obey_the_laws_across_languages() {
+    let Some(peer) = peer() else { return };
+    for seed in 0..20 {
+        if let Err(failure) = scenario::check_restarts(seed, Cast::across(&peer, seed)) {
+            panic!("{failure}");
+        }
+    }
+}
+
+#[test]
 fn the_same_seed_lives_the_same_life_across_languages() {
     let Some(peer) = peer() else { return };
     for seed in [3, 14] {

@@ -1,6 +1,5 @@
-//! Sends everything back on the lane it came on: states as states of the same key, events as events, commands as replies.
-//! What comes back obeys the laws of the queue as what was sent did, so that a program in any language can be tested
-//! against it over any carrier.
+//! Sends everything back on the lane it came on, so that a program in any language can be tested against it over any carrier;
+//! see `nowcast::echo`.
 //!
 //! ```sh
 //! cargo run -p nowcast --example echo -- --port 7777 --allow-origin http://localhost:5173
@@ -11,7 +10,7 @@
 use std::env;
 use std::error::Error;
 
-use nowcast::{Channel, ListenConfig, Listener, MessageKind};
+use nowcast::{ListenConfig, Listener};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -24,23 +23,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     loop {
         let channel = service.accept().await?;
         tokio::spawn(async move {
-            if let Err(error) = send_back(&channel).await {
-                println!("a channel ended: {error}");
-            }
+            println!("a channel ended: {}", nowcast::echo(&channel).await);
         });
-    }
-}
-
-async fn send_back(channel: &Channel) -> Result<(), nowcast::Error> {
-    loop {
-        let message = channel.receive().await?;
-        let lane = channel.lane(message.lane);
-        match message.kind {
-            MessageKind::State { key } => lane.state(key, &message.bytes).await?,
-            MessageKind::Event => lane.event(&message.bytes).await?,
-            MessageKind::Command(id) => channel.reply(id, &message.bytes).await?,
-            MessageKind::Replication { .. } => {}
-        }
     }
 }
 

@@ -10,7 +10,8 @@
 //! | `receive()` | the newest value of each key, and every event |
 //!
 //! Each of them is a future that waits, and has a twin that never does: `try_state`, `try_event`, `try_receive`. Values are
-//! bytes, or typed by [`nowcast_wire::Wire`]: `channel.lane(0).typed::<Pose>()`.
+//! bytes, or typed by [`nowcast_wire::Wire`]: `channel.lane(0).typed::<Pose>()`. The peer may have another version of a type:
+//! [`Message::decode`] matches fields by name.
 //!
 //! [`Listener`] advertises names, [`connect`] finds them, and both sides hold a [`Channel`] over the best carrier there is:
 //! shared memory, WebTransport or WebSocket. It survives the loss of its carrier.
@@ -53,6 +54,7 @@ mod channel;
 mod clock;
 mod connector;
 mod driver;
+mod echo;
 mod helper;
 mod listener;
 mod neighbours;
@@ -65,9 +67,10 @@ pub use carrier::CarrierKind;
 pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
 pub use channel::{
     Batch, Channel, CommandId, Entry, Error, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind, Messages,
-    Payload, Phase, Received, Source, Status, StatusChanges, decode,
+    Payload, Phase, Received, ShapeId, Source, Status, StatusChanges, TypeShape, decode,
 };
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
+pub use echo::echo;
 pub use endpoint::BindError;
 pub use listener::{AdvertiseError, ListenConfig, Listener, Service};
 pub use publish::Publisher;

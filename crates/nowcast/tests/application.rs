@@ -1,15 +1,13 @@
 //! What an application may do to its own channel.
 
-mod common;
-
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use common::{House, until, within};
-use nowcast::session::{CloseCode, PacketOutcome, Refused, Replication};
-use nowcast::{CarrierKind, Error, MessageKind, Source};
+use crate::common::{House, until, within};
+use nowcast::session::Refused;
+use nowcast::{CarrierKind, Error, MessageKind};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_channel_goes_on_while_a_batch_of_it_is_open() {
@@ -150,66 +148,4 @@ async fn a_lane_of_a_type_moves_into_a_task_and_keeps_the_channel_open() {
         })
         .await;
     }
-}
-
-/// Panics in one of the three things that it is asked.
-struct Broken {
-    place: &'static str,
-    was_filled: Arc<AtomicBool>,
-}
-
-impl Replication for Broken {
-    fn has_more(&self, _lane: u8) -> bool {
-        assert_ne!(self.place, "has_more", "the application's mistake");
-        !self.was_filled.load(Ordering::Relaxed)
-    }
-
-    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"half of");
-        assert_ne!(self.place, "fill", "the application's mistake");
-        self.was_filled.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Source for Broken {
-    fn settled(&mut self, _outcome: PacketOutcome) {
-        assert_ne!(self.place, "settled", "the application's mistake");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_panic_in_a_source_ends_the_channel_and_poisons_nothing() {
-    let mut house = House::build_with(|config| {
-        config.accept.session.lanes =
-            vec![nowcast::session::LaneConfig { has_source: true, ..Default::default() }];
-    })
-    .await;
-    for place in ["has_more", "fill", "settled"] {
-        let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
-        within(20, async {
-            theirs.set_source(Box::new(Broken { place, was_filled: Arc::default() }));
-            theirs.source_has_more();
-            let closed = theirs.closed().await;
-            assert_eq!(
-                (closed.code, closed.reason.as_ref()),
-                (CloseCode::APPLICATION, "the source panicked"),
-                "{place}"
-            );
-            assert_eq!(ours.closed().await.code, CloseCode::APPLICATION, "{place}");
-            assert!(
-                theirs.status().carrier.is_some() || theirs.try_receive().is_err(),
-                "it can still be asked"
-            );
-        })
-        .await;
-    }
-    // The endpoint serves others as before.
-    let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
-    let answering = async {
-        let message = theirs.receive().await.expect("it is open");
-        let MessageKind::Command(id) = message.kind else { panic!("it is a command") };
-        theirs.try_reply(id, b"yes").expect("there is room");
-    };
-    let (reply, ()) = tokio::join!(ours.command(b"well?", Duration::from_secs(20)), answering);
-    assert_eq!(reply.expect("it is answered"), b"yes");
 }

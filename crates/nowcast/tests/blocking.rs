@@ -72,7 +72,8 @@ fn a_command_gets_its_own_reply_and_what_came_before_it_is_received_afterwards()
         let reply: String = texts.call(&"hello".to_owned(), SOON).expect("a reply");
         assert_eq!(reply, "HELLO");
     }
-    let kept = std::iter::from_fn(|| near.try_receive().expect("open")).map(|message| message.bytes[0]);
+    let kept = std::iter::from_fn(|| near.try_receive().expect("open"));
+    let kept = kept.map(|message| message.decode::<u8>().expect("a number"));
     // The state behind the first event was replaced by that of the second command.
     assert_eq!(kept.collect::<Vec<_>>(), [1, 2, 1, 2, 1, 2, 3]);
     drop(near);
@@ -256,7 +257,7 @@ const DOOMED: &str = "NOWCAST_LOCAL_DOOMED";
 fn a_process_that_is_killed_is_missed_after_what_it_put_and_its_name_is_free() {
     let name = format!("doomed-{}", std::process::id());
     let mut doomed = std::process::Command::new(std::env::current_exe().expect("this program has a path"))
-        .args(["--exact", "the_doomed_process", "--ignored"])
+        .args(["--exact", "blocking::the_doomed_process", "--ignored"])
         .env(DOOMED, &name)
         .spawn()
         .expect("this program starts once more");

@@ -1,10 +1,8 @@
 //! A session outlives its carriers: falling back, coming back, going on after a death.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{House, until, within};
+use crate::common::{House, until, within};
 use nowcast::session::ClosedBy;
 use nowcast::{CarrierKind, Channel, Connector, Phase};
 

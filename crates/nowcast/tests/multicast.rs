@@ -1,4 +1,4 @@
-//! Names by multicast DNS, on the network segments of this machine: `cargo test -p nowcast --features mdns --test multicast`.
+//! Names by multicast DNS, on the network segments of this machine: `cargo test -p nowcast --features mdns --test channels multicast`.
 
 #![cfg(feature = "mdns")]
 

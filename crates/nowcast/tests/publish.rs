@@ -1,12 +1,10 @@
 //! One task tells many, over real sockets.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use common::gate::Gate;
-use common::{until, within};
+use crate::common::gate::Gate;
+use crate::common::{until, within};
 use nowcast::session::{CloseCode, Refused};
 use nowcast::{
     Bounds, CarrierKind, Channel, Connector, Error, ListenConfig, Listener, Message, MessageKind,

@@ -67,7 +67,7 @@ pub use replica::{Applied, Replica};
 pub use row::{Row, STEPS_PER_METRE, layout, row_of, transform_of};
 pub use sight::{Look, Sight};
 pub use transform::Transform;
-pub use viewer::Viewer;
+pub use viewer::{Viewer, ViewerStats};
 
 /// Entities in one group. Even if nothing of them is guessed right, they fit into one packet.
 pub const GROUP_ENTITIES_MAX: usize = 20;

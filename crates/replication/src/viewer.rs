@@ -65,6 +65,9 @@ pub struct ViewerStats {
     pub whole: u64,
     /// Groups that had to wait for the next round, because the bytes of a round were spent.
     pub postponed: u64,
+    /// Of the groups that had news when the newest round began, how many steps older than the newest is what was told of the oldest: of
+    /// those within a quarter of what is far, within what is far, and beyond.
+    pub oldest_steps: [u32; 3],
 }
 
 #[derive(Clone, Debug)]
@@ -128,6 +131,7 @@ impl Viewer {
             self.meet(history);
         }
         let eye = avatar.and_then(|id| history.position(id));
+        self.stats.oldest_steps = [0; 3];
         for known in &mut self.known {
             let Some(newest) = history.group(known.group).and_then(|group| group.newest()) else { continue };
             if known.sent == Some(newest.frame.tick()) {
@@ -136,6 +140,9 @@ impl Viewer {
             let (weight, away) = weight(newest, eye);
             known.urgency += weight;
             let is_far = self.far_metres.is_some_and(|far| away > far);
+            let is_near = self.far_metres.is_none_or(|far| away <= far / 4.0);
+            let oldest = &mut self.stats.oldest_steps[if is_near { 0 } else { 1 + usize::from(is_far) }];
+            *oldest = (*oldest).max(known.sent.map_or(0, |sent| newest.frame.tick().wrapping_sub(sent)));
             known.was_left_out = is_far && !known.was_left_out;
             known.is_wanted |= !known.was_left_out;
         }

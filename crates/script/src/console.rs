@@ -17,6 +17,7 @@ pub struct Console(Rc<RefCell<Waiting>>);
 struct Waiting {
     faults: VecDeque<Fault>,
     stats: ConsoleStats,
+    work: u64,
 }
 
 /// What a script did wrong so far. All of it is zero in good times.
@@ -41,6 +42,15 @@ impl Console {
     /// What went wrong so far.
     pub fn stats(&self) -> ConsoleStats {
         self.0.borrow().stats
+    }
+
+    /// Units of work that the hooks of the newest complete step spent.
+    pub fn work(&self) -> u64 {
+        self.0.borrow().work
+    }
+
+    pub(crate) fn note_work(&self, work: u64) {
+        self.0.borrow_mut().work = work;
     }
 
     pub(crate) fn report(&self, fault: Fault) {

@@ -171,6 +171,16 @@ impl Live {
         self.console.stats()
     }
 
+    /// Units of work that the rules spent in the newest complete step, of [`Limits::work_per_step_max`].
+    pub fn work(&self) -> u64 {
+        self.console.work()
+    }
+
+    /// What one step may cost.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
     /// Which version runs.
     pub fn version(&self) -> Version {
         self.version

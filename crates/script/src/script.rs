@@ -158,6 +158,7 @@ impl Script {
         if self.step != Some(tick) {
             self.step = Some(tick);
             self.was_stopped = false;
+            self.shared.console.note_work(self.sandbox.work());
             self.sandbox.begin_step();
         }
     }

@@ -1,9 +1,8 @@
 //! Sample worlds go on to the last bit as worlds that were restored from them, whatever people do in them.
 //!
-//! The long form: `NOWCAST_SEEDS=1000 cargo test -p nowcast-script --test determinism`.
+//! The long form: `NOWCAST_SEEDS=1000 cargo test -p nowcast-script --test script determinism`.
 
-mod samples;
-
+use crate::samples;
 use nowcast_script::{Console, Limits, Script, Sources};
 use nowcast_world::{
     ApplyError, Attributes, Command, Definition, Event, Input, PlayerId, Random, Value, World,

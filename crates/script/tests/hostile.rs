@@ -1,9 +1,8 @@
 //! Worlds that were cut, doubled and shuffled at random: each loads or is refused, and none takes the engine with it.
 //!
-//! The long form: `NOWCAST_SEEDS=10000 cargo test -p nowcast-script --test hostile`; coverage-guided: `cargo xtask fuzz definition`.
+//! The long form: `NOWCAST_SEEDS=10000 cargo test -p nowcast-script --test script hostile`; coverage-guided: `cargo xtask fuzz definition`.
 
-mod samples;
-
+use crate::samples;
 use nowcast_script::{Limits, MAIN, Script, Sources};
 use nowcast_world::{Command, PlayerId, Random, World};
 

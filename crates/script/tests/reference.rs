@@ -1,6 +1,6 @@
 //! The committed reference and type definitions are what the program would write.
 //!
-//! `NOWCAST_WRITE=1 cargo test -p nowcast-script --test reference` writes them.
+//! `NOWCAST_WRITE=1 cargo test -p nowcast-script --test script reference` writes them.
 
 use std::path::{Path, PathBuf};
 

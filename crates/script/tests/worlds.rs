@@ -1,10 +1,8 @@
 //! The sample worlds, played by their own tests.
 
-mod samples;
-
 use nowcast_script::{Limits, Scenario, Script, advice, forgotten};
 
-use samples::{sources_of, worlds};
+use crate::samples::{sources_of, worlds};
 
 #[test]
 fn every_sample_world_passes_its_own_tests() {

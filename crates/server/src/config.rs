@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use nowcast::CertificateConfig;
+use nowcast::endpoint::is_name;
 use nowcast::entry::Policy;
 use nowcast_store::Retention;
 
 use crate::limits::Limits;
 use crate::logs::LogWriter;
 use crate::plain::NETWORK_HZ;
+use crate::services::ServiceConfig;
 use crate::worlds::WorldConfig;
 
 /// What a [`Server`](crate::Server) listens on and allows.
@@ -18,6 +20,8 @@ use crate::worlds::WorldConfig;
 pub struct Config {
     /// What is served: at least one. Rooms that are not called like a world show the first.
     pub worlds: Vec<WorldConfig>,
+    /// What is served on sessions beside worlds, by the program that embeds the server.
+    pub services: Vec<ServiceConfig>,
     /// The addresses to listen on. The default is loopback in both families, because `localhost` may mean either; an
     /// address family that this machine doesn't have is skipped as long as another one works.
     pub hosts: Vec<IpAddr>,
@@ -55,6 +59,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             worlds: Vec::new(),
+            services: Vec::new(),
             hosts: vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()],
             port: 7777,
             network_hz: 10,
@@ -78,7 +83,7 @@ impl Default for Config {
 pub struct Exposed {
     /// `/metrics`.
     pub metrics: bool,
-    /// `/lab`, which measures a browser's connection to this server, and costs bandwidth.
+    /// `/lab`, the page that measures a browser's connection to this server, and costs bandwidth.
     pub lab: bool,
 }
 
@@ -193,6 +198,14 @@ impl Config {
         ] {
             if value == 0 {
                 return Err(format!("a limit of 0 {name} would let nobody in"));
+            }
+        }
+        for (at, ServiceConfig { name, .. }) in self.services.iter().enumerate() {
+            let is_taken = self.services[..at].iter().any(|other| other.name == *name)
+                || self.worlds.iter().any(|world| world.name == *name);
+            if is_taken || !is_name(name) {
+                let cause = if is_taken { "is called like another, or like a world" } else { "has no name" };
+                return Err(format!("the service '{name}' {cause}: choose another name"));
             }
         }
         Ok(())

@@ -181,6 +181,14 @@ impl Hosted {
         self.engine.sources()
     }
 
+    /// The share of its budget of work that a script spent in the newest step.
+    pub(crate) fn script_work(&self) -> Option<f64> {
+        match &self.engine {
+            Engine::Program(_) => None,
+            Engine::Script(live) => Some(live.work() as f64 / live.limits().work_per_step_max as f64),
+        }
+    }
+
     /// Lets new rules hold from now on. What became of them is among the reports: rules that do not load change nothing. A
     /// program has none to replace.
     pub(crate) fn reload(&mut self, sources: Sources) {

@@ -1,5 +1,6 @@
 //! What `/metrics` shows. The names are part of the interface; `docs/SERVER.md` lists them.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -13,16 +14,11 @@ use prometheus_client::registry::Registry;
 use crate::keeping::StoreFigures;
 use crate::logs::LogWriter;
 use crate::process;
+use crate::room_metrics::{OpenRooms, RoomMetrics, TICK_BOUNDS};
 use crate::session::Outcome;
 
 /// The content type of [`Metrics::render`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// Bounds of the tick histogram in seconds: fine around what a tick takes, with 16 ms, the length of a step, exact.
-const TICK_BOUNDS: [f64; 20] = [
-    0.000_1, 0.000_25, 0.000_5, 0.001, 0.001_5, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.012, 0.014,
-    0.016, 0.02, 0.025, 0.035, 0.05, 0.1,
-];
 
 /// Bounds of the encode histogram in seconds.
 const ENCODE_BOUNDS: [f64; 12] =
@@ -51,6 +47,8 @@ pub(crate) struct Metrics {
     pub(crate) sight_left: Counter,
     /// Carriers of sessions that sent more than any session sends.
     pub(crate) flooded: Counter,
+    /// Each of them with figures of its own.
+    open_rooms: OpenRooms,
     rooms_ended: Family<Reason, Counter>,
     rules: Family<Outcomes, Counter>,
     dropped: Family<Reason, Counter>,
@@ -99,6 +97,8 @@ impl Metrics {
         let cpu_seconds = Counter::default();
         process.register("cpu_seconds", "Processor time that this process has used", cpu_seconds.clone());
 
+        let open_rooms = OpenRooms::default();
+        registry.register_collector(Box::new(open_rooms.clone()));
         let own = registry.sub_registry_with_prefix("nowcast");
         if let Some(logs) = logs {
             let help = "Lines of logs that were not written: their output was full, broken or not read";
@@ -174,6 +174,7 @@ impl Metrics {
             resident_bytes,
             open_files,
             cpu_seconds,
+            open_rooms,
             // Last, because `own` borrows it until here.
             registry,
         }
@@ -182,6 +183,11 @@ impl Metrics {
     /// Shows the store's figures, too.
     pub(crate) fn watch_store(&mut self, figures: StoreFigures) {
         self.registry.register_collector(Box::new(figures));
+    }
+
+    /// The figures of a room that opens, which are shown as long as somebody has them.
+    pub(crate) fn open_room(&self, room: &str, world: &str) -> Arc<RoomMetrics> {
+        self.open_rooms.open(room, world)
     }
 
     /// Counts the end of a room.

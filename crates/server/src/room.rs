@@ -43,6 +43,7 @@ use crate::lobby::Lobby;
 use crate::names::{Name, Names};
 use crate::player::Player;
 use crate::process::thread_cpu_time;
+use crate::room_metrics::RoomMetrics;
 use crate::room_name::AskedRoom;
 use crate::room_refusal::RoomRefusal;
 use crate::rooms::Rooms;
@@ -68,6 +69,8 @@ pub(crate) struct Room {
     name: String,
     lobby: Arc<Lobby>,
     rooms: Arc<Rooms>,
+    /// What `/metrics` shows of this room.
+    metrics: Arc<RoomMetrics>,
     /// Dropped after the room, whatever ends it.
     tenancy: Tenancy,
     /// Which world it is, and where new rules for it come from.
@@ -174,10 +177,12 @@ impl Room {
             while world.poll_event().is_some() {}
             let assets = offered.assets();
             let dictionary = Dictionary::new(world.world().scene().definition(), &assets, world.version());
+            let metrics = rooms.metrics.open_room(&name, &offered.name);
             let room = Self {
                 name,
                 lobby,
                 rooms,
+                metrics,
                 tenancy,
                 offered,
                 tick: world.world().tick(),
@@ -330,7 +335,9 @@ impl Room {
     /// Advances the world, and with it the room's own count of steps.
     fn step(&mut self) {
         let version = self.world.version();
+        let started = Instant::now();
         self.world.step();
+        self.metrics.step_seconds.observe(started.elapsed().as_secs_f64());
         self.tick += 1;
         if self.world.version() != version {
             self.go_on_after_rollback();
@@ -491,7 +498,18 @@ impl Room {
         let awake = self.world.world().awake() as i64;
         self.show_awake(awake);
         let metrics = &self.rooms.metrics;
-        metrics.tick_seconds.observe(started.at.elapsed().as_secs_f64());
+        let took = started.at.elapsed().as_secs_f64();
+        metrics.tick_seconds.observe(took);
+        self.metrics.tick_seconds.observe(took);
+        self.metrics.clients.set(self.players.len() as i64);
+        self.metrics.entities.set(self.world.world().entities().ids().len() as i64);
+        if let Some(share) = self.world.script_work() {
+            self.metrics.show_script_work(share);
+        }
+        if self.tick.is_multiple_of(u64::from(STEP_HZ)) {
+            self.metrics.forget_ages();
+            self.metrics.in_sight.set(self.count_in_sight() as i64);
+        }
         if let (Some(before), Some(after)) = (started.cpu_time, thread_cpu_time()) {
             metrics.tick_cpu_seconds.observe((after - before).as_secs_f64());
         }
@@ -499,6 +517,7 @@ impl Room {
 
     fn show_awake(&mut self, awake: i64) {
         self.rooms.metrics.bodies_awake.inc_by(awake - self.awake_shown);
+        self.metrics.bodies_awake.set(awake);
         self.awake_shown = awake;
     }
 
@@ -512,6 +531,7 @@ impl Room {
         }
         let skipped = (oldest - next).as_nanos().div_ceil(STEP.as_nanos()) as u64;
         self.rooms.metrics.steps_skipped.inc_by(skipped);
+        self.metrics.steps_skipped.inc_by(skipped);
         oldest
     }
 }

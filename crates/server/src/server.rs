@@ -26,11 +26,11 @@ use crate::config::Config;
 use crate::connection::{Connection, ConnectionLimits};
 use crate::http::router;
 use crate::keeping::{Keeper, PRUNE_INTERVAL, StoreFigures, UsedTokenMarks};
-use crate::lab;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::room::Room;
 use crate::rooms::Rooms;
+use crate::services::{self, OpenService, ServiceConfig};
 use crate::session::{admission, client_session, session_config};
 use crate::shared::{Sessions, Shared};
 use crate::worlds::{Catalogue, WorldError};
@@ -62,7 +62,8 @@ pub enum BindError {
 pub struct Server {
     listeners: Vec<TcpListener>,
     accepted: Accepted,
-    lab_accepted: Accepted,
+    /// The channels of each service.
+    services: Vec<(ServiceConfig, Accepted)>,
     quic: Option<QuicEndpoint>,
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
@@ -100,8 +101,16 @@ impl Server {
         let admission = Admission::listening(policy(&config), &config.hosts, port);
         admission.keep_used_tokens(Arc::new(UsedTokenMarks(Arc::clone(&rooms.keeper))), Now::read());
         let sessions = Sessions { acceptor, certificates: Arc::clone(&certificates), udp_port, admission };
-        let (lab, lab_accepted) = lab::acceptor();
-        let shared = Arc::new(Shared { config, metrics, rooms, connection_limits, sessions, lab });
+        let (open, services) = config
+            .services
+            .iter()
+            .map(|service| {
+                let (open, accepted) = OpenService::open(service);
+                (open, (service.clone(), accepted))
+            })
+            .unzip();
+        let shared = Shared { config, metrics, rooms, connection_limits, sessions, services: open };
+        let shared = Arc::new(shared);
         let quic = match udp.is_empty() {
             true => None,
             false => {
@@ -111,7 +120,7 @@ impl Server {
                 Some(quic.map_err(|error| nowcast::BindError::Io { address, error })?)
             }
         };
-        Ok(Self { listeners: tcp, accepted, lab_accepted, quic, shared, stop: watch::Sender::new(false) })
+        Ok(Self { listeners: tcp, accepted, services, quic, shared, stop: watch::Sender::new(false) })
     }
 
     /// Where the server listens; with port 0 this tells the port that the system chose.
@@ -130,7 +139,9 @@ impl Server {
         let mut stop = self.stop.subscribe();
         let mut accepting = JoinSet::new();
         accepting.spawn(receive_sessions(self.accepted, Arc::clone(&self.shared)));
-        accepting.spawn(lab::serve(self.lab_accepted));
+        for (service, accepted) in self.services {
+            accepting.spawn(services::serve(service, accepted));
+        }
         let rooms = &self.shared.rooms;
         accepting.spawn(forget_the_old(Arc::clone(&rooms.keeper), rooms.config.retention));
         for listener in self.listeners {
@@ -151,7 +162,7 @@ impl Server {
         accepting.shutdown().await;
         self.shared.rooms.stop();
         self.shared.sessions.acceptor.close_all();
-        self.shared.lab.close_all();
+        self.shared.services.iter().for_each(|service| service.acceptor.close_all());
         self.stop.send_replace(true);
         let has_sessions = || self.shared.sessions.acceptor.counters().sessions > 0;
         let ended = async {

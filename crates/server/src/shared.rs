@@ -10,6 +10,7 @@ use crate::config::Config;
 use crate::connection::ConnectionLimits;
 use crate::metrics::Metrics;
 use crate::rooms::Rooms;
+use crate::services::OpenService;
 
 /// What every request may need.
 pub(crate) struct Shared {
@@ -18,8 +19,8 @@ pub(crate) struct Shared {
     pub(crate) rooms: Arc<Rooms>,
     pub(crate) connection_limits: Arc<ConnectionLimits>,
     pub(crate) sessions: Sessions,
-    /// Takes sessions of the lab's page in.
-    pub(crate) lab: Acceptor,
+    /// What is served beside rooms.
+    pub(crate) services: Vec<OpenService>,
 }
 
 /// What of sessions every request may need.

@@ -1,12 +1,11 @@
 //! What people do in a world, and who is told of it: actions, attributes, screens, events.
 
-mod common;
-
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use common::session::Guest;
-use common::{Player, TestServer};
+use crate::common;
+use crate::common::session::Guest;
+use crate::common::{Player, TestServer};
 use nowcast::CarrierKind;
 use nowcast_server::plain::{Any, ClientMessage};
 use nowcast_server::session::ToWorld;

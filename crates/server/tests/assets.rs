@@ -1,11 +1,9 @@
 //! The files beside a world's rules: told by hash, fetched by hash, and changed while people are in the world.
 
-mod common;
-
 use std::path::PathBuf;
 
-use common::session::Guest;
-use common::{TestServer, plaza};
+use crate::common::session::Guest;
+use crate::common::{TestServer, plaza};
 use nowcast::CarrierKind;
 use nowcast_server::plain::Outcome;
 use nowcast_server::{Rules, WorldConfig};

@@ -1,10 +1,8 @@
 //! Clients that are broken or hostile: each is told why it is closed and counted, and nobody else feels it.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{PATIENCE, TestServer};
+use crate::common::{PATIENCE, TestServer};
 use futures_util::SinkExt;
 use nowcast_server::plain::{ClientMessage, Encoding, Frame, Input, ServerMessage};
 use serde_json::Value;

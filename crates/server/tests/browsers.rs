@@ -1,11 +1,10 @@
 //! Who may come in by a browser: pages of other sites, of this machine, of other machines, and through proxies.
 
-mod common;
-
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
 
-use common::{PATIENCE, TestServer};
+use crate::common;
+use crate::common::{PATIENCE, TestServer};
 use nowcast::endpoint::addresses_of_this_machine;
 use nowcast_server::{CertificateConfig, Server};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,10 +1,8 @@
 //! A crowd that talks, and somebody whose connection is too slow for it.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, TestServer};
+use crate::common::{PATIENCE, TestServer};
 use futures_util::StreamExt;
 use nowcast::session::{Config, Limits};
 use nowcast::{Channel, Connector, MessageKind};

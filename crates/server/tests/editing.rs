@@ -1,13 +1,11 @@
 //! A world whose folder is edited while people are in it.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::session::Guest;
-use common::view::View;
-use common::{TestServer, plaza};
+use crate::common::session::Guest;
+use crate::common::view::View;
+use crate::common::{TestServer, plaza};
 use nowcast::CarrierKind;
 use nowcast_server::entry::TokenKey;
 use nowcast_server::plain::{ClientMessage, Input, Outcome};

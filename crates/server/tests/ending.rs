@@ -1,10 +1,8 @@
 //! How a server begins and ends.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{PATIENCE, TestServer, config, plaza};
+use crate::common::{PATIENCE, TestServer, config, plaza};
 use nowcast_server::entry::Policy;
 use nowcast_server::{BindError, Config, Server};
 

@@ -1,8 +1,6 @@
 //! What the server answers to a browser and to whoever operates it.
 
-mod common;
-
-use common::TestServer;
+use crate::common::TestServer;
 
 #[tokio::test]
 async fn pages_carry_a_strict_policy_and_never_sniff() {

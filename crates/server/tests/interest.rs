@@ -1,9 +1,7 @@
 //! What clients are told of: what is near, what all see, what is their own, and what comes into sight again.
 
-mod common;
-
-use common::session::Guest;
-use common::{TestServer, script};
+use crate::common::session::Guest;
+use crate::common::{TestServer, script};
 use nowcast::CarrierKind;
 
 /// A road of 400 m with a post and a turning wheel every 20 m.

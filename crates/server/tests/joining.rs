@@ -1,8 +1,7 @@
 //! People join, see each other, move, talk and leave.
 
-mod common;
-
-use common::TestServer;
+use crate::common;
+use crate::common::TestServer;
 use nowcast_server::plain::{ClientMessage, Encoding, Input, PROTOCOL, ServerMessage};
 
 const FORWARD: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: true, jump: false };

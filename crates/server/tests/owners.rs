@@ -1,11 +1,9 @@
 //! What owners do, on sessions and in the plain protocol, and what becomes of those who do what they may not.
 
-mod common;
-
 use std::time::Duration;
 
-use common::session::Guest;
-use common::{PATIENCE, TestServer, map, script};
+use crate::common::session::Guest;
+use crate::common::{PATIENCE, TestServer, map, script};
 use nowcast::{CarrierKind, Connector, Error};
 use nowcast_server::entry::{Claims, TokenKey, unix_time};
 use nowcast_server::plain::{Any, ClientMessage};

@@ -1,13 +1,11 @@
 //! Rooms that show the past: who may look, what is seen, what happened next, and what a copy of a moment is.
 
-mod common;
-
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use common::process::Folder;
-use common::session::Guest;
-use common::view::View;
-use common::{Player, TestServer, script};
+use crate::common::process::Folder;
+use crate::common::session::Guest;
+use crate::common::view::View;
+use crate::common::{Player, TestServer, script};
 use nowcast::{CarrierKind, Connector};
 use nowcast_server::entry::{Claims, TokenKey, unix_time};
 use nowcast_server::plain::ClientMessage;

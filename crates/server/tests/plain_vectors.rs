@@ -1,6 +1,6 @@
 //! Holds the codec against `spec/vectors/plain`, which every implementation of the plain protocol checks.
 //!
-//! `NOWCAST_WRITE_VECTORS=1 cargo test -p nowcast-server --test plain_vectors` writes them anew.
+//! `NOWCAST_WRITE_VECTORS=1 cargo test -p nowcast-server --test server plain_vectors` writes them anew.
 
 use std::path::PathBuf;
 

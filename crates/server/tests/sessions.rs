@@ -1,12 +1,12 @@
 //! Clients on sessions: over both carriers, beside plain ones, and such as break the rules.
 
-mod common;
-
 use std::time::Duration;
 
-use common::session::Guest;
-use common::{PATIENCE, TestServer};
+use crate::common;
+use crate::common::session::Guest;
+use crate::common::{PATIENCE, TestServer};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error};
+use nowcast_server::ServiceConfig;
 use nowcast_server::session::{CHAT_LANE, CONTROLS_KEY, Controls, Line, PROTOCOL, ToWorld};
 use nowcast_wire::encode_to_vec;
 use tokio::time::timeout;
@@ -217,4 +217,31 @@ async fn what_is_served_is_told_to_pages_of_the_origins_that_may_join() {
     let without = TestServer::with(|config| config.webtransport = false).await;
     assert!(!without.get("/nowcast/plaza").await.contains("webtransport"));
     without.stop().await;
+}
+
+#[tokio::test]
+async fn the_program_around_a_server_serves_names_beside_the_rooms() {
+    let echo = || {
+        ServiceConfig::new("echo", |channel| async move {
+            nowcast::echo(&channel).await;
+        })
+    };
+    let server = TestServer::with(|config| config.services.push(echo())).await;
+    let url = format!("nowcast://{}/echo", server.address);
+    for carrier in [CarrierKind::WebTransport, CarrierKind::WebSocket] {
+        let channel =
+            timeout(PATIENCE, Connector::new().carriers([carrier]).connect(&url)).await.unwrap().unwrap();
+        assert_eq!(channel.command(b"well?", PATIENCE).await.unwrap(), b"well?", "{carrier}");
+    }
+    // A room is entered as ever.
+    Guest::join(&server, "plaza", "Ada", CarrierKind::WebSocket).await;
+    server.stop().await;
+
+    for services in [vec![echo(), echo()], vec![ServiceConfig::new("plaza", |_| async {})]] {
+        let config = nowcast_server::Config { services, ..common::config() };
+        let Err(error) = nowcast_server::Server::bind(config).await else {
+            panic!("two things have one name")
+        };
+        assert!(error.to_string().contains("choose another name"), "{error}");
+    }
 }

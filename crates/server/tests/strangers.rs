@@ -1,10 +1,8 @@
 //! What strangers may take, see and be called.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{PATIENCE, Player, TestServer};
+use crate::common::{PATIENCE, Player, TestServer};
 use nowcast_server::entry::{Claims, TokenKey, unix_time};
 use nowcast_server::plain::{ClientMessage, Input, ServerMessage};
 

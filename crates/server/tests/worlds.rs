@@ -1,11 +1,10 @@
 //! Several worlds on one server, and worlds that are not good to be in.
 
-mod common;
-
 use std::time::Duration;
 
-use common::session::Guest;
-use common::{Player, TestServer, config, plaza, sample, script};
+use crate::common;
+use crate::common::session::Guest;
+use crate::common::{Player, TestServer, config, plaza, sample, script};
 use nowcast::CarrierKind;
 use nowcast_server::entry::{Claims, TokenKey, unix_time};
 use nowcast_server::plain::{ClientMessage, Encoding, Outcome};

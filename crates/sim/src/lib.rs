@@ -8,6 +8,7 @@
 //! | make packets late, lost, doubled, wrong | [`link::Link`] |
 //! | run two sessions over two links | [`pair::Pair`] |
 //! | check the laws of the queue at both ends under random operations | [`scenario::check`] |
+//! | kill the process at an end now and then, too | [`scenario::check_restarts`] |
 //! | have another implementation at one of the ends | [`scenario::OtherImplementation`], [`scenario::check_with`] |
 //!
 //! ```
@@ -18,6 +19,7 @@
 //! }
 //! ```
 
+mod durable;
 pub mod endpoint;
 pub mod hostile;
 pub mod link;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nowcast_queue::conformance::Random;
 use nowcast_session::packet::{self, Hello};
-use nowcast_session::{Carrier, Config, Entropy, NoReplication, Replication, Session, Time};
+use nowcast_session::{Carrier, CloseCode, Config, Entropy, NoReplication, Replication, Session, Time};
 
 use crate::endpoint::Endpoint;
 use crate::link::{Link, LinkConfig};
@@ -54,6 +54,9 @@ struct Node<E: ?Sized> {
     link: Link,
     wakes_at: Option<Duration>,
     generation: u64,
+    /// Whether it is an acceptor whose process began after the other end: the first HELLO without a session begins one, and a HELLO
+    /// that would resume another is refused.
+    is_new: bool,
     sources: Box<dyn Replication>,
 }
 
@@ -98,6 +101,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
             link: links.next().expect("there are two"),
             wakes_at: Some(Duration::ZERO),
             generation: 0,
+            is_new: false,
             sources: Box::new(NoReplication),
         });
         Self {
@@ -201,6 +205,22 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         self.with(End::Initiator, |session, now| session.attach(now, carrier, entropy));
     }
 
+    /// A new process stands at one end, with a session that knows nothing. An acceptor waits for a HELLO on the next carrier; an initiator
+    /// begins on `carrier` at once. The carrier of before has to be dead ([`Self::kill_carrier`]).
+    pub fn replace(&mut self, end: End, carrier: Carrier, begin: impl FnOnce(Time, Entropy) -> Box<E>) {
+        let clock = self.clock(end);
+        let entropy = entropy(&mut self.random);
+        self.history[end as usize].clear();
+        let node = &mut self.ends[end as usize];
+        node.session = begin(clock, entropy);
+        node.wakes_at = Some(self.now);
+        node.is_new = end == End::Acceptor;
+        if end == End::Initiator {
+            self.carrier = carrier;
+            node.generation = self.generation;
+        }
+    }
+
     /// Lets time pass up to `until`, not beyond; returns early at nothing.
     pub fn run_until(&mut self, until: Duration) {
         loop {
@@ -246,12 +266,22 @@ impl<E: Endpoint + ?Sized> Pair<E> {
         if node.generation != self.generation {
             // What a server does with the first packet of a carrier it does not know.
             let body = if carrier.is_checked { Some(packet) } else { packet::open(packet) };
-            let resume = body.and_then(|body| Hello::read(body).ok()).and_then(|hello| hello.resume);
-            if resume.is_none_or(|resume| !node.session.may_resume(&resume)) {
-                return;
+            let Some(hello) = body.and_then(|body| Hello::read(body).ok()) else { return };
+            match &hello.resume {
+                Some(resume) if node.session.may_resume(resume) => {
+                    node.session.attach(clock, carrier, entropy(&mut self.random));
+                }
+                Some(_) if node.is_new => {
+                    let mut refusal = Vec::new();
+                    let (code, text) = (CloseCode::UNKNOWN_SESSION, "there is no such session here");
+                    Session::refuse(&hello, code, text, carrier, &mut refusal);
+                    node.link.send(self.now, refusal);
+                    return;
+                }
+                None if node.is_new => node.is_new = false,
+                _ => return,
             }
             node.generation = self.generation;
-            node.session.attach(clock, carrier, entropy(&mut self.random));
         }
         node.session.handle_packet(clock, packet);
     }

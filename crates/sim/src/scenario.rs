@@ -1,5 +1,7 @@
 //! Random lives of a session, checked against the laws at both ends.
 
+mod restarts;
+
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -11,16 +13,18 @@ use nowcast_session::{
     Carrier, Config, Entropy, LaneConfig, Limits, MessageKind, Notice, Refused, Session, Time,
 };
 
-use crate::endpoint::Endpoint;
+use crate::durable::DURABLE_LANE;
+use crate::endpoint::{Endpoint, Traffic};
 use crate::link::LinkConfig;
 use crate::pair::{End, Pair};
 use crate::record::Direction;
 use crate::script::{COMMAND_LANE, MORTAL_LANE, Operation, Script};
+use restarts::{Engine, Gone};
 
 /// A life that broke a law.
 #[derive(Debug)]
 pub struct Failure {
-    /// `check(seed)` lives it again.
+    /// [`check`] or [`check_restarts`], whichever found it, lives it again.
     pub seed: u64,
     /// What went wrong, in the shortest script found.
     pub what: String,
@@ -54,6 +58,10 @@ pub struct Lived {
     pub messages: u64,
     /// Carriers that died.
     pub kills: u64,
+    /// Processes that were killed, each with its carrier.
+    pub restarts: u64,
+    /// Durable actions that clients began.
+    pub acts: u64,
 }
 
 /// Another implementation of the session than `nowcast-session`, to have at one of the ends.
@@ -115,7 +123,19 @@ pub fn check(seed: u64) -> Result<Lived, Box<Failure>> {
 /// # Errors
 /// The broken law, with a script as short as could be found.
 pub fn check_with(seed: u64, cast: Cast<'_>) -> Result<Lived, Box<Failure>> {
-    let script = Script::random(seed);
+    check_script(seed, Script::random(seed), cast)
+}
+
+/// As [`check_with`], with processes that are killed at one end or the other and durable actions that outlast them: the laws hold
+/// within each session, and over all of them what was confirmed is done once, and all else at most once.
+///
+/// # Errors
+/// The broken law, with a script as short as could be found.
+pub fn check_restarts(seed: u64, cast: Cast<'_>) -> Result<Lived, Box<Failure>> {
+    check_script(seed, Script::with_restarts(seed), cast)
+}
+
+fn check_script(seed: u64, script: Script, cast: Cast<'_>) -> Result<Lived, Box<Failure>> {
     run(&script, cast).map_err(|what| {
         let (script, what) = script.shrink(what, |script| run(script, cast).err());
         Box::new(Failure { seed, what, script })
@@ -136,9 +156,10 @@ pub fn run(script: &Script, cast: Cast<'_>) -> Result<Lived, String> {
 
 fn live(script: &Script, cast: Cast<'_>) -> Result<Lived, String> {
     let mut life = Life::new(script, cast);
+    life.begin_acts()?;
     for (wait, operation) in &script.operations {
         life.pass(life.pair.now() + *wait)?;
-        life.act(operation);
+        life.act(operation)?;
     }
     life.wind_down()?;
     Ok(life.lived())
@@ -149,7 +170,8 @@ const READ_EVERY: Duration = Duration::from_millis(5);
 /// After this long with a good link, everything must have arrived.
 const WIND_DOWN_MAX: Duration = Duration::from_secs(120);
 
-struct Life {
+struct Life<'c> {
+    cast: Cast<'c>,
     pair: Pair<dyn Endpoint>,
     /// By the end that puts.
     directions: [Direction; 2],
@@ -157,7 +179,13 @@ struct Life {
     reads_at: Duration,
     /// A new carrier comes then.
     joins_at: Option<(Duration, Carrier)>,
+    gone: Option<Gone>,
+    /// What is done with durable actions, in lives that have them.
+    engine: Option<Engine>,
     kills: u64,
+    restarts: u64,
+    /// What passed in the sessions of processes that are gone.
+    past: Traffic,
 }
 
 fn config() -> Config {
@@ -169,30 +197,38 @@ fn config() -> Config {
     Config { limits, lanes, ..Config::default() }
 }
 
-impl Life {
-    fn new(script: &Script, cast: Cast<'_>) -> Self {
+impl<'c> Life<'c> {
+    fn new(script: &Script, cast: Cast<'c>) -> Self {
         let (carrier, link) = (script.carrier, link_for(script.carrier, &script.link));
         let links = [link.clone(), link];
         let pair = Pair::between(script.seed, carrier, links, |end, now, entropy| {
             cast.begin(end, now, carrier, entropy)
         });
         Self {
+            cast,
             pair,
             directions: [Direction::default(), Direction::default()],
             stalled_until: [Duration::ZERO; 2],
             reads_at: READ_EVERY,
             joins_at: None,
+            gone: None,
+            engine: script.is_durable().then(|| Engine::new(script.seed)),
             kills: 0,
+            restarts: 0,
+            past: Traffic::default(),
         }
     }
 
     fn lived(&self) -> Lived {
-        let stats = End::BOTH.map(|end| self.pair.session(end).traffic());
+        let [first, second] = End::BOTH.map(|end| self.pair.session(end).traffic());
+        let all = [first, second, self.past];
         Lived {
             time: self.pair.now(),
-            packets: stats.iter().map(|stats| stats.packets_sent).sum(),
-            messages: stats.iter().map(|stats| stats.messages_received).sum(),
+            packets: all.iter().map(|traffic| traffic.packets_sent).sum(),
+            messages: all.iter().map(|traffic| traffic.messages_received).sum(),
             kills: self.kills,
+            restarts: self.restarts,
+            acts: self.engine.as_ref().map_or(0, |engine| engine.acts),
         }
     }
 
@@ -200,8 +236,12 @@ impl Life {
     fn pass(&mut self, until: Duration) -> Result<(), String> {
         loop {
             let join = self.joins_at.map_or(Duration::MAX, |(at, _)| at);
-            let next = self.reads_at.min(join).min(until);
+            let begin = if let Some(Gone::Client(at)) = self.gone { at } else { Duration::MAX };
+            let next = self.reads_at.min(join).min(begin).min(until);
             self.pair.run_until(next);
+            if next == begin {
+                self.begin_anew()?;
+            }
             if let Some((_, carrier)) = self.joins_at.take_if(|_| next == join) {
                 self.pair.attach(carrier);
                 let link = self.pair.link(End::Initiator).config().clone();
@@ -212,6 +252,7 @@ impl Life {
                 for end in End::BOTH {
                     self.read(end)?;
                 }
+                self.commit()?;
             }
             if next == until {
                 return Ok(());
@@ -220,23 +261,36 @@ impl Life {
     }
 
     fn read(&mut self, end: End) -> Result<(), String> {
+        if self.is_gone(end) {
+            return Ok(());
+        }
         let with_messages = self.stalled_until[end as usize] <= self.pair.now();
         let polled = self.pair.with(end, |session, now| session.read(now, with_messages));
-        polled.notices.iter().try_for_each(|notice| self.noticed(end, notice))?;
+        let mut has_to_begin_anew = false;
+        for notice in &polled.notices {
+            match self.is_refused_anew(end, notice) {
+                true => has_to_begin_anew = true,
+                false => self.noticed(end, notice)?,
+            }
+        }
         self.directions[end.peer() as usize].begin_go();
         for message in &polled.messages {
             match message.kind {
                 MessageKind::Reply { command } => self.directions[end as usize].ended(command)?,
+                _ if message.lane == DURABLE_LANE => self.got_act(end, message)?,
                 _ => self.directions[end.peer() as usize].got(message)?,
             }
             if let MessageKind::Command { command } = message.kind {
                 let (lane, payload) = (message.lane, &message.payload);
-                self.pair
-                    .with(end, |session, now| session.put_reply(now, lane, command, payload))
-                    .map_err(|refused| format!("a reply was refused: {refused}"))?;
+                let put = self.pair.with(end, |session, now| session.put_reply(now, lane, command, payload));
+                if let Err(refused) = put
+                    && !self.is_closing(&refused)
+                {
+                    return Err(format!("a reply was refused: {refused}"));
+                }
             }
         }
-        Ok(())
+        if has_to_begin_anew { self.begin_anew() } else { Ok(()) }
     }
 
     fn noticed(&mut self, end: End, notice: &Notice) -> Result<(), String> {
@@ -250,8 +304,15 @@ impl Life {
         Ok(())
     }
 
-    fn act(&mut self, operation: &Operation) {
+    fn act(&mut self, operation: &Operation) -> Result<(), String> {
         match operation {
+            Operation::Put { end, .. }
+            | Operation::PutMortal { end, .. }
+            | Operation::Ask { end, .. }
+            | Operation::Stall { end, .. }
+            | Operation::Budget { end, .. }
+            | Operation::Hostile { end, .. }
+                if self.is_gone(*end) => {}
             Operation::Put { end, lane, key, bytes } => self.put(*end, *lane, *key, *bytes),
             Operation::PutMortal { end, millis } => {
                 let number = self.directions[*end as usize].next_mortal();
@@ -259,7 +320,10 @@ impl Life {
                 let put = self.pair.with(*end, |session, now| {
                     session.put_event(now, MORTAL_LANE, &number.to_le_bytes(), time_to_live)
                 });
-                self.directions[*end as usize].put_mortal(put.expect("few events with a time to live wait"));
+                match put {
+                    Ok(id) => self.directions[*end as usize].put_mortal(id),
+                    Err(refused) => assert!(self.is_closing(&refused), "few events with a time to live wait"),
+                }
             }
             Operation::Ask { end, millis } => {
                 let number = self.directions[*end as usize].next_command();
@@ -267,7 +331,10 @@ impl Life {
                 let put = self.pair.with(*end, |session, now| {
                     session.put_command(now, COMMAND_LANE, &number.to_le_bytes(), patience)
                 });
-                self.directions[*end as usize].put_command(put.expect("few commands wait at once"));
+                match put {
+                    Ok(id) => self.directions[*end as usize].put_command(id),
+                    Err(refused) => assert!(self.is_closing(&refused), "few commands wait at once"),
+                }
             }
             Operation::Stall { end, millis } => {
                 self.stalled_until[*end as usize] = self.pair.now() + Duration::from_millis(*millis);
@@ -278,7 +345,12 @@ impl Life {
                 self.pair.with(*end, |session, _| session.set_bytes_per_second_max(*bytes_per_second));
             }
             Operation::Hostile { end, number } => self.attack(*end, *number),
+            Operation::Act => return self.act_durably(),
+            Operation::Restart { end, is_told, millis, is_commit_kept } => {
+                return self.restart(*end, *is_told, *millis, *is_commit_kept);
+            }
         }
+        Ok(())
     }
 
     fn put(&mut self, end: End, lane: u8, key: u64, bytes: usize) {
@@ -290,12 +362,13 @@ impl Life {
         });
         match put {
             Ok(()) => direction.put(lane, key),
+            Err(refused) if self.is_closing(&refused) => {}
             Err(refused) => assert_eq!(refused, Refused::Full, "nothing else is wrong with the puts"),
         }
     }
 
     fn kill(&mut self, told: [bool; 2], millis: u64, to_stream: bool) {
-        if !self.pair.session(End::Initiator).status().is_open || self.joins_at.is_some() {
+        if !self.can_cut() {
             return;
         }
         self.kills += 1;
@@ -303,6 +376,12 @@ impl Life {
         self.pair.kill_carrier(told);
         let now = self.pair.now();
         self.joins_at = Some((now + Duration::from_millis(millis), carrier));
+    }
+
+    /// Whether the ends have a session and a carrier that can be taken away.
+    fn can_cut(&self) -> bool {
+        let is_open = self.pair.session(End::Initiator).status().is_open;
+        is_open && self.joins_at.is_none() && self.gone.is_none()
     }
 
     fn relink(&mut self, link: &LinkConfig) {
@@ -357,7 +436,10 @@ impl Life {
         let deadline = self.pair.now() + WIND_DOWN_MAX;
         loop {
             self.pass(self.pair.now() + Duration::from_millis(200))?;
-            let is_done = self.joins_at.is_none()
+            let is_settled = self.engine.as_ref().is_none_or(Engine::is_settled);
+            let is_done = is_settled
+                && self.joins_at.is_none()
+                && self.gone.is_none()
                 && End::BOTH.iter().all(|&end| {
                     let status = self.pair.session(end).status();
                     status.is_open && status.is_drained
@@ -371,7 +453,8 @@ impl Life {
         }
         // Deadlines of commands that were never answered pass.
         self.pass(self.pair.now() + Duration::from_secs(3))?;
-        self.directions.iter().try_for_each(Direction::check)
+        self.directions.iter().try_for_each(Direction::check)?;
+        self.engine.as_ref().map_or(Ok(()), Engine::check)
     }
 
     fn not_drained(&self) -> String {

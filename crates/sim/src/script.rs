@@ -69,6 +69,20 @@ pub enum Operation {
         /// What it is made of.
         number: u64,
     },
+    /// The client does something that has to happen once and to last.
+    Act,
+    /// The process at one end is killed: its session and all it knew are gone, but for what it has on disk. A new one is there after
+    /// a while.
+    Restart {
+        /// Which end.
+        end: End,
+        /// Whether the other one learns at once that the carrier is dead.
+        is_told: bool,
+        /// When the new process is there.
+        millis: u64,
+        /// Whether a commit is kept that was under way.
+        is_commit_kept: bool,
+    },
 }
 
 /// Operations, each with the time since the previous one.
@@ -90,6 +104,8 @@ pub const LAWFUL_LANES: u8 = 3;
 pub const MORTAL_LANE: u8 = 3;
 /// In so many lives one value in four is large: otherwise an interval hardly ever fills half a window, and barriers are rare.
 const CROWDED_PERCENT: u64 = 15;
+/// Processes that are killed in one script.
+const RESTARTS_MAX: u64 = 5;
 /// The lane of commands.
 pub const COMMAND_LANE: u8 = 4;
 
@@ -112,6 +128,37 @@ impl Script {
             })
             .collect();
         Self { seed, carrier, link, operations }
+    }
+
+    /// The same with durable actions, and with processes that are killed; fixed by its seed, too.
+    pub fn with_restarts(seed: u64) -> Self {
+        let mut script = Self::random(seed);
+        let random = &mut Random::new(seed ^ 0x0DEA_7495);
+        let operations = &mut script.operations;
+        let mut insert = |random: &mut Random, wait_max_ms: u64, operation| {
+            let wait = Duration::from_micros(random.below(wait_max_ms * 1_000));
+            operations.insert(random.below(operations.len() as u64 + 1) as usize, (wait, operation));
+        };
+        for _ in 0..10 + random.below(60) {
+            insert(random, 20, Operation::Act);
+        }
+        for _ in 0..1 + random.below(RESTARTS_MAX) {
+            let operation = Operation::Restart {
+                end: random_end(random),
+                is_told: random.percent(60),
+                millis: random.below(1_500),
+                is_commit_kept: random.percent(50),
+            };
+            insert(random, 500, operation);
+        }
+        script
+    }
+
+    /// Whether it is about durable actions.
+    pub(crate) fn is_durable(&self) -> bool {
+        let is_durable =
+            |operation: &Operation| matches!(operation, Operation::Act | Operation::Restart { .. });
+        self.operations.iter().any(|(_, operation)| is_durable(operation))
     }
 
     /// The shortest script found that still fails, and how.

@@ -49,6 +49,7 @@
 
 mod batch;
 mod error;
+mod fail_point;
 mod moment;
 mod name;
 mod once;
@@ -60,6 +61,8 @@ mod store;
 
 pub use batch::{BATCH_BYTES_MAX, BATCH_TICKS_MAX, Batch, BatchError, Note};
 pub use error::{Problem, StoreError};
+#[cfg(feature = "fail-points")]
+pub use fail_point::{FailPoint, VARIABLE as FAIL_POINT_VARIABLE};
 pub use moment::{At, AtError, UtcTime, read_duration};
 pub use name::{NAME_BYTES_MAX, NameError, WorldName};
 pub use once::{ActionId, CLIENTS_MAX, ONCE_TICKS, Once, UNDER_WAY_MAX};

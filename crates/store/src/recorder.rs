@@ -4,6 +4,7 @@ use nowcast_world::journal::{Entry, Record};
 use nowcast_world::{ApplyError, Command, World};
 
 use crate::batch::{Batch, Note};
+use crate::fail_point::{FailPoint, pass};
 use crate::name::WorldName;
 use crate::once::{ActionId, Once};
 use crate::saved::SavedWorld;
@@ -188,6 +189,7 @@ impl Recorder {
     pub fn snapshot(&mut self, world: &mut World, store: &dyn Store, now_ms: u64, host: Vec<u8>) {
         world.apply_waiting();
         let bytes = world.snapshot();
+        pass(FailPoint::SnapshotTaken);
         self.push(world.tick(), Record::Settled);
         let hash = self.note_hash(world);
         if self.needs_snapshot {
@@ -205,8 +207,10 @@ impl Recorder {
             once: self.once.clone(),
             host,
         };
+        pass(FailPoint::SnapshotAnnounced);
         match store.snapshot(&self.name, snapshot, continuity, std::mem::take(&mut self.then)) {
             Ok(()) => {
+                pass(FailPoint::SnapshotGiven);
                 self.needs_snapshot = false;
                 self.batch.from_tick = world.tick();
                 (self.is_unlike_snapshot, self.snapshot_tick) = (false, world.tick());
@@ -276,10 +280,14 @@ impl Recorder {
         let empty = Batch { from_tick: tick, through_tick: tick, ..Batch::default() };
         let mut batch = std::mem::replace(&mut self.batch, empty);
         (batch.through_tick, batch.time_ms) = (tick, now_ms);
-        if let Err(refused) = store.append(&self.name, batch, std::mem::take(&mut self.then)) {
-            // What a snapshot will hold needs no journal; who waits for it waits for the snapshot.
-            self.then = refused.then;
-            self.needs_snapshot = refused.why != RefusedWhy::Closed;
+        pass(FailPoint::BeforeAppend);
+        match store.append(&self.name, batch, std::mem::take(&mut self.then)) {
+            Ok(()) => pass(FailPoint::AfterAppend),
+            Err(refused) => {
+                // What a snapshot will hold needs no journal; who waits for it waits for the snapshot.
+                self.then = refused.then;
+                self.needs_snapshot = refused.why != RefusedWhy::Closed;
+            }
         }
     }
 

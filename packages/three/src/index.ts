@@ -3,6 +3,8 @@
 export { ease, wrapAngle } from "./angle.js";
 export { AssetCache } from "./asset-cache.js";
 export { type AssetEntry, AssetError, Assets } from "./assets.js";
+export { LabelSprites, wrapText } from "./label-sprites.js";
+export type { Writing } from "./labels.js";
 export {
   type Appearance,
   type Body,
@@ -19,6 +21,17 @@ export { type Form, isFields, type Part, readForm, readVector, type Vector } fro
 export { type Frame, startLoop } from "./loop.js";
 export { MODEL_LIMITS } from "./models/inspect-glb.js";
 export type { Crowd, Member } from "./people/crowd.js";
+export { createOutfit } from "./people/outfit.js";
+export {
+  encodeHandPose,
+  HAND_JOINTS,
+  HAND_POSE_BYTES,
+  HAND_POSE_ERROR_DEG,
+} from "./people/tracked/hand-pose.js";
+export { curlHand, handSizeOf, PALM } from "./people/tracked/hand-shape.js";
+export { Hands, type ShownHand } from "./people/tracked/hands.js";
+export { type TrackedKindFacts, type TrackedPart, trackedPartOf } from "./people/tracked/tracked-kinds.js";
+export { type ShownPart, TRACKED_S_MAX, type Tracking } from "./people/tracked/tracking.js";
 export { copyPose, createPose, isSamePose, type Pose, yawOf } from "./pose.js";
 export { type Cast, castAt, Obstacles } from "./scene/obstacles.js";
 export { createProp, type Probe, type Prop } from "./scene/prop.js";

@@ -15,12 +15,27 @@ interface Bearer {
   readonly z: number;
 }
 
+/** What is written somewhere, for those who draw it themselves, such as in a headset. */
+export interface Writing {
+  readonly bearer: Bearer;
+  /** From its bearer's centre up, in metres. */
+  readonly above: number;
+  readonly name: string;
+  /** What its bearer said just now. */
+  readonly said: string | undefined;
+  /** Its bearer can be heard now. */
+  readonly speaks: boolean;
+}
+
 interface Label {
   bearer: Bearer;
   /** From its bearer's centre up, in metres. */
   above: number;
   readonly root: HTMLElement;
   readonly tag: HTMLElement;
+  name: string;
+  said: string | undefined;
+  speaks: boolean;
   bubble: HTMLElement | undefined;
   bubbleEndsMs: number;
   shown: boolean;
@@ -31,7 +46,8 @@ interface Label {
 
 /**
  * What is written above people and things, and what was just said. They are page text over the picture: sharp at any resolution,
- * never markup, of the classes `label`, `tag` and `bubble` for a page's own style. In a headset they are not seen.
+ * never markup, of the classes `label`, `tag` and `bubble` for a page's own style. In a headset they are not seen: {@link LabelSprites}
+ * writes them into the world instead.
  */
 export class Labels {
   private readonly labels = new Map<number, Label>();
@@ -41,13 +57,18 @@ export class Labels {
   /** `layer` lies over the picture and is as large; without one nothing is written. */
   constructor(private readonly layer: HTMLElement | undefined) {}
 
+  /** Everything that is written now, by the number of what bears it. */
+  get all(): ReadonlyMap<number, Writing> {
+    return this.labels;
+  }
+
   /** Writes a name above something, or another one. */
   set(id: number, name: string, bearer: Bearer, above: number): void {
     if (!this.layer) return;
     const known = this.labels.get(id);
     if (known) {
       known.tag.textContent = name;
-      Object.assign(known, { bearer, above });
+      Object.assign(known, { bearer, above, name });
       return;
     }
     const root = document.createElement("div");
@@ -70,6 +91,9 @@ export class Labels {
       above,
       root,
       tag,
+      name,
+      said: undefined,
+      speaks: false,
       bubble: undefined,
       bubbleEndsMs: 0,
       shown: false,
@@ -95,10 +119,19 @@ export class Labels {
     label.bubble?.remove();
     const bubble = document.createElement("div");
     bubble.className = "bubble";
-    bubble.textContent = shorten(text);
+    label.said = shorten(text);
+    bubble.textContent = label.said;
     label.root.append(bubble);
     label.bubble = bubble;
     label.bubbleEndsMs = nowMs + BUBBLE_MS;
+  }
+
+  /** Marks whoever can be heard now by the class `speaking`. */
+  setSpeaking(id: number, speaks: boolean): void {
+    const label = this.labels.get(id);
+    if (!label) return;
+    label.speaks = speaks;
+    label.tag.classList.toggle("speaking", speaks);
   }
 
   update(nowMs: number, camera: PerspectiveCamera, own: number | undefined): void {
@@ -107,14 +140,20 @@ export class Labels {
     camera.getWorldPosition(EYE);
     let shown = 0;
     for (const [id, label] of this.labels) {
-      if (label.bubble && nowMs > label.bubbleEndsMs) {
-        label.bubble.remove();
-        label.bubble = undefined;
-      }
+      forget(label, nowMs);
       if (this.place(label, camera, width, height, id === own)) shown++;
     }
     if (shown > SHOWN_MAX) this.reach = Math.max(REACH_MIN_M, this.reach * 0.94);
     else if (shown < SHOWN_MAX * 0.7) this.reach = Math.min(REACH_MAX_M, this.reach * 1.02);
+  }
+
+  /** In a headset: nothing over the picture is seen, but what was said is forgotten all the same. */
+  hide(nowMs: number): void {
+    for (const label of this.labels.values()) {
+      forget(label, nowMs);
+      label.shown = false;
+      label.root.hidden = true;
+    }
   }
 
   private place(
@@ -155,6 +194,13 @@ export class Labels {
     }
     return true;
   }
+}
+
+function forget(label: Label, nowMs: number): void {
+  if (!label.bubble || nowMs <= label.bubbleEndsMs) return;
+  label.bubble.remove();
+  label.bubble = undefined;
+  label.said = undefined;
 }
 
 /** The log has all of it. Cut between characters, since a slice of UTF-16 could leave half of one. */

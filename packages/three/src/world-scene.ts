@@ -8,6 +8,7 @@ import { disposeTexture, loadModel, loadTexture, type Model } from "./models/loa
 import { Models } from "./models/models.js";
 import type { Bearer } from "./models/moving-model.js";
 import { Crowd } from "./people/crowd.js";
+import type { Tracking } from "./people/tracked/tracking.js";
 import { copyPose, createPose, isSamePose, type Pose } from "./pose.js";
 import { Boxes } from "./scene/boxes.js";
 import { takesTexture } from "./scene/form-geometry.js";
@@ -71,6 +72,7 @@ export class WorldScene {
   private readonly seas = new Map<number, number>();
   private readonly pose: Pose = createPose();
   private detail: Detail;
+  private trackedPeople: Tracking | undefined;
   private highlighted: number | undefined;
   private hasChanged = true;
   /** Grass must be sown anew, because the ground, what stands on it, or the detail has changed; and for how long nothing more has. */
@@ -109,6 +111,19 @@ export class WorldScene {
     this.ground.setDetail(detail.rich);
     this.changeLawn();
     this.hasChanged = true;
+  }
+
+  /** Heads and hands of people with headsets; undefined until there are some. */
+  get tracking(): Tracking | undefined {
+    return this.trackedPeople;
+  }
+
+  /** Shows heads and hands from now on, in place of those before; `undefined` shows none. */
+  setTracking(tracking: Tracking | undefined): void {
+    this.trackedPeople?.dispose();
+    this.trackedPeople = tracking;
+    this.crowd.tracking = tracking;
+    if (tracking) this.group.add(tracking.group);
   }
 
   /** Takes the files of a world's definition. What shows one must be described anew by `change` afterwards. */
@@ -158,6 +173,7 @@ export class WorldScene {
   }
 
   clear(): void {
+    this.trackedPeople?.clear();
     this.models.clear();
     this.boxes.clear();
     this.shapes.clear();
@@ -176,6 +192,7 @@ export class WorldScene {
   /** Frees everything that it has made, on the graphics processor and on the page. Nothing can be shown afterwards. */
   dispose(): void {
     this.clear();
+    this.setTracking(undefined);
     this.boxes.dispose();
     this.shapes.dispose();
     this.crowd.dispose();
@@ -217,10 +234,12 @@ export class WorldScene {
       const { id } = members[i]!;
       if (source.pose(id, this.pose)) this.crowd.place(id, this.pose);
     }
+    this.trackedPeople?.place(source);
   }
 
   /** Moves limbs, models and grass on by a frame; `hidden` is a person that is not drawn, because the camera is inside. */
   animate(seconds: number, hidden?: number | undefined): void {
+    this.trackedPeople?.update(seconds);
     this.crowd.update(seconds, this.obstacles, hidden);
     if (this.models.update(seconds, hidden)) this.hasChanged = true;
     this.tendLawn(seconds);

@@ -4,11 +4,13 @@ import {
   type EntityId,
   type Interpolator,
   type Player,
+  type PlayerId,
   type World,
 } from "nowcast/world";
 import { Euler, type Group, type PerspectiveCamera, Quaternion } from "three";
 import { Assets } from "./assets.js";
 import { describeBody, isShown } from "./look/body.js";
+import { trackedPartOf } from "./people/tracked/tracked-kinds.js";
 import type { Pose } from "./pose.js";
 import { type PoseSource, WorldScene, type WorldSceneOptions } from "./world-scene.js";
 
@@ -39,6 +41,9 @@ export class WorldView implements PoseSource {
   private readonly releases: (() => void)[] = [];
   private readonly avatars = new Map<number, number>();
   private readonly names = new Map<number, string>();
+  /** What shows heads and hands is loaded when the first one is here. */
+  private isTracking = false;
+  private isDisposed = false;
   private readonly shown = { position: new Float64Array(3), quaternion: new Float64Array(4) };
 
   constructor(
@@ -92,9 +97,11 @@ export class WorldView implements PoseSource {
 
   /** Ends it, and frees everything that it has made. The world stays open. */
   dispose(): void {
+    this.isDisposed = true;
     for (const release of this.releases) release();
     this.releases.length = 0;
     this.interpolator.close();
+    this.scene.setTracking(undefined);
     if (this.ownsScene) this.scene.dispose();
     else this.scene.clear();
   }
@@ -112,6 +119,7 @@ export class WorldView implements PoseSource {
         scene.define(definition);
         // Kinds may look otherwise now, and no change says so.
         for (const entity of world.entities.values()) this.change(entity);
+        this.retrack();
       }),
       world.on("spawn", ({ entities }) => {
         for (const entity of entities) this.add(entity);
@@ -120,7 +128,10 @@ export class WorldView implements PoseSource {
         if (isShown(names)) this.change(entity);
       }),
       world.on("despawn", ({ entities }) => {
-        for (const { id } of entities) scene.remove(id);
+        for (const { id } of entities) {
+          scene.remove(id);
+          scene.tracking?.remove(id);
+        }
       }),
       world.on("player", ({ player }) => this.called(player)),
       world.on("left", ({ player }) => this.uncalled(player)),
@@ -129,6 +140,32 @@ export class WorldView implements PoseSource {
 
   private add(entity: Entity): void {
     this.scene.add(describeBody(entity), poseOf(entity), this.names.get(entity.id));
+    if (trackedPartOf(entity.kind) === undefined) return;
+    if (this.scene.tracking) this.track(entity);
+    else if (!this.isTracking) void this.loadTracking();
+  }
+
+  /** One's own head and hands are where they are, and not where the server has them. */
+  private track(entity: Entity): void {
+    const part = trackedPartOf(entity.kind);
+    if (part !== undefined && entity.owner !== this.world.playerId) this.scene.tracking?.add(entity, part);
+  }
+
+  private async loadTracking(): Promise<void> {
+    this.isTracking = true;
+    const { Tracking } = await import("./people/tracked/tracking.js");
+    if (this.isDisposed) return;
+    this.scene.setTracking(
+      new Tracking(this.scene.crowd, (player) => this.world.players.get(player as PlayerId)?.avatarId),
+    );
+    this.retrack();
+  }
+
+  /** All heads and hands anew, as far as there are any. */
+  private retrack(): void {
+    if (!this.scene.tracking) return;
+    this.scene.tracking.clear();
+    for (const entity of this.world.entities.values()) this.track(entity);
   }
 
   private change(entity: Entity): void {

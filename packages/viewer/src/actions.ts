@@ -34,12 +34,16 @@ export interface Binding {
   readonly charge: Amount | undefined;
   readonly pitch: Amount | undefined;
   readonly target: TargetRule | undefined;
+  /** The argument that gets the hand with which it is done, for who has a headset. */
+  readonly hand: string | undefined;
   /** An attribute of one's own person that has to be set. */
   readonly needs: string | undefined;
   /** One that must not be. */
   readonly unless: string | undefined;
 }
 
+/** An argument of this name is the entity of a hand: "Headsets" in `docs/HEADSETS.md`. */
+const HAND = "hand";
 const REACH_M = 2.5;
 const REACH_M_MAX = 1_000;
 const LABEL_CHARACTERS_MAX = 32;
@@ -72,6 +76,7 @@ function readBinding({ name, arguments: fields, hint }: ActionFacts): Binding | 
       of: kinds.length > 0 ? new Set(kinds) : undefined,
       reachM: typeof reach === "number" && reach > 0 ? Math.min(reach, REACH_M_MAX) : REACH_M,
     },
+    hand: fields.find((candidate) => candidate.name === HAND && candidate.type.endsWith("?"))?.name,
     needs: typeof needs === "string" ? needs : undefined,
     unless: typeof unless === "string" ? unless : undefined,
   };
@@ -95,12 +100,14 @@ export function argumentsOf(
   chargedS: number,
   pitch: number,
   target: number | undefined,
+  hand?: number | undefined,
 ): Record<string, number> | undefined {
   const sent: Record<string, number> = {};
   if (binding.target) {
     if (target !== undefined) sent[binding.target.argument] = target;
     else if (!binding.target.isOptional) return undefined;
   }
+  if (binding.hand !== undefined && hand !== undefined) sent[binding.hand] = hand;
   if (binding.charge) {
     const { argument, min, max } = binding.charge;
     sent[argument] = min + (max - min) * chargeShare(chargedS);
@@ -123,6 +130,11 @@ function chargeShare(seconds: number): number {
  */
 export function lookPitch(cameraPitch: number): number {
   return 0.32 - (cameraPitch - 0.25) * 0.8;
+}
+
+/** How far a camera looks down whose person looks up by `pitch`: the other way round. */
+export function cameraPitch(pitch: number): number {
+  return 0.25 + (0.32 - pitch) / 0.8;
 }
 
 /** What an action would be done to. */
@@ -152,6 +164,8 @@ export class Actions {
   private readonly targets = new Map<Binding, Target>();
   private charging: { readonly binding: Binding; readonly trigger: string; seconds: number } | undefined;
   private cameraPitch = 0;
+  /** The entity of the hand that acts, for who has a headset. */
+  hand: number | undefined;
 
   constructor(private readonly around: Surroundings) {}
 
@@ -167,6 +181,25 @@ export class Actions {
   define(actions: readonly ActionFacts[]): void {
     this.reset();
     this.list = readBindings(actions);
+  }
+
+  /** What would be done to something now, what is meant most first. */
+  get offered(): readonly Binding[] {
+    return this.offers();
+  }
+
+  /** What can be done now without anything to do it to. */
+  get possible(): readonly Binding[] {
+    return this.list.filter(
+      (binding) => this.isPossible(binding) && (!binding.target || binding.target.isOptional),
+    );
+  }
+
+  /** Does an action so much, in a direction so far up; `share` is 0 to 1. */
+  perform(binding: Binding, share: number, pitch: number): void {
+    const target = this.targets.get(binding)?.id;
+    const args = argumentsOf(binding, share * CHARGE_S, pitch, target, this.hand);
+    if (args) this.around.send(binding.action, args);
   }
 
   /** Forgets what is being done, as after a reconnect. */
@@ -249,7 +282,7 @@ export class Actions {
 
   private send(binding: Binding, chargedS: number): void {
     const pitch = lookPitch(this.cameraPitch);
-    const args = argumentsOf(binding, chargedS, pitch, this.targets.get(binding)?.id);
+    const args = argumentsOf(binding, chargedS, pitch, this.targets.get(binding)?.id, this.hand);
     if (args) this.around.send(binding.action, args);
   }
 }

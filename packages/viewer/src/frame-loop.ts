@@ -2,8 +2,9 @@ import { type Frame, startLoop } from "@nowcast/three";
 import type { Viewer } from "./viewer.js";
 
 /** What happens in a frame, in order. */
-function runFrame(viewer: Viewer, { nowMs, frameMs, seconds }: Frame): void {
-  viewer.readDevices(seconds);
+function runFrame(viewer: Viewer, frame: Frame): void {
+  const { nowMs, frameMs, seconds } = frame;
+  viewer.readDevices(frame);
   viewer.sendSteering();
   viewer.samplePoses(nowMs);
   viewer.placeProps();

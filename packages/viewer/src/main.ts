@@ -16,6 +16,7 @@ import { StartScreen } from "./start/start-screen.js";
 import { fetchWorlds } from "./start/worlds.js";
 import { Viewer } from "./viewer.js";
 import { fillPage, words } from "./words.js";
+import { HeadsetOffer } from "./xr/offer.js";
 
 declare global {
   interface Window {
@@ -41,7 +42,8 @@ function main(): void {
   settings.quality = oneOf(address.quality, ["auto", "low", "medium", "high"], settings.quality);
   settings.light = oneOf(address.light, ["auto", "day", "dusk"], settings.light);
 
-  const viewer = new Viewer(element("world", HTMLCanvasElement), settings);
+  const iceServers = address.stun === undefined ? [] : [{ urls: address.stun }];
+  const viewer = new Viewer(element("world", HTMLCanvasElement), settings, iceServers);
   window.nowcast = {
     get world() {
       return viewer.net?.world;
@@ -83,6 +85,7 @@ function main(): void {
     document.title = "Nowcast";
     start.show(settings.name, room);
   });
+  new HeadsetOffer(viewer);
   startFrameLoop(viewer);
   if (address.enter || address.at !== undefined) {
     start.skip();

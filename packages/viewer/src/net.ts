@@ -1,4 +1,4 @@
-// The one place in the viewer that knows the SDK. The rest deals in what is drawn.
+// The one place in the viewer that knows the SDK, beside `xr/presence.ts`, which owns head and hands. The rest deals in what is drawn.
 
 import { type Pose, type PoseSource, type WorldScene, WorldView } from "@nowcast/three";
 import type { NowcastError } from "nowcast";

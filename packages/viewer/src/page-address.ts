@@ -4,7 +4,7 @@ import { parseHz } from "./settings.js";
 /** Where neither the address nor the server names one. */
 export const DEFAULT_ROOM = "plaza";
 
-/** What the page's address asks for: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…&at=…`. */
+/** What the page's address asks for: `/r/{room}?world=…&name=…&enter=1&transport=…&carrier=…&hz=…&quality=…&light=…&token=…&at=…&stun=…`. */
 export interface PageAddress {
   /** Undefined where the address names none that the protocol allows. */
   room: string | undefined;
@@ -19,8 +19,15 @@ export interface PageAddress {
   light: string | undefined;
   /** Lets in where the server wants one. */
   token: string | undefined;
+  /** A server that tells a page how others reach it (STUN), for voices over more than one network. */
+  stun: string | undefined;
   /** The moment of the room's past that is to be shown, as {@link worldAddress} takes it. */
   at: string | undefined;
+}
+
+/** As `stun.example.org` or `stun.example.org:3478`. */
+function stunOf(server: string | null): string | undefined {
+  return server !== null && /^[a-z0-9.-]{1,200}(:\d{1,5})?$/i.test(server) ? `stun:${server}` : undefined;
 }
 
 export function readAddress(pathname: string, search: string): PageAddress {
@@ -36,6 +43,7 @@ export function readAddress(pathname: string, search: string): PageAddress {
     quality: query.get("quality") ?? undefined,
     light: query.get("light") ?? undefined,
     token: query.get("token") ?? undefined,
+    stun: stunOf(query.get("stun")),
     at: readMoment(query.get("at")),
   };
 }

@@ -18,6 +18,11 @@ interface Person {
 export class People {
   private readonly byId = new Map<number, Person>();
 
+  /** By their numbers. */
+  get all(): ReadonlyMap<number, Readonly<Person>> {
+    return this.byId;
+  }
+
   get count(): number {
     return this.byId.size;
   }

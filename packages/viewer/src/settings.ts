@@ -15,6 +15,12 @@ export interface Settings {
   hud: boolean;
   /** Whether the world is heard. */
   sound: boolean;
+  /** With a headset: walking by the left stick. */
+  vrWalk: boolean;
+  /** Turning by the right stick goes smoothly, and not in steps. */
+  vrSmoothTurn: boolean;
+  /** The picture narrows while one is moved. */
+  vrVignette: boolean;
 }
 
 export const DEFAULTS: Readonly<Settings> = {
@@ -28,6 +34,9 @@ export const DEFAULTS: Readonly<Settings> = {
   lookSpeed: 1,
   hud: true,
   sound: false,
+  vrWalk: true,
+  vrSmoothTurn: false,
+  vrVignette: true,
 };
 
 const KEY = "nowcast.settings";
@@ -58,6 +67,9 @@ export function loadSettings(
         : DEFAULTS.lookSpeed,
     hud: typeof kept["hud"] === "boolean" ? kept["hud"] : DEFAULTS.hud && !smallScreen,
     sound: typeof kept["sound"] === "boolean" ? kept["sound"] : DEFAULTS.sound,
+    vrWalk: typeof kept["vrWalk"] === "boolean" ? kept["vrWalk"] : DEFAULTS.vrWalk,
+    vrSmoothTurn: typeof kept["vrSmoothTurn"] === "boolean" ? kept["vrSmoothTurn"] : DEFAULTS.vrSmoothTurn,
+    vrVignette: typeof kept["vrVignette"] === "boolean" ? kept["vrVignette"] : DEFAULTS.vrVignette,
   };
 }
 

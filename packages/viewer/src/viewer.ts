@@ -1,4 +1,4 @@
-import { createPose, type Member, WorldScene, wrapAngle, yawOf } from "@nowcast/three";
+import { createPose, type Frame, type Member, WorldScene, wrapAngle, yawOf } from "@nowcast/three";
 import { Vector3 } from "three";
 import { type ActionFacts, Actions, buttonOf } from "./actions.js";
 import { type GroundTrace, Predictor } from "./avatar/predictor.js";
@@ -14,6 +14,7 @@ import { Screens } from "./hud/screens.js";
 import { type Command, Controls, type Steering } from "./input/controls.js";
 import { createDevices, type Devices } from "./input/devices.js";
 import { shareOutButtons } from "./input/gamepad.js";
+import type { Gyroscope } from "./input/gyroscope.js";
 import { type Entry, Net, type NetListener, type Status } from "./net.js";
 import { People, type PlayerFacts } from "./people.js";
 import {
@@ -28,7 +29,10 @@ import { type Settings, saveSettings } from "./settings.js";
 import { readSound, Sounds } from "./sounds.js";
 import { Backdrop } from "./start/backdrop.js";
 import { type Actor, findTarget } from "./targets.js";
+import { VoiceOffer } from "./voice/offer.js";
+import { voicePageOf } from "./voice/voice-page.js";
 import { words } from "./words.js";
+import type { Headset } from "./xr/headset.js";
 
 const TURN_PER_SECOND = 2.2;
 /** Nearer than this the own avatar would fill the picture. */
@@ -64,12 +68,15 @@ export class Viewer {
   readonly figures: Figures;
   readonly actions: Actions;
   net: Net | undefined;
+  /** While somebody looks at the world by a headset. */
+  headset: Headset | undefined;
   /** Somebody who looks at the past wants to be in the room itself. */
   onPresent: () => void = () => undefined;
   /** Another moment of the past is shown, in ISO 8601. */
   onMoment: (time: string) => void = () => undefined;
 
-  private readonly people = new People();
+  readonly people = new People();
+  readonly voice: VoiceOffer;
   private readonly chat: ChatPanel;
   private readonly console = new RulesConsole();
   private readonly screens = new Screens();
@@ -77,6 +84,7 @@ export class Viewer {
   private readonly sounds: Sounds;
   private readonly devices: Devices;
   private readonly backdrop: Backdrop;
+  private gyroscope: Gyroscope | undefined;
   private governor = new ResolutionGovernor(1);
   private readonly rendererName: string;
   private readonly stillness = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -84,6 +92,7 @@ export class Viewer {
   private readonly steering: Steering = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
   private readonly predictor = new Predictor();
   private readonly ahead = new Vector3();
+  private readonly ears = new Vector3();
   /** What people without a body look at. */
   private readonly watched = new Vector3(0, 1.5, 0);
   private readonly avatarPose = createPose();
@@ -99,6 +108,7 @@ export class Viewer {
   constructor(
     canvas: HTMLCanvasElement,
     readonly settings: Settings,
+    iceServers: readonly RTCIceServer[] = [],
   ) {
     this.rendererName = probeRenderer();
     this.quality = this.chooseQuality();
@@ -120,8 +130,11 @@ export class Viewer {
     });
     this.devices = createDevices(canvas, this.controls);
     this.actions = this.createActions();
+    this.voice = new VoiceOffer(voicePageOf(this), iceServers);
     this.backdrop = new Backdrop(this.scene);
-    window.addEventListener("resize", () => this.stage.resize());
+    window.addEventListener("resize", () => {
+      if (!this.headset) this.stage.resize();
+    });
     this.darkness.addEventListener("change", () => this.applySettings());
     // No frames are drawn while the page is hidden, so nobody else would tell the server that the keys are up.
     document.addEventListener("visibilitychange", () => {
@@ -150,6 +163,8 @@ export class Viewer {
 
   /** Leaves the world; the start screen is shown again by whoever called this. */
   leave(): void {
+    void this.headset?.end();
+    this.voice.end();
     this.net?.close();
     this.net = undefined;
     this.clear();
@@ -191,13 +206,54 @@ export class Viewer {
     }
   }
 
+  /** Looks around as a phone is moved, or no longer; returns whether it does now, and says why not. */
+  async lookByGyroscope(isWanted: boolean): Promise<boolean> {
+    this.gyroscope?.end();
+    this.gyroscope = undefined;
+    if (!isWanted) return false;
+    const { Gyroscope } = await import("./input/gyroscope.js");
+    const gyroscope = new Gyroscope(this.controls);
+    const state = await gyroscope.begin();
+    if (state === "on") this.gyroscope = gyroscope;
+    else this.hud.say(words.gyroscopeStates[state]);
+    return state === "on";
+  }
+
+  /** A headset shows the world from now on. */
+  headsetBegan(headset: Headset): void {
+    if (headset.isOver) return;
+    this.headset = headset;
+    this.facedAvatar = undefined;
+    this.hud.setPrompt("");
+  }
+
+  /** The page shows the world again, as before. */
+  headsetEnded(): void {
+    if (this.own) this.camera.face(this.own);
+    this.headset = undefined;
+    this.stage.resize();
+    this.camera.jump();
+  }
+
+  /** What was said last, the oldest first. */
+  get latestChat(): readonly string[] {
+    return this.chat.latest;
+  }
+
+  /** What the page has to say now, such as that the connection is lost. */
+  get notice(): string {
+    return this.hud.notices;
+  }
+
   describeMachine(): string {
     return words.machine(this.quality.name, this.rendererName);
   }
 
-  readDevices(seconds: number): void {
+  readDevices({ nowMs, seconds, xr }: Frame): void {
     this.devices.poll(seconds);
+    this.headset?.read(xr, nowMs, seconds);
     const { controls, camera } = this;
+    if (this.headset) return controls.consumeLook();
     camera.turn(controls.lookYaw + this.devices.turning * TURN_PER_SECOND * seconds, controls.lookPitch);
     camera.zoom(controls.zoom);
     controls.consumeLook();
@@ -207,6 +263,7 @@ export class Viewer {
     if (!this.net || this.net.status !== "open" || this.net.avatar !== this.facedAvatar) return;
     Object.assign(this.steering, this.controls.combine());
     this.steering.yaw = this.camera.yaw;
+    this.headset?.steer(this.steering);
     this.net.steer(this.steering);
   }
 
@@ -227,7 +284,8 @@ export class Viewer {
     } else {
       this.backdrop.animate(this.seconds);
     }
-    const hidden = this.camera.nearness < HIDE_NEARER_M ? net?.avatar : undefined;
+    const isInside = this.headset !== undefined || this.camera.nearness < HIDE_NEARER_M;
+    const hidden = isInside ? net?.avatar : undefined;
     scene.animate(seconds, hidden);
   }
 
@@ -242,17 +300,20 @@ export class Viewer {
       const member = this.ownMember;
       const eyes = member ? EYES_M * member.size : own.halfHeight;
       if (!member) this.turnWith(own);
+      if (this.headset) return this.headset.move(seconds, own);
       camera.follow(seconds, own.x, own.y + eyes, own.z, scene.obstacles, member?.body.holding ?? own.id);
     } else {
       this.lookAround(this.net, seconds);
       const { x, y, z } = this.watched;
+      if (this.headset) return this.headset.move(seconds, this.watched);
       camera.follow(seconds, x, y, z, scene.obstacles, undefined);
     }
   }
 
   updateActions(seconds: number): void {
     const canAct = this.net?.status === "open";
-    this.actions.update(seconds, this.camera.pitch, canAct);
+    this.actions.update(seconds, this.headset?.pitch ?? this.camera.pitch, canAct);
+    if (canAct) this.headset?.act();
   }
 
   updateScene(seconds: number): void {
@@ -261,12 +322,17 @@ export class Viewer {
     this.stage.surroundings.setSea(this.scene.sea);
     const focus = this.own ?? (this.net ? this.watched : this.backdrop.focus);
     this.stage.aimSun(focus.x, focus.y, focus.z);
-    const { position } = this.stage.camera;
+    const position = this.stage.camera.getWorldPosition(this.ears);
     const { x, y, z } = this.stage.camera.getWorldDirection(this.ahead);
     this.sounds.listenAt(position.x, position.y, position.z, x, y, z);
+    this.voice.update(performance.now(), position, this.ahead);
   }
 
   updateLabels(nowMs: number): void {
+    if (this.headset) {
+      this.scene.labels.hide(nowMs);
+      return this.headset.write(this.net?.avatar);
+    }
     this.scene.updateLabels(nowMs, this.stage.camera, this.net?.avatar);
   }
 
@@ -281,7 +347,9 @@ export class Viewer {
     this.stage.render(this.scene.takeChanged());
   }
 
+  /** Headsets keep their own rate by other means, and a picture that changes its size is seen in them. */
   governResolution(frameMs: number): void {
+    if (this.headset) return;
     if (this.settings.quality !== "auto" || !this.governor.frame(frameMs)) return;
     this.stage.setPixelRatio(this.governor.effective);
   }
@@ -291,13 +359,14 @@ export class Viewer {
     return performance.now() - this.welcomedAtMs > GREETING_MS;
   }
 
-  private get ownMember(): Member | undefined {
+  /** One's own body, if it is a person. */
+  get ownMember(): Member | undefined {
     const id = this.net?.avatar;
     return id === undefined ? undefined : this.scene.crowd.get(id);
   }
 
   /** What one's own controls move, as it is shown: a person, or anything else. */
-  private get own(): Actor | undefined {
+  get own(): Actor | undefined {
     const id = this.net?.avatar;
     return this.ownMember ?? (id === undefined ? undefined : this.scene.get(id));
   }
@@ -342,13 +411,16 @@ export class Viewer {
     this.ownYaw = yawOf(own);
     this.camera.face(own);
     this.camera.jump();
+    this.headset?.faceWith(own);
     this.predictor.reset();
   }
 
   /** Who drives something looks where it goes. */
   private turnWith(own: Actor): void {
     const yaw = yawOf(own);
-    this.camera.turn(wrapAngle(yaw - this.ownYaw), 0);
+    const turned = wrapAngle(yaw - this.ownYaw);
+    if (this.headset) this.headset.turnWith(turned);
+    else this.camera.turn(turned, 0);
     this.ownYaw = yaw;
   }
 
@@ -374,6 +446,7 @@ export class Viewer {
       findTarget: (rule) => {
         const { own, scene, stage } = this;
         if (!own) return undefined;
+        if (this.headset) return this.headset.findTarget(own, rule);
         // What the mouse points at is looked at, or else the middle of the picture.
         const { x, y } = this.devices.pointer ?? { x: window.innerWidth / 2, y: window.innerHeight / 2 };
         const aim = { origin: stage.camera.position, direction: stage.directionAt(x, y, this.ahead) };
@@ -477,6 +550,7 @@ export class Viewer {
   }
 
   private told(event: string, payload: unknown): void {
+    if (this.voice.told(event, payload)) return;
     const sound = event === "sound" ? readSound(payload) : undefined;
     if (sound) this.sounds.play(sound);
   }

@@ -2,6 +2,7 @@
 //!
 //! - Crates depend on each other only as the table in ARCHITECTURE.md allows.
 //! - No files of a crate use each other in a circle.
+//! - Every file of tests belongs to a program.
 //! - The files and functions that ARCHITECTURE.md's walks name are there.
 //! - `unsafe` stands only where that page says.
 //! - The TypeScript SDK has no runtime dependency, and what draws with three.js brings none of its own.
@@ -14,7 +15,7 @@ mod walks;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use serde_json::Value;
 
 use crate::step::{self, root};
@@ -30,8 +31,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     walks::check(&root(), &mut complaints)?;
     check_unsafe(&mut complaints)?;
     check_packages(&mut complaints)?;
+    check_tests(&mut complaints)?;
     if complaints.is_empty() {
-        eprintln!("tidy: dependencies, circles, walks, unsafe and packages are as ARCHITECTURE.md says");
+        eprintln!(
+            "tidy: dependencies, circles, walks, unsafe, packages and tests are as ARCHITECTURE.md says"
+        );
         return Ok(());
     }
     for complaint in &complaints {
@@ -88,27 +92,47 @@ fn in_backticks(cell: &str) -> impl Iterator<Item = String> {
 }
 
 fn actual_dependencies() -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
-    let output = step::command("cargo")
-        .args(["metadata", "--format-version", "1", "--no-deps"])
-        .output()
-        .context("cannot run `cargo metadata`")?;
-    let metadata: Value = serde_json::from_slice(&output.stdout).context("cannot read `cargo metadata`")?;
     let place_of = |path: &str| -> Option<String> {
         let relative = Path::new(path).strip_prefix(root()).ok()?.to_string_lossy().into_owned();
         relative.starts_with("crates/").then_some(relative)
     };
     let mut actual = BTreeMap::new();
-    for package in metadata["packages"].as_array().context("`cargo metadata` lists no packages")? {
-        let manifest = package["manifest_path"].as_str().unwrap_or_default().trim_end_matches("/Cargo.toml");
-        let Some(place) = place_of(manifest) else { continue };
-        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+    for package in step::packages()?.into_iter().filter(|package| package.place.starts_with("crates/")) {
+        let dependencies = package.metadata["dependencies"].as_array().into_iter().flatten();
         let dependencies = dependencies
             .filter(|dependency| dependency["kind"].as_str() != Some("dev"))
             .filter_map(|dependency| place_of(dependency["path"].as_str()?))
             .collect();
-        actual.insert(place, dependencies);
+        actual.insert(package.place, dependencies);
     }
     Ok(actual)
+}
+
+/// Where a package names its programs of tests itself, cargo does not notice a file that belongs to none of them.
+fn check_tests(complaints: &mut Vec<String>) -> anyhow::Result<()> {
+    for package in step::packages()? {
+        let folder = root().join(&package.place);
+        if !std::fs::read_to_string(folder.join("Cargo.toml"))?.contains("\nautotests = false\n") {
+            continue;
+        }
+        let tests = folder.join("tests");
+        let programs =
+            package.tests.iter().map(|name| std::fs::read_to_string(tests.join(name).with_extension("rs")));
+        let programs = programs.collect::<Result<Vec<_>, _>>()?;
+        for entry in std::fs::read_dir(&tests)? {
+            let path = entry?.path();
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let is_named = |program: &String| program.lines().any(|line| line == format!("mod {name};"));
+            let is_test = path.extension().is_some_and(|extension| extension == "rs");
+            if is_test && !package.tests.contains(&name) && !programs.iter().any(is_named) {
+                complaints.push(format!(
+                    "{}/tests/{name}.rs belongs to no program of tests, so it never runs",
+                    package.place
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The workspace denies `unsafe_code`, so whoever wants it must lift the ban; only its homes may.

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use nowcast_lab::crash::{self, Plan};
+use nowcast_lab::crash::{self, FailPoint, Plan};
 
 use crate::output;
 use crate::show::Show;
@@ -11,13 +11,17 @@ use crate::show::Show;
 /// Cut the power and kill servers: what is lost, what is doubled, and how soon everybody moves again
 ///
 /// Power cuts are simulated at writes and syncs of a store, on a disk that also fails now and then. Kills are SIGKILL of `nowcast
-/// serve`, with clients over WebTransport and WebSocket who walk and act. Fails if anything that was kept is lost, doubled or
-/// damaged. Luanti's server (`apt-get install minetest-server`) is killed beside it where it is installed. Takes about ten minutes.
+/// serve`, every other one at a named step of its store's writing, with clients over WebTransport and WebSocket who walk and count by
+/// durable actions. Fails if anything that was confirmed is lost, doubled or damaged. Luanti's server (`apt-get install minetest-server`) is killed beside it where it is installed. Takes about ten minutes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How often a server is killed [default: 100; with --quick: 5]
     #[arg(long)]
     kills: Option<usize>,
+
+    /// Kill at this step of the store's writing alone, such as after-commit (may be given more than once)
+    #[arg(long = "at", value_name = "STEP", value_parser = step)]
+    steps: Vec<FailPoint>,
 
     /// How often the power is cut [default: 1000; with --quick: 100]
     #[arg(long)]
@@ -52,6 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         kills: args.kills.unwrap_or(kills),
         cuts: args.cuts.unwrap_or(cuts),
         clients: args.clients,
+        steps: args.steps.clone(),
         peers: !args.no_peers,
         seed: args.seed,
     };
@@ -59,4 +64,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let outcome = crash::run(&plan, format!("nowcast {command}"), &mut |step| output::note(step))?;
     let shown = args.show.show(&outcome.report, None)?;
     Ok(if outcome.is_broken { ExitCode::FAILURE } else { shown })
+}
+
+/// The step of this name.
+fn step(name: &str) -> Result<FailPoint, String> {
+    crash::steps().find(|step| step.name() == name).ok_or_else(|| {
+        let names: Vec<&str> = crash::steps().map(FailPoint::name).collect();
+        format!("the steps are {}", names.join(", "))
+    })
 }

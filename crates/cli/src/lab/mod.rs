@@ -9,6 +9,7 @@ mod lag;
 mod latency;
 mod link;
 mod links;
+mod load;
 mod motion;
 mod report;
 mod script;
@@ -28,9 +29,9 @@ pub(crate) struct Args {
 const AFTER_HELP: &str = "\
 Begin with `nowcast lab report --quick`: all of it in less than ten minutes, as one page.
 
-Those over emulated links (report, latency, freshness, lag --where remote, browser, motion, link) run real programs on real \
+Those over emulated links (report, latency, freshness, lag --where remote, browser, motion, load --asteroids, link) run real programs on real \
 kernels' network stacks; they need Linux, and root or unprivileged user namespaces. `freshness --simulated`, `soak`, \
-`crash`, `store`, `lag`, `ipc`, `codec` and `script` need neither. Most write a page with charts beside the table: --html FILE says where.";
+`crash`, `store`, `load`, `lag`, `ipc`, `codec` and `script` need neither. Most write a page with charts beside the table: --html FILE says where.";
 
 #[derive(clap::Subcommand)]
 enum Instrument {
@@ -44,12 +45,18 @@ enum Instrument {
     Codec(codec::Args),
     Script(script::Args),
     Link(link::Args),
+    Load(load::Args),
     Soak(soak::Args),
     Crash(crash::Args),
     Store(store::Args),
     /// The other process of an instrument; started by the instruments themselves
     #[command(hide = true)]
     Child {
+        orders: String,
+    },
+    /// Clients that load a server; started by `load` itself
+    #[command(hide = true)]
+    Readers {
         orders: String,
     },
     /// One end of a measurement over a link; started on the hosts by the instruments themselves
@@ -71,6 +78,10 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             nowcast_lab::trial::main(&orders).map_err(anyhow::Error::from_boxed)?;
             Ok(ExitCode::SUCCESS)
         }
+        Instrument::Readers { orders } => {
+            nowcast_lab::load::read(&orders).map_err(anyhow::Error::from_boxed)?;
+            Ok(ExitCode::SUCCESS)
+        }
         Instrument::Latency(args) => latency::run(&args),
         Instrument::Codec(args) => codec::run(&args),
         Instrument::Script(args) => script::run(&args),
@@ -79,6 +90,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Instrument::Browser(args) => browser::run(&args),
         Instrument::Motion(args) => motion::run(&args),
         Instrument::Report(args) => report::run(&args),
+        Instrument::Load(args) => load::run(&args),
         Instrument::Soak(args) => soak::run(&args),
         Instrument::Crash(args) => crash::run(&args),
         Instrument::Store(args) => store::run(&args),

@@ -25,6 +25,9 @@ pub(crate) struct Args {
     /// Have the session of the TypeScript SDK at one of the ends, by turns (needs a checkout with the SDK built, and Node)
     #[arg(long)]
     typescript: bool,
+    /// Kill the process at one end now and then, too: nothing but what it has on disk is left, and durable actions still happen once
+    #[arg(long)]
+    restarts: bool,
     /// Print the outcome as JSON
     #[arg(long)]
     json: bool,
@@ -39,7 +42,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => None,
     };
     let typescript = if args.typescript { Some(soak::typescript()?) } else { None };
-    let soak = Soak { first: args.first, seeds: args.seeds, time_max, typescript };
+    let soak = Soak { first: args.first, seeds: args.seeds, time_max, typescript, restarts: args.restarts };
     let mut shown = u64::MAX;
     let outcome = soak.run(|done| {
         let percent = done * 100 / args.seeds.max(1);
@@ -64,6 +67,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             outcome.messages,
             outcome.carriers_killed
         ))?;
+        if args.restarts {
+            output::line(format_args!(
+                "{} processes killed, {} durable actions",
+                outcome.processes_killed, outcome.acts
+            ))?;
+        }
         match &outcome.failure {
             Some(failure) => output::line(format_args!("BROKEN: {failure}"))?,
             None => output::line("no law was broken")?,

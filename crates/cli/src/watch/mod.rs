@@ -12,6 +12,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use crate::output::{self, OutputLost, printable, printable_json};
 use crate::reach::{Reach, Stop, interrupted, milliseconds, runtime};
+use crate::screen;
 use crate::send::raw_text;
 use source::{Seen, Source};
 use tally::Tally;
@@ -75,7 +76,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let ended = ended.await.unwrap_or(Ok(None));
         source.close().await;
         if is_live {
-            view::leave()?;
+            screen::leave()?;
         }
         if let Some(error) = ended? {
             output::note(format_args!("The channel is over: {}.", printable(&error)));
@@ -89,7 +90,7 @@ async fn live(args: &Args, source: &mut Source) -> Result<String, OutputLost> {
     let mut tally = Tally::new(Instant::now());
     let mut frames = interval(FRAME);
     frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    view::enter()?;
+    screen::enter()?;
     loop {
         tokio::select! {
             seen = source.next() => match seen {
@@ -98,7 +99,7 @@ async fn live(args: &Args, source: &mut Source) -> Result<String, OutputLost> {
             },
             _ = frames.tick() => {
                 tally.turn(Instant::now());
-                view::draw(&view::page(&source.head(args.reach.name()), &tally, view::size()))?;
+                screen::draw(&view::page(&source.head(args.reach.name()), &tally, screen::size()))?;
             }
         }
     }

@@ -1,45 +1,10 @@
-//! A page of a terminal.
+//! What is shown of a channel, as a page of a terminal.
 
 use std::time::Instant;
 
 use super::tally::Tally;
-use crate::output::{self, OutputLost};
 use crate::reach::milliseconds;
-
-/// Columns and rows of a terminal.
-#[derive(Clone, Copy)]
-pub(super) struct Size {
-    pub(super) columns: usize,
-    pub(super) rows: usize,
-}
-
-/// Shows an empty page on the terminal's second screen, so that what was there comes back.
-pub(super) fn enter() -> Result<(), OutputLost> {
-    output::text("\x1b[?1049h\x1b[?25l")
-}
-
-/// Goes back to the first screen.
-pub(super) fn leave() -> Result<(), OutputLost> {
-    output::text("\x1b[?25h\x1b[?1049l")
-}
-
-/// Draws a page over the one before, without flicker: lines are overwritten, and their rests cleared.
-pub(super) fn draw(page: &str) -> Result<(), OutputLost> {
-    let lines = page.replace('\n', "\x1b[K\r\n");
-    output::text(&format!("\x1b[H{lines}\x1b[K\x1b[J"))
-}
-
-/// The size of the terminal, or the usual one if it does not tell.
-pub(super) fn size() -> Size {
-    #[cfg(unix)]
-    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
-        && size.ws_col > 0
-        && size.ws_row > 0
-    {
-        return Size { columns: size.ws_col.into(), rows: size.ws_row.into() };
-    }
-    Size { columns: 80, rows: 24 }
-}
+use crate::screen::Size;
 
 /// The page: what the channel is like, keys, and the latest events in what is left.
 pub(super) fn page(head: &[String], tally: &Tally, size: Size) -> String {
@@ -82,6 +47,5 @@ pub(super) fn page(head: &[String], tally: &Tally, size: Size) -> String {
             lines.push(format!("{ago:>20} {lane} {shown}"));
         }
     }
-    let cut = |line: &String| line.chars().take(size.columns).collect::<String>();
-    lines.iter().take(size.rows).map(cut).collect::<Vec<_>>().join("\n")
+    size.page(&lines)
 }

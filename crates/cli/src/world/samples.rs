@@ -53,7 +53,9 @@ impl Sample {
     pub(crate) fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Sample::Minimal => sample!("minimal": "world.luau", "tests/ball.luau"),
-            Sample::Playground => sample!("playground": "world.luau", "plan.luau", "tests/hands.luau"),
+            Sample::Playground => {
+                sample!("playground": "world.luau", "plan.luau", "hands.luau", "tests/hands.luau")
+            }
             Sample::Football => sample!("football": "world.luau", "pitch.luau", "tests/match.luau"),
             Sample::TowerDefence => {
                 sample!("tower-defence": "world.luau", "plan.luau", "tests/waves.luau")

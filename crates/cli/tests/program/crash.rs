@@ -11,7 +11,7 @@ fn kills_and_power_cuts_lose_nothing_that_was_kept() {
         "lab",
         "crash",
         "--kills",
-        "3",
+        "4",
         "--cuts",
         "20",
         "--clients",
@@ -26,5 +26,5 @@ fn kills_and_power_cuts_lose_nothing_that_was_kept() {
     assert!(status.success(), "{said}");
     let report: Value = serde_json::from_slice(&stdout).expect("it is JSON");
     assert_eq!(report["seed"], 7);
-    assert_eq!(report["sections"].as_array().map(Vec::len), Some(3), "{report}");
+    assert_eq!(report["sections"].as_array().map(Vec::len), Some(4), "{report}");
 }

@@ -4,11 +4,13 @@ mod channels;
 #[cfg(all(feature = "lab", target_os = "linux"))]
 mod crash;
 mod decode;
+mod load;
 mod minimal;
 mod motion;
 mod output;
 mod past;
 mod save;
 mod serve;
+mod top;
 mod transcript;
 mod watch;

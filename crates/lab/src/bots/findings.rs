@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use nowcast_server::figures::{Buckets, Figures};
+
 use super::Plan;
 use super::client::Felt;
-use super::metrics::Scrape;
 use crate::report::{Axis, Cell, Chart, Column, LineChart, Report, Samples, Section, Series, Table};
 
 const TICK: &str = "nowcast_tick_seconds";
@@ -13,7 +14,7 @@ const AWAKE: &str = "nowcast_bodies_awake";
 const TICK_CPU: &str = "nowcast_tick_cpu_seconds";
 const CPU: &str = "process_cpu_seconds_total";
 
-pub(super) fn report(plan: &Plan, joining: Duration, felt: Felt, scrapes: &[(Duration, Scrape)]) -> Report {
+pub(super) fn report(plan: &Plan, joining: Duration, felt: Felt, scrapes: &[(Duration, Figures)]) -> Report {
     let command = format!(
         "nowcast bots --count {} --seconds {} --hz {} --protocol {} --seed {} --url {}",
         plan.count, plan.seconds, plan.hz, plan.protocol, plan.seed, plan.url
@@ -79,14 +80,14 @@ fn clients(plan: &Plan, joining: Duration, mut felt: Felt) -> Section {
     section
 }
 
-fn server(scrapes: &[(Duration, Scrape)]) -> Section {
+fn server(scrapes: &[(Duration, Figures)]) -> Section {
     let mut section = Section::new("What the server says");
     section.text(
         "From /metrics, once a second. A step has 16.7 ms. Where other programs want the processors as well, a tick \
          takes longer than its processor time.",
     );
     let (Some((_, first)), Some((until, last))) = (scrapes.first(), scrapes.last()) else { return section };
-    let ticks = last.histogram_since(first, TICK);
+    let ticks = since(last, first, TICK);
     let mut table =
         Table::new(vec![Column::text("figure"), Column::number("value", ""), Column::text("unit")]);
     let mut row = |name: &str, value: Option<f64>, decimals: usize, unit: &str| {
@@ -95,25 +96,27 @@ fn server(scrapes: &[(Duration, Scrape)]) -> Section {
     };
     row("tick, p50", ticks.quantile(0.5).map(|s| s * 1e3), 3, "ms");
     row("tick, p99", ticks.quantile(0.99).map(|s| s * 1e3), 3, "ms");
-    let on_cpu = last.histogram_since(first, TICK_CPU);
+    let on_cpu = since(last, first, TICK_CPU);
     row("tick without waiting for a processor, p50", on_cpu.quantile(0.5).map(|s| s * 1e3), 3, "ms");
     row("tick without waiting for a processor, p99", on_cpu.quantile(0.99).map(|s| s * 1e3), 3, "ms");
     row("ticks", Some(ticks.count()), 0, "");
     let at = |seconds: u64| scrapes.iter().find(|(time, _)| *time >= Duration::from_secs(seconds));
-    let memory = |scrape: &Scrape| scrape.figure(MEMORY).map(|bytes| bytes / 1e6);
+    let memory = |figures: &Figures| figures.value(MEMORY, &[]).map(|bytes| bytes / 1e6);
     row("memory before the first bot", memory(first), 1, "MB");
-    row("memory after 10 s", at(10).and_then(|(_, scrape)| memory(scrape)), 1, "MB");
+    row("memory after 10 s", at(10).and_then(|(_, figures)| memory(figures)), 1, "MB");
     row("memory at the end", memory(last), 1, "MB");
-    let awake = scrapes.iter().filter_map(|(_, scrape)| scrape.figure(AWAKE)).reduce(f64::max);
+    let awake = scrapes.iter().filter_map(|(_, figures)| figures.value(AWAKE, &[])).reduce(f64::max);
     row("bodies awake, at most", awake, 0, "");
-    let cpu =
-        last.figure(CPU).zip(first.figure(CPU)).map(|(after, before)| (after - before) / until.as_secs_f64());
+    let cpu = last
+        .value(CPU, &[])
+        .zip(first.value(CPU, &[]))
+        .map(|(after, before)| (after - before) / until.as_secs_f64());
     row("processors used", cpu, 2, "cores");
     section.table(table);
 
     let per_second = |p: f64| -> Vec<(f64, f64)> {
         let seconds = scrapes.windows(2).filter_map(|pair| {
-            let tick = pair[1].1.histogram_since(&pair[0].1, TICK).quantile(p)?;
+            let tick = since(&pair[1].1, &pair[0].1, TICK).quantile(p)?;
             Some((pair[1].0.as_secs_f64(), tick * 1e3))
         });
         seconds.collect()
@@ -125,7 +128,7 @@ fn server(scrapes: &[(Duration, Scrape)]) -> Section {
     section.chart(over_time("Time of a tick, second by second", "tick", "ms", ticks));
     let points = |figure: &str, scale: f64| -> Vec<(f64, f64)> {
         let known =
-            scrapes.iter().filter_map(|(time, s)| Some((time.as_secs_f64(), s.figure(figure)? / scale)));
+            scrapes.iter().filter_map(|(time, s)| Some((time.as_secs_f64(), s.value(figure, &[])? / scale)));
         known.collect()
     };
     let memory = vec![Series { name: "resident".into(), values: points(MEMORY, 1e6) }];
@@ -133,6 +136,11 @@ fn server(scrapes: &[(Duration, Scrape)]) -> Section {
     let awake = vec![Series { name: "awake".into(), values: points(AWAKE, 1.0) }];
     section.chart(over_time("Bodies awake", "bodies", "", awake));
     section
+}
+
+/// The histogram of what happened between two moments.
+fn since(now: &Figures, before: &Figures, name: &str) -> Buckets {
+    now.histogram(name, &[]).since(&before.histogram(name, &[]))
 }
 
 fn over_time(title: &str, what: &str, unit: &str, series: Vec<Series<(f64, f64)>>) -> Chart {

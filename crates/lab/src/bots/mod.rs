@@ -7,18 +7,17 @@ mod abilities;
 mod brain;
 mod client;
 mod findings;
-mod metrics;
 mod session_bot;
 
 use std::time::Duration;
 
+use nowcast_server::figures::Figures;
 use nowcast_server::plain::Encoding;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::report::Report;
 use client::Felt;
-use metrics::Scrape;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -121,7 +120,7 @@ pub fn run(plan: &Plan) -> Result<Report, BotsError> {
 
 async fn play(plan: &Plan, address: Address) -> Result<Report, BotsError> {
     let no_server = |cause| BotsError::NoServer { host: address.host.clone(), cause };
-    let before = Scrape::fetch(&address.host).await.map_err(no_server)?;
+    let before = Figures::fetch(&address.host, None).await.map_err(no_server)?;
     let start = Instant::now();
     let joining = Duration::from_millis(20) * plan.count as u32;
     let end = start + joining + Duration::from_secs(plan.seconds);
@@ -148,8 +147,8 @@ async fn play(plan: &Plan, address: Address) -> Result<Report, BotsError> {
                 Some(one) => felt.add(one.expect("a bot ends by itself")),
                 None => break,
             },
-            _ = tick.tick() => if let Ok(scrape) = Scrape::fetch(&address.host).await {
-                scrapes.push((start.elapsed(), scrape));
+            _ = tick.tick() => if let Ok(figures) = Figures::fetch(&address.host, None).await {
+                scrapes.push((start.elapsed(), figures));
             },
         }
     }

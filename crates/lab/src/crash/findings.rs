@@ -1,9 +1,10 @@
 //! The report of `lab crash`.
 
-use super::Plan;
 use super::kills::Kills;
+use super::ledger::Tally;
 use super::luanti::Luanti;
 use super::power::Survived;
+use super::{FailPoint, Plan};
 use crate::report::{BarChart, Cell, Chart, Column, Report, Samples, Section, Table};
 
 pub(super) fn report(
@@ -25,8 +26,15 @@ pub(super) fn report(
             report.note(format!("Clients met {times} times: {trouble}"));
         }
         let mut kills = kills;
+        for point in &kills.missed {
+            report.note(format!(
+                "A server did not come to {} in time, and was killed all the same.",
+                point.name()
+            ));
+        }
         report.section(of_kills(plan, &mut kills));
         report.section(of_acts(&kills));
+        report.section(of_places(&mut kills));
     }
     match luanti {
         Some(luanti) => drop(report.section(of_luanti(luanti))),
@@ -73,9 +81,10 @@ fn of_power(power: &Survived) -> Section {
 fn of_kills(plan: &Plan, kills: &mut Kills) -> Section {
     let mut section = Section::new("A server that is killed");
     section.text(format!(
-        "The program itself, with {} clients who walk and act all the time, was killed {} times by SIGKILL at random moments and started \
-         again at once. The clients are told of a kill, and try every 20 ms to come in: how soon a page notices by itself is not in here. \
-         Movement is lost from the newest step that a client saw to the step with which the world goes on.",
+        "The program itself, with {} clients who walk and act all the time, was killed {} times by SIGKILL and started again at once: every \
+         other time at a step of its store's writing, else at a random moment, unless the command says otherwise. The clients are told of a \
+         kill, and try every 20 ms to come in, as the players that they were: how soon a page notices by itself is not in here. Movement \
+         is lost from the newest step that a client saw to the step with which the world goes on.",
         plan.clients, kills.kills
     ));
     let mut table = Table::new(vec![
@@ -86,11 +95,12 @@ fn of_kills(plan: &Plan, kills: &mut Kills) -> Section {
         Column::number("samples", ""),
     ]);
     let mut row = |name: String, samples: &mut Samples| {
-        let [p50, p99, greatest] = [0.5, 0.99, 1.0].map(|share| Cell::number(samples.quantile(share), 0));
+        let [p50, p99, greatest] = [0.5, 0.99, 1.0].map(|share| quantile(samples, share));
         table.row(vec![Cell::text(name), p50, p99, greatest, Cell::count(samples.len())]);
     };
     row("movement lost".into(), &mut kills.movement_lost_ms);
     row("start to listening".into(), &mut kills.listening_ms);
+    row("start to the world's going on, a step before its first tick".into(), &mut kills.going_on_ms);
     row("start to the first tick at a client".into(), &mut kills.first_update_ms);
     for (carrier, samples) in &mut kills.moving_ms {
         row(format!("kill to moving again, {carrier:?}"), samples);
@@ -100,11 +110,43 @@ fn of_kills(plan: &Plan, kills: &mut Kills) -> Section {
     section
 }
 
+fn of_places(kills: &mut Kills) -> Section {
+    let mut section = Section::new("Kills by where they were");
+    section.text(
+        "What had no answer at a kill is sent again with its number: it was kept before, or is carried out then. Movement is of the \
+         world's time.",
+    );
+    let mut table = Table::new(vec![
+        Column::text("step"),
+        Column::number("kills", ""),
+        Column::number("lost", "actions"),
+        Column::number("doubled", "actions"),
+        Column::number("no answer, kept", "actions"),
+        Column::number("no answer, undone", "actions"),
+        Column::number("movement lost, p50", "ms"),
+        Column::number("greatest", "ms"),
+    ]);
+    kills.places.sort_by_key(|place| place.point);
+    for place in &mut kills.places {
+        let Tally { lost, doubled, kept_unanswered, undone, .. } = place.acts;
+        let mut row = vec![
+            Cell::text(place.point.map_or("a random moment", FailPoint::name)),
+            Cell::count(place.kills),
+        ];
+        row.extend([lost, doubled, kept_unanswered, undone].map(count));
+        row.extend([0.5, 1.0].map(|share| quantile(&mut place.movement_lost_ms, share)));
+        table.row(row);
+    }
+    section.table(table);
+    section
+}
+
 fn of_luanti(luanti: Luanti) -> Section {
     let mut section = Section::new("The peer: Luanti");
     section.text(format!(
-        "{} with a world that one mod counts in, killed in the same way; it keeps its count in its storage, which Luanti \
-         saves every 5.3 s by default. Nobody is in it, so this is what a mod loses, and not what a player does.",
+        "{} with a world that one mod counts in, killed in the same way. The mod keeps its count in its storage, and in the metadata of a \
+         node of the map; Luanti saves each every 5.3 s by default, and does not tell a mod when. What the mod said before a \
+         kill and does not find after it is lost. Nobody is in the world, so this is what a mod loses, and not what a player does.",
         luanti.version
     ));
     let mut table = Table::new(vec![
@@ -116,11 +158,14 @@ fn of_luanti(luanti: Luanti) -> Section {
         Column::number("samples", ""),
     ]);
     for (name, unit, mut samples) in [
-        ("time lost", "ms", luanti.lost_ms),
-        ("counts lost", "counts", luanti.counts_lost),
+        ("time lost in the mod's storage", "ms", luanti.storage.lost_ms),
+        ("counts lost there", "counts", luanti.storage.counts_lost),
+        ("time lost in the map", "ms", luanti.map.lost_ms),
+        ("counts lost there", "counts", luanti.map.counts_lost),
+        ("difference between both after a kill", "counts", luanti.torn),
         ("start to the first step", "ms", luanti.started_ms),
     ] {
-        let [p50, p99, greatest] = [0.5, 0.99, 1.0].map(|share| Cell::number(samples.quantile(share), 0));
+        let [p50, p99, greatest] = [0.5, 0.99, 1.0].map(|share| quantile(&mut samples, share));
         table.row(vec![Cell::text(name), Cell::text(unit), p50, p99, greatest, Cell::count(samples.len())]);
     }
     section.table(table);
@@ -128,20 +173,32 @@ fn of_luanti(luanti: Luanti) -> Section {
 }
 
 fn of_acts(kills: &Kills) -> Section {
-    let mut section = Section::new("What was done before a kill");
+    let mut section = Section::new("Durable actions");
     section.text(
-        "Each client counts in the world. What it saw at least 200 ms before a kill has to be there after it, and no more than it sent.",
+        "Each client counts by durable actions with numbers of its own. After each kill all that were ever confirmed have to be in the \
+         world, and nothing more than once.",
     );
+    let Tally { confirmed, lost, doubled, kept_unanswered, undone } = kills.acts;
     let mut table = Table::new(vec![Column::text("figure"), Column::number("count", "")]);
-    for (name, count) in [
-        ("acts seen", kills.acts_seen),
-        ("acts seen in time and lost", kills.acts_lost),
-        ("acts doubled", kills.acts_doubled),
+    for (name, number) in [
+        ("durable actions confirmed", confirmed),
+        ("confirmed and lost", lost),
+        ("carried out more than once", doubled),
+        ("without an answer at a kill, and kept", kept_unanswered),
+        ("without an answer at a kill, not kept, and carried out when sent again", undone),
         ("faults that the store's check found in the end", kills.damage.len() as u64),
         ("steps that this check replayed", kills.steps_checked),
     ] {
-        table.row(vec![Cell::text(name), Cell::count(usize::try_from(count).unwrap_or(usize::MAX))]);
+        table.row(vec![Cell::text(name), count(number)]);
     }
     section.table(table);
     section
+}
+
+fn quantile(samples: &mut Samples, share: f64) -> Cell {
+    if samples.is_empty() { Cell::Missing } else { Cell::number(samples.quantile(share), 0) }
+}
+
+fn count(number: u64) -> Cell {
+    Cell::count(usize::try_from(number).unwrap_or(usize::MAX))
 }

@@ -1,16 +1,18 @@
-//! A real server that is killed at random moments, with real clients in it.
+//! A real server that is killed, with real clients in it: at random moments, and at each named step of its store's writing.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use nowcast::CarrierKind;
 use nowcast_server::restore_kept;
 use nowcast_server::store::{SqliteReader, WorldName};
+use nowcast_store::FailPoint;
 use nowcast_world::Random;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::process::Process;
+use super::ledger::Tally;
+use super::process::{Aim, Process};
 use super::witness::{Notes, Seen, Witness};
 use super::{CrashError, Plan, TrialFolder};
 use crate::report::Samples;
@@ -18,15 +20,24 @@ use crate::report::Samples;
 /// The room and its world.
 const WORLD: &str = "crash";
 
-/// What a client saw so long before a kill has to be there after it: the interval between two commits (50 ms), a step, the way to the
-/// client, and the time of a commit on a slow disk.
-const SEEN_BEFORE: Duration = Duration::from_millis(200);
-
-/// How long all clients may take to come in and move, on a machine that does a lot besides.
+/// How long all clients may take to come in, move and have something confirmed, on a machine that does a lot besides.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Between two looks at what the clients have seen.
-const LOOK: Duration = Duration::from_millis(10);
+/// How long a server may take to come to a step after that, before it is killed all the same.
+const STEP_PATIENCE: Duration = Duration::from_secs(20);
+
+/// Between two looks at what the clients have seen and at whether the server has ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Between two changes of the rules, each of which makes a snapshot.
+const RULES_INTERVAL: Duration = Duration::from_millis(700);
+
+/// What ends so short before a kill was ended by it.
+const OF_THE_KILL: Duration = Duration::from_millis(250);
+
+/// Random moments lie between these times after all clients move.
+const MOMENT_MIN_MS: u64 = 300;
+const MOMENT_SPREAD_MS: u64 = 1_200;
 
 /// What the kills did.
 #[derive(Debug, Default)]
@@ -36,16 +47,18 @@ pub(super) struct Kills {
     pub(super) movement_lost_ms: Samples,
     /// From the start of a process until it listened, in milliseconds.
     pub(super) listening_ms: Samples,
+    /// From the start of a process until its world went on, a step before its first tick, in milliseconds.
+    pub(super) going_on_ms: Samples,
     /// From the start of a process until a first client heard of movement, in milliseconds.
     pub(super) first_update_ms: Samples,
     /// From a kill until a client's avatar moved again, in milliseconds, by carrier.
     pub(super) moving_ms: Vec<(CarrierKind, Samples)>,
-    /// Acts that were carried out and seen.
-    pub(super) acts_seen: u64,
-    /// Acts that somebody saw long enough before a kill, and that were not there after it.
-    pub(super) acts_lost: u64,
-    /// Acts beyond those that were sent.
-    pub(super) acts_doubled: u64,
+    /// What became of durable actions.
+    pub(super) acts: Tally,
+    /// The kills by where they were.
+    pub(super) places: Vec<Place>,
+    /// Kills that were to be at a step that the server did not come to.
+    pub(super) missed: Vec<FailPoint>,
     /// What the check of the store found in the end.
     pub(super) damage: Vec<String>,
     /// Steps that this check replayed.
@@ -54,13 +67,13 @@ pub(super) struct Kills {
     pub(super) troubles: Vec<(String, u32)>,
 }
 
-/// What is known of a witness's count.
-#[derive(Clone, Copy, Default)]
-struct Count {
-    /// The least that has to be there.
-    least: u64,
-    /// The most that can be there.
-    most: u64,
+/// The kills at one step, or at random moments.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) point: Option<FailPoint>,
+    pub(super) kills: usize,
+    pub(super) movement_lost_ms: Samples,
+    pub(super) acts: Tally,
 }
 
 pub(super) fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Kills, CrashError> {
@@ -73,53 +86,38 @@ pub(super) fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Kills, 
 }
 
 async fn kill_often(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Kills, CrashError> {
-    let mut random = Random::new(plan.seed);
     let folder = TrialFolder::new("kills").map_err(CrashError::Io)?;
-    let (world, data) = (folder.path.join(WORLD), folder.path.join("data"));
-    std::fs::create_dir(&world).map_err(CrashError::Io)?;
-    std::fs::write(world.join("world.luau"), include_str!("rules.luau")).map_err(CrashError::Io)?;
-    let start = |port| Process::start(&plan.program, &world, &data, port);
-
-    let mut process = start(0)?;
-    let witnesses = witnesses(plan, process.port);
+    let mut trial = Trial::new(plan, folder)?;
+    let mut process = trial.start(0, None)?;
+    let port = process.port;
+    trial.witnesses = witnesses(plan, port);
     let (life, lives) = watch::channel(0);
-    let tasks: Vec<_> = witnesses.iter().map(|one| tokio::spawn(one.clone().play(lives.clone()))).collect();
-    let mut kills = Kills::default();
-    let mut counts = vec![Count::default(); witnesses.len()];
-    let mut killed: Option<(Instant, u64)> = None;
+    let tasks: Vec<_> =
+        trial.witnesses.iter().map(|one| tokio::spawn(one.clone().play(lives.clone()))).collect();
+    let mut aim = None;
     for kill in 0..=plan.kills {
-        settle(&witnesses).await?;
-        if let Some((_, tick)) = killed {
-            let went_on = process
-                .went_on_at(PATIENCE)
-                .ok_or_else(|| CrashError::Server(format!("after kill {kill} no world went on")))?;
-            kills.movement_lost_ms.push(tick.saturating_sub(went_on) as f64 * 1e3 / 60.0);
+        trial.live(process, aim).await?;
+        life.send_modify(|life| *life += 1);
+        if kill.is_multiple_of(10) && kill > 0 {
+            let Tally { confirmed, lost, doubled, .. } = trial.kills.acts;
+            progress(&format!(
+                "{kill} of {} kills: {confirmed} actions confirmed, {lost} lost, {doubled} doubled",
+                plan.kills
+            ));
         }
-        sleep(Duration::from_millis(300 + random.bits() % 1_200)).await;
-        let is_last = kill == plan.kills;
-        let (begun, listening, port) = (process.begun, process.listening, process.port);
-        let end = process.kill()?;
-        let seen: Vec<Seen> = witnesses.iter().map(|one| one.notes.take()).collect();
-        kills.note(&witnesses, &seen, &mut counts, end, killed.map(|(at, _)| at));
-        kills.note_start(&seen, begun, listening, killed.is_some());
-        if is_last {
+        if kill == plan.kills {
             break;
         }
-        kills.kills += 1;
-        killed = Some((end, seen.iter().map(|one| u64::from(one.tick)).max().unwrap_or(0)));
-        life.send_modify(|life| *life += 1);
-        process = start(port)?;
-        if (kill + 1).is_multiple_of(10) {
-            progress(&format!("{} of {} kills", kill + 1, plan.kills));
-        }
+        aim = trial.next_aim(kill + 1);
+        process = trial.start(port, aim)?;
     }
     drop(life);
     for task in tasks {
         // A witness that panicked has a bug, and the figures are no good.
         task.await.map_err(|error| CrashError::Server(format!("a client: {error}")))?;
     }
-    kills.check(&data)?;
-    Ok(kills)
+    trial.check()?;
+    Ok(trial.kills)
 }
 
 /// Half of them come over WebTransport, half over WebSocket.
@@ -128,67 +126,262 @@ fn witnesses(plan: &Plan, port: u16) -> Vec<Witness> {
     let carriers = [CarrierKind::WebTransport, CarrierKind::WebSocket].into_iter().cycle();
     let numbered = (0..plan.clients).zip(carriers);
     numbered
-        .map(|(index, carrier)| Witness { index, carrier, url: url.clone(), notes: Notes::default() })
+        .map(|(index, carrier)| {
+            let mut key = [index; 16];
+            key[..8].copy_from_slice(&plan.seed.to_le_bytes());
+            Witness { index, carrier, url: url.clone(), key, notes: Notes::default() }
+        })
         .collect()
 }
 
-/// Waits until every witness moves and has seen a count.
-async fn settle(witnesses: &[Witness]) -> Result<(), CrashError> {
-    let deadline = Instant::now() + PATIENCE;
-    while let Some(witness) = witnesses.iter().find(|one| !one.notes.is_settled()) {
-        if Instant::now() > deadline {
-            let Seen { last_try, troubles, .. } = witness.notes.take();
-            let Witness { index, carrier, .. } = witness;
-            return Err(CrashError::Server(format!(
-                "client {index} does not move over {carrier:?}: {last_try:?}, {troubles:?}"
-            )));
-        }
-        sleep(LOOK).await;
+/// The steps of the store's writing that a server comes to that goes on with a store.
+pub fn steps() -> impl Iterator<Item = FailPoint> + Clone {
+    FailPoint::ALL.into_iter().filter(|point| *point != FailPoint::DatabaseMade)
+}
+
+/// Whether a server seldom comes to a step but when it takes a snapshot: what happens to one world in a row becomes one row.
+fn needs_snapshot(point: FailPoint) -> bool {
+    use FailPoint::{BetweenRows, SnapshotAnnounced, SnapshotGiven, SnapshotHalfWritten, SnapshotTaken};
+    matches!(point, BetweenRows | SnapshotTaken | SnapshotAnnounced | SnapshotGiven | SnapshotHalfWritten)
+}
+
+/// How often a server passes a step within about two seconds.
+fn passages_max(point: FailPoint) -> u64 {
+    match point {
+        FailPoint::BeforeAppend | FailPoint::AfterAppend => 150,
+        FailPoint::BetweenConfirmations => 20,
+        FailPoint::GroupTaken
+        | FailPoint::BeforeCommit
+        | FailPoint::AfterCommit
+        | FailPoint::AfterConfirmations => 40,
+        FailPoint::BetweenRows
+        | FailPoint::SnapshotTaken
+        | FailPoint::SnapshotAnnounced
+        | FailPoint::SnapshotGiven
+        | FailPoint::SnapshotHalfWritten => 3,
+        FailPoint::BeforePrune | FailPoint::HalfPruned | FailPoint::AfterPrune | FailPoint::DatabaseMade => 1,
     }
-    Ok(())
+}
+
+struct Trial<'p> {
+    plan: &'p Plan,
+    random: Random,
+    folder: TrialFolder,
+    witnesses: Vec<Witness>,
+    rules_written: u32,
+    /// The kill whose aftermath is looked at.
+    before: Option<(Option<FailPoint>, Instant)>,
+    /// The newest step that a client saw before that.
+    newest_tick: Option<u64>,
+    kills: Kills,
+}
+
+impl<'p> Trial<'p> {
+    fn new(plan: &'p Plan, folder: TrialFolder) -> Result<Trial<'p>, CrashError> {
+        let mut trial = Trial {
+            plan,
+            random: Random::new(plan.seed),
+            folder,
+            witnesses: Vec::new(),
+            rules_written: 0,
+            before: None,
+            newest_tick: None,
+            kills: Kills::default(),
+        };
+        std::fs::create_dir(trial.world()).map_err(CrashError::Io)?;
+        trial.write_rules()?;
+        Ok(trial)
+    }
+
+    fn world(&self) -> PathBuf {
+        self.folder.path.join(WORLD)
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path.join("data")
+    }
+
+    /// Writes rules that are other rules by a comment alone.
+    fn write_rules(&mut self) -> Result<(), CrashError> {
+        self.rules_written += 1;
+        let text = format!("{}\n-- {}\n", include_str!("rules.luau"), self.rules_written);
+        let unfinished = self.folder.path.join("world.luau");
+        std::fs::write(&unfinished, text)
+            .and_then(|()| std::fs::rename(&unfinished, self.world().join("world.luau")))
+            .map_err(CrashError::Io)
+    }
+
+    fn start(&self, port: u16, aim: Option<Aim>) -> Result<Process, CrashError> {
+        Process::start(&self.plan.program, &self.world(), &self.data(), port, aim)
+    }
+
+    /// Where the server is to end that begins after so many kills; none stands for a random moment. The last one ends at such a moment,
+    /// because what it leaves is not looked at.
+    fn next_aim(&mut self, kill: usize) -> Option<Aim> {
+        if kill == self.plan.kills {
+            return None;
+        }
+        let point = if self.plan.steps.is_empty() {
+            if kill.is_multiple_of(2) {
+                return None;
+            }
+            let first = self.plan.seed as usize % steps().count();
+            steps().cycle().nth(first + kill / 2 % steps().count())?
+        } else {
+            self.plan.steps[kill % self.plan.steps.len()]
+        };
+        let passage = 1 + self.random.bits() % passages_max(point);
+        Some(Aim { point, passage: u32::try_from(passage).expect("passages are few") })
+    }
+
+    /// One life of a server, to its end, and what the clients found in it of the life before.
+    async fn live(&mut self, mut process: Process, aim: Option<Aim>) -> Result<(), CrashError> {
+        let is_settled = self.settle(&mut process, aim).await?;
+        let (killed, point) = match aim {
+            None => {
+                sleep(Duration::from_millis(MOMENT_MIN_MS + self.random.bits() % MOMENT_SPREAD_MS)).await;
+                (process.kill()?, None)
+            }
+            Some(aim) if !is_settled => (Instant::now(), Some(aim.point)),
+            Some(aim) => self.wait_for_end(&mut process, aim).await?,
+        };
+        let seen: Vec<Seen> = self.witnesses.iter().map(|one| one.notes.take()).collect();
+        let went_on = process.went_on(PATIENCE);
+        if is_settled && went_on.is_none() && self.before.is_some() {
+            return Err(CrashError::Server(format!("after kill {} no world went on", self.kills.kills)));
+        }
+        self.note(&seen, &process, went_on, killed);
+        self.before = Some((point, killed));
+        Ok(())
+    }
+
+    /// Waits until every witness moves and had something confirmed. False when the server has killed itself before, as it was to.
+    async fn settle(&mut self, process: &mut Process, aim: Option<Aim>) -> Result<bool, CrashError> {
+        let deadline = Instant::now() + PATIENCE;
+        let mut rules_due = Instant::now() + RULES_INTERVAL;
+        while let Some(witness) = self.witnesses.iter().find(|one| !one.notes.is_settled()) {
+            if Instant::now() > deadline {
+                let Seen { last_try, troubles, .. } = witness.notes.take();
+                let Witness { index, carrier, .. } = witness;
+                return Err(CrashError::Server(format!(
+                    "client {index} does not move over {carrier:?}, or has nothing confirmed: {last_try:?}, {troubles:?}"
+                )));
+            }
+            self.provoke(aim, &mut rules_due)?;
+            if process.has_ended()? {
+                return Ok(false);
+            }
+            sleep(LOOK).await;
+        }
+        Ok(true)
+    }
+
+    /// Waits until the server has killed itself; one that does not come to the step is killed, and says no step.
+    async fn wait_for_end(
+        &mut self,
+        process: &mut Process,
+        aim: Aim,
+    ) -> Result<(Instant, Option<FailPoint>), CrashError> {
+        let deadline = Instant::now() + STEP_PATIENCE;
+        let mut rules_due = Instant::now() + RULES_INTERVAL;
+        while Instant::now() < deadline {
+            if process.has_ended()? {
+                return Ok((Instant::now(), Some(aim.point)));
+            }
+            self.provoke(Some(aim), &mut rules_due)?;
+            sleep(LOOK).await;
+        }
+        self.kills.missed.push(aim.point);
+        Ok((process.kill()?, None))
+    }
+
+    /// A server whose world gets other rules takes a snapshot of it.
+    fn provoke(&mut self, aim: Option<Aim>, due: &mut Instant) -> Result<(), CrashError> {
+        if aim.is_some_and(|aim| needs_snapshot(aim.point)) && Instant::now() >= *due {
+            *due = Instant::now() + RULES_INTERVAL;
+            self.write_rules()?;
+        }
+        Ok(())
+    }
+
+    /// Adds what the clients saw in one life of the server, which ended with a kill. What they found in it is what the kill before it
+    /// left.
+    fn note(&mut self, seen: &[Seen], process: &Process, went_on: Option<(u64, Instant)>, killed: Instant) {
+        let mut acts = Tally::default();
+        self.witnesses.iter().for_each(|witness| acts += witness.notes.tally());
+        let acts_of_life = acts - self.kills.acts;
+        self.kills.acts = acts;
+        if let Some((point, killed_before)) = self.before {
+            self.kills.note_start(process, went_on, seen);
+            for (witness, seen) in self.witnesses.iter().zip(seen) {
+                if let Some(moved) = seen.moved {
+                    let time = moved.saturating_duration_since(killed_before);
+                    self.kills.of_carrier(witness.carrier).push(milliseconds(time));
+                }
+            }
+            let lost_ms = went_on.zip(self.newest_tick.take()).map(|((tick, _), newest)| {
+                newest.saturating_sub(tick) as f64 * 1e3 / f64::from(nowcast_world::STEP_HZ)
+            });
+            self.kills.note_kill(point, lost_ms, acts_of_life);
+        }
+        // A life in which nobody saw anything leaves what was seen before it.
+        self.newest_tick =
+            seen.iter().map(|one| u64::from(one.tick)).max().filter(|tick| *tick > 0).or(self.newest_tick);
+        for (at, trouble) in seen.iter().flat_map(|one| &one.troubles) {
+            if killed.saturating_duration_since(*at) > OF_THE_KILL {
+                self.kills.note_trouble(trouble);
+            }
+        }
+    }
+
+    /// Reads and replays all that is kept.
+    fn check(&mut self) -> Result<(), CrashError> {
+        let reader = SqliteReader::open(&self.data())?;
+        self.kills.damage = reader.check_database()?;
+        let name = WorldName::new(WORLD).expect("it is a name");
+        let report = reader.check(&name, restore_kept)?;
+        self.kills.damage.extend(report.damage);
+        self.kills.steps_checked = report.ticks;
+        Ok(())
+    }
 }
 
 impl Kills {
-    /// Adds what the clients saw in one life of the server, which ended with a kill.
-    fn note(
-        &mut self,
-        witnesses: &[Witness],
-        seen: &[Seen],
-        counts: &mut [Count],
-        end: Instant,
-        killed_before: Option<Instant>,
-    ) {
-        for ((witness, seen), count) in witnesses.iter().zip(seen).zip(counts) {
-            let found = seen.found.unwrap_or(0);
-            self.acts_lost += count.least.saturating_sub(found);
-            let newest = seen.counts.last().map_or(found, |(_, count)| *count);
-            self.acts_seen += newest.saturating_sub(found);
-            let most = count.most + seen.sent;
-            self.acts_doubled += found.saturating_sub(count.most).max(newest.saturating_sub(most));
-            let early =
-                seen.counts.iter().rev().find(|(at, _)| end.saturating_duration_since(*at) >= SEEN_BEFORE);
-            // What is on its way at the kill may be carried out or not.
-            *count = Count { least: early.map_or(found, |(_, count)| *count), most: found + seen.sent };
-            if let Some((moved, killed)) = seen.moved.zip(killed_before) {
-                self.of_carrier(witness.carrier).push((moved - killed).as_secs_f64() * 1e3);
-            }
-            for (trouble, times) in &seen.troubles {
-                match self.troubles.iter_mut().find(|(known, _)| known == trouble) {
-                    Some((_, count)) => *count += times,
-                    None => self.troubles.push((trouble.clone(), *times)),
-                }
-            }
+    /// Adds how a process began that goes on with a world.
+    fn note_start(&mut self, process: &Process, went_on: Option<(u64, Instant)>, seen: &[Seen]) {
+        let since = |at: Instant| milliseconds(at.saturating_duration_since(process.begun));
+        if let Some(listening) = process.listening {
+            self.listening_ms.push(milliseconds(listening));
+        }
+        if let Some((_, at)) = went_on {
+            self.going_on_ms.push(since(at));
+        }
+        if let Some(first) = seen.iter().filter_map(|one| one.first_update).min() {
+            self.first_update_ms.push(since(first));
         }
     }
 
-    /// Adds how a process began; only one that goes on with a world counts.
-    fn note_start(&mut self, seen: &[Seen], begun: Instant, listening: Duration, goes_on: bool) {
-        if !goes_on {
-            return;
+    /// Adds a kill and what it left.
+    fn note_kill(&mut self, point: Option<FailPoint>, lost_ms: Option<f64>, acts: Tally) {
+        self.kills += 1;
+        let at = self.places.iter().position(|place| place.point == point).unwrap_or_else(|| {
+            let movement_lost_ms = Samples::new();
+            self.places.push(Place { point, kills: 0, movement_lost_ms, acts: Tally::default() });
+            self.places.len() - 1
+        });
+        let place = &mut self.places[at];
+        place.kills += 1;
+        place.acts += acts;
+        if let Some(lost_ms) = lost_ms {
+            self.movement_lost_ms.push(lost_ms);
+            place.movement_lost_ms.push(lost_ms);
         }
-        self.listening_ms.push(listening.as_secs_f64() * 1e3);
-        if let Some(first) = seen.iter().filter_map(|one| one.first_update).min() {
-            self.first_update_ms.push(first.saturating_duration_since(begun).as_secs_f64() * 1e3);
+    }
+
+    fn note_trouble(&mut self, trouble: &str) {
+        match self.troubles.iter_mut().find(|(known, _)| known == trouble) {
+            Some((_, count)) => *count += 1,
+            None => self.troubles.push((trouble.to_owned(), 1)),
         }
     }
 
@@ -199,51 +392,51 @@ impl Kills {
         });
         &mut self.moving_ms[at].1
     }
+}
 
-    /// Reads and replays all that is kept.
-    fn check(&mut self, data: &Path) -> Result<(), CrashError> {
-        let reader = SqliteReader::open(data)?;
-        self.damage = reader.check_database()?;
-        let name = WorldName::new(WORLD).expect("it is a name");
-        let report = reader.check(&name, restore_kept)?;
-        self.damage.extend(report.damage);
-        self.steps_checked = report.ticks;
-        Ok(())
-    }
+fn milliseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn plan(kills: usize, steps: Vec<FailPoint>) -> Plan {
+        Plan { program: PathBuf::new(), kills, cuts: 0, clients: 1, peers: false, steps, seed: 1 }
+    }
+
+    fn aims(plan: &Plan) -> Vec<Option<FailPoint>> {
+        let mut trial = Trial::new(plan, TrialFolder::new("aims").unwrap()).unwrap();
+        (1..=plan.kills).map(|kill| trial.next_aim(kill).map(|aim| aim.point)).collect()
+    }
+
     #[test]
-    fn acts_that_were_seen_early_count_as_lost_and_those_nobody_sent_as_doubled() {
-        let witness = Witness {
-            index: 0,
-            carrier: CarrierKind::WebSocket,
-            url: String::new(),
-            notes: Notes::default(),
-        };
-        let begin = Instant::now();
-        let at = |ms: u64| begin + Duration::from_millis(ms);
+    fn every_other_kill_is_at_a_step_and_each_step_has_its_turn() {
+        let aims = aims(&plan(60, Vec::new()));
+        assert!(aims.iter().skip(1).step_by(2).all(Option::is_none), "{aims:?}");
+        for point in steps() {
+            assert!(aims.contains(&Some(point)), "{point:?}");
+        }
+        assert_eq!(aims.last(), Some(&None), "the last one looks at what the one before left");
+    }
+
+    #[test]
+    fn a_trial_of_chosen_steps_kills_at_no_others() {
+        let chosen = vec![FailPoint::AfterCommit, FailPoint::BeforePrune];
+        let aims = aims(&plan(7, chosen.clone()));
+        assert!(aims[..6].iter().flatten().all(|point| chosen.contains(point)), "{aims:?}");
+        assert_eq!(aims.iter().flatten().count(), 6);
+    }
+
+    #[test]
+    fn what_a_kill_left_counts_where_it_was() {
         let mut kills = Kills::default();
-        let mut counts = [Count::default()];
-        let first = Seen {
-            found: Some(0),
-            sent: 4,
-            counts: vec![(at(100), 1), (at(300), 2), (at(900), 3)],
-            ..Seen::default()
-        };
-        kills.note(std::slice::from_ref(&witness), &[first], &mut counts, at(1_000), None);
-        assert_eq!((counts[0].least, counts[0].most), (2, 4));
-        assert_eq!((kills.acts_seen, kills.acts_lost, kills.acts_doubled), (3, 0, 0));
-
-        let lost = Seen { found: Some(1), ..Seen::default() };
-        kills.note(std::slice::from_ref(&witness), &[lost], &mut counts.clone(), at(2_000), None);
-        assert_eq!((kills.acts_lost, kills.acts_doubled), (1, 0));
-
-        let doubled = Seen { found: Some(5), ..Seen::default() };
-        kills.note(std::slice::from_ref(&witness), &[doubled], &mut counts, at(2_000), None);
-        assert_eq!((kills.acts_lost, kills.acts_doubled), (1, 1));
+        let acts = Tally { undone: 2, ..Tally::default() };
+        kills.note_kill(Some(FailPoint::BeforeCommit), Some(50.0), acts);
+        kills.note_kill(None, None, Tally::default());
+        kills.note_kill(Some(FailPoint::BeforeCommit), Some(20.0), acts);
+        assert_eq!((kills.kills, kills.places.len(), kills.movement_lost_ms.len()), (3, 2, 2));
+        assert_eq!((kills.places[0].kills, kills.places[0].acts.undone), (2, 4));
     }
 }

@@ -1,7 +1,9 @@
 //! The peer: Luanti's server (<https://www.luanti.org>), killed in the same way, where it is installed.
 //!
-//! A mod counts in every step, keeps the count and the server's clock in its storage, which is the place for what a mod wants to
-//! last, and says both. What it said before a kill and does not find after it is lost. Nobody plays: the mod alone acts.
+//! A mod counts in every step, and says each count. It keeps the count and the server's clock in both places that a mod has for what is
+//! to last: its own storage, and the map, here the metadata of a node. Each is an SQLite database of its own. What it said before a
+//! kill and does not find after it is lost. Nobody plays: the mod alone acts, so attributes of players, which need one who is there,
+//! are left out.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -31,16 +33,37 @@ const KILLS_MAX: usize = 10;
 
 const MOD: &str = r#"
 local storage = minetest.get_mod_storage()
-local count = storage:get_int("count")
-local since = minetest.get_us_time()
-local before_ms = storage:get_int("ms")
-minetest.log("action", "nowcast found " .. count .. " " .. before_ms)
-minetest.register_globalstep(function()
-    count = count + 1
-    local ms = before_ms + math.floor((minetest.get_us_time() - since) / 1000)
-    storage:set_int("count", count)
-    storage:set_int("ms", ms)
-    minetest.log("action", "nowcast count " .. count .. " " .. ms)
+local place = { x = 8, y = 8, z = 8 }
+minetest.register_node("counts:mark", { description = "a mark" })
+
+local function begin()
+    minetest.forceload_block(place, true)
+    if minetest.get_node(place).name ~= "counts:mark" then
+        minetest.set_node(place, { name = "counts:mark" })
+    end
+    local meta = minetest.get_meta(place)
+    local stored, mapped = storage:get_int("count"), meta:get_int("count")
+    local stored_ms, mapped_ms = storage:get_int("ms"), meta:get_int("ms")
+    minetest.log("action", "nowcast found " .. table.concat({ stored, stored_ms, mapped, mapped_ms }, " "))
+    local count, before_ms = math.max(stored, mapped), math.max(stored_ms, mapped_ms)
+    local since = minetest.get_us_time()
+    minetest.register_globalstep(function()
+        count = count + 1
+        local ms = before_ms + math.floor((minetest.get_us_time() - since) / 1000)
+        for _, keeper in ipairs({ storage, minetest.get_meta(place) }) do
+            keeper:set_int("count", count)
+            keeper:set_int("ms", ms)
+        end
+        minetest.log("action", "nowcast count " .. count .. " " .. ms)
+    end)
+end
+
+minetest.after(0, function()
+    minetest.emerge_area(place, place, function(_, _, left)
+        if left == 0 then
+            begin()
+        end
+    end)
 end)
 "#;
 
@@ -49,20 +72,54 @@ end)
 pub(super) struct Luanti {
     /// Its own words for its version.
     pub(super) version: String,
-    /// Time of the mod's clock that was lost, in milliseconds.
-    pub(super) lost_ms: Samples,
-    /// Counts that were said and not found.
-    pub(super) counts_lost: Samples,
+    /// What the mod's storage lost.
+    pub(super) storage: Lost,
+    /// What the map lost.
+    pub(super) map: Lost,
+    /// Counts between both after a kill, which are always the same while it runs.
+    pub(super) torn: Samples,
     /// From the start of a process until its mod counted, in milliseconds.
     pub(super) started_ms: Samples,
 }
 
-/// A line of the mod.
+/// What one of its places lost.
+#[derive(Debug, Default)]
+pub(super) struct Lost {
+    /// Of the mod's clock, in milliseconds.
+    pub(super) lost_ms: Samples,
+    /// Counts that were said and not found.
+    pub(super) counts_lost: Samples,
+}
+
+impl Lost {
+    fn note(&mut self, said: Mark, found: Mark) {
+        self.lost_ms.push(said.ms.saturating_sub(found.ms) as f64);
+        self.counts_lost.push(said.count.saturating_sub(found.count) as f64);
+    }
+}
+
+/// How far the mod was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Said {
-    is_found: bool,
+struct Mark {
     count: u64,
     ms: u64,
+}
+
+/// A line of the mod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    Found { storage: Mark, map: Mark },
+    Counted(Mark),
+}
+
+/// One life of a server.
+struct Life {
+    storage: Mark,
+    map: Mark,
+    /// What it said last.
+    last: Mark,
+    /// From its start until it counted.
+    started: Duration,
 }
 
 /// Kills it, if it is installed.
@@ -72,17 +129,18 @@ pub(super) fn run(plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Option<
     let folder = TrialFolder::new("luanti").map_err(CrashError::Io)?;
     let world = make_world(&folder.path).map_err(CrashError::Io)?;
     let mut random = Random::new(plan.seed ^ 0x1ea7);
-    let mut before: Option<Said> = None;
-    for kill in 0..=plan.kills.min(KILLS_MAX) {
-        let life = Duration::from_millis(LIFE_MIN_MS + random.bits() % LIFE_SPREAD_MS);
-        let (found, last, started) = live(program, &folder.path, &world, life)?;
-        if let Some(before) = before {
-            luanti.lost_ms.push(before.ms.saturating_sub(found.ms) as f64);
-            luanti.counts_lost.push(before.count.saturating_sub(found.count) as f64);
-            luanti.started_ms.push(started.as_secs_f64() * 1e3);
-            progress(&format!("{kill} kills of Luanti"));
+    let mut before: Option<Mark> = None;
+    let kills = plan.kills.min(KILLS_MAX);
+    for kill in 0..=kills {
+        let length = Duration::from_millis(LIFE_MIN_MS + random.bits() % LIFE_SPREAD_MS);
+        let life = live(program, &folder.path, &world, length)?;
+        if let Some(said) = before.replace(life.last) {
+            luanti.storage.note(said, life.storage);
+            luanti.map.note(said, life.map);
+            luanti.torn.push(life.storage.count.abs_diff(life.map.count) as f64);
+            luanti.started_ms.push(life.started.as_secs_f64() * 1e3);
+            progress(&format!("{kill} of {kills} kills of Luanti"));
         }
-        before = Some(last);
     }
     Ok(Some(luanti))
 }
@@ -111,13 +169,7 @@ fn make_world(folder: &Path) -> std::io::Result<std::path::PathBuf> {
     Ok(world)
 }
 
-/// One life: what the mod found, what it said last, and how long it took to count.
-fn live(
-    program: &str,
-    user: &Path,
-    world: &Path,
-    life: Duration,
-) -> Result<(Said, Said, Duration), CrashError> {
+fn live(program: &str, user: &Path, world: &Path, length: Duration) -> Result<Life, CrashError> {
     let begun = Instant::now();
     let mut child = Command::new(program)
         .arg("--world")
@@ -137,16 +189,16 @@ fn live(
         .spawn()
         .map_err(|cause| CrashError::Peer(format!("it does not start: {cause}")))?;
     let said = listen(&mut child);
-    let outcome = observe(&said, begun, life);
+    let outcome = observe(&said, begun, length);
     // One that has ended by itself cannot be killed, and is told by what it did not say.
     let _ = child.kill();
     child.wait().map_err(CrashError::Io)?;
-    let (found, mut last, started) = outcome?;
+    let mut life = outcome?;
     // What it said until the kill is still in the pipe.
-    while let Ok(one) = said.recv_timeout(PATIENCE) {
-        last = one;
+    while let Ok(Said::Counted(mark)) = said.recv_timeout(PATIENCE) {
+        life.last = mark;
     }
-    Ok((found, last, started))
+    Ok(life)
 }
 
 fn listen(child: &mut Child) -> Receiver<Said> {
@@ -163,34 +215,30 @@ fn listen(child: &mut Child) -> Receiver<Said> {
     told
 }
 
-fn observe(
-    said: &Receiver<Said>,
-    begun: Instant,
-    life: Duration,
-) -> Result<(Said, Said, Duration), CrashError> {
+fn observe(said: &Receiver<Said>, begun: Instant, length: Duration) -> Result<Life, CrashError> {
     let silent = || CrashError::Peer("its mod does not count".to_owned());
-    let found = said.recv_timeout(PATIENCE).map_err(|_| silent())?;
-    let mut last = said.recv_timeout(PATIENCE).map_err(|_| silent())?;
-    let started = begun.elapsed();
-    if !found.is_found || last.is_found {
-        return Err(silent());
-    }
-    let end = Instant::now() + life;
+    let next = || said.recv_timeout(PATIENCE).map_err(|_| silent());
+    let Said::Found { storage, map } = next()? else { return Err(silent()) };
+    let Said::Counted(last) = next()? else { return Err(silent()) };
+    let mut life = Life { storage, map, last, started: begun.elapsed() };
+    let end = Instant::now() + length;
     while Instant::now() < end {
-        last = said.recv_timeout(PATIENCE).map_err(|_| silent())?;
+        let Said::Counted(mark) = next()? else { return Err(silent()) };
+        life.last = mark;
     }
-    Ok((found, last, started))
+    Ok(life)
 }
 
-/// "…ACTION[Main]: nowcast found 7 120" or "…ACTION[Server]: nowcast count 8 170".
+/// "…ACTION[Server]: nowcast found 7 120 6 100" or "…ACTION[Server]: nowcast count 8 170".
 fn parse(line: &str) -> Option<Said> {
     let mut words = line.trim().split_once("]: nowcast ")?.1.split(' ');
-    let is_found = match words.next()? {
-        "found" => true,
-        "count" => false,
-        _ => return None,
-    };
-    Some(Said { is_found, count: words.next()?.parse().ok()?, ms: words.next()?.parse().ok()? })
+    let what = words.next()?;
+    let mut mark = || Some(Mark { count: words.next()?.parse().ok()?, ms: words.next()?.parse().ok()? });
+    match what {
+        "found" => Some(Said::Found { storage: mark()?, map: mark()? }),
+        "count" => Some(Said::Counted(mark()?)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -200,16 +248,27 @@ mod tests {
     #[test]
     fn what_the_mod_says_is_read_and_all_else_is_not() {
         assert_eq!(
-            parse("2026-11-23 12:30:06: ACTION[Main]: nowcast found 7 120"),
-            Some(Said { is_found: true, count: 7, ms: 120 })
+            parse("2026-11-23 12:30:06: ACTION[Main]: nowcast found 7 120 6 100"),
+            Some(Said::Found { storage: Mark { count: 7, ms: 120 }, map: Mark { count: 6, ms: 100 } })
         );
         assert_eq!(
             parse("12:30:06: ACTION[Server]: nowcast count 8 170\n"),
-            Some(Said { is_found: false, count: 8, ms: 170 })
+            Some(Said::Counted(Mark { count: 8, ms: 170 }))
         );
         for other in ["", "nowcast", "ACTION[Main]: nowcast count 8", "ACTION[Main]: Ada: nowcast count 8 9"]
         {
             assert_eq!(parse(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn what_was_said_and_is_not_found_is_lost() {
+        let mut lost = Lost::default();
+        lost.note(Mark { count: 90, ms: 4_500 }, Mark { count: 40, ms: 2_000 });
+        lost.note(Mark { count: 90, ms: 4_500 }, Mark { count: 91, ms: 4_550 });
+        assert_eq!(
+            (lost.counts_lost.values(), lost.lost_ms.values()),
+            (&[50.0, 0.0][..], &[2_500.0, 0.0][..])
+        );
     }
 }

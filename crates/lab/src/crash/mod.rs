@@ -1,11 +1,12 @@
 //! `lab crash`: what is left after the power was cut, and after a server was killed.
 //!
 //! `power` runs a store of this process over a disk that remembers what was synced, and has it as a cut would have left it;
-//! `kills` kills the real program with real clients in it. Named steps of the store's writing need no hook in the product: cuts
-//! reach each write and each sync, and kills come at random moments.
+//! `kills` kills the real program with real clients in it, at random moments and at named steps of the store's writing. The steps are
+//! compiled in with the lab (`nowcast_store::FailPoint`): a server that is built without it has none of them.
 
 mod findings;
 mod kills;
+mod ledger;
 mod luanti;
 mod power;
 mod process;
@@ -20,6 +21,8 @@ use nowcast_server::store::StoreError;
 use thiserror::Error;
 
 use crate::report::Report;
+pub use kills::steps;
+pub use nowcast_store::FailPoint;
 pub use power::{PowerError, Survived};
 
 /// Why there is nothing to report.
@@ -53,6 +56,9 @@ pub struct Plan {
     pub cuts: usize,
     /// How many clients play, from 1 on.
     pub clients: u8,
+    /// The steps of the store's writing at which it is killed; with none of them, at all steps in turn, and every other time at a
+    /// random moment.
+    pub steps: Vec<FailPoint>,
     /// Whether Luanti's server is killed, too, where it is installed.
     pub peers: bool,
     /// Draws the moments, and what happens until then.
@@ -97,17 +103,17 @@ pub fn run(plan: &Plan, command: String, progress: &mut dyn FnMut(&str)) -> Resu
     let luanti = if plan.peers && plan.kills > 0 { luanti::run(plan, progress)? } else { None };
     let is_broken = kills
         .as_ref()
-        .is_some_and(|kills| kills.acts_lost > 0 || kills.acts_doubled > 0 || !kills.damage.is_empty());
+        .is_some_and(|kills| kills.acts.lost > 0 || kills.acts.doubled > 0 || !kills.damage.is_empty());
     Ok(Outcome { report: findings::report(plan, command, power.as_ref(), kills, luanti), is_broken })
 }
 
 /// A folder of its own, which goes when the trial is over.
-struct TrialFolder {
-    path: PathBuf,
+pub(crate) struct TrialFolder {
+    pub(crate) path: PathBuf,
 }
 
 impl TrialFolder {
-    fn new(what: &str) -> io::Result<TrialFolder> {
+    pub(crate) fn new(what: &str) -> io::Result<TrialFolder> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let path = std::env::temp_dir().join(format!("nowcast-{what}-{}-{number}", std::process::id()));

@@ -1,73 +1,127 @@
 //! The server that is killed: the real program in a process of its own.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
+
+use nowcast_store::{FAIL_POINT_VARIABLE, FailPoint};
 
 use super::CrashError;
 
 /// How long a server may take to start, on a machine that does a lot besides.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The signal that nothing survives.
+const SIGKILL: i32 = 9;
+
+/// A step of the store's writing at which a server kills itself, when it is there for the n-th time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Aim {
+    pub(super) point: FailPoint,
+    pub(super) passage: u32,
+}
+
 /// A server that runs until it is killed or dropped.
 pub(super) struct Process {
     child: Child,
     /// When it was started.
     pub(super) begun: Instant,
-    /// From its start until it said where it is.
-    pub(super) listening: Duration,
+    /// From its start until it said where it is; none if it was killed before.
+    pub(super) listening: Option<Duration>,
     /// Where it listens, on this machine.
     pub(super) port: u16,
-    /// The tick at which it says that a world goes on.
-    goes_on: Receiver<u64>,
+    aim: Option<Aim>,
+    goes_on: Receiver<(u64, Instant)>,
 }
 
 impl Process {
-    /// Starts a server of one world on a port; 0 lets the system choose.
-    pub(super) fn start(program: &Path, world: &Path, data: &Path, port: u16) -> Result<Process, CrashError> {
+    /// Starts a server of one world on a port; 0 lets the system choose. What is kept is little, so that old rows are forgotten at
+    /// its start.
+    pub(super) fn start(
+        program: &Path,
+        world: &Path,
+        data: &Path,
+        port: u16,
+        aim: Option<Aim>,
+    ) -> Result<Process, CrashError> {
         let begun = Instant::now();
-        let mut child = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .arg("serve")
             .arg(world)
             .arg("--data")
             .arg(data)
-            .args(["--host", "127.0.0.1", "--log-format", "json", "--network-hz", "60", "--port"])
+            .args([
+                "--keep-mb",
+                "1",
+                "--host",
+                "127.0.0.1",
+                "--log-format",
+                "json",
+                "--network-hz",
+                "60",
+                "--port",
+            ])
             .arg(port.to_string())
             .env("RUST_LOG", "info")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .spawn()
-            .map_err(|cause| CrashError::Server(format!("it does not start: {cause}")))?;
+            .env_remove(FAIL_POINT_VARIABLE);
+        if let Some(Aim { point, passage }) = aim {
+            command.env(FAIL_POINT_VARIABLE, format!("{}:{passage}", point.name()));
+        }
+        let mut child =
+            command.spawn().map_err(|cause| CrashError::Server(format!("it does not start: {cause}")))?;
         let (port_found, port_of_it) = channel();
         let (tick_found, goes_on) = channel();
         let stdout = child.stdout.take().expect("it is piped");
         std::thread::spawn(move || say(stdout, port_in, &port_found));
         let stderr = child.stderr.take().expect("it is piped");
         std::thread::spawn(move || say(stderr, tick_in, &tick_found));
-        let mut process = Process { child, begun, listening: Duration::ZERO, port, goes_on };
-        process.port = port_of_it.recv_timeout(PATIENCE).map_err(|error| {
-            CrashError::Server(match error {
-                RecvTimeoutError::Timeout => format!("it does not listen after {} s", PATIENCE.as_secs()),
-                RecvTimeoutError::Disconnected => "it ended before it listened".to_owned(),
-            })
-        })?;
-        process.listening = begun.elapsed();
+        let mut process = Process { child, begun, listening: None, port, aim, goes_on };
+        match port_of_it.recv_timeout(PATIENCE) {
+            Ok((port, at)) => {
+                process.port = port;
+                process.listening = Some(at.saturating_duration_since(begun));
+            }
+            Err(RecvTimeoutError::Disconnected) if aim.is_some() => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(CrashError::Server("it ended before it listened".to_owned()));
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                let seconds = PATIENCE.as_secs();
+                return Err(CrashError::Server(format!("it does not listen after {seconds} s")));
+            }
+        }
         Ok(process)
     }
 
-    /// The tick at which its world went on; none within this time if none did.
-    pub(super) fn went_on_at(&self, within: Duration) -> Option<u64> {
+    /// The tick at which its world went on, and when it said so; none within this time, or before its end, if none did.
+    pub(super) fn went_on(&self, within: Duration) -> Option<(u64, Instant)> {
         self.goes_on.recv_timeout(within).ok()
     }
 
+    /// Whether it has killed itself at the step that it was to; an error when it ended in another way.
+    pub(super) fn has_ended(&mut self) -> Result<bool, CrashError> {
+        let status = self.child.try_wait().map_err(CrashError::Io)?;
+        status.map_or(Ok(false), |status| self.judge(status).map(|()| true))
+    }
+
+    fn judge(&self, status: ExitStatus) -> Result<(), CrashError> {
+        match self.aim {
+            Some(_) if status.signal() == Some(SIGKILL) => Ok(()),
+            _ => Err(CrashError::Server(format!("it ended by itself: {status}"))),
+        }
+    }
+
     /// SIGKILL, and returns when that was.
-    pub(super) fn kill(mut self) -> Result<Instant, CrashError> {
-        let ended = self.child.try_wait().map_err(CrashError::Io)?;
-        if let Some(status) = ended {
-            return Err(CrashError::Server(format!("it ended by itself: {status}")));
+    pub(super) fn kill(&mut self) -> Result<Instant, CrashError> {
+        if self.has_ended()? {
+            return Ok(Instant::now());
         }
         let killed = Instant::now();
         self.child.kill().map_err(CrashError::Io)?;
@@ -85,11 +139,11 @@ impl Drop for Process {
 }
 
 /// Reads lines to the end, so that the process never waits for a reader, and tells what is found in them.
-fn say<T>(output: impl Read, find: fn(&str) -> Option<T>, told: &Sender<T>) {
+fn say<T>(output: impl Read, find: fn(&str) -> Option<T>, told: &Sender<(T, Instant)>) {
     for line in BufReader::new(output).lines().map_while(Result::ok) {
         if let Some(found) = find(&line) {
             // Nobody listens any more once the process is to be killed.
-            let _ = told.send(found);
+            let _ = told.send((found, Instant::now()));
         }
     }
 }

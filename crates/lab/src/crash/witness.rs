@@ -1,6 +1,7 @@
-//! A client that walks and counts, remembers what it saw and when, and comes again after a kill.
+//! A client that walks and counts by durable actions, remembers what it was told and when, and comes again after a kill as the player
+//! that it was.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,8 @@ use nowcast_server::session::{
 use nowcast_wire::{Value, decode, encode_to_vec};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+
+use super::ledger::{Carried, Ledger, Tally};
 
 /// Between two acts: a server lets nobody act much faster for long.
 const ACT_INTERVAL: Duration = Duration::from_millis(150);
@@ -25,8 +28,10 @@ const RETRY: Duration = Duration::from_millis(20);
 /// A try that takes longer is given up.
 const TRY_MAX: Duration = Duration::from_secs(2);
 
-/// So long after it came in, a witness that was told of no count begins with its first.
+/// So long after it came in, a witness that was told of no count takes it that there is none: one that never had an action confirmed,
+/// and one that had, who waits longer because all of it would be lost.
 const COUNT_PATIENCE: Duration = Duration::from_secs(1);
+const COUNT_PATIENCE_CONFIRMED: Duration = Duration::from_secs(20);
 
 /// How far its avatar has to come before it counts as moving, in metres: more than a fall onto the floor.
 const MOVED_METRES: f32 = 0.2;
@@ -34,12 +39,8 @@ const MOVED_METRES: f32 = 0.2;
 /// What one witness saw of one life of the server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
-    /// The count that was there when it came; none until it was told.
-    pub(super) found: Option<u64>,
-    /// Acts that it sent.
-    pub(super) sent: u64,
-    /// The newest count, and when each was seen.
-    pub(super) counts: Vec<(Instant, u64)>,
+    /// Actions that were confirmed.
+    pub(super) confirmed: u64,
     /// The newest step of the world.
     pub(super) tick: u32,
     /// When it first heard of movement.
@@ -48,27 +49,45 @@ pub(super) struct Seen {
     pub(super) moved: Option<Instant>,
     /// Why its last try to come in failed.
     pub(super) last_try: Option<String>,
-    /// Why it had to come again while the server ran, what it was refused, and how often.
-    pub(super) troubles: BTreeMap<String, u32>,
+    /// Why its connections ended, what it was refused, and when.
+    pub(super) troubles: Vec<(Instant, String)>,
 }
 
 /// What a witness and the trial share.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Notes(Arc<Mutex<Seen>>);
+pub(super) struct Notes(Arc<Mutex<Noted>>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    /// Of this life of the server, which has this number.
+    seen: Seen,
+    life: u32,
+    /// Of all of them.
+    ledger: Ledger,
+    /// Where the witness looks, so that it walks in circles over all its lives.
+    yaw: f32,
+}
 
 impl Notes {
     /// What was seen since the last call; a new life begins.
     pub(super) fn take(&self) -> Seen {
-        std::mem::take(&mut self.lock())
+        let mut noted = self.lock();
+        noted.life += 1;
+        std::mem::take(&mut noted.seen)
     }
 
-    /// Whether its avatar moves, and some of its acts were seen.
+    /// What became of its durable actions so far.
+    pub(super) fn tally(&self) -> Tally {
+        self.lock().ledger.tally()
+    }
+
+    /// Whether its avatar moves, and some of its actions were confirmed.
     pub(super) fn is_settled(&self) -> bool {
-        let seen = self.lock();
-        seen.moved.is_some() && !seen.counts.is_empty()
+        let Seen { moved, confirmed, .. } = &self.lock().seen;
+        moved.is_some() && *confirmed > 0
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, Noted> {
         // Each observation is noted as a whole.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -80,6 +99,8 @@ pub(super) struct Witness {
     pub(super) index: u8,
     pub(super) carrier: CarrierKind,
     pub(super) url: String,
+    /// By what the server knows it again.
+    pub(super) key: [u8; 16],
     pub(super) notes: Notes,
 }
 
@@ -101,14 +122,18 @@ impl Witness {
             match timeout(TRY_MAX, connector.connect(&self.url)).await {
                 Ok(Ok(channel)) => {
                     let trouble = self.visit(channel).await;
-                    *self.notes.lock().troubles.entry(trouble).or_default() += 1;
+                    self.note_trouble(trouble);
                 }
                 // A server that starts does not listen yet.
-                Ok(Err(error)) => self.notes.lock().last_try = Some(error.to_string()),
-                Err(_) => self.notes.lock().last_try = Some("no answer".to_owned()),
+                Ok(Err(error)) => self.notes.lock().seen.last_try = Some(error.to_string()),
+                Err(_) => self.notes.lock().seen.last_try = Some("no answer".to_owned()),
             }
             sleep(RETRY).await;
         }
+    }
+
+    fn note_trouble(&self, trouble: String) {
+        self.notes.lock().seen.troubles.push((Instant::now(), trouble));
     }
 
     /// Walks and counts until the connection ends, and says why it did.
@@ -117,17 +142,20 @@ impl Witness {
             protocol: PROTOCOL,
             name: format!("witness-{}", self.index),
             network_hz: 60,
-            key: Vec::new(),
+            key: self.key.to_vec(),
         };
         let mut visit = Visit {
             witness: self,
+            life: self.notes.lock().life,
             channel,
             replica: Replica::default(),
             controls: Controls::default(),
             player: None,
             avatar: None,
             began_at: None,
-            may_act_from: None,
+            carried: None,
+            nothing_from: None,
+            again: VecDeque::new(),
         };
         if let Err(error) = visit.say(&join) {
             return error.to_string();
@@ -156,6 +184,8 @@ impl Witness {
 /// One connection of a witness.
 struct Visit<'w> {
     witness: &'w Witness,
+    /// The life of the server in which it began: what is still heard of a server that was killed belongs to no other.
+    life: u32,
     channel: Channel,
     replica: Replica,
     controls: Controls,
@@ -163,8 +193,12 @@ struct Visit<'w> {
     avatar: Option<u32>,
     /// Where its avatar was first.
     began_at: Option<[f32; 3]>,
-    /// When it is clear that nobody tells it of an earlier count.
-    may_act_from: Option<Instant>,
+    /// What the world shows that it carried out; none until it is told.
+    carried: Option<Carried>,
+    /// When it is clear that there is none.
+    nothing_from: Option<Instant>,
+    /// What is to be sent again.
+    again: VecDeque<u32>,
 }
 
 impl Visit<'_> {
@@ -177,47 +211,78 @@ impl Visit<'_> {
         if self.player.is_none() {
             return Ok(());
         }
-        let Controls { number, yaw, .. } = self.controls;
-        let yaw = (yaw + 0.02) % std::f32::consts::TAU;
+        let number = self.controls.number;
+        let yaw = {
+            let mut noted = self.witness.notes.lock();
+            noted.yaw = (noted.yaw + 0.02) % std::f32::consts::TAU;
+            noted.yaw
+        };
         self.controls = Controls { number: number.wrapping_add(1), forward: 1.0, yaw, ..Controls::default() };
         let state = encode_to_vec(&self.controls);
         self.channel.try_state(CONTROLS_KEY, &state).map_err(|error| error.to_string())
     }
 
-    /// Counts, once it is known how far that had come before.
+    /// Counts, once it is known what was counted before: first what has no answer.
     fn act(&mut self) -> Result<(), String> {
-        if self.may_act_from.is_none_or(|from| Instant::now() < from) {
+        if self.carried.is_none() && self.nothing_from.is_some_and(|from| Instant::now() >= from) {
+            self.find(Carried::default());
+        }
+        if self.carried.is_none() {
             return Ok(());
         }
-        {
-            let mut seen = self.witness.notes.lock();
-            seen.found.get_or_insert(0);
-            seen.sent += 1;
-        }
+        let begin = || self.witness.notes.lock().ledger.begin();
+        let Some(number) = self.again.pop_front().or_else(begin) else { return Ok(()) };
         let client = Value::F64(self.witness.index.into());
-        self.say(&ToWorld::Act {
-            action: "count".into(),
-            arguments: Value::Map(vec![("client".into(), client)]),
-            number: None,
-        })
+        let arguments = vec![("client".into(), client), ("number".into(), Value::F64(number.into()))];
+        let action = "count".into();
+        self.say(&ToWorld::Act { action, arguments: Value::Map(arguments), number: Some(number) })
+    }
+
+    /// The world shows this of what the witness did.
+    fn find(&mut self, carried: Carried) {
+        let ledger = &mut self.witness.notes.lock().ledger;
+        if self.carried.is_none() {
+            self.again = ledger.begin_session(&carried).into();
+        } else {
+            ledger.compare(&carried);
+        }
+        self.carried = Some(carried);
+    }
+
+    fn welcomed(&mut self, player: u32, resumed: bool) {
+        self.player = Some(player);
+        let was_confirmed = self.witness.notes.tally().confirmed > 0;
+        if was_confirmed && !resumed {
+            self.witness.note_trouble("came back as another player".to_owned());
+        }
+        let patience = if was_confirmed { COUNT_PATIENCE_CONFIRMED } else { COUNT_PATIENCE };
+        self.nothing_from = Some(Instant::now() + patience);
+    }
+
+    fn done(&mut self, number: u32) {
+        let Some(carried) = &self.carried else { return };
+        let mut noted = self.witness.notes.lock();
+        noted.ledger.confirm(number, carried);
+        if noted.life == self.life {
+            noted.seen.confirmed += 1;
+        }
     }
 
     fn hear(&mut self, message: &Message) -> Result<(), String> {
         match (message.kind, message.lane.number()) {
             (MessageKind::Replication { .. }, _) => self.see(&message.bytes),
             (MessageKind::State { key }, WORLD_LANE) if !message.bytes.is_empty() => {
-                self.read(key.raw(), &message.bytes).map_err(|error| error.to_string())
+                self.read(key.raw(), &message.bytes)
             }
             (MessageKind::Event, WORLD_LANE) => {
                 match decode(&message.bytes).map_err(|error| error.to_string())? {
-                    FromWorld::Welcome { player, .. } => {
-                        self.player = Some(player);
-                        self.may_act_from = Some(Instant::now() + COUNT_PATIENCE);
+                    FromWorld::Welcome { player, resumed, .. } => self.welcomed(player, resumed),
+                    FromWorld::Refused { action, reason, number } => {
+                        self.witness.note_trouble(format!("{action}: {reason}"));
+                        // What was not carried out is open until it is.
+                        self.again.extend(number);
                     }
-                    FromWorld::Refused { action, reason, .. } => {
-                        let trouble = format!("{action}: {reason}");
-                        *self.witness.notes.lock().troubles.entry(trouble).or_default() += 1;
-                    }
+                    FromWorld::Done { number } => self.done(number),
                     _ => {}
                 }
                 Ok(())
@@ -226,20 +291,17 @@ impl Visit<'_> {
         }
     }
 
-    fn read(&mut self, key: u64, bytes: &[u8]) -> nowcast_wire::Result<()> {
+    fn read(&mut self, key: u64, bytes: &[u8]) -> Result<(), String> {
+        let text = |error: nowcast_wire::Error| error.to_string();
         match StateKey::of(key) {
             Some(StateKey::Player(id)) if Some(id.0) == self.player => {
-                self.avatar = decode::<Player>(bytes)?.avatar;
+                self.avatar = decode::<Player>(bytes).map_err(text)?.avatar;
             }
             Some(StateKey::Screen(_)) => {
-                let Screen { place, value, .. } = decode(bytes)?;
-                if place == format!("count-{}", self.witness.index)
-                    && let Some(count) = value.as_f64()
-                {
-                    let mut seen = self.witness.notes.lock();
-                    seen.found.get_or_insert(count as u64);
-                    seen.counts.push((Instant::now(), count as u64));
-                    self.may_act_from = Some(Instant::now());
+                let Screen { place, value, .. } = decode(bytes).map_err(text)?;
+                if place == format!("count-{}", self.witness.index) {
+                    let carried = value.as_text().and_then(Carried::read);
+                    self.find(carried.ok_or_else(|| format!("the count is {value:?}"))?);
                 }
             }
             _ => {}
@@ -251,7 +313,11 @@ impl Visit<'_> {
         let applied = self.replica.apply(bytes).map_err(|error| error.to_string())?;
         let now = Instant::now();
         let own = self.avatar.and_then(|avatar| self.replica.rows().find(|(id, _)| *id == avatar));
-        let mut seen = self.witness.notes.lock();
+        let mut noted = self.witness.notes.lock();
+        if noted.life != self.life {
+            return Ok(());
+        }
+        let seen = &mut noted.seen;
         seen.tick = seen.tick.max(applied.tick);
         seen.first_update.get_or_insert(now);
         if let Some((_, row)) = own {

@@ -68,8 +68,7 @@ impl Host {
     }
 
     fn new_in_this_thread(number: u8) -> Result<(Self, SyncDevice), HostError> {
-        unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| HostError::Namespace(errno.into()))?;
-        sys::bring_loopback_up().map_err(HostError::Namespace)?;
+        go_apart()?;
         let device = DeviceBuilder::new()
             .name("link0")
             .ipv4(Self::address_of(number), 24, None)
@@ -109,6 +108,16 @@ impl Host {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
+}
+
+/// Moves the calling thread, for the rest of its life, into a network of its own that has a loopback and nothing else: what the kernel
+/// counts there is of this thread and of what it starts.
+///
+/// # Errors
+/// [`HostError::Namespace`] where the system does not allow it.
+pub fn go_apart() -> Result<(), HostError> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| HostError::Namespace(errno.into()))?;
+    sys::bring_loopback_up().map_err(HostError::Namespace)
 }
 
 /// Gives a process without privileges a user namespace in which it may make hosts. Call it before any thread starts;

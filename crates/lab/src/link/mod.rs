@@ -35,10 +35,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 pub use command::{CommandError, run};
-pub use hosts::{HOSTS_MAX, Host, HostError, MTU, become_able};
+pub use hosts::{HOSTS_MAX, Host, HostError, MTU, become_able, go_apart};
 pub use nowcast_sim::link::{Jitter, LinkConfig, LinkCounters, Loss};
 pub use process::HostProcess;
 pub use summary::{Lateness, Summary};
+pub(crate) use sys::die_with_starter;
 pub use sys::run_before_others;
 
 /// What each direction loses when this share of round trips is lost: both ways must succeed for one to succeed.

@@ -7,9 +7,7 @@ use nowcast_session::Closed;
 use nowcast_wire::{ReadOwned, Wire};
 
 use super::wait::wait;
-use crate::channel::{
-    Asked, CommandId, Entry, Error, LaneId, Message, Payload, Phase, Received, Status, decode,
-};
+use crate::channel::{Asked, CommandId, Entry, Error, LaneId, Message, Payload, Phase, Received, Status};
 
 /// A [channel](crate::Channel) for threads: the same channel, whose calls block instead of being futures.
 ///
@@ -132,7 +130,7 @@ impl Channel {
     fn receive_until(&self, deadline: Option<Instant>) -> Result<Message, Error> {
         let mut bytes = Vec::new();
         let received = self.receive_into_until(&mut bytes, deadline)?;
-        Ok(Message::new(received, bytes))
+        Ok(self.channel.message(received, bytes))
     }
 
     /// Receives the next message into a buffer in the place of what is there, waiting for one. No memory is allocated
@@ -267,7 +265,7 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// # Errors
     /// As [`crate::Lane::call`].
     pub fn call<R: ReadOwned>(&self, value: &T, timeout: Duration) -> Result<R, Error> {
-        decode(&self.command(value, timeout)?)
+        self.0.decode_reply(&self.command(value, timeout)?)
     }
 
     /// Answers a command, on the lane that it came on. Waits while that is full.

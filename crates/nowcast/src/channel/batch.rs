@@ -6,6 +6,7 @@ use nowcast_queue::Key;
 use nowcast_session::Refused;
 
 use super::link::{Link, Put};
+use super::shapes::as_event;
 use super::{Error, LaneId};
 
 /// Several puts as one; see [`Channel::batch`](super::Channel::batch).
@@ -37,7 +38,7 @@ impl<'a> Batch<'a> {
     /// # Errors
     /// As [`Lane::try_event`](super::Lane::try_event).
     pub fn try_event(&mut self, lane: impl Into<LaneId>, payload: &[u8]) -> Result<(), Error> {
-        self.put(lane.into(), Put::Event(payload, None))
+        self.put(lane.into(), Put::Event(&as_event(payload), None))
     }
 
     fn put(&self, lane: LaneId, put: Put<'_>) -> Result<(), Error> {

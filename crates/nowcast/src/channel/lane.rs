@@ -2,8 +2,8 @@
 
 use std::future::poll_fn;
 use std::marker::PhantomData;
-use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::sync::{Arc, OnceLock};
+use std::task::{Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
 use nowcast_queue::Key;
@@ -11,7 +11,8 @@ use nowcast_session::Refused;
 use nowcast_wire::{ReadOwned, Wire};
 
 use super::link::{Link, Put};
-use super::{CommandId, Error, LaneId, Payload, decode};
+use super::shapes::{ShapeId, TypeShape, as_event};
+use super::{CommandId, Error, LaneId, Payload};
 
 /// The longest time that a command may take.
 const COMMAND_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
@@ -19,7 +20,10 @@ const COMMAND_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// One lane of a channel: an order of its own. Put messages that need not wait for each other on different lanes.
 ///
 /// A lane is cheap to clone and can move into a task. The channel stays open as long as one of its lanes is held.
-/// `T` is what it carries: bytes (`[u8]`), or a type that derives [`Wire`], see [`typed`](Self::typed).
+/// `T` is what it carries: bytes (`[u8]`), or a type that derives [`Wire`], see [`typed`](Self::typed). The peer reads values
+/// by [`Message::decode`](super::Message::decode), also as another version of the type: fields are matched by name, and
+/// what cannot be read is an error that names the field. Where bytes and typed values share a lane, the receiver has to know
+/// which is which.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -43,12 +47,14 @@ const COMMAND_TIME_MAX: Duration = Duration::from_secs(24 * 3_600);
 pub struct Lane<T: ?Sized = [u8]> {
     link: Arc<dyn Link>,
     id: LaneId,
+    /// The shape of `T`, once it was announced on this lane.
+    shape: OnceLock<ShapeId>,
     carries: PhantomData<fn(&T)>,
 }
 
 impl Lane {
     pub(super) fn new(link: Arc<dyn Link>, id: LaneId) -> Self {
-        Self { link, id, carries: PhantomData }
+        Self { link, id, shape: OnceLock::new(), carries: PhantomData }
     }
 }
 
@@ -56,7 +62,7 @@ impl<T: Payload + ?Sized> Lane<T> {
     /// The same lane for values of another type.
     #[must_use]
     pub fn typed<U: Wire>(&self) -> Lane<U> {
-        Lane { link: Arc::clone(&self.link), id: self.id, carries: PhantomData }
+        Lane { link: Arc::clone(&self.link), id: self.id, shape: OnceLock::new(), carries: PhantomData }
     }
 
     /// The lane's name.
@@ -131,12 +137,12 @@ impl<T: Payload + ?Sized> Lane<T> {
         tokio::time::timeout(timeout.min(COMMAND_TIME_MAX), asking).await.unwrap_or(Err(Error::TimedOut))
     }
 
-    /// As [`command`](Self::command), with a reply that is a value of the type `R`.
+    /// As [`command`](Self::command), with a reply that is a value of the type `R`, or of another version of it.
     ///
     /// # Errors
-    /// As [`command`](Self::command), and [`Error::Invalid`] where the reply is not of that type.
+    /// As [`command`](Self::command), and [`Error::Invalid`] where the reply cannot be read as that type; it names the field.
     pub async fn call<R: ReadOwned>(&self, value: &T, timeout: Duration) -> Result<R, Error> {
-        decode(&self.command(value, timeout).await?)
+        self.decode_reply(&self.command(value, timeout).await?)
     }
 
     /// Answers a command, on the lane that it came on. Waits while that is full.
@@ -155,9 +161,14 @@ impl<T: Payload + ?Sized> Lane<T> {
         at_once(self.poll_reply(command, value, None))
     }
 
+    pub(crate) fn decode_reply<R: ReadOwned>(&self, reply: &[u8]) -> Result<R, Error> {
+        self.link.decode_reply(reply)
+    }
+
     #[inline]
     pub(crate) fn poll_state(&self, key: Key, value: &T, waker: Option<&Waker>) -> Poll<Result<(), Error>> {
-        value.with_bytes(|bytes| {
+        let shape = ready!(self.poll_shape(waker))?;
+        value.with_bytes(shape, |bytes| {
             self.link.poll_put(self.id, Put::State(key, bytes), waker).map(|put| put.map(drop))
         })
     }
@@ -168,7 +179,10 @@ impl<T: Payload + ?Sized> Lane<T> {
         lifetime: Option<Duration>,
         waker: Option<&Waker>,
     ) -> Poll<Result<u64, Error>> {
-        value.with_bytes(|bytes| self.link.poll_put(self.id, Put::Event(bytes, lifetime), waker))
+        let shape = ready!(self.poll_shape(waker))?;
+        value.with_bytes(shape, |bytes| {
+            self.link.poll_put(self.id, Put::Event(&as_event(bytes), lifetime), waker)
+        })
     }
 
     pub(crate) fn poll_reply(
@@ -178,9 +192,34 @@ impl<T: Payload + ?Sized> Lane<T> {
         waker: Option<&Waker>,
     ) -> Poll<Result<(), Error>> {
         let CommandId { lane, number } = command;
-        value.with_bytes(|bytes| {
-            self.link.poll_put(lane, Put::Reply(number, bytes), waker).map(|put| put.map(drop))
-        })
+        let head = T::type_shape().map(|type_shape| self.link.shapes().ours().head_of_reply(type_shape));
+        let put = |bytes: &[u8]| self.link.poll_put(lane, Put::Reply(number, bytes), waker);
+        let put = value.with_bytes(None, |bytes| match head {
+            Some(head) => put(&[&head, bytes].concat()),
+            None => put(bytes),
+        });
+        put.map(|put| put.map(drop))
+    }
+
+    /// The number that stands before values of `T`, of which the peer has been told; none before bytes. `Pending` where there
+    /// was no room for that.
+    #[inline]
+    fn poll_shape(&self, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
+        match (self.shape.get(), T::type_shape()) {
+            (None, Some(type_shape)) => self.announce(type_shape, waker),
+            (shape, _) => Poll::Ready(Ok(shape.copied())),
+        }
+    }
+
+    #[cold]
+    fn announce(&self, type_shape: TypeShape, waker: Option<&Waker>) -> Poll<Result<Option<ShapeId>, Error>> {
+        let put = |event: &[u8]| {
+            self.link.poll_put(self.id, Put::Event(event, None), waker).map(|put| put.map(drop))
+        };
+        let shape = ready!(self.link.shapes().ours().announce(type_shape, self.id.number(), put))?;
+        // Another task may have been told the same.
+        let _ = self.shape.set(shape);
+        Poll::Ready(Ok(Some(shape)))
     }
 }
 
@@ -214,7 +253,9 @@ impl<'a, T: Payload + ?Sized> Asked<'a, T> {
         let Lane { link, id, .. } = self.lane;
         if self.command.is_none() {
             let left = self.until.saturating_duration_since(Instant::now());
-            let put = value.with_bytes(|bytes| link.poll_put(*id, Put::Command(bytes, left), Some(waker)));
+            let shape = ready!(self.lane.poll_shape(Some(waker)))?;
+            let put =
+                value.with_bytes(shape, |bytes| link.poll_put(*id, Put::Command(bytes, left), Some(waker)));
             self.command = match put {
                 Poll::Ready(number) => Some(CommandId::new(id.number(), number?)),
                 Poll::Pending => return Poll::Pending,
@@ -234,7 +275,7 @@ impl<T: ?Sized> Drop for Asked<'_, T> {
 
 impl<T: ?Sized> Clone for Lane<T> {
     fn clone(&self) -> Self {
-        Self { link: Arc::clone(&self.link), id: self.id, carries: PhantomData }
+        Self { link: Arc::clone(&self.link), id: self.id, shape: self.shape.clone(), carries: PhantomData }
     }
 }
 

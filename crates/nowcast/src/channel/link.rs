@@ -4,8 +4,10 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use nowcast_queue::Key;
+use nowcast_wire::{Read, ReadOwned};
 use tokio::sync::watch;
 
+use super::shapes::Shapes;
 use super::{CommandId, Entry, Error, LaneId, Phase, Received, Source, Status};
 use crate::carrier::CarrierKind;
 use crate::published::Subscription;
@@ -57,6 +59,9 @@ pub(crate) trait Link: Send + Sync {
 
     fn entry(&self) -> &Entry;
 
+    /// What the two ends have told each other of their types.
+    fn shapes(&self) -> &Shapes;
+
     /// Ends the channel at once.
     fn close(&self, code: u32, reason: &str);
 
@@ -95,4 +100,23 @@ pub(crate) trait Link: Send + Sync {
     fn ping(&self) {}
 
     fn set_bytes_per_second_max(&self, _bytes_per_second_max: Option<u64>) {}
+}
+
+impl dyn Link {
+    /// The value of a message of this lane: of the peer's version of the type where it has announced one, else of exactly this
+    /// type.
+    pub(crate) fn decode<'de, T: Read<'de>>(&self, lane: LaneId, bytes: &'de [u8]) -> Result<T, Error> {
+        match self.shapes().of(lane.number()) {
+            Some(announced) => announced.decode(bytes),
+            None => super::decode(bytes),
+        }
+    }
+
+    /// The value of a reply: of the peer's version of the type where the reply says which that is, else of exactly this type.
+    pub(crate) fn decode_reply<T: ReadOwned>(&self, reply: &[u8]) -> Result<T, Error> {
+        match self.shapes().of_reply(reply) {
+            Some((announced, message)) => announced.decode(message),
+            None => super::decode(reply),
+        }
+    }
 }

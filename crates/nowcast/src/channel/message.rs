@@ -1,11 +1,13 @@
 //! What a channel delivers.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nowcast_queue::{Key, Weigh};
 use nowcast_wire::Read;
 
 use super::Error;
+use super::shapes::{Announced, Shapes};
 
 /// Names a lane of a channel, from 0. A channel has as many as both sides accept, 8 by default and 16 at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +52,7 @@ pub struct Received {
 }
 
 /// A message from the peer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Message {
     /// The lane it came on.
     pub lane: LaneId,
@@ -61,6 +63,8 @@ pub struct Message {
     /// When the value was produced (states), or when its packet left (all others), by this machine's clock as far as the
     /// peer's is known.
     pub produced_at: Instant,
+    /// What the peer has announced, where it has on this lane.
+    announced: Option<Arc<Announced>>,
 }
 
 /// The kinds of messages.
@@ -98,24 +102,32 @@ impl CommandId {
 impl Message {
     pub(crate) fn new(received: Received, bytes: Vec<u8>) -> Self {
         let Received { lane, kind, produced_at } = received;
-        Self { lane, kind, bytes, produced_at }
+        Self { lane, kind, bytes, produced_at, announced: None }
+    }
+
+    /// The same with what the peer has announced of its types, for the application.
+    pub(crate) fn with_shapes(self, shapes: &Shapes) -> Self {
+        Self { announced: shapes.of(self.lane.number()), ..self }
     }
 
     /// Moves the message into the buffer of a caller.
     pub(crate) fn unpack(self, bytes: &mut Vec<u8>) -> Received {
-        let Self { lane, kind, bytes: mut own, produced_at } = self;
+        let Self { lane, kind, bytes: mut own, produced_at, .. } = self;
         bytes.clear();
         bytes.append(&mut own);
         Received { lane, kind, produced_at }
     }
 
-    /// The message as a value of the type that its sender put through a [typed lane](super::Lane::typed). Text and bytes
-    /// may be borrowed from the message.
+    /// The message as a value of the type that its sender put through a [typed lane](super::Lane::typed), or of another
+    /// version of that type: fields are matched by name. Text and bytes may be borrowed from the message.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where the bytes are not of that type; it names the field.
+    /// [`Error::Invalid`] where the bytes cannot be read as that type; it names the field.
     pub fn decode<'de, T: Read<'de>>(&'de self) -> Result<T, Error> {
-        super::decode(&self.bytes)
+        match &self.announced {
+            Some(announced) => announced.decode(&self.bytes),
+            None => super::decode(&self.bytes),
+        }
     }
 
     /// How old the news is.
@@ -138,6 +150,16 @@ impl Message {
         self.key().unwrap_or(Key::EVENT)
     }
 }
+
+/// Messages are equal that say the same.
+impl PartialEq for Message {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { lane, kind, bytes, produced_at, announced: _ } = self;
+        (lane, kind, bytes, produced_at) == (&other.lane, &other.kind, &other.bytes, &other.produced_at)
+    }
+}
+
+impl Eq for Message {}
 
 impl Weigh for Message {
     fn bytes(&self) -> usize {

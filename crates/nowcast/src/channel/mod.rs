@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `mod.rs` | [`Channel`]: all of a connection, and what is received |
 //! | `lane.rs`, `batch.rs`, `payload.rs` | what is put, as bytes or typed |
+//! | `shapes.rs` | how different versions of a type understand each other |
 //! | `link.rs` | what a carrier of channels does: a session (`driver/`), or queues of one machine (`local/`) |
 //! | `message.rs`, `status.rs`, `error.rs` | what the application is told |
 //! | `kept.rs`, `replies.rs`, `wakers.rs` | what every link needs |
@@ -16,6 +17,7 @@ mod link;
 mod message;
 mod payload;
 mod replies;
+mod shapes;
 mod source;
 mod status;
 mod wakers;
@@ -29,12 +31,14 @@ use std::time::Duration;
 use futures_util::Stream;
 use nowcast_queue::Key;
 use nowcast_session::{CloseCode, Closed};
+use nowcast_wire::Read;
 
 pub use batch::Batch;
 pub use error::Error;
 pub use lane::Lane;
 pub use message::{CommandId, LaneId, Message, MessageKind, Received};
 pub use payload::{Payload, decode};
+pub use shapes::{ShapeId, TypeShape};
 pub use source::Source;
 pub use status::{Phase, Status, StatusChanges};
 
@@ -42,6 +46,7 @@ pub(crate) use kept::Kept;
 pub(crate) use lane::Asked;
 pub(crate) use link::{Link, Put};
 pub(crate) use replies::Replies;
+pub(crate) use shapes::{Shapes, as_event};
 pub(crate) use wakers::WakerSet;
 
 pub use crate::entry::Entry;
@@ -188,7 +193,7 @@ impl Channel {
     /// As [`receive`](Self::receive).
     pub fn try_receive(&self) -> Result<Option<Message>, Error> {
         let mut bytes = Vec::new();
-        Ok(self.try_receive_into(&mut bytes)?.map(|received| Message::new(received, bytes)))
+        Ok(self.try_receive_into(&mut bytes)?.map(|received| self.message(received, bytes)))
     }
 
     /// Receives the next message into a buffer in the place of what is there, waiting for one. No memory is allocated
@@ -218,7 +223,19 @@ impl Channel {
     pub fn poll_receive(&self, context: &mut Context<'_>) -> Poll<Result<Message, Error>> {
         let mut bytes = Vec::new();
         let received = self.link.poll_receive(&mut bytes, Some(context.waker()));
-        received.map(|received| Ok(Message::new(received?, bytes)))
+        received.map(|received| Ok(self.message(received?, bytes)))
+    }
+
+    pub(crate) fn message(&self, received: Received, bytes: Vec<u8>) -> Message {
+        Message::new(received, bytes).with_shapes(self.link.shapes())
+    }
+
+    /// The value of a message that was received into a buffer; see [`Message::decode`].
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where the bytes cannot be read as that type; it names the field.
+    pub fn decode<'de, T: Read<'de>>(&self, received: &Received, bytes: &'de [u8]) -> Result<T, Error> {
+        self.link.decode(received.lane, bytes)
     }
 
     /// The messages as a stream, which ends when the peer is done.

@@ -2,23 +2,32 @@
 
 use std::cell::Cell;
 
-use nowcast_wire::{Read, Wire};
+use nowcast_wire::{Read, Shape, Wire};
 
 use super::Error;
+use super::shapes::{ShapeId, TypeShape};
 
 /// What a lane can carry: bytes as they are (`[u8]`), or values of any type that derives [`Wire`], in the format of
 /// `spec/WIRE.md`.
 ///
-/// The bytes of a typed message are the body that [`nowcast_wire::encode`] writes: both tasks must have the same type. Where
-/// they may have different versions of it, put what `nowcast_wire::Sender` writes as bytes.
+/// The two ends of a typed lane may have different versions of a type: its shape is announced before the first value, and
+/// the reader matches fields by name (section 7 there).
 pub trait Payload {
-    /// Calls `use_bytes` with the bytes of this value, without a new allocation for each.
-    fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R;
+    /// What the peer is told of the type. `None` for bytes, which have no shape.
+    fn type_shape() -> Option<TypeShape>;
+
+    /// Calls `use_bytes` with the bytes of this value, after the number of its shape, without a new allocation for each.
+    fn with_bytes<R>(&self, shape: Option<ShapeId>, use_bytes: impl FnOnce(&[u8]) -> R) -> R;
 }
 
 impl Payload for [u8] {
     #[inline]
-    fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
+    fn type_shape() -> Option<TypeShape> {
+        None
+    }
+
+    #[inline]
+    fn with_bytes<R>(&self, _shape: Option<ShapeId>, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
         use_bytes(self)
     }
 }
@@ -32,10 +41,16 @@ thread_local! {
 const SCRATCH_BYTES_MAX: usize = 256 * 1_024;
 
 impl<T: Wire> Payload for T {
-    fn with_bytes<R>(&self, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
+    #[inline]
+    fn type_shape() -> Option<TypeShape> {
+        Some(TypeShape { kind: typeid::of::<T>(), shape: Shape::of::<T> })
+    }
+
+    fn with_bytes<R>(&self, shape: Option<ShapeId>, use_bytes: impl FnOnce(&[u8]) -> R) -> R {
         // A value whose encoding puts another one finds an empty buffer, and works all the same.
         let mut bytes = SCRATCH.take();
         bytes.clear();
+        shape.into_iter().for_each(|shape| shape.write(&mut bytes));
         nowcast_wire::encode(self, &mut bytes);
         let result = use_bytes(&bytes);
         if bytes.capacity() <= SCRATCH_BYTES_MAX {
@@ -45,7 +60,9 @@ impl<T: Wire> Payload for T {
     }
 }
 
-/// The value that the bytes of a message are. Text and bytes may be borrowed from them.
+/// The value whose body, as [`nowcast_wire::encode`] writes it, these bytes are: of a message that was put as bytes. Text and
+/// bytes may be borrowed from them. What came over a typed lane is read by
+/// [`Message::decode`](super::Message::decode) or [`Channel::decode`](super::Channel::decode).
 ///
 /// # Errors
 /// [`Error::Invalid`] where they are not a value of that type; it names the field.

@@ -1,18 +1,17 @@
 //! What a driver and the handles of its channel share: the session, its carrier, and the tasks that wait.
 
-use std::cell::Cell;
 use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use nowcast_session::{CloseCode, Closed, MessageKind as Kind, Notice, Refused, Replication, Session, Time};
+use nowcast_session::{CloseCode, Closed, MessageKind as Kind, Notice, Refused, Session, Time};
 use tokio::sync::watch;
 
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::channel::{
-    CommandId, Error, Kept, LaneId, Message, MessageKind, Phase, Received, Replies, Source, Status, WakerSet,
+    CommandId, Error, Kept, LaneId, Message, MessageKind, Phase, Received, Replies, Shapes, Source, Status,
+    WakerSet,
 };
 use crate::published::Subscription;
 use crate::{clock, random};
@@ -33,7 +32,8 @@ pub(crate) struct Core {
     pub(crate) carrier: Option<Box<dyn Carrier>>,
     /// What the session ran on last.
     latest_kind: Option<CarrierKind>,
-    pub(crate) source: Option<Box<dyn Source>>,
+    /// The source from now on, which the driver has not taken yet.
+    pub(super) next_source: Option<Box<dyn Source>>,
     /// What a publisher has for the peer.
     pub(crate) subscription: Option<Subscription>,
     /// When the driver wakes by itself.
@@ -50,10 +50,9 @@ pub(crate) struct Core {
     pub(crate) open_batches: usize,
     /// When the latest batch began.
     pub(crate) batch_began: Time,
-    /// The application's source panicked.
-    pub(crate) is_source_broken: Cell<bool>,
     replies: Replies,
     kept: Kept,
+    shapes: Arc<Shapes>,
     expired: Vec<(LaneId, u64)>,
     phase: Phase,
     resumed: u64,
@@ -75,7 +74,7 @@ impl Shared {
                 session,
                 carrier,
                 latest_kind: kind,
-                source: None,
+                next_source: None,
                 subscription: None,
                 armed: None,
                 looked_at: clock::now(),
@@ -86,9 +85,9 @@ impl Shared {
                 acknowledged: 0,
                 open_batches: 0,
                 batch_began: Time::default(),
-                is_source_broken: Cell::new(false),
                 replies: Replies::default(),
                 kept: Kept::default(),
+                shapes: Arc::default(),
                 expired: Vec::new(),
                 phase: Phase::Connecting,
                 resumed: 0,
@@ -143,16 +142,6 @@ impl Core {
 
     /// Hands out the session's news.
     pub(crate) fn take_news(&mut self) {
-        while let Some(outcome) = self.session.poll_outcome() {
-            if let Some(source) = &mut self.source
-                && guarded(|| source.settled(outcome)).is_none()
-            {
-                self.is_source_broken.set(true);
-            }
-        }
-        if self.is_source_broken.get() && self.source.take().is_some() {
-            self.session.close(self.looked_at, CloseCode::APPLICATION, "the source panicked");
-        }
         let mut has_news = false;
         while let Some(notice) = self.session.poll_notice() {
             has_news = true;
@@ -266,6 +255,9 @@ impl Core {
             // The time only says by when consumption is to be reported; reading a clock for each message would cost more.
             let message = self.session.poll_message(self.looked_at, bytes)?;
             let lane = message.lane;
+            if message.kind == Kind::Event && self.shapes.take_in(lane, bytes) {
+                continue;
+            }
             let kind = match message.kind {
                 Kind::State { key } => MessageKind::State { key: key.into() },
                 Kind::Event => MessageKind::Event,
@@ -309,6 +301,10 @@ impl Core {
         self.replies.forget(command);
     }
 
+    pub(super) fn shapes(&self) -> Arc<Shapes> {
+        Arc::clone(&self.shapes)
+    }
+
     pub(super) fn take_expired(&mut self) -> Vec<(LaneId, u64)> {
         mem::take(&mut self.expired)
     }
@@ -349,6 +345,11 @@ impl Core {
         self.left.send_replace(true);
     }
 
+    /// Whether the driver has ended.
+    pub(super) fn is_left(&self) -> bool {
+        *self.left.borrow()
+    }
+
     /// True once the driver has ended.
     pub(super) fn watch_left(&self) -> watch::Receiver<bool> {
         self.left.subscribe()
@@ -373,43 +374,5 @@ impl Core {
                 _ => Error::Refused(refused),
             }
         })
-    }
-}
-
-/// Runs the application's code under the lock of the channel, which outlives a panic there. The process's own hook has said
-/// already what happened.
-fn guarded<T>(call: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(call)).ok()
-}
-
-/// A source that does no harm when it panics: it then has nothing more to say.
-pub(crate) struct Guarded<'a> {
-    source: &'a mut dyn Source,
-    is_broken: &'a Cell<bool>,
-}
-
-impl<'a> Guarded<'a> {
-    pub(crate) fn new(source: &'a mut dyn Source, is_broken: &'a Cell<bool>) -> Self {
-        Self { source, is_broken }
-    }
-}
-
-impl Replication for Guarded<'_> {
-    fn has_more(&self, lane: u8) -> bool {
-        if self.is_broken.get() {
-            return false;
-        }
-        guarded(|| self.source.has_more(lane)).unwrap_or_else(|| {
-            self.is_broken.set(true);
-            false
-        })
-    }
-
-    fn fill(&mut self, lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
-        let before = out.len();
-        if self.is_broken.get() || guarded(|| self.source.fill(lane, number, room, out)).is_none() {
-            self.is_broken.set(true);
-            out.truncate(before);
-        }
     }
 }

@@ -8,20 +8,23 @@ use nowcast_session::{CloseCode, Refused, Time};
 use tokio::sync::watch;
 
 use super::core::{Core, Shared};
+use super::sourced::discard;
 use crate::carrier::CarrierKind;
-use crate::channel::{CommandId, Entry, Error, LaneId, Link, Phase, Put, Received, Source, Status};
+use crate::channel::{CommandId, Entry, Error, LaneId, Link, Phase, Put, Received, Shapes, Source, Status};
 use crate::clock;
 use crate::published::Subscription;
 
 /// A session, as the handles of its channel see it.
 pub(crate) struct SessionLink {
     shared: Arc<Shared>,
+    shapes: Arc<Shapes>,
     entry: Entry,
 }
 
 impl SessionLink {
     pub(crate) fn new(shared: Arc<Shared>, entry: Entry) -> Self {
-        Self { shared, entry }
+        let shapes = shared.lock().shapes();
+        Self { shared, shapes, entry }
     }
 
     fn lock(&self) -> MutexGuard<'_, Core> {
@@ -111,6 +114,10 @@ impl Link for SessionLink {
         &self.entry
     }
 
+    fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
     fn close(&self, code: u32, reason: &str) {
         self.lock().close(clock::now(), CloseCode(code), reason);
     }
@@ -137,8 +144,11 @@ impl Link for SessionLink {
 
     fn set_source(&self, source: Box<dyn Source>) {
         let mut core = self.lock();
-        core.source = Some(source);
+        // Nobody asks a source after the end.
+        let unused = if core.is_left() { Some(source) } else { core.next_source.replace(source) };
         core.wake_driver();
+        drop(core);
+        discard(unused);
     }
 
     fn source_has_more(&self) {

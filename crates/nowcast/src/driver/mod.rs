@@ -2,25 +2,28 @@
 //!
 //! Its turn, in order: take what arrived, let time pass, fill packets as long as the carrier takes them, hand out news,
 //! sleep until something happens. The application puts and takes under the same lock and wakes the driver; packets are
-//! filled only in its turn, when the carrier is ready, so they hold the newest values (late binding).
+//! filled only in its turn, when the carrier is ready, so they hold the newest values (late binding). Only the application's
+//! source is asked without the lock (`sourced.rs`).
 
 mod core;
 mod feed;
 mod link;
+mod sourced;
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use nowcast_session::{CloseCode, NoReplication, Replication, Time};
+use nowcast_session::{CloseCode, Time};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep};
 
 use crate::carrier::{self, Ended, Ending, retire};
 use crate::clock;
-use core::{Core, Guarded};
+use core::Core;
 use feed::{feed, feed_at};
+use sourced::{Polled, Question, Sourced};
 
 pub(crate) use core::Shared;
 pub(crate) use link::SessionLink;
@@ -39,6 +42,7 @@ pub(crate) struct Driver {
     shared: Arc<Shared>,
     sleep: Pin<Box<Sleep>>,
     packet: Vec<u8>,
+    sourced: Sourced,
     /// The session is over, and its carrier is being ended.
     retiring: Option<JoinHandle<()>>,
 }
@@ -49,6 +53,7 @@ impl Driver {
             shared,
             sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
             packet: Vec::new(),
+            sourced: Sourced::default(),
             retiring: None,
         }
     }
@@ -58,11 +63,14 @@ impl Future for Driver {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let Driver { shared, sleep, packet, retiring } = self.get_mut();
+        let Driver { shared, sleep, packet, sourced, retiring } = self.get_mut();
+        let shared: &Shared = shared;
         let mut core = shared.lock();
         if retiring.is_none() {
             core.driver_looks(context.waker());
-            let is_again = turn(&mut core, packet, context);
+            let mut turn = Turn { shared, sourced, packet, now: clock::now() };
+            let is_again;
+            (core, is_again) = turn.take(core, context);
             // A farewell needs a carrier.
             let is_over = core.session.is_over() || (core.session.is_closed() && core.carrier.is_none());
             if !is_over {
@@ -77,6 +85,9 @@ impl Future for Driver {
             let _ = ready!(Pin::new(retiring).poll(context));
         }
         core.has_left();
+        let source = core.next_source.take();
+        drop(core);
+        sourced::discard(source);
         Poll::Ready(())
     }
 }
@@ -96,25 +107,119 @@ fn rest(core: &Core, mut sleep: Pin<&mut Sleep>, is_again: bool, context: &mut C
     }
 }
 
-/// Does what there is to do; returns whether there is more at once.
-fn turn(core: &mut Core, packet: &mut Vec<u8>, context: &mut Context<'_>) -> bool {
-    let now = clock::now();
-    core.looked_at = now;
-    let received = receive(core, now, context);
-    linger(core, now);
-    core.session.handle_timeout(now);
-    let sent = send(core, now, packet, context);
-    core.take_news();
-    if received > 0 {
-        core.wake_waiting();
+/// One turn of a driver. The channel is locked but for the moments in which its source speaks; so each step looks at the
+/// time and the carrier anew after those.
+struct Turn<'a> {
+    shared: &'a Shared,
+    sourced: &'a mut Sourced,
+    packet: &'a mut Vec<u8>,
+    now: Time,
+}
+
+impl<'a> Turn<'a> {
+    /// Does what there is to do; returns whether there is more at once.
+    fn take(
+        &mut self,
+        mut core: MutexGuard<'a, Core>,
+        context: &mut Context<'_>,
+    ) -> (MutexGuard<'a, Core>, bool) {
+        if let Some(source) = core.next_source.take() {
+            let before = self.sourced.replace(source);
+            core = self.unlocked(core, |_| sourced::discard(before));
+        }
+        core.looked_at = self.now;
+        let received = receive(&mut core, self.now, context);
+        linger(&mut core, self.now);
+        core.session.handle_timeout(self.now);
+        self.sourced.begin(&mut core.session);
+        let sent;
+        (core, sent) = self.send(core, context);
+        core.take_news();
+        if received > 0 {
+            core.wake_waiting();
+        }
+        let now = self.now;
+        let fed = feed_at(&mut core, now, context);
+        core.armed = core.session.poll_timeout(now).into_iter().chain(fed).min().map(|at| match sent {
+            Sent::All => at.max(now + TICK),
+            Sent::Blocked => at.max(now + BLOCKED_PAUSE),
+            Sent::Many => at,
+        });
+        let is_again = received >= RECEIVE_MAX || matches!(sent, Sent::Many);
+        (core, is_again)
     }
-    let fed = feed_at(core, now, context);
-    core.armed = core.session.poll_timeout(now).into_iter().chain(fed).min().map(|at| match sent {
-        Sent::All => at.max(now + TICK),
-        Sent::Blocked => at.max(now + BLOCKED_PAUSE),
-        Sent::Many => at,
-    });
-    received >= RECEIVE_MAX || matches!(sent, Sent::Many)
+
+    fn send(
+        &mut self,
+        mut core: MutexGuard<'a, Core>,
+        context: &mut Context<'_>,
+    ) -> (MutexGuard<'a, Core>, Sent) {
+        for _ in 0..SEND_MAX {
+            if core.open_batches > 0 {
+                // The end of the last batch wakes the driver.
+                return (core, Sent::All);
+            }
+            let Core { session, carrier: Some(carrier), .. } = &mut *core else {
+                feed(&mut core, self.now);
+                return (core, Sent::All);
+            };
+            let ready = carrier.poll_ready(context);
+            let is_shallow = carrier.is_shallow();
+            if let Some(question) = self.sourced.question(session, self.now, ready.is_ready()) {
+                core = self.ask(core, question);
+                continue;
+            }
+            let Poll::Ready(ready) = ready else {
+                if is_shallow {
+                    session.carrier_is_full(self.now, self.sourced);
+                }
+                return (core, Sent::Blocked);
+            };
+            if ready.is_ok() {
+                feed(&mut core, self.now);
+            }
+            match ready.and_then(|()| self.send_packet(&mut core)) {
+                Ok(Polled::Packet | Polled::AskAgain) => {}
+                Ok(Polled::Nothing) => return (core, Sent::All),
+                Err(ended) => {
+                    lose(&mut core, self.now, &ended);
+                    return (core, Sent::All);
+                }
+            }
+        }
+        (core, Sent::Many)
+    }
+
+    /// Sends one packet over a carrier that takes it.
+    fn send_packet(&mut self, core: &mut Core) -> Result<Polled, Ended> {
+        let Core { session, carrier: Some(carrier), .. } = core else { return Ok(Polled::Nothing) };
+        self.packet.clear();
+        let polled = self.sourced.poll_packet(session, self.now, self.packet);
+        if polled == Polled::Packet {
+            carrier.send(self.packet)?;
+        }
+        Ok(polled)
+    }
+
+    /// Asks the source while the channel is not locked.
+    fn ask(&mut self, core: MutexGuard<'a, Core>, question: Question) -> MutexGuard<'a, Core> {
+        let mut answered = Ok(());
+        let mut core = self.unlocked(core, |turn| answered = turn.sourced.ask(question));
+        if let Err(reason) = answered {
+            core.session.close(self.now, CloseCode::APPLICATION, reason);
+        }
+        core
+    }
+
+    fn unlocked(&mut self, core: MutexGuard<'a, Core>, run: impl FnOnce(&mut Self)) -> MutexGuard<'a, Core> {
+        drop(core);
+        run(self);
+        let mut core = self.shared.lock();
+        // Others may have called the session at a later time than that of this turn.
+        self.now = clock::now();
+        core.looked_at = self.now;
+        core
+    }
 }
 
 /// Gives the session what arrived.
@@ -146,60 +251,6 @@ enum Sent {
     Blocked,
     /// There is more, but others shall have their turn.
     Many,
-}
-
-fn send(core: &mut Core, now: Time, packet: &mut Vec<u8>, context: &mut Context<'_>) -> Sent {
-    if core.open_batches > 0 {
-        // The end of the last batch wakes the driver.
-        return Sent::All;
-    }
-    for _ in 0..SEND_MAX {
-        let ready = match carrier_is_ready(core, now, context) {
-            Poll::Pending => return Sent::Blocked,
-            Poll::Ready(ready) => ready,
-        };
-        if ready.is_ok() {
-            feed(core, now);
-        }
-        let Core { session, carrier: Some(open), source, is_source_broken, .. } = core else {
-            return Sent::All;
-        };
-        let mut none = NoReplication;
-        let mut guarded = source.as_mut().map(|source| Guarded::new(source.as_mut(), is_source_broken));
-        let source: &mut dyn Replication = match &mut guarded {
-            Some(source) => source,
-            None => &mut none,
-        };
-        packet.clear();
-        let sent = ready.and_then(|()| {
-            let has_packet = session.poll_packet(now, source, packet);
-            if has_packet { open.send(packet).map(|()| true) } else { Ok(false) }
-        });
-        match sent {
-            Ok(true) => {}
-            Ok(false) => return Sent::All,
-            Err(ended) => {
-                lose(core, now, &ended);
-                return Sent::All;
-            }
-        }
-    }
-    Sent::Many
-}
-
-/// Whether the carrier takes a packet at once. A missing one is ready to be found missing.
-fn carrier_is_ready(core: &mut Core, now: Time, context: &mut Context<'_>) -> Poll<Result<(), Ended>> {
-    let Core { session, carrier: Some(carrier), source, is_source_broken, .. } = core else {
-        return Poll::Ready(Ok(()));
-    };
-    let ready = carrier.poll_ready(context);
-    if ready.is_pending() && carrier.is_shallow() {
-        match source.as_mut().map(|source| Guarded::new(source.as_mut(), is_source_broken)) {
-            Some(source) => session.carrier_is_full(now, &source),
-            None => session.carrier_is_full(now, &NoReplication),
-        }
-    }
-    ready
 }
 
 /// The carrier ended by itself.

@@ -15,8 +15,8 @@ use tokio::sync::watch;
 use super::backend::{CARRIER, QueueReceiver, QueueSender, Queues};
 use crate::carrier::CarrierKind;
 use crate::channel::{
-    CommandId, Entry, Error, Kept, LaneId, Link, Message, MessageKind, Phase, Put, Received, Replies, Status,
-    WakerSet,
+    CommandId, Entry, Error, Kept, LaneId, Link, Message, MessageKind, Phase, Put, Received, Replies, Shapes,
+    Status, WakerSet,
 };
 
 /// As many lanes as a session has by default; all but the first are small.
@@ -44,6 +44,7 @@ pub(crate) struct LocalLink {
     changes: watch::Sender<(Phase, Option<CarrierKind>)>,
     readers: Arc<WakerSet>,
     writers: Arc<WakerSet>,
+    shapes: Arc<Shapes>,
     entry: Entry,
 }
 
@@ -60,6 +61,7 @@ struct Receiving {
     is_lent: bool,
     kept: Kept,
     replies: Replies,
+    shapes: Arc<Shapes>,
     received: u64,
     late_replies: u64,
 }
@@ -70,6 +72,7 @@ impl LocalLink {
         let Queues { sender, receiver } = queues;
         let (changes, _) = watch::channel((Phase::Open, Some(CARRIER)));
         let process = Some(receiver.peer_pid());
+        let shapes = Arc::<Shapes>::default();
         Self {
             sending: Mutex::new(Sending { queue: Some(sender), sealed: Vec::new(), commands: 0 }),
             receiving: Mutex::new(Receiving {
@@ -77,6 +80,7 @@ impl LocalLink {
                 is_lent: false,
                 kept: Kept::default(),
                 replies: Replies::default(),
+                shapes: Arc::clone(&shapes),
                 received: 0,
                 late_replies: 0,
             }),
@@ -84,6 +88,7 @@ impl LocalLink {
             changes,
             readers: Arc::default(),
             writers: Arc::default(),
+            shapes,
             entry: Entry { room: name.to_owned(), process, ..Entry::default() },
         }
     }
@@ -324,6 +329,10 @@ impl Link for LocalLink {
         &self.entry
     }
 
+    fn shapes(&self) -> &Shapes {
+        &self.shapes
+    }
+
     fn close(&self, code: u32, reason: &str) {
         self.finish(Closed { code: CloseCode(code), reason: reason.to_owned(), by: ClosedBy::Us });
     }
@@ -362,12 +371,13 @@ impl Receiving {
         }
     }
 
-    /// The message that was got, unless it is a reply, which goes to the task that asked.
+    /// The message that was got, unless it is a reply, which goes to the task that asked, or an announcement.
     fn sort(&mut self, lane: usize, key: Key, bytes: &mut Vec<u8>) -> Result<Option<Received>, Refusal> {
         let lane = LaneId::new(lane.try_into().unwrap_or(u8::MAX));
         self.received += 1;
         let kind = match unseal(key, bytes)? {
             Sealed::State => MessageKind::State { key },
+            Sealed::Event if self.shapes.take_in(lane.number(), bytes) => return Ok(None),
             Sealed::Event => MessageKind::Event,
             Sealed::Command(number) => MessageKind::Command(CommandId::new(lane.number(), number)),
             Sealed::Reply(number) => {

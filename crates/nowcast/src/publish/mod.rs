@@ -2,20 +2,22 @@
 
 mod subscribers;
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 
 use nowcast_queue::{Key, PublicationBounds, PublicationCounters, Refusal, in_process};
 use nowcast_session::Refused;
 use nowcast_wire::Wire;
 use tokio::sync::watch;
 
-use crate::channel::{Error, Payload};
+use crate::channel::{Error, LaneId, Payload, ShapeId, Shapes, TypeShape, as_event};
 use crate::clock;
 use crate::listener::{AdvertiseError, Listener};
 use crate::published::Published;
-use subscribers::serve_all;
+use subscribers::{Table, serve_all};
 
 impl Listener {
     /// Publishes under `name`: tasks that [`connect`](crate::connect) to it subscribe, over any carrier. Their channels
@@ -41,17 +43,10 @@ impl Listener {
         tokio::spawn(table.distribution());
         let (open, is_open) = watch::channel(());
         let ignored = Arc::new(AtomicU64::new(0));
-        let publisher = Publisher {
-            shared: Arc::new(Shared {
-                table: Arc::new(table),
-                name: name.to_owned(),
-                ignored: Arc::clone(&ignored),
-                _open: open,
-            }),
-            carries: PhantomData,
-        };
-        tokio::spawn(serve_all(service, Arc::downgrade(&publisher.shared.table), ignored, is_open));
-        Ok(publisher)
+        let table = Arc::new(Table { messages: table, shapes: Shapes::default() });
+        tokio::spawn(serve_all(service, Arc::downgrade(&table), Arc::clone(&ignored), is_open));
+        let shared = Arc::new(Shared { table, name: name.to_owned(), ignored, _open: open });
+        Ok(Publisher { shared, shape: OnceLock::new(), carries: PhantomData })
     }
 }
 
@@ -99,22 +94,37 @@ impl Listener {
 /// ```
 pub struct Publisher<T: ?Sized = [u8]> {
     shared: Arc<Shared>,
+    /// The shape of `T`, once it was announced.
+    shape: OnceLock<ShapeId>,
     carries: PhantomData<fn(&T)>,
 }
 
 struct Shared {
-    table: Arc<in_process::Publisher<Published>>,
+    table: Arc<Table>,
     name: String,
     ignored: Arc<AtomicU64>,
     /// Dropped with the last handle, which ends the acceptance of subscribers.
     _open: watch::Sender<()>,
 }
 
+impl Shared {
+    fn put(&self, key: Key, bytes: &[u8]) -> Result<(), Error> {
+        let published = Published { at: clock::now(), bytes: bytes.into() };
+        match self.table.messages.put(key, published) {
+            Ok(_) => Ok(()),
+            Err(refused) => Err(Error::Refused(match refused.refusal {
+                Refusal::TooLarge { bytes, bytes_max } => Refused::TooLarge { bytes, bytes_max },
+                _ => Refused::Full,
+            })),
+        }
+    }
+}
+
 impl<T: Payload + ?Sized> Publisher<T> {
-    /// The same publisher for values of another type.
+    /// The same publisher for values of another type; as for [lanes](crate::Lane), subscribers may have other versions of it.
     #[must_use]
     pub fn typed<U: Wire>(&self) -> Publisher<U> {
-        Publisher { shared: Arc::clone(&self.shared), carries: PhantomData }
+        Publisher { shared: Arc::clone(&self.shared), shape: OnceLock::new(), carries: PhantomData }
     }
 
     /// Puts the newest value of `key`, at least 1, for all subscribers. Never waits.
@@ -140,13 +150,23 @@ impl<T: Payload + ?Sized> Publisher<T> {
     }
 
     fn put(&self, key: Key, value: &T) -> Result<(), Error> {
-        let published = value.with_bytes(|bytes| Published { at: clock::now(), bytes: bytes.into() });
-        match self.shared.table.put(key, published) {
-            Ok(_) => Ok(()),
-            Err(refused) => Err(Error::Refused(match refused.refusal {
-                Refusal::TooLarge { bytes, bytes_max } => Refused::TooLarge { bytes, bytes_max },
-                _ => Refused::Full,
-            })),
+        let shape = match (self.shape.get(), T::type_shape()) {
+            (None, Some(type_shape)) => Some(self.announce(type_shape)?),
+            (shape, _) => shape.copied(),
+        };
+        value.with_bytes(shape, |bytes| {
+            let bytes = if key.is_event() { as_event(bytes) } else { Cow::Borrowed(bytes) };
+            self.shared.put(key, &bytes)
+        })
+    }
+
+    #[cold]
+    fn announce(&self, type_shape: TypeShape) -> Result<ShapeId, Error> {
+        let put = |event: &[u8]| Poll::Ready(self.shared.put(Key::EVENT, event));
+        match self.shared.table.shapes.ours().announce(type_shape, LaneId::default().number(), put) {
+            // Another thread may have been told the same.
+            Poll::Ready(shape) => shape.inspect(|&shape| _ = self.shape.set(shape)),
+            Poll::Pending => Err(Error::Refused(Refused::Full)),
         }
     }
 
@@ -159,7 +179,7 @@ impl<T: Payload + ?Sized> Publisher<T> {
     /// How many subscribers there are.
     #[must_use]
     pub fn subscribers(&self) -> usize {
-        self.shared.table.subscribers()
+        self.shared.table.messages.subscribers()
     }
 
     /// How many messages subscribers have put, which nobody reads.
@@ -171,13 +191,13 @@ impl<T: Payload + ?Sized> Publisher<T> {
     /// What was put and delivered, and how many subscribers fell behind.
     #[must_use]
     pub fn counters(&self) -> PublicationCounters {
-        self.shared.table.counters()
+        self.shared.table.messages.counters()
     }
 }
 
 impl<T: ?Sized> Clone for Publisher<T> {
     fn clone(&self) -> Self {
-        Publisher { shared: Arc::clone(&self.shared), carries: PhantomData }
+        Publisher { shared: Arc::clone(&self.shared), shape: self.shape.clone(), carries: PhantomData }
     }
 }
 

@@ -9,11 +9,16 @@ use nowcast_session::CloseCode;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::channel::{Channel, Error};
+use crate::channel::{Channel, Error, LaneId, Put, Shapes};
 use crate::listener::Service;
 use crate::published::{Published, Subscription};
 
-type Table = in_process::Publisher<Published>;
+/// What is published.
+pub(super) struct Table {
+    pub(super) messages: in_process::Publisher<Published>,
+    /// What subscribers are told of the types of it.
+    pub(super) shapes: Shapes,
+}
 
 /// Lets in who connects, until the publisher is gone, and stays until the last subscriber has ended.
 pub(super) async fn serve_all(
@@ -27,7 +32,10 @@ pub(super) async fn serve_all(
         tokio::select! {
             accepted = service.accept() => {
                 let (Ok(channel), Some(table)) = (accepted, table.upgrade()) else { break };
-                subscribers.spawn(serve(channel, table.subscribe(), Arc::clone(&ignored)));
+                let subscription = table.messages.subscribe();
+                // Types that are announced from now on are announced among the messages.
+                let types = table.shapes.ours().all();
+                subscribers.spawn(serve(channel, subscription, types, Arc::clone(&ignored)));
             }
             Some(_) = subscribers.join_next() => {}
             _ = is_open.changed() => break,
@@ -37,7 +45,18 @@ pub(super) async fn serve_all(
     while subscribers.join_next().await.is_some() {}
 }
 
-async fn serve(channel: Channel, subscription: Subscription, ignored: Arc<AtomicU64>) {
+async fn serve(
+    channel: Channel,
+    subscription: Subscription,
+    types: Option<Vec<u8>>,
+    ignored: Arc<AtomicU64>,
+) {
+    if let Some(types) = types
+        && let Err(error) = put(&channel, Put::Event(&types, None)).await
+    {
+        return channel
+            .close(CloseCode::LIMIT_EXCEEDED.0, &format!("the types of what is published: {error}"));
+    }
     // Whoever receives learns of the end; what comes before it is for nobody.
     let ended = async {
         while channel.receive().await.is_ok() {
@@ -62,8 +81,8 @@ async fn copy(channel: &Channel, mut subscription: Subscription) -> Result<(), E
         poll_fn(|context| subscription.poll_ready(context)).await;
         match subscription.take() {
             Ok(None) => {}
-            Ok(Some((key, value))) if key.is_event() => channel.event(&value.bytes).await?,
-            Ok(Some((key, value))) => channel.state(key, &value.bytes).await?,
+            Ok(Some((key, value))) if key.is_event() => put(channel, Put::Event(&value.bytes, None)).await?,
+            Ok(Some((key, value))) => put(channel, Put::State(key, &value.bytes)).await?,
             Err(Refusal::Closed) => return Ok(()),
             Err(refusal) => {
                 channel.close(CloseCode::BEHIND.0, &refusal.to_string());
@@ -71,4 +90,10 @@ async fn copy(channel: &Channel, mut subscription: Subscription) -> Result<(), E
             }
         }
     }
+}
+
+/// Puts what is published, as it stands.
+async fn put(channel: &Channel, message: Put<'_>) -> Result<(), Error> {
+    let lane = LaneId::default();
+    poll_fn(|context| channel.link().poll_put(lane, message, Some(context.waker()))).await.map(drop)
 }

@@ -59,6 +59,13 @@ impl Room {
         }
     }
 
+    /// Entities that clients on sessions see, each client's counted.
+    pub(super) fn count_in_sight(&self) -> usize {
+        let on_sessions = self.players.iter().filter(|seated| seated.player.session_writer().is_some());
+        let sections = on_sessions.flat_map(|seated| seated.sight.sections());
+        sections.map(|section| self.atlas.members(*section).len()).sum()
+    }
+
     fn count_sight(&self, look: &Look) {
         let count = |sections: &[SectionId]| {
             sections.iter().map(|section| self.atlas.members(*section).len() as u64).sum::<u64>()
@@ -94,7 +101,8 @@ impl Room {
             let all = all.get_or_insert_with(|| News::all(&self.told, &self.dictionary));
             let look = sight.look(&self.atlas, self.eye(*id), ENTITIES_AT_ONCE_MAX);
             let seen = states_of_look(&look, &self.told, (self.tick as u32, &self.atlas));
-            writer.welcome(&welcome, all, &seen, self.told.screens_of(*id), *id, &self.history);
+            let screens = self.told.screens_of(*id);
+            writer.welcome(&welcome, all, &seen, screens, *id, (&self.history, &self.metrics));
         }
     }
 

@@ -1,6 +1,5 @@
 //! Who comes in on a session: `GET /nowcast/ROOM`, and WebTransport on the same port number (`spec/CARRIERS.md`).
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
@@ -22,7 +21,6 @@ use tokio::time::timeout;
 use tracing::debug;
 
 use crate::connection::Connection;
-use crate::lab;
 use crate::player::may_edit;
 use crate::room_name::room_of;
 use crate::room_refusal::RoomRefusal;
@@ -124,32 +122,28 @@ fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), Refus
     if !comes_back && room_of(name) != name && !may_edit(&entry, &shared.config.entry) {
         return Err(refuse(&RoomRefusal::NotEditor));
     }
-    if !comes_back && name != lab::NAME {
+    let service = shared.services.iter().find(|service| service.name() == name);
+    if !comes_back && service.is_none() {
         shared.rooms.may_enter(name, Some(address.ip())).map_err(|refusal| refuse(&refusal))?;
     }
     if is_joining && !shared.connection_limits.may_join(address.ip()) {
         return Err(RefusalAnswer::new("too_many", "this address joins too often", "wait a second"));
     }
-    if name == lab::NAME && !may_measure(shared, address, query) {
-        let cure = "give a token, or serve with --expose lab";
-        return Err(RefusalAnswer::new(
-            "no_such_name",
-            "only this machine measures its connection here",
-            cure,
-        ));
+    if service.is_some_and(|service| !service.admits(address, has_token(shared, query))) {
+        let cure = "give a token, or have whoever runs the server expose it (--expose)";
+        return Err(RefusalAnswer::new("no_such_name", "only this machine enters here", cure));
     }
-    let acceptor = if name == lab::NAME { &shared.lab } else { &shared.sessions.acceptor };
+    let acceptor = service.map_or(&shared.sessions.acceptor, |service| &service.acceptor);
     if !comes_back {
         acceptor.check(Some(address))?;
     }
     Ok((acceptor.clone(), entry))
 }
 
-/// Whether somebody who was admitted may measure. A token that was shown is a good one by now.
-fn may_measure(shared: &Shared, address: SocketAddr, query: Option<&str>) -> bool {
-    let has_token = shared.config.entry.key.is_some()
-        && query.is_some_and(|query| query.split('&').any(|parameter| parameter.starts_with("token=")));
-    shared.config.exposed.lab || address.ip().to_canonical().is_loopback() || has_token
+/// Whether somebody who was admitted has shown a token.
+fn has_token(shared: &Shared, query: Option<&str>) -> bool {
+    shared.config.entry.key.is_some()
+        && query.is_some_and(|query| query.split('&').any(|parameter| parameter.starts_with("token=")))
 }
 
 fn refuse(refusal: &RoomRefusal) -> RefusalAnswer {

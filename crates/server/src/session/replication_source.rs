@@ -7,6 +7,7 @@ use nowcast::session::{PacketOutcome, Replication};
 use nowcast_replication::{History, Viewer};
 
 use super::REPLICATION_LANE;
+use crate::room_metrics::RoomMetrics;
 
 /// What a room has to tell, and what one of its clients has of it.
 ///
@@ -16,6 +17,7 @@ use super::REPLICATION_LANE;
 pub(super) struct ReplicationSource {
     pub(super) history: Arc<RwLock<History>>,
     pub(super) viewer: Arc<Mutex<Viewer>>,
+    pub(super) metrics: Arc<RoomMetrics>,
 }
 
 impl ReplicationSource {
@@ -32,7 +34,10 @@ impl Replication for ReplicationSource {
     fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
         // A room that panicked while it wrote has nothing more to say; its players are told to leave.
         let Ok(history) = self.history.read() else { return };
-        self.viewer().fill(&history, number, room, out);
+        let (before, mut viewer) = (out.len(), self.viewer());
+        let put_off = viewer.stats.postponed;
+        viewer.fill(&history, number, room, out);
+        self.metrics.note_movement(out.len() - before, viewer.stats.postponed - put_off);
     }
 }
 

@@ -13,6 +13,7 @@ use super::replication_source::ReplicationSource;
 use super::{CHAT_LANE, FromWorld, MISSED_KEY, Missed, WORLD_LANE};
 use crate::closing::Closing;
 use crate::room::told::Shown;
+use crate::room_metrics::{Class, RoomMetrics};
 
 /// Bytes of movement a second for one client; beyond that what is far away is told more seldom.
 const BYTES_PER_SECOND_MAX: usize = 256 * 1024;
@@ -34,7 +35,8 @@ impl SessionWriter {
         Self { channel, source: OnceLock::new(), network_hz, missed, missed_told }
     }
 
-    /// Tells a newcomer who it is and what is there; from now on it is told of movement.
+    /// Tells a newcomer who it is and what is there; from now on it is told of movement, from the room's history, and what it is told
+    /// is counted there.
     pub(crate) fn welcome(
         &self,
         welcome: &FromWorld,
@@ -42,11 +44,17 @@ impl SessionWriter {
         seen: &[(u64, Arc<[u8]>)],
         screens: impl Iterator<Item = Shown>,
         player: PlayerId,
-        history: &Arc<RwLock<History>>,
+        (history, metrics): (&Arc<RwLock<History>>, &Arc<RoomMetrics>),
     ) {
         let per_round = BYTES_PER_SECOND_MAX / self.network_hz.max(1) as usize;
         let viewer = Viewer::with_bytes_per_round_max(per_round);
-        let source = ReplicationSource { history: Arc::clone(history), viewer: Arc::new(viewer.into()) };
+        let source = ReplicationSource {
+            history: Arc::clone(history),
+            viewer: Arc::new(viewer.into()),
+            metrics: Arc::clone(metrics),
+        };
+        // A client is welcomed once, so nothing was there before.
+        let _ = self.source.set(source.clone());
         self.tell(|batch| batch.try_event(WORLD_LANE, &nowcast_wire::encode_to_vec(welcome)));
         self.news(all, player, &[]);
         self.states(seen);
@@ -55,9 +63,7 @@ impl SessionWriter {
                 .map(|shown| state_of_screen(&shown))
                 .try_for_each(|(key, value)| batch.try_state(WORLD_LANE, key, &value))
         });
-        self.channel.set_source(Box::new(source.clone()));
-        // A client is welcomed once, so nothing was there before.
-        let _ = self.source.set(source);
+        self.channel.set_source(Box::new(source));
     }
 
     /// Tells what happened: first what there can be, then what there is, then what happened, so that whoever hears of an event
@@ -69,12 +75,24 @@ impl SessionWriter {
             news.states_for(player).try_for_each(|(key, value)| batch.try_state(WORLD_LANE, key, value))?;
             news.events_for(player).try_for_each(|event| batch.try_event(WORLD_LANE, event))
         });
+        self.count(Class::Description, news.define().into_iter().map(|define| define.len()));
+        self.count(Class::Description, entities.iter().map(|(_, value)| value.len()));
+        self.count(Class::Description, news.states_for(player).map(|(_, value)| value.len()));
+        self.count(Class::Event, news.events_for(player).map(|event| event.len()));
         news.said().iter().filter(|said| !self.say(said)).count() as u64
+    }
+
+    /// Counts what a client in the room is told.
+    fn count(&self, class: Class, lengths: impl Iterator<Item = usize>) {
+        if let Some(source) = self.source.get() {
+            source.metrics.count_bytes(class, lengths.sum());
+        }
     }
 
     /// Tells what there is.
     pub(crate) fn states(&self, states: &[(u64, Arc<[u8]>)]) {
         if !states.is_empty() {
+            self.count(Class::Description, states.iter().map(|(_, value)| value.len()));
             self.tell(|batch| {
                 states.iter().try_for_each(|(key, value)| batch.try_state(WORLD_LANE, *key, value))
             });
@@ -86,7 +104,9 @@ impl SessionWriter {
     fn say(&self, said: &[u8]) -> bool {
         let is_said = self.tell_missed()
             && !matches!(self.channel.lane(CHAT_LANE).try_event(said), Err(Error::Refused(Refused::Full)));
-        if !is_said {
+        if is_said {
+            self.count(Class::Event, [said.len()].into_iter());
+        } else {
             self.missed.fetch_add(1, Ordering::Relaxed);
         }
         is_said
@@ -109,7 +129,9 @@ impl SessionWriter {
 
     /// Tells something that concerns this client alone.
     pub(crate) fn event(&self, event: &FromWorld) {
-        self.tell(|batch| batch.try_event(WORLD_LANE, &nowcast_wire::encode_to_vec(event)));
+        let event = nowcast_wire::encode_to_vec(event);
+        self.count(Class::Event, [event.len()].into_iter());
+        self.tell(|batch| batch.try_event(WORLD_LANE, &event));
     }
 
     /// From this step on these controls of the client are in force. To be said before the history has the step.
@@ -133,6 +155,7 @@ impl SessionWriter {
             let mut viewer = source.viewer();
             viewer.set_sight(sight, far_metres);
             viewer.due(&history, avatar.map(|id| id.0));
+            source.metrics.note_ages(&viewer.stats);
         }
         self.channel.source_has_more();
         self.tell_missed();

@@ -66,6 +66,8 @@ impl Default for Options {
 impl SqliteStore {
     /// Opens the store in a folder, or makes one there.
     pub fn open(folder: &Path, options: Options) -> Result<SqliteStore, StoreError> {
+        #[cfg(feature = "fail-points")]
+        crate::fail_point::check_environment();
         let lock = schema::lock(folder)?;
         let database = schema::open_writer(folder)?;
         let queue = Arc::new(Queue::new(options.queue_bytes_max));

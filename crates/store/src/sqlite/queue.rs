@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::batch::{Batch, Span};
 use crate::error::Problem;
+use crate::fail_point::{FailPoint, pass};
 use crate::name::WorldName;
 use crate::snapshot::Snapshot;
 use crate::store::{
@@ -265,7 +266,10 @@ impl Queue {
         let count = jobs.iter().map(|job| job.count).sum::<u64>();
         let bytes = jobs.iter().map(|job| job.bytes).sum::<usize>();
         let mut panicked = 0;
-        for job in jobs {
+        for (index, job) in jobs.into_iter().enumerate() {
+            if is_kept && index > 0 {
+                pass(FailPoint::BetweenConfirmations);
+            }
             panicked += tell(job, is_kept);
         }
         let mut state = self.lock();
@@ -370,7 +374,10 @@ fn tell(job: Job, is_kept: bool) -> u64 {
     use std::panic::{AssertUnwindSafe, catch_unwind};
     let outcome = || if is_kept { Ok(()) } else { Err(Lost) };
     let mut panicked = 0;
-    for then in job.then {
+    for (index, then) in job.then.into_iter().enumerate() {
+        if is_kept && index > 0 {
+            pass(FailPoint::BetweenConfirmations);
+        }
         panicked += u64::from(catch_unwind(AssertUnwindSafe(|| then(outcome()))).is_err());
     }
     match job.work {

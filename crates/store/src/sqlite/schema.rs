@@ -16,6 +16,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Problem, StoreError};
+use crate::fail_point::{FailPoint, pass};
 
 /// Says in the file whose it is: `NOWC`.
 const APPLICATION_ID: i32 = 0x4e4f_5743;
@@ -276,6 +277,7 @@ fn create(folder: &Path, path: &Path) -> Result<(), Problem> {
     connection.execute_batch(&format!("BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"))?;
     connection.close().map_err(|(_, error)| error)?;
     File::open(&unfinished)?.sync_all()?;
+    pass(FailPoint::DatabaseMade);
     fs::rename(&unfinished, path)?;
     sync_folder(folder)?;
     if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {

@@ -8,6 +8,7 @@ use rusqlite::{ErrorCode, OptionalExtension, Statement, Transaction, Transaction
 
 use crate::batch::{Batch, Span};
 use crate::error::{Problem, StoreError};
+use crate::fail_point::{FailPoint, pass};
 use crate::name::WorldName;
 use crate::snapshot::{Snapshot, write_file};
 use crate::sqlite::pack::pack;
@@ -77,6 +78,7 @@ impl Writer {
     /// again is still in it.
     fn commit(&mut self, group: &mut Vec<Job>) -> Result<(), Problem> {
         pack(group);
+        pass(FailPoint::GroupTaken);
         let begun = Instant::now();
         let mut fates = Vec::with_capacity(group.len());
         let transaction =
@@ -90,13 +92,17 @@ impl Writer {
             }
             return Err(error.into());
         }
+        pass(FailPoint::BeforeCommit);
         transaction.commit()?;
+        pass(FailPoint::AfterCommit);
         let has_freed = group.iter().any(|job| matches!(job.work, Work::Prune { .. } | Work::Remove { .. }));
         let (kept, lost): (Vec<_>, Vec<_>) =
             group.drain(..).zip(fates).partition(|(_, fate)| *fate == Fate::Kept);
         self.queue.keep(kept.into_iter().map(|(job, _)| job).collect(), begun.elapsed());
         self.queue.lose(lost.into_iter().map(|(job, _)| job).collect());
+        pass(FailPoint::AfterConfirmations);
         if has_freed {
+            pass(FailPoint::AfterPrune);
             // Pages that stay are used again: there is nothing to tell.
             let _ = self.free_pages();
         }
@@ -128,6 +134,9 @@ fn write_all(
 ) -> rusqlite::Result<()> {
     let mut tables = Tables::new(transaction)?;
     for job in group {
+        if !fates.is_empty() {
+            pass(FailPoint::BetweenRows);
+        }
         let fate = match &mut job.work {
             Work::Batch { world, span, content: Content::Row(body) } => {
                 tables.append(world, *span, body.as_deref())?
@@ -252,6 +261,7 @@ impl<'t> Tables<'t> {
             "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?)",
             params![id, number, tick as i64, time_ms as i64, file],
         )?;
+        pass(FailPoint::SnapshotHalfWritten);
         self.advance(id, tick, number, time_ms)
     }
 
@@ -340,6 +350,7 @@ fn prune(
     retention: &Retention,
     now_ms: u64,
 ) -> rusqlite::Result<(Pruned, bool)> {
+    pass(FailPoint::BeforePrune);
     let mut pruned = Pruned::default();
     let keep_ms = u64::try_from(retention.keep.as_millis()).unwrap_or(u64::MAX);
     let cutoff = now_ms.saturating_sub(keep_ms);
@@ -352,6 +363,7 @@ fn prune(
         let first = first_kept(transaction, id, retention, cutoff)?;
         let snapshots = "DELETE FROM snapshots WHERE world = ? AND number < ?";
         pruned.snapshots += transaction.execute(snapshots, params![id, first])? as u64;
+        pass(FailPoint::HalfPruned);
         let batches = "DELETE FROM journal WHERE world = ?1 AND number IN \
             (SELECT number FROM journal WHERE world = ?1 AND number <= ?2 ORDER BY number LIMIT ?3)";
         let gone = transaction.execute(batches, params![id, first, rows_left])? as i64;

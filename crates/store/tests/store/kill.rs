@@ -1,14 +1,14 @@
 //! Processes that are really killed while they write.
 //!
-//! Covered: SIGKILL at random moments of a process that steps a world in real time. What the kernel has is not lost with the
-//! process, so nothing is learnt here about a power cut: that is `power.rs`.
+//! Covered: SIGKILL at random moments of a process that steps a world in real time, and at each named step of its writing. What the
+//! kernel has is not lost with the process, so nothing is learnt here about a power cut: that is `power.rs`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Command as Process, Stdio};
 use std::time::Duration;
 
-use nowcast_store::{ActionId, Moment, Options, SqliteReader, SqliteStore, Store};
+use nowcast_store::{ActionId, Moment, Options, Retention, SqliteReader, SqliteStore, Store};
 use nowcast_world::{Command, Input, PlayerId, Random};
 
 use super::garden::{self, Story};
@@ -18,6 +18,8 @@ const FOLDER: &str = "NOWCAST_STORE_CHILD_FOLDER";
 const ACKED: &str = "NOWCAST_STORE_CHILD_ACKED";
 /// Set by hand to learn what another interval loses.
 const INTERVAL_MS: &str = "NOWCAST_STORE_INTERVAL_MS";
+/// The name of a step of writing at which the process ends, and how often it passes it.
+const FAIL_POINT: &str = "NOWCAST_FAIL_POINT";
 
 const CLIENT: [u8; 16] = [7; 16];
 const ADA: PlayerId = PlayerId(1);
@@ -32,29 +34,45 @@ struct Said {
     acked: u64,
 }
 
-/// Runs one process on the folder, kills it so long after it is ready, and returns what it said.
-fn run_and_kill(folder: &Path, acked: u64, after: Duration) -> Said {
-    let mut child = Process::new(std::env::current_exe().expect("a test knows its own program"))
+/// How a process ends.
+enum End {
+    /// It is killed so long after it is ready.
+    After(Duration),
+    /// It kills itself at a step.
+    #[cfg_attr(not(feature = "fail-points"), expect(dead_code, reason = "there are no steps"))]
+    At(String),
+}
+
+/// Runs one process on the folder to its end, and returns what it said.
+fn run_and_kill(folder: &Path, acked: u64, end: &End) -> Said {
+    let mut command = Process::new(std::env::current_exe().expect("a test knows its own program"));
+    command
         .args(["--exact", "kill::the_process_that_writes_until_it_is_killed", "--nocapture"])
         .env(FOLDER, folder)
         .env(ACKED, acked.to_string())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the program can run itself");
-    let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
-    let mut line = String::new();
-    while !line.contains("ready") {
-        line.clear();
-        assert!(
-            output.read_line(&mut line).expect("it is text") > 0,
-            "the process ended before it was ready"
-        );
+        .stdout(Stdio::piped());
+    if let End::At(step) = end {
+        command.env(FAIL_POINT, step);
     }
-    std::thread::sleep(after);
-    child.kill().expect("it runs until then");
-    child.wait().expect("it is ours");
+    let mut child = command.spawn().expect("the program can run itself");
+    let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+    if let End::After(after) = end {
+        let mut line = String::new();
+        while !line.contains("ready") {
+            line.clear();
+            assert!(
+                output.read_line(&mut line).expect("it is text") > 0,
+                "the process ended before it was ready"
+            );
+        }
+        std::thread::sleep(*after);
+        child.kill().expect("it runs until then");
+    }
     let mut text = String::new();
     output.read_to_string(&mut text).expect("it is text");
+    let status = child.wait().expect("it is ours");
+    #[cfg(unix)]
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "{status}");
     let mut said = Said { acked, tried: acked, ..Said::default() };
     // The last line may be cut off.
     let lines = text.rsplit_once('\n').map_or("", |(lines, _)| lines);
@@ -92,8 +110,15 @@ fn the_process_that_writes_until_it_is_killed() {
         story.recorder.apply(&mut story.world, join).expect("there is room");
     }
     say("\nready\n".to_owned());
+    let ends_at_step = std::env::var_os(FAIL_POINT).is_some();
     loop {
         let tick = story.world.tick();
+        if ends_at_step && tick % 20 == 10 {
+            story.snapshot(&store);
+            // The time that goes with a batch grows by a millisecond each step.
+            let retention = Retention { keep: Duration::from_millis(5), ..Retention::default() };
+            store.prune(&retention, garden::BEGIN_MS + tick).expect("the disk works");
+        }
         let input = Input::new(1.0, 0.0, tick as f32 * 0.1, false, false).expect("within bounds");
         let walk = Command::Input { player: ADA, input };
         story.recorder.apply(&mut story.world, walk).expect("there is room");
@@ -120,6 +145,32 @@ fn the_process_that_writes_until_it_is_killed() {
     }
 }
 
+/// Compares what is kept with what a process said, and returns the tick of the world; none if nothing is kept. What an earlier process
+/// tried may be kept without a word to anybody.
+fn examine(folder: &Folder, said: &Said, tried: u64, place: &str) -> Option<u64> {
+    let reader = SqliteReader::open(folder.path()).expect("a kill damages nothing");
+    let saved = reader.load(&name("plaza"), Moment::Last).expect("a kill damages nothing");
+    let Some(saved) = saved else {
+        assert_eq!(said.acked, 0, "{place}: something was confirmed, and nothing is kept");
+        return None;
+    };
+    let world = garden::replay(&saved);
+    let (count, once) = (garden::count(&world, 1) as u64, saved.once());
+    assert!(said.acked <= count, "{place}: {} were confirmed, {count} are kept", said.acked);
+    assert!(count <= tried, "{place}: {tried} were tried, and {count} happened");
+    for number in 1..=tried {
+        let is_done = once.contains(ActionId { client: CLIENT, number });
+        assert_eq!(is_done, number <= count, "{place}: action {number}, {count} happened");
+    }
+    Some(saved.tick)
+}
+
+fn assert_undamaged(folder: &Folder) {
+    let store = folder.open();
+    let report = store.reader().unwrap().check(&name("plaza"), garden::restore).unwrap();
+    assert_eq!(report.damage, Vec::<String>::new());
+}
+
 #[test]
 fn a_kill_loses_no_confirmed_action_and_doubles_none() {
     let folder = Folder::new("kill");
@@ -127,31 +178,16 @@ fn a_kill_loses_no_confirmed_action_and_doubles_none() {
     let (mut acked, mut tried, mut losses) = (0, 0, Vec::new());
     let kills = seeds(8);
     for kill in 0..kills {
-        let said = run_and_kill(folder.path(), acked, Duration::from_millis(random.bits() % 700));
-        let reader = SqliteReader::open(folder.path()).expect("a kill damages nothing");
-        let saved = reader.load(&name("plaza"), Moment::Last).expect("a kill damages nothing");
-        let Some(saved) = saved else {
-            assert_eq!(said.acked, 0, "kill {kill}: something was confirmed, and nothing is kept");
-            continue;
-        };
-        let world = garden::replay(&saved);
-        let (count, once) = (garden::count(&world, 1) as u64, saved.once());
-        assert!(said.acked <= count, "kill {kill}: {} were confirmed, {count} are kept", said.acked);
-        // What an earlier process tried may be kept without a word to anybody.
+        let end = End::After(Duration::from_millis(random.bits() % 700));
+        let said = run_and_kill(folder.path(), acked, &end);
         tried = said.tried.max(tried);
-        assert!(count <= tried, "kill {kill}: {tried} were tried, and {count} happened");
-        for number in 1..=tried {
-            let is_done = once.contains(ActionId { client: CLIENT, number });
-            assert_eq!(is_done, number <= count, "kill {kill}: action {number}, {count} happened");
-        }
+        let Some(tick) = examine(&folder, &said, tried, &format!("kill {kill}")) else { continue };
         if said.tick > 0 {
-            losses.push(said.tick.saturating_sub(saved.tick));
+            losses.push(said.tick.saturating_sub(tick));
         }
         acked = said.acked;
     }
-    let store = folder.open();
-    let report = store.reader().unwrap().check(&name("plaza"), garden::restore).unwrap();
-    assert_eq!(report.damage, Vec::<String>::new());
+    assert_undamaged(&folder);
     losses.sort_unstable();
     let at = |share: usize| {
         losses.get(losses.len() * share / 100).or(losses.last()).copied().unwrap_or(0) * 1_000 / 60
@@ -163,4 +199,37 @@ fn a_kill_loses_no_confirmed_action_and_doubles_none() {
         at(99),
         at(100)
     );
+}
+
+#[cfg(feature = "fail-points")]
+#[test]
+fn a_kill_at_each_named_step_of_writing_loses_no_confirmed_action_and_doubles_none() {
+    use nowcast_store::FailPoint;
+
+    let mut random = Random::new(29);
+    for point in FailPoint::ALL {
+        let folder = Folder::new("step");
+        let (mut acked, mut tried) = (0, 0);
+        for round in 0..seeds(1).min(20) {
+            // Only a folder without a database has one made.
+            let passages = if point == FailPoint::DatabaseMade { 1 } else { 1 + random.bits() % 3 };
+            let place = format!("{}:{passages}, round {round}", point.name());
+            let end = match (point, round) {
+                (FailPoint::DatabaseMade, 1..) => End::After(Duration::from_millis(100)),
+                _ => End::At(format!("{}:{passages}", point.name())),
+            };
+            let said = run_and_kill(folder.path(), acked, &end);
+            tried = said.tried.max(tried);
+            if point == FailPoint::DatabaseMade && round == 0 {
+                assert!(SqliteReader::open(folder.path()).is_err(), "it has no name yet");
+                continue;
+            }
+            examine(&folder, &said, tried, &place);
+            acked = said.acked;
+        }
+        // A process that is killed at any later moment goes on from there.
+        let said = run_and_kill(folder.path(), acked, &End::After(Duration::from_millis(300)));
+        examine(&folder, &said, said.tried.max(tried), &format!("after {}", point.name()));
+        assert_undamaged(&folder);
+    }
 }

@@ -33,7 +33,7 @@ fn main() -> Result<(), Failure> {
     for turn in 1_u32.. {
         while let Some(message) = tracker.try_receive()? {
             if let MessageKind::State { .. } = message.kind {
-                newest = Some(decode::<Pose>(&message.bytes)?);
+                newest = Some(message.decode::<Pose>()?);
             }
         }
         while let Some(message) = bridge.world.try_receive()? {

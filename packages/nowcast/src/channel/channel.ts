@@ -12,6 +12,7 @@ import { Commands } from "./commands.js";
 import { Inbox } from "./inbox.js";
 import { type CommandOptions, type EventOptions, Lane } from "./lane.js";
 import type { ChannelMessage, CommandMessage } from "./message.js";
+import { Shapes } from "./shapes.js";
 import { type ChannelPhase, type ChannelStatus, readStatus } from "./status.js";
 import { TypedLane, type ValueCodec } from "./typed-lane.js";
 
@@ -48,6 +49,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   readonly #commands = new Commands();
   readonly #emitter = new Emitter<ChannelEvents>();
   readonly #lanes = new Map<number, Lane>();
+  readonly #shapes = new Shapes();
   #messageListeners = 0;
   #resumed = 0;
   #closed: Closed | undefined;
@@ -62,7 +64,7 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   constructor(driver: Driver, entry: Entry = {}) {
     this.entry = entry;
     this.#driver = driver;
-    this.#inbox = new Inbox(driver.session);
+    this.#inbox = new Inbox(driver.session, this.#shapes);
     this.#told = [this.status.phase, driver.carrierKind];
   }
 
@@ -94,8 +96,8 @@ export class Channel implements AsyncIterable<ChannelMessage> {
   lane<T>(codec: ValueCodec<T>): TypedLane<T>;
   lane<T>(number: number, codec: ValueCodec<T>): TypedLane<T>;
   lane<T>(first: number | ValueCodec<T>, codec?: ValueCodec<T>): Lane | TypedLane<T> {
-    if (typeof first === "object") return new TypedLane(this.#lane(0), first);
-    return codec === undefined ? this.#lane(first) : new TypedLane(this.#lane(first), codec);
+    if (typeof first === "object") return new TypedLane(this.#lane(0), first, this.#shapes);
+    return codec === undefined ? this.#lane(first) : new TypedLane(this.#lane(first), codec, this.#shapes);
   }
 
   #lane(number: number): Lane {

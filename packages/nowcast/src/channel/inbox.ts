@@ -3,17 +3,20 @@ import { clockUs } from "../carrier/driver.js";
 import { EventKind } from "../session/packet/frames.js";
 import type { Session } from "../session/session.js";
 import type { ChannelMessage } from "./message.js";
+import type { Shapes } from "./shapes.js";
 
 export type Receiver = (message: ChannelMessage | undefined) => void;
 
 export class Inbox {
   readonly #session: Session;
+  readonly #shapes: Shapes;
   readonly #waiting: Receiver[] = [];
   /** Takes everything as it comes. */
   listener: ((message: ChannelMessage) => void) | undefined;
 
-  constructor(session: Session) {
+  constructor(session: Session, shapes: Shapes) {
     this.#session = session;
+    this.#shapes = shapes;
   }
 
   /** Whether anybody wants messages now. */
@@ -35,9 +38,10 @@ export class Inbox {
       const ageMs = Math.max(0, nowUs - message.producedAtUs) / 1_000;
       return { type: "state", lane, key: message.key, value, ageMs };
     }
-    return message.kind === EventKind.command
-      ? { type: "command", lane, id: message.number, value }
-      : { type: "event", lane, value };
+    if (message.kind === EventKind.command) return { type: "command", lane, id: message.number, value };
+    const event = this.#shapes.takeIn(lane, value);
+    // An announcement is no message: the next one may be.
+    return event === undefined ? this.take() : { type: "event", lane, value: event };
   }
 
   /** Waits in turn; the returned function leaves the queue. */

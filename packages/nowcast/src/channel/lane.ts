@@ -8,6 +8,7 @@ import type { PutOutcome } from "../queue/updatable-queue.js";
 import { checkCommand, checkDuration, checkKey, checkLane, checkValue } from "./arguments.js";
 import type { Commands } from "./commands.js";
 import type { CommandMessage } from "./message.js";
+import { asEvent } from "./shapes.js";
 
 const DEADLINE_MS = 5_000;
 
@@ -54,9 +55,23 @@ export class Lane {
   event(value: Uint8Array, { lifetimeMs }: EventOptions = {}): number | false {
     const bytes = checkValue(value, "event");
     const lifetimeUs = lifetimeMs === undefined ? undefined : checkDuration(lifetimeMs, "lifetimeMs") * 1_000;
+    return this.#event(asEvent(bytes), lifetimeUs);
+  }
+
+  /** @internal Puts an event as it stands. False if it was not taken. */
+  announce(event: Uint8Array): boolean {
+    return this.#event(event) !== false;
+  }
+
+  #event(bytes: Uint8Array, lifetimeUs?: number): number | false {
     const { session } = this.#driver;
     if (session.isClosed) return false;
     return this.#numbered(session.putEvent(clockUs(), this.number, copyOf(bytes), lifetimeUs));
+  }
+
+  /** @internal Why no command is taken now. */
+  get refusal(): NowcastError {
+    return this.#driver.session.isClosed ? this.#commands.closed : full(this.number);
   }
 
   /** Something that wants an answer, which this resolves to. Refused with a `NowcastError` when none comes in time. */

@@ -1,5 +1,6 @@
 import type { CommandOptions, EventOptions, Lane } from "./lane.js";
 import type { ChannelMessage, CommandMessage } from "./message.js";
+import { joined, type Shapes } from "./shapes.js";
 
 /** Bytes of one type, there and back: one of `nowcast/codec`, or your own. */
 export interface ValueCodec<T> {
@@ -7,6 +8,13 @@ export interface ValueCodec<T> {
   /** As `encode`, into memory that the next call may write again; used where there is one, because a lane copies at once. */
   encodeShared?(value: T): Uint8Array;
   decode(bytes: Uint8Array): T;
+  /**
+   * What the peer is told of the type, so that it can have another version of it. A codec of your own without it is for peers
+   * that put bytes.
+   */
+  readonly shapeBytes?: Uint8Array;
+  /** Reads what a peer with this shape encodes; throws where it cannot. Asked once for each shape. */
+  reading?(shapeBytes: Uint8Array): (body: Uint8Array) => T;
 }
 
 /** A message with the value that its bytes stand for. */
@@ -14,43 +22,84 @@ export type Typed<T, M extends ChannelMessage = ChannelMessage> = M extends Chan
   ? Omit<M, "value"> & { readonly value: T }
   : never;
 
-/** A lane whose values are all of one type. */
+/** A lane whose values are all of one type. The peer may have another version of it: fields are matched by name. */
 export class TypedLane<T> {
+  readonly #shapes: Shapes;
+  /** How values of each shape that the peer has announced are read. */
+  readonly #readers = new Map<Uint8Array, (body: Uint8Array) => T>();
+
   constructor(
     readonly lane: Lane,
     readonly codec: ValueCodec<T>,
-  ) {}
+    shapes: Shapes,
+  ) {
+    this.#shapes = shapes;
+  }
 
   /** See {@link Lane.state}. */
   state(key: number | bigint, value: T): boolean {
-    return this.lane.state(key, this.#encode(value));
+    const bytes = this.#encode(value);
+    return bytes !== undefined && this.lane.state(key, bytes);
   }
 
   /** See {@link Lane.event}. */
   event(value: T, options?: EventOptions): number | false {
-    return this.lane.event(this.#encode(value), options);
+    const bytes = this.#encode(value);
+    return bytes !== undefined && this.lane.event(bytes, options);
   }
 
   /** See {@link Lane.command}; the reply is of the same type. */
   async command(value: T, options?: CommandOptions): Promise<T> {
-    return this.codec.decode(await this.lane.command(this.#encode(value), options));
+    options?.signal?.throwIfAborted();
+    const bytes = this.#encode(value);
+    if (bytes === undefined) throw this.lane.refusal;
+    return this.#decode(await this.lane.command(bytes, options), true);
   }
 
   /** Answers a command. */
   reply(command: Pick<CommandMessage, "type" | "lane" | "id">, value: T): boolean {
-    return this.lane.reply(command, this.#encode(value));
+    const { shapeBytes } = this.codec;
+    const body = this.#body(value);
+    return this.lane.reply(command, shapeBytes ? joined(this.#shapes.headOfReply(shapeBytes), body) : body);
   }
 
   /**
    * A message of this lane with its value; `undefined` for one of another lane. Throws what the codec throws for bytes that
-   * are none of its own: a `WireError` from those of `nowcast/codec`.
+   * are none of its own, or of a type that it cannot read: a `WireError`, or one that names the field, from those of `nowcast/codec`.
    */
   read(message: ChannelMessage): Typed<T> | undefined {
     if (message.lane !== this.lane.number || message.type === "replication") return undefined;
-    return { ...message, value: this.codec.decode(message.value) };
+    const isTyped = this.#shapes.isTyped(message.lane);
+    return {
+      ...message,
+      value: isTyped ? this.#decode(message.value, false) : this.codec.decode(message.value),
+    };
   }
 
-  #encode(value: T): Uint8Array {
+  #decode(bytes: Uint8Array, isReply: boolean): T {
+    const { codec } = this;
+    if (codec.reading === undefined) return codec.decode(bytes);
+    const [shape, body] = this.#shapes.split(bytes, isReply);
+    if (shape === undefined) return codec.decode(body);
+    let read = this.#readers.get(shape);
+    if (read === undefined) {
+      read = shape.join() === codec.shapeBytes?.join() ? (own) => codec.decode(own) : codec.reading(shape);
+      this.#readers.set(shape, read);
+    }
+    return read(body);
+  }
+
+  /** What is put for a value; nothing where the peer could not be told of its type. */
+  #encode(value: T): Uint8Array | undefined {
+    const { shapeBytes } = this.codec;
+    const body = this.#body(value);
+    if (shapeBytes === undefined) return body;
+    const { lane } = this;
+    const head = this.#shapes.announce(lane.number, shapeBytes, (event) => lane.announce(event));
+    return head && joined(head, body);
+  }
+
+  #body(value: T): Uint8Array {
     return this.codec.encodeShared?.(value) ?? this.codec.encode(value);
   }
 }

@@ -35,8 +35,8 @@ export interface Codec<T> {
   encodeShared(value: T): Uint8Array<ArrayBuffer>;
   /** A value from a body of exactly this shape; throws a `WireError` that names the place for anything else. */
   decode(body: Uint8Array): T;
-  /** How values of another version's shape are read as this type: ask once per shape. */
-  reading(writer: Shape): (body: Uint8Array) => T;
+  /** How values of another version's shape, or the bytes of one, are read as this type: ask once per shape. */
+  reading(writer: Shape | Uint8Array): (body: Uint8Array) => T;
 }
 
 const encoder = new MessageEncoder();
@@ -75,7 +75,7 @@ export function defineCodec<T>(parts: CodecParts<T>): Codec<T> {
       return reader.read(body) as T;
     },
     reading(other) {
-      const resolved = new BodyReader(other, shape);
+      const resolved = new BodyReader(other instanceof Uint8Array ? decodeShape(other) : other, shape);
       return (body) => resolved.read(body) as T;
     },
   };

@@ -62,8 +62,8 @@ export class WorldClient implements World, ProtocolHandlers {
   #unknownMessages = 0;
   #unsentActions = 0;
 
-  /** The code of a protocol that is rarely spoken is loaded when it is. */
-  constructor({ name, networkHz, role = "player" }: JoinOptions, open: OpenProtocol | Promise<OpenProtocol>) {
+  /** The code of a protocol is loaded when it is spoken. */
+  constructor({ name, networkHz, role = "player" }: JoinOptions, open: Promise<OpenProtocol>) {
     if (role !== "player" && role !== "program") {
       throw new NowcastError("misuse", `role "${String(role)}" is neither player nor program`);
     }
@@ -96,11 +96,7 @@ export class WorldClient implements World, ProtocolHandlers {
     this.emitter.on("despawn", ({ entities }) => {
       for (const { id } of entities) this.#ownership.lost(id);
     });
-    if (typeof open === "function") this.#protocol = open(this);
-    else
-      open
-        .then((loaded) => this.#loaded(loaded))
-        .catch((error) => this.lost(asNowcastError(error), undefined));
+    open.then((loaded) => this.#loaded(loaded)).catch((error) => this.lost(asNowcastError(error), undefined));
   }
 
   get playerId(): PlayerId | undefined {
@@ -333,7 +329,9 @@ export class WorldClient implements World, ProtocolHandlers {
   }
 
   #loaded(open: OpenProtocol): void {
-    if (this.status !== "closed") this.#protocol = open(this);
+    const protocol = open(this);
+    if (this.status === "closed") protocol.close();
+    else this.#protocol = protocol;
   }
 
   /** Nothing will be sent any more: what waits is given up. */

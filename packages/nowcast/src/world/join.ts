@@ -1,7 +1,8 @@
 import { NowcastError } from "../errors/nowcast-error.js";
 import { sessionUrl, worldUrl } from "./address.js";
 import { WorldClient } from "./client.js";
-import { SessionAdapter } from "./session/session-adapter.js";
+import type { ProtocolHandlers } from "./protocol.js";
+import { beginDialling } from "./session/dial.js";
 import { ENCODINGS, type JoinOptions, type World, type WorldOf, type WorldTypes } from "./world.js";
 
 /**
@@ -25,13 +26,30 @@ export function joinWorld(url: string | URL, options: JoinOptions = {}): World {
   switch (protocol) {
     case "plain":
       return joinPlain(worldUrl(url), options);
-    case "session": {
-      const address = sessionUrl(url);
-      return new WorldClient(options, (handlers) => new SessionAdapter(address, options, handlers));
-    }
+    case "session":
+      return joinSession(sessionUrl(url), options);
     default:
       throw new NowcastError("misuse", `protocol "${String(protocol)}" is neither session nor plain`);
   }
+}
+
+/**
+ * What reads a world is loaded while the session begins, which takes several round trips. What arrives before waits in the session,
+ * where newer values replace older ones.
+ */
+function joinSession(url: string, options: JoinOptions): World {
+  const opening = import("./session/session-adapter.js").then(
+    ({ SessionAdapter }) =>
+      (handlers: ProtocolHandlers) =>
+        new SessionAdapter(url, options, handlers, first),
+  );
+  const world = new WorldClient(options, opening);
+  const first = beginDialling(url, options);
+  opening.catch(() => {
+    first.end.abort();
+    first.channel.then((channel) => channel.close()).catch(() => {});
+  });
+  return world;
 }
 
 function joinPlain(url: URL, options: JoinOptions): World {

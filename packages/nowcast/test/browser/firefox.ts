@@ -22,6 +22,9 @@ const PREFERENCES = {
   "extensions.update.enabled": false,
   "network.captive-portal-service.enabled": false,
   "network.connectivity-service.enabled": false,
+  // After WebSockets that ended badly Firefox waits before the next one to the same port, in the end for a minute: longer than a
+  // session waits for its next carrier. A person's connection does not end so a hundred times a minute, those of these tests do.
+  "network.websocket.delay-failed-reconnects": false,
   "services.settings.server": "data:,",
   "toolkit.telemetry.enabled": false,
 } as const;

@@ -105,22 +105,23 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       await world.ready;
       expect(told[0]).toBe("define");
       const { kinds, actions, events } = world.definition!;
-      expect(kinds.map(({ name }) => name)).toEqual(["ground", "ramp", "block", "person"]);
+      expect(kinds.map(({ name }) => name)).toEqual(["ground", "ramp", "block", "person", "head", "hand"]);
       expect(kinds[2]!.attributes).toEqual([
         { name: "color", type: "text" },
         { name: "holder", type: "u32?" },
       ]);
       expect(kinds[2]!.body).toMatchObject({ shape: "box" });
       expect(kinds[1]!.look).toMatchObject({ color: "#d8c7a0" });
-      expect(actions.map(({ name }) => name)).toEqual(["grab", "throw", "put_down"]);
+      expect(actions.map(({ name }) => name)).toEqual(["grab", "throw", "put_down", "teleport", "voice"]);
       expect(actions[1]).toMatchObject({
         arguments: [
+          { name: "hand", type: "u32?" },
           { name: "pitch", type: "range(-1.5, 1.5, 0.01)" },
           { name: "power", type: "range(0, 1, 0.01)" },
         ],
         hint: { key: "left", charge: "power", pitch: "pitch" },
       });
-      expect(events.map(({ name }) => name)).toEqual(["taken", "thrown"]);
+      expect(events.map(({ name }) => name)).toEqual(["taken", "thrown", "voice"]);
     });
 
     it.each([
@@ -265,7 +266,7 @@ describe.each([plain("json"), plain("msgpack"), plain("custom16"), SESSION])("a 
       expect(misuse(() => world.input({ ...STILL, yaw: Number.NaN }))).toMatch(/^input.yaw is NaN/);
       expect(misuse(() => world.input({ ...STILL, jump: 1 } as never))).toMatch(/^input.jump is a number/);
       expect(misuse(() => world.act("fly"))).toBe(
-        'the world has no action "fly": it has grab, throw, put_down',
+        'the world has no action "fly": it has grab, throw, put_down, teleport, voice',
       );
       expect(misuse(() => world.act("grab", 7 as never))).toMatch(/^the arguments of "grab" are a number/);
       expect(misuse(() => world.act("grab", { block: () => 7 }))).toContain("function");

@@ -461,3 +461,13 @@ describe("a server that breaks the rules", () => {
     expect(errors).toMatchObject([{ retryInMs: undefined }]);
   });
 });
+
+it("leaves no session behind when it is closed while the code that reads a world is loaded", async () => {
+  const server = await serve();
+  join(server).close();
+  const witness = join(server);
+  await witness.ready;
+  const others = () => server.channels.slice(0, -1);
+  await waitFor("the end of all others", () => others().every(({ status }) => status.phase === "closed"));
+  expect(witness.status).toBe("open");
+});

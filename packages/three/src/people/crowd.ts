@@ -43,6 +43,12 @@ export interface Member extends Pose {
   lastZ: number;
 }
 
+/** Bends the bodies of people of whom more is known than where they stand. */
+export interface BodyTracking {
+  /** Bends a body that stands at `root`, and brings the skeleton's matrices up to date; false for one that moves by itself. */
+  pose(member: Member, skeleton: Skeleton, root: Matrix4): boolean;
+}
+
 /** All people. Each kind of body part is one draw call, however many people there are. */
 export class Crowd {
   readonly group = new Group();
@@ -55,6 +61,8 @@ export class Crowd {
   private readonly list: Member[] = [];
   private readonly byId = new Map<number, Member>();
   private capacity = 0;
+  /** Set once somebody here has a headset. */
+  tracking: BodyTracking | undefined;
 
   constructor() {
     this.joints = this.parts.map((part) => part.joints.map((joint) => joint(this.skeleton)));
@@ -151,8 +159,10 @@ export class Crowd {
       this.skeleton.pose(this.angles);
       POSITION.set(member.x, member.y, member.z);
       ROTATION.set(member.qx, member.qy, member.qz, member.qw);
-      SCALE.setScalar(member.id === hidden || member.isModelled ? 0 : member.size);
+      const isDrawn = member.id !== hidden && !member.isModelled;
+      SCALE.setScalar(isDrawn ? member.size : 0);
       this.skeleton.place(MATRIX.compose(POSITION, ROTATION, SCALE));
+      if (isDrawn) this.tracking?.pose(member, this.skeleton, MATRIX);
       this.copyOut(i);
     }
     for (let m = 0; m < this.meshes.length; m++) this.meshes[m]!.instanceMatrix.needsUpdate = true;

@@ -3,9 +3,12 @@ import { words } from "../words.js";
 
 const LINES_MAX = 80;
 const FADE_MS = 12_000;
+const LATEST_MAX = 6;
 
 /** The log of what was said, and the line to say something. All of it is shown as text, whatever is in it. */
 export class ChatPanel {
+  /** The newest lines as text, the oldest first. */
+  readonly latest: string[] = [];
   private readonly panel = element("chat", HTMLElement);
   private readonly log = element("chat-log", HTMLOListElement);
   private readonly input = element("chat-input", HTMLInputElement);
@@ -42,7 +45,7 @@ export class ChatPanel {
     speaker.textContent = name;
     speaker.style.color = lightened(color);
     line.append(speaker, text);
-    this.append(line);
+    this.append(line, `${name}: ${text}`);
   }
 
   /** Something that happened, rather than something said. */
@@ -50,10 +53,12 @@ export class ChatPanel {
     const line = document.createElement("li");
     line.className = "event";
     line.textContent = text;
-    this.append(line);
+    this.append(line, text);
   }
 
-  private append(line: HTMLLIElement): void {
+  private append(line: HTMLLIElement, text: string): void {
+    this.latest.push(text);
+    if (this.latest.length > LATEST_MAX) this.latest.shift();
     this.log.append(line);
     while (this.log.childElementCount > LINES_MAX) this.log.firstElementChild?.remove();
     this.log.scrollTop = this.log.scrollHeight;

@@ -100,6 +100,12 @@ export class Hud {
     }, NOTICE_MS);
   }
 
+  /** What it says now beside the connection's room, as one line; empty for nothing. */
+  get notices(): string {
+    const shown = [this.banner, this.notice].filter((line) => !line.hidden);
+    return shown.map((line) => line.textContent).join(" ");
+  }
+
   /** Shows how much of what is being done would be done now, 0 to 1; undefined while nothing is. */
   setCharge(share: number | undefined): void {
     this.charge.hidden = share === undefined;

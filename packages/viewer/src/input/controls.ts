@@ -24,11 +24,12 @@ export interface ControlsListener {
   cancel(): void;
 }
 
-/** Collects keyboard, mouse, touch and gamepad. Looking and zooming add up until a frame takes them. */
+/** Collects keyboard, mouse, touch, gamepad and headset. Looking and zooming add up until a frame takes them. */
 export class Controls {
   readonly keyboard: StickState = createStick();
   readonly touch: StickState = createStick();
   readonly gamepad: StickState = createStick();
+  readonly headset: StickState = createStick();
   /** Radians to turn to the left, and to look further down, since the last frame. */
   lookYaw = 0;
   lookPitch = 0;
@@ -69,7 +70,7 @@ export class Controls {
 
   /** Nothing is pressed any more, as when the window loses the focus while a key is down. */
   release(): void {
-    for (const stick of [this.keyboard, this.touch, this.gamepad]) {
+    for (const stick of [this.keyboard, this.touch, this.gamepad, this.headset]) {
       stick.forward = 0;
       stick.right = 0;
       stick.run = false;
@@ -79,14 +80,14 @@ export class Controls {
 
   /** Adds up all devices into `steering`, no faster on a diagonal than straight on. */
   combine(): StickState {
-    const { keyboard, touch, gamepad, steering } = this;
-    const forward = keyboard.forward + touch.forward + gamepad.forward;
-    const right = keyboard.right + touch.right + gamepad.right;
+    const { keyboard, touch, gamepad, headset, steering } = this;
+    const forward = keyboard.forward + touch.forward + gamepad.forward + headset.forward;
+    const right = keyboard.right + touch.right + gamepad.right + headset.right;
     const length = Math.max(1, Math.hypot(forward, right));
     steering.forward = forward / length;
     steering.right = right / length;
-    steering.run = keyboard.run || touch.run || gamepad.run;
-    steering.jump = keyboard.jump || touch.jump || gamepad.jump;
+    steering.run = keyboard.run || touch.run || gamepad.run || headset.run;
+    steering.jump = keyboard.jump || touch.jump || gamepad.jump || headset.jump;
     return steering;
   }
 

@@ -15,6 +15,10 @@ export class SettingsPanel {
   private readonly sound = element("set-sound", HTMLInputElement);
   private readonly look = element("set-look", HTMLInputElement);
   private readonly invert = element("set-invert", HTMLInputElement);
+  private readonly gyroscope = element("set-gyroscope", HTMLInputElement);
+  private readonly vrWalk = element("set-vr-walk", HTMLInputElement);
+  private readonly vrSmoothTurn = element("set-vr-turn", HTMLInputElement);
+  private readonly vrVignette = element("set-vr-vignette", HTMLInputElement);
 
   constructor(
     private readonly viewer: Viewer,
@@ -26,6 +30,7 @@ export class SettingsPanel {
       onLeave();
     });
     this.dialog.addEventListener("change", () => this.apply());
+    this.gyroscope.addEventListener("change", () => void this.lookAround());
     this.dialog.addEventListener("click", (event) => {
       // A click on what lies behind the dialog counts as one on the dialog itself.
       if (event.target === this.dialog) this.dialog.close();
@@ -45,8 +50,16 @@ export class SettingsPanel {
     this.sound.checked = settings.sound;
     this.look.value = String(settings.lookSpeed);
     this.invert.checked = settings.invertLook;
+    this.vrWalk.checked = settings.vrWalk;
+    this.vrSmoothTurn.checked = settings.vrSmoothTurn;
+    this.vrVignette.checked = settings.vrVignette;
     element("set-about", HTMLElement).textContent = this.viewer.describeMachine();
     this.dialog.showModal();
+  }
+
+  /** Not kept for the next visit: phones ask their owners anew, and want a tap before they do. */
+  private async lookAround(): Promise<void> {
+    this.gyroscope.checked = await this.viewer.lookByGyroscope(this.gyroscope.checked);
   }
 
   private apply(): void {
@@ -60,6 +73,9 @@ export class SettingsPanel {
       sound: this.sound.checked,
       lookSpeed: Number(this.look.value),
       invertLook: this.invert.checked,
+      vrWalk: this.vrWalk.checked,
+      vrSmoothTurn: this.vrSmoothTurn.checked,
+      vrVignette: this.vrVignette.checked,
     });
     element("set-about", HTMLElement).textContent = this.viewer.describeMachine();
   }

@@ -4,6 +4,7 @@ import type { World } from "nowcast/world";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import type { ServerProcess } from "../../../nowcast/test/server-process.js";
 import { waitFor } from "../../../nowcast/test/wait-for.js";
+import { emulateHeadset } from "./emulated-headset.js";
 
 const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
@@ -42,6 +43,9 @@ export function launchBrowser(): Promise<Browser> {
       "--use-angle=swiftshader",
       "--enable-unsafe-swiftshader",
       "--ignore-gpu-blocklist",
+      // A microphone that beeps, and whose use everybody allows.
+      "--use-fake-device-for-media-stream",
+      "--use-fake-ui-for-media-stream",
     ],
   });
 }
@@ -61,6 +65,10 @@ export interface VisitorOptions {
   readonly at?: string;
   /** Stays at the start screen. */
   readonly atStart?: boolean;
+  /** The size of the window in CSS pixels. */
+  readonly viewport?: { readonly width: number; readonly height: number };
+  /** Has a headset that the page knows, which the tests move: see `emulated-headset.ts`. */
+  readonly hasHeadset?: boolean;
 }
 
 /** Somebody with a browser tab, who is in a world. */
@@ -104,7 +112,9 @@ export class Visitor {
     server: Pick<ServerProcess, "url">,
     options: VisitorOptions,
   ): Promise<Visitor> {
-    const context = await browser.newContext({ viewport: { width: 800, height: 500 } });
+    const viewport = options.viewport ?? { width: 800, height: 500 };
+    const context = await browser.newContext({ viewport: { ...viewport } });
+    if (options.hasHeadset) await emulateHeadset(context);
     context.setDefaultNavigationTimeout(LOADING_MS_MAX);
     const visitor = new Visitor(context, await context.newPage());
     const query = new URLSearchParams({ name: options.name, quality: "low" });

@@ -17,8 +17,13 @@ use nowcast_world::Random;
 
 const SECTOR: usize = 512;
 
-/// How often a disk that is to fail begins to: a large transaction has so many writes that it would hardly ever succeed.
-const FAULT_ROWS: u64 = 12;
+/// Requests that fail in a row, at most.
+const FAULTS_IN_ROW: u64 = 4;
+
+/// How often a disk that is to fail begins to. A transaction of a large snapshot has some three hundred writes, of which one in a hundred
+/// fails: nineteen tries of twenty would be in vain, and a store that waits up to two seconds between them would not come to an end. With so
+/// few rows all pauses together are about a minute.
+const FAULT_ROWS: u64 = 8;
 
 /// Which file of a disk, in the order of their making: a name that is deleted and made again is another file.
 pub(super) type FileId = usize;
@@ -271,7 +276,7 @@ impl State {
                 return Verdict::Works;
             }
             faults.rows_left -= 1;
-            faults.left = 1 + faults.random.bits() % 4;
+            faults.left = 1 + faults.random.bits() % FAULTS_IN_ROW;
         }
         faults.left -= 1;
         self.failed += 1;
@@ -450,4 +455,24 @@ fn apply_names(names: &mut BTreeMap<String, FileId>, changes: &[(String, Option<
 
 fn name_of(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crash::TrialFolder;
+
+    #[test]
+    fn a_disk_that_is_to_fail_works_again_after_a_bounded_number_of_failures() {
+        let folder = TrialFolder::new("disk").expect("there is room");
+        let disk = Disk::watch(&folder.path).expect("it is there");
+        for seed in 0..20 {
+            let before = disk.failed();
+            disk.fail(1, seed);
+            let verdicts: Vec<Verdict> = (0..100).map(|_| disk.lock().judge()).collect();
+            let failed = disk.failed() - before;
+            assert!((FAULT_ROWS..=FAULT_ROWS * FAULTS_IN_ROW).contains(&failed), "{failed} of seed {seed}");
+            assert!(verdicts[failed as usize..].iter().all(|verdict| *verdict == Verdict::Works));
+        }
+    }
 }

@@ -15,6 +15,7 @@ import type {
   WorldRecord,
 } from "../world.js";
 import { CARRIER_NAMES } from "./carrier-names.js";
+import type { Dialling } from "./dial.js";
 import {
   controlsCodec,
   type FromWorld,
@@ -31,7 +32,7 @@ import {
   toWorldCodec,
 } from "./generated/messages.js";
 import { Scene } from "./scene.js";
-import { SessionLink } from "./session-link.js";
+import { SessionLink, type SessionLinkHandlers } from "./session-link.js";
 
 /** The version of `spec/WORLD.md` that this SDK speaks. */
 const PROTOCOL = 2;
@@ -70,10 +71,11 @@ export class SessionAdapter implements ProtocolAdapter {
   #missedLines = 0;
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(url: string, options: JoinOptions, handlers: ProtocolHandlers) {
+  /** `first` is the first session, which is being opened. */
+  constructor(url: string, options: JoinOptions, handlers: ProtocolHandlers, first: Dialling) {
     this.#handlers = handlers;
     this.#scene = new Scene(handlers.state);
-    this.#link = new SessionLink(url, options, {
+    const heard: SessionLinkHandlers = {
       opened: (channel) => this.#opened(channel),
       interrupted: (isInterrupted) => {
         if (this.#isWelcome) handlers.interrupted(isInterrupted);
@@ -83,7 +85,8 @@ export class SessionAdapter implements ProtocolAdapter {
         this.#isWelcome = false;
         handlers.lost(error, retryInMs);
       },
-    });
+    };
+    this.#link = new SessionLink(url, options, heard, first);
   }
 
   get pingMs(): number | undefined {

@@ -1,12 +1,12 @@
 import type { Channel } from "../../channel/channel.js";
 import type { ChannelMessage } from "../../channel/message.js";
 import type { ChannelStatus } from "../../channel/status.js";
-import { connect } from "../../connect/connect.js";
-import { asNowcastError, type ErrorCode, NowcastError } from "../../errors/nowcast-error.js";
+import { asNowcastError, type ErrorCode, type NowcastError } from "../../errors/nowcast-error.js";
 import { CloseCode } from "../../session/fault.js";
 import { backOffMs } from "../back-off.js";
 import { worldEnd } from "../end.js";
 import type { JoinOptions } from "../world.js";
+import { type Dialling, dial } from "./dial.js";
 
 /** After these, the same client would be turned away again: `spec/SESSION.md` section 12, `spec/WORLD.md` section 7. */
 const FINAL_CODES: ReadonlySet<number> = new Set([
@@ -30,9 +30,6 @@ const FINAL: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "no_carrier",
 ]);
 
-/** From asking the endpoint to an open session. */
-const HANDSHAKE_MS_MAX = 15_000;
-
 export interface SessionLinkHandlers {
   /** There is a new session. */
   opened(channel: Channel): void;
@@ -43,28 +40,24 @@ export interface SessionLinkHandlers {
   lost(error: NowcastError, retryInMs: number | undefined): void;
 }
 
-function noSession(): NowcastError {
-  return new NowcastError("network", `no session began within ${HANDSHAKE_MS_MAX / 1_000} s`, {
-    code: "timed_out",
-  });
-}
-
 /** One session after another to the same world. */
 export class SessionLink {
   channel: Channel | undefined;
   readonly #url: string;
   readonly #options: JoinOptions;
   readonly #handlers: SessionLinkHandlers;
-  readonly #end = new AbortController();
+  readonly #end: AbortController;
   #releases: (() => void)[] = [];
   #attempts = 0;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(url: string, options: JoinOptions, handlers: SessionLinkHandlers) {
+  /** `first` is the first session, which is being opened. */
+  constructor(url: string, options: JoinOptions, handlers: SessionLinkHandlers, first: Dialling) {
     this.#url = url;
     this.#options = options;
     this.#handlers = handlers;
-    void this.#connect();
+    this.#end = first.end;
+    void this.#connect(first.channel);
   }
 
   /** The session turned out to be good: the next loss is retried soon again. */
@@ -88,21 +81,15 @@ export class SessionLink {
     this.channel = undefined;
   }
 
-  async #connect(): Promise<void> {
-    const { token, carriers, WebSocket } = this.#options;
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(noSession()), HANDSHAKE_MS_MAX);
+  async #connect(opening: Promise<Channel>): Promise<void> {
     let channel: Channel;
     try {
-      const signal = AbortSignal.any([this.#end.signal, limit.signal]);
-      channel = await connect(this.#url, { token, carriers, WebSocket, signal });
+      channel = await opening;
     } catch (error) {
       if (this.#end.signal.aborted) return;
       const known = asNowcastError(error);
       this.#retry(known, FINAL.has(known.code));
       return;
-    } finally {
-      clearTimeout(timer);
     }
     if (this.#end.signal.aborted) return channel.close();
     this.channel = channel;
@@ -130,7 +117,8 @@ export class SessionLink {
   #retry(error: NowcastError, final: boolean): void {
     if (final || this.#options.reconnect === false) return this.#handlers.lost(error, undefined);
     const retryInMs = backOffMs(this.#attempts++, Math.random());
-    this.#retryTimer = setTimeout(() => void this.#connect(), retryInMs);
+    const again = () => void this.#connect(dial(this.#url, this.#options, this.#end.signal));
+    this.#retryTimer = setTimeout(again, retryInMs);
     this.#handlers.lost(error, retryInMs);
   }
 

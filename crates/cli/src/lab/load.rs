@@ -1,0 +1,118 @@
+//! `nowcast lab load`: what clients cost a server.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use nowcast_lab::link;
+use nowcast_lab::load::{COLYSEUS, Plan};
+
+use super::links;
+use crate::output;
+use crate::show::Show;
+
+/// Measure what clients cost a server, beside Colyseus: processor time, packets, bytes, memory, and what they feel
+///
+/// Runs `nowcast serve` on one core, with a world of avatars that walk at random, and clients that read and decode nothing in
+/// processes on another: over WebTransport, WebSocket, and the plain protocol; all that see all, and 300 that see a fifth.
+/// `cargo xtask peers` installs Colyseus, which is measured in the same run. The figures of two servers mean something beside each
+/// other, in one run on a machine that does nothing else.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A first look, in some five minutes: 100 and 200 clients, once
+    #[arg(long)]
+    quick: bool,
+
+    /// How many clients see all [default: 25,50,100,200; with --quick: 100,200]
+    #[arg(long, value_name = "COUNT", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(2..=4_000))]
+    clients: Vec<u32>,
+
+    /// How many clients see a fifth of as many avatars; 0 for none
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=4_000))]
+    near: Option<u32>,
+
+    /// Updates a second
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=60))]
+    hz: u32,
+
+    /// Times a second that each client says what its controls are; 0 for never
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=60))]
+    controls_hz: u32,
+
+    /// Seconds that each server is measured, once all clients are in [default: 20; with --quick: 8]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    seconds: Option<u64>,
+
+    /// How often everything is measured [default: 3; with --quick: 1]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
+    repeats: Option<u32>,
+
+    /// Processes of readers
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    processes: u32,
+
+    /// Look at the server's memory again so many seconds after all have left; 120 shows what it keeps
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    linger: u64,
+
+    /// Leave Colyseus out
+    #[arg(long)]
+    no_peers: bool,
+
+    /// The folder in which the packages of Colyseus are
+    #[arg(long, value_name = "DIR", default_value = COLYSEUS)]
+    colyseus: PathBuf,
+
+    /// Instead of all that: the bytes of one client of worlds/asteroids with all headers, at 0, 1 and 5 % of loss, and how right
+    /// positions are. Needs a checkout, and root or user namespaces
+    #[arg(long, conflicts_with_all = ["clients", "near", "hz", "controls_hz", "repeats", "processes", "linger", "no_peers", "colyseus"])]
+    asteroids: bool,
+
+    /// The world of --asteroids
+    #[arg(long, value_name = "DIR", default_value = "worlds/asteroids", requires = "asteroids")]
+    world: PathBuf,
+
+    /// Draws where everybody walks, and the fate of packets
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    #[command(flatten)]
+    show: Show,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let page = if args.asteroids { "lab-asteroids.html" } else { "lab-load.html" };
+    args.show.check(Some(page))?;
+    let plan = plan(args)?;
+    let mut progress = |step: &str| output::note(step);
+    let report = if args.asteroids {
+        links::begin()?;
+        plan.run_asteroids(&args.world, &mut progress)?
+    } else {
+        // Without a network of its own it counts what all programs send, and says so.
+        let _ = link::become_able();
+        plan.run(&mut progress)?
+    };
+    args.show.show(&report, Some(page))
+}
+
+fn plan(args: &Args) -> anyhow::Result<Plan> {
+    let program = std::env::current_exe().context("cannot find this program")?;
+    let usual = if args.quick { Plan::quick } else { Plan::full };
+    let usual = usual(program, links::command());
+    Ok(Plan {
+        all: if args.clients.is_empty() { usual.all } else { args.clients.clone() },
+        near: args.near.unwrap_or(usual.near),
+        hz: args.hz,
+        controls_hz: args.controls_hz,
+        measured: args.seconds.map_or(usual.measured, Duration::from_secs),
+        repeats: args.repeats.unwrap_or(usual.repeats),
+        processes: args.processes,
+        linger: Duration::from_secs(args.linger),
+        peers: !args.no_peers,
+        colyseus: args.colyseus.clone(),
+        seed: args.seed,
+        ..usual
+    })
+}

@@ -1,0 +1,29 @@
+//! What the page at `/lab` of a server measures its connection against.
+
+use std::time::Duration;
+
+use nowcast::AcceptLimits;
+use nowcast_server::ServiceConfig;
+use tokio::time::timeout;
+
+/// What the page asks for.
+const NAME: &str = "lab";
+const SESSIONS_MAX: usize = 64;
+const SESSIONS_PER_ADDRESS_MAX: usize = 4;
+/// Measurements are short; who stays longer is sent away.
+const STAY_MAX: Duration = Duration::from_secs(600);
+
+/// A service that sends back what it gets. `is_exposed` lets other machines measure without a token.
+pub(crate) fn service(is_exposed: bool) -> ServiceConfig {
+    let limits = AcceptLimits {
+        sessions_max: SESSIONS_MAX,
+        sessions_per_address_max: SESSIONS_PER_ADDRESS_MAX,
+        ..AcceptLimits::default()
+    };
+    let echo = ServiceConfig::new(NAME, |channel| async move {
+        // How a measurement ends is nobody's concern but its own.
+        let _ = timeout(STAY_MAX, nowcast::echo(&channel)).await;
+        channel.close(0, "measured");
+    });
+    echo.limits(limits).exposed(is_exposed)
+}

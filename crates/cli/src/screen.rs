@@ -1,0 +1,46 @@
+//! A page of a terminal that is drawn again and again.
+
+use crate::output::{self, OutputLost};
+
+/// Columns and rows of a terminal.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    pub(crate) columns: usize,
+    pub(crate) rows: usize,
+}
+
+impl Size {
+    /// As much of these lines as there is room for.
+    pub(crate) fn page(self, lines: &[String]) -> String {
+        let cut = |line: &String| line.chars().take(self.columns).collect::<String>();
+        lines.iter().take(self.rows).map(cut).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Shows an empty page on the terminal's second screen, so that what was there comes back.
+pub(crate) fn enter() -> Result<(), OutputLost> {
+    output::text("\x1b[?1049h\x1b[?25l")
+}
+
+/// Goes back to the first screen.
+pub(crate) fn leave() -> Result<(), OutputLost> {
+    output::text("\x1b[?25h\x1b[?1049l")
+}
+
+/// Draws a page over the one before, without flicker: lines are overwritten, and their rests cleared.
+pub(crate) fn draw(page: &str) -> Result<(), OutputLost> {
+    let lines = page.replace('\n', "\x1b[K\r\n");
+    output::text(&format!("\x1b[H{lines}\x1b[K\x1b[J"))
+}
+
+/// The size of the terminal, or the usual one if it does not tell.
+pub(crate) fn size() -> Size {
+    #[cfg(unix)]
+    if let Ok(size) = rustix::termios::tcgetwinsize(std::io::stdout())
+        && size.ws_col > 0
+        && size.ws_row > 0
+    {
+        return Size { columns: size.ws_col.into(), rows: size.ws_row.into() };
+    }
+    Size { columns: 80, rows: 24 }
+}

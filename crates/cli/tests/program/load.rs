@@ -1,0 +1,85 @@
+//! The short form of `nowcast lab load`: that the instrument works, with ten clients for a second. Its figures mean nothing here. The
+//! chapter of the asteroids needs namespaces; where they are missing it says that it was left out.
+
+#![cfg(all(feature = "lab", target_os = "linux"))]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn lab_load(args: &[&str], page: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_nowcast"))
+        .args(["lab", "load", "--json", "--html"])
+        .arg(page)
+        .args(args)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .output()
+        .expect("the program starts")
+}
+
+fn fresh_page(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("nowcast-{name}-{}.html", std::process::id()))
+}
+
+/// The figures of a column, by the words of the first one.
+fn column(table: &Value, name: &str) -> Vec<(String, Option<f64>)> {
+    let columns = table["columns"].as_array().expect("a table has columns");
+    let at = columns.iter().position(|column| column["name"] == name).unwrap_or_else(|| panic!("no {name}"));
+    let rows = table["rows"].as_array().expect("a table has rows").iter();
+    rows.map(|row| {
+        let figure = row[at]["value"].as_f64().or(row[at]["median"].as_f64());
+        (row[0].as_str().unwrap_or_default().to_owned(), figure)
+    })
+    .collect()
+}
+
+#[test]
+fn ten_clients_over_each_carrier_are_told_of_everything_and_cost_something() {
+    let page = fresh_page("load");
+    let args =
+        ["--clients", "10", "--near", "10", "--seconds", "1", "--repeats", "1", "--no-peers", "--seed", "3"];
+    let output = lab_load(&args, &page);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let notes = report["notes"].to_string();
+    assert!(!notes.contains("came in") && !notes.contains("were lost"), "{notes}");
+    let sections = report["sections"].as_array().expect("a report has sections");
+    assert_eq!(sections.len(), 3);
+    let [all, near, feelings] = [0, 1, 2].map(|at| &sections[at]["tables"][0]);
+    let traffic = &sections[0]["tables"][1];
+    assert_eq!(column(all, "clients").len(), 3, "{all}");
+    assert_eq!(column(near, "clients").len(), 2, "{near}");
+    for (server, packets) in column(traffic, "packets, a client and second") {
+        assert!(packets.is_some_and(|packets| packets > 5.0), "{server}: {packets:?}");
+    }
+    for (server, updates) in column(feelings, "updates") {
+        // Twenty a second to each of ten, less what a busy machine leaves out.
+        assert!(updates.is_some_and(|updates| updates > 20.0), "{server}: {updates:?}");
+    }
+    assert!(std::fs::read_to_string(&page).unwrap().contains("Processor time of the network"));
+    std::fs::remove_file(page).unwrap();
+}
+
+#[test]
+#[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
+fn asteroids_are_counted_by_the_kernel_and_shown_where_they_are() {
+    let page = fresh_page("asteroids");
+    let output = lab_load(&["--asteroids", "--seconds", "1"], &page);
+    let told = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        assert!(told.contains("network namespace") || told.contains("TUN device"), "{told}");
+        return eprintln!("left out: {told}");
+    }
+    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let table = &report["sections"][0]["tables"][0];
+    for (carrier, bytes) in column(table, "toward the client") {
+        assert!(bytes.is_some_and(|bytes| bytes > 1.0), "{carrier}: {bytes:?}");
+    }
+    // On a machine that does a lot besides, a carrier may have shown no place of a step that is compared.
+    let errors: Vec<f64> =
+        column(table, "largest error").into_iter().filter_map(|(_, error)| error).collect();
+    assert!(!errors.is_empty() && errors.iter().all(|error| *error < 0.01), "{errors:?}");
+    std::fs::remove_file(page).unwrap();
+}

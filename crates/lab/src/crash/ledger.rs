@@ -1,0 +1,232 @@
+//! What a witness did that has to happen once and to last: what it was told of it, and what the world says.
+
+use std::collections::BTreeSet;
+use std::ops::{AddAssign, Sub};
+
+/// A client sends no number this far above its oldest one without an answer (`spec/WORLD.md`, section 3).
+const UNDER_WAY_MAX: u32 = 64;
+
+/// Numbers from 1 on: all up to one of them, and some beyond.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Numbers {
+    through: u32,
+    beyond: BTreeSet<u32>,
+}
+
+impl Numbers {
+    fn insert(&mut self, number: u32) {
+        if number > self.through {
+            self.beyond.insert(number);
+        }
+        while self.beyond.remove(&(self.through + 1)) {
+            self.through += 1;
+        }
+    }
+
+    fn contains(&self, number: u32) -> bool {
+        number <= self.through || self.beyond.contains(&number)
+    }
+
+    /// How many there are up to this one.
+    fn count_up_to(&self, number: u32) -> u64 {
+        u64::from(self.through.min(number)) + self.beyond.range(..=number).count() as u64
+    }
+
+    /// Those that others do not have.
+    fn missing_in<'n>(&'n self, others: &'n Numbers) -> impl Iterator<Item = u32> + 'n {
+        let first = others.through + 1;
+        let up_to_one = (first..=self.through).filter(move |number| !others.contains(*number));
+        up_to_one.chain(self.beyond.iter().copied().filter(move |number| !others.contains(*number)))
+    }
+}
+
+/// What a world carried out for a witness.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Carried {
+    /// How often anything.
+    times: u64,
+    numbers: Numbers,
+}
+
+impl Carried {
+    /// Reads what the rules of the trial show: "TIMES THROUGH BEYOND,BEYOND", such as "7 5 7,8".
+    pub(super) fn read(text: &str) -> Option<Carried> {
+        let mut words = text.split(' ');
+        let (times, through) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        let beyond = words.next()?.split(',').filter(|number| !number.is_empty());
+        let beyond = beyond.map(str::parse).collect::<Result<_, _>>().ok()?;
+        words.next().is_none().then_some(Carried { times, numbers: Numbers { through, beyond } })
+    }
+}
+
+/// Durable actions by what became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) confirmed: u64,
+    /// Confirmed, and not in the world.
+    pub(super) lost: u64,
+    /// How often something was carried out beyond once for each number that was sent.
+    pub(super) doubled: u64,
+    /// Without an answer when the session ended, and carried out as the next one found.
+    pub(super) kept_unanswered: u64,
+    /// Without an answer when the session ended, not carried out, and sent again.
+    pub(super) undone: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.confirmed += other.confirmed;
+        self.lost += other.lost;
+        self.doubled += other.doubled;
+        self.kept_unanswered += other.kept_unanswered;
+        self.undone += other.undone;
+    }
+}
+
+impl Sub for Tally {
+    type Output = Tally;
+
+    fn sub(self, before: Tally) -> Tally {
+        Tally {
+            confirmed: self.confirmed - before.confirmed,
+            lost: self.lost - before.lost,
+            doubled: self.doubled - before.doubled,
+            kept_unanswered: self.kept_unanswered - before.kept_unanswered,
+            undone: self.undone - before.undone,
+        }
+    }
+}
+
+/// The durable actions of one witness, over all lives of the server.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    /// The newest number.
+    last: u32,
+    /// Those that were begun and have no answer.
+    open: BTreeSet<u32>,
+    confirmed: Numbers,
+    lost: BTreeSet<u32>,
+    tally: Tally,
+}
+
+impl Ledger {
+    pub(super) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// A new session finds this in the world. Returns what has no answer, which is to be sent again.
+    pub(super) fn begin_session(&mut self, carried: &Carried) -> Vec<u32> {
+        self.compare(carried);
+        let (kept, undone): (Vec<u32>, Vec<u32>) =
+            self.open.iter().copied().partition(|number| carried.numbers.contains(*number));
+        self.tally.kept_unanswered += kept.len() as u64;
+        self.tally.undone += undone.len() as u64;
+        self.open.iter().copied().collect()
+    }
+
+    /// The next action; none while too many are under way.
+    pub(super) fn begin(&mut self) -> Option<u32> {
+        let number = self.last + 1;
+        if self.open.first().is_some_and(|oldest| number - oldest >= UNDER_WAY_MAX) {
+            return None;
+        }
+        self.last = number;
+        self.open.insert(number);
+        Some(number)
+    }
+
+    /// The server confirmed an action, after the world had shown this.
+    pub(super) fn confirm(&mut self, number: u32, carried: &Carried) {
+        if self.open.remove(&number) {
+            self.tally.confirmed += 1;
+            self.confirmed.insert(number);
+        }
+        self.compare(carried);
+    }
+
+    /// The world shows this now: what was confirmed has to be in it, and nothing more often than it was sent.
+    pub(super) fn compare(&mut self, carried: &Carried) {
+        self.lost.extend(self.confirmed.missing_in(&carried.numbers));
+        self.tally.lost = self.lost.len() as u64;
+        let once = carried.numbers.count_up_to(self.last);
+        self.tally.doubled = self.tally.doubled.max(carried.times.saturating_sub(once));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn carried(text: &str) -> Carried {
+        Carried::read(text).unwrap_or_else(|| panic!("{text}"))
+    }
+
+    /// One that has begun five actions, of which the first three are confirmed.
+    fn ledger() -> Ledger {
+        let mut ledger = Ledger::default();
+        assert!(ledger.begin_session(&Carried::default()).is_empty());
+        assert_eq!([(); 5].map(|()| ledger.begin()), [1, 2, 3, 4, 5].map(Some));
+        for number in [1, 3, 2] {
+            ledger.confirm(number, &carried("3 3 "));
+        }
+        assert_eq!(ledger.tally(), Tally { confirmed: 3, ..Tally::default() });
+        ledger
+    }
+
+    #[test]
+    fn what_the_rules_show_is_read_and_all_else_is_not() {
+        assert_eq!(carried("0 0 "), Carried::default());
+        let found = carried("5 3 6,5");
+        assert_eq!((found.times, found.numbers.count_up_to(9), found.numbers.contains(4)), (5, 5, false));
+        for text in ["", "5", "5 3", "5 3 x", "5 3 6 7", "-1 3 "] {
+            assert_eq!(Carried::read(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_answer_is_sent_again_and_counts_by_whether_it_was_kept() {
+        let mut ledger = ledger();
+        assert_eq!(ledger.begin_session(&carried("4 4 ")), [4, 5]);
+        let expected = Tally { confirmed: 3, kept_unanswered: 1, undone: 1, ..Tally::default() };
+        assert_eq!(ledger.tally(), expected);
+        for number in [4, 5] {
+            ledger.confirm(number, &carried("5 5 "));
+        }
+        assert_eq!(ledger.tally() - expected, Tally { confirmed: 2, ..Tally::default() });
+        assert!(ledger.begin_session(&carried("5 5 ")).is_empty());
+    }
+
+    #[test]
+    fn what_was_confirmed_and_is_gone_is_lost_once_however_often_it_is_looked_for() {
+        let mut ledger = ledger();
+        for _ in 0..2 {
+            ledger.begin_session(&carried("3 1 3,4"));
+        }
+        assert_eq!(ledger.tally().lost, 1, "the second");
+        ledger.confirm(4, &carried("3 1 3,4"));
+        ledger.confirm(5, &carried("3 1 3,4"));
+        assert_eq!(ledger.tally().lost, 2, "the fifth was confirmed, and the world does not have it");
+    }
+
+    #[test]
+    fn what_happened_more_often_than_it_was_sent_is_doubled() {
+        for text in ["4 3 ", "4 3 6"] {
+            let mut ledger = ledger();
+            ledger.begin_session(&carried(text));
+            assert_eq!(ledger.tally().doubled, 1, "{text}");
+        }
+        let mut ledger = ledger();
+        ledger.begin_session(&carried("5 3 4,5"));
+        assert_eq!(ledger.tally().doubled, 0);
+    }
+
+    #[test]
+    fn no_number_is_far_above_the_oldest_without_an_answer() {
+        let mut ledger = Ledger::default();
+        let begun = std::iter::from_fn(|| ledger.begin()).take(1_000).count();
+        assert_eq!(begun, 64);
+        ledger.confirm(1, &carried("1 1 "));
+        assert_eq!(ledger.begin(), Some(65));
+        assert_eq!(ledger.begin(), None);
+    }
+}

@@ -1,0 +1,256 @@
+//! `lab load`: what clients cost a server, beside Colyseus under the same load.
+//!
+//! The server is a process of its own on one core, the readers are processes on another. What a client costs is what the kernel counts:
+//! processor time, memory, packets, bytes. The server of one client and as many avatars is measured, too, so that the world's own
+//! work (rules, physics) can be told from the network's.
+
+mod asteroids;
+mod findings;
+mod kernel;
+mod process;
+mod reader;
+mod trial;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+pub use self::process::ProcessError;
+use self::reader::Speech;
+pub use self::reader::main as read;
+use self::trial::{Measured, Scenario, Sight};
+use crate::link::{HostError, go_apart};
+use crate::local::two_cores;
+use crate::report::Report;
+
+/// Where `cargo xtask peers` puts the packages of Colyseus, seen from the top of a checkout.
+pub const COLYSEUS: &str = "target/peers/colyseus";
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The `nowcast` program.
+    pub program: PathBuf,
+    /// How many clients see all of as many avatars, one trial each.
+    pub all: Vec<u32>,
+    /// How many clients see a fifth of as many avatars; 0 for none.
+    pub near: u32,
+    /// Updates a second.
+    pub hz: u32,
+    /// Times a second that each client says what its controls are; 0 for never.
+    pub controls_hz: u32,
+    /// For how long each server is measured, once all clients are in.
+    pub measured: Duration,
+    /// How often everything is measured.
+    pub repeats: u32,
+    /// Processes of readers.
+    pub processes: u32,
+    /// So long after all clients have left the server's memory is looked at; zero for not at all.
+    pub linger: Duration,
+    /// Whether Colyseus is measured, where it is installed.
+    pub peers: bool,
+    /// The folder with the packages of Colyseus.
+    pub colyseus: PathBuf,
+    /// The cores of the server and of the readers.
+    pub cores: [usize; 2],
+    /// Draws where everybody walks, and the fate of packets on links.
+    pub seed: u64,
+    /// The command line that repeats the run.
+    pub command: String,
+}
+
+impl Plan {
+    /// Everything, some half an hour.
+    #[must_use]
+    pub fn full(program: PathBuf, command: String) -> Plan {
+        Plan {
+            program,
+            all: vec![25, 50, 100, 200],
+            near: 300,
+            hz: 20,
+            controls_hz: 20,
+            measured: Duration::from_secs(20),
+            repeats: 3,
+            processes: 2,
+            linger: Duration::ZERO,
+            peers: true,
+            colyseus: COLYSEUS.into(),
+            cores: two_cores(),
+            seed: 1,
+            command,
+        }
+    }
+
+    /// A first look, in some five minutes.
+    #[must_use]
+    pub fn quick(program: PathBuf, command: String) -> Plan {
+        let plan = Plan::full(program, command);
+        Plan { all: vec![100, 200], measured: Duration::from_secs(8), repeats: 1, ..plan }
+    }
+
+    /// Measures servers full of readers.
+    ///
+    /// # Errors
+    /// [`LoadError`]
+    pub fn run(&self, progress: &mut (dyn FnMut(&str) + Send)) -> Result<Report, LoadError> {
+        let peer = self.peer();
+        let measure = || -> Result<_, LoadError> {
+            let is_apart = go_apart().is_ok();
+            Ok((is_apart, self.measure(peer.is_ok(), progress)?))
+        };
+        // What the kernel counts is that of the network that this thread is in, and that it starts programs in.
+        let (is_apart, measured) = in_a_thread(measure)?;
+        Ok(findings::report(self, &measured, is_apart, &peer))
+    }
+
+    /// Counts the bytes of a scene in which everything moves, and compares where it is shown with where it is.
+    ///
+    /// # Errors
+    /// [`LoadError`]
+    pub fn run_asteroids(
+        &self,
+        world: &Path,
+        progress: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Report, LoadError> {
+        asteroids::run(self, world, progress)
+    }
+
+    /// Servers take turns, so that what changes on the machine meanwhile meets all of them.
+    fn measure(
+        &self,
+        has_peer: bool,
+        progress: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<Vec<Measured>, LoadError> {
+        let mut measured = Vec::new();
+        for _ in 0..self.repeats {
+            for scenario in self.scenarios() {
+                for (speech, scenario) in trials(scenario, has_peer) {
+                    progress(&findings::name_of(speech, scenario));
+                    measured.push(trial::run(self, speech, scenario)?);
+                }
+            }
+        }
+        Ok(measured)
+    }
+
+    fn scenarios(&self) -> impl Iterator<Item = Scenario> {
+        let all = self.all.iter().map(|&count| (Sight::All, count));
+        let near = (self.near > 0).then_some((Sight::Near, self.near));
+        all.chain(near).map(|(sight, count)| Scenario { sight, avatars: count, clients: count })
+    }
+
+    /// Which version of the peer is measured, or why it is left out, as a sentence.
+    fn peer(&self) -> Result<String, String> {
+        if !self.peers {
+            return Err("Colyseus is left out because that was asked for.".to_owned());
+        }
+        let version = colyseus_version(&self.colyseus).ok_or_else(|| {
+            format!(
+                "Colyseus is left out: it is not in {}; `cargo xtask peers` installs it.",
+                self.colyseus.display()
+            )
+        })?;
+        let node = Command::new("node").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if node.is_ok_and(|status| status.success()) {
+            Ok(format!("Colyseus is {version}, with its own WebSocket transport."))
+        } else {
+            Err("Colyseus is left out: there is no Node to run it with.".to_owned())
+        }
+    }
+}
+
+/// Why there is nothing to report.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// A server or a process of readers did not do its part.
+    #[error(transparent)]
+    Process(#[from] ProcessError),
+    /// The server is there, and lets nobody in.
+    #[error("none of {clients} clients came in; the first was told: {why}")]
+    NobodyJoined {
+        /// How many tried.
+        clients: u32,
+        /// What one of them was told.
+        why: String,
+    },
+    /// The server does not say how it is.
+    #[error("the server's /metrics cannot be read: {0}")]
+    Metrics(io::Error),
+    /// The kernel does not tell what it counted.
+    #[error("what the kernel counted cannot be read: {0}")]
+    Kernel(io::Error),
+    /// The folder of the trial.
+    #[error("the trial's folder: {0}")]
+    Folder(io::Error),
+    /// No hosts on an emulated link.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The world is not where it should be.
+    #[error("there is no world in {}: run this at the top of a checkout of Nowcast, or name its folder", .0.display())]
+    NoWorld(PathBuf),
+    /// A reader on an emulated link failed.
+    #[error("a reader on the link: {0}")]
+    Reader(String),
+}
+
+/// The trials of one scenario: each server with one client, and then with all of them over each carrier.
+fn trials(scenario: Scenario, has_peer: bool) -> impl Iterator<Item = (Speech, Scenario)> {
+    let alone = Scenario { clients: 1, ..scenario };
+    let ours = [
+        (Speech::WebSocket, alone),
+        (Speech::WebSocket, scenario),
+        (Speech::WebTransport, scenario),
+        (Speech::Plain, scenario),
+    ];
+    // The plain protocol tells everybody of everything.
+    let is_offered =
+        move |(speech, _): &(Speech, Scenario)| scenario.sight == Sight::All || *speech != Speech::Plain;
+    let theirs = [(Speech::Colyseus, alone), (Speech::Colyseus, scenario)];
+    ours.into_iter().filter(is_offered).chain(theirs.into_iter().filter(move |_| has_peer))
+}
+
+/// The version that is installed in a folder.
+fn colyseus_version(folder: &Path) -> Option<String> {
+    let package = std::fs::read_to_string(folder.join("node_modules/@colyseus/core/package.json")).ok()?;
+    let package: serde_json::Value = serde_json::from_str(&package).ok()?;
+    Some(package.get("version")?.as_str()?.to_owned())
+}
+
+/// Does something in a thread of its own, and waits for it.
+fn in_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    thread::scope(|scope| scope.spawn(work).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan() -> Plan {
+        Plan::quick("/bin/false".into(), String::new())
+    }
+
+    #[test]
+    fn each_server_is_measured_with_one_client_and_with_all() {
+        let plan = Plan { all: vec![10], near: 20, ..plan() };
+        let all: Vec<_> = plan.scenarios().flat_map(|scenario| trials(scenario, true)).collect();
+        let of = |speech, sight: Sight| {
+            let these = all.iter().filter(|(other, scenario)| *other == speech && scenario.sight == sight);
+            these.map(|(_, scenario)| scenario.clients).collect::<Vec<_>>()
+        };
+        assert_eq!(of(Speech::WebSocket, Sight::All), [1, 10]);
+        assert_eq!(of(Speech::WebTransport, Sight::All), [10]);
+        assert_eq!(of(Speech::Plain, Sight::All), [10]);
+        assert_eq!(of(Speech::Plain, Sight::Near), [0; 0]);
+        assert_eq!(of(Speech::Colyseus, Sight::Near), [1, 20]);
+    }
+
+    #[test]
+    fn a_peer_that_is_not_installed_is_left_out_with_a_cure() {
+        let plan = Plan { colyseus: "/nowhere".into(), ..plan() };
+        assert!(plan.peer().unwrap_err().contains("`cargo xtask peers` installs it"));
+        let scenario = plan.scenarios().next().unwrap();
+        assert!(trials(scenario, false).all(|(speech, _)| speech != Speech::Colyseus));
+    }
+}

@@ -1,0 +1,68 @@
+//! What a reader notes of the updates that it gets.
+
+use serde::{Deserialize, Serialize};
+
+/// Values that one process notes of each kind; what comes after them is counted alone.
+const NOTED_MAX: usize = 1 << 20;
+
+/// What the readers of one process felt between two moments.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(in crate::load) struct Felt {
+    /// Between two updates of a client, in microseconds.
+    pub(in crate::load) intervals_us: Vec<u32>,
+    /// How much later updates came than the step they tell of, in microseconds, on clocks whose difference is the same for all.
+    pub(in crate::load) delays_us: Vec<i64>,
+    /// Updates that came.
+    pub(in crate::load) updates: u64,
+    /// Bytes of messages, without the headers of what carries them.
+    pub(in crate::load) payload_bytes: u64,
+    /// Clients that ended before they were asked to, and why the first of them did.
+    pub(in crate::load) lost: u32,
+    pub(in crate::load) why_lost: Option<String>,
+}
+
+impl Felt {
+    /// An update came; `stamp_ns` is when its step was, on the server's clock.
+    pub(super) fn update(&mut self, before_ns: Option<u64>, now_ns: u64, stamp_ns: u64) {
+        self.updates += 1;
+        if let Some(before) = before_ns
+            && self.intervals_us.len() < NOTED_MAX
+        {
+            let interval = (now_ns - before) / 1_000;
+            self.intervals_us.push(u32::try_from(interval).unwrap_or(u32::MAX));
+        }
+        if self.delays_us.len() < NOTED_MAX {
+            self.delays_us.push((now_ns as i64 - stamp_ns as i64) / 1_000);
+        }
+    }
+
+    /// A client ended.
+    pub(super) fn lose(&mut self, why: impl ToString) {
+        self.lost += 1;
+        self.why_lost.get_or_insert_with(|| why.to_string());
+    }
+
+    /// Adds what another process felt of the same server.
+    pub(in crate::load) fn add(&mut self, other: Felt) {
+        self.intervals_us.extend(other.intervals_us);
+        self.delays_us.extend(other.delays_us);
+        self.updates += other.updates;
+        self.payload_bytes += other.payload_bytes;
+        self.lost += other.lost;
+        self.why_lost = self.why_lost.take().or(other.why_lost);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_begin_with_the_second_update_and_delays_with_the_first() {
+        let mut felt = Felt::default();
+        felt.update(None, 5_000_000, 4_000_000);
+        felt.update(Some(5_000_000), 55_000_000, 57_000_000);
+        assert_eq!((felt.updates, felt.intervals_us.as_slice()), (2, &[50_000][..]));
+        assert_eq!(felt.delays_us, [1_000, -2_000]);
+    }
+}

@@ -1,0 +1,212 @@
+//! Readers: clients in processes of their own that cost less than the server that they load.
+//!
+//! A reader acknowledges, notes when updates come and of which step, says what its controls are, and decodes nothing else. The
+//! parent tells each process what to do by a line on its standard input, and reads what it found from its standard output.
+
+mod felt;
+mod frames;
+mod session;
+mod stream;
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use nowcast::CarrierKind;
+use nowcast_world::STEP_HZ;
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines, Stdin};
+use tokio::sync::Notify;
+use tokio::task::LocalSet;
+
+use self::stream::Dialect;
+pub(super) use felt::Felt;
+
+/// How far the controls turn with each message, in radians, so that no two in a row say the same.
+const TURN: f32 = 0.01;
+
+/// What a reader speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Speech {
+    /// A session over WebTransport.
+    WebTransport,
+    /// A session over WebSocket.
+    WebSocket,
+    /// The plain protocol.
+    Plain,
+    /// What Colyseus speaks.
+    Colyseus,
+}
+
+/// What one process of readers is told as it starts.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Orders {
+    pub(super) speech: Speech,
+    pub(super) address: SocketAddr,
+    pub(super) room: String,
+    /// How many clients.
+    pub(super) clients: u32,
+    /// The number of the first of them.
+    pub(super) first: u32,
+    /// Updates a second that each of them asks for.
+    pub(super) hz: u32,
+    /// Times a second that each says what its controls are; 0 for never.
+    pub(super) controls_hz: u32,
+    /// Between two that come in, in milliseconds.
+    pub(super) join_interval_ms: u64,
+}
+
+impl Orders {
+    fn controls_interval(&self) -> Option<Duration> {
+        (self.controls_hz > 0).then(|| Duration::from_secs(1) / self.controls_hz)
+    }
+}
+
+/// What the parent says, each on a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Word {
+    /// What came before does not count.
+    Begin,
+    /// What came since `Begin` is to be told.
+    End,
+}
+
+/// What a process says, each on a line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Said {
+    /// All clients are in, or have failed.
+    Joined(u32),
+    /// What they felt.
+    Felt(Felt),
+}
+
+/// What the readers of one process share. They live on one thread.
+struct Shared {
+    orders: Orders,
+    felt: RefCell<Felt>,
+    joined: Cell<u32>,
+    /// A client came in or ended.
+    changed: Notify,
+}
+
+impl Shared {
+    fn felt(&self) -> RefMut<'_, Felt> {
+        self.felt.borrow_mut()
+    }
+
+    fn join(&self) {
+        self.joined.set(self.joined.get() + 1);
+        self.changed.notify_one();
+    }
+
+    fn join_once(&self, is_first: bool) {
+        if is_first {
+            self.join();
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.joined.get() + self.felt.borrow().lost >= self.orders.clients
+    }
+}
+
+/// The controls of one client: always forward, and on a slow turn.
+#[derive(Debug, Default)]
+struct ControlsSent(u16);
+
+impl ControlsSent {
+    fn next_yaw(&mut self) -> f32 {
+        self.0 = self.0.wrapping_add(1);
+        f32::from(self.0 % 600) * TURN
+    }
+
+    fn number(&self) -> u16 {
+        self.0
+    }
+}
+
+/// When a step is, in nanoseconds since the world's first.
+fn ns_of_tick(tick: u32) -> u64 {
+    u64::from(tick) * 1_000_000_000 / u64::from(STEP_HZ)
+}
+
+/// The body of the hidden command `nowcast lab readers`: ends when its standard input does.
+///
+/// # Errors
+/// When the orders cannot be read, or nobody hears the answers.
+pub fn main(orders: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    let orders: Orders = serde_json::from_str(orders)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    LocalSet::new().block_on(&runtime, read_all(orders))?;
+    Ok(())
+}
+
+async fn read_all(orders: Orders) -> io::Result<()> {
+    let felt = RefCell::default();
+    let shared = Rc::new(Shared { orders, felt, joined: Cell::new(0), changed: Notify::new() });
+    for at in 0..shared.orders.clients {
+        let shared = Rc::clone(&shared);
+        tokio::task::spawn_local(async move {
+            let wait = Duration::from_millis(shared.orders.join_interval_ms) * at;
+            tokio::time::sleep(wait).await;
+            let why = read_one(&shared, at).await;
+            shared.felt().lose(why);
+            shared.changed.notify_one();
+        });
+    }
+    while !shared.is_complete() {
+        shared.changed.notified().await;
+    }
+    say(&Said::Joined(shared.joined.get()))?;
+    let mut words = BufReader::new(tokio::io::stdin()).lines();
+    while let Some(word) = next_word(&mut words).await? {
+        match word {
+            Word::Begin => *shared.felt() = Felt::default(),
+            Word::End => {
+                let felt = std::mem::take(&mut *shared.felt());
+                say(&Said::Felt(felt))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One client, for as long as it lasts; returns why it ended.
+async fn read_one(shared: &Shared, at: u32) -> String {
+    let Orders { speech, address, ref room, first, hz, .. } = shared.orders;
+    let name = format!("reader-{}", first + at);
+    let carrier = match speech {
+        Speech::WebTransport => CarrierKind::WebTransport,
+        Speech::WebSocket => CarrierKind::WebSocket,
+        Speech::Plain | Speech::Colyseus => {
+            let dialect = match speech {
+                Speech::Plain => {
+                    Dialect::Plain { path: format!("/ws/{room}?encoding=custom16&hz={hz}&name={name}") }
+                }
+                _ => Dialect::Colyseus { room: room.clone() },
+            };
+            let Err(error) = stream::read(address, &dialect, shared).await;
+            return error.to_string();
+        }
+    };
+    let url = format!("nowcast://{address}/{room}");
+    let Err(why) = session::read(&url, carrier, name, shared).await;
+    why
+}
+
+async fn next_word(words: &mut Lines<BufReader<Stdin>>) -> io::Result<Option<Word>> {
+    let Some(line) = words.next_line().await? else { return Ok(None) };
+    serde_json::from_str(&line).map(Some).map_err(io::Error::other)
+}
+
+fn say(said: &Said) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, said)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}

@@ -1,0 +1,354 @@
+//! One server under one load: started, filled with readers, measured from outside, ended.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use nowcast_server::figures::Figures;
+use serde::Deserialize;
+
+use super::kernel::{self, Traffic};
+use super::process::{ProcessError, Program};
+use super::reader::{Felt, Orders, Said, Speech, Word};
+use super::{LoadError, Plan};
+use crate::crash::TrialFolder;
+
+/// What the peer runs: a room of avatars that walk at random.
+const PEER: &str = include_str!("../../../../packages/lab/colyseus/server.mjs");
+
+/// The room, and the world's folder.
+const ROOM: &str = "load";
+
+/// The figures of a server's `/metrics` that say how long its ticks take.
+const TICK: &str = "nowcast_tick_seconds";
+
+/// How long a server may take to start, on a machine that does a lot besides.
+const START_PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long all clients may take to come in beyond the pauses between them, likewise.
+const JOIN_PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long a process of readers may take to say what it felt.
+const REPORT_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Between two clients that come in.
+const JOIN_INTERVAL: Duration = Duration::from_millis(10);
+
+/// Between the last one that came in and the measurement; no longer than that takes.
+const SETTLE_MAX: Duration = Duration::from_secs(2);
+
+/// The ground reaches so far from its middle, in metres.
+const HALF_METRES: f32 = 50.0;
+
+/// Within this radius on such a ground are a fifth of all avatars, on average over those in the middle and those at the edges.
+const NEAR_METRES: f32 = 29.0;
+
+/// What a client is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Sight {
+    /// All avatars.
+    All,
+    /// The fifth of them that is nearest.
+    Near,
+}
+
+/// Who looks at what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Scenario {
+    pub(super) sight: Sight,
+    /// Avatars that walk about, whoever is there.
+    pub(super) avatars: u32,
+    /// Clients, each of which looks with the eyes of one of them.
+    pub(super) clients: u32,
+}
+
+/// What one trial found.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) speech: Speech,
+    pub(super) scenario: Scenario,
+    /// Clients that came in.
+    pub(super) joined: u32,
+    /// For how long it was measured.
+    pub(super) time: Duration,
+    /// Processor time of the server and of all readers meanwhile.
+    pub(super) server_time: Duration,
+    pub(super) readers_time: Duration,
+    /// What went to and fro meanwhile.
+    pub(super) traffic: Traffic,
+    /// The server's memory at the end.
+    pub(super) resident_bytes: u64,
+    /// The same, so long after all clients had left as the plan says.
+    pub(super) resident_bytes_left: Option<u64>,
+    /// What the clients felt.
+    pub(super) felt: Felt,
+    /// What the server itself says.
+    pub(super) server: ServerFigures,
+}
+
+/// What a server says of itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ServerFigures {
+    /// In milliseconds. Of Colyseus: of its steps and its patches.
+    #[serde(rename = "tickP99Ms")]
+    pub(super) tick_p99_ms: Option<f64>,
+    /// Entities that a client is told of, on average.
+    pub(super) seen: Option<f64>,
+    /// Steps that were left out because the server did not keep up.
+    pub(super) steps_skipped: Option<f64>,
+}
+
+/// Measures one server under one load.
+pub(super) fn run(plan: &Plan, speech: Speech, scenario: Scenario) -> Result<Measured, LoadError> {
+    let mut server = Server::start(plan, speech, scenario)?;
+    let mut readers = Readers::start(plan, speech, scenario, &server)?;
+    let joined = readers.wait()?;
+    std::thread::sleep(plan.measured.min(SETTLE_MAX));
+    let before = Moment::now(&mut server, &readers)?;
+    readers.tell(Word::Begin)?;
+    std::thread::sleep(plan.measured);
+    let after = Moment::now(&mut server, &readers)?;
+    let resident_bytes = kernel::resident_bytes(server.program.id()).map_err(LoadError::Kernel)?;
+    let felt = readers.felt()?;
+    drop(readers);
+    let resident_bytes_left = match plan.linger {
+        Duration::ZERO => None,
+        linger => {
+            std::thread::sleep(linger);
+            Some(kernel::resident_bytes(server.program.id()).map_err(LoadError::Kernel)?)
+        }
+    };
+    Ok(Measured {
+        speech,
+        scenario,
+        joined,
+        time: after.at - before.at,
+        server_time: after.server_time - before.server_time,
+        readers_time: after.readers_time.saturating_sub(before.readers_time),
+        traffic: after.traffic.since(before.traffic),
+        resident_bytes,
+        resident_bytes_left,
+        felt,
+        server: after.said.since(&before.said, joined),
+    })
+}
+
+/// What is known of one moment.
+struct Moment {
+    at: Instant,
+    server_time: Duration,
+    readers_time: Duration,
+    traffic: Traffic,
+    said: SaidByServer,
+}
+
+impl Moment {
+    fn now(server: &mut Server, readers: &Readers) -> Result<Moment, LoadError> {
+        let said = server.ask()?;
+        let readers_time = readers.programs.iter().map(|one| kernel::processor_time(one.id()));
+        Ok(Moment {
+            at: Instant::now(),
+            server_time: kernel::processor_time(server.program.id()).map_err(LoadError::Kernel)?,
+            readers_time: readers_time.sum::<std::io::Result<_>>().map_err(LoadError::Kernel)?,
+            traffic: Traffic::now().map_err(LoadError::Kernel)?,
+            said,
+        })
+    }
+}
+
+/// A server, ours or the peer's.
+struct Server {
+    program: Program,
+    port: u16,
+    speech: Speech,
+    _folder: TrialFolder,
+}
+
+/// What a server said when it was asked.
+enum SaidByServer {
+    /// Its page of metrics, of all its time.
+    Ours(Figures),
+    /// Its figures since it was asked before.
+    Theirs(ServerFigures),
+}
+
+impl Server {
+    fn start(plan: &Plan, speech: Speech, scenario: Scenario) -> Result<Server, LoadError> {
+        let folder = TrialFolder::new("load").map_err(LoadError::Folder)?;
+        let (what, command, port_in): (_, _, fn(&str) -> Option<u16>) = match speech {
+            Speech::Colyseus => ("Colyseus", peer(plan, scenario, &folder.path)?, |line| {
+                line.strip_prefix("listening ")?.parse().ok()
+            }),
+            _ => ("the server", ours(plan, scenario, &folder.path)?, |line| {
+                line.strip_prefix("Nowcast is at ")?.trim().rsplit_once(':')?.1.parse().ok()
+            }),
+        };
+        let program = Program::start(what, command, plan.cores[0])?;
+        let port = program.hear(START_PATIENCE, port_in)?;
+        Ok(Server { program, port, speech, _folder: folder })
+    }
+
+    fn ask(&mut self) -> Result<SaidByServer, LoadError> {
+        if self.speech == Speech::Colyseus {
+            self.program.tell("figures")?;
+            let said = self.program.hear(START_PATIENCE, |line| serde_json::from_str(line).ok())?;
+            return Ok(SaidByServer::Theirs(said));
+        }
+        // Asked from this thread, whose network the server is in.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let host = format!("127.0.0.1:{}", self.port);
+        let page = runtime.and_then(|runtime| runtime.block_on(Figures::fetch(&host, None)));
+        page.map(SaidByServer::Ours).map_err(LoadError::Metrics)
+    }
+}
+
+impl SaidByServer {
+    fn since(&self, before: &SaidByServer, clients: u32) -> ServerFigures {
+        let (now, before) = match (self, before) {
+            (Self::Ours(now), Self::Ours(before)) => (now, before),
+            (Self::Theirs(now), _) => return *now,
+            (Self::Ours(_), Self::Theirs(_)) => return ServerFigures::default(),
+        };
+        let ticks = now.histogram(TICK, &[]).since(&before.histogram(TICK, &[]));
+        let count = |of: &Figures, name: &str| of.value(name, &[]).unwrap_or(0.0);
+        let seen = now.value("nowcast_room_in_sight", &[]).unwrap_or(0.0);
+        let skipped = |of: &Figures| count(of, "nowcast_steps_skipped_total");
+        ServerFigures {
+            tick_p99_ms: ticks.quantile(0.99).map(|seconds| seconds * 1e3),
+            seen: (seen > 0.0 && clients > 0).then(|| seen / f64::from(clients)),
+            steps_skipped: Some(skipped(now) - skipped(before)),
+        }
+    }
+}
+
+/// `nowcast serve` with the world in a folder, which is kept nowhere.
+fn ours(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadError> {
+    let world = folder.join(ROOM);
+    let interest = match scenario.sight {
+        Sight::All => r#""always""#.to_owned(),
+        Sight::Near => format!("{{ radius = {NEAR_METRES} }}"),
+    };
+    let rules = include_str!("world.luau")
+        .replace("{avatars}", &scenario.avatars.to_string())
+        .replace("{half}", &HALF_METRES.to_string())
+        .replace("{interest}", &interest);
+    let written = std::fs::create_dir(&world).and_then(|()| std::fs::write(world.join("world.luau"), rules));
+    written.map_err(LoadError::Folder)?;
+    let mut command = Command::new(&plan.program);
+    command.arg("serve").arg(&world).args(["--no-data", "--host", "127.0.0.1", "--port", "0"]);
+    command.args(["--players-max", "4096", "--connections-per-address-max", "8192"]);
+    command.arg("--seed").arg(plan.seed.to_string()).env("RUST_LOG", "warn");
+    Ok(command)
+}
+
+/// Node with the room of Colyseus.
+fn peer(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadError> {
+    let script = folder.join("server.mjs");
+    std::fs::write(&script, PEER).map_err(LoadError::Folder)?;
+    let radius = match scenario.sight {
+        Sight::All => None,
+        Sight::Near => Some(NEAR_METRES),
+    };
+    let told = serde_json::json!({
+        "avatars": scenario.avatars, "half": HALF_METRES, "radius": radius, "hz": plan.hz,
+    });
+    let packages = plan.colyseus.canonicalize().map_err(LoadError::Folder)?;
+    let mut command = Command::new("node");
+    command.arg(script).arg(packages).arg(told.to_string()).env("NODE_ENV", "production");
+    Ok(command)
+}
+
+/// The processes that read.
+struct Readers {
+    programs: Vec<Program>,
+    clients: u32,
+}
+
+impl Readers {
+    fn start(plan: &Plan, speech: Speech, scenario: Scenario, server: &Server) -> Result<Readers, LoadError> {
+        let processes = plan.processes.clamp(1, scenario.clients.max(1));
+        let mut programs = Vec::new();
+        let mut first = 0;
+        for number in 0..processes {
+            let clients = (scenario.clients - first) / (processes - number);
+            let orders = Orders {
+                speech,
+                address: ([127, 0, 0, 1], server.port).into(),
+                room: ROOM.to_owned(),
+                clients,
+                first,
+                hz: plan.hz,
+                controls_hz: plan.controls_hz,
+                join_interval_ms: JOIN_INTERVAL.as_millis() as u64 * u64::from(processes),
+            };
+            let mut command = Command::new(&plan.program);
+            let orders = serde_json::to_string(&orders).expect("orders are plain data");
+            command.args(["lab", "readers", &orders]);
+            programs.push(Program::start("a process of readers", command, plan.cores[1])?);
+            first += clients;
+        }
+        Ok(Readers { programs, clients: scenario.clients })
+    }
+
+    /// Waits until all clients are in, or have failed.
+    fn wait(&mut self) -> Result<u32, LoadError> {
+        let patience = JOIN_PATIENCE + JOIN_INTERVAL * self.clients;
+        let mut joined = 0;
+        for program in &self.programs {
+            joined += program.hear(patience, |line| match serde_json::from_str(line) {
+                Ok(Said::Joined(joined)) => Some(joined),
+                _ => None,
+            })?;
+        }
+        if joined > 0 {
+            return Ok(joined);
+        }
+        let why = self.felt()?.why_lost.unwrap_or_default();
+        Err(LoadError::NobodyJoined { clients: self.clients, why })
+    }
+
+    fn tell(&mut self, word: Word) -> Result<(), ProcessError> {
+        let word = serde_json::to_string(&word).expect("words are plain data");
+        self.programs.iter_mut().try_for_each(|program| program.tell(&word))
+    }
+
+    /// What they felt since they were told to begin.
+    fn felt(&mut self) -> Result<Felt, LoadError> {
+        self.tell(Word::End)?;
+        let mut all = Felt::default();
+        for program in &self.programs {
+            all.add(program.hear(REPORT_PATIENCE, |line| match serde_json::from_str(line) {
+                Ok(Said::Felt(felt)) => Some(felt),
+                _ => None,
+            })?);
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_our_server_are_those_between_two_moments() {
+        let page = |slow: u32, skipped: u32| {
+            let text = format!(
+                "nowcast_tick_seconds_bucket{{le=\"0.001\"}} 10\nnowcast_tick_seconds_bucket{{le=\"0.01\"}} {slow}\n\
+                 nowcast_tick_seconds_bucket{{le=\"+Inf\"}} {slow}\nnowcast_room_in_sight{{room=\"load\"}} 60\n\
+                 nowcast_steps_skipped_total {skipped}\n"
+            );
+            SaidByServer::Ours(Figures::parse(&text))
+        };
+        let found = page(110, 7).since(&page(10, 4), 3);
+        assert_eq!((found.seen, found.steps_skipped), (Some(20.0), Some(3.0)));
+        assert!((found.tick_p99_ms.unwrap() - 9.91).abs() < 1e-9, "{found:?}");
+    }
+
+    #[test]
+    fn figures_of_the_peer_are_read_as_it_writes_them() {
+        let said: ServerFigures = serde_json::from_str(r#"{"tickP99Ms":1.5,"seen":60.5}"#).unwrap();
+        assert_eq!((said.tick_p99_ms, said.seen, said.steps_skipped), (Some(1.5), Some(60.5), None));
+    }
+}

@@ -1,0 +1,27 @@
+//! What comes back.
+
+use crate::channel::{Channel, Error, MessageKind};
+
+/// Sends everything back on the lane it came on: states as states of the same key, events as events, commands as replies. What
+/// comes back obeys the laws of the queue as what was sent did, so that a program in any language can be tested and a path
+/// measured against it. While the peer does not read, nothing more is read of it. Returns how the channel ended.
+///
+/// Values of typed lanes come back as bytes, because their announcements end here.
+pub async fn echo(channel: &Channel) -> Error {
+    loop {
+        if let Err(error) = send_back(channel).await {
+            return error;
+        }
+    }
+}
+
+async fn send_back(channel: &Channel) -> Result<(), Error> {
+    let message = channel.receive().await?;
+    let lane = channel.lane(message.lane);
+    match message.kind {
+        MessageKind::State { key } => lane.state(key, &message.bytes).await,
+        MessageKind::Event => lane.event(&message.bytes).await,
+        MessageKind::Command(id) => channel.reply(id, &message.bytes).await,
+        MessageKind::Replication { .. } => Ok(()),
+    }
+}

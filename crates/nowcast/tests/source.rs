@@ -1,0 +1,299 @@
+//! What an application's source may do: call its own channel, take its time, panic. Nobody but its own packets waits for it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use crate::common::{House, until, within};
+use nowcast::session::{CloseCode, LaneConfig, PacketOutcome, Replication};
+use nowcast::{CarrierKind, Channel, MessageKind, Source};
+
+const CARRIERS: [CarrierKind; 2] = [CarrierKind::WebTransport, CarrierKind::WebSocket];
+
+/// The side that accepts has a source on lane 0.
+async fn sourced_house() -> House {
+    House::build_with(|config| {
+        config.accept.session.lanes = vec![LaneConfig { has_source: true, ..LaneConfig::default() }];
+    })
+    .await
+}
+
+/// Calls its channel in all that it is asked, and writes one word.
+struct Talkative {
+    channel: Channel,
+    was_filled: bool,
+}
+
+impl Replication for Talkative {
+    fn has_more(&self, _lane: u8) -> bool {
+        let _ = self.channel.status();
+        !self.was_filled
+    }
+
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, out: &mut Vec<u8>) {
+        self.was_filled = true;
+        self.channel.try_event(b"said while it was filled").expect("there is room");
+        self.channel.source_has_more();
+        out.extend_from_slice(b"filled");
+    }
+}
+
+impl Source for Talkative {
+    fn settled(&mut self, outcome: PacketOutcome) {
+        self.was_filled = outcome.arrived;
+        self.channel.set_bytes_per_second_max(None);
+        self.channel.try_event(b"said when it had arrived").expect("there is room");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_source_may_call_its_own_channel() {
+    let mut house = sourced_house().await;
+    for carrier in CARRIERS {
+        let (ours, theirs) = house.join(&[carrier]).await;
+        theirs.set_source(Box::new(Talkative { channel: theirs.clone(), was_filled: false }));
+        let (mut filled, mut said) = (false, false);
+        within(20, async {
+            while !(filled && said) {
+                let message = ours.receive().await.expect("it is open");
+                match message.kind {
+                    MessageKind::Replication { .. } => filled = message.bytes == b"filled",
+                    _ => said |= message.bytes == b"said when it had arrived",
+                }
+            }
+        })
+        .await;
+        theirs.close(0, "");
+    }
+}
+
+/// Waits in what it is asked until it is let go.
+struct Slow {
+    is_asked: Arc<AtomicBool>,
+    let_go: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Replication for Slow {
+    fn has_more(&self, _lane: u8) -> bool {
+        self.is_asked.store(true, Ordering::Relaxed);
+        // The other end is dropped at the latest when the test ends.
+        let _ = self.let_go.lock().expect("nobody panics").recv();
+        false
+    }
+
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _out: &mut Vec<u8>) {}
+}
+
+impl Source for Slow {
+    fn settled(&mut self, _outcome: PacketOutcome) {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_source_that_takes_long_keeps_nobody_from_the_channel() {
+    let mut house = sourced_house().await;
+    let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
+    let (_other_ours, other_theirs) = house.join(&[CarrierKind::WebSocket]).await;
+    theirs.try_event(b"before").expect("there is room");
+    assert_eq!(within(20, ours.receive()).await.expect("it is open").bytes, b"before");
+    let (let_go, wait) = mpsc::channel();
+    let is_asked = Arc::new(AtomicBool::new(false));
+    theirs.set_source(Box::new(Slow { is_asked: Arc::clone(&is_asked), let_go: Mutex::new(wait) }));
+    until("the source is asked", || is_asked.load(Ordering::Relaxed)).await;
+    // Each of these would wait for the source if it held the channel.
+    let handle = theirs.clone();
+    let calling = tokio::task::spawn_blocking(move || {
+        handle.try_event(b"meanwhile").expect("there is room");
+        handle.batch().try_state(0, 1, b"in a batch").expect("there is room");
+        handle.source_has_more();
+        (handle.status().is_open, handle.try_receive())
+    });
+    assert_eq!(within(20, calling).await.expect("no panic"), (true, Ok(None)));
+    other_theirs.try_event(b"beside it").expect("there is room");
+    drop(let_go);
+    assert_eq!(within(20, ours.receive()).await.expect("it is open").bytes, b"meanwhile");
+}
+
+/// What a source wrote, and what it heard of it.
+#[derive(Default)]
+struct Diary {
+    /// What was written last for each packet.
+    written: HashMap<u64, u32>,
+    fills: u32,
+    settled: u32,
+}
+
+/// Writes numbers that rise, in as many bytes as there is room for, up to 700.
+struct Counting {
+    diary: Arc<Mutex<Diary>>,
+    is_done: Arc<AtomicBool>,
+}
+
+impl Replication for Counting {
+    fn has_more(&self, _lane: u8) -> bool {
+        !self.is_done.load(Ordering::Relaxed)
+    }
+
+    fn fill(&mut self, _lane: u8, number: u64, room: usize, out: &mut Vec<u8>) {
+        if room < 4 {
+            return;
+        }
+        let mut diary = self.diary.lock().expect("nobody panics");
+        diary.fills += 1;
+        let value = diary.fills;
+        diary.written.insert(number, value);
+        out.extend_from_slice(&value.to_le_bytes());
+        out.resize(room.min(700), 0);
+    }
+}
+
+impl Source for Counting {
+    fn settled(&mut self, _outcome: PacketOutcome) {
+        self.diary.lock().expect("nobody panics").settled += 1;
+    }
+}
+
+/// Beside it the application puts events of all sizes, which take the room that a source was told of.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_source_hears_once_of_all_it_wrote_and_what_arrives_was_written_last() {
+    const EVENTS: usize = 300;
+    let mut house = sourced_house().await;
+    for carrier in CARRIERS {
+        let (ours, theirs) = house.join(&[carrier]).await;
+        let (diary, is_done) = (Arc::<Mutex<Diary>>::default(), Arc::<AtomicBool>::default());
+        theirs.set_source(Box::new(Counting { diary: Arc::clone(&diary), is_done: Arc::clone(&is_done) }));
+        let putting = async {
+            for number in 0..EVENTS {
+                theirs.event(&vec![number as u8; 1 + number * 37 % 2_000]).await.expect("it is open");
+            }
+        };
+        let receiving = async {
+            let (mut events, mut sourced, mut newest) = (0, 0, 0);
+            while events < EVENTS || sourced < 50 {
+                let message = ours.receive().await.expect("it is open");
+                let MessageKind::Replication { packet } = message.kind else {
+                    assert_eq!(message.bytes, vec![events as u8; 1 + events * 37 % 2_000]);
+                    events += 1;
+                    continue;
+                };
+                let value = u32::from_le_bytes(message.bytes[..4].try_into().expect("it is a number"));
+                let written = diary.lock().expect("nobody panics").written[&packet];
+                assert_eq!(value, written, "{carrier}: the bytes of another packet");
+                (sourced, newest) = (sourced + 1, newest.max(value));
+            }
+        };
+        within(60, async { tokio::join!(putting, receiving) }).await;
+        is_done.store(true, Ordering::Relaxed);
+        theirs.source_has_more();
+        until("it hears of all", || {
+            // Acknowledgements come with what the peer has to say.
+            let _ = ours.try_event(b"");
+            theirs.source_has_more();
+            let diary = diary.lock().expect("nobody panics");
+            diary.settled == diary.fills
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_source_is_heard_beside_a_lane_that_always_has_more() {
+    let mut house = sourced_house().await;
+    for carriers in [&[CarrierKind::WebTransport][..], &[CarrierKind::WebSocket], &CARRIERS] {
+        let (ours, theirs) = house.join(carriers).await;
+        let putting = tokio::spawn({
+            let theirs = theirs.clone();
+            async move { while theirs.event(&[7; 1_000]).await.is_ok() {} }
+        });
+        let diary = Arc::<Mutex<Diary>>::default();
+        theirs.set_source(Box::new(Counting { diary, is_done: Arc::default() }));
+        within(60, async {
+            let mut sourced = 0;
+            while sourced < 40 {
+                let message = ours.receive().await.expect("it is open");
+                sourced += u32::from(matches!(message.kind, MessageKind::Replication { .. }));
+                if carriers.len() > 1 && sourced == 20 {
+                    // Packets are of another size from now on.
+                    house.gate.lose_udp(100);
+                }
+            }
+        })
+        .await;
+        house.gate.lose_udp(0);
+        theirs.close(0, "");
+        putting.await.expect("no panic");
+    }
+}
+
+/// Breaks in one of the things that it is asked, or when it is dropped.
+struct Broken {
+    place: &'static str,
+    was_filled: Arc<AtomicBool>,
+}
+
+impl Replication for Broken {
+    fn has_more(&self, _lane: u8) -> bool {
+        assert_ne!(self.place, "has_more", "the application's mistake");
+        !self.was_filled.load(Ordering::Relaxed)
+    }
+
+    fn fill(&mut self, _lane: u8, _number: u64, room: usize, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"half of");
+        assert_ne!(self.place, "fill", "the application's mistake");
+        if self.place == "room" {
+            out.resize(room + 1, 0);
+        }
+        self.was_filled.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Source for Broken {
+    fn settled(&mut self, _outcome: PacketOutcome) {
+        assert_ne!(self.place, "settled", "the application's mistake");
+    }
+}
+
+impl Drop for Broken {
+    fn drop(&mut self) {
+        assert_ne!(self.place, "drop", "the application's mistake");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_breaks_ends_its_channel_and_poisons_nothing() {
+    const PANICKED: &str = "the source panicked";
+    let mut house = sourced_house().await;
+    for (place, reason) in [
+        ("has_more", PANICKED),
+        ("fill", PANICKED),
+        ("settled", PANICKED),
+        ("room", "the source wrote more than there was room for"),
+    ] {
+        let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
+        within(20, async {
+            theirs.set_source(Box::new(Broken { place, was_filled: Arc::default() }));
+            theirs.source_has_more();
+            let closed = theirs.closed().await;
+            assert_eq!((closed.code, closed.reason.as_ref()), (CloseCode::APPLICATION, reason), "{place}");
+            assert_eq!(ours.closed().await.code, CloseCode::APPLICATION, "{place}");
+            assert!(theirs.try_receive().is_err(), "{place}: it can still be asked");
+        })
+        .await;
+    }
+    // One that breaks when another takes its place has no say any more.
+    let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
+    for place in ["drop", "nowhere"] {
+        theirs.set_source(Box::new(Broken { place, was_filled: Arc::default() }));
+        let message = within(20, ours.receive()).await.expect("it is open");
+        assert_eq!(message.bytes, b"half of");
+    }
+    // The endpoint serves others as before.
+    let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
+    let answering = async {
+        let message = theirs.receive().await.expect("it is open");
+        let MessageKind::Command(id) = message.kind else { panic!("it is a command") };
+        theirs.try_reply(id, b"yes").expect("there is room");
+    };
+    let (reply, ()) = tokio::join!(ours.command(b"well?", Duration::from_secs(20)), answering);
+    assert_eq!(reply.expect("it is answered"), b"yes");
+}

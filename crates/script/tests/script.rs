@@ -1,0 +1,17 @@
+//! The tests of rules in one program.
+
+mod determinism;
+mod hostile;
+mod interest;
+mod limits;
+mod mistakes;
+mod modules;
+mod owners;
+mod people;
+mod reference;
+mod reload;
+mod runaway;
+mod samples;
+mod state;
+mod telling;
+mod worlds;

@@ -1,0 +1,318 @@
+//! What `/metrics` shows of each room that is open. A room's figures go with the room.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use nowcast_replication::ViewerStats;
+use nowcast_world::STEP_HZ;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::Histogram;
+
+/// Bounds of the tick histograms in seconds: fine around what a tick takes, with 16 ms, the length of a step, exact.
+pub(crate) const TICK_BOUNDS: [f64; 20] = [
+    0.000_1, 0.000_25, 0.000_5, 0.001, 0.001_5, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01, 0.012, 0.014,
+    0.016, 0.02, 0.025, 0.035, 0.05, 0.1,
+];
+
+/// What a client is told, by what it costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// What there can be and what there is: definitions, entities, players, screens.
+    Description,
+    /// What happens: events, answers, chat.
+    Event,
+    /// Where everything is.
+    Movement,
+}
+
+impl Class {
+    const ALL: [Class; 3] = [Class::Description, Class::Event, Class::Movement];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Description => "description",
+            Self::Event => "event",
+            Self::Movement => "movement",
+        }
+    }
+}
+
+/// How far from a client's avatar something is, in the order of [`ViewerStats::oldest_steps`].
+const DISTANCES: [&str; 3] = ["near", "middle", "far"];
+
+/// What one room counts.
+pub(crate) struct RoomMetrics {
+    room: String,
+    world: String,
+    pub(crate) tick_seconds: Histogram,
+    /// Of the tick: the world's rules and its physics.
+    pub(crate) step_seconds: Histogram,
+    pub(crate) clients: Gauge,
+    pub(crate) entities: Gauge,
+    pub(crate) bodies_awake: Gauge,
+    pub(crate) steps_skipped: Counter,
+    /// Updates of groups that found no room in a round of a client.
+    pub(crate) put_off: Counter,
+    /// Entities in sight, each client's counted.
+    pub(crate) in_sight: Gauge,
+    script_work: Share,
+    bytes: [Counter; Class::ALL.len()],
+    ages: [WorstAge; DISTANCES.len()],
+}
+
+impl RoomMetrics {
+    fn new(room: &str, world: &str) -> Self {
+        Self {
+            room: room.to_owned(),
+            world: world.to_owned(),
+            tick_seconds: Histogram::new(TICK_BOUNDS),
+            step_seconds: Histogram::new(TICK_BOUNDS),
+            clients: Gauge::default(),
+            entities: Gauge::default(),
+            bodies_awake: Gauge::default(),
+            steps_skipped: Counter::default(),
+            put_off: Counter::default(),
+            in_sight: Gauge::default(),
+            script_work: Share::default(),
+            bytes: Default::default(),
+            ages: Default::default(),
+        }
+    }
+
+    /// Counts what clients are told, in bytes, before packets and their headers are made of it.
+    pub(crate) fn count_bytes(&self, class: Class, bytes: usize) {
+        self.bytes[class as usize].inc_by(bytes as u64);
+    }
+
+    /// Counts movement that left for one client, in bytes, and updates of groups that found no room in its round.
+    pub(crate) fn note_movement(&self, bytes: usize, put_off: u64) {
+        self.count_bytes(Class::Movement, bytes);
+        self.put_off.inc_by(put_off);
+    }
+
+    /// Notes how old what a client was told last is, as its viewer knows it when a round begins.
+    pub(crate) fn note_ages(&self, told: &ViewerStats) {
+        for (age, steps) in self.ages.iter().zip(told.oldest_steps) {
+            age.note(steps);
+        }
+    }
+
+    /// Forgets ages of before the call before this one. Once a second.
+    pub(crate) fn forget_ages(&self) {
+        self.ages.iter().for_each(WorstAge::turn);
+    }
+
+    /// The share of its budget that a script spent in the newest step.
+    pub(crate) fn show_script_work(&self, share: f64) {
+        self.script_work.0.store(share.to_bits(), Ordering::Relaxed);
+    }
+
+    fn labels(&self) -> [(&str, &str); 2] {
+        [("room", &self.room), ("world", &self.world)]
+    }
+
+    /// The same, and one more.
+    fn labels_and<'a>(&'a self, name: &'a str, value: &'a str) -> [(&'a str, &'a str); 3] {
+        let [room, world] = self.labels();
+        [room, world, (name, value)]
+    }
+}
+
+/// A number from 0 on.
+#[derive(Default)]
+struct Share(AtomicU64);
+
+/// The largest of the newest ages, in steps of the world: of this second, and of the one before.
+#[derive(Default)]
+struct WorstAge {
+    now: AtomicU32,
+    before: AtomicU32,
+}
+
+impl WorstAge {
+    fn note(&self, steps: u32) {
+        self.now.fetch_max(steps, Ordering::Relaxed);
+    }
+
+    fn turn(&self) {
+        self.before.store(self.now.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    fn seconds(&self) -> f64 {
+        let steps = self.now.load(Ordering::Relaxed).max(self.before.load(Ordering::Relaxed));
+        f64::from(steps) / f64::from(STEP_HZ)
+    }
+}
+
+/// The rooms that are open, as `/metrics` shows them. Rooms hold their figures; what no room holds any more is not shown.
+#[derive(Clone, Default)]
+pub(crate) struct OpenRooms(Arc<Mutex<Vec<Weak<RoomMetrics>>>>);
+
+impl OpenRooms {
+    /// The figures of a room that opens.
+    pub(crate) fn open(&self, room: &str, world: &str) -> Arc<RoomMetrics> {
+        let figures = Arc::new(RoomMetrics::new(room, world));
+        let mut open = self.lock();
+        open.retain(|other| other.strong_count() > 0);
+        open.push(Arc::downgrade(&figures));
+        figures
+    }
+
+    /// All of them by name; of two with the same name, one of which is about to end, the one that opened last.
+    fn list(&self) -> Vec<Arc<RoomMetrics>> {
+        let mut rooms: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
+        rooms.reverse();
+        rooms.sort_by(|a, b| a.room.cmp(&b.room));
+        rooms.dedup_by(|later, kept| later.room == kept.room);
+        rooms
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Weak<RoomMetrics>>> {
+        // Nothing is left half done under it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A name, what it means, and where it is counted.
+type Figure = (&'static str, &'static str, fn(&RoomMetrics) -> &dyn EncodeMetric);
+
+const FIGURES: [Figure; 8] = [
+    ("nowcast_room_clients", "Clients in the room", |room| &room.clients),
+    ("nowcast_room_tick_seconds", "Time that one tick of the room takes", |room| &room.tick_seconds),
+    ("nowcast_room_step_seconds", "Of it, the world's own time: rules and physics", |room| {
+        &room.step_seconds
+    }),
+    ("nowcast_room_steps_skipped", "Steps left out because the room could not keep up", |room| {
+        &room.steps_skipped
+    }),
+    ("nowcast_room_entities", "Entities in the room's world", |room| &room.entities),
+    ("nowcast_room_bodies_awake", "Bodies that physics moves", |room| &room.bodies_awake),
+    ("nowcast_room_in_sight", "Entities that clients on sessions see, each client's counted", |room| {
+        &room.in_sight
+    }),
+    (
+        "nowcast_room_updates_put_off",
+        "Updates of groups of entities that found no room in a round of a client, and come with a later one",
+        |room| &room.put_off,
+    ),
+];
+
+impl Collector for OpenRooms {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let rooms = self.list();
+        let Some(first) = rooms.first() else { return Ok(()) };
+        for (name, help, figure) in FIGURES {
+            let kind = figure(first).metric_type();
+            let mut family = encoder.encode_descriptor(name, help, None, kind)?;
+            for room in &rooms {
+                figure(room).encode(family.encode_family(&room.labels())?)?;
+            }
+        }
+        let help = "The share of its budget of work that the room's script spent in the newest step";
+        let name = "nowcast_room_script_work_ratio";
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for room in &rooms {
+            let share = f64::from_bits(room.script_work.0.load(Ordering::Relaxed));
+            ConstGauge::new(share).encode(family.encode_family(&room.labels())?)?;
+        }
+        let help = "Bytes that clients were told, before packets are made of them";
+        let mut family = encoder.encode_descriptor("nowcast_room_bytes", help, None, MetricType::Counter)?;
+        for room in &rooms {
+            for class in Class::ALL {
+                let labels = room.labels_and("class", class.name());
+                room.bytes[class as usize].encode(family.encode_family(&labels)?)?;
+            }
+        }
+        let help = "The oldest that a client was told last of what moves, within a second or two, by the distance from its avatar";
+        let name = "nowcast_room_age_seconds_max";
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for room in &rooms {
+            for (distance, age) in DISTANCES.into_iter().zip(&room.ages) {
+                let labels = room.labels_and("distance", distance);
+                ConstGauge::new(age.seconds()).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for OpenRooms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenRooms").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prometheus_client::encoding::text;
+    use prometheus_client::registry::Registry;
+
+    use super::*;
+    use crate::figures::Figures;
+
+    fn page(rooms: &OpenRooms) -> Figures {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(rooms.clone()));
+        let mut page = String::new();
+        text::encode(&mut page, &registry).unwrap();
+        Figures::parse(&page)
+    }
+
+    #[test]
+    fn a_room_s_figures_are_shown_by_its_name_and_go_with_it() {
+        let rooms = OpenRooms::default();
+        let (park, yard) = (rooms.open("park", "plaza"), rooms.open("yard", "plaza"));
+        park.clients.set(3);
+        park.note_movement(700, 2);
+        park.note_movement(0, 5);
+        park.show_script_work(0.25);
+        yard.tick_seconds.observe(0.002);
+        let shown = page(&rooms);
+        assert_eq!(shown.value("nowcast_room_clients", &[("room", "park"), ("world", "plaza")]), Some(3.0));
+        let movement = [("room", "park"), ("class", "movement")];
+        assert_eq!(shown.value("nowcast_room_bytes_total", &movement), Some(700.0));
+        assert_eq!(shown.value("nowcast_room_updates_put_off_total", &[("room", "park")]), Some(7.0));
+        assert_eq!(shown.value("nowcast_room_script_work_ratio", &[("room", "park")]), Some(0.25));
+        assert_eq!(shown.histogram("nowcast_room_tick_seconds", &[("room", "yard")]).count(), 1.0);
+        drop(park);
+        let shown = page(&rooms);
+        let names: Vec<_> = shown.named("nowcast_room_clients").filter_map(|one| one.label("room")).collect();
+        assert_eq!(names, ["yard"]);
+        drop(yard);
+        assert_eq!(page(&rooms), Figures::default());
+    }
+
+    #[test]
+    fn a_room_that_opens_anew_is_shown_instead_of_the_one_that_ends() {
+        let rooms = OpenRooms::default();
+        let (before, after) = (rooms.open("park", "plaza"), rooms.open("park", "plaza"));
+        before.clients.set(1);
+        after.clients.set(2);
+        let shown = page(&rooms);
+        let values: Vec<_> = shown.named("nowcast_room_clients").map(|one| one.value).collect();
+        assert_eq!(values, [2.0]);
+    }
+
+    #[test]
+    fn the_worst_age_is_that_of_the_last_two_seconds() {
+        let rooms = OpenRooms::default();
+        let room = rooms.open("park", "plaza");
+        let worst = |distance| page(&rooms).value("nowcast_room_age_seconds_max", &[("distance", distance)]);
+        let round = |oldest_steps| {
+            room.note_ages(&ViewerStats { oldest_steps, ..ViewerStats::default() });
+        };
+        round([3, 0, 18]);
+        round([0, 0, 12]);
+        assert_eq!([worst("near"), worst("middle"), worst("far")], [Some(0.05), Some(0.0), Some(0.3)]);
+        room.forget_ages();
+        round([0, 0, 6]);
+        assert_eq!(worst("far"), Some(0.3));
+        room.forget_ages();
+        assert_eq!(worst("far"), Some(0.1));
+    }
+}

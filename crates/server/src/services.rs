@@ -1,0 +1,106 @@
+//! What the program that embeds a server serves beside worlds, on sessions.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use nowcast::{AcceptConfig, AcceptLimits, Accepted, Acceptor, Channel};
+
+type Serve = dyn Fn(Channel) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync;
+
+/// A name on a server that is no room: whoever connects to it gets a channel that the program that embeds the server serves.
+///
+/// Where the server's own machine asks, everybody is let in whom the server lets in; from other machines, whoever shows a token,
+/// and everybody if the service is [exposed](Self::exposed). On sessions no room has the name.
+///
+/// ```
+/// use nowcast_server::ServiceConfig;
+///
+/// let echo = ServiceConfig::new("echo", |channel| async move {
+///     nowcast::echo(&channel).await;
+/// });
+/// # let _ = echo;
+/// ```
+#[derive(Clone)]
+pub struct ServiceConfig {
+    pub(crate) name: String,
+    limits: AcceptLimits,
+    is_exposed: bool,
+    serve: Arc<Serve>,
+}
+
+impl ServiceConfig {
+    /// A service whose channels are each served by a task that runs `serve`.
+    pub fn new<F>(name: impl Into<String>, serve: impl Fn(Channel) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let serve: Arc<Serve> = Arc::new(move |channel| Box::pin(serve(channel)));
+        Self { name: name.into(), limits: AcceptLimits::default(), is_exposed: false, serve }
+    }
+
+    /// How many may be there.
+    #[must_use]
+    pub fn limits(self, limits: AcceptLimits) -> Self {
+        Self { limits, ..self }
+    }
+
+    /// Whether other machines are let in without a token.
+    #[must_use]
+    pub fn exposed(self, is_exposed: bool) -> Self {
+        Self { is_exposed, ..self }
+    }
+}
+
+impl fmt::Debug for ServiceConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ServiceConfig").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A service that takes sessions in.
+pub(crate) struct OpenService {
+    config: ServiceConfig,
+    pub(crate) acceptor: Acceptor,
+}
+
+impl OpenService {
+    /// A service, and where its channels come out.
+    pub(crate) fn open(config: &ServiceConfig) -> (Self, Accepted) {
+        let accept = AcceptConfig { limits: config.limits, ..AcceptConfig::default() };
+        let (acceptor, accepted) = Acceptor::new(accept);
+        (Self { config: config.clone(), acceptor }, accepted)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// Whether somebody whom the server lets in may enter, too. A token that was shown is a good one by then.
+    pub(crate) fn admits(&self, address: SocketAddr, has_token: bool) -> bool {
+        self.config.is_exposed || has_token || address.ip().to_canonical().is_loopback()
+    }
+}
+
+/// Serves all channels of a service until the server ends.
+pub(crate) async fn serve(config: ServiceConfig, mut accepted: Accepted) {
+    while let Some(channel) = accepted.next().await {
+        tokio::spawn((config.serve)(channel));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_machines_need_a_token_unless_a_service_is_exposed() {
+        let closed = ServiceConfig::new("echo", |_| async {});
+        let open = OpenService::open(&closed.clone().exposed(true)).0;
+        let closed = OpenService::open(&closed).0;
+        let (here, there) = (([127, 0, 0, 1], 5_000).into(), ([203, 0, 113, 7], 5_000).into());
+        assert!(closed.admits(here, false) && closed.admits(there, true) && open.admits(there, false));
+        assert!(!closed.admits(there, false));
+    }
+}

@@ -1,0 +1,20 @@
+//! The tests of a server in one program.
+
+mod acting;
+mod assets;
+mod bad_input;
+mod browsers;
+mod chat;
+mod common;
+mod editing;
+mod ending;
+mod http;
+mod interest;
+mod joining;
+mod owners;
+mod past;
+mod plain_properties;
+mod plain_vectors;
+mod sessions;
+mod strangers;
+mod worlds;

@@ -1,0 +1,257 @@
+//! Durable actions over lives of processes, as the engine's clients and servers have them (`spec/WORLD.md`, section 3).
+//!
+//! A client numbers its actions from 1 and sends again, in its next session, what has no answer. A server carries out each number of
+//! a client once, keeps what it did by commits, and answers after the commit. A server that is killed goes on from its last
+//! commit; a client that is killed comes as another one. This is a model of both, small enough to be seen to be right: what is tried
+//! is the sessions between them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// The lane of durable actions and their answers.
+pub(crate) const DURABLE_LANE: u8 = 5;
+
+/// Between the beginnings of two commits.
+const COMMIT_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A client sends no number this far above its oldest one without an answer.
+const UNDER_WAY_MAX: u32 = 64;
+
+/// One number of one client; the number 0 says who it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Act {
+    pub(crate) client: u32,
+    pub(crate) number: u32,
+}
+
+impl Act {
+    pub(crate) fn to_bytes(self) -> [u8; 8] {
+        ((u64::from(self.client) << 32) | u64::from(self.number)).to_le_bytes()
+    }
+
+    pub(crate) fn read(bytes: &[u8]) -> Result<Act, String> {
+        let bytes: [u8; 8] = bytes.try_into().map_err(|_| "a durable action of another size")?;
+        let both = u64::from_le_bytes(bytes);
+        Ok(Act { client: (both >> 32) as u32, number: both as u32 })
+    }
+}
+
+/// A world, as far as durable actions go: how often each was carried out.
+type Carried = BTreeMap<Act, u32>;
+
+/// Whoever carries out actions, and what outlasts it.
+#[derive(Debug, Default)]
+pub(crate) struct Server {
+    /// The world in memory.
+    world: Carried,
+    /// The world on disk.
+    kept: Carried,
+    /// What was carried out since the last commit began.
+    unanswered: Vec<Act>,
+    commit: Option<Commit>,
+    next_commit: Duration,
+    /// What the session of this life has said so far: who it is, and its last number.
+    heard: Option<Act>,
+}
+
+#[derive(Debug)]
+struct Commit {
+    ends_at: Duration,
+    keeps: Carried,
+    answers: Vec<Act>,
+}
+
+impl Server {
+    /// Takes an action that a session brought.
+    pub(crate) fn take(&mut self, act: Act) -> Result<(), String> {
+        match (self.heard, act.number) {
+            (None, 0) => {}
+            (None, _) => return Err(format!("{act:?} came before its client had said who it is")),
+            (Some(last), number) if last.client != act.client || number <= last.number => {
+                return Err(format!("{act:?} came after {last:?} in one session"));
+            }
+            _ => {}
+        }
+        self.heard = Some(act);
+        if act.number > 0 {
+            if !self.world.contains_key(&act) {
+                *self.world.entry(act).or_default() += 1;
+            }
+            self.unanswered.push(act);
+        }
+        Ok(())
+    }
+
+    /// Time passes: commits begin, each of which takes `commit_takes`, and end. Returns the answers that may be told.
+    pub(crate) fn pass(&mut self, now: Duration, commit_takes: Duration) -> Vec<Act> {
+        let ended = self.commit.take_if(|commit| commit.ends_at <= now);
+        let answers = ended.map_or_else(Vec::new, |commit| {
+            self.kept = commit.keeps;
+            commit.answers
+        });
+        if self.commit.is_none() && !self.unanswered.is_empty() && self.next_commit <= now {
+            let answers = std::mem::take(&mut self.unanswered);
+            self.commit = Some(Commit { ends_at: now + commit_takes, keeps: self.world.clone(), answers });
+            self.next_commit = now + COMMIT_INTERVAL;
+        }
+        answers
+    }
+
+    /// The process is killed, and another goes on from what is kept. `is_commit_kept` says of a commit that was under way whether it
+    /// is.
+    pub(crate) fn restart(&mut self, is_commit_kept: bool) {
+        if let Some(commit) = self.commit.take().filter(|_| is_commit_kept) {
+            self.kept = commit.keeps;
+        }
+        *self =
+            Server { world: self.kept.clone(), kept: std::mem::take(&mut self.kept), ..Server::default() };
+    }
+
+    /// The session is over, and another one will say who it is. Answers to the old one go nowhere.
+    pub(crate) fn begin_session(&mut self) {
+        self.heard = None;
+        self.unanswered.clear();
+        if let Some(commit) = &mut self.commit {
+            commit.answers.clear();
+        }
+    }
+}
+
+/// A client and what it knows of its actions. It forgets all of it when it is killed.
+#[derive(Debug, Default)]
+pub(crate) struct Client {
+    key: u32,
+    last: u32,
+    open: BTreeSet<u32>,
+    confirmed: BTreeSet<u32>,
+}
+
+impl Client {
+    pub(crate) fn new(key: u32) -> Client {
+        Client { key, ..Client::default() }
+    }
+
+    pub(crate) fn key(&self) -> u32 {
+        self.key
+    }
+
+    /// The next action; none while too many are under way.
+    pub(crate) fn act(&mut self) -> Option<Act> {
+        let number = self.last + 1;
+        if self.open.first().is_some_and(|oldest| number - oldest >= UNDER_WAY_MAX) {
+            return None;
+        }
+        self.last = number;
+        self.open.insert(number);
+        Some(Act { client: self.key, number })
+    }
+
+    /// What a session begins with: who it is, and all that has no answer.
+    pub(crate) fn begin_session(&self) -> Vec<Act> {
+        let act = |number| Act { client: self.key, number };
+        std::iter::once(0).chain(self.open.iter().copied()).map(act).collect()
+    }
+
+    /// The server says that an action is kept.
+    pub(crate) fn confirmed(&mut self, act: Act, server: &Server) -> Result<(), String> {
+        if act.client != self.key || !self.open.remove(&act.number) {
+            return Err(format!("{act:?} was confirmed to client {}, which waits for none such", self.key));
+        }
+        self.confirmed.insert(act.number);
+        match server.kept.get(&act) {
+            Some(_) => Ok(()),
+            None => Err(format!("{act:?} was confirmed and is not kept")),
+        }
+    }
+
+    /// Whether everything is answered.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.open.is_empty()
+    }
+
+    /// Whether what is kept is what this client was told: each confirmed action once, each other one at most once, no others.
+    pub(crate) fn check(&self, server: &Server) -> Result<(), String> {
+        let kept = |number: u32| {
+            let act = Act { client: self.key, number };
+            server.kept.get(&act).copied().unwrap_or(0)
+        };
+        for number in 1..=self.last {
+            let (times, was_confirmed) = (kept(number), self.confirmed.contains(&number));
+            if times > 1 || (was_confirmed && times == 0) {
+                let said = if was_confirmed { "was confirmed" } else { "has no answer" };
+                return Err(format!(
+                    "action {number} of client {} {said} and is kept {times} times",
+                    self.key
+                ));
+            }
+        }
+        let all = Act { client: self.key, number: 0 }..=Act { client: self.key, number: u32::MAX };
+        let beyond = server.kept.range(all).find(|(act, _)| act.number == 0 || act.number > self.last);
+        beyond.map_or(Ok(()), |(act, _)| Err(format!("{act:?} is kept, and nobody did it")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Has the server take all of these, and returns what it answers once it has committed.
+    fn commit(server: &mut Server, acts: &[Act], now: Duration) -> Vec<Act> {
+        acts.iter().for_each(|act| server.take(*act).expect("they are in order"));
+        assert_eq!(server.pass(now, 10 * MS), []);
+        server.pass(now + 10 * MS, 10 * MS)
+    }
+
+    #[test]
+    fn what_was_confirmed_outlasts_a_kill_and_what_was_not_is_done_once_when_it_is_sent_again() {
+        let (mut server, mut client) = (Server::default(), Client::new(1));
+        let mut acts = client.begin_session();
+        acts.extend(client.act());
+        for act in commit(&mut server, &acts, Duration::ZERO) {
+            client.confirmed(act, &server).unwrap();
+        }
+        server.take(client.act().expect("few are under way")).unwrap();
+        server.restart(false);
+        client.check(&server).unwrap();
+        let again = client.begin_session();
+        assert_eq!(again.len(), 2, "who it is, and the second action");
+        for act in commit(&mut server, &again, 100 * MS) {
+            client.confirmed(act, &server).unwrap();
+        }
+        assert!(client.is_settled());
+        client.check(&server).unwrap();
+    }
+
+    #[test]
+    fn a_commit_that_was_under_way_at_the_kill_is_kept_or_not_and_answered_by_nobody() {
+        for is_kept in [false, true] {
+            let (mut server, mut client) = (Server::default(), Client::new(1));
+            client.begin_session().into_iter().chain(client.act()).for_each(|act| server.take(act).unwrap());
+            assert_eq!(server.pass(Duration::ZERO, 10 * MS), []);
+            server.restart(is_kept);
+            assert_eq!(server.kept.len(), usize::from(is_kept));
+            assert_eq!(server.pass(20 * MS, 10 * MS), []);
+            client.check(&server).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_server_that_forgets_or_repeats_and_a_session_that_mixes_things_up_are_found_out() {
+        let (mut server, mut client) = (Server::default(), Client::new(1));
+        let acts: Vec<Act> = client.begin_session().into_iter().chain(client.act()).collect();
+        for act in commit(&mut server, &acts, Duration::ZERO) {
+            client.confirmed(act, &server).unwrap();
+        }
+        assert!(client.confirmed(acts[1], &server).is_err(), "nothing is confirmed twice");
+        assert!(server.take(acts[1]).is_err(), "nothing comes twice in one session");
+        assert!(server.take(Act { client: 2, number: 9 }).is_err(), "nobody speaks for others");
+        server.kept.insert(acts[1], 2);
+        assert!(client.check(&server).is_err(), "it is kept twice");
+        server.kept.clear();
+        assert!(client.check(&server).is_err(), "it is lost");
+        server.begin_session();
+        assert!(server.take(acts[1]).is_err(), "it does not say who it is");
+    }
+}

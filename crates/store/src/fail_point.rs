@@ -1,0 +1,202 @@
+//! Named steps of writing, at which a trial has a process end to see what it leaves.
+//!
+//! With the feature `fail-points` the environment variable [`VARIABLE`] names one step and how often it is passed, such as
+//! `after-commit:3`; then the process is killed there, by SIGKILL where there are signals. Without the feature passing a step does
+//! nothing. A variable and not a hook: what is killed is the program that people run, in a process of its own.
+
+/// A step of writing, in about the order in which a command passes them.
+#[cfg_attr(not(feature = "fail-points"), expect(unreachable_pub, reason = "only trials name steps"))]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum FailPoint {
+    /// The world took what happened, and the store knows nothing of it.
+    BeforeAppend,
+    /// A batch waits in the queue of the writer.
+    AfterAppend,
+    /// The writer has taken a group from the queue, and has not begun its transaction.
+    GroupTaken,
+    /// A part of a group is written, in an open transaction.
+    BetweenRows,
+    /// All of a group is written, and not committed.
+    BeforeCommit,
+    /// A group is committed, and nobody was told.
+    AfterCommit,
+    /// A part of those who wait for a commit were told.
+    BetweenConfirmations,
+    /// All of them were told.
+    AfterConfirmations,
+    /// A world was written down as bytes, and the store knows nothing of it.
+    SnapshotTaken,
+    /// The store has the batch that leads to a snapshot, and not the snapshot.
+    SnapshotAnnounced,
+    /// A snapshot waits in the queue of the writer.
+    SnapshotGiven,
+    /// A snapshot's row is written, and its world does not know of it, in an open transaction.
+    SnapshotHalfWritten,
+    /// Snapshots are kept, and none of the old rows before them is forgotten yet.
+    BeforePrune,
+    /// Old snapshots are forgotten, and not the batches before them, in an open transaction.
+    HalfPruned,
+    /// Old rows are forgotten, and their pages are not yet given back.
+    AfterPrune,
+    /// A new database is complete, and does not have its name yet.
+    DatabaseMade,
+}
+
+/// The process is at this step now.
+#[cfg(not(feature = "fail-points"))]
+pub(crate) fn pass(_: FailPoint) {}
+
+#[cfg(feature = "fail-points")]
+pub use armed::VARIABLE;
+#[cfg(feature = "fail-points")]
+pub(crate) use armed::{check_environment, pass};
+
+#[cfg(feature = "fail-points")]
+mod armed {
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::FailPoint;
+
+    /// The environment variable that names a step and how often it is passed.
+    pub const VARIABLE: &str = "NOWCAST_FAIL_POINT";
+
+    impl FailPoint {
+        /// All of them.
+        pub const ALL: [FailPoint; 16] = [
+            FailPoint::BeforeAppend,
+            FailPoint::AfterAppend,
+            FailPoint::GroupTaken,
+            FailPoint::BetweenRows,
+            FailPoint::BeforeCommit,
+            FailPoint::AfterCommit,
+            FailPoint::BetweenConfirmations,
+            FailPoint::AfterConfirmations,
+            FailPoint::SnapshotTaken,
+            FailPoint::SnapshotAnnounced,
+            FailPoint::SnapshotGiven,
+            FailPoint::SnapshotHalfWritten,
+            FailPoint::BeforePrune,
+            FailPoint::HalfPruned,
+            FailPoint::AfterPrune,
+            FailPoint::DatabaseMade,
+        ];
+
+        /// What it is called in [`VARIABLE`] and in reports.
+        #[must_use]
+        pub fn name(self) -> &'static str {
+            match self {
+                FailPoint::BeforeAppend => "before-append",
+                FailPoint::AfterAppend => "after-append",
+                FailPoint::GroupTaken => "group-taken",
+                FailPoint::BetweenRows => "between-rows",
+                FailPoint::BeforeCommit => "before-commit",
+                FailPoint::AfterCommit => "after-commit",
+                FailPoint::BetweenConfirmations => "between-confirmations",
+                FailPoint::AfterConfirmations => "after-confirmations",
+                FailPoint::SnapshotTaken => "snapshot-taken",
+                FailPoint::SnapshotAnnounced => "snapshot-announced",
+                FailPoint::SnapshotGiven => "snapshot-given",
+                FailPoint::SnapshotHalfWritten => "snapshot-half-written",
+                FailPoint::BeforePrune => "before-prune",
+                FailPoint::HalfPruned => "half-pruned",
+                FailPoint::AfterPrune => "after-prune",
+                FailPoint::DatabaseMade => "database-made",
+            }
+        }
+
+        /// The step of this name.
+        #[must_use]
+        pub fn named(name: &str) -> Option<FailPoint> {
+            FailPoint::ALL.into_iter().find(|point| point.name() == name)
+        }
+    }
+
+    /// Where this process is to end.
+    #[derive(Debug)]
+    struct Armed {
+        point: FailPoint,
+        passages_left: AtomicU32,
+    }
+
+    impl Armed {
+        /// Reads `after-commit:3`.
+        fn read(text: &str) -> Option<Armed> {
+            let (name, passages) = text.split_once(':')?;
+            let passages = passages.parse().ok().filter(|passages| *passages > 0)?;
+            Some(Armed { point: FailPoint::named(name)?, passages_left: AtomicU32::new(passages) })
+        }
+
+        /// Whether this passage is the one.
+        fn is_due(&self, point: FailPoint) -> bool {
+            self.point == point && self.passages_left.fetch_sub(1, Ordering::Relaxed) == 1
+        }
+    }
+
+    static ARMED: OnceLock<Option<Armed>> = OnceLock::new();
+
+    fn armed() -> Option<&'static Armed> {
+        let read = || {
+            let text = std::env::var(VARIABLE).ok()?;
+            Some(
+                Armed::read(&text)
+                    .unwrap_or_else(|| panic!("{VARIABLE} is {text:?}, which is no step and number")),
+            )
+        };
+        ARMED.get_or_init(read).as_ref()
+    }
+
+    /// Reads [`VARIABLE`] now, and not at the first step.
+    ///
+    /// # Panics
+    /// When it names no step: a trial that kills nothing would seem to be one in which nothing is lost.
+    pub(crate) fn check_environment() {
+        armed();
+    }
+
+    /// The process is at this step now; it may be its last.
+    pub(crate) fn pass(point: FailPoint) {
+        if armed().is_some_and(|armed| armed.is_due(point)) {
+            die();
+        }
+    }
+
+    fn die() -> ! {
+        #[cfg(unix)]
+        {
+            use rustix::process::{Signal, getpid, kill_process};
+            // Nobody may forbid a process to kill itself; if somebody did, it ends all the same.
+            let _ = kill_process(getpid(), Signal::KILL);
+        }
+        std::process::abort()
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn the_passage_that_is_named_is_the_one_and_no_other_step_counts() {
+            let armed = Armed::read("after-commit:3").expect("it is a step and a number");
+            let passed = [
+                FailPoint::AfterCommit,
+                FailPoint::BeforeCommit,
+                FailPoint::AfterCommit,
+                FailPoint::AfterCommit,
+            ];
+            assert_eq!(passed.map(|point| armed.is_due(point)), [false, false, false, true]);
+        }
+
+        #[test]
+        fn each_step_has_a_name_of_its_own_and_what_names_none_is_refused() {
+            for point in FailPoint::ALL {
+                assert_eq!(FailPoint::named(point.name()), Some(point));
+            }
+            for text in
+                ["", "after-commit", "after-commit:0", "after-commit:x", "sometime:1", "after-commit:1:1"]
+            {
+                assert!(Armed::read(text).is_none(), "{text}");
+            }
+        }
+    }
+}

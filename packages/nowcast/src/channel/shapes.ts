@@ -1,0 +1,148 @@
+/**
+ * How the two ends of a typed lane understand each other although their types may be of different versions
+ * (`spec/WIRE.md`, section 3.2): before the first value of a type, an event on the same lane announces its shape under a number,
+ * and each value begins with that number. Such events end here. A reply has its announcement within, because whoever waits for
+ * it may not read events.
+ */
+import { WireError } from "../errors/nowcast-error.js";
+
+/** `\0NCTYPED`: begins the events that are not the application's own as they stand, and typed replies. */
+const MARK = [0, 0x4e, 0x43, 0x54, 0x59, 0x50, 0x45, 0x44];
+/** After the mark: the application's event, which begins like the mark. */
+const ESCAPED = 1;
+const ID_MIN = 2;
+const ID_MAX = 16_383;
+const SHAPES_MAX = 1_024;
+const SHAPES_BYTES_MAX = 1_024 * 1_024;
+
+/** An event of the application as it is put. */
+export function asEvent(bytes: Uint8Array): Uint8Array {
+  return isMarked(bytes) ? joined(Uint8Array.of(...MARK, ESCAPED), bytes) : bytes;
+}
+
+/** What `announce` says of a shape, and the number that stands before its values. */
+interface Announcement {
+  readonly event: Uint8Array;
+  readonly head: Uint8Array;
+  readonly lanes: Set<number>;
+}
+
+/** The shapes of both directions of a channel. */
+export class Shapes {
+  readonly #ours = new Map<string, Announcement>();
+  readonly #theirs = new Map<number, Uint8Array>();
+  /** The lanes on which the peer has announced any. */
+  readonly #typed = new Set<number>();
+  #bytes = 0;
+  /** What was wrong with an announcement. */
+  #fault = "";
+
+  /** What stands before values of a shape, once `put` has announced it on the lane; nothing where that has no room. */
+  announce(lane: number, shape: Uint8Array, put: (event: Uint8Array) => boolean): Uint8Array | undefined {
+    const { event, head, lanes } = this.#announcement(shape);
+    if (!lanes.has(lane) && !put(event)) return undefined;
+    lanes.add(lane);
+    return head;
+  }
+
+  /** What stands before the value of a reply. */
+  headOfReply(shape: Uint8Array): Uint8Array {
+    const { event, head } = this.#announcement(shape);
+    return joined(event, head);
+  }
+
+  #announcement(shape: Uint8Array): Announcement {
+    const key = shape.join();
+    let known = this.#ours.get(key);
+    if (known === undefined) {
+      const head = Uint8Array.from(varint(ID_MIN + this.#ours.size));
+      const event = joined(Uint8Array.of(...MARK, 0, ...head, ...varint(shape.length)), shape);
+      known = { event, head, lanes: new Set() };
+      this.#ours.set(key, known);
+    }
+    return known;
+  }
+
+  /** Looks at an event that arrived: the application's, or nothing where it was an announcement. */
+  takeIn(lane: number, event: Uint8Array): Uint8Array | undefined {
+    if (!isMarked(event)) return event;
+    const kind = event[MARK.length];
+    if (kind === ESCAPED) return event.subarray(MARK.length + 1);
+    if (kind !== 0) return event;
+    this.#typed.add(lane);
+    try {
+      if (this.#open(event, MARK.length)[0] !== 0)
+        throw new WireError("more than announcements", MARK.length);
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.#fault ||= `; an announcement of the peer was invalid: ${error.message}`;
+    }
+    return undefined;
+  }
+
+  /** Whether values on this lane begin with the number of their shape. */
+  isTyped(lane: number): boolean {
+    return this.#typed.has(lane);
+  }
+
+  /** The shape and the body of a value; of a reply that says nothing of a shape, the body alone. */
+  split(message: Uint8Array, isReply: boolean): [shape: Uint8Array | undefined, body: Uint8Array] {
+    if (isReply && !isMarked(message)) return [undefined, message];
+    const [id, at] = this.#open(message, isReply ? MARK.length : 0);
+    const shape = this.#theirs.get(id);
+    if (shape === undefined)
+      throw new WireError(`shape id ${id}, which was never announced${this.#fault}`, 0);
+    return [shape, message.subarray(at)];
+  }
+
+  /** Takes announcements in; the number that follows them and where the body begins, or 0 at the end of the message. */
+  #open(message: Uint8Array, start: number): [id: number, at: number] {
+    let at = start;
+    const next = (): number => {
+      let value = 0;
+      for (let shift = 1; ; shift *= 128) {
+        const byte = message[at];
+        if (byte === undefined || shift > 2 ** 28) throw new WireError("a number that is cut off", at);
+        at += 1;
+        value += (byte & 127) * shift;
+        if (byte < 128) return value;
+      }
+    };
+    while (at < message.length) {
+      const id = next();
+      if (id !== 0) return [id, at];
+      const announced = next();
+      const end = next() + at;
+      if (end > message.length) throw new WireError("a shape that is cut off", at);
+      this.#learn(announced, message.slice(at, end), at);
+      at = end;
+    }
+    return [0, at];
+  }
+
+  #learn(id: number, shape: Uint8Array, at: number): void {
+    const known = this.#theirs.get(id);
+    if (known?.join() === shape.join()) return;
+    const isFull = this.#theirs.size >= SHAPES_MAX || this.#bytes + shape.length > SHAPES_BYTES_MAX;
+    if (known !== undefined || id < ID_MIN || id > ID_MAX) throw new WireError(`a shape under id ${id}`, at);
+    if (isFull) throw new WireError("too many shapes", at);
+    this.#bytes += shape.length;
+    this.#theirs.set(id, shape);
+  }
+}
+
+/** The two one after the other. */
+export function joined(head: Uint8Array, tail: Uint8Array): Uint8Array {
+  const bytes = new Uint8Array(head.length + tail.length);
+  bytes.set(head);
+  bytes.set(tail, head.length);
+  return bytes;
+}
+
+function isMarked(bytes: Uint8Array): boolean {
+  return MARK.every((byte, at) => bytes[at] === byte);
+}
+
+function varint(value: number): number[] {
+  return value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
+}

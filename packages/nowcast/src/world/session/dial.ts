@@ -1,0 +1,47 @@
+/** The first step of joining by a session, which is taken while what reads a world is still being loaded. */
+import type { Channel } from "../../channel/channel.js";
+import { connect } from "../../connect/connect.js";
+import { NowcastError } from "../../errors/nowcast-error.js";
+import type { JoinOptions } from "../world.js";
+
+/** From asking the endpoint to an open session. */
+const HANDSHAKE_MS_MAX = 15_000;
+
+/** A session that is being opened. */
+export interface Dialling {
+  /** Refused with a `NowcastError`. */
+  readonly channel: Promise<Channel>;
+  /** Ends this attempt, and the sessions that may follow it. */
+  readonly end: AbortController;
+}
+
+/** Begins to open the first session to a world. */
+export function beginDialling(url: string, options: JoinOptions): Dialling {
+  const end = new AbortController();
+  const channel = dial(url, options, end.signal);
+  // Whoever takes it hears of it.
+  channel.catch(() => {});
+  return { channel, end };
+}
+
+/** Opens a session, unless `end` comes first. */
+export async function dial(
+  url: string,
+  { token, carriers, WebSocket }: JoinOptions,
+  end: AbortSignal,
+): Promise<Channel> {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(noSession()), HANDSHAKE_MS_MAX);
+  try {
+    const signal = AbortSignal.any([end, limit.signal]);
+    return await connect(url, { token, carriers, WebSocket, signal });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function noSession(): NowcastError {
+  return new NowcastError("network", `no session began within ${HANDSHAKE_MS_MAX / 1_000} s`, {
+    code: "timed_out",
+  });
+}

@@ -1,0 +1,190 @@
+import { Color, type Group, type Matrix4 } from "three";
+import { ease } from "../../angle.js";
+import { copyPose, createPose, type Pose } from "../../pose.js";
+import type { PoseSource } from "../../world-scene.js";
+import type { Crowd, Member } from "../crowd.js";
+import { createOutfit } from "../outfit.js";
+import type { Skeleton } from "../skeleton.js";
+import { decodeHandPose, HAND_JOINTS } from "./hand-pose.js";
+import { curlHand } from "./hand-shape.js";
+import { Hands } from "./hands.js";
+import { poseTracked } from "./limbs.js";
+import type { TrackedPart } from "./tracked-kinds.js";
+
+/**
+ * A head or a hand of which nothing new was heard for so long is not shown any more: its headset lies on a table, or its page is asleep.
+ * Who keeps still on purpose says so once a second, by the attribute `beat`.
+ */
+export const TRACKED_S_MAX = 3;
+
+/** What is told of a part, as the SDK's entities are: the object stays the same while the entity lives. */
+export interface TrackedEntity {
+  readonly id: number;
+  readonly owner: number | undefined;
+  /** The step of the world at which it last moved. */
+  readonly tick: number;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+/** A part of somebody's body as it is shown now. */
+export interface ShownPart extends Pose {
+  readonly id: number;
+  readonly part: TrackedPart;
+  readonly entity: TrackedEntity;
+  isLeft: boolean;
+  /** False while nothing is known of where it is, and once that is too old. */
+  isShown: boolean;
+  /** 0 an open hand, 1 a fist. */
+  grip: number;
+  /** Of a hand's joints as seen from the wrist: what is shown, and what was told last. */
+  readonly rotations: Float32Array;
+  readonly wanted: Float32Array;
+  hasJoints: boolean;
+  size: number;
+  readonly skin: Color;
+  /** How long nothing new was heard of it, in seconds. */
+  quietS: number;
+  lastTick: number;
+  lastAttributes: TrackedEntity["attributes"] | undefined;
+}
+
+/** Heads and hands of people with headsets: bends their bodies, and draws their hands. */
+export class Tracking {
+  private readonly hands = new Hands();
+  private readonly parts = new Map<number, ShownPart>();
+  private readonly bodies = new Map<
+    number,
+    { head: Pose | undefined; left: Pose | undefined; right: Pose | undefined }
+  >();
+
+  /** `avatarOf` says which entity's body a player has. */
+  constructor(
+    private readonly crowd: Crowd,
+    private readonly avatarOf: (player: number) => number | undefined,
+  ) {}
+
+  get group(): Group {
+    return this.hands.group;
+  }
+
+  /** Everything that is known, whether or not it is shown. */
+  get all(): Iterable<Readonly<ShownPart>> {
+    return this.parts.values();
+  }
+
+  add(entity: TrackedEntity, part: TrackedPart): void {
+    const rotations = new Float32Array(HAND_JOINTS * 4);
+    curlHand(0, false, rotations);
+    this.parts.set(entity.id, {
+      ...createPose(),
+      id: entity.id,
+      part,
+      entity,
+      isLeft: false,
+      isShown: false,
+      grip: 0,
+      rotations,
+      wanted: new Float32Array(rotations),
+      hasJoints: false,
+      size: 1,
+      skin: new Color(),
+      quietS: 0,
+      lastTick: entity.tick,
+      lastAttributes: undefined,
+    });
+  }
+
+  remove(id: number): void {
+    this.parts.delete(id);
+  }
+
+  clear(): void {
+    this.parts.clear();
+    this.bodies.clear();
+  }
+
+  dispose(): void {
+    this.clear();
+    this.hands.dispose();
+  }
+
+  /** Puts everything where it is now. */
+  place(source: PoseSource): void {
+    this.bodies.clear();
+    for (const shown of this.parts.values()) {
+      shown.isShown = shown.quietS < TRACKED_S_MAX && source.pose(shown.id, POSE);
+      const { owner } = shown.entity;
+      if (!shown.isShown || owner === undefined) continue;
+      copyPose(POSE, shown);
+      const avatar = this.avatarOf(owner);
+      if (avatar === undefined) continue;
+      let body = this.bodies.get(avatar);
+      if (!body) {
+        body = { head: undefined, left: undefined, right: undefined };
+        this.bodies.set(avatar, body);
+      }
+      if (shown.part === "head") body.head = shown;
+      else if (shown.isLeft) body.left = shown;
+      else body.right = shown;
+    }
+  }
+
+  /** Moves fingers on by a frame, and draws hands. */
+  update(seconds: number): void {
+    this.hands.begin();
+    for (const shown of this.parts.values()) {
+      this.hear(shown, seconds);
+      if (shown.part !== "hand") continue;
+      moveFingers(shown, seconds);
+      if (shown.isShown) this.hands.draw(shown);
+    }
+    this.hands.end();
+  }
+
+  /** Bends a body to where its head and hands are; false for one of which nothing is known. */
+  pose(member: Member, skeleton: Skeleton, root: Matrix4): boolean {
+    const body = this.bodies.get(member.id);
+    if (!body) return false;
+    poseTracked(skeleton, root, body);
+    return true;
+  }
+
+  private hear(shown: ShownPart, seconds: number): void {
+    const { entity } = shown;
+    const { tick, attributes } = entity;
+    const isNew = tick !== shown.lastTick || attributes !== shown.lastAttributes;
+    shown.quietS = isNew ? 0 : shown.quietS + seconds;
+    shown.lastTick = tick;
+    if (attributes === shown.lastAttributes) return;
+    shown.lastAttributes = attributes;
+    shown.isLeft = attributes["left"] === true;
+    const { grip, joints } = attributes;
+    shown.grip = Number.isFinite(grip) ? Math.min(1, Math.max(0, grip as number)) : 0;
+    const size = decodeHandPose(joints, shown.wanted);
+    shown.hasJoints = size !== undefined;
+    shown.size = size ?? 1;
+    if (!shown.hasJoints) curlHand(shown.grip, shown.isLeft, shown.wanted);
+    const avatar = entity.owner === undefined ? undefined : this.avatarOf(entity.owner);
+    shown.skin.copy(createOutfit(avatar ?? entity.id, this.crowd.colorOf(avatar)).skin);
+  }
+}
+
+/** Joints come a dozen times a second; what is shown follows within two of them. */
+function moveFingers({ rotations, wanted }: ShownPart, seconds: number): void {
+  const share = ease(22, seconds);
+  for (let at = 0; at < rotations.length; at += 4) {
+    let dot = 0;
+    for (let i = 0; i < 4; i++) dot += rotations[at + i]! * wanted[at + i]!;
+    const sign = dot < 0 ? -1 : 1;
+    let length = 0;
+    for (let i = 0; i < 4; i++) {
+      const part = rotations[at + i]! + (sign * wanted[at + i]! - rotations[at + i]!) * share;
+      rotations[at + i] = part;
+      length += part * part;
+    }
+    length = Math.sqrt(length) || 1;
+    for (let i = 0; i < 4; i++) rotations[at + i] = rotations[at + i]! / length;
+  }
+}
+
+const POSE: Pose = createPose();

@@ -1,0 +1,82 @@
+/** Looking around by moving a phone. */
+import { wrapAngle } from "@nowcast/three";
+import { Euler, Quaternion, Vector3 } from "three";
+import type { Controls } from "./controls.js";
+
+/** Whether a phone says how it is held: it does, the person or the browser does not allow it, or it has no sensor. */
+export type GyroscopeState = "on" | "refused" | "silent" | "insecure";
+
+/** Where the back of a phone looks, in radians: counter-clockwise seen from above, and up. */
+export interface Look {
+  readonly yaw: number;
+  readonly pitch: number;
+}
+
+/** A phone that has said nothing by then has no sensor. */
+const SILENT_MS = 1500;
+/** A jump this large is a sensor that found its north, and not a hand. */
+const JUMP = 0.6;
+const DEGREE = Math.PI / 180;
+
+/** Angles in degrees as `deviceorientation` tells them; `screen` is how far the picture is turned against the phone. */
+export function lookOf(alpha: number, beta: number, gamma: number, screen: number): Look {
+  EULER.set(beta * DEGREE, alpha * DEGREE, -gamma * DEGREE, "YXZ");
+  TURN.setFromEuler(EULER)
+    .multiply(UPRIGHT)
+    .multiply(SCREEN.setFromAxisAngle(AXIS_Z, -screen * DEGREE));
+  AHEAD.set(0, 0, -1).applyQuaternion(TURN);
+  return { yaw: Math.atan2(-AHEAD.x, -AHEAD.z), pitch: Math.asin(Math.min(1, Math.max(-1, AHEAD.y))) };
+}
+
+/** iOS asks the person; elsewhere nobody is asked. */
+interface AskingOrientation {
+  requestPermission?: () => Promise<"granted" | "denied">;
+}
+
+/** Turns the camera as a phone is turned. */
+export class Gyroscope {
+  private last: Look | undefined;
+  private readonly listen = (event: DeviceOrientationEvent): void => this.hear(event);
+
+  constructor(private readonly controls: Pick<Controls, "lookYaw" | "lookPitch">) {}
+
+  /** Begins, in answer to a tap; says what came of it. */
+  async begin(): Promise<GyroscopeState> {
+    if (!window.isSecureContext) return "insecure";
+    if (typeof DeviceOrientationEvent === "undefined") return "silent";
+    const asking = DeviceOrientationEvent as unknown as AskingOrientation;
+    const answer = await asking.requestPermission?.().catch(() => "denied" as const);
+    if (answer === "denied") return "refused";
+    window.addEventListener("deviceorientation", this.listen);
+    await new Promise((resolve) => setTimeout(resolve, SILENT_MS));
+    if (this.last) return "on";
+    this.end();
+    return "silent";
+  }
+
+  end(): void {
+    window.removeEventListener("deviceorientation", this.listen);
+    this.last = undefined;
+  }
+
+  /** What the sensor tells, and what it means for the camera. */
+  hear({ alpha, beta, gamma }: Pick<DeviceOrientationEvent, "alpha" | "beta" | "gamma">): void {
+    if (alpha === null || beta === null || gamma === null) return;
+    const look = lookOf(alpha, beta, gamma, globalThis.screen?.orientation?.angle ?? 0);
+    const before = this.last;
+    this.last = look;
+    if (!before) return;
+    const turned = wrapAngle(look.yaw - before.yaw);
+    if (Math.abs(turned) > JUMP) return;
+    this.controls.lookYaw += turned;
+    this.controls.lookPitch -= look.pitch - before.pitch;
+  }
+}
+
+const EULER = new Euler();
+const TURN = new Quaternion();
+const SCREEN = new Quaternion();
+const AXIS_Z = new Vector3(0, 0, 1);
+const AHEAD = new Vector3();
+/** A phone that lies flat looks down. */
+const UPRIGHT = new Quaternion(-Math.SQRT1_2, 0, 0, Math.SQRT1_2);

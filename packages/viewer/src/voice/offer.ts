@@ -1,0 +1,171 @@
+/** Voice on the page: off until somebody turns it on, and muted then. All that it needs beside this is loaded with the first turning on. */
+import type { Definition } from "nowcast/world";
+import { element } from "../dom.js";
+import { words } from "../words.js";
+import type { Spot, Voice, VoiceHost } from "./voice.js";
+
+/** The action and the event by which a world passes on what pages tell each other. */
+const VOICE = "voice";
+
+/** What is needed of the rest of the page. */
+export interface VoicePage {
+  /** Of the world that one is in. */
+  readonly definition: Definition | undefined;
+  readonly player: number | undefined;
+  others(): Iterable<{ readonly id: number; readonly name: string; readonly spot: Spot | undefined }>;
+  act(action: string, args: Readonly<Record<string, unknown>>): void;
+  say(text: string): void;
+  /** Shows above somebody whether there is a voice. */
+  mark(player: number, speaks: boolean): void;
+}
+
+/** Whether a world passes on what pages tell each other before they can be heard: by an action with these arguments. */
+export function passesVoices(definition: Definition | undefined): boolean {
+  const action = definition?.actions.find(({ name }) => name === VOICE);
+  return ["to", "data"].every((name) => action?.arguments.some((field) => field.name === name) ?? false);
+}
+
+/** The switch in the settings, the microphone's button, and the list of who is heard. */
+export class VoiceOffer {
+  private readonly toggle = element("set-voice", HTMLInputElement);
+  private readonly microphone = element("microphone", HTMLButtonElement);
+  private readonly list = element("voice-people", HTMLUListElement);
+  private voice: Voice | undefined;
+  private readonly marked = new Set<number>();
+
+  constructor(
+    private readonly page: VoicePage,
+    private readonly iceServers: readonly RTCIceServer[],
+  ) {
+    this.toggle.addEventListener("change", () => void this.turn(this.toggle.checked));
+    this.microphone.addEventListener("click", () => void this.flipMicrophone());
+  }
+
+  /** Something that the world tells; returns whether it was for voices. */
+  told(event: string, payload: unknown): boolean {
+    if (event !== VOICE) return false;
+    this.voice?.hear(payload);
+    return true;
+  }
+
+  /** Once a frame. */
+  update(nowMs: number, ears: Spot, ahead: Spot): void {
+    this.voice?.update(nowMs, ears, ahead);
+  }
+
+  /** Turns the microphone on, or off. */
+  async flipMicrophone(): Promise<void> {
+    const { voice } = this;
+    if (!voice) return;
+    const state = await voice.setMuted(!voice.isMuted);
+    if (state !== "on") this.page.say(words.voiceStates[state]);
+    this.show();
+  }
+
+  /** Ends it, as when one leaves the world. */
+  end(): void {
+    this.voice?.close();
+    this.voice = undefined;
+    this.toggle.checked = false;
+    this.microphone.hidden = true;
+    this.show();
+  }
+
+  private async turn(isWanted: boolean): Promise<void> {
+    if (!isWanted) return this.end();
+    const { page } = this;
+    if (!passesVoices(page.definition)) return this.refuse(words.voiceStates.notHere);
+    const { Voice } = await import("./voice.js");
+    if (!Voice.isPossible) return this.refuse(words.voiceStates.impossible);
+    // Somebody may have thought better of it while it was loaded.
+    if (this.voice || !this.toggle.checked) return;
+    this.voice = new Voice(this.createHost(), this.iceServers);
+    this.microphone.hidden = false;
+    this.show();
+  }
+
+  private refuse(why: string): void {
+    this.toggle.checked = false;
+    this.page.say(why);
+  }
+
+  private createHost(): VoiceHost {
+    const { page } = this;
+    const nameOf = (player: number): string =>
+      [...page.others()].find(({ id }) => id === player)?.name ?? words.guest;
+    return {
+      get player() {
+        return page.player;
+      },
+      others: () => page.others(),
+      send: (to, data) => page.act(VOICE, { to, data }),
+      failed: (player) => page.say(words.voiceFailed(nameOf(player))),
+      changed: () => this.show(),
+    };
+  }
+
+  private show(): void {
+    const { voice, page } = this;
+    const isOn = voice !== undefined && !voice.isMuted;
+    this.microphone.setAttribute("aria-pressed", String(isOn));
+    this.microphone.title = isOn ? words.microphoneOff : words.microphoneOn;
+    const others = voice ? [...page.others()] : [];
+    const known = new Set(others.map(({ id }) => id));
+    for (const player of this.marked) {
+      if (!known.has(player)) this.marked.delete(player);
+    }
+    for (const { id } of others) {
+      const speaks = voice?.isSpeaking(id) ?? false;
+      if (speaks === this.marked.has(id)) continue;
+      page.mark(id, speaks);
+      if (speaks) this.marked.add(id);
+      else this.marked.delete(id);
+    }
+    if (!voice) for (const player of this.marked) page.mark(player, false);
+    this.listPeople(voice, others);
+  }
+
+  /** A line for each person; lines that are there already stay, since somebody may be moving their sliders. */
+  private listPeople(
+    voice: Voice | undefined,
+    others: readonly { readonly id: number; readonly name: string }[],
+  ): void {
+    const lines = new Map(
+      [...this.list.children].map((line) => [(line as HTMLElement).dataset["player"], line]),
+    );
+    const wanted = others.map(({ id, name }) => {
+      const line = lines.get(String(id)) ?? this.createLine(id);
+      line.querySelector("span")!.textContent = name;
+      line.classList.toggle("speaking", voice?.isSpeaking(id) ?? false);
+      line.classList.toggle("connected", voice?.isConnected(id) ?? false);
+      return line;
+    });
+    this.list.replaceChildren(...wanted);
+  }
+
+  private createLine(player: number): HTMLLIElement {
+    const line = document.createElement("li");
+    line.dataset["player"] = String(player);
+    const volume = document.createElement("input");
+    Object.assign(volume, {
+      type: "range",
+      min: "0",
+      max: "2",
+      step: "0.1",
+      value: "1",
+      title: words.voiceVolume,
+    });
+    volume.setAttribute("aria-label", words.voiceVolume);
+    const label = document.createElement("label");
+    const block = document.createElement("input");
+    block.type = "checkbox";
+    label.append(block, ` ${words.voiceBlock}`);
+    for (const input of [volume, block]) {
+      input.addEventListener("change", () =>
+        this.voice?.choose(player, { volume: Number(volume.value), isBlocked: block.checked }),
+      );
+    }
+    line.append(document.createElement("span"), volume, label);
+    return line;
+  }
+}

@@ -1,0 +1,187 @@
+import type { Signal } from "./signals.js";
+
+/** Candidates that come before the description they belong to are kept, but no more of them. */
+const CANDIDATES_MAX = 32;
+/** A voice is as loud as it is at this distance in metres, and half as loud at twice that. */
+const NEAR_M = 2;
+const FAR_M = 40;
+/** Louder than this, as the square root of the mean square, somebody speaks; quiet again below the second. */
+const SPEAKS = 0.02;
+const SILENT = 0.01;
+
+/** What becomes of the connection to somebody. */
+export type PeerState = "connecting" | "connected" | "failed";
+
+export interface PeerListener {
+  send(signal: Signal): void;
+  changed(state: PeerState): void;
+}
+
+/** The connection to one person: hears one voice, from its place, and sends one's own. */
+export class Peer {
+  state: PeerState = "connecting";
+  isSpeaking = false;
+  private readonly connection: RTCPeerConnection;
+  private sender: RTCRtpSender | undefined;
+  private readonly waiting: RTCIceCandidateInit[] = [];
+  private readonly analyser: AnalyserNode;
+  private readonly gain: GainNode;
+  private readonly panner: PannerNode;
+  private readonly samples: Float32Array<ArrayBuffer>;
+  /** Chromium lets a voice flow into Web Audio only while some element plays it, too. */
+  private readonly sink = new Audio();
+  private source: MediaStreamAudioSourceNode | undefined;
+
+  /** `call` is the name of this attempt; `offers`: this side begins. */
+  constructor(
+    readonly call: string,
+    context: AudioContext,
+    iceServers: readonly RTCIceServer[],
+    private track: MediaStreamTrack | null,
+    offers: boolean,
+    private readonly listener: PeerListener,
+  ) {
+    this.connection = new RTCPeerConnection({ iceServers: [...iceServers] });
+    this.analyser = new AnalyserNode(context, { fftSize: 512 });
+    this.gain = new GainNode(context);
+    this.panner = new PannerNode(context, {
+      panningModel: "HRTF",
+      distanceModel: "inverse",
+      refDistance: NEAR_M,
+      maxDistance: FAR_M,
+    });
+    this.analyser.connect(this.gain).connect(this.panner).connect(context.destination);
+    this.samples = new Float32Array(this.analyser.fftSize);
+    this.sink.muted = true;
+    this.listen(context);
+    if (!offers) return;
+    const transceiver = this.connection.addTransceiver("audio", { direction: "sendrecv" });
+    preferOpus(transceiver);
+    this.sender = transceiver.sender;
+    void this.offer();
+  }
+
+  /** What the other side says. */
+  async hear(signal: Signal): Promise<void> {
+    const { connection } = this;
+    try {
+      if (signal.type === "offer") {
+        await connection.setRemoteDescription({ type: "offer", sdp: signal.sdp });
+        const [transceiver] = connection.getTransceivers();
+        if (!transceiver) return this.fail();
+        transceiver.direction = "sendrecv";
+        this.sender = transceiver.sender;
+        await this.sender.replaceTrack(this.track);
+        await connection.setLocalDescription();
+        this.listener.send({ type: "answer", call: this.call, sdp: connection.localDescription?.sdp ?? "" });
+        await this.addWaiting();
+      } else if (signal.type === "answer") {
+        await connection.setRemoteDescription({ type: "answer", sdp: signal.sdp });
+        await this.addWaiting();
+      } else if (signal.type === "candidate") {
+        const candidate = { candidate: signal.candidate, sdpMid: signal.mid };
+        if (connection.remoteDescription) await connection.addIceCandidate(candidate);
+        else if (this.waiting.length < CANDIDATES_MAX) this.waiting.push(candidate);
+      }
+    } catch {
+      // What the other side said makes no sense to this browser.
+      this.fail();
+    }
+  }
+
+  /** One's own voice, or none. */
+  async speak(track: MediaStreamTrack | null): Promise<void> {
+    this.track = track;
+    await this.sender?.replaceTrack(track).catch(() => this.fail());
+  }
+
+  setVolume(volume: number): void {
+    this.gain.gain.value = volume;
+  }
+
+  place(x: number, y: number, z: number): void {
+    this.panner.positionX.value = x;
+    this.panner.positionY.value = y;
+    this.panner.positionZ.value = z;
+  }
+
+  /** Looks how loud the voice is now; returns whether it began to speak, or ended. */
+  measure(): boolean {
+    this.analyser.getFloatTimeDomainData(this.samples);
+    let sum = 0;
+    for (const sample of this.samples) sum += sample * sample;
+    const level = Math.sqrt(sum / this.samples.length);
+    const speaks = level > (this.isSpeaking ? SILENT : SPEAKS);
+    if (speaks === this.isSpeaking) return false;
+    this.isSpeaking = speaks;
+    return true;
+  }
+
+  close(): void {
+    this.connection.close();
+    this.source?.disconnect();
+    this.panner.disconnect();
+    this.sink.srcObject = null;
+  }
+
+  private listen(context: AudioContext): void {
+    const { connection, listener } = this;
+    connection.addEventListener("icecandidate", ({ candidate }) => {
+      if (!candidate?.candidate) return;
+      listener.send({
+        type: "candidate",
+        call: this.call,
+        candidate: candidate.candidate,
+        mid: candidate.sdpMid ?? "0",
+      });
+    });
+    connection.addEventListener("track", ({ track }) => {
+      const stream = new MediaStream([track]);
+      this.sink.srcObject = stream;
+      void this.sink.play().catch(() => undefined);
+      this.source?.disconnect();
+      this.source = context.createMediaStreamSource(stream);
+      this.source.connect(this.analyser);
+    });
+    connection.addEventListener("connectionstatechange", () => {
+      const { connectionState } = connection;
+      if (connectionState === "failed") this.fail();
+      else if (connectionState === "connected") this.become("connected");
+    });
+  }
+
+  private async offer(): Promise<void> {
+    try {
+      await this.sender?.replaceTrack(this.track);
+      await this.connection.setLocalDescription();
+      this.listener.send({
+        type: "offer",
+        call: this.call,
+        sdp: this.connection.localDescription?.sdp ?? "",
+      });
+    } catch {
+      this.fail();
+    }
+  }
+
+  private async addWaiting(): Promise<void> {
+    for (const candidate of this.waiting.splice(0)) await this.connection.addIceCandidate(candidate);
+  }
+
+  private fail(): void {
+    this.become("failed");
+  }
+
+  private become(state: PeerState): void {
+    if (state === this.state) return;
+    this.state = state;
+    this.listener.changed(state);
+  }
+}
+
+/** One codec keeps descriptions short enough for an action. */
+function preferOpus(transceiver: RTCRtpTransceiver): void {
+  const codecs = RTCRtpReceiver.getCapabilities("audio")?.codecs ?? [];
+  const opus = codecs.filter(({ mimeType }) => mimeType.toLowerCase() === "audio/opus");
+  if (opus.length > 0) transceiver.setCodecPreferences(opus);
+}

@@ -1,0 +1,92 @@
+import { type Actions, type Binding, buttonOf } from "../actions.js";
+import type { Side } from "./tracked-input.js";
+
+/** A hand that is slower than this when it opens, in metres a second, puts down; one that is faster throws. */
+const THROW_MPS = 1.1;
+/** At this speed of the hand a throw is as hard as it can be. */
+const FULL_THROW_MPS = 6;
+/** A hand that opens before the world has said what it holds is not forgotten for so long. */
+const WAIT_MS = 700;
+/** The trigger of actions that people with a mouse do by its left button. */
+const LEFT_BUTTON = "left";
+
+/** How a hand moves when it opens, in metres a second. */
+export interface HandMotion {
+  readonly x: number;
+  readonly y: number;
+  readonly z: number;
+}
+
+/** What grasping needs of the rest. */
+export interface GraspSurroundings {
+  readonly actions: Pick<Actions, "offered" | "possible" | "press" | "release" | "perform">;
+  /** From now on this hand points and acts. */
+  use(side: Side): void;
+}
+
+/** What a hand has begun by closing. */
+type Begun =
+  | { readonly what: "taken"; readonly trigger: string }
+  | { readonly what: "pressed"; readonly trigger: string };
+
+/**
+ * What closing and opening a hand does, by the actions that a world declares. A hand that closes does what is offered to it, such as to grab what it
+ * touches. When it opens it throws or puts down what the same person holds since: the world's actions that need something held.
+ * Where nothing is offered, a trigger is the left button of a mouse.
+ */
+export class Grasp {
+  private readonly begun: Record<Side, Begun | undefined> = { left: undefined, right: undefined };
+  private opened: { readonly side: Side; readonly motion: HandMotion; readonly untilMs: number } | undefined;
+
+  constructor(private readonly around: GraspSurroundings) {}
+
+  /** A hand closes: the whole of it, or (`isTrigger`) a finger on a trigger. */
+  close(side: Side, isTrigger: boolean): void {
+    if (this.begun[side]) return;
+    this.around.use(side);
+    const { actions } = this.around;
+    const [offer] = actions.offered;
+    if (offer) {
+      const trigger = buttonOf(offer.action);
+      this.begun[side] = { what: offer.charge ? "pressed" : "taken", trigger };
+      actions.press(trigger);
+    } else if (isTrigger && actions.possible.some(({ key }) => key === LEFT_BUTTON)) {
+      this.begun[side] = { what: "pressed", trigger: LEFT_BUTTON };
+      actions.press(LEFT_BUTTON);
+    }
+  }
+
+  /** A hand opens that moves so. */
+  open(side: Side, motion: HandMotion, nowMs: number): void {
+    const begun = this.begun[side];
+    this.begun[side] = undefined;
+    if (begun?.what === "pressed") {
+      this.around.use(side);
+      this.around.actions.release(begun.trigger);
+    } else if (begun?.what === "taken" && !this.letGo(side, motion)) {
+      this.opened = { side, motion, untilMs: nowMs + WAIT_MS };
+    }
+  }
+
+  /** Lets go of what the world says only now that it is held. Once a frame. */
+  update(nowMs: number): void {
+    const opened = this.opened;
+    if (!opened) return;
+    if (nowMs > opened.untilMs || this.letGo(opened.side, opened.motion)) this.opened = undefined;
+  }
+
+  /** False while nothing can be let go. */
+  private letGo(side: Side, { x, y, z }: HandMotion): boolean {
+    const { actions } = this.around;
+    const ways = actions.possible.filter(({ needs, target }) => needs !== undefined && !target);
+    const speed = Math.hypot(x, y, z);
+    const isThrown = (binding: Binding): boolean => binding.charge !== undefined;
+    // A world that is told the hand sees by itself how fast it is.
+    const preferred = speed > THROW_MPS || ways.some((way) => isThrown(way) && way.hand !== undefined);
+    const way = ways.find((binding) => isThrown(binding) === preferred) ?? ways[0];
+    if (!way) return false;
+    this.around.use(side);
+    actions.perform(way, Math.min(1, speed / FULL_THROW_MPS), Math.atan2(y, Math.hypot(x, z)));
+    return true;
+  }
+}

@@ -1,0 +1,450 @@
+import {
+  copyPose,
+  createOutfit,
+  createPose,
+  curlHand,
+  ease,
+  HAND_JOINTS,
+  Hands,
+  LabelSprites,
+  PALM,
+  type Pose,
+  yawOf,
+} from "@nowcast/three";
+import { type Color, Matrix4, Quaternion, Vector3 } from "three";
+import { buttonOf, cameraPitch, type Target, type TargetRule } from "../actions.js";
+import type { Steering } from "../input/controls.js";
+import type { Actor } from "../targets.js";
+import type { Viewer } from "../viewer.js";
+import { Grasp } from "./grasp.js";
+import { type PartState, Presence } from "./presence.js";
+import { findHandTarget } from "./reach.js";
+import { RoomScale } from "./room-scale.js";
+import { Dash, type Landing, TeleportArc } from "./teleport.js";
+import { type HandInput, type Side, TrackedInput } from "./tracked-input.js";
+import { Vignette } from "./vignette.js";
+import { WristPanel } from "./wrist-panel.js";
+
+const SNAP_TURN = Math.PI / 6;
+const SMOOTH_TURN_PER_S = 1.9;
+/** A stick that is farther out than this turns or aims; nearer than the second it has come back. */
+const STICK_OUT = 0.7;
+const STICK_BACK = 0.4;
+/** Higher than this above its seat no head of somebody who drives something is shown, in metres. */
+const SEATED_EYES_M = 0.35;
+const WATCHED_EYES_M = 1.6;
+/** How often it is looked after a headset that gives no frames. */
+const WATCH_MS = 250;
+/** How soon the measured speed of a hand follows the hand, as a share a second. */
+const VELOCITY_EASE = 30;
+/** The action by which a world itself puts people where an arc leads, and its arguments. */
+const TELEPORT = { action: "teleport", place: "to", hand: "hand" } as const;
+const TELEPORT_DARK_MS = 180;
+/** The panel as seen from the wrist, in metres: beyond the hand, above its back. */
+const PANEL_M: readonly [number, number, number] = [0, 0.16, 0.02];
+
+/** One hand as it is in the world. */
+interface WorldHand {
+  readonly input: HandInput;
+  readonly wrist: Pose;
+  readonly ray: Pose;
+  readonly palm: Vector3;
+  readonly velocity: [number, number, number];
+  readonly rotations: Float32Array;
+  readonly before: Vector3;
+  wasTracked: boolean;
+  isClosed: boolean;
+  wasSecond: boolean;
+  spoke: boolean;
+}
+
+/** Somebody with a headset in the world: from the moment at which a session has begun until it ends. */
+export class Headset {
+  private readonly room = new RoomScale();
+  private readonly input: TrackedInput;
+  private readonly grasp: Grasp;
+  private readonly hands = new Hands();
+  private readonly labels = new LabelSprites();
+  private readonly panel = new WristPanel();
+  private readonly vignette = new Vignette();
+  private readonly arc = new TeleportArc();
+  private readonly dash = new Dash();
+  private readonly head = createPose();
+  private readonly headVelocity: [number, number, number] = [0, 0, 0];
+  private readonly headBefore = new Vector3();
+  private readonly left: WorldHand;
+  private readonly right: WorldHand;
+  private readonly watchdog: ReturnType<typeof setInterval>;
+  private presence: Presence | undefined;
+  private presenceWorld: unknown;
+  private activeSide: Side = "right";
+  private skin: { readonly id: number; readonly color: Color } | undefined;
+  private hasTurned = false;
+  private isSteered = false;
+  private darkUntilMs = 0;
+  private nowMs = 0;
+  /** A headset may end its session before the page has begun to use it. */
+  isOver = false;
+
+  /** Shows the world in a headset. The session is ended where that fails. */
+  static async begin(viewer: Viewer, session: XRSession): Promise<Headset> {
+    const { xr } = viewer.stage.renderer;
+    xr.enabled = true;
+    xr.setReferenceSpaceType("local-floor");
+    try {
+      await xr.setSession(session);
+    } catch (error) {
+      xr.enabled = false;
+      await session.end().catch(() => undefined);
+      throw error;
+    }
+    return new Headset(viewer, session);
+  }
+
+  private constructor(
+    private readonly viewer: Viewer,
+    readonly session: XRSession,
+  ) {
+    const { stage, actions } = viewer;
+    this.input = new TrackedInput(session, () => stage.renderer.xr.getReferenceSpace());
+    this.left = createWorldHand(this.input.left);
+    this.right = createWorldHand(this.input.right);
+    this.grasp = new Grasp({ actions, use: (side) => this.use(side) });
+    stage.scene.add(this.hands.group, this.labels.group, this.arc.group, this.panel.mesh);
+    stage.camera.add(this.vignette.mesh);
+    this.watchdog = setInterval(() => this.presence?.idle(performance.now()), WATCH_MS);
+    session.addEventListener("end", () => this.close());
+  }
+
+  /** Asks the headset to stop; {@link Viewer.headsetEnded} is called when it has. */
+  async end(): Promise<void> {
+    await this.session.end().catch(() => undefined);
+  }
+
+  /** Reads where head and hands are, and turns. */
+  read(frame: XRFrame | undefined, nowMs: number, seconds: number): void {
+    this.nowMs = nowMs;
+    if (!frame) return;
+    const { input, room } = this;
+    input.read(frame);
+    if (input.isTracked) {
+      const { x, y, z } = input.head;
+      room.look({ x, y, z, yaw: yawOf(input.head) });
+    }
+    this.turn(seconds);
+    this.aimTeleport();
+    const { camera, controls, settings } = this.viewer;
+    camera.yaw = room.headYaw;
+    const { left, right } = input;
+    controls.headset.forward = settings.vrWalk ? -left.stickY : 0;
+    controls.headset.right = settings.vrWalk ? left.stickX : 0;
+    controls.headset.run = left.stickPressed;
+    controls.headset.jump = left.first || right.first;
+  }
+
+  /** Puts into controls what brings the body to where an arc led, or under the head; what devices ask for goes first. */
+  steer(steering: Steering): void {
+    const { room, dash, viewer } = this;
+    const { own } = viewer;
+    steering.yaw = room.headYaw;
+    const walks = steering.forward !== 0 || steering.right !== 0;
+    if (walks) dash.end();
+    const way = own && dash.steer(own.x, own.z, room.headYaw, this.nowMs);
+    this.isSteered = walks || way !== undefined;
+    if (way) Object.assign(steering, way, { run: true });
+    if (this.isSteered) room.steer();
+    else if (viewer.ownMember) Object.assign(steering, room.follow() ?? {});
+  }
+
+  /** The head is above this body from now on, and faces as it does. */
+  faceWith(own: Readonly<Pose>): void {
+    this.room.recentre(yawOf(own));
+    this.dash.end();
+  }
+
+  /** Who drives something is turned along with it. */
+  turnWith(radians: number): void {
+    this.room.turn(radians);
+  }
+
+  /** Moves the room to where the body is, and with it the camera and the hands. `place` is that of the body, or what is looked at without one. */
+  move(seconds: number, place: Readonly<Pick<Pose, "x" | "y" | "z">>): void {
+    const { room, viewer, input } = this;
+    const { own, ownMember: member } = viewer;
+    if (!member) room.sit();
+    const eyes = own ? own.halfHeight + SEATED_EYES_M : WATCHED_EYES_M;
+    room.stand(place.x, member ? place.y - member.halfHeight : place.y + eyes - input.head.y, place.z);
+    const { rig } = viewer.stage;
+    rig.position.set(room.position.x, room.position.y, room.position.z);
+    rig.rotation.set(0, room.yaw, 0);
+    rig.updateMatrix();
+    toWorld(input.head, rig.matrix, this.head);
+    measure(this.head, this.headBefore, this.headVelocity, seconds, true);
+    for (const hand of [this.left, this.right]) this.moveHand(hand, seconds);
+    this.show();
+    this.drawHands();
+    this.vignette.update(
+      seconds,
+      this.isSteered && viewer.settings.vrVignette ? 1 : 0,
+      this.darkness(member !== undefined),
+    );
+  }
+
+  /** Closes and opens hands. */
+  act(): void {
+    for (const hand of [this.left, this.right]) {
+      const { input } = hand;
+      const isClosed = input.trigger || input.squeeze;
+      if (isClosed && !hand.isClosed) this.grasp.close(input.side, input.trigger);
+      else if (!isClosed && hand.isClosed) {
+        const [x, y, z] = hand.velocity;
+        this.grasp.open(input.side, { x, y, z }, this.nowMs);
+      }
+      hand.isClosed = isClosed;
+      if (input.second !== hand.wasSecond) this.doOther(input.side, input.second);
+      hand.wasSecond = input.second;
+      // The left stick's button runs.
+      const speaks = input.side === "right" && input.stickPressed;
+      if (speaks && !hand.spoke) void this.viewer.voice.flipMicrophone();
+      hand.spoke = speaks;
+    }
+    this.grasp.update(this.nowMs);
+  }
+
+  /** How far down a camera would look, so that actions go where the head looks. */
+  get pitch(): number {
+    TURN.set(this.head.qx, this.head.qy, this.head.qz, this.head.qw);
+    return cameraPitch(Math.asin(Math.min(1, Math.max(-1, AHEAD.set(0, 0, -1).applyQuaternion(TURN).y))));
+  }
+
+  /** What the hand that acts would do something to. */
+  findTarget(own: Actor, rule: TargetRule): Target | undefined {
+    const hand = this.active;
+    if (!hand.input.isTracked) return undefined;
+    const { scene } = this.viewer;
+    return findHandTarget(own, hand, rule, scene.all, scene.crowd.members);
+  }
+
+  /** Writes names and what was said into the world, and the rest on the panel above the left wrist. */
+  write(own: number | undefined): void {
+    const { viewer, labels, panel, left } = this;
+    labels.update(viewer.scene.labels, viewer.stage.camera, own);
+    const { net } = viewer;
+    const contents = { screen: net?.screen ?? new Map(), chat: viewer.latestChat, notice: viewer.notice };
+    panel.mesh.visible = panel.write(contents) && left.input.isTracked;
+    if (!panel.mesh.visible) return;
+    TURN.set(left.wrist.qx, left.wrist.qy, left.wrist.qz, left.wrist.qw);
+    panel.mesh.position
+      .set(...PANEL_M)
+      .applyQuaternion(TURN)
+      .add(POINT.set(left.wrist.x, left.wrist.y, left.wrist.z));
+    panel.mesh.lookAt(POINT.set(this.head.x, this.head.y, this.head.z));
+  }
+
+  /** Where a wrist is in the world; undefined while that is not known. */
+  wristOf(side: Side): Readonly<Pose> | undefined {
+    const hand = side === "left" ? this.left : this.right;
+    return hand.input.isTracked ? hand.wrist : undefined;
+  }
+
+  /** Where the arc from the right hand leads; undefined while none is aimed, or where one cannot stand. */
+  get landing(): Landing | undefined {
+    return this.arc.landing;
+  }
+
+  private get active(): WorldHand {
+    return this.activeSide === "left" ? this.left : this.right;
+  }
+
+  private use(side: Side): void {
+    const { viewer } = this;
+    this.activeSide = side;
+    viewer.actions.hand = this.presence?.handId(side);
+    viewer.actions.update(0, this.pitch, viewer.net?.status === "open");
+  }
+
+  /** The second button of a controller does the first action that hands cannot do by closing. */
+  private doOther(side: Side, isDown: boolean): void {
+    this.use(side);
+    const { actions } = this.viewer;
+    const other = actions.possible.find(({ key, needs, target }) => key !== "left" && !needs && !target);
+    if (!other) return;
+    if (isDown) actions.press(buttonOf(other.action));
+    else actions.release(buttonOf(other.action));
+  }
+
+  private turn(seconds: number): void {
+    const { stickX } = this.input.right;
+    if (this.viewer.settings.vrSmoothTurn) {
+      if (stickX !== 0) this.room.turn(-stickX * SMOOTH_TURN_PER_S * seconds);
+      return;
+    }
+    if (Math.abs(stickX) < STICK_BACK) this.hasTurned = false;
+    else if (!this.hasTurned && Math.abs(stickX) > STICK_OUT) {
+      this.hasTurned = true;
+      this.room.turn(-Math.sign(stickX) * SNAP_TURN);
+    }
+  }
+
+  /** The right stick ahead aims an arc; letting it go goes there. */
+  private aimTeleport(): void {
+    const { arc, input, viewer } = this;
+    const { stickX, stickY, isTracked } = input.right;
+    const isAiming = arc.group.visible
+      ? stickY < -STICK_BACK
+      : stickY < -STICK_OUT && Math.abs(stickX) < STICK_OUT;
+    if (isAiming && isTracked && viewer.ownMember) {
+      arc.aim(this.right.ray, viewer.scene.obstacles, viewer.ownMember.body.holding);
+    } else if (arc.group.visible) {
+      if (arc.landing) this.teleport(arc.landing);
+      arc.hide();
+    }
+  }
+
+  /** Where the world has an action for it, it puts the body there; else the body walks. */
+  private teleport({ x, y, z }: Landing): void {
+    const { net } = this.viewer;
+    const action = net?.world.definition?.actions.find(({ name }) => name === TELEPORT.action);
+    const has = (argument: string): boolean =>
+      action?.arguments.some(({ name }) => name === argument) ?? false;
+    const hand = this.presence?.handId("right");
+    const isPossible = has(TELEPORT.place) && (!has(TELEPORT.hand) || hand !== undefined);
+    if (!isPossible) return this.dash.begin({ x, y, z }, this.nowMs);
+    this.darkUntilMs = this.nowMs + TELEPORT_DARK_MS;
+    const place = { [TELEPORT.place]: [x, y, z] };
+    net?.act(TELEPORT.action, has(TELEPORT.hand) ? { ...place, [TELEPORT.hand]: hand } : place);
+  }
+
+  private darkness(isWalker: boolean): number {
+    if (this.dash.isOn || this.nowMs < this.darkUntilMs) return 1;
+    return isWalker ? this.room.leaning : 0;
+  }
+
+  private moveHand(hand: WorldHand, seconds: number): void {
+    const { input, wrist, ray, palm } = hand;
+    if (input.isTracked) {
+      const { matrix } = this.viewer.stage.rig;
+      toWorld(input.wrist, matrix, wrist);
+      toWorld(input.ray, matrix, ray);
+      TURN.set(wrist.qx, wrist.qy, wrist.qz, wrist.qw);
+      palm.set(...PALM).applyQuaternion(TURN);
+      palm.add(POINT.set(wrist.x, wrist.y, wrist.z));
+      measure(wrist, hand.before, hand.velocity, seconds, hand.wasTracked);
+    }
+    hand.wasTracked = input.isTracked;
+    if (input.hasJoints) hand.rotations.set(input.rotations);
+    else curlHand(input.grip, input.side === "left", hand.rotations);
+  }
+
+  /** Shows head and hands to others. */
+  private show(): void {
+    const { input, viewer } = this;
+    const world = viewer.net?.world;
+    if (world !== this.presenceWorld) {
+      this.presence?.forget();
+      this.presence = world && new Presence(world);
+      this.presenceWorld = world;
+    }
+    const head: PartState = {
+      pose: this.head,
+      velocity: this.headVelocity,
+      grip: 0,
+      rotations: undefined,
+      size: 1,
+    };
+    this.presence?.update(
+      performance.now(),
+      input.isTracked ? head : undefined,
+      stateOf(this.left),
+      stateOf(this.right),
+    );
+  }
+
+  private drawHands(): void {
+    const { hands, viewer } = this;
+    const avatar = viewer.net?.avatar;
+    const skin = this.skinOf(avatar ?? 0, viewer.scene.crowd.colorOf(avatar));
+    hands.begin();
+    for (const { input, wrist, rotations } of [this.left, this.right]) {
+      if (!input.isTracked) continue;
+      const isLeft = input.side === "left";
+      hands.draw({ ...wrist, isLeft, rotations, size: input.hasJoints ? input.size : 1, skin });
+    }
+    hands.end();
+  }
+
+  private skinOf(id: number, shirt: number): Color {
+    if (this.skin?.id !== id) this.skin = { id, color: createOutfit(id, shirt).skin };
+    return this.skin.color;
+  }
+
+  private close(): void {
+    this.isOver = true;
+    clearInterval(this.watchdog);
+    this.presence?.close();
+    this.presence = undefined;
+    for (const part of [this.hands, this.labels, this.panel, this.vignette, this.arc]) part.dispose();
+    const { stage, actions, controls } = this.viewer;
+    actions.hand = undefined;
+    actions.cancel();
+    Object.assign(controls.headset, { forward: 0, right: 0, run: false, jump: false });
+    stage.renderer.xr.enabled = false;
+    stage.rig.position.set(0, 0, 0);
+    stage.rig.rotation.set(0, 0, 0);
+    this.viewer.headsetEnded();
+  }
+}
+
+function createWorldHand(input: HandInput): WorldHand {
+  return {
+    input,
+    wrist: createPose(),
+    ray: createPose(),
+    palm: new Vector3(),
+    velocity: [0, 0, 0],
+    rotations: new Float32Array(HAND_JOINTS * 4),
+    before: new Vector3(),
+    wasTracked: false,
+    isClosed: false,
+    wasSecond: false,
+    spoke: false,
+  };
+}
+
+function stateOf({ input, wrist, velocity }: WorldHand): PartState | undefined {
+  if (!input.isTracked) return undefined;
+  const rotations = input.hasJoints ? input.rotations : undefined;
+  return { pose: wrist, velocity, grip: input.grip, rotations, size: input.size };
+}
+
+/** A pose of the room, as it is in the world. */
+function toWorld(pose: Readonly<Pose>, rig: Matrix4, out: Pose): void {
+  MATRIX.compose(POINT.set(pose.x, pose.y, pose.z), TURN.set(pose.qx, pose.qy, pose.qz, pose.qw), ONE);
+  MATRIX.premultiply(rig).decompose(POINT, TURN, SCALE);
+  copyPose({ x: POINT.x, y: POINT.y, z: POINT.z, qx: TURN.x, qy: TURN.y, qz: TURN.z, qw: TURN.w }, out);
+}
+
+/** Follows how fast something moves, in metres a second. */
+function measure(
+  pose: Readonly<Pose>,
+  before: Vector3,
+  velocity: [number, number, number],
+  seconds: number,
+  wasTracked: boolean,
+): void {
+  POINT.set(pose.x, pose.y, pose.z);
+  const share = wasTracked && seconds > 0 ? ease(VELOCITY_EASE, seconds) : 0;
+  const now = [POINT.x - before.x, POINT.y - before.y, POINT.z - before.z] as const;
+  for (let axis = 0; axis < 3; axis++) {
+    if (!wasTracked) velocity[axis] = 0;
+    else velocity[axis] = velocity[axis]! + (now[axis]! / Math.max(seconds, 1e-3) - velocity[axis]!) * share;
+  }
+  before.copy(POINT);
+}
+
+const ONE = new Vector3(1, 1, 1);
+const POINT = new Vector3();
+const AHEAD = new Vector3();
+const SCALE = new Vector3();
+const TURN = new Quaternion();
+const MATRIX = new Matrix4();

@@ -1,0 +1,62 @@
+/** "Enter VR" on the page. All that a headset needs beside it is loaded when somebody enters. */
+import { element } from "../dom.js";
+import type { Viewer } from "../viewer.js";
+import { words } from "../words.js";
+
+/** Whether somebody can enter with a headset, or why not. */
+export type HeadsetState = "ready" | "insecure" | "unknown" | "missing";
+
+/** What is asked of a page to know whether it can use a headset. */
+export interface HeadsetFacts {
+  readonly isSecureContext: boolean;
+  readonly xr: Pick<XRSystem, "isSessionSupported"> | undefined;
+}
+
+export async function readHeadsetState({ isSecureContext, xr }: HeadsetFacts): Promise<HeadsetState> {
+  if (!isSecureContext) return "insecure";
+  if (!xr) return "unknown";
+  const isThere = await xr.isSessionSupported("immersive-vr").catch(() => false);
+  return isThere ? "ready" : "missing";
+}
+
+/** The button on the page, and what the settings say about headsets. */
+export class HeadsetOffer {
+  private readonly button = element("vr-enter", HTMLButtonElement);
+  private readonly about = element("vr-about", HTMLElement);
+  private isBusy = false;
+
+  constructor(private readonly viewer: Viewer) {
+    this.button.addEventListener("click", () => void this.flip());
+    navigator.xr?.addEventListener("devicechange", () => void this.look());
+    void this.look();
+  }
+
+  /** Shows what can be done now. */
+  async look(): Promise<void> {
+    const state = await readHeadsetState({ isSecureContext: window.isSecureContext, xr: navigator.xr });
+    this.button.hidden = state !== "ready";
+    this.about.textContent = words.vrStates[state];
+  }
+
+  private async flip(): Promise<void> {
+    const viewer = this.viewer;
+    if (viewer.headset) return viewer.headset.end();
+    if (this.isBusy || !navigator.xr) return;
+    this.isBusy = true;
+    try {
+      // A browser lets a page ask right after a click alone, so what has to be loaded is loaded meanwhile.
+      const [session, { Headset }] = await Promise.all([
+        navigator.xr.requestSession("immersive-vr", {
+          requiredFeatures: ["local-floor"],
+          optionalFeatures: ["hand-tracking"],
+        }),
+        import("./headset.js"),
+      ]);
+      viewer.headsetBegan(await Headset.begin(viewer, session));
+    } catch (error) {
+      viewer.hud.say(words.vrFailed(error instanceof Error ? error.message : String(error)));
+    } finally {
+      this.isBusy = false;
+    }
+  }
+}

@@ -1,0 +1,247 @@
+import { encodeHandPose, HAND_POSE_BYTES, type Pose, type TrackedPart, trackedPartOf } from "@nowcast/three";
+import type { EntityId, World } from "nowcast/world";
+import type { Side } from "./tracked-input.js";
+
+/** What a presence needs of a world. */
+export type PresenceWorld = Pick<
+  World,
+  "spawn" | "move" | "set" | "despawn" | "definition" | "entities" | "playerId" | "status"
+>;
+
+/** A part of one's body in this frame, in the world. */
+export interface PartState {
+  /** Of the wrist, or of the point between the eyes. */
+  readonly pose: Readonly<Pose>;
+  /** In metres a second. */
+  readonly velocity: readonly [number, number, number];
+  /** Of a hand, 0 to 1. */
+  readonly grip: number;
+  /** Of a hand's joints as seen from the wrist, where they are tracked. */
+  readonly rotations: Float32Array | undefined;
+  readonly size: number;
+}
+
+/** A part that was not seen for so long is taken away. */
+const LOST_MS = 500;
+/** A headset that has drawn nothing for so long has stopped; one that only draws slowly has not. */
+const IDLE_MS = 1500;
+/** Poses are told no more often than they are sent: 30 times a second. */
+const MOVE_MS = 33;
+/** Joints change slowly as seen from the wrist: a dozen times a second is enough to see fingers bend. */
+const JOINTS_MS = 83;
+const GRIP_STEP = 0.03;
+/** Who says nothing else says this often that it is still there. */
+const BEAT_MS = 1000;
+/** A world that refused a part is asked again after so long. */
+const RETRY_MS = 3000;
+/** Faster than this no hand is, in metres a second. */
+const SPEED_MAX = 20;
+
+type Place = "head" | Side;
+
+/** A part of one's body, as an entity that this client owns. */
+interface Part {
+  readonly place: Place;
+  id: EntityId | undefined;
+  isAsking: boolean;
+  /** The world has told of it; if it is gone then, the rules took it away. */
+  isThere: boolean;
+  seenMs: number;
+  movedMs: number;
+  setMs: number;
+  askAgainMs: number;
+  beat: boolean;
+  grip: number;
+  readonly joints: Uint8Array;
+  hasJoints: boolean;
+}
+
+/**
+ * Shows one's head and hands to others: as entities of the kinds `head` and `hand` that this client makes and owns, where the world has
+ * such kinds. They are there while a headset says where they are, and gone half a second after it stops to, or a second and a half after its
+ * last frame.
+ */
+export class Presence {
+  private readonly parts: readonly Part[];
+  private isClosed = false;
+
+  constructor(private readonly world: PresenceWorld) {
+    this.parts = [createPart("head"), createPart("left"), createPart("right")];
+  }
+
+  /** The entity of a hand, once it is there. */
+  handId(side: Side): number | undefined {
+    const part = this.parts.find(({ place }) => place === side);
+    return part?.isThere ? part.id : undefined;
+  }
+
+  /** Says where everything is in a frame; undefined for what is not tracked. */
+  update(
+    nowMs: number,
+    head: PartState | undefined,
+    left: PartState | undefined,
+    right: PartState | undefined,
+  ): void {
+    if (this.world.status !== "open") return this.forget();
+    for (const part of this.parts) {
+      const state = part.place === "head" ? head : part.place === "left" ? left : right;
+      if (state) this.show(part, state, nowMs);
+      else this.lose(part, nowMs, LOST_MS);
+    }
+  }
+
+  /** Takes everything away once no frames come. Call it now and then, by a timer. */
+  idle(nowMs: number): void {
+    for (const part of this.parts) this.lose(part, nowMs, IDLE_MS);
+  }
+
+  /** Another connection: what was this client's is so no longer, unless the world still tells so. */
+  forget(): void {
+    for (const part of this.parts) reset(part);
+  }
+
+  /** Takes everything away. */
+  close(): void {
+    this.isClosed = true;
+    for (const part of this.parts) this.remove(part);
+  }
+
+  private show(part: Part, state: PartState, nowMs: number): void {
+    part.seenMs = nowMs;
+    if (part.id === undefined) return this.ask(part, state, nowMs);
+    if (this.world.entities.has(part.id)) part.isThere = true;
+    else if (part.isThere) {
+      reset(part);
+      part.askAgainMs = nowMs + RETRY_MS;
+      return;
+    }
+    if (nowMs - part.movedMs >= MOVE_MS) {
+      part.movedMs = nowMs;
+      const { x, y, z, qx, qy, qz, qw } = state.pose;
+      this.world.move(part.id, {
+        position: [x, y, z],
+        rotation: [qx, qy, qz, qw],
+        velocity: bounded(state.velocity),
+      });
+    }
+    this.describe(part, part.id, state, nowMs);
+  }
+
+  /** Fingers, when they have bent; and now and then that one is still there. */
+  private describe(part: Part, id: EntityId, state: PartState, nowMs: number): void {
+    const sinceMs = nowMs - part.setMs;
+    if (sinceMs < JOINTS_MS) return;
+    const changes: Record<string, unknown> = {};
+    if (part.place !== "head") {
+      if (Math.abs(state.grip - part.grip) > GRIP_STEP) {
+        part.grip = state.grip;
+        changes["grip"] = state.grip;
+      }
+      const joints = this.jointsOf(part, state);
+      if (joints !== undefined) changes["joints"] = joints;
+    }
+    if (sinceMs >= BEAT_MS) {
+      part.beat = !part.beat;
+      changes["beat"] = part.beat;
+    }
+    if (Object.keys(changes).length === 0) return;
+    part.setMs = nowMs;
+    this.world.set(id, changes);
+  }
+
+  /** The joints if they are others than before; `null` once they are not tracked any more. */
+  private jointsOf(part: Part, { rotations, size }: PartState): Uint8Array | null | undefined {
+    if (rotations === undefined) {
+      if (!part.hasJoints) return undefined;
+      part.hasJoints = false;
+      return null;
+    }
+    encodeHandPose(rotations, size, ENCODED);
+    if (part.hasJoints && ENCODED.every((byte, i) => byte === part.joints[i])) return undefined;
+    part.hasJoints = true;
+    part.joints.set(ENCODED);
+    return part.joints.slice();
+  }
+
+  private ask(part: Part, { pose }: PartState, nowMs: number): void {
+    if (part.isAsking || nowMs < part.askAgainMs) return;
+    const kind = this.kindOf(part.place === "head" ? "head" : "hand");
+    if (kind === undefined) return;
+    const known = this.ownedAlready(kind, part.place);
+    if (known !== undefined) {
+      part.id = known;
+      return;
+    }
+    part.isAsking = true;
+    const attributes = part.place === "head" ? {} : { left: part.place === "left" };
+    const { x, y, z, qx, qy, qz, qw } = pose;
+    this.world
+      .spawn(kind, { position: [x, y, z], rotation: [qx, qy, qz, qw], attributes })
+      .then((id) => {
+        part.isAsking = false;
+        if (this.isClosed) this.world.despawn(id);
+        else part.id = id;
+      })
+      .catch(() => {
+        // The world says no, or the connection is gone: the next attempt is a while later.
+        part.isAsking = false;
+        part.askAgainMs = nowMs + RETRY_MS;
+      });
+  }
+
+  private kindOf(part: TrackedPart): string | undefined {
+    return this.world.definition?.kinds.find((kind) => trackedPartOf(kind) === part)?.name;
+  }
+
+  /** After the same player came back, what it made is still its own. */
+  private ownedAlready(kind: string, place: Place): EntityId | undefined {
+    const taken = new Set(this.parts.map(({ id }) => id));
+    for (const entity of this.world.entities.values()) {
+      if (entity.kind.name !== kind || entity.owner !== this.world.playerId || taken.has(entity.id)) continue;
+      if (place === "head" || (entity.attributes["left"] === true) === (place === "left")) return entity.id;
+    }
+    return undefined;
+  }
+
+  private lose(part: Part, nowMs: number, afterMs: number): void {
+    if (part.id !== undefined && nowMs - part.seenMs > afterMs) this.remove(part);
+  }
+
+  private remove(part: Part): void {
+    if (part.id !== undefined) this.world.despawn(part.id);
+    reset(part);
+  }
+}
+
+function createPart(place: Place): Part {
+  return {
+    place,
+    id: undefined,
+    isAsking: false,
+    isThere: false,
+    seenMs: 0,
+    movedMs: 0,
+    setMs: 0,
+    askAgainMs: 0,
+    beat: false,
+    grip: 0,
+    joints: new Uint8Array(HAND_POSE_BYTES),
+    hasJoints: false,
+  };
+}
+
+function reset(part: Part): void {
+  part.id = undefined;
+  part.isThere = false;
+  part.movedMs = part.setMs = 0;
+  part.grip = 0;
+  part.hasJoints = false;
+}
+
+function bounded([x, y, z]: readonly [number, number, number]): readonly [number, number, number] {
+  const speed = Math.hypot(x, y, z);
+  const share = speed > SPEED_MAX ? SPEED_MAX / speed : 1;
+  return [x * share, y * share, z * share];
+}
+
+const ENCODED = new Uint8Array(HAND_POSE_BYTES);

@@ -1,0 +1,75 @@
+import { castAt, type Member, type Pose, type Prop, type RayBox, rayBoxDistance } from "@nowcast/three";
+import { Quaternion, Vector3 } from "three";
+import type { Target, TargetRule } from "../actions.js";
+import type { Actor } from "../targets.js";
+
+/** What is this near to the palm is touched, in metres. */
+const TOUCH_M = 0.16;
+/** What lights up can be taken even when one is seen late, so hands reach less far than the world says. */
+const CAUTION_M = 0.1;
+const PERSON_RADIUS_M = 0.35;
+
+/** A hand in the world. */
+export interface Reaching {
+  /** The middle of the palm. */
+  readonly palm: Readonly<Vector3>;
+  /** Where the hand points from, to -Z. */
+  readonly ray: Readonly<Pose>;
+}
+
+/** What a hand would do something to: what it touches, or else what it points at within the action's reach. */
+export function findHandTarget(
+  actor: Actor,
+  { palm, ray }: Reaching,
+  { of, reachM }: TargetRule,
+  props: Iterable<Prop>,
+  members: readonly Member[],
+): Target | undefined {
+  let touched: number | undefined;
+  let touchedM = TOUCH_M;
+  let pointed: number | undefined;
+  let pointedM = Number.POSITIVE_INFINITY;
+  AHEAD.set(0, 0, -1).applyQuaternion(TURN.set(ray.qx, ray.qy, ray.qz, ray.qw));
+  const from = [ray.x, ray.y, ray.z, AHEAD.x, AHEAD.y, AHEAD.z] as const;
+  const consider = (candidate: Prop | Member, box: RayBox, prop: Prop | undefined): void => {
+    if (candidate.id === actor.id || candidate.id === actor.body.holding) return;
+    if (of && !of.has(candidate.body.kind)) return;
+    // The server measures from the body, whatever the hand does.
+    if (metresTo(box, actor.x, clampedHeight(actor, box.y), actor.z) > reachM - CAUTION_M) return;
+    const metres = metresTo(box, palm.x, palm.y, palm.z);
+    if (metres < touchedM) [touched, touchedM] = [candidate.id, metres];
+    const ahead = prop ? castAt(prop, 0, ...from, reachM) : rayBoxDistance(box, 0, ...from);
+    if (ahead < pointedM) [pointed, pointedM] = [candidate.id, ahead];
+  };
+  for (const prop of props) consider(prop, prop, prop);
+  for (const member of members) consider(member, boxOf(member), undefined);
+  if (touched !== undefined) return { id: touched, rank: touchedM - 2 };
+  return pointed === undefined || pointedM > reachM ? undefined : { id: pointed, rank: pointedM };
+}
+
+/** From a point to the surface of a box; 0 inside. */
+export function metresTo(box: RayBox, x: number, y: number, z: number): number {
+  POINT.set(x - box.x, y - box.y, z - box.z);
+  POINT.applyQuaternion(TURN_BACK.set(-box.qx, -box.qy, -box.qz, box.qw));
+  return Math.hypot(
+    Math.max(0, Math.abs(POINT.x) - box.halfX),
+    Math.max(0, Math.abs(POINT.y) - box.halfY),
+    Math.max(0, Math.abs(POINT.z) - box.halfZ),
+  );
+}
+
+/** The height on a body's axis that is nearest to another. */
+function clampedHeight(actor: Actor, y: number): number {
+  return Math.min(actor.y + actor.halfHeight, Math.max(actor.y - actor.halfHeight, y));
+}
+
+function boxOf(member: Member): RayBox {
+  const { x, y, z, qx, qy, qz, qw, size, halfHeight } = member;
+  const radius = PERSON_RADIUS_M * size;
+  return { x, y, z, qx, qy, qz, qw, halfX: radius, halfY: halfHeight, halfZ: radius };
+}
+
+const TURN = new Quaternion();
+const TURN_BACK = new Quaternion();
+const POINT = new Vector3();
+const AHEAD = new Vector3();

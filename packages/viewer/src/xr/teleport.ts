@@ -1,0 +1,183 @@
+import type { Obstacles, Pose } from "@nowcast/three";
+import {
+  BufferAttribute,
+  BufferGeometry,
+  Group,
+  Line,
+  LineBasicMaterial,
+  Mesh,
+  MeshBasicMaterial,
+  Quaternion,
+  RingGeometry,
+  Vector3,
+} from "three";
+
+const SPEED_MPS = 7;
+const GRAVITY = 9.81;
+const STEP_S = 0.04;
+const STEPS = 44;
+/** Ground that is found this far from where the arc ends, up or down, is what one lands on. */
+const GROUND_M = 0.6;
+/** A body needs so much room at its sides. */
+const BODY_M = 0.3;
+const GOOD = 0x6fe0a8;
+const BAD = 0xe07a6f;
+
+/** Where an arc leads. */
+export interface Landing {
+  readonly x: number;
+  /** Of the ground. */
+  readonly y: number;
+  readonly z: number;
+}
+
+/** The points of a throw from a hand to what it hits, x, y, z each, and how many there are; then where one would stand. */
+export function traceArc(
+  from: Readonly<Pose>,
+  obstacles: Pick<Obstacles, "cast">,
+  except: number | undefined,
+  points: Float32Array,
+): { readonly count: number; readonly landing: Landing | undefined } {
+  VELOCITY.set(0, 0, -SPEED_MPS).applyQuaternion(TURN.set(from.qx, from.qy, from.qz, from.qw));
+  POINT.set(from.x, from.y, from.z);
+  POINT.toArray(points, 0);
+  for (let i = 1; i < STEPS; i++) {
+    WAY.copy(VELOCITY).multiplyScalar(STEP_S);
+    const metres = WAY.length();
+    WAY.normalize();
+    const hit = obstacles.cast(POINT.x, POINT.y, POINT.z, WAY.x, WAY.y, WAY.z, { except, reach: metres });
+    const isHit = hit <= metres;
+    POINT.addScaledVector(WAY, isHit ? hit : metres);
+    POINT.toArray(points, i * 3);
+    if (isHit)
+      return { count: i + 1, landing: groundAt(POINT.addScaledVector(WAY, -0.02), obstacles, except) };
+    VELOCITY.y -= GRAVITY * STEP_S;
+  }
+  return { count: STEPS, landing: undefined };
+}
+
+/** The ground under a place where a body has room; undefined beside a wall, or where it goes down. */
+function groundAt(
+  place: Vector3,
+  obstacles: Pick<Obstacles, "cast">,
+  except: number | undefined,
+): Landing | undefined {
+  const { x, y, z } = place;
+  const down = obstacles.cast(x, y + GROUND_M, z, 0, -1, 0, { except, reach: 2 * GROUND_M });
+  if (!Number.isFinite(down)) return undefined;
+  const ground = y + GROUND_M - down;
+  for (const [dx, dz] of [
+    [1, 0],
+    [-1, 0],
+    [0, 1],
+    [0, -1],
+  ] as const) {
+    if (obstacles.cast(x, ground + 0.9, z, dx, 0, dz, { except, reach: BODY_M }) < BODY_M) return undefined;
+  }
+  return { x, y: ground, z };
+}
+
+/** The arc from a hand, and a ring where one would stand. */
+export class TeleportArc {
+  readonly group = new Group();
+  landing: Landing | undefined;
+  private readonly points = new Float32Array(STEPS * 3);
+  private readonly geometry = new BufferGeometry();
+  private readonly line: Line;
+  private readonly ring: Mesh<RingGeometry, MeshBasicMaterial>;
+  private readonly material = new LineBasicMaterial({ fog: false, toneMapped: false });
+
+  constructor() {
+    this.geometry.setAttribute("position", new BufferAttribute(this.points, 3));
+    this.line = new Line(this.geometry, this.material);
+    this.line.frustumCulled = false;
+    const flat = new MeshBasicMaterial({
+      color: GOOD,
+      fog: false,
+      toneMapped: false,
+      transparent: true,
+      opacity: 0.8,
+    });
+    this.ring = new Mesh(new RingGeometry(0.24, 0.32, 32).rotateX(-Math.PI / 2), flat);
+    this.group.add(this.line, this.ring);
+    this.group.visible = false;
+  }
+
+  aim(from: Readonly<Pose>, obstacles: Obstacles, except: number | undefined): void {
+    const { count, landing } = traceArc(from, obstacles, except, this.points);
+    this.landing = landing;
+    this.geometry.setDrawRange(0, count);
+    this.geometry.getAttribute("position").needsUpdate = true;
+    this.material.color.setHex(landing ? GOOD : BAD);
+    this.ring.visible = landing !== undefined;
+    if (landing) this.ring.position.set(landing.x, landing.y + 0.02, landing.z);
+    this.group.visible = true;
+  }
+
+  hide(): void {
+    this.group.visible = false;
+    this.landing = undefined;
+  }
+
+  dispose(): void {
+    this.geometry.dispose();
+    this.material.dispose();
+    this.ring.geometry.dispose();
+    this.ring.material.dispose();
+    this.group.removeFromParent();
+  }
+}
+
+/** Nearer than this one has arrived, in metres. */
+const ARRIVED_M = 0.3;
+const DASH_MS_MAX = 2500;
+/** Who comes no nearer for so long stands before something. */
+const STUCK_MS = 350;
+const PROGRESS_M = 0.05;
+
+/** The way to where an arc led: walked, because only the server says where a body is, and in the dark, because that is easier on the stomach. */
+export class Dash {
+  private goal: Landing | undefined;
+  private beganMs = 0;
+  private nearestM = 0;
+  private nearerMs = 0;
+
+  get isOn(): boolean {
+    return this.goal !== undefined;
+  }
+
+  begin(goal: Landing, nowMs: number): void {
+    this.goal = goal;
+    this.beganMs = this.nearerMs = nowMs;
+    this.nearestM = Number.POSITIVE_INFINITY;
+  }
+
+  end(): void {
+    this.goal = undefined;
+  }
+
+  /** How a body at x, z that faces `yaw` walks on; undefined once it is there, or gets no farther. */
+  steer(
+    x: number,
+    z: number,
+    yaw: number,
+    nowMs: number,
+  ): { readonly forward: number; readonly right: number } | undefined {
+    if (!this.goal) return undefined;
+    const [dx, dz] = [this.goal.x - x, this.goal.z - z];
+    const metres = Math.hypot(dx, dz);
+    if (metres < this.nearestM - PROGRESS_M) [this.nearestM, this.nearerMs] = [metres, nowMs];
+    if (metres < ARRIVED_M || nowMs - this.beganMs > DASH_MS_MAX || nowMs - this.nearerMs > STUCK_MS) {
+      this.goal = undefined;
+      return undefined;
+    }
+    const share = Math.min(1, metres / 0.8) / metres;
+    const [sin, cos] = [Math.sin(yaw), Math.cos(yaw)];
+    return { forward: (-dx * sin - dz * cos) * share, right: (dx * cos - dz * sin) * share };
+  }
+}
+
+const VELOCITY = new Vector3();
+const POINT = new Vector3();
+const WAY = new Vector3();
+const TURN = new Quaternion();

@@ -1,0 +1,203 @@
+import { createPose, HAND_JOINTS, handSizeOf, PALM, type Pose } from "@nowcast/three";
+import { Matrix4, Quaternion, Vector3 } from "three";
+
+export type Side = "left" | "right";
+
+const DEAD = 0.2;
+/** A trigger or a grip that is pulled farther than this is pressed. */
+const PRESSED = 0.55;
+/** The joints of the middle finger up to its tip, by which a hand is measured. */
+const MIDDLE = [10, 11, 12, 13, 14] as const;
+
+/** What one hand does in this frame. */
+export interface HandInput {
+  readonly side: Side;
+  /** Whether it is known where the hand is. */
+  isTracked: boolean;
+  /** Where the wrist is in the room: fingers point to -Z, the back of the hand faces Y. */
+  readonly wrist: Pose;
+  /** Where it points from, to -Z, in the room. */
+  readonly ray: Pose;
+  hasJoints: boolean;
+  /** Of all joints, as seen from the wrist. */
+  readonly rotations: Float32Array;
+  readonly size: number;
+  /** 0 an open hand, 1 a fist. */
+  grip: number;
+  /** The index finger's trigger, or a pinch. */
+  trigger: boolean;
+  squeeze: boolean;
+  /** A or X. */
+  first: boolean;
+  /** B or Y. */
+  second: boolean;
+  stickPressed: boolean;
+  stickX: number;
+  stickY: number;
+}
+
+/** Of WebXR's hand input module; the types know only the rest of a frame. */
+interface HandFrame {
+  fillPoses?(spaces: Iterable<XRSpace>, base: XRSpace, transforms: Float32Array): boolean;
+}
+
+interface OwnHand extends HandInput {
+  size: number;
+  /** What the session's events say, for hands without buttons. */
+  selects: boolean;
+  squeezes: boolean;
+}
+
+/** Reads a headset: where the head and the hands are in the room, and what is pressed. */
+export class TrackedInput {
+  readonly head = createPose();
+  readonly left: HandInput;
+  readonly right: HandInput;
+  /** Whether the newest frame said where the head is. */
+  isTracked = false;
+  private readonly hands: Readonly<Record<Side, OwnHand>>;
+  private readonly matrices = new Float32Array(HAND_JOINTS * 16);
+
+  constructor(
+    private readonly session: XRSession,
+    private readonly space: () => XRReferenceSpace | null,
+  ) {
+    this.hands = { left: createHand("left"), right: createHand("right") };
+    this.left = this.hands.left;
+    this.right = this.hands.right;
+    const says = (type: "select" | "squeeze", isDown: boolean) => (event: XRInputSourceEvent) => {
+      const { handedness } = event.inputSource;
+      if (handedness === "none") return;
+      this.hands[handedness][type === "select" ? "selects" : "squeezes"] = isDown;
+    };
+    session.addEventListener("selectstart", says("select", true));
+    session.addEventListener("selectend", says("select", false));
+    session.addEventListener("squeezestart", says("squeeze", true));
+    session.addEventListener("squeezeend", says("squeeze", false));
+  }
+
+  read(frame: XRFrame): void {
+    const space = this.space();
+    const viewer = space ? frame.getViewerPose(space) : undefined;
+    this.isTracked = viewer !== undefined;
+    if (viewer) takeTransform(viewer.transform, this.head);
+    this.left.isTracked = this.right.isTracked = false;
+    if (!space) return;
+    for (const source of this.session.inputSources) {
+      if (source.handedness === "none") continue;
+      this.readHand(frame, space, source, this.hands[source.handedness]);
+    }
+  }
+
+  private readHand(frame: XRFrame, space: XRReferenceSpace, source: XRInputSource, hand: OwnHand): void {
+    hand.hasJoints = source.hand !== undefined && this.readJoints(frame, space, source.hand, hand);
+    hand.isTracked = hand.hasJoints || readGrip(frame, space, source, hand);
+    const ray = frame.getPose(source.targetRaySpace, space);
+    if (ray) takeTransform(ray.transform, hand.ray);
+    readButtons(source.gamepad, hand);
+  }
+
+  /** The joints as seen from the wrist. False where one is not known. */
+  private readJoints(frame: XRFrame, space: XRReferenceSpace, joints: XRHand, hand: OwnHand): boolean {
+    const matrices = this.matrices;
+    if (joints.size !== HAND_JOINTS) return false;
+    if (!(frame as HandFrame).fillPoses?.(joints.values(), space, matrices)) return false;
+    MATRIX.fromArray(matrices).decompose(POINT, WRIST, SCALE);
+    putPose(hand.wrist, POINT, WRIST);
+    WRIST.invert();
+    const bones: number[] = [];
+    LAST.copy(POINT);
+    for (let joint = 0; joint < HAND_JOINTS; joint++) {
+      MATRIX.fromArray(matrices, joint * 16).decompose(POINT, TURN, SCALE);
+      TURN.premultiply(WRIST)
+        .normalize()
+        .toArray(hand.rotations, joint * 4);
+      if (!MIDDLE.some((middle) => middle === joint)) continue;
+      bones.push(POINT.distanceTo(LAST));
+      LAST.copy(POINT);
+    }
+    hand.size = handSizeOf(bones);
+    return hand.rotations.every(Number.isFinite);
+  }
+}
+
+/** A controller lies in the palm, and points where the fist does; the palm faces the other hand. */
+function readGrip(frame: XRFrame, space: XRReferenceSpace, source: XRInputSource, hand: OwnHand): boolean {
+  const grip = source.gripSpace && frame.getPose(source.gripSpace, space);
+  if (!grip) return false;
+  takeTransform(grip.transform, hand.wrist);
+  const { wrist } = hand;
+  TURN.set(wrist.qx, wrist.qy, wrist.qz, wrist.qw);
+  TURN.multiply(ROLL.setFromAxisAngle(AXIS_Z, hand.side === "left" ? Math.PI / 2 : -Math.PI / 2));
+  POINT.set(...PALM).applyQuaternion(TURN);
+  putPose(wrist, POINT.set(wrist.x - POINT.x, wrist.y - POINT.y, wrist.z - POINT.z), TURN);
+  return true;
+}
+
+/** Buttons and axes as the standard mapping of WebXR has them (`xr-standard`). */
+function readButtons(gamepad: Gamepad | undefined, hand: OwnHand): void {
+  const value = (button: number): number => gamepad?.buttons[button]?.value ?? 0;
+  const axis = (number: number): number => {
+    const at = gamepad?.axes[number] ?? 0;
+    return Math.abs(at) < DEAD ? 0 : at;
+  };
+  hand.trigger = value(0) > PRESSED || hand.selects;
+  hand.squeeze = value(1) > PRESSED || hand.squeezes;
+  hand.grip = Math.min(1, Math.max(value(0) * 0.6, value(1), hand.squeezes ? 1 : 0));
+  hand.stickPressed = gamepad?.buttons[3]?.pressed ?? false;
+  hand.first = gamepad?.buttons[4]?.pressed ?? false;
+  hand.second = gamepad?.buttons[5]?.pressed ?? false;
+  hand.stickX = axis(2);
+  hand.stickY = axis(3);
+}
+
+function createHand(side: Side): OwnHand {
+  return {
+    side,
+    isTracked: false,
+    wrist: createPose(),
+    ray: createPose(),
+    hasJoints: false,
+    rotations: new Float32Array(HAND_JOINTS * 4),
+    size: 1,
+    grip: 0,
+    trigger: false,
+    squeeze: false,
+    first: false,
+    second: false,
+    stickPressed: false,
+    stickX: 0,
+    stickY: 0,
+    selects: false,
+    squeezes: false,
+  };
+}
+
+function takeTransform({ position, orientation }: XRRigidTransform, out: Pose): void {
+  out.x = position.x;
+  out.y = position.y;
+  out.z = position.z;
+  out.qx = orientation.x;
+  out.qy = orientation.y;
+  out.qz = orientation.z;
+  out.qw = orientation.w;
+}
+
+function putPose(out: Pose, position: Vector3, rotation: Quaternion): void {
+  out.x = position.x;
+  out.y = position.y;
+  out.z = position.z;
+  out.qx = rotation.x;
+  out.qy = rotation.y;
+  out.qz = rotation.z;
+  out.qw = rotation.w;
+}
+
+const AXIS_Z = new Vector3(0, 0, 1);
+const MATRIX = new Matrix4();
+const POINT = new Vector3();
+const LAST = new Vector3();
+const SCALE = new Vector3();
+const WRIST = new Quaternion();
+const TURN = new Quaternion();
+const ROLL = new Quaternion();

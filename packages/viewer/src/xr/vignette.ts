@@ -1,0 +1,60 @@
+import { ease } from "@nowcast/three";
+import { BackSide, Mesh, ShaderMaterial, SphereGeometry } from "three";
+
+/** Half of what is seen through an open and a narrow vignette, in radians from where one looks. */
+const OPEN = 1.4;
+const NARROW = 0.52;
+const SOFT = 0.28;
+/** Nearly nothing is left to see less of. */
+const SLIGHT = 0.01;
+
+/** A dark ring around what is seen, which narrows while one is moved, and a dark curtain. It hangs on the camera. */
+export class Vignette {
+  readonly mesh: Mesh<SphereGeometry, ShaderMaterial>;
+  private narrowing = 0;
+  private darkness = 0;
+
+  constructor() {
+    const material = new ShaderMaterial({
+      side: BackSide,
+      transparent: true,
+      depthTest: false,
+      depthWrite: false,
+      toneMapped: false,
+      uniforms: { edge: { value: OPEN }, soft: { value: SOFT }, dark: { value: 0 } },
+      vertexShader: /* glsl */ `
+        varying vec3 vAhead;
+        void main() {
+          vAhead = position;
+          gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0);
+        }`,
+      fragmentShader: /* glsl */ `
+        uniform float edge, soft, dark;
+        varying vec3 vAhead;
+        void main() {
+          float angle = acos(clamp(-normalize(vAhead).z, -1.0, 1.0));
+          gl_FragColor = vec4(0.0, 0.0, 0.0, max(dark, smoothstep(edge - soft, edge, angle)));
+        }`,
+    });
+    this.mesh = new Mesh(new SphereGeometry(0.4, 24, 16), material);
+    this.mesh.frustumCulled = false;
+    this.mesh.renderOrder = 1000;
+    this.mesh.visible = false;
+  }
+
+  /** `moved`: how much one is moved without walking, 0 to 1. `dark`: how much of all is hidden. */
+  update(seconds: number, moved: number, dark: number): void {
+    this.narrowing += (moved - this.narrowing) * ease(moved > this.narrowing ? 10 : 5, seconds);
+    this.darkness += (dark - this.darkness) * ease(14, seconds);
+    const { uniforms } = this.mesh.material;
+    uniforms["edge"]!.value = OPEN + (NARROW - OPEN) * this.narrowing;
+    uniforms["dark"]!.value = this.darkness;
+    this.mesh.visible = this.narrowing > SLIGHT || this.darkness > SLIGHT;
+  }
+
+  dispose(): void {
+    this.mesh.geometry.dispose();
+    this.mesh.material.dispose();
+    this.mesh.removeFromParent();
+  }
+}

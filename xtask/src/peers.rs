@@ -1,0 +1,52 @@
+//! `cargo xtask peers`: what others wrote and the lab measures beside our own.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use crate::{console, step, tools};
+
+/// Installs Colyseus below target/, apart from the packages of this repository, or says why it cannot.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let folder = colyseus_folder();
+    eprintln!(
+        "{} installs Colyseus from the registry of npm into {}, for `nowcast lab load`; nothing else uses it",
+        console::bold("peers:"),
+        folder.display()
+    );
+    if let Err(missing) = tools::require_node() {
+        eprintln!("{} {missing:#}", console::yellow("NOT INSTALLED"));
+        return Ok(());
+    }
+    if let Err(cause) = install(&folder) {
+        eprintln!("{} npm cannot install it here: {cause:#}", console::yellow("NOT INSTALLED"));
+    }
+    Ok(())
+}
+
+/// Where `nowcast lab load` looks for it, from the top of a checkout.
+fn colyseus_folder() -> PathBuf {
+    step::root().join("target/peers/colyseus")
+}
+
+fn install(folder: &std::path::Path) -> anyhow::Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let named = step::root().join("packages/lab/colyseus/package.json");
+    fs::copy(&named, folder.join("package.json"))
+        .with_context(|| format!("cannot copy {}", named.display()))?;
+    // Its packages name each other as peers of versions that are not all there; those above are of one release.
+    let place = folder.to_string_lossy();
+    step::run(&[
+        "npm",
+        "install",
+        "--prefix",
+        &place,
+        "--legacy-peer-deps",
+        "--ignore-scripts",
+        "--no-package-lock",
+        "--no-fund",
+        "--no-audit",
+        "--loglevel=error",
+    ])
+}
