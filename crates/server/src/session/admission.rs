@@ -113,16 +113,17 @@ fn not_upgraded(shared: &Shared, error: UpgradeError) -> Response {
 
 fn admit(shared: &Shared, asking: Asking<'_>) -> Result<(Acceptor, Entry), RefusalAnswer> {
     let Asking { name, address, query, is_joining, .. } = asking;
+    let service = shared.services.iter().find(|service| service.name() == name);
     // A token that is good for a room is good for its past.
-    let request = AdmissionRequest::from(&Asking { name: room_of(name), ..asking });
+    let room = if service.is_some() { name } else { room_of(name) };
+    let request = AdmissionRequest::from(&Asking { name: room, ..asking });
     let mut entry = shared.sessions.admission.check(Now::read(), &request)?;
     name.clone_into(&mut entry.room);
     // Who comes back has a seat and a session; what was opened by saying so can begin none.
     let comes_back = entry.only_resumes();
-    if !comes_back && room_of(name) != name && !may_edit(&entry, &shared.config.entry) {
+    if !comes_back && room != name && !may_edit(&entry, &shared.config.entry) {
         return Err(refuse(&RoomRefusal::NotEditor));
     }
-    let service = shared.services.iter().find(|service| service.name() == name);
     if !comes_back && service.is_none() {
         shared.rooms.may_enter(name, Some(address.ip())).map_err(|refusal| refuse(&refusal))?;
     }

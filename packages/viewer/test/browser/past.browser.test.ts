@@ -84,14 +84,19 @@ async function slideTo(visitor: Visitor, atMs: number): Promise<number> {
     slider.value = String(value);
     slider.dispatchEvent(new Event("input", { bubbles: true }));
   }, atMs);
-  await waitFor("the moment", async () => Math.abs((await shownAtMs(visitor)) - atMs) < 200);
+  // On a busy machine a world may have been held up for a while, and then its moments are as far apart.
+  await waitFor("the moment", async () => Math.abs((await shownAtMs(visitor)) - atMs) < 1_000);
   return performance.now() - begun;
 }
 
 describe("the page that shows a room as it was", () => {
   it("shows what was before it was changed, follows the slider, and copies the moment into a new room", async () => {
     // A world is kept from the first thing on that somebody does.
-    await ada.page.keyboard.press("KeyS", { delay: 100 });
+    const begun = (await ada.position(await ada.avatarId()))!;
+    await waitFor("the first step", async () => {
+      await ada.page.keyboard.press("KeyS", { delay: 100 });
+      return apart((await ada.position(await ada.avatarId()))!, begun) > 0.1;
+    });
     await pause(1_500);
     const before = await blocksOf(ada);
     const beforeMs = Date.now();
