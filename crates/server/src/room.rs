@@ -10,6 +10,7 @@ mod plain_delivery;
 mod session_delivery;
 mod tenancy;
 pub(crate) mod told;
+mod turns;
 
 use std::collections::VecDeque;
 use std::io;
@@ -127,6 +128,8 @@ struct SeatedPlayer {
     /// What the controls said when the world was last told, and their number.
     input: Input,
     controls: u16,
+    /// How long ago that was what it sees, as the world was told.
+    behind_ms: u16,
     refusals: Allowance,
     moves_refused: Allowance,
     /// What it sees, if it is on a session.
@@ -259,15 +262,6 @@ impl Room {
         for index in 0..self.players.len() {
             let SeatedPlayer { player, id, .. } = &self.players[index];
             let (player, id) = (Arc::clone(player), *id);
-            if let Some((step, input)) = player.take_step() {
-                let seated = &mut self.players[index];
-                seated.controls = step;
-                if let Some(input) = input {
-                    seated.input = input;
-                    self.was_used |= Command::Input { input, number: step }.is_felt();
-                    self.apply(WorldCommand::Input { player: id, input });
-                }
-            }
             for command in player.take_commands() {
                 self.was_used |= command.is_felt();
                 match command {
@@ -280,10 +274,13 @@ impl Room {
                         }
                         self.apply(WorldCommand::Input { player: id, input });
                     }
-                    Command::Act { action, arguments, number } => match (player.key, number) {
-                        (Some(key), Some(number)) => self.act_once(id, key, number, action, arguments),
-                        _ => self.apply(WorldCommand::Action { player: id, name: action, arguments }),
-                    },
+                    Command::Act { action, arguments, number, given } => {
+                        self.see(index, given, now);
+                        match (player.key, number) {
+                            (Some(key), Some(number)) => self.act_once(id, key, number, action, arguments),
+                            _ => self.apply(WorldCommand::Action { player: id, name: action, arguments }),
+                        }
+                    }
                     Command::Move { entity, pose, velocity } => {
                         self.apply(WorldCommand::Move { player: id, entity, pose, velocity });
                     }
@@ -301,6 +298,7 @@ impl Room {
                     }
                 }
             }
+            self.take_turn(index, &player, id);
         }
     }
 
@@ -518,6 +516,7 @@ impl Room {
                 id,
                 input,
                 controls: 0,
+                behind_ms: self.world.world().scene().player(id).map_or(0, |known| known.behind_ms),
                 refusals,
                 moves_refused,
                 sight,

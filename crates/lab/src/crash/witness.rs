@@ -199,6 +199,7 @@ impl Visit<'_> {
             action: "count".into(),
             arguments: Value::Map(vec![("client".into(), client)]),
             number: None,
+            step: None,
         })
     }
 
