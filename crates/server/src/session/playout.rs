@@ -17,7 +17,7 @@ const REST_STEPS: u32 = 60;
 const WAIT_STEPS_MAX: i32 = 8;
 /// After so many messages in time they wait a step less.
 const TIMELY_MESSAGES: u32 = 300;
-/// A client at rest whose controls come later than this has lost their place: they hold at once.
+/// Controls of a client at rest that come later than this have lost their place, and hold at once.
 const LATE_STEPS_MAX: i32 = 30;
 /// A client whose steps are farther from those expected has another clock than before.
 const APART_STEPS_MAX: i32 = 60;
