@@ -1,178 +1,76 @@
-// Two people in one room, by the SDK as pages have it: the first walks about and predicts, the second watches. Prints what was shown
-// where, as one line of JSON; `nowcast lab motion` runs this on a host of an emulated link. Arguments: the room's address,
-// seconds, a seed, and half the width of the ground in metres.
-import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
+// Prints what was shown where, as one line of JSON; `nowcast lab motion` runs this on a host of an emulated link. Arguments: the room's
+// address, seconds, a seed, half the width of the ground in metres, and for a walk in Chromium its program and one carrier.
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { walk, within } from "./motion-walk.mjs";
 
-const [address, seconds, seed, extent] = process.argv.slice(2);
-if (extent === undefined) throw new Error("motion.mjs ADDRESS SECONDS SEED EXTENT");
+const [address, seconds, seed, extent, browser, carrier] = process.argv.slice(2);
+if (extent === undefined || (browser !== undefined && carrier === undefined)) {
+  throw new Error("motion.mjs ADDRESS SECONDS SEED EXTENT [BROWSER CARRIER]");
+}
 const FRAME_MS = 1000 / 60;
-const JOIN_MS = 20_000;
-const SETTLE_MS = 2_000;
-const RUN_SPEED = 6.4;
-const CHANGED_M = 1e-4;
-const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
-/** Places farther apart in time say nothing of what was between. */
-const STEPS_BETWEEN_MAX = 6;
+const SERVER_MS = 20_000;
+const SPARE_MS = 60_000;
 
 // The server of an emulated host made its certificate itself, and nobody else is on this link.
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = "0";
 // The server begins at the same time.
 const { host } = new URL(address.replace(/^nowcast:/, "http:"));
-await within(JOIN_MS, async () => (await fetch(`http://${host}/healthz`).catch(() => undefined))?.ok);
+const site = `http://${host}`;
+await within(SERVER_MS, async () => (await fetch(`${site}/healthz`).catch(() => undefined))?.ok);
 
-const random = mulberry32(Number(seed));
-const walker = joinWorld(address, { name: "Ada", networkHz: 60 });
-const watcher = joinWorld(address, { name: "Ben", networkHz: 20 });
-const predictor = createPredictor(walker);
-const interpolator = createInterpolator(watcher);
+const plan = { address, seconds: Number(seconds), seed: Number(seed), extent: Number(extent) };
+const found = browser === undefined ? await walkHere() : await walkInChromium();
+console.log(JSON.stringify(found));
 
-for (const world of [walker, watcher]) {
-  world.on("error", ({ error, retryInMs }) =>
-    console.error(`${error.message}${retryInMs === undefined ? "" : "; again soon"}`),
-  );
-}
-
-/** Where the server had the walker: by its own steps, and by the world's. */
-const bySteps = new Map();
-const byTicks = new Map();
-walker.on("snapshot", ({ tick, controls, moved }) => {
-  const own = walker.entities.get(walker.avatarId);
-  if (own === undefined || controls === 0) return;
-  const at = moved.includes(own) ? own.tick : tick;
-  const low = controls - (tick - at);
-  const step = predictor.step + (((low - predictor.step) << 16) >> 16);
-  bySteps.set(step, [...own.position]);
-  byTicks.set(at, [...own.position]);
-});
-
-await within(JOIN_MS, () => walker.entities.has(walker.avatarId) && watcher.entities.has(walker.avatarId));
-const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
-const ownFrames = [];
-const othersFrames = [];
-const found = { jumps: [], keyFrames: [], keyMs: [], delays: [], costUs: [] };
-let input = STILL;
-let changeAtMs = 0;
-let key;
-let before;
-const startMs = performance.now();
-const endMs = startMs + SETTLE_MS + Number(seconds) * 1000;
-for (let frame = 0; ; frame++) {
-  const dueMs = startMs + frame * FRAME_MS;
-  await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueMs - performance.now())));
-  const nowMs = performance.now();
-  if (nowMs > endMs) break;
-  const counts = nowMs > startMs + SETTLE_MS;
-  if (counts && nowMs > changeAtMs) {
-    const wasStill = input === STILL;
-    input = next();
-    changeAtMs = nowMs + (input === STILL ? 400 : 150) + random() * 700;
-    if (wasStill && input !== STILL && before !== undefined && predictor.offsetM === 0) {
-      key = { frames: 0, atMs: nowMs, from: before.position };
-    }
-  }
-  const offsetM = predictor.offsetM;
-  const beganMs = performance.now();
-  predictor.input(input);
-  predictor.sample(nowMs);
-  const isShown = predictor.pose(pose);
-  if (counts) found.costUs.push((performance.now() - beganMs) * 1000);
-  if (isShown) {
-    const position = [...pose.position];
-    if (counts) {
-      ownFrames.push({ moment: predictor.moment, position });
-      const glide = Math.max(0, offsetM - predictor.offsetM);
-      const level = before && Math.hypot(position[0] - before.position[0], position[2] - before.position[2]);
-      const excess = before ? Math.max(0, level - (RUN_SPEED * (nowMs - before.nowMs)) / 1000) : 0;
-      found.jumps.push(Math.max(glide, excess));
-    }
-    if (key !== undefined) {
-      key.frames++;
-      if (distance(position, key.from) > CHANGED_M) {
-        found.keyFrames.push(key.frames);
-        found.keyMs.push(performance.now() - key.atMs);
-        key = undefined;
-      }
-    }
-    before = { position, nowMs };
-  }
-  interpolator.sample(nowMs);
-  if (counts && interpolator.pose(walker.avatarId, pose)) {
-    othersFrames.push({ moment: interpolator.tick, position: [...pose.position] });
-    found.delays.push(interpolator.delayMs);
-  }
-}
-// What is still under way says where the server had it in the end.
-await new Promise((resolve) => setTimeout(resolve, 500));
-const ownErrors = errors(ownFrames, bySteps);
-const othersErrors = errors(othersFrames, byTicks);
-const { corrections, skippedSteps } = predictor;
-const carrier = walker.stats.link?.carrier ?? "none";
-console.log(
-  JSON.stringify({
-    ...found,
-    ownErrors,
-    othersErrors,
-    corrections,
-    skippedSteps,
-    carrier,
-    node: process.version,
-  }),
-);
-predictor.close();
-interpolator.close();
-walker.close();
-watcher.close();
-
-/** Walks, runs, jumps and stands, and keeps off the edge of the ground. */
-function next() {
-  if (random() < 0.25) return STILL;
-  const [x, , z] = before?.position ?? [0, 0, 0];
-  const isFar = Math.hypot(x, z) > Number(extent) * 0.6;
-  const yaw = isFar ? Math.atan2(x, z) : random() * 2 * Math.PI - Math.PI;
-  return {
-    forward: 1,
-    right: isFar ? 0 : Math.floor(random() * 3) - 1,
-    yaw,
-    run: random() < 0.5,
-    jump: random() < 0.15,
+async function walkHere() {
+  let dueMs = performance.now();
+  const nextFrame = async () => {
+    dueMs += FRAME_MS;
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueMs - performance.now())));
   };
+  return { ...(await walk({ ...plan, nextFrame })), program: `Node ${process.version}` };
 }
 
-/** How far each frame was from where the server had it at that moment; frames of which that is not known do not count. */
-function errors(frames, places) {
-  const known = [...places].sort(([a], [b]) => a - b);
-  const found = [];
-  let at = 0;
-  for (const { moment, position } of frames) {
-    while (at + 1 < known.length && known[at + 1][0] <= moment) at++;
-    const [from, start] = known[at] ?? [];
-    const [to, end] = known[at + 1] ?? [];
-    if (from === undefined || to === undefined || from > moment || to - from > STEPS_BETWEEN_MAX) continue;
-    const share = (moment - from) / (to - from);
-    const truth = start.map((value, axis) => value + (end[axis] - value) * share);
-    found.push(distance(position, truth));
+async function walkInChromium() {
+  const { build } = await import("esbuild");
+  const { chromium } = await import("playwright-core");
+  const here = dirname(fileURLToPath(import.meta.url));
+  const { outputFiles } = await build({
+    entryPoints: [join(here, "motion-page.mjs")],
+    bundle: true,
+    format: "iife",
+    target: "es2022",
+    platform: "browser",
+    logLevel: "error",
+    write: false,
+  });
+  const chrome = await chromium.launch({
+    executablePath: browser,
+    args: [
+      "--no-sandbox",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+      // A page at the address of an emulated host is not secure by itself, and WebTransport wants that.
+      `--unsafely-treat-insecure-origin-as-secure=${site}`,
+    ],
+  });
+  try {
+    // A page of the server itself, so that it is let in; what runs there is not the server's.
+    const page = await chrome.newPage({ bypassCSP: true });
+    page.on("console", (message) => console.error(`the page: ${message.text()}`));
+    page.on("pageerror", (error) => console.error(`the page: ${error.message}`));
+    page.setDefaultTimeout(plan.seconds * 1000 + SPARE_MS);
+    await page.goto(`${site}/healthz`);
+    await page.addScriptTag({ content: outputFiles[0].text });
+    const walked = await page.evaluate((walking) => globalThis.walk(walking), {
+      ...plan,
+      carriers: [carrier],
+    });
+    return { ...walked, program: `Chromium ${chrome.version()}` };
+  } finally {
+    await chrome.close();
   }
-  return found;
-}
-
-function distance(a, b) {
-  return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
-}
-
-async function within(ms, condition) {
-  const end = performance.now() + ms;
-  while (!(await condition())) {
-    if (performance.now() > end) throw new Error(`nobody came into the room within ${ms} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
-function mulberry32(start) {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

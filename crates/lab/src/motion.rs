@@ -1,7 +1,7 @@
 //! `lab motion`: how far off what a player sees is, of itself and of others, with the real SDK, a real server and an emulated link.
 //!
-//! Node runs the SDK on one host and the program serves a world on the other. Two people are in it: one walks about and predicts, one
-//! watches. What was shown is compared with what the server later said of the same moment.
+//! Node or Chromium runs the SDK on one host and the program serves a world on the other. Two people are in it: one walks about and
+//! predicts, one watches. What was shown is compared with what the server later said of the same moment.
 
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -17,9 +17,7 @@ const PORT: u16 = 7_777;
 /// What walks and watches; Node finds the SDK from there.
 const SCRIPT: &str = "packages/lab/motion.mjs";
 const SDK: &str = "packages/nowcast/dist/world/index.js";
-/// A floor with a ball on it, and how far it reaches from its middle, in metres.
-const WORLD: &str = "worlds/minimal";
-const ROOM: &str = "minimal";
+/// How far the worlds' ground reaches from its middle at least, in metres.
 const EXTENT_M: u32 = 20;
 /// How often a run is repeated when the relay was late.
 const TRIES: u32 = 2;
@@ -86,11 +84,66 @@ pub const FEW: [Conditions; 3] = [
     Conditions::new(100, 0.05, 1.0, 5),
 ];
 
+/// Where somebody walks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ground {
+    /// On a floor with a ball on it.
+    Free,
+    /// Among three hundred blocks that can be pushed, and stood upon.
+    Blocks,
+}
+
+impl Ground {
+    /// The folder of the world, and its room.
+    const fn world(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Free => ("worlds/minimal", "minimal"),
+            Self::Blocks => ("worlds/playground", "playground"),
+        }
+    }
+}
+
+/// Where the SDK runs, and what carries its messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Client {
+    /// Node, over WebSocket.
+    Node,
+    /// Chromium, over WebTransport.
+    WebTransport,
+    /// Chromium, over WebSocket.
+    WebSocket,
+}
+
+impl Client {
+    /// The SDK's word for the carrier, if there is a choice.
+    const fn carrier(self) -> Option<&'static str> {
+        match self {
+            Self::Node => None,
+            Self::WebTransport => Some("webtransport"),
+            Self::WebSocket => Some("websocket"),
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Node => "Node, WebSocket",
+            Self::WebTransport => "Chromium, WebTransport",
+            Self::WebSocket => "Chromium, WebSocket",
+        }
+    }
+}
+
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// One run each.
+    /// One run each, for each client on each ground.
     pub conditions: Vec<Conditions>,
+    /// Where the SDK runs.
+    pub clients: Vec<Client>,
+    /// Where somebody walks.
+    pub grounds: Vec<Ground>,
+    /// The browser's program, where a client needs one.
+    pub browser: PathBuf,
     /// For how long somebody walks about in each.
     pub seconds: u32,
     /// Draws the walks and the fate of packets.
@@ -113,6 +166,9 @@ pub enum MotionError {
     /// The SDK is not built.
     #[error("the SDK is not built: `npm ci && npm run build --workspace nowcast` builds it")]
     NoSdk,
+    /// No browser.
+    #[error("{} is not there: install Chromium, or name another one with `nowcast lab motion --browser PROGRAM`", .0.display())]
+    NoBrowser(PathBuf),
     /// No Node, or one that does not run.
     #[error("node does not start: install Node 20 or newer")]
     NoNode,
@@ -149,12 +205,14 @@ struct Found {
     corrections: usize,
     skipped_steps: usize,
     carrier: String,
-    node: String,
+    program: String,
 }
 
 /// One run.
 struct Run {
     of: Conditions,
+    client: Client,
+    ground: Ground,
     found: Found,
     is_trustworthy: bool,
 }
@@ -162,7 +220,7 @@ struct Run {
 impl Plan {
     /// Expected seconds.
     pub fn expected_seconds(&self) -> u32 {
-        (self.seconds + 6) * self.conditions.len() as u32
+        (self.seconds + 6) * (self.conditions.len() * self.clients.len() * self.grounds.len()) as u32
     }
 
     /// Whether all is there that it needs.
@@ -170,13 +228,17 @@ impl Plan {
     /// # Errors
     /// [`MotionError`] for what is missing.
     pub fn check(&self) -> Result<(), MotionError> {
-        for path in [SCRIPT, WORLD] {
+        for path in [SCRIPT, Ground::Free.world().0, Ground::Blocks.world().0] {
             if !Path::new(path).exists() {
                 return Err(MotionError::NoScript(path.into()));
             }
         }
         if !Path::new(SDK).is_file() {
             return Err(MotionError::NoSdk);
+        }
+        let needs_browser = self.clients.iter().any(|client| *client != Client::Node);
+        if needs_browser && self.browser.is_absolute() && !self.browser.is_file() {
+            return Err(MotionError::NoBrowser(self.browser.clone()));
         }
         let mut node = Command::new("node");
         node.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
@@ -189,21 +251,26 @@ impl Plan {
     /// [`MotionError`]
     pub fn run(&self, progress: &mut dyn FnMut(&str)) -> Result<Report, MotionError> {
         self.check()?;
-        let mut runs = Vec::with_capacity(self.conditions.len());
-        for of in &self.conditions {
-            progress(&of.name());
-            let mut run = self.once(of)?;
-            for _ in 1..TRIES {
-                if !run.is_trustworthy {
-                    run = self.once(of)?;
+        let mut runs = Vec::new();
+        for ground in &self.grounds {
+            for of in &self.conditions {
+                for client in &self.clients {
+                    progress(&format!("{}: {}, {}", ground.world().1, of.name(), client.name()));
+                    let mut run = self.once(of, *client, *ground)?;
+                    for _ in 1..TRIES {
+                        if !run.is_trustworthy {
+                            run = self.once(of, *client, *ground)?;
+                        }
+                    }
+                    runs.push(run);
                 }
             }
-            runs.push(run);
         }
         Ok(self.report(&runs))
     }
 
-    fn once(&self, of: &Conditions) -> Result<Run, MotionError> {
+    fn once(&self, of: &Conditions, client: Client, ground: Ground) -> Result<Run, MotionError> {
+        let (folder, room) = ground.world();
         let link = EmulatedLink::new(&of.link(), 2, self.seed)?;
         let address = link.host(2).address();
         let failed = |program| move |cause| MotionError::Start { program, cause };
@@ -212,12 +279,15 @@ impl Plan {
             None => std::env::current_exe().map_err(failed("the server"))?,
         };
         let mut serve = Command::new(program);
-        serve.args(["serve", WORLD, "--no-data", "--anonymous", "--insecure"]);
+        serve.args(["serve", folder, "--no-data", "--anonymous", "--insecure"]);
         serve.args(["--host", &address.to_string(), "--port", &PORT.to_string()]);
         let _server = HostProcess::start(link.host(2), serve).map_err(failed("the server"))?;
         let mut walk = Command::new("node");
-        walk.arg(SCRIPT).arg(format!("nowcast://{address}:{PORT}/{ROOM}"));
+        walk.arg(SCRIPT).arg(format!("nowcast://{address}:{PORT}/{room}"));
         walk.args([self.seconds.to_string(), self.seed.to_string(), EXTENT_M.to_string()]);
+        if let Some(carrier) = client.carrier() {
+            walk.arg(&self.browser).arg(carrier);
+        }
         let mut walk = HostProcess::start(link.host(1), walk).map_err(failed("node"))?;
         let nothing = || MotionError::NoFigures { of: of.name() };
         let output = walk.output().ok_or_else(nothing)?;
@@ -227,17 +297,20 @@ impl Plan {
             return Err(nothing());
         }
         let found = serde_json::from_str(&line)?;
-        Ok(Run { of: *of, found, is_trustworthy: link.finish().lateness.is_trustworthy() })
+        Ok(Run { of: *of, client, ground, found, is_trustworthy: link.finish().lateness.is_trustworthy() })
     }
 
     fn report(&self, runs: &[Run]) -> Report {
         let mut report = Report::new("What players see", self.command.clone()).seed(self.seed);
-        let (node, carrier) =
-            runs.first().map_or(("", ""), |run| (run.found.node.as_str(), run.found.carrier.as_str()));
+        let mut programs: Vec<String> =
+            runs.iter().map(|run| format!("{} over {}", run.found.program, run.found.carrier)).collect();
+        programs.sort_unstable();
+        programs.dedup();
         report.note(format!(
-            "The SDK in Node {node} over {carrier} on one emulated host, `nowcast serve {WORLD}` on the other; somebody walks, runs, jumps \
-             and stands for {} s at each link, drawn at 60 frames a second, and somebody else watches at 20 snapshots a second. What is lost \
-             is lost in each direction.",
+            "The SDK in {} on one emulated host, `nowcast serve` on the other; somebody walks, runs, jumps and stands for {} s at \
+             each link, drawn at 60 frames a second, and somebody else watches at 20 snapshots a second. What is lost is lost in \
+             each direction.",
+            programs.join("; "),
             self.seconds
         ));
         if runs.iter().any(|run| !run.is_trustworthy) {
@@ -245,9 +318,14 @@ impl Plan {
                 "† The relay was late even when everything was done again: do not trust these figures.",
             );
         }
-        report.section(own(runs));
-        report.section(others(runs));
-        report.section(keys(runs));
+        let on = |ground: Ground| runs.iter().filter(move |run| run.ground == ground).collect::<Vec<_>>();
+        for ground in &self.grounds {
+            report.section(own(*ground, &on(*ground)));
+        }
+        // Others and keys are the same matter on every ground.
+        let ground = self.grounds.first().copied().unwrap_or(Ground::Free);
+        report.section(others(&on(ground)));
+        report.section(keys(&on(ground)));
         report
     }
 }
@@ -264,13 +342,14 @@ fn cell(values: &[f64], share: f64, scale: f64, decimals: usize) -> Cell {
     percentile(values, share).map_or(Cell::Missing, |value| Cell::number(value * scale, decimals))
 }
 
-fn label(run: &Run) -> Cell {
-    Cell::text(format!("{}{}", run.of.name(), if run.is_trustworthy { "" } else { " †" }))
+fn label(run: &Run) -> [Cell; 2] {
+    let doubt = if run.is_trustworthy { "" } else { " †" };
+    [Cell::text(format!("{}{doubt}", run.of.name())), Cell::text(run.client.name())]
 }
 
-fn histogram(title: &str, runs: &[Run], values: impl Fn(&Found) -> &[f64]) -> Chart {
+fn histogram(title: &str, runs: &[&Run], values: impl Fn(&Found) -> &[f64]) -> Chart {
     let rows = runs.iter().map(|run| Series {
-        name: run.of.name(),
+        name: format!("{} · {}", run.of.name(), run.client.name()),
         // On an axis of powers nothing is nothing: what is below what can be told apart counts as that.
         values: values(&run.found).iter().map(|metres| (metres * 100.0).max(0.01)).collect(),
     });
@@ -282,15 +361,23 @@ fn histogram(title: &str, runs: &[Run], values: impl Fn(&Found) -> &[f64]) -> Ch
     })
 }
 
-fn own(runs: &[Run]) -> Section {
-    let mut section = Section::new("Oneself");
+fn own(ground: Ground, runs: &[&Run]) -> Section {
+    let mut section = Section::new(match ground {
+        Ground::Free => "Oneself",
+        Ground::Blocks => "Oneself, pushing blocks",
+    });
     section.text(
         "How far what is shown of oneself is from where the server has one after the same input; and how far what is shown jumps from a \
          frame to the next beside what it walks. The server tells places to a thousandth of a metre.",
     );
-    section.chart(histogram("Error of oneself", runs, |found| &found.own_errors));
+    let title = match ground {
+        Ground::Free => "Error of oneself",
+        Ground::Blocks => "Error of oneself among blocks",
+    };
+    section.chart(histogram(title, runs, |found| &found.own_errors));
     let mut table = Table::new(vec![
         Column::text("link"),
+        Column::text("client"),
         Column::number("p50", "cm"),
         Column::number("p95", "cm"),
         Column::number("p99", "cm"),
@@ -302,8 +389,10 @@ fn own(runs: &[Run]) -> Section {
     ]);
     for run in runs {
         let Found { own_errors, jumps, corrections, .. } = &run.found;
+        let [link, client] = label(run);
         table.row(vec![
-            label(run),
+            link,
+            client,
             cell(own_errors, 0.5, 100.0, 2),
             cell(own_errors, 0.95, 100.0, 2),
             cell(own_errors, 0.99, 100.0, 2),
@@ -318,12 +407,13 @@ fn own(runs: &[Run]) -> Section {
     section
 }
 
-fn others(runs: &[Run]) -> Section {
+fn others(runs: &[&Run]) -> Section {
     let mut section = Section::new("Others");
     section.text("How far what is shown of somebody else is from where that one was at the moment that is shown, and how old that moment is.");
     section.chart(histogram("Error of others", runs, |found| &found.others_errors));
     let mut table = Table::new(vec![
         Column::text("link"),
+        Column::text("client"),
         Column::number("p50", "cm"),
         Column::number("p95", "cm"),
         Column::number("p99", "cm"),
@@ -333,8 +423,10 @@ fn others(runs: &[Run]) -> Section {
     ]);
     for run in runs {
         let Found { others_errors, delays, .. } = &run.found;
+        let [link, client] = label(run);
         table.row(vec![
-            label(run),
+            link,
+            client,
             cell(others_errors, 0.5, 100.0, 2),
             cell(others_errors, 0.95, 100.0, 2),
             cell(others_errors, 0.99, 100.0, 2),
@@ -347,13 +439,14 @@ fn others(runs: &[Run]) -> Section {
     section
 }
 
-fn keys(runs: &[Run]) -> Section {
+fn keys(runs: &[&Run]) -> Section {
     let mut section = Section::new("From a key to the first frame that is different");
     section.text(
         "Frames counted from the one that read the key, which is 1; and what prediction costs a frame.",
     );
     let mut table = Table::new(vec![
         Column::text("link"),
+        Column::text("client"),
         Column::number("p50", "frames"),
         Column::number("max", "frames"),
         Column::number("max", "ms"),
@@ -364,8 +457,10 @@ fn keys(runs: &[Run]) -> Section {
     ]);
     for run in runs {
         let Found { key_frames, key_ms, cost_us, skipped_steps, .. } = &run.found;
+        let [link, client] = label(run);
         table.row(vec![
-            label(run),
+            link,
+            client,
             cell(key_frames, 0.5, 1.0, 0),
             cell(key_frames, 1.0, 1.0, 0),
             cell(key_ms, 1.0, 1.0, 1),
@@ -404,16 +499,32 @@ mod tests {
             corrections: 1,
             skipped_steps: 0,
             carrier: "WebSocket".into(),
-            node: "v20".into(),
+            program: "Node v20".into(),
         };
-        let runs: Vec<Run> =
-            ALL.iter().map(|of| Run { of: *of, found: found(), is_trustworthy: false }).collect();
-        let plan =
-            Plan { conditions: ALL.to_vec(), seconds: 1, seed: 7, server: None, command: "nowcast".into() };
+        let plan = Plan {
+            conditions: ALL.to_vec(),
+            clients: vec![Client::Node, Client::WebTransport, Client::WebSocket],
+            grounds: vec![Ground::Free, Ground::Blocks],
+            browser: "/usr/bin/chromium".into(),
+            seconds: 1,
+            seed: 7,
+            server: None,
+            command: "nowcast".into(),
+        };
+        let mut runs = Vec::new();
+        for ground in &plan.grounds {
+            for of in &plan.conditions {
+                for client in &plan.clients {
+                    let (of, client, ground) = (*of, *client, *ground);
+                    runs.push(Run { of, client, ground, found: found(), is_trustworthy: false });
+                }
+            }
+        }
         let report = plan.report(&runs);
         assert_eq!(report.notes.len(), 2);
+        assert_eq!(report.sections.len(), 4);
         for section in &report.sections {
-            assert_eq!(section.tables[0].rows.len(), ALL.len());
+            assert_eq!(section.tables[0].rows.len(), 3 * ALL.len());
         }
         assert!(report.to_html().contains("100 ms, 5 % lost, 3 in a row"));
     }

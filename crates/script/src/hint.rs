@@ -55,9 +55,12 @@ pub(crate) fn read_hint(
         fields.text(name)?;
     }
     fields.number("reach")?;
+    fields.number("speed")?;
+    read_prediction(fields)?;
     let durable = fields.truth(DURABLE)?.unwrap_or(false);
     fields.nothing_else(&[
-        "key", "label", "charge", "pitch", "target", "of", "reach", "needs", "unless", DURABLE,
+        "key", "label", "charge", "pitch", "target", "of", "reach", "needs", "unless", "predict", "speed",
+        DURABLE,
     ])?;
     let of = read_kinds(fields)?;
     let hint = from_luau(&Luau::Table(fields.table().clone()), Purpose::Tell, &format!("{action}.hint"))?;
@@ -79,6 +82,16 @@ pub(crate) fn read_hint(
         other => other,
     };
     Ok((hint, Targets { action: action.to_owned(), kinds, place }, durable))
+}
+
+/// `predict`: what clients show of the action before it is done.
+fn read_prediction(fields: &Fields<'_>) -> Result<(), String> {
+    match fields.text("predict")?.as_deref() {
+        None | Some("throw") => Ok(()),
+        Some("grab") if fields.text("target")?.is_some() => Ok(()),
+        Some("grab") => Err(fields.expected("target", "the argument that names what is grabbed", "nothing")),
+        Some(other) => Err(fields.expected("predict", "\"grab\" or \"throw\"", &format!("`{other}`"))),
+    }
 }
 
 /// `of`: a kind or its name, or a list of these; as names.

@@ -123,6 +123,11 @@ const SECTIONS: [Section; 5] = [
                 "Whatever overlaps a shape, sensors too, oldest first.",
             ),
             entry(
+                "rewound",
+                "(player: Entity, fn: () -> ...any) -> ...any",
+                "Calls `fn` while `world.raycast`, `world.overlap`, `distance`, `position`, `yaw`, `facing` and `rotation` find everything where this player saw it when it gave its action, half a second ago at most, and returns what `fn` does. Its own avatar and what hangs on that are where they are. Nothing else is different, and what `fn` changes is changed now. Not inside of itself.",
+            ),
+            entry(
                 "joint",
                 "(a: Entity, b: Entity, fields: JointFields) -> number",
                 "Holds two bodies together, and returns the joint's number.",
@@ -299,8 +304,8 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "HintFields",
-                "{ key: string?, label: string?, charge: string?, pitch: string?, target: string?, of: any?, reach: number?, needs: string?, unless: string?, durable: boolean? }",
-                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its least to its greatest while the key is held, up to a second; `pitch` gets how far the player looks up; `target` the entity that is looked at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text are not). `durable = true` makes an action happen once and last: see \"Actions\".",
+                "{ key: string?, label: string?, charge: string?, pitch: string?, target: string?, of: any?, reach: number?, needs: string?, unless: string?, durable: boolean?, predict: string?, speed: number? }",
+                "`key` is a letter, \"left\" or \"right\" (mouse), `label` a word or two. These name arguments: `charge` grows from its least to its greatest while the key is held, up to a second; `pitch` gets how far the player looks up; `target` the entity that is looked at, or the nearest in front, within `reach` metres (2.5), of the kind `of`, which is a kind, its name, or a list of these. Without a target the action is only sent if that argument may be nil. `needs` and `unless` name an attribute of the player's avatar: the action is offered while it is set, or while it is not (nil, false, 0 and empty text are not). `durable = true` makes an action happen once and last; `predict` (\"grab\" or \"throw\", with `speed` in metres a second) lets pages show at once what it does with one's hands: see \"Actions\".",
             ),
             entry(
                 "SpawnFields",
@@ -364,6 +369,11 @@ const SECTIONS: [Section; 5] = [
                 "input",
                 "(player: Entity, input: { forward: number?, right: number?, yaw: number?, run: boolean?, jump: boolean? }) -> ()",
                 "What a bot's controls say from now on.",
+            ),
+            entry(
+                "see",
+                "(player: Entity, seconds: number) -> ()",
+                "What a bot sees is so long ago from now on (0; 0.5 at most): see `world.rewound`.",
             ),
             entry("say", "(player: Entity, text: string) -> ()", "A bot says something."),
             entry("step", "(steps: number?) -> ()", "Lets so many steps pass (1)."),

@@ -18,7 +18,7 @@ use crate::config::{MESSAGE_BYTES_MAX, Timeouts, WRITE_BATCH_BYTES};
 use crate::connection::{Connection, Unfinished};
 use crate::metrics::Metrics;
 use crate::plain::{ClientMessage, DecodeError, FrameRef, ServerMessage};
-use crate::player::{Command, Numbered, OwnerCommand, Plain, Player};
+use crate::player::{Command, Given, Numbered, OwnerCommand, Plain, Player};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::send_queue::Outgoing;
@@ -231,7 +231,7 @@ fn command_of(message: ClientMessage, is_over_rate: bool) -> Option<Command> {
         }
         ClientMessage::Act { action, arguments, number } => {
             let number = number.map(|number| Numbered { number, is_over_rate });
-            Command::Act { action, arguments: arguments.0, number }
+            Command::Act { action, arguments: arguments.0, number, given: Given::now() }
         }
         ClientMessage::Chat { text } => Command::Say { text },
         ClientMessage::Name { name } => Command::Rename { name },

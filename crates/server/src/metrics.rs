@@ -42,6 +42,7 @@ pub(crate) struct Metrics {
     pub(crate) lines_missed: Counter,
     pub(crate) players_resumed: Counter,
     durable: Family<Outcomes, Counter>,
+    turns: Family<Outcomes, Counter>,
     /// Entities that came into the sight of a client that looked about, and that left it.
     pub(crate) sight_entered: Counter,
     pub(crate) sight_left: Counter,
@@ -151,6 +152,11 @@ impl Metrics {
                 "Clients that came back on another connection to the player that they were",
             ),
             durable: family(own, "durable_actions", "Actions of clients that happen once and last"),
+            turns: family(
+                own,
+                "prediction",
+                "Steps of walkers that came otherwise than their predicting clients took them, and views that were too old",
+            ),
             sight_entered: counter(
                 own,
                 "sight_entered",
@@ -209,6 +215,11 @@ impl Metrics {
     /// Counts what became of an action that a client numbered.
     pub(crate) fn count_durable(&self, outcome: &'static str) {
         self.durable.get_or_create(&Outcomes { outcome }).inc();
+    }
+
+    /// Counts a step of a walker that was not simply the next one of its client, or a view that was older than worlds go back.
+    pub(crate) fn count_turn(&self, outcome: &'static str) {
+        self.turns.get_or_create(&Outcomes { outcome }).inc();
     }
 
     /// Counts a message from a client that has no effect.

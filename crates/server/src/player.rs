@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nowcast::Entry;
 use nowcast::entry::Policy;
@@ -21,7 +21,7 @@ use crate::plain::{Any, Encoding, ServerMessage};
 use crate::rule_report::RuleReport;
 use crate::send_queue::SendQueue;
 use crate::session::FromWorld;
-use crate::session::playout::{Change, Playout};
+use crate::session::playout::{Change, Heard, Playout, Turn};
 use crate::session::writer::SessionWriter;
 use crate::snapshot::into_message;
 
@@ -44,6 +44,8 @@ pub(crate) struct Player {
     controls: AtomicU16,
     commands: Mutex<VecDeque<Command>>,
     playout: Mutex<Playout>,
+    /// How long after it was heard of anything is shown at the client, as the client says, in milliseconds.
+    view_delay_ms: AtomicU32,
     left: AtomicBool,
     /// Until when its seat waits for it, if it was lost.
     held_until: OnceLock<Instant>,
@@ -102,7 +104,7 @@ pub(crate) enum Command {
     /// State: only the newest between two events counts. Controls have numbers on sessions, and 0 elsewhere.
     Input { input: Input, number: u16 },
     /// Does something that the world declares. With a number it happens once, and is answered.
-    Act { action: String, arguments: Value, number: Option<Numbered> },
+    Act { action: String, arguments: Value, number: Option<Numbered>, given: Given },
     /// Says something to all.
     Say { text: String },
     /// Takes another name.
@@ -137,6 +139,27 @@ impl OwnerCommand {
         }
     }
 }
+
+/// When an action was given.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Given {
+    /// When it arrived.
+    pub(crate) at: Instant,
+    /// The step at which the client was, if it counts steps.
+    pub(crate) step: Option<u16>,
+    /// How long before it arrived that was what the client saw; `None` where that is not known.
+    pub(crate) saw: Option<Duration>,
+}
+
+impl Given {
+    /// An action of a client of which nothing of this is known.
+    pub(crate) fn now() -> Self {
+        Self { at: Instant::now(), step: None, saw: None }
+    }
+}
+
+/// An action waits for the step at which it was given, but no longer than this.
+const ACTION_WAIT_MAX: Duration = Duration::from_millis(500);
 
 /// What a client gives to an action that is to happen once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -174,6 +197,7 @@ impl Player {
             network_hz: AtomicU32::new(network_hz),
             commands: Mutex::default(),
             playout: Mutex::default(),
+            view_delay_ms: AtomicU32::new(0),
             left: AtomicBool::new(false),
             held_until: OnceLock::new(),
         }
@@ -226,19 +250,42 @@ impl Player {
         room
     }
 
-    /// Takes the commands that wait, in order.
+    /// Takes the commands that wait, in order, up to the first action that was given at a step which is still to be taken.
     pub(crate) fn take_commands(&self) -> VecDeque<Command> {
-        std::mem::take(&mut *self.commands.lock().expect("nobody panics while holding it"))
+        let mut commands = self.commands.lock().expect("nobody panics while holding it");
+        let playout = self.playout.lock().expect("nobody panics while holding it");
+        let is_early = |command: &Command| match command {
+            Command::Act { given: Given { at, step: Some(step), .. }, .. } => {
+                playout.is_ahead(*step) && at.elapsed() < ACTION_WAIT_MAX
+            }
+            _ => false,
+        };
+        let due = commands.iter().position(is_early).unwrap_or(commands.len());
+        let early = commands.split_off(due);
+        std::mem::replace(&mut *commands, early)
     }
 
-    /// It is at this step of its own, and its controls changed so, oldest first. Returns how many steps too late that is.
-    pub(crate) fn steps(&self, now: u16, changes: impl Iterator<Item = Change>) -> u32 {
+    /// It is at this step of its own, and its controls changed so, oldest first.
+    pub(crate) fn steps(&self, now: u16, changes: impl Iterator<Item = Change>) -> Heard {
         self.playout.lock().expect("nobody panics while holding it").receive(now, changes)
     }
 
-    /// Its step that the next step of the world takes, and its controls if they change in it; `None` if it counts none.
-    pub(crate) fn take_step(&self) -> Option<(u16, Option<Input>)> {
-        self.playout.lock().expect("nobody panics while holding it").take()
+    /// It does not count its steps any more.
+    pub(crate) fn forget_steps(&self) {
+        *self.playout.lock().expect("nobody panics while holding it") = Playout::default();
+    }
+
+    /// What its walker does in the next step of the world; `None` if it counts no steps.
+    pub(crate) fn take_turn(&self, may_stride: bool) -> Option<Turn> {
+        self.playout.lock().expect("nobody panics while holding it").take(may_stride)
+    }
+
+    pub(crate) fn set_view_delay_ms(&self, delay_ms: u16) {
+        self.view_delay_ms.store(delay_ms.into(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn view_delay(&self) -> Duration {
+        Duration::from_millis(self.view_delay_ms.load(Ordering::Relaxed).into())
     }
 
     /// Whether it counts its steps.
@@ -388,8 +435,13 @@ mod tests {
         Command::Input { input: Input { yaw, ..Input::default() }, number: 0 }
     }
 
+    fn given() -> Given {
+        static GIVEN: OnceLock<Given> = OnceLock::new();
+        *GIVEN.get_or_init(Given::now)
+    }
+
     fn wave() -> Command {
-        Command::Act { action: "wave".into(), arguments: Value::Nil, number: None }
+        Command::Act { action: "wave".into(), arguments: Value::Nil, number: None, given: given() }
     }
 
     fn ada() -> Player {

@@ -13,6 +13,7 @@ mod plain_delivery;
 mod session_delivery;
 mod tenancy;
 pub(crate) mod told;
+mod turns;
 
 use std::collections::VecDeque;
 use std::io;
@@ -134,6 +135,8 @@ struct SeatedPlayer {
     /// What the controls said when the world was last told, and their number.
     input: Input,
     controls: u16,
+    /// How long ago that was what it sees, as the world was told.
+    behind_ms: u16,
     refusals: Allowance,
     moves_refused: Allowance,
     /// What it sees, if it is on a session.
@@ -483,6 +486,7 @@ impl Room {
                 id,
                 input,
                 controls: 0,
+                behind_ms: self.world.world().scene().player(id).map_or(0, |known| known.behind_ms),
                 refusals,
                 moves_refused,
                 sight,

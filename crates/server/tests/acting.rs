@@ -183,10 +183,19 @@ async fn an_action_that_does_not_fit_is_refused_by_name_and_nothing_of_it_is_don
         ("feel", list, "a map"),
     ];
     for (action, arguments, _) in &wrong {
-        let act =
-            ClientMessage::Act { action: (*action).into(), arguments: Any(arguments.clone()), number: None };
+        let act = ClientMessage::Act {
+            action: (*action).into(),
+            arguments: Any(arguments.clone()),
+            number: None,
+            step: None,
+        };
         ada.say(act).await;
-        ben.tell(&ToWorld::Act { action: (*action).into(), arguments: arguments.clone(), number: None });
+        ben.tell(&ToWorld::Act {
+            action: (*action).into(),
+            arguments: arguments.clone(),
+            number: None,
+            step: None,
+        });
     }
     ada.until_view("what was refused", |view| view.refused.len() == wrong.len()).await;
     ben.until("what was refused", |ben| ben.view.refused.len() == wrong.len()).await;
@@ -242,7 +251,7 @@ async fn whoever_does_for_long_what_is_refused_may_not_stay() {
     // Within the rate of actions, so that it is the refusals that end it.
     let mut turns = tokio::time::interval(Duration::from_millis(55));
     let guest = Guest::join(&server, "plaza", "Guest", CarrierKind::WebSocket).await;
-    let fly = ToWorld::Act { action: "fly".into(), arguments: Value::Nil, number: None };
+    let fly = ToWorld::Act { action: "fly".into(), arguments: Value::Nil, number: None, step: None };
     let closed = |code| format!(r#"nowcast_client_closed_total{{code="{code}",reason="rate"}}"#);
     while server.metric(&closed(4008)) == 0.0 || server.metric(&closed(66)) == 0.0 {
         turns.tick().await;

@@ -7,7 +7,9 @@ use crate::common::session::Guest;
 use crate::common::{PATIENCE, TestServer};
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error};
 use nowcast_server::ServiceConfig;
-use nowcast_server::session::{CHAT_LANE, CONTROLS_KEY, Controls, Line, PROTOCOL, ToWorld};
+use nowcast_server::session::{
+    CHAT_LANE, CONTROLS_KEY, Controls, Line, PROTOCOL, STEPS_KEY, Step, Steps, ToWorld, VIEW_KEY, View,
+};
 use nowcast_wire::encode_to_vec;
 use tokio::time::timeout;
 
@@ -94,15 +96,23 @@ async fn who_breaks_the_rules_is_told_which_and_nobody_else_notices() {
     let mut witness = Guest::join(&server, "rules", "Witness", CarrierKind::WebSocket).await;
     let nan = Controls { yaw: f32::NAN, ..RUN };
     let wide = Controls { forward: 3.0, ..RUN };
+    let many_steps = Steps { number: 1, steps: vec![Step::default(); 33] };
+    let late_view = View { delay_ms: 1_001 };
     let far = ToWorld::Rate { network_hz: 1_000 };
     let again = ToWorld::Join { protocol: PROTOCOL, name: String::new(), network_hz: 0, key: Vec::new() };
     type Break<'a> = (&'a str, u32, Box<dyn Fn(&Channel) -> Result<(), Error> + 'a>);
-    let breaks: [Break<'_>; 8] = [
+    let breaks: [Break<'_>; 10] = [
         ("garbage", 64, Box::new(|channel| channel.try_event(b"\xff\xff\xff"))),
         ("an empty event", 64, Box::new(|channel| channel.try_event(b""))),
         ("a second Join", 64, Box::new(|channel| channel.try_event(&encode_to_vec(&again)))),
         ("a state of another key", 64, Box::new(|channel| channel.try_state(7, b"x"))),
         ("a state on the lane of chat", 64, Box::new(|channel| channel.lane(CHAT_LANE).try_state(1, b"x"))),
+        ("too many steps", 64, Box::new(|channel| channel.try_state(STEPS_KEY, &encode_to_vec(&many_steps)))),
+        (
+            "a view of long ago",
+            65,
+            Box::new(|channel| channel.try_state(VIEW_KEY, &encode_to_vec(&late_view))),
+        ),
         ("NaN", 65, Box::new(|channel| channel.try_state(CONTROLS_KEY, &encode_to_vec(&nan)))),
         ("out of bounds", 65, Box::new(|channel| channel.try_state(CONTROLS_KEY, &encode_to_vec(&wide)))),
         ("a rate out of bounds", 65, Box::new(|channel| channel.try_event(&encode_to_vec(&far)))),
@@ -122,6 +132,36 @@ async fn who_breaks_the_rules_is_told_which_and_nobody_else_notices() {
     assert_eq!(noisy.end().await.code.0, 66);
     witness.until("everybody to be gone", |witness| witness.view.players.len() == 1).await;
     server.stop().await;
+}
+
+#[tokio::test]
+async fn a_walker_waits_for_its_client_for_half_a_second_and_then_stands() {
+    let server = TestServer::start().await;
+    let mut ada = Guest::join(&server, "plaza", "Ada", CarrierKind::WebSocket).await;
+    let ben = Guest::join(&server, "plaza", "Ben", CarrierKind::WebSocket).await;
+    let walk = Step { forward: 1.0, run: true, ..Step::default() };
+    let steps = Steps { number: 65_530, steps: vec![walk] };
+    ada.channel.try_state(STEPS_KEY, &encode_to_vec(&steps)).expect("a state is always taken");
+    let waited = r#"nowcast_prediction_total{outcome="waited"}"#;
+    server.until_metric(r#"nowcast_prediction_total{outcome="given_up"}"#, |count| count > 10.0).await;
+    assert!((30.0..60.0).contains(&server.metric(waited)), "{} waits", server.metric(waited));
+    // One step and what she slid: she does not run on by controls that nobody repeats.
+    let avatar = ada.avatar().expect("she has one");
+    ada.take_for(Duration::from_millis(100)).await;
+    let stands = ada.place(avatar).expect("it stands somewhere");
+    ada.take_for(Duration::from_millis(300)).await;
+    let after = ada.place(avatar).expect("it stands somewhere");
+    assert!((stands[0] - after[0]).hypot(stands[2] - after[2]) < 0.01, "from {stands:?} to {after:?}");
+
+    // A clock that jumps leaves out what is between, and what comes then is heard.
+    let steps = Steps { number: 20_000, steps: vec![Step { yaw: 1.0, ..Step::default() }] };
+    ben.channel
+        .try_state(STEPS_KEY, &encode_to_vec(&Steps { number: 9, steps: vec![walk] }))
+        .expect("it is taken");
+    server.until_metric(waited, |count| count > 40.0).await;
+    ben.channel.try_state(STEPS_KEY, &encode_to_vec(&steps)).expect("a state is always taken");
+    let elsewhere = r#"nowcast_messages_dropped_total{reason="steps_elsewhere"}"#;
+    server.until_metric(elsewhere, |count| count == 1.0).await;
 }
 
 #[tokio::test]

@@ -32,6 +32,27 @@ pub enum Command {
         /// What they say.
         input: Input,
     },
+    /// The walker that a player moves stands still in this step of the world, as if the step were not: what its controls say
+    /// in it is not known yet. See `spec/MOVEMENT.md`, section 9.
+    Wait {
+        /// Whose.
+        player: PlayerId,
+    },
+    /// The walker that a player moves takes a step more in this step of the world, before the one with its controls, to make up
+    /// for one that it waited. It does so only where nothing else moves nearby.
+    Stride {
+        /// Whose.
+        player: PlayerId,
+        /// What its controls say in the first of the two steps.
+        first: Input,
+    },
+    /// A player sees the world as it was so long ago ([`crate::Scene::rewind`]). It holds until the next one.
+    See {
+        /// Who.
+        player: PlayerId,
+        /// In milliseconds; [`crate::limits::REWIND_MS_MAX`] counts for more.
+        behind_ms: u16,
+    },
     /// A player does something that the definition declares.
     Action {
         /// Who.
@@ -193,6 +214,9 @@ impl Command {
             | Command::Spawn { player, .. }
             | Command::Despawn { player, .. }
             | Command::Leave { player }
+            | Command::Wait { player }
+            | Command::Stride { player, .. }
+            | Command::See { player, .. }
             | Command::Input { player, .. }
             | Command::Action { player, .. }
             | Command::Message { player, .. }

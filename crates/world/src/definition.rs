@@ -28,6 +28,8 @@ pub struct Definition {
     pub limits: Limits,
     /// Which clients are told of an entity whose kind does not say.
     pub interest: Interest,
+    /// Whether the world remembers the last half second, so that the behaviour can judge by what a player saw ([`crate::Scene::rewind`]).
+    pub rewinds: bool,
 }
 
 impl Default for Definition {
@@ -41,6 +43,7 @@ impl Default for Definition {
             gravity: [0.0, -9.81, 0.0],
             limits: Limits::DEFAULT,
             interest: Interest::DEFAULT,
+            rewinds: false,
         }
     }
 }

@@ -309,6 +309,21 @@ enum SavedRecord {
         player: u32,
         entity: u32,
     },
+    Wait {
+        player: u32,
+    },
+    Stride {
+        player: u32,
+        forward: f32,
+        right: f32,
+        yaw: f32,
+        run: bool,
+        jump: bool,
+    },
+    See {
+        player: u32,
+        behind_ms: u16,
+    },
 }
 
 #[derive(Wire)]
@@ -370,6 +385,16 @@ impl SavedRecord {
                 }
             }
             Command::Despawn { entity, .. } => SavedRecord::DespawnOwned { player, entity: entity.0 },
+            Command::Wait { .. } => SavedRecord::Wait { player },
+            Command::Stride { first: Input { forward, right, yaw, run, jump }, .. } => SavedRecord::Stride {
+                player,
+                forward: *forward,
+                right: *right,
+                yaw: *yaw,
+                run: *run,
+                jump: *jump,
+            },
+            Command::See { behind_ms, .. } => SavedRecord::See { player, behind_ms: *behind_ms },
         }
     }
 
@@ -439,6 +464,13 @@ impl SavedRecord {
             SavedRecord::DespawnOwned { player, entity } => {
                 Command::Despawn { player: PlayerId(player), entity: EntityId(entity) }
             }
+            SavedRecord::Wait { player } => Command::Wait { player: PlayerId(player) },
+            SavedRecord::Stride { player, forward, right, yaw, run, jump } => {
+                let first = Input { forward, right, yaw, run, jump };
+                first.validate().map_err(|_| "controls are out of bounds")?;
+                Command::Stride { player: PlayerId(player), first }
+            }
+            SavedRecord::See { player, behind_ms } => Command::See { player: PlayerId(player), behind_ms },
             SavedRecord::Settled => return Ok(Record::Settled),
             SavedRecord::Hash(hash) => return Ok(Record::Hash(hash)),
         }))

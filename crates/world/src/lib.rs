@@ -79,6 +79,7 @@ mod kind;
 pub mod limits;
 pub mod math;
 mod owner;
+mod past;
 mod physics;
 mod player;
 mod pose;

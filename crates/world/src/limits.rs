@@ -82,5 +82,11 @@ pub const POSITION_MAX: f32 = 100_000.0;
 /// [`crate::SPEED_MAX`].
 pub const VELOCITY_MAX: f32 = 1_000.0;
 
+/// How far back anything is seen by [`crate::Scene::rewind`], in milliseconds.
+pub const REWIND_MS_MAX: u16 = 500;
+
+/// Places of the past that a world remembers for that. Beyond it the oldest step is forgotten.
+pub const PLACES_REMEMBERED_MAX: usize = 131_072;
+
 const _: () = assert!(Limits::DEFAULT.value_bytes_max <= Limits::DEFAULT.state_bytes_max);
 const _: () = assert!(Limits::DEFAULT.commands_per_player_max <= Limits::DEFAULT.commands_max);

@@ -22,4 +22,6 @@ pub struct Player {
     pub tags: Vec<String>,
     /// What the behaviour keeps of it.
     pub private: Value,
+    /// How long ago that was what it sees, in milliseconds, as far as its host knows ([`crate::Command::See`]).
+    pub behind_ms: u16,
 }

@@ -15,6 +15,8 @@ pub struct Stats {
     pub events_dropped: u64,
     /// Bodies whose pose or velocity was no number any more; they were put back to where they were, at rest.
     pub bodies_repaired: u64,
+    /// Steps after which the past was forgotten before its time, because too much moved.
+    pub past_shortened: u64,
     /// Attributes of a restored world that did not fit its definition and have their defaults.
     pub attributes_defaulted: u64,
 }

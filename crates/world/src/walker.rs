@@ -95,6 +95,23 @@ impl Walker {
     }
 }
 
+/// How a walker takes the step that comes.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(crate) enum Pace {
+    /// As its controls say.
+    #[default]
+    Walks,
+    /// Not at all: afterwards it is where it was, and as fast.
+    Waits,
+    /// Twice, first with these controls.
+    Strides(Input),
+}
+
+/// What pushes a walker that waits makes it at least so fast, in metres a second.
+const PUSHED_SPEED: f32 = 0.05;
+/// Or gets it so far, in metres.
+const PUSHED_DISTANCE: f32 = 0.01;
+
 /// One walker as it is now.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct WalkerState {
@@ -107,6 +124,11 @@ pub(crate) struct WalkerState {
     pub(crate) grounds: Vec<[f32; 3]>,
     /// How it was before the step that is being taken; none if it is not steered in it.
     before: Option<Mover>,
+    /// How it takes the step that comes. Of a world that is written down between the command and its step this is forgotten, by the
+    /// running world as by the restored one.
+    pub(crate) pace: Pace,
+    /// Whether the last step was the one that clients can predict.
+    pub(crate) is_exact: bool,
 }
 
 impl WalkerState {
@@ -118,6 +140,8 @@ impl WalkerState {
             steps_since_jump: JUMP_PAUSE_STEPS,
             grounds: Vec::new(),
             before: None,
+            pace: Pace::Walks,
+            is_exact: false,
         }
     }
 
@@ -137,6 +161,8 @@ impl WalkerState {
             steps_since_jump,
             grounds,
             before: None,
+            pace: Pace::Walks,
+            is_exact: false,
         })
     }
 
@@ -145,10 +171,17 @@ impl WalkerState {
         let wish = self.wish(walker);
         let is_idle = wish == Vector::ZERO && !self.input.jump;
         self.before = None;
-        if is_idle && physics.get(handles).is_sleeping() {
+        if physics.get(handles).is_sleeping() && (is_idle || self.pace == Pace::Waits) {
             return;
         }
         self.before = Some(self.mover(physics.get(handles)));
+        if self.pace == Pace::Waits {
+            // As fast upward as it falls in a step: so nothing but what pushes it moves it.
+            let body = physics.get(handles);
+            let fall = physics.gravity() * (body.gravity_scale() * STEP_SECONDS);
+            physics.get_mut(handles).set_linvel(-fall, false);
+            return;
+        }
         let ground = self.ground(wish);
         self.steps_since_ground =
             if ground.is_some() { 0 } else { self.steps_since_ground.saturating_add(1) };
@@ -182,13 +215,26 @@ impl WalkerState {
     /// After physics: among what stands still alone, its step is the one that clients can predict; else what physics
     /// made of it holds. Then it feels what is under its feet.
     pub(crate) fn settle(&mut self, walker: &Walker, handles: Handles, physics: &mut Physics) {
+        let pace = std::mem::take(&mut self.pace);
+        if pace == Pace::Waits {
+            return self.stay(handles, physics);
+        }
+        self.is_exact = false;
         if physics.get(handles).is_sleeping() {
             return;
         }
         if let Some(mut mover) = self.before.take()
             && let Some((gravity, solids)) = physics.still_surroundings(handles, mover.reach(walker))
         {
-            mover.step(walker, &self.input, self.ahead, gravity, &solids);
+            self.is_exact = true;
+            if let Pace::Strides(first) = pace {
+                mover.step(walker, &first, self.ahead, gravity, &solids);
+                if let Some((_, further)) = physics.still_surroundings(handles, mover.reach(walker)) {
+                    mover.step(walker, &self.input, self.ahead, gravity, &further);
+                }
+            } else {
+                mover.step(walker, &self.input, self.ahead, gravity, &solids);
+            }
             physics.place(handles, mover.position, mover.velocity);
             self.grounds.clear();
             self.grounds.extend_from_slice(&mover.grounds[..mover.ground_count]);
@@ -201,6 +247,21 @@ impl WalkerState {
             .contacts(handles)
             .filter(|(normal, distance)| normal.y >= WALKABLE_COSINE && *distance < TOUCH_DISTANCE);
         self.grounds.extend(walkable.map(|(normal, _)| normal.to_array()).take(GROUNDS_MAX));
+    }
+
+    /// After physics, of a walker that waited: it is where it was and as fast, unless something pushed it.
+    fn stay(&mut self, handles: Handles, physics: &mut Physics) {
+        let Some(Mover { position, velocity, .. }) = self.before.take() else { return };
+        let body = physics.get(handles);
+        let (place, push) = (body.translation(), body.linvel());
+        let is_pushed =
+            push.length() > PUSHED_SPEED || (place - Vector::from_array(position)).length() > PUSHED_DISTANCE;
+        if is_pushed {
+            let velocity = Vector::from_array(velocity) + push;
+            physics.place(handles, place.to_array(), velocity.to_array());
+        } else {
+            physics.place(handles, position, velocity);
+        }
     }
 
     fn mover(&self, body: &RigidBody) -> Mover {

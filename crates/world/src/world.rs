@@ -18,6 +18,7 @@ use crate::scene::{Scene, SceneError};
 use crate::stats::Stats;
 use crate::text;
 use crate::timer::TimerId;
+use crate::walker::Pace;
 
 /// Why a command was not taken.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -80,6 +81,10 @@ impl World {
                 }
                 Command::Input { player, input }
             }
+            Command::Stride { player, first } => {
+                let first = first.validate().inspect_err(|_| self.scene.stats.invalid_refused += 1)?;
+                Command::Stride { player, first }
+            }
             other => other.checked().ok_or(ApplyError::Pose).inspect_err(|_| {
                 self.scene.stats.invalid_refused += 1;
             })?,
@@ -124,6 +129,7 @@ impl World {
         self.scene.follow_parents();
         self.report_contacts();
         self.scene.entities.sweep();
+        self.scene.remember_places();
         self.scene.tick += 1;
     }
 
@@ -219,6 +225,9 @@ impl World {
             | Command::Spawn { .. }
             | Command::Despawn { .. } => hands::carry_out(scene, behaviour.as_mut(), command)?,
             Command::Input { input, .. } => expect_known(scene.set_player_input(player, input)),
+            Command::Wait { .. } => scene.set_pace(player, Pace::Waits),
+            Command::Stride { first, .. } => scene.set_pace(player, Pace::Strides(first)),
+            Command::See { behind_ms, .. } => scene.set_behind(player, behind_ms),
             Command::Rename { name, .. } => expect_known(scene.rename_player(player, &name)),
             Command::Action { name, arguments, .. } => {
                 let definition = Arc::clone(&scene.definition);

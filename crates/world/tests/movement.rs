@@ -205,6 +205,59 @@ fn a_world_of_things_that_stand_still_moves_its_walkers_by_just_this_step() {
     }
 }
 
+/// A yard with somebody in it, and where she is after each of her steps, by her controls alone.
+struct Walk {
+    world: World,
+    ada: PlayerId,
+}
+
+impl Walk {
+    fn new() -> Walk {
+        let mut world = yard();
+        let ada = PlayerId(1);
+        world.apply(Command::Join { player: ada, name: "Ada".to_owned() }).unwrap();
+        world.step();
+        Walk { world, ada }
+    }
+
+    fn step(&mut self, commands: impl IntoIterator<Item = Command>) -> [u32; 3] {
+        for command in commands {
+            self.world.apply(command).unwrap();
+        }
+        self.world.step();
+        let avatar =
+            self.world.scene().player(self.ada).and_then(|player| player.avatar).expect("she has one");
+        self.world.scene().pose(avatar).expect("she is here").position.map(f32::to_bits)
+    }
+}
+
+#[test]
+fn a_walker_that_waits_and_makes_up_takes_the_same_steps_to_the_last_bit() {
+    for seed in 1..30 {
+        let (mut plain, mut late) = (Walk::new(), Walk::new());
+        let (mut random, mut network) = (Random(seed), Random(seed * 77 + 1));
+        let player = plain.ada;
+        let mut place = plain.step([]);
+        late.step([]);
+        for _ in 0..60 {
+            while network.next() % 3 == 0 {
+                assert_eq!(late.step([Command::Wait { player }]), place, "who waits is where it was");
+            }
+            let [first, second] = [random.input(), random.input()];
+            plain.step([Command::Input { player, input: first }]);
+            place = plain.step([Command::Input { player, input: second }]);
+            let found = if network.next() % 2 == 0 && late.world.scene().may_stride(player) {
+                let input = Command::Input { player, input: second };
+                late.step([Command::Stride { player, first }, input])
+            } else {
+                late.step([Command::Input { player, input: first }]);
+                late.step([Command::Input { player, input: second }])
+            };
+            assert_eq!(found, place, "seed {seed}");
+        }
+    }
+}
+
 /// Steps of one walk of the vectors.
 const STEPS: u32 = 40;
 const WALKS: u32 = 10_000;

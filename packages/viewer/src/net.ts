@@ -6,6 +6,7 @@ import {
   createPredictor,
   ENCODINGS,
   type Encoding,
+  type EntityId,
   type Interpolator,
   joinWorld,
   type Predictor,
@@ -88,6 +89,7 @@ export class Net implements PoseSource {
   /** How far ahead of the server's word that is, in metres. */
   private readonly lead = new Float64Array(3);
   private readonly predicted = { position: new Float64Array(3), quaternion: new Float64Array(4) };
+  private readonly place = new Float64Array(3);
   private readonly own: Pose = { x: 0, y: 0, z: 0, qx: 0, qy: 0, qz: 0, qw: 1 };
   private readonly releases: (() => void)[] = [];
 
@@ -158,13 +160,15 @@ export class Net implements PoseSource {
   }
 
   act(action: string, args: Readonly<Record<string, unknown>>): void {
-    this.world.act(action, args);
+    // Who has no connection hears of it by the status.
+    this.predictor.act(action, args).catch(() => undefined);
   }
 
   /** Whether an attribute of one's own person is set: nil, false, 0 and empty text are not. */
   hasAttribute(name: string): boolean {
     const { avatarId, entities } = this.world;
     const own = avatarId === undefined ? undefined : entities.get(avatarId);
+    if (name === "holding" && this.isPredicted) return this.predictor.holding !== undefined;
     return Boolean(own?.attributes[name]);
   }
 
@@ -201,7 +205,20 @@ export class Net implements PoseSource {
       out.y += this.lead[1]!;
       out.z += this.lead[2]!;
     }
+    if (this.isPredicted) this.foresee(id as EntityId, out);
     return true;
+  }
+
+  /** What one's own hands do is seen before the server did it. */
+  private foresee(id: EntityId, out: Pose): void {
+    const { place } = this;
+    place[0] = out.x;
+    place[1] = out.y;
+    place[2] = out.z;
+    if (!this.predictor.place(id, place)) return;
+    out.x = place[0]!;
+    out.y = place[1]!;
+    out.z = place[2]!;
   }
 
   /** One's own avatar, and what it holds. */

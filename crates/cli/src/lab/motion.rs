@@ -1,8 +1,9 @@
 //! `nowcast lab motion`: what players see of themselves and of others.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use nowcast_lab::motion::{ALL, FEW, Plan};
+use nowcast_lab::motion::{ALL, Client, FEW, Ground, Plan};
 
 use super::links;
 use crate::output;
@@ -10,11 +11,12 @@ use crate::show::Show;
 
 /// Measure how far off what players see is: of themselves, predicted, and of others, over links that delay and lose
 ///
-/// Runs `nowcast serve worlds/minimal` on one emulated host and the SDK in Node on another. Needs a checkout of Nowcast with its npm
-/// packages and the SDK built, Node, and root or user namespaces.
+/// Runs `nowcast serve` on one emulated host, and the SDK on another: in Node over WebSocket, and in Chromium over WebTransport and
+/// WebSocket; on a free floor, and among blocks that are pushed. Needs a checkout of Nowcast with its npm packages and the SDK built,
+/// Node, Chromium for its part, and root or user namespaces.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A first look at three links, in about a minute
+    /// A first look at three links with Node alone, in about a minute; the whole takes an hour
     #[arg(long)]
     quick: bool,
     /// Seconds of walking over each link
@@ -23,16 +25,56 @@ pub(crate) struct Args {
     /// Draws the walks and every packet's fate
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Only this client, one or more of them
+    #[arg(long, value_enum)]
+    client: Vec<Which>,
+    /// Only the free floor
+    #[arg(long)]
+    free: bool,
+    /// The browser's program
+    #[arg(long, value_name = "PROGRAM", default_value = "/usr/bin/chromium")]
+    browser: PathBuf,
     #[command(flatten)]
     show: Show,
+}
+
+/// Where the SDK runs, and what carries its messages.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Which {
+    /// Node, over WebSocket
+    Node,
+    /// Chromium, over WebTransport
+    Webtransport,
+    /// Chromium, over WebSocket
+    Websocket,
+}
+
+impl Which {
+    fn client(self) -> Client {
+        match self {
+            Self::Node => Client::Node,
+            Self::Webtransport => Client::WebTransport,
+            Self::Websocket => Client::WebSocket,
+        }
+    }
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.show.check(Some("lab-motion.html"))?;
     links::begin()?;
     let (conditions, seconds) = if args.quick { (FEW.to_vec(), 10) } else { (ALL.to_vec(), 40) };
+    let clients: Vec<Client> = match args.client.as_slice() {
+        [] if args.quick => vec![Client::Node],
+        [] => vec![Client::Node, Client::WebTransport, Client::WebSocket],
+        named => named.iter().map(|which| which.client()).collect(),
+    };
+    let grounds =
+        if args.quick || args.free { vec![Ground::Free] } else { vec![Ground::Free, Ground::Blocks] };
     let plan = Plan {
         conditions,
+        clients,
+        grounds,
+        browser: args.browser.clone(),
         seconds: args.seconds.unwrap_or(seconds),
         seed: args.seed,
         server: None,

@@ -235,7 +235,8 @@ impl Visit<'_> {
         let client = Value::F64(self.witness.index.into());
         let arguments = vec![("client".into(), client), ("number".into(), Value::F64(number.into()))];
         let action = "count".into();
-        self.say(&ToWorld::Act { action, arguments: Value::Map(arguments), number: Some(number) })
+        let arguments = Value::Map(arguments);
+        self.say(&ToWorld::Act { action, arguments, number: Some(number), step: None })
     }
 
     /// The world shows this of what the witness did.

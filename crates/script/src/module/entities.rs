@@ -45,6 +45,11 @@ fn pose(scene: &Scene, handle: Handle) -> mlua::Result<(EntityId, Pose)> {
     Ok((id, scene.pose(id).ok_or_else(|| gone(handle))?))
 }
 
+/// Where an entity is, or where a player saw it while the world is rewound.
+fn seen(scene: &Scene, handle: Handle) -> mlua::Result<Pose> {
+    scene.seen_pose(handle.entity(scene)?).ok_or_else(|| gone(handle))
+}
+
 /// How far a pose is turned about the upright axis, in radians; 0 looks along -Z.
 fn yaw_of(pose: &Pose) -> f32 {
     let [x, y, z, w] = pose.rotation;
@@ -117,12 +122,10 @@ fn add_getters(get: &Namespace<'_>) -> mlua::Result<()> {
 
 /// Where an entity is and how it moves.
 fn add_places(get: &Namespace<'_>) -> mlua::Result<()> {
-    get.add("position", |_, handle: Handle| with_scene(|scene| Ok(vector(pose(scene, handle)?.1.position))))?;
-    get.add("yaw", |_, handle: Handle| with_scene(|scene| Ok(yaw_of(&pose(scene, handle)?.1))))?;
-    get.add("facing", |_, handle: Handle| with_scene(|scene| Ok(vector(facing(&pose(scene, handle)?.1)))))?;
-    get.add("rotation", |_, handle: Handle| {
-        with_scene(|scene| Ok(pose(scene, handle)?.1.rotation.to_vec()))
-    })?;
+    get.add("position", |_, handle: Handle| with_scene(|scene| Ok(vector(seen(scene, handle)?.position))))?;
+    get.add("yaw", |_, handle: Handle| with_scene(|scene| Ok(yaw_of(&seen(scene, handle)?))))?;
+    get.add("facing", |_, handle: Handle| with_scene(|scene| Ok(vector(facing(&seen(scene, handle)?)))))?;
+    get.add("rotation", |_, handle: Handle| with_scene(|scene| Ok(seen(scene, handle)?.rotation.to_vec())))?;
     get.add("velocity", |_, handle: Handle| {
         with_scene(|scene| Ok(vector(velocity(scene, handle)?.1.linear)))
     })?;

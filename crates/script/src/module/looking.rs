@@ -1,6 +1,6 @@
 //! Looking around: rays, overlaps, tags, joints, paths.
 
-use mlua::{Lua, Table, Value as Luau, Vector};
+use mlua::{Function, Lua, MultiValue, Table, Value as Luau, Vector};
 use nowcast_world::{EntityId, Filter, Hit, Joint, JointId, JointKind, Motor, Pose};
 
 use crate::define::{SHAPE_FIELDS, read_shape};
@@ -8,15 +8,23 @@ use crate::fields::{Fields, array as position};
 use crate::handle::{Handle, refused, with_scene};
 use crate::namespace::{Namespace, Shared};
 
+/// So many things that were seen elsewhere cost a query one unit of work.
+const ELSEWHERE_PER_CHARGE: u64 = 4;
+
 pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
-    host.add("raycast", |lua, (origin, direction, reach, options): (Vector, Vector, f32, Option<Table>)| {
-        let (except, tag) = options.map_or(Ok((None, None)), |options| filter(&options))?;
-        let hit = with_scene(|scene| {
-            let filter = Filter { except, tag: tag.as_deref(), ..Filter::default() };
-            scene.cast_ray(position(origin), position(direction), reach, filter).map_err(refused)
-        })?;
-        hit.map(|hit| describe(lua, &hit)).transpose()
-    })?;
+    let meter = shared.meter.clone();
+    host.add(
+        "raycast",
+        move |lua, (origin, direction, reach, options): (Vector, Vector, f32, Option<Table>)| {
+            let (except, tag) = options.map_or(Ok((None, None)), |options| filter(&options))?;
+            let hit = with_scene(|scene| {
+                meter.charge(scene.elsewhere_count() as u64 / ELSEWHERE_PER_CHARGE)?;
+                let filter = Filter { except, tag: tag.as_deref(), ..Filter::default() };
+                scene.cast_ray(position(origin), position(direction), reach, filter).map_err(refused)
+            })?;
+            hit.map(|hit| describe(lua, &hit)).transpose()
+        },
+    )?;
     let meter = shared.meter.clone();
     host.add("overlap", move |_, (at, shape, options): (Vector, Table, Option<Table>)| {
         let shape = Fields::of(&shape, "shape");
@@ -24,12 +32,25 @@ pub(super) fn add(host: &Namespace<'_>, shared: &Shared) -> mlua::Result<()> {
         let shape = read.map_err(mlua::Error::runtime)?;
         let (except, tag) = options.map_or(Ok((None, None)), |options| filter(&options))?;
         let found = with_scene(|scene| {
+            meter.charge(scene.elsewhere_count() as u64 / ELSEWHERE_PER_CHARGE)?;
             let filter = Filter { except, tag: tag.as_deref(), ..Filter::default() };
             let pose = Pose { position: position(at), ..Pose::IDENTITY };
             scene.overlaps(&shape, pose, filter).map_err(refused)
         })?;
         meter.charge(found.len() as u64)?;
         Ok(found.into_iter().map(Handle::Entity).collect::<Vec<_>>())
+    })?;
+    let meter = shared.meter.clone();
+    host.add("rewound", move |_, (player, work): (Handle, Function)| {
+        let player = player.player()?;
+        let elsewhere = with_scene(|scene| scene.rewind(player).map_err(refused))?;
+        let done = meter.charge(elsewhere as u64).and_then(|()| work.call::<MultiValue>(()));
+        // Whatever became of it, nobody looks into the past afterwards.
+        with_scene(|scene| {
+            scene.end_rewind();
+            Ok(())
+        })?;
+        done
     })?;
     let meter = shared.meter.clone();
     host.add("tagged", move |_, tag: String| {

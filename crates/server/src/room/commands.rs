@@ -20,15 +20,6 @@ impl Room {
         for index in 0..self.players.len() {
             let SeatedPlayer { player, id, .. } = &self.players[index];
             let (player, id) = (Arc::clone(player), *id);
-            if let Some((step, input)) = player.take_step() {
-                let seated = &mut self.players[index];
-                seated.controls = step;
-                if let Some(input) = input {
-                    seated.input = input;
-                    self.was_used |= Command::Input { input, number: step }.is_felt();
-                    self.apply(WorldCommand::Input { player: id, input });
-                }
-            }
             for command in player.take_commands() {
                 self.was_used |= command.is_felt();
                 match command {
@@ -41,10 +32,13 @@ impl Room {
                         }
                         self.apply(WorldCommand::Input { player: id, input });
                     }
-                    Command::Act { action, arguments, number } => match (player.key, number) {
-                        (Some(key), Some(number)) => self.act_once(id, key, number, action, arguments),
-                        _ => self.apply(WorldCommand::Action { player: id, name: action, arguments }),
-                    },
+                    Command::Act { action, arguments, number, given } => {
+                        self.see(index, given, now);
+                        match (player.key, number) {
+                            (Some(key), Some(number)) => self.act_once(id, key, number, action, arguments),
+                            _ => self.apply(WorldCommand::Action { player: id, name: action, arguments }),
+                        }
+                    }
                     Command::Move { entity, pose, velocity } => {
                         self.apply(WorldCommand::Move { player: id, entity, pose, velocity });
                     }
@@ -64,6 +58,7 @@ impl Room {
                     }
                 }
             }
+            self.take_turn(index, &player, id);
         }
     }
 

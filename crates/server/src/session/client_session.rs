@@ -13,19 +13,19 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info};
 
 use super::input_watchdog::{InputWatchdog, LOOK, SILENCE_MAX};
-use super::messages::STEPS_MAX;
+use super::messages::{STEPS_MAX, VIEW_DELAY_MS_MAX};
 use super::playout::Change;
 use super::writer::SessionWriter;
 use super::{
     CHAT_LANE, CONTROLS_KEY, Controls, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Place, STEPS_KEY, Steps,
-    ToWorld, WORLD_LANE,
+    ToWorld, VIEW_KEY, View, WORLD_LANE,
 };
 use crate::client_key::{ClientKey, SECRET_BYTES};
 use crate::closing::{Closing, REFUSED_ACTIONS};
 use crate::keeping::hold_token;
 use crate::names::Name;
 use crate::plain::{DecodeError, NETWORK_HZ, OutOfBounds};
-use crate::player::{Command, Numbered, OwnerCommand, Player, Way, may_be_program, may_edit};
+use crate::player::{Command, Given, Numbered, OwnerCommand, Player, Way, may_be_program, may_edit};
 use crate::rate::{MessageKind, Rates};
 use crate::rooms::Seat;
 use crate::shared::Shared;
@@ -68,7 +68,7 @@ impl Early {
     /// Keeps a message until the client has joined.
     fn keep(&mut self, message: Message) -> Result<(), Closing> {
         match (message.kind, message.lane.number()) {
-            (Received::State { key: CONTROLS_KEY | STEPS_KEY }, WORLD_LANE) => {
+            (Received::State { key: CONTROLS_KEY | STEPS_KEY | VIEW_KEY }, WORLD_LANE) => {
                 self.0.retain(|kept| kept.kind != message.kind || kept.lane != message.lane);
             }
             (Received::Event, CHAT_LANE) => {}
@@ -193,6 +193,7 @@ impl ClientSession {
         let (kind, command) = match (message.kind, message.lane.number()) {
             (Received::State { key: CONTROLS_KEY }, WORLD_LANE) => return self.steer(message, rates),
             (Received::State { key: STEPS_KEY }, WORLD_LANE) => return self.steer_by_steps(message, rates),
+            (Received::State { key: VIEW_KEY }, WORLD_LANE) => return self.view(message, rates),
             (Received::State { key }, WORLD_LANE) => return self.move_owned(key, message, rates),
             (Received::Event, CHAT_LANE) => {
                 (MessageKind::Chat, Command::Say { text: read::<Line>(message)?.text })
@@ -232,8 +233,8 @@ impl ClientSession {
                 ToWorld::Act { action, .. } if action.len() > WORD_BYTES_MAX => {
                     return Err(malformed("an action's name is too long"));
                 }
-                ToWorld::Act { action, arguments, number } => {
-                    return self.act(action, arguments, number, rates);
+                ToWorld::Act { action, arguments, number, step } => {
+                    return self.act(action, arguments, number, step, rates);
                 }
             },
             _ => return Err(malformed("nothing is expected on this lane or key")),
@@ -250,6 +251,7 @@ impl ClientSession {
         action: String,
         arguments: Value,
         number: Option<u32>,
+        step: Option<u16>,
         rates: &mut Rates,
     ) -> Result<(), Closing> {
         if number == Some(0) || (number.is_some() && self.player.key.is_none()) {
@@ -261,7 +263,9 @@ impl ClientSession {
         }
         let is_numbered = number.is_some();
         let number = number.map(|number| Numbered { number, is_over_rate });
-        if !self.command(Command::Act { action, arguments, number }) && is_numbered {
+        let rtt = self.channel.status().rtt;
+        let given = Given { at: Instant::now(), step, saw: rtt.map(|rtt| rtt + self.player.view_delay()) };
+        if !self.command(Command::Act { action, arguments, number, given }) && is_numbered {
             // Only the room knows whether it was done before; the client comes anew and asks again.
             return Err(Closing::TooMany(MessageKind::Action.name()));
         }
@@ -286,6 +290,7 @@ impl ClientSession {
         let controls: Controls = read(message)?;
         let input = controls.to_input().map_err(|error| Closing::OutOfBounds(OutOfBounds::from(error)))?;
         self.admit(MessageKind::Input, rates)?;
+        self.player.forget_steps();
         self.watchdog.steer(input);
         self.command(Command::Input { input, number: controls.number });
         Ok(())
@@ -295,7 +300,7 @@ impl ClientSession {
     fn steer_by_steps(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         let Steps { number, steps } = read(message)?;
         if steps.is_empty() || steps.len() > STEPS_MAX {
-            return Err(malformed("steps are 1 to 16 changes of the controls"));
+            return Err(malformed("steps are 1 to 32 changes of the controls"));
         }
         let mut changes = Vec::with_capacity(steps.len());
         for step in steps.iter().rev() {
@@ -303,10 +308,30 @@ impl ClientSession {
             changes.push(Change { step: number.wrapping_sub(step.ago), input });
         }
         self.admit(MessageKind::Input, rates)?;
-        self.watchdog.steer(changes[changes.len() - 1].input);
-        if self.player.steps(number, changes.into_iter()) > 0 {
+        let heard = self.player.steps(number, changes.into_iter());
+        if heard.is_late {
             self.shared.metrics.drop_message("late_steps");
         }
+        if heard.is_elsewhere {
+            self.shared.metrics.drop_message("steps_elsewhere");
+        }
+        Ok(())
+    }
+
+    /// How old what the client shows is, beside what the network takes.
+    fn view(&self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
+        let View { delay_ms } = read(message)?;
+        if delay_ms > VIEW_DELAY_MS_MAX {
+            let (value, high) = (delay_ms.into(), VIEW_DELAY_MS_MAX.into());
+            return Err(Closing::OutOfBounds(OutOfBounds::Range {
+                field: "delay_ms",
+                value,
+                low: 0.0,
+                high,
+            }));
+        }
+        self.admit(MessageKind::Rate, rates)?;
+        self.player.set_view_delay_ms(delay_ms);
         Ok(())
     }
 
@@ -323,6 +348,10 @@ impl ClientSession {
 
     /// The controls of a client that is gone, or cut off, hold no longer.
     fn mind_silence(&mut self, changes: &mut StatusChanges) {
+        if self.player.counts_steps() {
+            // Its walker waits for it, and then stands, by what it says of its steps.
+            return;
+        }
         let is_interrupted = matches!(changes.now(), (Phase::Interrupted, _));
         let silence = self.channel.silence();
         let is_heard = !is_interrupted

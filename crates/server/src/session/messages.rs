@@ -22,7 +22,12 @@ pub const CONTROLS_KEY: Key = Key::state(1);
 /// Where a client that counts its steps puts its controls instead, on lane 0.
 pub const STEPS_KEY: Key = Key::state(2);
 /// Changes that one [`Steps`] may tell.
-pub(super) const STEPS_MAX: usize = 16;
+pub(super) const STEPS_MAX: usize = 32;
+
+/// The key of a client's [`View`] on [`WORLD_LANE`].
+pub const VIEW_KEY: Key = Key::state(3);
+/// The greatest delay that a client may say, in milliseconds: no client shows older things.
+pub(super) const VIEW_DELAY_MS_MAX: u16 = 1_000;
 
 /// The key of [`Missed`] on [`CHAT_LANE`].
 pub const MISSED_KEY: Key = Key::state(1);
@@ -91,6 +96,8 @@ pub enum ToWorld {
         arguments: Value,
         /// Of this client's actions that happen once and are answered: the first, the second, and so on, from 1.
         number: Option<u32>,
+        /// The client's step at which it was given, if it counts steps: those up to it are taken before.
+        step: Option<u16>,
     },
     /// Takes another name.
     Rename {
@@ -196,7 +203,7 @@ pub struct Controls {
 pub struct Steps {
     /// The client's step, of 1/60 s each, modulo 2^16.
     pub number: u16,
-    /// How the controls changed, the newest first; 1 to 16.
+    /// How the controls changed, the newest first; 1 to 32.
     pub steps: Vec<Step>,
 }
 
@@ -215,6 +222,13 @@ pub struct Step {
     pub run: bool,
     /// Whether to jump.
     pub jump: bool,
+}
+
+/// How old what a client shows of others is, beside what the network takes: the state of [`VIEW_KEY`].
+#[derive(Wire, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// How long after the newest that may have arrived anything is shown, in milliseconds; 1,000 at most.
+    pub delay_ms: u16,
 }
 
 /// A line of chat, as its speaker sends it.
@@ -540,6 +554,7 @@ mod tests {
             Shape::of::<Missed>(),
             Shape::of::<Owned>(),
             Shape::of::<Moving>(),
+            Shape::of::<View>(),
         ];
         assert_eq!(ours.map(|shape| shape.to_string()).to_vec(), written);
     }

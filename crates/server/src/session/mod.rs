@@ -7,7 +7,7 @@
 //! | `admission.rs` | who comes in: `/nowcast/ROOM`, WebTransport on the same port |
 //! | `client_session.rs` | one client, from its session's beginning to its end |
 //! | `playout.rs` | when the controls of a client that counts its steps come into force |
-//! | `input_watchdog.rs` | what one client's controls say, and until when they hold |
+//! | `input_watchdog.rs` | what the controls of a client that counts no steps say, and until when they hold |
 //! | `writer.rs` | what a room says to one client |
 //! | `replication_source.rs` | movement, written when a packet leaves |
 
@@ -30,7 +30,7 @@ use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 pub use messages::{
     Action, Asset, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, EntityState, FromWorld,
     Kind, Line, MISSED_KEY, Missed, Moving, OWNED_KEYS, Outcome, Owned, PROTOCOL, Place, Player,
-    REPLICATION_LANE, STEPS_KEY, Said, Screen, StateKey, Step, Steps, ToWorld, WORLD_LANE,
+    REPLICATION_LANE, STEPS_KEY, Said, Screen, StateKey, Step, Steps, ToWorld, VIEW_KEY, View, WORLD_LANE,
 };
 pub(crate) use news::{News, states_of_look};
 

@@ -1,8 +1,9 @@
-//! When the controls of a client that counts its steps come into force: as long after one another as they did there.
+//! When the controls of a client that counts its steps come into force: each step of the client is taken once, in its order, with the
+//! controls that it had there (`spec/MOVEMENT.md`, section 9).
 //!
-//! The network brings controls early and late; a walk that began late and ended early would be shorter than the one that its
-//! client showed. So controls wait a few steps, and each step of the world takes the next step of the client (`spec/WORLD.md`,
-//! section 3, "Steps").
+//! A server that went on with old controls while new ones are on their way would have the walker where its client never was. So a
+//! walker waits for what its client says: it stands still in a step of the world for which nothing is known. What it waited
+//! makes room for the next late message, and is made up for by and by, by two steps in one where nothing else moves nearby.
 
 use std::collections::VecDeque;
 
@@ -12,16 +13,26 @@ use nowcast_world::Input;
 const WAIT_STEPS: i32 = 3;
 /// Whoever asked for nothing for so long has come to rest.
 const REST_STEPS: u32 = 60;
-/// Where news comes late they wait longer, but not more than this.
+/// At rest controls wait no longer than this from then on.
 const WAIT_STEPS_MAX: i32 = 8;
 /// After so many messages in time they wait a step less.
 const TIMELY_MESSAGES: u32 = 300;
-/// Controls that come later than this have lost their place and hold at once.
-const LATE_STEPS_MAX: i32 = 15;
+/// Controls of a client at rest that come later than this have lost their place, and hold at once.
+const LATE_STEPS_MAX: i32 = 30;
 /// A client whose steps are farther from those expected has another clock than before.
 const APART_STEPS_MAX: i32 = 60;
 /// Changes that may wait.
-const CHANGES_MAX: usize = 32;
+const CHANGES_MAX: usize = 64;
+/// A walker waits so many steps in a row, half a second; then it stands where it is without its client.
+const PATIENCE_STEPS: u32 = 30;
+/// Every so many steps that it takes, it may wait one more again.
+const PATIENCE_EVERY_STEPS: u32 = 4;
+/// Two steps are taken in one of so many, so nobody sees a walker go faster than by a quarter.
+const STRIDE_EVERY_STEPS: u32 = 4;
+/// What is known in advance is looked at for so long before it counts as too much.
+const WINDOW_STEPS: u32 = 60;
+/// So many known steps are kept in hand when steps are made up for.
+const RESERVE_STEPS: i32 = 2;
 
 /// The controls of one client from a step of its own on.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -31,6 +42,27 @@ pub(crate) struct Change {
     pub(crate) input: Input,
 }
 
+/// What a message of a client did that it should not have to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Heard {
+    /// Controls came for a step that had been taken without them.
+    pub(crate) is_late: bool,
+    /// The client's clock is not the one that it had, or runs too fast: steps are left out.
+    pub(crate) is_elsewhere: bool,
+}
+
+/// What a walker does in a step of the world.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Turn {
+    /// It takes the client's step of this number, with these controls if they are others than before. Before it the walker takes
+    /// another step in the same step of the world, with the controls `first`, if there are some.
+    Steps { number: u16, input: Option<Input>, first: Option<Input> },
+    /// It waits for what its client says, and is where it was after the client's step of this number.
+    Waits { number: u16 },
+    /// It waited long enough, and takes the step of this number with these controls, which ask for nothing.
+    GivesUp { number: u16, input: Option<Input> },
+}
+
 /// What one client's controls say at each step. The session's task adds, the room's thread takes.
 #[derive(Debug)]
 pub(crate) struct Playout {
@@ -38,16 +70,28 @@ pub(crate) struct Playout {
     waiting: VecDeque<Change>,
     /// The newest change that is known, in force or waiting.
     newest: Option<u16>,
-    /// The client's step that the next step of the world takes.
+    /// The client's step that is taken next.
     next: u16,
+    /// The client's step up to which all controls are known.
+    known: u16,
     current: Input,
+    /// What the walker was told last.
+    told: Option<Input>,
     /// For how many steps they have asked for nothing.
     still_steps: u32,
-    /// How many steps controls are to wait.
+    /// How many steps controls are to wait after a rest.
     wait: i32,
-    /// The step at which the client was when it was heard last.
-    heard: Option<u16>,
     timely: u32,
+    /// How long it may still wait for the client.
+    patience: u32,
+    /// Whether it stands because the client was waited for long enough.
+    has_given_up: bool,
+    /// Steps that it waited and did not make up for yet. Nobody gets more steps than time passed.
+    owed: u32,
+    /// Steps of the world that this client took part in.
+    turns: u32,
+    /// The fewest steps that were known in advance, in this window and in the one before.
+    least: [i32; 2],
 }
 
 impl Default for Playout {
@@ -56,29 +100,41 @@ impl Default for Playout {
             waiting: VecDeque::new(),
             newest: None,
             next: 0,
+            known: 0,
             current: Input::default(),
+            told: None,
             still_steps: 0,
             wait: WAIT_STEPS,
-            heard: None,
             timely: 0,
+            patience: PATIENCE_STEPS,
+            has_given_up: false,
+            owed: 0,
+            turns: 0,
+            least: [0; 2],
         }
     }
 }
 
 impl Playout {
-    /// The client is at `now`, and its controls changed so, oldest first. Returns how many steps the latest of what is new came
-    /// too late.
-    pub(crate) fn receive(&mut self, now: u16, changes: impl Iterator<Item = Change>) -> u32 {
-        let is_new = self.newest.is_none();
+    /// The client is at `now`, and its controls changed so, oldest first.
+    pub(crate) fn receive(&mut self, now: u16, changes: impl Iterator<Item = Change>) -> Heard {
+        let mut heard = Heard::default();
         let lead = apart(now, self.next);
-        let stands = self.waiting.is_empty() && self.still_steps >= REST_STEPS;
+        let is_new = self.newest.is_none();
+        let stands = self.rests();
+        let is_elsewhere = lead.abs() > APART_STEPS_MAX;
         // While nothing moves, nobody notices that the wait is set right.
-        if is_new || lead.abs() > APART_STEPS_MAX || stands && !(self.wait..=self.wait + 2).contains(&lead) {
+        if is_new || is_elsewhere || stands && !(self.wait..=self.wait + 2).contains(&lead) {
             self.next = now.wrapping_sub(self.wait as u16);
-            if lead.abs() > APART_STEPS_MAX {
-                self.waiting.clear();
-                self.newest = None;
-            }
+            self.owed = 0;
+        }
+        if is_elsewhere {
+            heard.is_elsewhere = !is_new;
+            self.waiting.clear();
+            self.newest = None;
+        }
+        if is_new || is_elsewhere || apart(now, self.known) > 0 {
+            self.known = now;
         }
         let mut late_steps = 0;
         for change in changes {
@@ -90,11 +146,14 @@ impl Playout {
                 continue;
             }
             let late = apart(self.next, change.step);
-            // What came late holds from now on, and all that follows waits longer by as much.
             if late > 0 {
-                late_steps = late_steps.max(late.unsigned_abs());
-                if late <= LATE_STEPS_MAX {
+                late_steps = late_steps.max(late);
+                if stands && !self.has_given_up && late <= LATE_STEPS_MAX {
+                    // It stood all the while, so the steps since then are as good as not taken.
                     self.next = change.step;
+                    self.owed = self.owed.saturating_add(late.unsigned_abs()).min(PATIENCE_STEPS);
+                } else {
+                    heard.is_late = true;
                 }
             }
             if self.waiting.len() == CHANGES_MAX {
@@ -102,18 +161,14 @@ impl Playout {
             }
             self.waiting.push_back(change);
         }
-        self.learn(now, lead, late_steps);
-        late_steps
+        self.learn(lead, late_steps);
+        heard
     }
 
-    /// How long controls had to wait for none to be late: those that were, and those that the client might have changed just
-    /// after the message before this one, if one between the two was lost.
-    fn learn(&mut self, now: u16, lead: i32, late_steps: u32) {
-        let gap = self.heard.replace(now).map_or(0, |heard| apart(now, heard));
-        let late = if late_steps > 0 { lead.saturating_add_unsigned(late_steps) } else { 0 };
-        let needed = late.max(if gap <= WAIT_STEPS_MAX { gap - 1 } else { 0 });
-        if needed > self.wait {
-            self.wait = needed.min(WAIT_STEPS_MAX);
+    /// How long controls have to wait after a rest for none to be late.
+    fn learn(&mut self, lead: i32, late_steps: i32) {
+        if late_steps > 0 && lead + late_steps > self.wait {
+            self.wait = (lead + late_steps).min(WAIT_STEPS_MAX);
             self.timely = 0;
             return;
         }
@@ -129,20 +184,80 @@ impl Playout {
         self.newest.is_some()
     }
 
-    /// What the controls say in the next step of the world, if that is something else, and the client's step that it takes;
-    /// `None` before the client counted any.
-    pub(crate) fn take(&mut self) -> Option<(u16, Option<Input>)> {
+    /// Whether the client's step of this number was not taken yet, and will be.
+    pub(crate) fn is_ahead(&self, step: u16) -> bool {
+        self.counts() && (0..=APART_STEPS_MAX).contains(&apart(step, self.next))
+    }
+
+    /// What the walker does in the next step of the world; `None` before the client counted any step. `may_stride` says whether it can
+    /// take two steps in one.
+    pub(crate) fn take(&mut self, may_stride: bool) -> Option<Turn> {
         self.newest?;
+        self.turns = self.turns.wrapping_add(1);
+        let in_hand = apart(self.known, self.next);
+        if self.turns.is_multiple_of(WINDOW_STEPS) {
+            self.least = [in_hand, self.least[0]];
+        }
+        self.least[0] = self.least[0].min(in_hand);
+        let rests = self.rests() && !self.has_given_up;
+        if in_hand < 0 && !rests {
+            return Some(self.do_without());
+        }
+        if self.turns.is_multiple_of(PATIENCE_EVERY_STEPS) {
+            self.patience = (self.patience + 1).min(PATIENCE_STEPS);
+        }
+        self.has_given_up = false;
+        let has_spare = self.least.iter().all(|least| *least > RESERVE_STEPS);
+        let is_due = self.turns.is_multiple_of(STRIDE_EVERY_STEPS);
+        let first = (may_stride && is_due && has_spare && self.owed > 0 && !rests).then(|| {
+            self.owed -= 1;
+            self.least = self.least.map(|least| least - 1);
+            self.advance();
+            self.current
+        });
+        let number = self.advance();
+        Some(Turn::Steps { number, input: self.tell(), first })
+    }
+
+    /// Nothing is known of the next step.
+    fn do_without(&mut self) -> Turn {
+        if self.patience > 0 {
+            self.patience -= 1;
+            self.owed = (self.owed + 1).min(PATIENCE_STEPS);
+            return Turn::Waits { number: self.next.wrapping_sub(1) };
+        }
+        self.has_given_up = true;
+        let number = self.advance();
+        self.still_steps = self.still_steps.saturating_add(1);
+        Turn::GivesUp { number, input: self.tell() }
+    }
+
+    /// The controls that are in force, if they are others than those that the walker was told last.
+    fn tell(&mut self) -> Option<Input> {
+        let Input { yaw, run, .. } = self.current;
+        let standing = Input { forward: 0.0, right: 0.0, yaw, run, jump: false };
+        let input = if self.has_given_up { standing } else { self.current };
+        (self.told.replace(input) != Some(input)).then_some(input)
+    }
+
+    /// Whether its controls have asked for nothing for so long that it has come to rest.
+    fn rests(&self) -> bool {
+        self.waiting.is_empty() && self.still_steps >= REST_STEPS
+    }
+
+    /// Takes the next step, and returns its number.
+    fn advance(&mut self) -> u16 {
         let step = self.next;
         self.next = self.next.wrapping_add(1);
-        let mut changed = None;
         while let Some(change) = self.waiting.front().filter(|change| apart(change.step, step) <= 0) {
             self.current = change.input;
-            changed = Some(change.input);
             self.waiting.pop_front();
         }
-        self.still_steps = if is_standing(&self.current) { self.still_steps.saturating_add(1) } else { 0 };
-        Some((step, changed))
+        if !self.has_given_up {
+            self.still_steps =
+                if is_standing(&self.current) { self.still_steps.saturating_add(1) } else { 0 };
+        }
+        step
     }
 }
 
@@ -162,70 +277,200 @@ mod tests {
     const WALK: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: false, jump: false };
     const STAND: Input = Input { forward: 0.0, ..WALK };
 
+    /// A client that says every second step what it did, and a network that delivers it when it likes.
+    struct Play {
+        playout: Playout,
+        /// What the client does at each of its steps.
+        script: fn(u16) -> Input,
+        /// What the walker did: the client's steps in their order, with the controls of each.
+        walked: Vec<(u16, Input)>,
+        input: Input,
+        waits: u32,
+        turns: Vec<Turn>,
+    }
+
+    /// Beyond the end of the numbers on the way.
+    const START: u16 = u16::MAX - 200;
+
+    impl Play {
+        fn new(script: fn(u16) -> Input) -> Self {
+            let playout = Playout::default();
+            Self { playout, script, walked: Vec::new(), input: STAND, waits: 0, turns: Vec::new() }
+        }
+
+        /// What the client says at its step `now`: the changes of its last 90 steps.
+        fn hear(&mut self, now: u16) -> Heard {
+            let input = |step: u16| (self.script)(step);
+            let first = now.saturating_sub(90);
+            let changes = (first..=now).filter(|step| *step == first || input(*step) != input(step - 1));
+            let changes: Vec<Change> =
+                changes.map(|step| at(step.wrapping_add(START), input(step))).collect();
+            self.playout.receive(now.wrapping_add(START), changes.into_iter())
+        }
+
+        fn turn(&mut self) {
+            let Some(turn) = self.playout.take(true) else { return };
+            self.turns.push(turn);
+            match turn {
+                Turn::Steps { number, input, first } => {
+                    if let Some(first) = first {
+                        self.walked.push((number.wrapping_sub(1), first));
+                    }
+                    self.input = input.unwrap_or(self.input);
+                    self.walked.push((number, self.input));
+                }
+                Turn::Waits { .. } => self.waits += 1,
+                Turn::GivesUp { input, .. } => self.input = input.unwrap_or(self.input),
+            }
+        }
+
+        /// Lets the client take steps up to `until`; of each message `delay` says how many steps it is on its way.
+        fn run(&mut self, until: u16, delay: impl Fn(u16) -> u16) {
+            for world in 0..until + 40 {
+                // Messages do not overtake one another.
+                for sent in (0..=world.min(until)).step_by(2) {
+                    if sent + delay(sent) == world {
+                        self.hear(sent);
+                    }
+                }
+                self.turn();
+            }
+        }
+    }
+
     fn at(step: u16, input: Input) -> Change {
         Change { step, input }
     }
 
-    /// How many steps of the world somebody walks who walks 30 steps of its own, when news arrive so many steps late.
-    fn walked(delays: [u16; 2]) -> u32 {
-        let mut playout = Playout::default();
-        playout.receive(u16::MAX - 40, [at(u16::MAX - 40, STAND)].into_iter());
-        let start = u16::MAX - 20;
-        let mut walks = 0;
-        let mut input = STAND;
-        for world in 0..200_u16 {
-            let client = (u16::MAX - 40).wrapping_add(world);
-            if client == start.wrapping_add(delays[0]) {
-                playout.receive(start, [at(start, WALK)].into_iter());
+    /// Walks to and fro, and stands between.
+    fn pacing(step: u16) -> Input {
+        match step / 40 % 4 {
+            0 => STAND,
+            1 => WALK,
+            2 => Input { yaw: 2.0, ..WALK },
+            _ => Input { right: 1.0, run: true, ..WALK },
+        }
+    }
+
+    /// As TCP delivers what is lost once: nothing for a while, then all at once.
+    fn stalls(sent: u16) -> u16 {
+        6 + if sent % 150 >= 130 { 150 - sent % 150 } else { 0 }
+    }
+
+    #[test]
+    fn every_step_of_the_client_is_taken_once_with_its_controls_whatever_the_network_does() {
+        let delays: [fn(u16) -> u16; 4] = [|_| 6, |sent| 6 + sent % 6 / 2, stalls, |sent| 3 + stalls(sent)];
+        for (index, delay) in delays.into_iter().enumerate() {
+            let mut play = Play::new(pacing);
+            play.run(1_220, delay);
+            // Before its first step nobody knows what the client did.
+            let known = play.walked.iter().filter(|(step, _)| step.wrapping_sub(START) < 60_000);
+            for (step, input) in known {
+                assert_eq!(*input, pacing(step.wrapping_sub(START)), "delay {index}, step {step}");
             }
-            if client == start.wrapping_add(30 + delays[1]) {
-                let end = start.wrapping_add(30);
-                playout.receive(end, [at(start, WALK), at(end, STAND)].into_iter());
-            }
-            let (_, changed) = playout.take().expect("it counts");
-            input = changed.unwrap_or(input);
-            walks += u32::from(input == WALK);
-        }
-        walks
-    }
-
-    #[test]
-    fn a_walk_lasts_as_long_as_its_client_walked_whatever_the_network_does() {
-        for delays in [[0, 0], [3, 3], [3, 0], [5, 5], [9, 9], [9, 2]] {
-            assert_eq!(walked(delays), 30, "delays {delays:?}");
+            let numbers: Vec<u16> = play.walked.iter().map(|(step, _)| *step).collect();
+            assert!(
+                numbers.windows(2).all(|pair| apart(pair[1], pair[0]) == 1),
+                "delay {index}: {numbers:?}"
+            );
+            let last = numbers[numbers.len() - 1].wrapping_sub(START);
+            assert!(last > 1_170, "delay {index}: it came to step {last}");
         }
     }
 
     #[test]
-    fn news_that_comes_too_late_makes_what_follows_wait_as_much_longer() {
+    fn what_was_waited_is_made_up_for_by_and_by_and_never_more_than_that() {
+        let mut play = Play::new(|_| WALK);
+        play.run(1_000, |sent| if (100..124).contains(&sent) { 124 - sent + 6 } else { 6 });
+        let waits = play.turns[..900].iter().filter(|turn| matches!(turn, Turn::Waits { .. })).count();
+        assert!((15..30).contains(&waits), "{waits} waits");
+        let strides: Vec<usize> = (0..play.turns.len())
+            .filter(|at| matches!(play.turns[*at], Turn::Steps { first: Some(_), .. }))
+            .collect();
+        assert!(!strides.is_empty() && strides.len() <= waits, "{} strides", strides.len());
+        assert!(strides.windows(2).all(|pair| pair[1] - pair[0] >= STRIDE_EVERY_STEPS as usize));
+    }
+
+    #[test]
+    fn a_client_that_says_nothing_is_waited_for_half_a_second_and_then_stands() {
+        let mut play = Play::new(|_| WALK);
+        play.hear(0);
+        play.turns.clear();
+        for _ in 0..100 {
+            play.turn();
+        }
+        let waits = play.turns.iter().filter(|turn| matches!(turn, Turn::Waits { .. })).count();
+        assert_eq!(waits as u32, PATIENCE_STEPS);
+        assert_eq!(play.input, STAND);
+        // Its key is still down: it walks on when it is heard again, without another change.
+        play.hear(100);
+        for _ in 0..WAIT_STEPS {
+            play.turn();
+        }
+        assert_eq!(play.input, WALK);
+    }
+
+    #[test]
+    fn who_rests_is_not_waited_for_and_a_late_first_step_is_taken_in_its_place() {
+        let mut play = Play::new(|step| if step < 200 { STAND } else { WALK });
+        for sent in (0..=100).step_by(2) {
+            play.hear(sent);
+            play.turn();
+            play.turn();
+        }
+        // Nothing is said any more for two seconds, as of one who stands.
+        (0..120).for_each(|_| play.turn());
+        assert_eq!(play.waits, 0);
+        assert_eq!(play.hear(204), Heard::default());
+        play.turn();
+        assert_eq!(play.walked.last(), Some(&(200_u16.wrapping_add(START), WALK)));
+    }
+
+    #[test]
+    fn a_clock_that_runs_too_fast_gets_nobody_further_than_time_allows() {
         let mut playout = Playout::default();
-        playout.receive(100, [at(100, WALK)].into_iter());
-        for step in 97..110 {
-            assert_eq!(playout.take().map(|(step, _)| step), Some(step));
+        let (mut taken, mut elsewhere) = (0, 0);
+        for world in 0..6_000_u32 {
+            let now = (world * 5 / 4) as u16;
+            elsewhere += u32::from(
+                playout
+                    .receive(now, [at(now, if now % 2 == 0 { WALK } else { STAND })].into_iter())
+                    .is_elsewhere,
+            );
+            match playout.take(true) {
+                Some(Turn::Steps { first, .. }) => taken += 1 + u32::from(first.is_some()),
+                turn => assert!(turn.is_some()),
+            }
+            assert!(playout.waiting.len() <= CHANGES_MAX);
         }
-        assert_eq!(playout.receive(106, [at(104, STAND)].into_iter()), 6);
-        assert_eq!(playout.take(), Some((104, Some(STAND))));
-        // At rest, the wait is set right again by the next word of the client.
-        for _ in 0..REST_STEPS {
-            playout.take();
-        }
-        playout.receive(200, [at(104, STAND)].into_iter());
-        assert_eq!(playout.take(), Some((195, None)), "a message seems to be missing, so it waits longer");
+        assert!(taken <= 6_000 + PATIENCE_STEPS, "{taken} steps in 6,000");
+        assert!(elsewhere > 10);
     }
 
     #[test]
-    fn a_clock_that_jumps_and_changes_without_end_do_no_harm() {
+    fn a_client_that_says_as_little_as_it_can_hangs_in_the_air_a_fifth_of_the_time_at_most() {
+        let mut play = Play::new(|_| Input { jump: true, ..WALK });
+        for world in 0..2_000_u16 {
+            if world % 40 == 0 {
+                play.hear(world);
+            }
+            play.turn();
+        }
+        assert!(play.waits <= 2_000 / 5 + PATIENCE_STEPS, "{} waits", play.waits);
+    }
+
+    #[test]
+    fn a_clock_that_jumps_does_no_harm() {
         let mut playout = Playout::default();
         playout.receive(5, [at(5, WALK)].into_iter());
         let turned = Input { yaw: 1.0, ..STAND };
-        playout.receive(40_000, [at(40_000, turned)].into_iter());
+        assert!(playout.receive(40_000, [at(40_000, turned)].into_iter()).is_elsewhere);
         for _ in 0..WAIT_STEPS {
-            playout.take();
+            playout.take(false);
         }
-        assert_eq!(playout.take(), Some((40_000, Some(turned))));
-        for step in 0..10_000_u16 {
-            playout.receive(step, [at(step, if step % 2 == 0 { WALK } else { STAND })].into_iter());
-            assert!(playout.waiting.len() <= CHANGES_MAX);
-        }
+        assert_eq!(
+            playout.take(false),
+            Some(Turn::Steps { number: 40_000, input: Some(turned), first: None })
+        );
     }
 }

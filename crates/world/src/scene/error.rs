@@ -45,6 +45,12 @@ pub enum SceneError {
     /// An entity would hang on itself, or too deep.
     #[error("entity {} cannot hang there", .0.0)]
     BadParent(EntityId),
+    /// The scene is rewound already.
+    #[error("the world is already as a player saw it; one rewinding does not stand inside of another")]
+    Rewound,
+    /// The definition does not ask for the past.
+    #[error("this world does not remember where things were")]
+    NoPast,
     /// A table is full.
     #[error("there may be {max} {of} at most")]
     Full {

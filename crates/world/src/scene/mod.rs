@@ -6,6 +6,7 @@ mod joints;
 mod owners;
 mod players;
 mod queries;
+mod rewinding;
 mod systems;
 mod telling;
 mod things;
@@ -26,8 +27,10 @@ use crate::id::{EntityId, KindId, PlayerId};
 use crate::joint::{Joint, JointId};
 use crate::kind::Kind;
 use crate::owner::Hold;
+use crate::past::Past;
 use crate::physics::Physics;
 use crate::player::Player;
+use crate::pose::Pose;
 use crate::random::Random;
 use crate::stats::Stats;
 use crate::timer::Timers;
@@ -47,6 +50,7 @@ use crate::walker::WalkerState;
 /// | give away | [`set_owner`](Self::set_owner) |
 /// | hold together | [`join`](Self::join), [`part`](Self::part), [`set_parent`](Self::set_parent), [`set_passes`](Self::set_passes) |
 /// | look around | [`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps), [`distance`](Self::distance), [`touching`](Self::touching) |
+/// | judge by what a player saw | [`rewind`](Self::rewind), [`end_rewind`](Self::end_rewind), [`seen_pose`](Self::seen_pose) |
 /// | wait | [`after`](Self::after), [`cancel`](Self::cancel) |
 /// | people | [`players`](Self::players), [`player`](Self::player), [`spawn_avatar`](Self::spawn_avatar), [`set_player_tag`](Self::set_player_tag) |
 /// | tell | [`emit`](Self::emit), [`show`](Self::show) |
@@ -73,6 +77,10 @@ pub struct Scene {
     pub(crate) events: VecDeque<Event>,
     /// Whether a durable action is being carried out.
     pub(crate) acts_durably: bool,
+    /// Where things were, if the definition asks for it.
+    pub(crate) past: Past,
+    /// While the world is seen as somebody saw it: where those were that are elsewhere now.
+    pub(crate) view: Option<BTreeMap<EntityId, Pose>>,
     pub(crate) stats: Stats,
     pub(crate) next_entity: u32,
     pub(crate) next_joint: u32,
@@ -104,6 +112,8 @@ impl Scene {
             ended: Vec::new(),
             events: VecDeque::new(),
             acts_durably: false,
+            past: Past::default(),
+            view: None,
             stats: Stats::default(),
             next_entity: 1,
             next_joint: 1,

@@ -12,6 +12,7 @@ use crate::owner::OwnerLeaves;
 use crate::player::Player;
 use crate::pose::Pose;
 use crate::text;
+use crate::walker::Pace;
 
 impl Scene {
     /// Everybody who takes part, ordered by number.
@@ -91,6 +92,7 @@ impl Scene {
             input: Input::default(),
             tags: Vec::new(),
             private: Value::Nil,
+            behind_ms: 0,
         };
         self.players.insert(id, player);
         self.push_event(Event::Joined(id));
@@ -145,6 +147,20 @@ impl Scene {
             walker.input = input;
         }
         Ok(())
+    }
+
+    /// How the walker of a player takes the next step; what is no walker takes it as always.
+    pub(crate) fn set_pace(&mut self, id: PlayerId, pace: Pace) {
+        let avatar = self.players.get(&id).and_then(|player| player.avatar);
+        if let Some(walker) = avatar.and_then(|avatar| self.walkers.get_mut(&avatar)) {
+            walker.pace = pace;
+        }
+    }
+
+    /// Whether the walker of a player took its last step among nothing but what stands still, so that it could take two in one.
+    pub fn may_stride(&self, id: PlayerId) -> bool {
+        let avatar = self.players.get(&id).and_then(|player| player.avatar);
+        avatar.and_then(|avatar| self.walkers.get(&avatar)).is_some_and(|walker| walker.is_exact)
     }
 }
 

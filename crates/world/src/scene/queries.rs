@@ -1,7 +1,10 @@
-//! Looking around: rays, shapes, overlaps, distances. They see the world as it was after the last step.
+//! Looking around: rays, shapes, overlaps, distances. They see the world as it was after the last step, or as a player saw it
+//! ([`Scene::rewind`]): then what was elsewhere is asked one by one, beside the index of what is here.
 
-use rapier3d::parry::query::{self, ShapeCastOptions};
-use rapier3d::prelude::{Collider, ColliderHandle, QueryFilter, QueryFilterFlags, Ray, Vector};
+use rapier3d::parry::query::{self, RayIntersection, ShapeCastHit, ShapeCastOptions};
+use rapier3d::prelude::{
+    Collider, ColliderHandle, Pose as RapierPose, QueryFilter, QueryFilterFlags, Ray, Vector,
+};
 
 use super::{Scene, SceneError};
 use crate::body::Motion;
@@ -44,12 +47,24 @@ impl Scene {
         filter: Filter<'_>,
     ) -> Result<Option<Hit>, SceneError> {
         let (origin, direction) = line(origin, direction, reach)?;
-        let predicate = |_: ColliderHandle, collider: &Collider| self.admits(collider, filter);
+        let predicate = |_: ColliderHandle, collider: &Collider| self.finds(collider, filter);
         let queries =
             self.physics.world.query_pipeline_with_filter(rapier_filter(filter).predicate(&predicate));
-        let hit = queries.cast_ray_and_get_normal(&Ray::new(origin, direction), reach, true);
-        Ok(hit.map(|(collider, hit)| Hit {
-            entity: id_of(self.physics.world.colliders[collider].user_data),
+        let ray = Ray::new(origin, direction);
+        let mut hit = queries
+            .cast_ray_and_get_normal(&ray, reach, true)
+            .map(|(collider, hit)| (id_of(self.physics.world.colliders[collider].user_data), hit));
+        for (id, collider, place) in self.seen_elsewhere(filter) {
+            let met = collider.shape().cast_ray_and_get_normal(&place, &ray, reach, true);
+            let is_nearer = |met: &RayIntersection| {
+                hit.as_ref().is_none_or(|(_, known)| met.time_of_impact < known.time_of_impact)
+            };
+            if let Some(met) = met.filter(is_nearer) {
+                hit = Some((id, met));
+            }
+        }
+        Ok(hit.map(|(entity, hit)| Hit {
+            entity,
             distance: hit.time_of_impact,
             point: (origin + direction * hit.time_of_impact).to_array(),
             normal: hit.normal.to_array(),
@@ -69,13 +84,35 @@ impl Scene {
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
         let (_, direction) = line(pose.position, direction, reach)?;
         let shape = shape.build([1.0; 3]).map_err(SceneError::BadScale)?;
-        let predicate = |_: ColliderHandle, collider: &Collider| self.admits(collider, filter);
+        let predicate = |_: ColliderHandle, collider: &Collider| self.finds(collider, filter);
         let queries =
             self.physics.world.query_pipeline_with_filter(rapier_filter(filter).predicate(&predicate));
         let options = ShapeCastOptions::with_max_time_of_impact(reach);
-        let hit = queries.cast_shape(&rapier_pose(&pose), direction, &*shape, options);
-        Ok(hit.map(|(collider, hit)| Hit {
-            entity: id_of(self.physics.world.colliders[collider].user_data),
+        let pose = rapier_pose(&pose);
+        let mut hit = queries
+            .cast_shape(&pose, direction, &*shape, options)
+            .map(|(collider, hit)| (id_of(self.physics.world.colliders[collider].user_data), hit));
+        for (id, collider, place) in self.seen_elsewhere(filter) {
+            // What both shapes are told about is said as the pipeline says it: of the other first.
+            let met = query::cast_shapes(
+                &place,
+                Vector::ZERO,
+                collider.shape(),
+                &pose,
+                direction,
+                &*shape,
+                options,
+            );
+            let is_nearer = |met: &ShapeCastHit| {
+                hit.as_ref().is_none_or(|(_, known)| met.time_of_impact < known.time_of_impact)
+            };
+            // Shapes between which nothing can be cast do not meet.
+            if let Some(met) = met.ok().flatten().filter(is_nearer) {
+                hit = Some((id, met.transform1_by(&place)));
+            }
+        }
+        Ok(hit.map(|(entity, hit)| Hit {
+            entity,
             distance: hit.time_of_impact,
             point: hit.witness1.to_array(),
             normal: hit.normal1.to_array(),
@@ -91,11 +128,19 @@ impl Scene {
     ) -> Result<Vec<EntityId>, SceneError> {
         let pose = pose.checked().ok_or(SceneError::BadNumber("pose"))?;
         let shape = shape.build([1.0; 3]).map_err(SceneError::BadScale)?;
-        let predicate = |_: ColliderHandle, collider: &Collider| self.admits(collider, filter);
-        let filter = QueryFilter { flags: QueryFilterFlags::default(), ..rapier_filter(filter) };
-        let queries = self.physics.world.query_pipeline_with_filter(filter.predicate(&predicate));
-        let hits = queries.intersect_shape(rapier_pose(&pose), &*shape);
+        let predicate = |_: ColliderHandle, collider: &Collider| self.finds(collider, filter);
+        let flags = QueryFilter { flags: QueryFilterFlags::default(), ..rapier_filter(filter) };
+        let queries = self.physics.world.query_pipeline_with_filter(flags.predicate(&predicate));
+        let pose = rapier_pose(&pose);
+        let hits = queries.intersect_shape(pose, &*shape);
         let mut ids: Vec<EntityId> = hits.map(|(_, collider)| id_of(collider.user_data)).collect();
+        for (collider, place) in self.elsewhere() {
+            let id = id_of(collider.user_data);
+            let overlap = query::intersection_test(&place, collider.shape(), &pose, &*shape);
+            if self.admits(id, filter) && overlap.is_ok_and(|overlap| overlap.intersecting) {
+                ids.push(id);
+            }
+        }
         ids.sort_unstable();
         ids.truncate(self.definition.limits.hits_max);
         Ok(ids)
@@ -104,7 +149,7 @@ impl Scene {
     /// Metres between the surfaces of two bodies; 0 when they overlap.
     pub fn distance(&self, a: EntityId, b: EntityId) -> Result<f32, SceneError> {
         let (a, b) = (self.collider(a)?, self.collider(b)?);
-        let apart = query::distance(a.position(), a.shape(), b.position(), b.shape());
+        let apart = query::distance(&self.place_of(a), a.shape(), &self.place_of(b), b.shape());
         apart
             .map(|apart| apart.distance)
             .map_err(|_| SceneError::BadScale("these two shapes have no distance"))
@@ -116,7 +161,8 @@ impl Scene {
         if !from.iter().all(|v| v.is_finite()) {
             return Err(SceneError::BadNumber("point"));
         }
-        let projected = collider.shape().project_point(collider.position(), Vector::from_array(from), true);
+        let projected =
+            collider.shape().project_point(&self.place_of(collider), Vector::from_array(from), true);
         Ok(projected.point.to_array())
     }
 
@@ -135,8 +181,24 @@ impl Scene {
         Ok(self.physics.collider(handles))
     }
 
-    fn admits(&self, collider: &Collider, filter: Filter<'_>) -> bool {
-        let id = id_of(collider.user_data);
+    /// Whether a query of what is here looks at a collider.
+    fn finds(&self, collider: &Collider, filter: Filter<'_>) -> bool {
+        self.is_here(collider) && self.admits(id_of(collider.user_data), filter)
+    }
+
+    /// What a query looks at beside that, because it was seen elsewhere.
+    fn seen_elsewhere<'s>(
+        &'s self,
+        filter: Filter<'s>,
+    ) -> impl Iterator<Item = (EntityId, &'s Collider, RapierPose)> {
+        self.elsewhere().filter_map(move |(collider, place)| {
+            let id = id_of(collider.user_data);
+            let is_wanted = !collider.is_sensor() || filter.motion == Some(Motion::Sensor);
+            (is_wanted && self.admits(id, filter)).then_some((id, collider, place))
+        })
+    }
+
+    fn admits(&self, id: EntityId, filter: Filter<'_>) -> bool {
         if filter.except == Some(id) {
             return false;
         }

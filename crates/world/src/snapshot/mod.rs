@@ -18,10 +18,12 @@ use crate::hash::Hasher;
 use crate::problem::DefinitionError;
 use crate::scene::Scene;
 use crate::world::World;
-use saved::Saved;
+use saved::{Saved, SavedPast, SavedWithPast};
 
 /// The first bytes of a snapshot; the last of them is its version.
 const MAGIC: [u8; 8] = *b"nowworl\x02";
+/// The same of a world that remembers where things were.
+const MAGIC_WITH_PAST: [u8; 8] = *b"nowworl\x03";
 
 /// Why a world cannot be restored.
 #[derive(Debug, thiserror::Error)]
@@ -66,9 +68,10 @@ impl World {
 
     /// Does to the world what [`World::snapshot`] does, without the bytes.
     pub fn settle(&mut self) {
-        let saved = self.scene.save();
+        let (saved, past) = (self.scene.save(), self.scene.save_past());
         let before = std::mem::replace(&mut self.scene, Scene::new(Arc::new(Definition::default()), 0));
         let mut scene = Scene::load(before.definition, saved).expect("a world can read what it writes");
+        scene.load_past(past.unwrap_or_default()).expect("a world can read what it writes");
         scene.events = before.events;
         scene.stats = before.stats;
         self.scene = scene;
@@ -83,9 +86,19 @@ impl World {
         bytes: &[u8],
     ) -> Result<World, RestoreError> {
         definition.validate()?;
-        let body = bytes.strip_prefix(&MAGIC).ok_or(RestoreError::Foreign)?;
-        let saved = nowcast_wire::decode_with::<Saved>(body, &WireLimits::FILE)?;
-        let mut world = World::of(Scene::load(Arc::new(definition), saved)?, behaviour);
+        let (saved, past) = match bytes.strip_prefix(&MAGIC_WITH_PAST) {
+            Some(body) => {
+                let SavedWithPast { now, past } = nowcast_wire::decode_with(body, &WireLimits::FILE)?;
+                (now, past)
+            }
+            None => {
+                let body = bytes.strip_prefix(&MAGIC).ok_or(RestoreError::Foreign)?;
+                (nowcast_wire::decode_with::<Saved>(body, &WireLimits::FILE)?, SavedPast::default())
+            }
+        };
+        let mut scene = Scene::load(Arc::new(definition), saved)?;
+        scene.load_past(past)?;
+        let mut world = World::of(scene, behaviour);
         world.behaviour.resume(&world.scene);
         Ok(world)
     }
@@ -106,8 +119,17 @@ impl World {
 
 impl Scene {
     fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = MAGIC.to_vec();
-        nowcast_wire::encode(&self.save(), &mut bytes);
+        let mut bytes;
+        match self.save_past() {
+            Some(past) => {
+                bytes = MAGIC_WITH_PAST.to_vec();
+                nowcast_wire::encode(&SavedWithPast { now: self.save(), past }, &mut bytes);
+            }
+            None => {
+                bytes = MAGIC.to_vec();
+                nowcast_wire::encode(&self.save(), &mut bytes);
+            }
+        }
         bytes
     }
 }

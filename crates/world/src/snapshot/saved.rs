@@ -7,6 +7,7 @@ use crate::input::Input;
 use crate::joint::{Joint, JointId, JointKind, Motor};
 use crate::limits::VELOCITY_MAX;
 use crate::owner::{Goal, Hold};
+use crate::past::PastStep;
 use crate::player::Player;
 use crate::pose::{Pose, Velocity};
 use crate::walker::WalkerState;
@@ -31,6 +32,40 @@ pub(super) struct Saved {
     /// Contacts that ended because an entity went, and that nobody was told of yet.
     pub(super) ended: Vec<SavedPair>,
     pub(super) holds: Vec<SavedHold>,
+}
+
+/// The same of a world that remembers where things were.
+#[derive(Wire)]
+pub(super) struct SavedWithPast {
+    pub(super) now: Saved,
+    pub(super) past: SavedPast,
+}
+
+#[derive(Wire, Default)]
+pub(super) struct SavedPast {
+    pub(super) steps: Vec<SavedPastStep>,
+    pub(super) views: Vec<SavedView>,
+}
+
+/// What moved in a step, and where it was before.
+#[derive(Wire)]
+pub(super) struct SavedPastStep {
+    pub(super) tick: u64,
+    pub(super) places: Vec<SavedPlace>,
+}
+
+#[derive(Wire)]
+pub(super) struct SavedPlace {
+    pub(super) id: u32,
+    pub(super) position: [f32; 3],
+    pub(super) rotation: [f32; 4],
+}
+
+/// How long ago that was what a player sees.
+#[derive(Wire)]
+pub(super) struct SavedView {
+    pub(super) player: u32,
+    pub(super) behind_ms: u16,
 }
 
 /// A kind that is in use, and the names of its attributes: what the numbers of entities mean.
@@ -196,7 +231,26 @@ pub(super) fn load_player(saved: SavedPlayer) -> Option<Player> {
         tags: saved.tags,
         private: saved.private,
         is_program: saved.is_program,
+        behind_ms: 0,
     })
+}
+
+pub(super) fn save_past_step(step: &PastStep) -> SavedPastStep {
+    let places = step.before.iter().map(|(id, Pose { position, rotation })| SavedPlace {
+        id: id.0,
+        position: *position,
+        rotation: *rotation,
+    });
+    SavedPastStep { tick: step.tick, places: places.collect() }
+}
+
+pub(super) fn load_past_step(saved: SavedPastStep) -> Option<PastStep> {
+    saved.places.is_sorted_by(|a, b| a.id < b.id).then_some(())?;
+    let before = saved.places.into_iter().map(|SavedPlace { id, position, rotation }| {
+        let pose = Pose { position, rotation };
+        (pose.checked() == Some(pose)).then_some((EntityId(id), pose))
+    });
+    Some(PastStep { tick: saved.tick, before: before.collect::<Option<_>>()? })
 }
 
 pub(super) fn save_hold(id: EntityId, hold: &Hold) -> SavedHold {

@@ -6,14 +6,17 @@ use nowcast_wire::Value;
 
 use super::RestoreError;
 use super::saved::{
-    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedScreen, SavedState, SavedTimer, load_hold,
-    load_joint, load_player, load_walker, save_hold, save_joint, save_player, save_walker,
+    Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedPast, SavedScreen, SavedState, SavedTimer,
+    SavedView, load_hold, load_joint, load_past_step, load_player, load_walker, save_hold, save_joint,
+    save_past_step, save_player, save_walker,
 };
 use crate::body;
 use crate::contact::Contact;
 use crate::definition::Definition;
 use crate::entity::{Parent, Row};
 use crate::id::{EntityId, KindId, PlayerId};
+use crate::limits::PLACES_REMEMBERED_MAX;
+use crate::past::{Past, STEPS_REMEMBERED_MAX};
 use crate::physics::BodyState;
 use crate::pose::{Pose, Velocity};
 use crate::random::Random;
@@ -97,6 +100,37 @@ impl Scene {
             private: entities.privates[row].clone(),
             changed_tick: entities.changed_ticks[row],
         }
+    }
+
+    /// What it remembers; `None` where it remembers nothing.
+    pub(super) fn save_past(&self) -> Option<SavedPast> {
+        let views = self.players().filter(|player| player.behind_ms != 0);
+        self.definition.rewinds.then(|| SavedPast {
+            steps: self.past.steps().map(save_past_step).collect(),
+            views: views
+                .map(|player| SavedView { player: player.id.0, behind_ms: player.behind_ms })
+                .collect(),
+        })
+    }
+
+    /// What it remembers from now on, of what was written down beside it.
+    pub(super) fn load_past(&mut self, saved: SavedPast) -> Result<(), RestoreError> {
+        let invalid = |what: &str| RestoreError::Invalid(what.to_owned());
+        if !self.definition.rewinds {
+            return Ok(());
+        }
+        let places: usize = saved.steps.iter().map(|step| step.places.len()).sum();
+        let is_past = saved.steps.is_sorted_by(|a, b| a.tick < b.tick)
+            && saved.steps.len() as u64 <= STEPS_REMEMBERED_MAX
+            && saved.steps.last().is_none_or(|last| last.tick < self.tick)
+            && places <= PLACES_REMEMBERED_MAX;
+        let steps = saved.steps.into_iter().map(load_past_step).collect::<Option<Vec<_>>>();
+        let steps = steps.filter(|_| is_past).ok_or_else(|| invalid("its past is none"))?;
+        self.past = Past::resume(steps, &self.entities);
+        for SavedView { player, behind_ms } in saved.views {
+            self.set_behind(PlayerId(player), behind_ms);
+        }
+        Ok(())
     }
 
     pub(super) fn load(definition: Arc<Definition>, saved: Saved) -> Result<Scene, RestoreError> {

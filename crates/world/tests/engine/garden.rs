@@ -24,6 +24,7 @@ pub(crate) fn definition() -> Definition {
         ],
         actions: vec![Action::new("kick", "power: range(0, 1, 0.001)").expect("it is a schema")],
         state: Value::Map(vec![("kicks".into(), 0.into())]),
+        rewinds: true,
         ..Definition::default()
     }
 }
@@ -101,7 +102,11 @@ impl Behaviour for Garden {
         let power = arguments.get("power").and_then(Value::as_f64).unwrap_or(0.0) as f32;
         let from = scene.pose(avatar).unwrap_or(Pose::IDENTITY).position;
         let filter = Filter { motion: Some(Motion::Dynamic), except: Some(avatar), ..Filter::default() };
-        if let Ok(Some(hit)) = scene.cast_ray(from, [0.3, -0.1, -1.0], 20.0, filter) {
+        // Who kicks hits what it saw.
+        scene.rewind(player).expect("the garden remembers");
+        let seen = scene.cast_ray(from, [0.3, -0.1, -1.0], 20.0, filter);
+        scene.end_rewind();
+        if let Ok(Some(hit)) = seen {
             scene
                 .apply_impulse(hit.entity, [0.0, power * 60.0, -power * 90.0], Some(hit.point))
                 .expect("it moves");
@@ -112,9 +117,14 @@ impl Behaviour for Garden {
     }
 }
 
+/// The garden as it begins.
+pub(crate) fn garden(seed: u64) -> World {
+    World::new(definition(), seed, Box::new(Garden)).expect("the definition is good")
+}
+
 /// What people do in the garden, drawn from a seed; `between` may look at the world or exchange it before each step.
 pub(crate) fn story(seed: u64, ticks: u64, mut between: impl FnMut(&mut World, u64)) -> World {
-    let mut world = World::new(definition(), seed, Box::new(Garden)).expect("the definition is good");
+    let mut world = garden(seed);
     let mut random = Random::new(seed ^ 0x5eed);
     let (mut people, mut next): (Vec<PlayerId>, u32) = (Vec::new(), 1);
     for tick in 0..ticks {
@@ -147,6 +157,15 @@ pub(crate) fn story(seed: u64, ticks: u64, mut between: impl FnMut(&mut World, u
                     let arguments = Value::Map(vec![("power".into(), Value::F64(random.unit()))]);
                     let kick = Command::Action { player, name: "kick".into(), arguments };
                     world.apply(kick).expect("there is room");
+                }
+                3 => world.apply(Command::Wait { player }).expect("there is room"),
+                4 => {
+                    let first = Input { forward: 1.0, yaw: random.signed(), ..Input::default() };
+                    world.apply(Command::Stride { player, first }).expect("there is room");
+                }
+                5 => {
+                    let behind_ms = (random.bits() % 600) as u16;
+                    world.apply(Command::See { player, behind_ms }).expect("there is room");
                 }
                 _ => {}
             }

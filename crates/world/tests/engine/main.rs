@@ -5,6 +5,7 @@ mod commands;
 mod garden;
 mod memory;
 mod owners;
+mod rewinding;
 mod snapshots;
 
 use nowcast_world::{

@@ -35,6 +35,11 @@ import type {
 import { WorldState } from "./world-state.js";
 
 const WAITING_CHAT_LINES_MAX = 16;
+/** What is shown later than this is said to be so late (`spec/WORLD.md`, section 3). */
+const VIEW_DELAY_MS_MAX = 1_000;
+/** Nobody notices less. */
+const VIEW_DELAY_STEP_MS = 4;
+const VIEW_DELAY_INTERVAL_MS = 1_000;
 
 /** A seat in a world, whatever the protocol: what the program wants goes to an adapter, what the adapter hears comes here. */
 export class WorldClient implements World, ProtocolHandlers {
@@ -61,6 +66,11 @@ export class WorldClient implements World, ProtocolHandlers {
   #welcomes = 0;
   #unknownMessages = 0;
   #unsentActions = 0;
+  /** Finds the step of a client that counts them. */
+  #step: (() => number | undefined) | undefined;
+  #viewDelayMs = 0;
+  #toldViewDelayMs: number | undefined;
+  #toldViewAtMs = Number.NEGATIVE_INFINITY;
 
   /** The code of a protocol is loaded when it is spoken. */
   constructor({ name, networkHz, role = "player" }: JoinOptions, open: Promise<OpenProtocol>) {
@@ -78,7 +88,7 @@ export class WorldClient implements World, ProtocolHandlers {
       send: (input) => this.#protocol?.input(input) ?? false,
       backlogBytes: () => this.#protocol?.backlogBytes ?? 0,
     });
-    this.#durable = new DurableActions((...action) => this.#protocol?.act(...action) ?? false);
+    this.#durable = new DurableActions((...action) => this.#act(...action));
     const client = this;
     this.#ownership = new Ownership({
       get playerId() {
@@ -153,6 +163,17 @@ export class WorldClient implements World, ProtocolHandlers {
     return true;
   }
 
+  countSteps(step: (() => number | undefined) | undefined): void {
+    this.#step = step;
+  }
+
+  viewDelay(delayMs: number): void {
+    if (!Number.isFinite(delayMs)) throw new NowcastError("misuse", `viewDelay is ${delayMs}, no time`);
+    const told = Math.round(Math.min(VIEW_DELAY_MS_MAX, Math.max(0, delayMs)) / VIEW_DELAY_STEP_MS);
+    this.#viewDelayMs = told * VIEW_DELAY_STEP_MS;
+    this.#tellView();
+  }
+
   *entitiesOf(kind: string): Iterable<Entity> {
     for (const entity of this.entities.values()) if (entity.kind.name === kind) yield entity;
   }
@@ -174,7 +195,7 @@ export class WorldClient implements World, ProtocolHandlers {
   }
 
   #actOnce(action: string, args: WorldRecord): Promise<void> {
-    if (this.#protocol?.act(action, args)) return Promise.resolve();
+    if (this.#act(action, args)) return Promise.resolve();
     this.#unsentActions++;
     return Promise.reject(
       new NowcastError("network", `"${action}" was not sent, because there is no connection`, {
@@ -182,6 +203,10 @@ export class WorldClient implements World, ProtocolHandlers {
         cure: "wait for a welcome",
       }),
     );
+  }
+
+  #act(action: string, args: WorldRecord, number?: number): boolean {
+    return this.#protocol?.act(action, args, number, this.#step?.()) ?? false;
   }
 
   #actDurably(action: string, args: WorldRecord): Promise<void> {
@@ -285,6 +310,7 @@ export class WorldClient implements World, ProtocolHandlers {
     this.emitter.emit("welcome", welcome);
     this.#tellName(welcome.isResumed);
     this.#inputs.connected();
+    this.#toldViewDelayMs = undefined;
     this.#durable.connected();
     for (const text of this.#waitingChat.splice(0)) this.chat(text);
   }
@@ -292,7 +318,7 @@ export class WorldClient implements World, ProtocolHandlers {
   moved({ tick, nowMs, moved, isNewest, controls }: ReceivedMovement): void {
     if (isNewest) this.#clock.record(tick, nowMs, this.#stepHz);
     if (!isNewest && moved.length === 0) return;
-    this.emitter.emit("snapshot", { tick, receivedAtMs: nowMs, moved, controls });
+    this.emitter.emit("snapshot", { tick, receivedAtMs: nowMs, moved, controls: isNewest ? controls : 0 });
   }
 
   done(number: number): void {
@@ -326,6 +352,15 @@ export class WorldClient implements World, ProtocolHandlers {
     const { name } = this;
     const isKnown = !isResumed || name === undefined || name === this.#toldName;
     if (isKnown || this.#protocol?.rename(name)) this.#toldName = name;
+  }
+
+  #tellView(): void {
+    if (this.#viewDelayMs === this.#toldViewDelayMs) return;
+    const nowMs = performance.now();
+    if (nowMs - this.#toldViewAtMs < VIEW_DELAY_INTERVAL_MS) return;
+    if (!this.#protocol?.viewDelay?.(this.#viewDelayMs)) return;
+    this.#toldViewDelayMs = this.#viewDelayMs;
+    this.#toldViewAtMs = nowMs;
   }
 
   #loaded(open: OpenProtocol): void {

@@ -52,8 +52,10 @@ export interface ProtocolAdapter {
   input(input: Input): boolean;
   /** The controls by steps; missing where they cannot be said. */
   steps?(number: number, changes: readonly InputChange[]): boolean;
-  /** With a number it happens once, and is answered. */
-  act(action: string, args: WorldRecord, number?: number): boolean;
+  /** With a number it happens once, and is answered. `step` is the client's when it was given, if it counts steps. */
+  act(action: string, args: WorldRecord, number?: number, step?: number): boolean;
+  /** How long after the newest others are shown, in whole milliseconds; missing where it cannot be said. */
+  viewDelay?(delayMs: number): boolean;
   /** Throws a misuse for an action that cannot be said. */
   checkAction(action: string, args: WorldRecord, number: number): void;
   owner(request: OwnerRequest): boolean;

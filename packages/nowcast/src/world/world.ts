@@ -257,8 +257,8 @@ export interface WorldEvents {
   change: { readonly entity: Entity; readonly names: readonly string[] };
   /**
    * `moved` lists what moved since the previous snapshot: an entity that is not in it did not. `controls` is the number of
-   * the newest controls of this client that were in force at that step (see {@link World.controls}); the plain protocol does not tell
-   * it, and says 0.
+   * the newest controls of this client that were in force at that step (see {@link World.controls}), and what is told of `moved` holds
+   * at that step; 0 for news that comes late, and for the plain protocol, which does not tell it.
    */
   snapshot: {
     readonly tick: number;
@@ -361,11 +361,22 @@ export interface World {
   input(input: Input): void;
   /**
    * The same for a client that predicts: it is at the step `number` of its own, of 1/60 s each and modulo 2^16, and the newest `changes`
-   * of its controls, the newest first and at most 16, were so many steps ago. The server lets them last as long, and `snapshot` events then
+   * of its controls, the newest first and at most 32, were so many steps ago. The server lets them last as long, and `snapshot` events then
    * have the number of the step that was taken as `controls`. False if it cannot be sent; the plain protocol cannot. `createPredictor`
    * calls it.
    */
   steps(number: number, changes: readonly InputChange[]): boolean;
+  /**
+   * Says how this client's step is found, while it counts steps: {@link World.act} says at which one an action was given, and the server
+   * takes the steps up to it before it. `createPredictor` calls it, and with undefined when it is closed.
+   */
+  countSteps(step: (() => number | undefined) | undefined): void;
+  /**
+   * Says how long after the newest that may have arrived others are shown, in milliseconds, so that the world's rules can judge by what this
+   * client saw (`world.rewound` in `docs/WORLDS.md`). Call it as often as you like: it is sent when it changes, at most once a second.
+   * `createInterpolator` calls it.
+   */
+  viewDelay(delayMs: number): void;
   /**
    * Does something that the world declares ({@link Definition.actions}); the server gives missing arguments their defaults, clamps
    * numbers, and answers what does not fit by `refused`. Throws a misuse for an action that the known definition does not have, and for

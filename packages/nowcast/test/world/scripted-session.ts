@@ -12,9 +12,11 @@ import {
   saidCodec,
   type ToWorld,
   toWorldCodec,
+  viewCodec,
 } from "../../src/world/session/generated/messages.js";
 
 const [WORLD_LANE, CHAT_LANE, REPLICATION_LANE] = [0, 1, 2];
+const VIEW_KEY = 3;
 const ROOM = "test";
 
 /** A server of worlds on sessions that says what a test tells it to, also what the real one must never say. */
@@ -22,6 +24,7 @@ export class ScriptedSession {
   readonly channels: Channel[] = [];
   readonly received: ToWorld[] = [];
   readonly controls: Controls[] = [];
+  readonly views: number[] = [];
   readonly lines: string[] = [];
   readonly #listener: Listener;
   readonly #payloads: Uint8Array[] = [];
@@ -87,15 +90,21 @@ export class ScriptedSession {
       fill: (_, bytesMax) => (payloads[0]!.length <= bytesMax ? payloads.shift() : undefined),
       settled: () => {},
     });
-    channel.on("message", ({ lane, type, value }) => {
-      if (type === "state") this.controls.push(controlsCodec.decode(value));
+    channel.on("message", (message) => {
+      const { lane, type, value } = message;
+      if (type === "state") this.#take(Number(message.key), value);
       else if (lane === CHAT_LANE) this.lines.push(lineCodec.decode(value).text);
       else {
-        const message = toWorldCodec.decode(value);
-        this.received.push(message);
-        if (typeof message === "object" && "Join" in message) greet(this);
+        const said = toWorldCodec.decode(value);
+        this.received.push(said);
+        if (typeof said === "object" && "Join" in said) greet(this);
       }
     });
+  }
+
+  #take(key: number, value: Uint8Array): void {
+    if (key === VIEW_KEY) this.views.push(viewCodec.decode(value).delay_ms);
+    else this.controls.push(controlsCodec.decode(value));
   }
 }
 

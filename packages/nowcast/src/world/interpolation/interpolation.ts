@@ -55,8 +55,8 @@ export interface Interpolator {
   close(): void;
 }
 
-/** What an interpolator listens to: a `World`, or a recording of one. */
-export type InterpolationSource = Pick<World, "on" | "entities">;
+/** What an interpolator listens to: a `World`, which it tells how late it shows others, or a recording of one. */
+export type InterpolationSource = Pick<World, "on" | "entities"> & Partial<Pick<World, "viewDelay">>;
 
 export function createInterpolator(
   source: InterpolationSource,
@@ -81,7 +81,10 @@ class SnapshotInterpolator implements Interpolator {
     this.freeMs = performance.now();
   };
 
-  constructor(source: InterpolationSource, options: InterpolatorOptions) {
+  constructor(
+    private readonly source: InterpolationSource,
+    options: InterpolatorOptions,
+  ) {
     this.timeline = new SnapshotTimeline(options.delayMsMin ?? 0, options.delayMsMax ?? 1000);
     this.whenFree = options.whenFree ?? ((callback) => void setTimeout(callback, 0));
     for (const entity of source.entities.values()) this.add(entity);
@@ -119,6 +122,7 @@ class SnapshotInterpolator implements Interpolator {
 
   sample(nowMs: number): void {
     this.timeline.advance(nowMs);
+    this.source.viewDelay?.(this.timeline.delayMs);
     this.frameMs = nowMs;
     if (this.freeMs !== undefined) this.whenFree(this.noteFree);
     this.freeMs = undefined;

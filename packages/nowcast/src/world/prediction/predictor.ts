@@ -1,6 +1,7 @@
 import { checkedInput } from "../input-sender.js";
 import type { Pose } from "../interpolation/interpolation.js";
-import type { Entity, EntityId, Input, Kind, World } from "../world.js";
+import type { Entity, EntityId, Input, Kind, World, WorldRecord } from "../world.js";
+import { Hands } from "./hands.js";
 import { STEPS_KEPT, StepHistory } from "./history.js";
 import { type Gait, Mover, wrapYaw } from "./mover.js";
 import { StepsSender } from "./steps-sender.js";
@@ -58,6 +59,18 @@ export interface Predictor {
   sample(nowMs: number): void;
   /** Writes where one's own avatar is shown; false while it cannot be predicted (no walker, or the plain protocol). */
   pose(out: Pose): boolean;
+  /**
+   * Does something as {@link World.act} does, and shows at once what it does with one's hands, where the world says how: `predict` of
+   * `HintFields` in `docs/WORLDS.md`.
+   */
+  act(action: string, args?: WorldRecord): Promise<void>;
+  /** What is in one's hands, as shown: by the attribute `holding` of one's avatar, or sooner. */
+  readonly holding: EntityId | undefined;
+  /**
+   * Moves where another entity is drawn, in `position`, to where an action of one's own has it that the server did not answer yet; false
+   * for one that none of them is about. Once a frame for each entity that one's actions may be about.
+   */
+  place(id: EntityId, position: { [axis: number]: number }): boolean;
   /** One's own step, of 1/60 s each. */
   readonly step: number;
   /** The moment that is shown, in one's own steps with fraction. */
@@ -77,7 +90,19 @@ export interface Predictor {
 }
 
 /** What a predictor needs of a {@link World}. */
-export type PredictionSource = Pick<World, "on" | "entities" | "avatarId" | "status" | "input" | "steps">;
+export type PredictionSource = Pick<
+  World,
+  | "on"
+  | "entities"
+  | "avatarId"
+  | "status"
+  | "input"
+  | "steps"
+  | "countSteps"
+  | "act"
+  | "definition"
+  | "stats"
+>;
 
 export function createPredictor(world: PredictionSource, options: PredictorOptions = {}): Predictor {
   return new StepPredictor(world, options);
@@ -112,8 +137,17 @@ class StepPredictor implements Predictor {
   #startMs: number | undefined;
   #sampledMs = 0;
   #share = 0;
-  /** The newest place that was told of the avatar, and its step of the world. */
+  /** The newest place that was told of the avatar: at which step of the world, and after which of one's own. */
   #toldTick = -1;
+  #toldStep = 0;
+  readonly #hands: Hands;
+  /** As hands see who acts. */
+  readonly #actor = {
+    position: new Float64Array(3),
+    velocity: new Float64Array(3),
+    yaw: 0,
+    gait: gaitOf({}),
+  };
   readonly #told = new Float64Array(3);
 
   constructor(world: PredictionSource, { nowMs = () => performance.now() }: PredictorOptions) {
@@ -121,12 +155,14 @@ class StepPredictor implements Predictor {
     this.#now = nowMs;
     this.#sender = new StepsSender(this.#history, (number, changes) => world.steps(number, changes));
     this.#surroundings = new Surroundings(world, 70);
+    this.#hands = new Hands(world);
     this.#releases = [
       world.on("welcome", () => {
         this.#walks = undefined;
       }),
       world.on("snapshot", ({ tick, controls, moved }) => this.#hear(tick, controls, moved)),
     ];
+    world.countSteps(() => (this.#walks === undefined ? undefined : this.step & 0xffff));
   }
 
   get moment(): number {
@@ -168,6 +204,7 @@ class StepPredictor implements Predictor {
     this.#ahead.step(this.#gait, this.#nextInput(), this.#surroundings.near, this.#surroundings.count);
     this.#glide(frameS);
     this.#show();
+    this.#hands.advance(frameS, nowMs, this.#actor, this.#surroundings.near, this.#surroundings.count);
     if (this.#world.status === "open") this.#sender.flush(nowMs, this.step);
   }
 
@@ -182,6 +219,20 @@ class StepPredictor implements Predictor {
     return true;
   }
 
+  act(action: string, args: WorldRecord = {}): Promise<void> {
+    const done = this.#world.act(action, args);
+    if (this.#walks !== undefined) this.#hands.act(action, args, this.#actor, this.#sampledMs);
+    return done;
+  }
+
+  get holding(): EntityId | undefined {
+    return this.#hands.holding;
+  }
+
+  place(id: EntityId, position: { [axis: number]: number }): boolean {
+    return this.#walks !== undefined && this.#hands.place(id, position);
+  }
+
   predicted(step: number, out: { [axis: number]: number }): boolean {
     if (this.#walks === undefined || step > this.step || step <= this.step - STEPS_KEPT) return false;
     this.#history.readMover(step, this.#before);
@@ -193,6 +244,8 @@ class StepPredictor implements Predictor {
 
   close(): void {
     for (const release of this.#releases) release();
+    this.#world.countSteps(undefined);
+    this.#hands.close();
     this.#surroundings.close();
   }
 
@@ -253,30 +306,31 @@ class StepPredictor implements Predictor {
 
   #gather(): void {
     const { px, py, pz } = this.#mover;
-    const held = this.#world.entities.get(this.#walks!)?.attributes["holding"];
-    const heldId = typeof held === "number" ? (held as EntityId) : undefined;
-    this.#surroundings.gather(px, py, pz, REACH_M, this.#walks!, heldId);
+    this.#surroundings.gather(px, py, pz, REACH_M, this.#walks!, this.#hands.holding);
   }
 
-  /** What the server says of the avatar: where it was after which step. */
+  /**
+   * What the server says of the avatar: where it was after which step. A walker that waited for its controls took fewer steps than the
+   * world, so the number alone tells.
+   */
   #hear(tick: number, controls: number, moved: readonly Entity[]): void {
     if (this.#walks === undefined || controls === 0) return;
     const entity = this.#world.entities.get(this.#walks);
     if (entity === undefined) return;
     const isMoved = moved.includes(entity);
     if (!isMoved && tick - this.#toldTick < QUIET_STEPS) return;
-    const at = isMoved ? entity.tick : tick;
-    const low = (controls - (tick - at)) & 0xffff;
-    const step = this.step + (((low - this.step) << 16) >> 16);
+    const step = this.step + (((controls - this.step) << 16) >> 16);
     if (step > this.step || step <= this.step - STEPS_KEPT) return;
+    this.#sender.taken(step);
     const [x, y, z] = entity.position;
-    const passed = at - this.#toldTick;
+    const passed = step - this.#toldStep;
     const way = Math.hypot(x - this.#told[0]!, y - this.#told[1]!, z - this.#told[2]!);
     const isTeleport = this.#toldTick >= 0 && way > TELEPORT_M + (SPEED_MAX * Math.max(1, passed)) / 60;
     this.errorM = this.#history.distance(step, x, y, z);
     if (this.errorM > TOLERANCE_M) this.#correct(step, x, y, z, passed, isTeleport);
     if (!isMoved) return;
-    this.#toldTick = at;
+    this.#toldTick = tick;
+    this.#toldStep = step;
     this.#told[0] = x;
     this.#told[1] = y;
     this.#told[2] = z;
@@ -345,6 +399,12 @@ class StepPredictor implements Predictor {
     this.#shown[0] = from.px + (to.px - from.px) * share + this.#offset[0]!;
     this.#shown[1] = from.py + (to.py - from.py) * share + this.#offset[1]!;
     this.#shown[2] = from.pz + (to.pz - from.pz) * share + this.#offset[2]!;
+    this.#actor.position.set(this.#shown);
+    this.#actor.velocity[0] = to.vx;
+    this.#actor.velocity[1] = to.vy;
+    this.#actor.velocity[2] = to.vz;
+    this.#actor.yaw = this.#wanted.yaw;
+    this.#actor.gait = this.#gait;
   }
 }
 

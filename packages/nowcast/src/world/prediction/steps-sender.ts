@@ -7,10 +7,12 @@ const INTERVAL_MS = 1000 / 60;
 const REPEAT_MS = 1000 / 30;
 /** A change is told again so often, because packets get lost. */
 const REPEATS = 6;
-/** A client whose controls stay as they are says at least so often which step it is at. */
+/** Whoever rests says at least so often which step it is at; the server waits for nobody who does. */
 const IDLE_MS = 500;
+/** After so many steps without a wish the server takes a client to rest. Until a while later it is told each step that passes. */
+const REST_STEPS = 60 + 30;
 /** Changes in one message (`spec/WORLD.md`, section 3), and how old they may be. */
-const CHANGES_MAX = 16;
+const CHANGES_MAX = 32;
 const AGO_STEPS_MAX = 90;
 /** What is older is told to be so old. */
 const AGO_TOLD_MAX = 0x3fff;
@@ -18,11 +20,13 @@ const AGO_TOLD_MAX = 0x3fff;
 /** What says the controls by steps; false when there is no connection. */
 export type StepsOutlet = (number: number, changes: readonly InputChange[]) => boolean;
 
-/** Says how the controls changed, each time with what was said last, so that a lost packet costs no time. */
+/** Says how the controls changed, each time with what the server has not taken yet, so that a lost packet costs no time. */
 export class StepsSender {
   #sentAtMs = Number.NEGATIVE_INFINITY;
   #repeats = 0;
   readonly #changes: number[] = [];
+  /** Since which step the controls ask for nothing; undefined while they ask for something. */
+  #stillStep: number | undefined;
 
   constructor(
     private readonly history: StepHistory,
@@ -41,13 +45,22 @@ export class StepsSender {
     this.#changes.push(step);
     if (this.#changes.length > CHANGES_MAX) this.#changes.shift();
     this.#repeats = REPEATS + 1;
+    const { forward, right, jump } = this.history.input(step);
+    if (forward !== 0 || right !== 0 || jump) this.#stillStep = undefined;
+    else this.#stillStep ??= step;
+  }
+
+  /** The server took this step, so it knows the controls up to it. */
+  taken(step: number): void {
+    while (this.#changes.length > 1 && this.#changes[1]! <= step) this.#changes.shift();
   }
 
   /** Sends if it is time to. The client is at `step`. */
   flush(nowMs: number, step: number): void {
     const sinceMs = nowMs - this.#sentAtMs;
     // A frame's time may be a little early: what is due before the next frame goes now.
-    const dueMs = this.#repeats > REPEATS ? INTERVAL_MS : this.#repeats > 0 ? REPEAT_MS : IDLE_MS;
+    const rests = this.#stillStep !== undefined && step - this.#stillStep > REST_STEPS;
+    const dueMs = this.#repeats > REPEATS ? INTERVAL_MS : this.#repeats > 0 || !rests ? REPEAT_MS : IDLE_MS;
     if (sinceMs < dueMs - 1 || this.#changes.length === 0) return;
     while (this.#changes.length > 1 && step - this.#changes[0]! > AGO_STEPS_MAX) this.#changes.shift();
     const changes: InputChange[] = [];

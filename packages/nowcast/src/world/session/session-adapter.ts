@@ -30,6 +30,7 @@ import {
   stepsCodec,
   type ToWorld,
   toWorldCodec,
+  viewCodec,
 } from "./generated/messages.js";
 import { Scene } from "./scene.js";
 import { SessionLink, type SessionLinkHandlers } from "./session-link.js";
@@ -42,6 +43,7 @@ const CHAT_LANE = 1;
 const OWNED_KEYS = 2 ** 32;
 const CONTROLS_KEY = 1;
 const STEPS_KEY = 2;
+const VIEW_KEY = 3;
 const MISSED_KEY = 1;
 /** What cannot be understood any more is asked for as a whole, not more often than this. */
 const FORGET_INTERVAL_MS = 1000;
@@ -68,6 +70,8 @@ export class SessionAdapter implements ProtocolAdapter {
   readonly #link: SessionLink;
   readonly #scene: Scene;
   #isWelcome = false;
+  /** Whether movement came before the welcome: replication overtakes events. */
+  #isMovementLost = false;
   #missedLines = 0;
   #forgottenAtMs = Number.NEGATIVE_INFINITY;
 
@@ -115,12 +119,17 @@ export class SessionAdapter implements ProtocolAdapter {
     return this.#channel?.lane(WORLD_LANE).state(STEPS_KEY, steps) ?? false;
   }
 
-  act(action: string, args: WorldRecord, number?: number): boolean {
-    return this.#tell(actionMessage(action, args, number));
+  viewDelay(delayMs: number): boolean {
+    const view = viewCodec.encodeShared({ delay_ms: delayMs });
+    return this.#channel?.lane(WORLD_LANE).state(VIEW_KEY, view) ?? false;
+  }
+
+  act(action: string, args: WorldRecord, number?: number, step?: number): boolean {
+    return this.#tell(actionMessage(action, args, number, step));
   }
 
   checkAction(action: string, args: WorldRecord, number: number): void {
-    actionMessage(action, args, number);
+    actionMessage(action, args, number, 0);
   }
 
   owner(request: OwnerRequest): boolean {
@@ -166,6 +175,7 @@ export class SessionAdapter implements ProtocolAdapter {
 
   #opened(channel: Channel): void {
     this.#missedLines = 0;
+    this.#isMovementLost = false;
     const { name = "", networkHz = 0, key } = this.#handlers;
     const who = { protocol: PROTOCOL, name, network_hz: networkHz, key };
     const join: ToWorld = this.#handlers.isProgram ? { JoinProgram: who } : { Join: who };
@@ -209,7 +219,10 @@ export class SessionAdapter implements ProtocolAdapter {
   }
 
   #replicated(payload: Uint8Array, nowMs: number): void {
-    if (!this.#isWelcome) return;
+    if (!this.#isWelcome) {
+      this.#isMovementLost = true;
+      return;
+    }
     const { moved, isNewest, missing } = this.#scene.apply(payload);
     const { tick, controls } = this.#scene;
     this.#handlers.moved({ tick, nowMs, moved, isNewest, controls });
@@ -253,14 +266,24 @@ export class SessionAdapter implements ProtocolAdapter {
     this.controls = 0;
     this.#isWelcome = true;
     this.#link.proved();
+    // The server takes it that this is known.
+    if (this.#isMovementLost) this.#tell("Forget");
+    this.#isMovementLost = false;
     const playerId = welcome.player as PlayerId;
     this.#handlers.welcomed({ playerId, isResumed, room, world, stepHz, networkHz, tick });
   }
 }
 
 /** Throws a misuse for an action that no server takes. */
-function actionMessage(action: string, args: WorldRecord, number: number | undefined): ToWorld {
-  const message: ToWorld = { Act: { action, arguments: args as WireValue, number: number ?? null } };
+function actionMessage(
+  action: string,
+  args: WorldRecord,
+  number: number | undefined,
+  step: number | undefined,
+): ToWorld {
+  const message: ToWorld = {
+    Act: { action, arguments: args as WireValue, number: number ?? null, step: step ?? null },
+  };
   checkActionBytes(action, toWorldCodec.encodeShared(message).length);
   return message;
 }

@@ -1,0 +1,104 @@
+//! The world as a player saw it: what looks around looks there meanwhile.
+
+use std::collections::BTreeMap;
+
+use rapier3d::prelude::{Collider, Pose as RapierPose};
+
+use super::{Scene, SceneError};
+use crate::id::{EntityId, PlayerId};
+use crate::limits::REWIND_MS_MAX;
+use crate::physics::id_of;
+use crate::pose::{Pose, rapier_pose};
+
+impl Scene {
+    /// From now on queries ([`cast_ray`](Self::cast_ray), [`cast_shape`](Self::cast_shape), [`overlaps`](Self::overlaps),
+    /// [`distance`](Self::distance), [`nearest_point`](Self::nearest_point)) and [`seen_pose`](Self::seen_pose) find everything where
+    /// a player saw it, by what [`crate::Command::See`] said of it last; its own avatar and what hangs on that stay where they are, because a
+    /// player sees itself at once. Nothing else is different. Returns how many entities are elsewhere.
+    ///
+    /// It ends with [`end_rewind`](Self::end_rewind), which is to follow before the hook returns. What is gone is not found; what has come
+    /// since is where it began to move. Rewinding a scene that is rewound is refused, and so is it where the definition does not ask
+    /// for the past ([`crate::Definition::rewinds`]).
+    ///
+    /// The idea is that of lag compensation (Bernier, Latency Compensating Methods in Client/Server In-game Protocol Design and Optimization, 2001).
+    pub fn rewind(&mut self, player: PlayerId) -> Result<usize, SceneError> {
+        if self.view.is_some() {
+            return Err(SceneError::Rewound);
+        }
+        if !self.definition.rewinds {
+            return Err(SceneError::NoPast);
+        }
+        let known = self.players.get(&player).ok_or(SceneError::UnknownPlayer(player))?;
+        let (avatar, behind_ms) = (known.avatar, known.behind_ms);
+        let mut places = self.past.places(self.tick, behind_ms, &self.entities);
+        if let Some(avatar) = avatar {
+            places.retain(|id, _| !self.hangs_on(*id, avatar));
+        }
+        let count = places.len();
+        self.view = Some(places);
+        Ok(count)
+    }
+
+    /// The world is seen as it is again.
+    pub fn end_rewind(&mut self) {
+        self.view = None;
+    }
+
+    /// Where an entity is; while the scene is rewound, where it was seen.
+    pub fn seen_pose(&self, id: EntityId) -> Option<Pose> {
+        let pose = self.pose(id)?;
+        Some(self.view.as_ref().and_then(|view| view.get(&id)).copied().unwrap_or(pose))
+    }
+
+    /// How many entities are elsewhere than they are seen now: what a query costs beside what it always does.
+    pub fn elsewhere_count(&self) -> usize {
+        self.view.as_ref().map_or(0, BTreeMap::len)
+    }
+
+    /// Notes how long ago that was what a player sees.
+    pub(crate) fn set_behind(&mut self, id: PlayerId, behind_ms: u16) {
+        if let Some(player) = self.players.get_mut(&id) {
+            player.behind_ms = behind_ms.min(REWIND_MS_MAX);
+        }
+    }
+
+    /// After a step: remembers where everything was before it.
+    pub(crate) fn remember_places(&mut self) {
+        // A hook that left the scene rewound shall not have the next one look into the past.
+        self.view = None;
+        if self.definition.rewinds && self.past.remember(self.tick, &self.entities) {
+            self.stats.past_shortened += 1;
+        }
+    }
+
+    /// Whether a collider is where it was seen, so that a query of what is there now finds it.
+    pub(super) fn is_here(&self, collider: &Collider) -> bool {
+        self.view.as_ref().is_none_or(|view| !view.contains_key(&id_of(collider.user_data)))
+    }
+
+    /// What is elsewhere than it was seen, with where that was.
+    pub(super) fn elsewhere(&self) -> impl Iterator<Item = (&Collider, RapierPose)> {
+        let view: Option<&BTreeMap<EntityId, Pose>> = self.view.as_ref();
+        view.into_iter().flatten().filter_map(|(id, pose)| {
+            let handles = self.entities.handles[self.entities.row(*id)?]?;
+            Some((self.physics.collider(handles), rapier_pose(pose)))
+        })
+    }
+
+    /// Where a body is, or was seen.
+    pub(super) fn place_of(&self, collider: &Collider) -> RapierPose {
+        let seen = self.view.as_ref().and_then(|view| view.get(&id_of(collider.user_data)));
+        seen.map_or(*collider.position(), rapier_pose)
+    }
+
+    fn hangs_on(&self, id: EntityId, other: EntityId) -> bool {
+        let mut at = Some(id);
+        while let Some(id) = at {
+            if id == other {
+                return true;
+            }
+            at = self.entities.row(id).and_then(|row| self.entities.parents[row]).map(|parent| parent.id);
+        }
+        false
+    }
+}

@@ -1,0 +1,170 @@
+// Two people in one room, by the SDK as pages have it: the first walks about and predicts, the second watches. The same in Node and in a
+// page: `motion.mjs` runs it in either.
+import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
+
+const JOIN_MS = 20_000;
+const SETTLE_MS = 2_000;
+const RUN_SPEED = 6.4;
+const CHANGED_M = 1e-4;
+const STILL = { forward: 0, right: 0, yaw: 0, run: false, jump: false };
+/** Places farther apart in time say nothing of what was between. */
+const STEPS_BETWEEN_MAX = 6;
+/** What is not told anew for so long has not moved; before that, the news may be lost. */
+const STILL_STEPS = 24;
+
+/**
+ * What was shown, beside what the server said of it. `nextFrame` is fulfilled when a frame is due, `carriers` are those that the SDK may use,
+ * and `extent` is half the width of the ground in metres.
+ */
+export async function walk({ address, seconds, seed, extent, carriers, nextFrame }) {
+  const random = mulberry32(seed);
+  const options = carriers === undefined ? {} : { carriers };
+  const walker = joinWorld(address, { name: "Ada", networkHz: 60, ...options });
+  const watcher = joinWorld(address, { name: "Ben", networkHz: 20, ...options });
+  const predictor = createPredictor(walker);
+  const interpolator = createInterpolator(watcher);
+  for (const world of [walker, watcher]) {
+    world.on("error", ({ error, retryInMs }) =>
+      console.error(`${error.message}${retryInMs === undefined ? "" : "; again soon"}`),
+    );
+  }
+
+  // Where the server had the walker: by its own steps, and by the world's.
+  const bySteps = new Map();
+  const byTicks = new Map();
+  walker.on("snapshot", ({ tick, controls, moved }) => {
+    const own = walker.entities.get(walker.avatarId);
+    if (own === undefined || controls === 0) return;
+    if (!moved.includes(own) && tick - own.tick < STILL_STEPS) return;
+    const step = predictor.step + (((controls - predictor.step) << 16) >> 16);
+    bySteps.set(step, [...own.position]);
+    byTicks.set(tick, [...own.position]);
+  });
+  await within(JOIN_MS, () => walker.entities.has(walker.avatarId) && watcher.entities.has(walker.avatarId));
+
+  const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  const ownFrames = [];
+  const othersFrames = [];
+  const found = { jumps: [], keyFrames: [], keyMs: [], delays: [], costUs: [] };
+  let input = STILL;
+  let changeAtMs = 0;
+  let key;
+  let before;
+  const startMs = performance.now();
+  const endMs = startMs + SETTLE_MS + seconds * 1000;
+  for (;;) {
+    await nextFrame();
+    const nowMs = performance.now();
+    if (nowMs > endMs) break;
+    const counts = nowMs > startMs + SETTLE_MS;
+    if (counts && nowMs > changeAtMs) {
+      const wasStill = input === STILL;
+      input = next(random, before?.position ?? [0, 0, 0], extent);
+      changeAtMs = nowMs + (input === STILL ? 400 : 150) + random() * 700;
+      if (wasStill && input !== STILL && before !== undefined && predictor.offsetM === 0) {
+        key = { frames: 0, atMs: nowMs, from: before.position };
+      }
+    }
+    const offsetM = predictor.offsetM;
+    const beganMs = performance.now();
+    predictor.input(input);
+    predictor.sample(nowMs);
+    const isShown = predictor.pose(pose);
+    if (counts) found.costUs.push((performance.now() - beganMs) * 1000);
+    if (isShown) {
+      const position = [...pose.position];
+      if (counts) {
+        ownFrames.push({ moment: predictor.moment, position });
+        const glide = Math.max(0, offsetM - predictor.offsetM);
+        const level =
+          before && Math.hypot(position[0] - before.position[0], position[2] - before.position[2]);
+        const excess = before ? Math.max(0, level - (RUN_SPEED * (nowMs - before.nowMs)) / 1000) : 0;
+        found.jumps.push(Math.max(glide, excess));
+      }
+      if (key !== undefined) {
+        key.frames++;
+        if (distance(position, key.from) > CHANGED_M) {
+          found.keyFrames.push(key.frames);
+          found.keyMs.push(performance.now() - key.atMs);
+          key = undefined;
+        }
+      }
+      before = { position, nowMs };
+    }
+    interpolator.sample(nowMs);
+    if (counts && interpolator.pose(walker.avatarId, pose)) {
+      othersFrames.push({ moment: interpolator.tick, position: [...pose.position] });
+      found.delays.push(interpolator.delayMs);
+    }
+  }
+  // What is still under way says where the server had it in the end.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const { corrections, skippedSteps } = predictor;
+  const carrier = walker.stats.link?.carrier ?? "none";
+  predictor.close();
+  interpolator.close();
+  walker.close();
+  watcher.close();
+  return {
+    ...found,
+    ownErrors: errors(ownFrames, bySteps),
+    othersErrors: errors(othersFrames, byTicks),
+    corrections,
+    skippedSteps,
+    carrier,
+  };
+}
+
+/** Waits until something is so, and throws if it takes longer. */
+export async function within(ms, condition) {
+  const end = performance.now() + ms;
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`nobody came into the room within ${ms} ms`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** Walks, runs, jumps and stands, and keeps off the edge of the ground. */
+function next(random, [x, , z], extent) {
+  if (random() < 0.25) return STILL;
+  const isFar = Math.hypot(x, z) > extent * 0.6;
+  const yaw = isFar ? Math.atan2(x, z) : random() * 2 * Math.PI - Math.PI;
+  return {
+    forward: 1,
+    right: isFar ? 0 : Math.floor(random() * 3) - 1,
+    yaw,
+    run: random() < 0.5,
+    jump: random() < 0.15,
+  };
+}
+
+/** How far each frame was from where the server had it at that moment; frames of which that is not known do not count. */
+function errors(frames, places) {
+  const known = [...places].sort(([a], [b]) => a - b);
+  const found = [];
+  let at = 0;
+  for (const { moment, position } of frames) {
+    while (at + 1 < known.length && known[at + 1][0] <= moment) at++;
+    const [from, start] = known[at] ?? [];
+    const [to, end] = known[at + 1] ?? [];
+    if (from === undefined || to === undefined || from > moment || to - from > STEPS_BETWEEN_MAX) continue;
+    const share = (moment - from) / (to - from);
+    const truth = start.map((value, axis) => value + (end[axis] - value) * share);
+    found.push(distance(position, truth));
+  }
+  return found;
+}
+
+function distance(a, b) {
+  return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
+}
+
+function mulberry32(start) {
+  let state = start;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

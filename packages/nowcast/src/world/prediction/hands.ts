@@ -1,0 +1,222 @@
+import type { NumberArray } from "../interpolation/rotation.js";
+import type { Action, EntityId, World, WorldRecord } from "../world.js";
+import type { Gait } from "./mover.js";
+import { Contact, type Solid } from "./solid.js";
+
+/** Into the hands it goes within this, and from what was foreseen to what the server says within that. */
+const RISE_S = 0.1;
+const FALL_S = 0.3;
+/** Beyond a round trip a server may take so long to do what was foreseen; then it is taken back. */
+const PATIENCE_MS = 1_000;
+/** From the body to what it holds, and how far above its middle that is, in metres. */
+const HAND_M = 0.2;
+const HAND_RISE_M = 0.1;
+/** Things that are foreseen at a time. */
+const FORESEEN_MAX = 4;
+
+/** The one who acts, as shown. */
+export interface Actor {
+  readonly position: ArrayLike<number>;
+  readonly velocity: ArrayLike<number>;
+  readonly yaw: number;
+  readonly gait: Gait;
+}
+
+/** What hands need of a {@link World}. */
+export type HandsSource = Pick<World, "on" | "entities" | "avatarId" | "definition" | "stats">;
+
+interface Foreseen {
+  readonly id: EntityId;
+  readonly action: string;
+  readonly isThrown: boolean;
+  readonly beganMs: number;
+  readonly place: Float64Array;
+  readonly velocity: Float64Array;
+  /** Half its least edge, in metres: so near it comes to what stands in its way. */
+  readonly radius: number;
+  /** How much of what is shown is foreseen, 0 to 1. */
+  weight: number;
+  /** Whether the server ever said that it is in the hands. */
+  wasHeld: boolean;
+  /** The server did it, or did not: what it says counts from now on. */
+  isOver: boolean;
+}
+
+/**
+ * What is done with one's hands is seen at once, as far as the world says how (`predict` in `docs/WORLDS.md`): what is grabbed comes into the
+ * hands, what is thrown flies. When the server has done it, what is shown glides to what the server says, and so it does when the server
+ * refuses, or does nothing in time.
+ */
+export class Hands {
+  readonly #foreseen: Foreseen[] = [];
+  readonly #contact = new Contact();
+  /** Where what is held was shown last. */
+  readonly #held = new Float64Array(3);
+  /** What the server said to be in the hands, in the last frame. */
+  #lastTold: EntityId | undefined;
+  readonly #release: () => void;
+
+  constructor(private readonly world: HandsSource) {
+    this.#release = world.on("refused", ({ action, request }) => {
+      if (request !== undefined) return;
+      for (const foreseen of this.#foreseen) if (foreseen.action === action) foreseen.isOver = true;
+    });
+  }
+
+  close(): void {
+    this.#release();
+    this.#foreseen.length = 0;
+  }
+
+  /** What is in the hands, as shown. */
+  get holding(): EntityId | undefined {
+    const told = this.#toldHolding;
+    for (let at = this.#foreseen.length - 1; at >= 0; at--) {
+      const { id, isThrown, isOver } = this.#foreseen[at]!;
+      if (isOver) continue;
+      return isThrown ? undefined : id;
+    }
+    return told;
+  }
+
+  /** An action was sent: shows what it does, if the world says how. */
+  act(name: string, args: WorldRecord, actor: Actor, nowMs: number): void {
+    const action = this.world.definition?.actions.find((declared) => declared.name === name);
+    const hint = action?.hint;
+    if (action === undefined || typeof hint !== "object" || hint === null) return;
+    const { predict } = hint as WorldRecord;
+    if (predict === "grab") this.#grab(action, hint as WorldRecord, args, nowMs);
+    else if (predict === "throw") this.#throw(action, hint as WorldRecord, args, actor, nowMs);
+  }
+
+  /** A frame later. `solids` are what stands around, of which the first `count` hold. */
+  advance(frameS: number, nowMs: number, actor: Actor, solids: readonly Solid[], count: number): void {
+    const told = this.#toldHolding;
+    this.#lastTold = told;
+    for (let at = this.#foreseen.length - 1; at >= 0; at--) {
+      const foreseen = this.#foreseen[at]!;
+      const { id, isThrown, beganMs } = foreseen;
+      foreseen.wasHeld ||= told === id;
+      const isDone = foreseen.wasHeld && (told === id) !== isThrown;
+      const isLate = nowMs - beganMs > PATIENCE_MS + (this.world.stats.pingMs ?? 0);
+      foreseen.isOver ||= isDone || isLate || !this.world.entities.has(id);
+      foreseen.weight = foreseen.isOver
+        ? foreseen.weight - frameS / FALL_S
+        : Math.min(1, foreseen.weight + (isThrown ? 1 : frameS / RISE_S));
+      if (foreseen.weight <= 0) this.#foreseen.splice(at, 1);
+      else if (isThrown) this.#fly(foreseen, frameS, actor.gait.gravity, solids, count);
+      else this.#hold(foreseen, actor);
+    }
+  }
+
+  /** Moves where a thing is drawn, in `position`, toward where it was foreseen; false for what nobody foresaw. */
+  place(id: EntityId, position: NumberArray): boolean {
+    const isHeld = id === this.#lastTold;
+    if (this.#foreseen.length === 0 && !isHeld) return false;
+    let isForeseen = false;
+    for (const { id: foreseenId, place, weight } of this.#foreseen) {
+      if (foreseenId !== id) continue;
+      const share = weight * weight * (3 - 2 * weight);
+      for (let axis = 0; axis < 3; axis++) position[axis]! += (place[axis]! - position[axis]!) * share;
+      isForeseen = true;
+    }
+    if (isHeld || id === this.holding) {
+      for (let axis = 0; axis < 3; axis++) this.#held[axis] = position[axis]!;
+    }
+    return isForeseen;
+  }
+
+  get #toldHolding(): EntityId | undefined {
+    const { avatarId, entities } = this.world;
+    const held = avatarId === undefined ? undefined : entities.get(avatarId)?.attributes["holding"];
+    return typeof held === "number" ? (held as EntityId) : undefined;
+  }
+
+  #grab(action: Action, hint: WorldRecord, args: WorldRecord, nowMs: number): void {
+    const id = typeof hint["target"] === "string" ? args[hint["target"]] : undefined;
+    if (typeof id !== "number" || this.holding !== undefined) return;
+    this.#begin(id as EntityId, action, false, nowMs);
+  }
+
+  #throw(action: Action, hint: WorldRecord, args: WorldRecord, actor: Actor, nowMs: number): void {
+    const id = this.holding;
+    if (id === undefined) return;
+    const thrown = this.#begin(id, action, true, nowMs);
+    if (thrown === undefined) return;
+    const power = numberOf(typeof hint["charge"] === "string" ? args[hint["charge"]] : undefined, 1);
+    const pitch = numberOf(typeof hint["pitch"] === "string" ? args[hint["pitch"]] : undefined, 0);
+    const speed = numberOf(hint["speed"], 0) * power;
+    const level = speed * Math.cos(pitch);
+    thrown.place.set(this.#held);
+    thrown.velocity[0] = actor.velocity[0]! - level * Math.sin(actor.yaw);
+    thrown.velocity[1] = actor.velocity[1]! + speed * Math.sin(pitch);
+    thrown.velocity[2] = actor.velocity[2]! - level * Math.cos(actor.yaw);
+  }
+
+  #begin(id: EntityId, { name }: Action, isThrown: boolean, nowMs: number): Foreseen | undefined {
+    const entity = this.world.entities.get(id);
+    if (entity === undefined) return undefined;
+    const foreseen: Foreseen = {
+      id,
+      action: name,
+      isThrown,
+      beganMs: nowMs,
+      place: Float64Array.from(entity.position),
+      velocity: new Float64Array(3),
+      radius: Math.min(...halfEdges(entity.kind.body, entity.scale)),
+      weight: 0,
+      wasHeld: false,
+      isOver: false,
+    };
+    if (this.#foreseen.length >= FORESEEN_MAX) this.#foreseen.shift();
+    this.#foreseen.push(foreseen);
+    return foreseen;
+  }
+
+  /** In front of the chest. */
+  #hold({ id, place }: Foreseen, { position, yaw, gait }: Actor): void {
+    const entity = this.world.entities.get(id);
+    if (entity === undefined) return;
+    const [x, , z] = halfEdges(entity.kind.body, entity.scale);
+    const away = gait.radius + HAND_M + Math.max(x, z);
+    place[0] = position[0]! - Math.sin(yaw) * away;
+    place[1] = position[1]! + HAND_RISE_M;
+    place[2] = position[2]! - Math.cos(yaw) * away;
+  }
+
+  /** On its way until it meets something, where it stays: what becomes of it there only the server knows. */
+  #fly(
+    { place, velocity, radius }: Foreseen,
+    frameS: number,
+    gravity: number,
+    solids: readonly Solid[],
+    count: number,
+  ): void {
+    for (let at = 0; at < count; at++) {
+      this.#contact.measure(solids[at]!, place[0]!, place[1]!, place[2]!, radius, 2 * radius);
+      if (this.#contact.gap > 0) continue;
+      velocity.fill(0);
+      return;
+    }
+    velocity[1]! -= gravity * frameS;
+    for (let axis = 0; axis < 3; axis++) place[axis]! += velocity[axis]! * frameS;
+  }
+}
+
+/** Half the edges of a body along its own axes, in metres; a quarter of a metre for what has none that is known. */
+function halfEdges(
+  body: WorldRecord | undefined,
+  scale: readonly number[],
+): readonly [number, number, number] {
+  const size = body?.["size"];
+  const radius = numberOf(body?.["radius"], 0.25);
+  const edge = (axis: number): number => {
+    const own = Array.isArray(size) ? numberOf(size[axis], 2 * radius) : 2 * radius;
+    return (own * scale[axis]!) / 2;
+  };
+  return [edge(0), edge(1), edge(2)];
+}
+
+function numberOf(value: unknown, fallback: number): number {
+  return typeof value === "number" && Number.isFinite(value) ? value : fallback;
+}

@@ -1,0 +1,196 @@
+import { describe, expect, it } from "vitest";
+import { type Actor, Hands, type HandsSource } from "../../src/world/prediction/hands.js";
+import { Solid } from "../../src/world/prediction/solid.js";
+import type { Action, Entity, EntityId, Kind, WorldEvents } from "../../src/world/world.js";
+
+const FRAME_S = 1 / 60;
+const AVATAR = 1 as EntityId;
+const BLOCK = 2 as EntityId;
+const GAIT = {
+  height: 1.8,
+  radius: 0.35,
+  walkSpeed: 3.2,
+  runSpeed: 6.4,
+  groundAcceleration: 42,
+  airAcceleration: 10,
+  jumpSpeed: 4.95,
+  gravity: 9.81,
+};
+const ADA: Actor = { position: [0, 0.9, 0], velocity: [0, 0, 0], yaw: 0, gait: GAIT };
+
+const kind = (name: string): Kind => ({
+  name,
+  body: { shape: "box", size: [1, 1, 1] },
+  walker: undefined,
+  look: null,
+  attributes: [],
+  owner: undefined,
+});
+
+const action = (name: string, hint: unknown): Action => ({ name, arguments: [], durable: false, hint });
+const ACTIONS = [
+  action("grab", { target: "block", predict: "grab" }),
+  action("throw", { charge: "power", pitch: "pitch", predict: "throw", speed: 10 }),
+  action("wave", { key: "v" }),
+];
+
+/** Somebody with a block two metres ahead, and a server that says what the test has it say. */
+class Rig {
+  nowMs = 0;
+  readonly hands: Hands;
+  readonly block = [0, 0.5, -2];
+  #attributes: Record<string, unknown> = {};
+  #refused: (event: WorldEvents["refused"]) => void = () => undefined;
+
+  constructor() {
+    const rig = this;
+    const entity = (id: EntityId, position: readonly number[]) => ({
+      id,
+      kind: kind("block"),
+      scale: [1, 1, 1],
+      position,
+      get attributes() {
+        return id === AVATAR ? rig.#attributes : {};
+      },
+    });
+    const source = {
+      on: (type: string, listener: (event: WorldEvents["refused"]) => void) => {
+        if (type === "refused") this.#refused = listener;
+        return () => undefined;
+      },
+      entities: new Map([
+        [AVATAR, entity(AVATAR, ADA.position as number[]) as unknown as Entity],
+        [BLOCK, entity(BLOCK, this.block) as unknown as Entity],
+      ]),
+      avatarId: AVATAR,
+      definition: { version: 1, kinds: [], actions: ACTIONS, events: [], assets: [] },
+      stats: { pingMs: 100 },
+    };
+    this.hands = new Hands(source as unknown as HandsSource);
+  }
+
+  act(name: string, args: Record<string, unknown> = {}): void {
+    this.hands.act(name, args, ADA, this.nowMs);
+  }
+
+  told(holding: EntityId | null): void {
+    this.#attributes = { holding };
+  }
+
+  refuse(name: string): void {
+    this.#refused({ action: name, reason: "no" });
+  }
+
+  /** Lets so many frames pass, and returns where the block was drawn in each: the server has it at `told`. */
+  frames(count: number, told: readonly number[] = this.block, solids: readonly Solid[] = []): number[][] {
+    return Array.from({ length: count }, () => {
+      this.nowMs += FRAME_S * 1000;
+      this.hands.advance(FRAME_S, this.nowMs, ADA, solids, solids.length);
+      const position = [...told];
+      this.hands.place(BLOCK, position);
+      return position;
+    });
+  }
+}
+
+/** The longest way between two frames, in metres. */
+function jump(frames: readonly number[][]): number {
+  const ways = frames
+    .slice(1)
+    .map((to, at) => Math.hypot(...to.map((value, axis) => value - frames[at]![axis]!)));
+  return Math.max(...ways);
+}
+
+describe("what is grabbed", () => {
+  it("moves in the next frame, is in the hands in a tenth of a second, and stays there when the server says so", () => {
+    const rig = new Rig();
+    rig.act("grab", { block: BLOCK });
+    expect(rig.hands.holding).toBe(BLOCK);
+    const coming = rig.frames(8);
+    expect(coming[0]![2]!).toBeGreaterThan(-2);
+    expect(coming[7]![2]!).toBeCloseTo(-1.05, 5);
+    rig.told(BLOCK);
+    // The server carries it a little farther away.
+    const going = rig.frames(30, [0, 1, -1.2]);
+    expect(jump(going)).toBeLessThan(0.03);
+    expect(going.at(-1)!).toEqual([0, 1, -1.2]);
+    expect(rig.hands.holding).toBe(BLOCK);
+    expect(rig.hands.place(BLOCK, [0, 0, 0])).toBe(false);
+  });
+
+  it("glides back when the server refuses, and when it does nothing in time", () => {
+    for (const end of ["refused", "late"]) {
+      const rig = new Rig();
+      rig.act("grab", { block: BLOCK });
+      rig.frames(10);
+      if (end === "refused") rig.refuse("grab");
+      else rig.frames(66);
+      const back = rig.frames(30);
+      expect(rig.hands.holding, end).toBeUndefined();
+      expect(jump(back), end).toBeLessThan(0.1);
+      expect(back.at(-1)!, end).toEqual(rig.block);
+    }
+  });
+
+  it("is nothing where no target is named, hands are full, or the world does not say how", () => {
+    const rig = new Rig();
+    rig.act("wave", { block: BLOCK });
+    rig.act("grab", {});
+    rig.act("fly", {});
+    expect(rig.hands.holding).toBeUndefined();
+    rig.told(AVATAR);
+    rig.act("grab", { block: BLOCK });
+    expect(rig.hands.holding).toBe(AVATAR);
+  });
+});
+
+describe("what is thrown", () => {
+  it("flies from where it was shown, and goes over to what the server has it do", () => {
+    const rig = new Rig();
+    rig.told(BLOCK);
+    rig.frames(2, [0, 1, -1]);
+    rig.act("throw", { power: 0.5, pitch: 0 });
+    expect(rig.hands.holding).toBeUndefined();
+    const flight = rig.frames(12, [0, 1, -1]);
+    expect(flight[0]![2]!).toBeCloseTo(-1 - 5 * FRAME_S, 5);
+    expect(flight[11]![2]!).toBeCloseTo(-2, 5);
+    expect(flight[11]![1]!).toBeLessThan(1);
+    rig.told(null);
+    const landing = rig.frames(30, [0, 0.8, -1.7]);
+    expect(landing.at(-1)!).toEqual([0, 0.8, -1.7]);
+  });
+
+  it("stays where it meets something", () => {
+    const wall = new Solid();
+    wall.place([0, 1, -3], [0, 0, 0, 1]);
+    wall.half.set([2, 2, 0.5]);
+    const rig = new Rig();
+    rig.told(BLOCK);
+    rig.frames(2, [0, 1, -1]);
+    rig.act("throw", { power: 1, pitch: 0 });
+    const flight = rig.frames(40, [0, 1, -1], [wall]);
+    expect(flight.at(-1)![2]!).toBeGreaterThan(-2.3);
+  });
+
+  it("can follow on what was grabbed before the server knew of either", () => {
+    const rig = new Rig();
+    rig.act("grab", { block: BLOCK });
+    const coming = rig.frames(8);
+    rig.act("throw", { power: 1, pitch: 0.5 });
+    expect(rig.hands.holding).toBeUndefined();
+    const flight = rig.frames(10);
+    expect(jump([coming.at(-1)!, ...flight])).toBeLessThan(0.25);
+    // The server took both at once: it was never said to be held.
+    expect(rig.frames(120).at(-1)!).toEqual(rig.block);
+  });
+
+  it("leaves nothing behind, however often it is done", () => {
+    const rig = new Rig();
+    for (let turn = 0; turn < 50; turn++) {
+      rig.act("grab", { block: BLOCK });
+      rig.act("throw", { power: 1 });
+    }
+    rig.frames(200);
+    expect(rig.hands.place(BLOCK, [0, 0, 0])).toBe(false);
+  });
+});
