@@ -183,12 +183,8 @@ async fn an_action_that_does_not_fit_is_refused_by_name_and_nothing_of_it_is_don
         ("feel", list, "a map"),
     ];
     for (action, arguments, _) in &wrong {
-        let act = ClientMessage::Act {
-            action: (*action).into(),
-            arguments: Any(arguments.clone()),
-            number: None,
-            step: None,
-        };
+        let act =
+            ClientMessage::Act { action: (*action).into(), arguments: Any(arguments.clone()), number: None };
         ada.say(act).await;
         ben.tell(&ToWorld::Act {
             action: (*action).into(),

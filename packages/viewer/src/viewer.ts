@@ -32,7 +32,7 @@ import { type Actor, findTarget } from "./targets.js";
 import { VoiceOffer } from "./voice/offer.js";
 import { voicePageOf } from "./voice/voice-page.js";
 import { words } from "./words.js";
-import type { Headset } from "./xr/headset.js";
+import type { WornHeadset } from "./xr/worn.js";
 
 const TURN_PER_SECOND = 2.2;
 /** Nearer than this the own avatar would fill the picture. */
@@ -69,7 +69,7 @@ export class Viewer {
   readonly actions: Actions;
   net: Net | undefined;
   /** While somebody looks at the world by a headset. */
-  headset: Headset | undefined;
+  headset: WornHeadset | undefined;
   /** Somebody who looks at the past wants to be in the room itself. */
   onPresent: () => void = () => undefined;
   /** Another moment of the past is shown, in ISO 8601. */
@@ -220,7 +220,7 @@ export class Viewer {
   }
 
   /** A headset shows the world from now on. */
-  headsetBegan(headset: Headset): void {
+  headsetBegan(headset: WornHeadset): void {
     if (headset.isOver) return;
     this.headset = headset;
     this.facedAvatar = undefined;

@@ -1,6 +1,5 @@
 //! `nowcast world`: the worlds that a server keeps.
 
-use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,12 +11,10 @@ use nowcast_server::store::{
     At, Moment, Options, Retention, SqliteReader, SqliteStore, Store as _, Summary, WorldName, read_file,
 };
 
+use super::files::{read_world_file, write_new};
 use super::past::{moment, now_ms};
 use super::{bans, data, migrate, past, restore, salvage};
 use crate::output::{self, printable};
-
-/// Larger files are no worlds.
-const FILE_BYTES_MAX: u64 = 2 << 30;
 
 /// Look after the worlds that a server keeps
 ///
@@ -286,18 +283,6 @@ fn import(folder: &Path, file: &Path, name: Option<String>) -> anyhow::Result<()
     Ok(())
 }
 
-/// The bytes of a file that may be a world.
-pub(super) fn read_world_file(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let open = std::fs::File::open(file).with_context(|| format!("cannot open {}", file.display()))?;
-    let mut bytes = Vec::new();
-    let read = open.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.with_context(|| format!("cannot read {}", file.display()))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        bail!("{} is larger than any world", file.display());
-    }
-    Ok(bytes)
-}
-
 /// The world that was named, or all.
 fn worlds(reader: &SqliteReader, name: Option<String>) -> anyhow::Result<Vec<WorldName>> {
     match name {
@@ -337,13 +322,6 @@ fn prune(folder: &Path, keep_hours: u64, keep_mb: u64) -> anyhow::Result<()> {
     let pruned = writer(folder)?.prune(&retention, now_ms())?;
     output::line(format_args!("{} snapshots and {} batches are gone", pruned.snapshots, pruned.batches))?;
     Ok(())
-}
-
-/// Writes a file that is not there yet, to the disk.
-pub(super) fn write_new(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let cannot = || format!("cannot make {}", file.display());
-    let mut made = std::fs::File::create_new(file).with_context(cannot)?;
-    made.write_all(bytes).and_then(|()| made.sync_all()).with_context(cannot)
 }
 
 fn duration(seconds: u64) -> String {

@@ -3,6 +3,7 @@
 mod bans;
 pub(crate) mod check;
 pub(crate) mod data;
+mod files;
 pub(crate) mod kept;
 mod migrate;
 pub(crate) mod new;

@@ -12,7 +12,7 @@ use nowcast_server::store::{
 };
 use nowcast_server::world::{STEP_HZ, World};
 
-use super::kept::read_world_file;
+use super::files::read_world_file;
 use super::past;
 use crate::output::{self, printable};
 

@@ -8,7 +8,7 @@ use nowcast_server::restore_kept;
 use nowcast_server::store::{ReturnError, SavedWorld, SqliteReader, WorldName};
 use nowcast_server::world::STEP_HZ;
 
-use super::kept::write_new;
+use super::files::write_new;
 use crate::output::{self, printable};
 
 /// Writes what can be read of each damaged world into a file, and says what is lost. The store stays as it is.

@@ -218,7 +218,7 @@ impl Room {
     fn take_wishes(&mut self, past: &mut Past) {
         for index in 0..self.players.len() {
             let player = Arc::clone(&self.players[index].player);
-            player.take_step();
+            player.take_turn(false);
             for command in player.take_commands() {
                 match command {
                     Command::Say { text } => self.heed(past, &player, &text),

@@ -23,6 +23,7 @@ import { RoomScale } from "./room-scale.js";
 import { Dash, type Landing, TeleportArc } from "./teleport.js";
 import { type HandInput, type Side, TrackedInput } from "./tracked-input.js";
 import { Vignette } from "./vignette.js";
+import type { WornHeadset } from "./worn.js";
 import { WristPanel } from "./wrist-panel.js";
 
 const SNAP_TURN = Math.PI / 6;
@@ -59,7 +60,7 @@ interface WorldHand {
 }
 
 /** Somebody with a headset in the world: from the moment at which a session has begun until it ends. */
-export class Headset {
+export class Headset implements WornHeadset {
   private readonly room = new RoomScale();
   private readonly input: TrackedInput;
   private readonly grasp: Grasp;

@@ -1,0 +1,30 @@
+import type { Pose } from "@nowcast/three";
+import type { Target, TargetRule } from "../actions.js";
+import type { Steering } from "../input/controls.js";
+import type { Actor } from "../targets.js";
+
+/** What the page asks of a headset while somebody wears one; the headset itself is loaded when it is put on. */
+export interface WornHeadset {
+  /** It shows the world no more. */
+  readonly isOver: boolean;
+  /** How far the head is tipped up, in radians, as cameras count it. */
+  readonly pitch: number;
+  /** Asks it to stop. */
+  end(): Promise<void>;
+  /** Reads head and hands at the begin of a frame. */
+  read(frame: XRFrame | undefined, nowMs: number, seconds: number): void;
+  /** Says where the controls point. */
+  steer(steering: Steering): void;
+  /** The person was put somewhere, and looks the way that it does there. */
+  faceWith(own: Readonly<Pose>): void;
+  /** The person was turned by something that it stands on. */
+  turnWith(radians: number): void;
+  /** Brings the room of the person to where its avatar is. */
+  move(seconds: number, place: Readonly<Pick<Pose, "x" | "y" | "z">>): void;
+  /** Does what the hands ask for. */
+  act(): void;
+  /** What the hand in use reaches. */
+  findTarget(own: Actor, rule: TargetRule): Target | undefined;
+  /** Writes what is to be read inside of the world. */
+  write(own: number | undefined): void;
+}
