@@ -2,6 +2,8 @@ import type { Pose } from "@nowcast/three";
 import type { Target, TargetRule } from "../actions.js";
 import type { Steering } from "../input/controls.js";
 import type { Actor } from "../targets.js";
+import type { Landing } from "./teleport.js";
+import type { Side } from "./tracked-input.js";
 
 /** What the page asks of a headset while somebody wears one; the headset itself is loaded when it is put on. */
 export interface WornHeadset {
@@ -9,6 +11,8 @@ export interface WornHeadset {
   readonly isOver: boolean;
   /** How far the head is tipped up, in radians, as cameras count it. */
   readonly pitch: number;
+  /** Where the arc from the right hand leads; undefined while none is aimed, or where one cannot stand. */
+  readonly landing: Landing | undefined;
   /** Asks it to stop. */
   end(): Promise<void>;
   /** Reads head and hands at the begin of a frame. */
@@ -25,6 +29,8 @@ export interface WornHeadset {
   act(): void;
   /** What the hand in use reaches. */
   findTarget(own: Actor, rule: TargetRule): Target | undefined;
+  /** Where a wrist is in the world; undefined while that is not known. */
+  wristOf(side: Side): Readonly<Pose> | undefined;
   /** Writes what is to be read inside of the world. */
   write(own: number | undefined): void;
 }
