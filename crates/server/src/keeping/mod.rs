@@ -65,6 +65,14 @@ pub(crate) enum CopyError {
     Store(StoreError),
 }
 
+/// A moment of a room's past.
+pub(crate) struct LookBack {
+    /// From when until when moments are kept, in milliseconds since 1970.
+    pub(crate) span: (u64, u64),
+    /// The world then, and what happened next.
+    pub(crate) stretch: Stretch,
+}
+
 /// Keeps the worlds of a server, if it is to keep any.
 #[derive(Default)]
 pub(crate) struct Keeper {
@@ -130,7 +138,7 @@ impl Keeper {
         store.load(name, Moment::Last)
     }
 
-    /// A room's world at a moment, or at the first one that is kept, what happened next, and from when until when moments are kept.
+    /// A room's world at a moment, or at the first one that is kept.
     /// It waits for the disk.
     pub(crate) fn load_past(
         &self,
@@ -138,7 +146,7 @@ impl Keeper {
         name: &WorldName,
         moment: Moment,
         next: Duration,
-    ) -> Result<Option<((u64, u64), Stretch)>, StoreError> {
+    ) -> Result<Option<LookBack>, StoreError> {
         store.commit(LOAD_PATIENCE)?;
         let reader = store.reader()?;
         let Some(span) = reader.span(name)? else { return Ok(None) };
@@ -146,7 +154,7 @@ impl Keeper {
             None => reader.load_stretch(name, Moment::TimeMs(span.0), next)?,
             found => found,
         };
-        Ok(stretch.map(|stretch| (span, stretch)))
+        Ok(stretch.map(|stretch| LookBack { span, stretch }))
     }
 
     /// When the next snapshot of a room's world is that was taken after a time. It waits for the disk.

@@ -16,7 +16,7 @@ use super::{Newcomer, Room};
 use crate::dictionary::Dictionary;
 use crate::editor_command::{EditorCommand, is_command};
 use crate::hosted::{Engine, Hosted};
-use crate::keeping::{HostState, now_ms};
+use crate::keeping::{HostState, LookBack, now_ms};
 use crate::player::{Command, Player};
 use crate::room_name::is_room_name;
 use crate::room_refusal::RoomRefusal;
@@ -124,7 +124,7 @@ fn load(name: &WorldName, moment: Moment, offered: &Offered, rooms: &Rooms) -> R
     };
     let store = rooms.keeper.store().ok_or(RoomRefusal::NoStore)?;
     let found = rooms.keeper.load_past(&store, name, moment, NEXT);
-    let Some((span, stretch)) = found.map_err(|error| failed(error.to_string()))? else {
+    let Some(LookBack { span, stretch }) = found.map_err(|error| failed(error.to_string()))? else {
         return Err(RoomRefusal::NotKept(name.to_string()));
     };
     let (engine, is_exact) = restore(&stretch.saved, offered, rooms).map_err(failed)?;

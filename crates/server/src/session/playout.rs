@@ -434,7 +434,7 @@ mod tests {
             let now = (world * 5 / 4) as u16;
             elsewhere += u32::from(
                 playout
-                    .receive(now, [at(now, if now % 2 == 0 { WALK } else { STAND })].into_iter())
+                    .receive(now, [at(now, if now.is_multiple_of(2) { WALK } else { STAND })].into_iter())
                     .is_elsewhere,
             );
             match playout.take(true) {
