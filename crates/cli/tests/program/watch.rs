@@ -25,8 +25,8 @@ fn who_watches_a_world_from_within_reads_what_it_says() {
         vec![
             "event",
             r#"FromWorld: {"Define":"#,
-            "kind 2, block, body ",
-            "action grab, arguments (block: u32?)",
+            ", block, body ",
+            "action grab, arguments (block: u32?",
         ],
         vec!["state 42949672", r#"Player: {"name":"Ada","avatar":"#],
         vec!["state ", r#"Entity: {"kind":"block","#, r#""attributes":{"color":"#],
