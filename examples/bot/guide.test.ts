@@ -16,7 +16,11 @@ afterAll(() => server?.stop());
 it("the guide leads an arm, which another client sees, and gives it back", { timeout: 120_000 }, async () => {
   const watcher = joinWorld(`${server.url}/r/robots`, { name: "Watcher" });
   // Who comes later finds the owner there, and hears of no change.
-  await waitFor("the arms on the watcher's side", () => first(watcher.entitiesOf("target")) !== undefined, 60_000);
+  await waitFor(
+    "the arms on the watcher's side",
+    () => first(watcher.entitiesOf("target")) !== undefined,
+    60_000,
+  );
   const address = `nowcast://127.0.0.1:${server.port}/robots`;
   const guide = spawn(process.execPath, ["examples/bot/guide.js", address, "", "4"], { cwd: ROOT });
   const said: string[] = [];
