@@ -102,7 +102,7 @@ impl RoomMetrics {
         }
     }
 
-    /// Forgets ages of before the call before this one. Once a second.
+    /// Forgets the ages that were noted before the last call of this. To be called once a second.
     pub(crate) fn forget_ages(&self) {
         self.ages.iter().for_each(WorstAge::turn);
     }

@@ -1,4 +1,4 @@
-//! Who is kept out, by what, where, and until when: also by the next process.
+//! Bans: whom they keep out, by which mark, where and until when, and that they outlast the process.
 
 mod common;
 
@@ -136,7 +136,7 @@ async fn a_ban_outlives_the_process_that_it_was_said_to() {
     say(&mut eve, "/ban Mallory").await;
     noticed(&mut eve, "banned: ").await;
     assert_eq!(mallory.until_closed().await.0, BANNED.0);
-    // Whoever is nobody to the server cannot be kept out, and the editor hears it.
+    // A name that the server does not know cannot be banned, and the editor is told so.
     let ghost = TestServer::join_at(process.address, "yard", "name=Ghost").await;
     eve.until_view("a ghost", |view| view.players.values().any(|person| person.name == "Ghost")).await;
     say(&mut eve, "/ban Ghost").await;

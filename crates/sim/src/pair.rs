@@ -206,7 +206,7 @@ impl<E: Endpoint + ?Sized> Pair<E> {
     }
 
     /// A new process stands at one end, with a session that knows nothing. An acceptor waits for a HELLO on the next carrier; an initiator
-    /// begins on `carrier` at once. The carrier of before has to be dead ([`Self::kill_carrier`]).
+    /// begins on `carrier` at once. The carrier before it has to be dead ([`Self::kill_carrier`]).
     pub fn replace(&mut self, end: End, carrier: Carrier, begin: impl FnOnce(Time, Entropy) -> Box<E>) {
         let clock = self.clock(end);
         let entropy = entropy(&mut self.random);

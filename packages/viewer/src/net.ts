@@ -160,7 +160,7 @@ export class Net implements PoseSource {
   }
 
   act(action: string, args: Readonly<Record<string, unknown>>): void {
-    // Who has no connection hears of it by the status.
+    // A client without a connection learns that from its status.
     this.predictor.act(action, args).catch(() => undefined);
   }
 

@@ -61,7 +61,7 @@ it("lets people who are near hear each other, and not before both want it", asyn
     return marked > 0;
   });
 
-  // Whoever is blocked is not connected any more, in either page.
+  // Two people of whom one blocks the other are not connected any more, in either page.
   await line(ben).locator('input[type="checkbox"]').check();
   for (const visitor of [ada, ben]) {
     await waitFor("the end of the connection", async () => !(await hasClass(visitor, "connected")));
