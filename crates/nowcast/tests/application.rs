@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use common::{House, until, within};
 use nowcast::session::{CloseCode, PacketOutcome, Refused, Replication};
-use nowcast::{CarrierKind, Error, MessageKind, Source};
+use nowcast::{CarrierKind, Error, Feed, MessageKind, Source};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_channel_goes_on_while_a_batch_of_it_is_open() {
@@ -175,6 +175,63 @@ impl Source for Broken {
     fn settled(&mut self, _outcome: PacketOutcome) {
         assert_ne!(self.place, "settled", "the application's mistake");
     }
+
+    fn feed(&mut self, _feed: &mut Feed<'_>) {
+        assert_ne!(self.place, "feed", "the application's mistake");
+    }
+}
+
+/// Says what it is asked to say when the driver asks it, and nothing by packets.
+struct Speaker {
+    words: std::sync::mpsc::Receiver<&'static str>,
+}
+
+impl Replication for Speaker {
+    fn has_more(&self, _lane: u8) -> bool {
+        false
+    }
+
+    fn fill(&mut self, _lane: u8, _number: u64, _room: usize, _out: &mut Vec<u8>) {}
+}
+
+impl Source for Speaker {
+    fn settled(&mut self, _outcome: PacketOutcome) {}
+
+    fn feed(&mut self, feed: &mut Feed<'_>) {
+        for word in self.words.try_iter() {
+            if word == "enough" {
+                feed.close(70, "said all");
+            } else {
+                feed.try_state(0, 1, word.as_bytes(), std::time::Instant::now()).unwrap();
+                feed.try_event(0, word.as_bytes()).unwrap();
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_puts_what_is_news_when_it_is_called_and_may_end_the_channel() {
+    let mut house = House::build().await;
+    for kind in [CarrierKind::WebSocket, CarrierKind::WebTransport] {
+        let (ours, theirs) = house.join(&[kind]).await;
+        within(20, async {
+            let (say, words) = std::sync::mpsc::channel();
+            theirs.set_source(Box::new(Speaker { words }));
+            for word in ["one", "two"] {
+                say.send(word).unwrap();
+                theirs.source_has_more();
+                let state = ours.receive().await.unwrap();
+                let event = ours.receive().await.unwrap();
+                assert_eq!((state.kind, &state.bytes[..]), (MessageKind::State { key: 1.into() }, word.as_bytes()));
+                assert_eq!((event.kind, &event.bytes[..]), (MessageKind::Event, word.as_bytes()));
+            }
+            say.send("enough").unwrap();
+            theirs.source_has_more();
+            let closed = ours.closed().await;
+            assert_eq!((closed.code.0, closed.reason.as_ref()), (70, "said all"));
+        })
+        .await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -184,7 +241,7 @@ async fn a_panic_in_a_source_ends_the_channel_and_poisons_nothing() {
             vec![nowcast::session::LaneConfig { has_source: true, ..Default::default() }];
     })
     .await;
-    for place in ["has_more", "fill", "settled"] {
+    for place in ["has_more", "fill", "settled", "feed"] {
         let (ours, theirs) = house.join(&[CarrierKind::WebSocket]).await;
         within(20, async {
             theirs.set_source(Box::new(Broken { place, was_filled: Arc::default() }));

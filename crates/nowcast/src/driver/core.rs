@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use nowcast_session::{CloseCode, Closed, MessageKind as Kind, Notice, Refused, Replication, Session, Time};
 use tokio::sync::watch;
 
 use crate::carrier::{Carrier, CarrierKind, Ending, retire};
 use crate::channel::{
-    CommandId, Error, Kept, LaneId, Message, MessageKind, Phase, Received, Replies, Source, Status, WakerSet,
+    CommandId, Error, Feed, Kept, LaneId, Message, MessageKind, Phase, Received, Replies, Source, Status,
+    WakerSet,
 };
 use crate::published::Subscription;
 use crate::{clock, random};
@@ -25,6 +27,8 @@ const EXPIRED_MAX: usize = 1_024;
 /// A session with all around it, behind one lock.
 pub(crate) struct Shared {
     core: Mutex<Core>,
+    /// Wakes the driver without the lock, which the driver holds while it fills packets.
+    caller: AtomicWaker,
 }
 
 /// What the lock guards.
@@ -71,6 +75,7 @@ impl Shared {
         let kind = carrier.as_ref().map(|carrier| carrier.kind());
         let (changes, _) = watch::channel((Phase::Connecting, kind));
         Arc::new(Self {
+            caller: AtomicWaker::new(),
             core: Mutex::new(Core {
                 session,
                 carrier,
@@ -102,6 +107,16 @@ impl Shared {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock().expect("nobody panics while holding it")
+    }
+
+    /// Whoever calls from now on wakes `waker`, the driver's.
+    pub(crate) fn hear_calls(&self, waker: &Waker) {
+        self.caller.register(waker);
+    }
+
+    /// Has the driver look at the session soon, without waiting for it to be done with what it does now.
+    pub(crate) fn call_driver(&self) {
+        self.caller.wake();
     }
 }
 
@@ -141,8 +156,24 @@ impl Core {
         }
     }
 
-    /// Hands out the session's news.
-    pub(crate) fn take_news(&mut self) {
+    /// Lets the source hear what became of packets, and put what is news.
+    pub(crate) fn feed_source(&mut self, now: Time) {
+        self.settle();
+        if self.session.is_closed() || self.is_source_broken.get() {
+            return;
+        }
+        let Self { session, source: Some(source), is_source_broken, .. } = self else { return };
+        let mut feed = Feed::new(session, now);
+        if guarded(|| source.feed(&mut feed)).is_none() {
+            is_source_broken.set(true);
+        }
+        if let Some((code, reason)) = feed.into_closing() {
+            self.close(now, CloseCode(code), &reason);
+        }
+    }
+
+    /// Tells the source what became of packets.
+    fn settle(&mut self) {
         while let Some(outcome) = self.session.poll_outcome() {
             if let Some(source) = &mut self.source
                 && guarded(|| source.settled(outcome)).is_none()
@@ -150,6 +181,11 @@ impl Core {
                 self.is_source_broken.set(true);
             }
         }
+    }
+
+    /// Hands out the session's news.
+    pub(crate) fn take_news(&mut self) {
+        self.settle();
         if self.is_source_broken.get() && self.source.take().is_some() {
             self.session.close(self.looked_at, CloseCode::APPLICATION, "the source panicked");
         }

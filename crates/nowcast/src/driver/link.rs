@@ -142,7 +142,7 @@ impl Link for SessionLink {
     }
 
     fn source_has_more(&self) {
-        self.lock().wake_driver();
+        self.shared.call_driver();
     }
 
     fn ping(&self) {

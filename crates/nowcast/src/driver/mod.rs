@@ -1,7 +1,7 @@
 //! The task that runs one session over its carrier: the only place where packets are moved.
 //!
-//! Its turn, in order: take what arrived, let time pass, fill packets as long as the carrier takes them, hand out news,
-//! sleep until something happens. The application puts and takes under the same lock and wakes the driver; packets are
+//! Its turn, in order: take what arrived, let time pass, let the application's source put what is news, fill packets as long
+//! as the carrier takes them, hand out news, sleep until something happens. The application puts and takes under the same lock and wakes the driver; packets are
 //! filled only in its turn, when the carrier is ready, so they hold the newest values (late binding).
 
 mod core;
@@ -59,6 +59,8 @@ impl Future for Driver {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Driver { shared, sleep, packet, retiring } = self.get_mut();
+        // Before it looks, so that a call during its turn brings another one.
+        shared.hear_calls(context.waker());
         let mut core = shared.lock();
         if retiring.is_none() {
             core.driver_looks(context.waker());
@@ -103,6 +105,7 @@ fn turn(core: &mut Core, packet: &mut Vec<u8>, context: &mut Context<'_>) -> boo
     let received = receive(core, now, context);
     linger(core, now);
     core.session.handle_timeout(now);
+    core.feed_source(now);
     let sent = send(core, now, packet, context);
     core.take_news();
     if received > 0 {

@@ -130,7 +130,7 @@ async fn enter(channel: &Arc<Channel>, shared: &Arc<Shared>) -> Result<(Seat, Ar
     // A name in a token is the operator's word, the other one the client's.
     let name = entry.name.clone().map_or(Name::Asked(name), Name::Verified);
     let key = secret.map(|secret| ClientKey::of(&secret, &name, is_program));
-    let writer = SessionWriter::new(Arc::clone(channel), network_hz);
+    let writer = SessionWriter::new(Arc::clone(channel), network_hz, &shared.metrics);
     let may_edit = may_edit(entry, &shared.config.entry);
     let player = Player::new(name, Way::Session(writer), network_hz, may_edit, is_program);
     Ok((seat, Arc::new(player.with_key(key)), early))
