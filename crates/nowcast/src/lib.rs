@@ -64,8 +64,8 @@ pub use acceptor::{AcceptConfig, AcceptCounters, AcceptLimits, AcceptRefusal, Ac
 pub use carrier::CarrierKind;
 pub use certificate::{CertificateConfig, CertificateError, CertificateHash, Certificates};
 pub use channel::{
-    Batch, Channel, CommandId, Entry, Error, Feed, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind, Messages,
-    Payload, Phase, Received, Source, Status, StatusChanges, decode,
+    Batch, Channel, CommandId, Entry, Error, Feed, LEAVE_TIME_MAX, Lane, LaneId, Message, MessageKind,
+    Messages, Payload, Phase, Received, Source, Status, StatusChanges, decode,
 };
 pub use connector::{BadAddress, ConnectError, Connector, Trust, connect};
 pub use endpoint::BindError;

@@ -222,7 +222,10 @@ async fn a_source_puts_what_is_news_when_it_is_called_and_may_end_the_channel() 
                 theirs.source_has_more();
                 let state = ours.receive().await.unwrap();
                 let event = ours.receive().await.unwrap();
-                assert_eq!((state.kind, &state.bytes[..]), (MessageKind::State { key: 1.into() }, word.as_bytes()));
+                assert_eq!(
+                    (state.kind, &state.bytes[..]),
+                    (MessageKind::State { key: 1.into() }, word.as_bytes())
+                );
                 assert_eq!((event.kind, &event.bytes[..]), (MessageKind::Event, word.as_bytes()));
             }
             say.send("enough").unwrap();

@@ -49,7 +49,8 @@ async fn packets_of_a_room_and_a_client_that_both_speak_twenty_times_a_second() 
                 let before = counts();
                 tokio::time::sleep(Duration::from_secs(SECONDS)).await;
                 let after = counts();
-                let [inwards, outwards, ours, theirs] = [0, 1, 2, 3].map(|at| (after[at] - before[at]) / SECONDS);
+                let [inwards, outwards, ours, theirs] =
+                    [0, 1, 2, 3].map(|at| (after[at] - before[at]) / SECONDS);
                 println!(
                     "round trip {} ms, {bytes} bytes: {inwards} datagrams a second from the client, of them {ours} of the session; \
                      {outwards} to it, of them {theirs} of the session",

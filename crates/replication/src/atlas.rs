@@ -290,7 +290,8 @@ impl Atlas {
                 return;
             }
             self.emptied.pop_front();
-            let is_unused = |section: &Arc<Section>| section.members.is_empty() && section.emptied_tick == since;
+            let is_unused =
+                |section: &Arc<Section>| section.members.is_empty() && section.emptied_tick == since;
             if !self.sections.get(&id).is_some_and(is_unused) {
                 continue;
             }

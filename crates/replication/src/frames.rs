@@ -167,8 +167,7 @@ impl GroupFrames {
     pub(crate) fn delta(&self, past: Past, encoder: &mut Encoder) -> Option<Arc<[u8]>> {
         let newest = self.kept.back()?;
         let shared = || newest.shared.lock().expect("nobody panics while holding it");
-        let known =
-            shared().made.iter().find(|(of, _)| *of == past).map(|(_, bytes)| Arc::clone(bytes));
+        let known = shared().made.iter().find(|(of, _)| *of == past).map(|(_, bytes)| Arc::clone(bytes));
         if known.is_some() {
             return known;
         }

@@ -274,7 +274,10 @@ mod tests {
         assert_eq!(history.frames().group(0).unwrap().kept_count(), FRAMES_KEPT);
         assert_eq!(history.frames().group(0).unwrap().until(398), Some(398));
         assert_eq!(history.frames().group(0).unwrap().kept(399).unwrap().frame.values()[0], 399 * 1_024);
-        assert!(history.frames().group(0).unwrap().kept(335).is_none() && history.frames().group(0).unwrap().kept(336).is_some());
+        assert!(
+            history.frames().group(0).unwrap().kept(335).is_none()
+                && history.frames().group(0).unwrap().kept(336).is_some()
+        );
     }
 
     #[test]

@@ -288,9 +288,7 @@ impl Viewer {
         let kept = past.iter().take_while(|tick| is_kept(tick)).count();
         past[kept..].fill(None);
         let delta = group_frames.delta(past, &mut self.encoder)?;
-        let stay = past[0]
-            .and_then(|tick| Some(group_frames.until(tick)?.wrapping_sub(tick)))
-            .unwrap_or(0);
+        let stay = past[0].and_then(|tick| Some(group_frames.until(tick)?.wrapping_sub(tick))).unwrap_or(0);
         debug_assert!(delta.len() <= RECORD_BYTES_MAX, "a group fits into a packet");
         Some((RecordHead { group, tick, past, stay }, delta))
     }

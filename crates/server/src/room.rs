@@ -512,14 +512,7 @@ impl Room {
             let refusals = Allowance::new(REFUSALS_HZ, REFUSALS_BURST, Instant::now());
             let moves_refused = refusals.clone();
             let input = Input::default();
-            self.players.push(SeatedPlayer {
-                player,
-                id,
-                input,
-                controls: 0,
-                refusals,
-                moves_refused,
-            });
+            self.players.push(SeatedPlayer { player, id, input, controls: 0, refusals, moves_refused });
         }
     }
 

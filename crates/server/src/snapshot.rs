@@ -265,7 +265,11 @@ mod tests {
         });
         snapshots[1].poses();
         let reused = snapshot(&live, Some(&snapshots[1]));
-        assert_eq!(reused.poses(), snapshots[2].poses(), "what is taken from an earlier snapshot is the same");
+        assert_eq!(
+            reused.poses(),
+            snapshots[2].poses(),
+            "what is taken from an earlier snapshot is the same"
+        );
         let ids = |moved: Vec<Moved>| moved.into_iter().map(|moved| moved.id).collect::<Vec<_>>();
         let mut every = ids(snapshots[1].moved_since(&snapshots[0], Encoding::Json));
         every.extend(ids(snapshots[2].moved_since(&snapshots[1], Encoding::Json)));

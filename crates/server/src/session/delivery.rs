@@ -117,10 +117,8 @@ impl Delivery {
         let (player, at) = (*player, news.at());
         sight.follow(news.created());
         news.define().into_iter().try_for_each(|define| feed.try_event(WORLD_LANE, define))?;
-        news.entities_for(sight)
-            .try_for_each(|(key, value)| feed.try_state(WORLD_LANE, key, &value, at))?;
-        news.states_for(player)
-            .try_for_each(|(key, value)| feed.try_state(WORLD_LANE, key, value, at))?;
+        news.entities_for(sight).try_for_each(|(key, value)| feed.try_state(WORLD_LANE, key, &value, at))?;
+        news.states_for(player).try_for_each(|(key, value)| feed.try_state(WORLD_LANE, key, value, at))?;
         news.events_for(player).try_for_each(|event| feed.try_event(WORLD_LANE, event))?;
         for said in news.said() {
             self.say(feed, said, news);
@@ -166,8 +164,7 @@ impl Delivery {
     /// Passes a line of chat on. A client that does not read so fast misses lines, and is told how many before the next that it
     /// gets.
     fn say(&mut self, feed: &mut Feed<'_>, said: &[u8], news: &News) {
-        let is_said =
-            self.tell_missed(feed, news.at()) && !is_full(&feed.try_event(CHAT_LANE, said));
+        let is_said = self.tell_missed(feed, news.at()) && !is_full(&feed.try_event(CHAT_LANE, said));
         if !is_said {
             self.missed = self.missed.wrapping_add(1);
             self.metrics.lines_missed.inc();
@@ -223,7 +220,8 @@ impl Source for Delivery {
                 Refused::Full => end(feed, &Closing::TooSlow),
                 // A client that cannot be told what there is would see a world with holes.
                 Refused::TooLarge { bytes, bytes_max } => {
-                    let what = format!("the world has a message of {bytes} bytes, the client takes {bytes_max}");
+                    let what =
+                        format!("the world has a message of {bytes} bytes, the client takes {bytes_max}");
                     end(feed, &Closing::Protocol(what));
                 }
                 // A client whose channel is closed is gone anyway.

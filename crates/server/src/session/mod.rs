@@ -31,12 +31,12 @@ use nowcast::session::{LaneConfig, Limits};
 
 use crate::config::{CHAT_BYTES_MAX, MESSAGE_BYTES_MAX};
 
+pub(crate) use board::{Board, Picture, SeenPlayer};
 pub use messages::{
     Action, Asset, CHAT_LANE, CONTROLS_KEY, Controls, Declared, Definition, Entity, EntityState, FromWorld,
     Kind, Line, MISSED_KEY, Missed, Moving, OWNED_KEYS, Outcome, Owned, PROTOCOL, Place, Player,
     REPLICATION_LANE, STEPS_KEY, Said, Screen, StateKey, Step, Steps, ToWorld, WORLD_LANE,
 };
-pub(crate) use board::{Board, Picture, SeenPlayer};
 pub(crate) use news::News;
 pub(crate) use post::Welcome;
 
