@@ -68,6 +68,21 @@ impl Batch {
         self.entries.is_empty() && self.done.is_empty() && self.notes.is_empty()
     }
 
+    /// About how many bytes it takes in memory, and no fewer than [`Batch::to_bytes`] has.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        let entries: usize = self.entries.iter().map(Entry::memory_bytes).sum();
+        let notes: usize = self.notes.iter().map(|note| size_of::<Note>() + note.bytes.len()).sum();
+        size_of::<Batch>() + entries + self.done.len() * size_of::<ActionId>() + notes
+    }
+
+    /// Adds the stretch that follows, which begins where this one ends.
+    pub(crate) fn extend(&mut self, next: Batch) {
+        (self.through_tick, self.time_ms) = (next.through_tick, next.time_ms);
+        self.entries.extend(next.entries);
+        self.done.extend(next.done);
+        self.notes.extend(next.notes);
+    }
+
     /// Everything but the ticks and the time, which stand beside it.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut entries = Vec::new();

@@ -276,7 +276,7 @@ impl Recorder {
         let empty = Batch { from_tick: tick, through_tick: tick, ..Batch::default() };
         let mut batch = std::mem::replace(&mut self.batch, empty);
         (batch.through_tick, batch.time_ms) = (tick, now_ms);
-        if let Err(refused) = store.append(&self.name, &batch, std::mem::take(&mut self.then)) {
+        if let Err(refused) = store.append(&self.name, batch, std::mem::take(&mut self.then)) {
             // What a snapshot will hold needs no journal; who waits for it waits for the snapshot.
             self.then = refused.then;
             self.needs_snapshot = refused.why != RefusedWhy::Closed;

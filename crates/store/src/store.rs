@@ -21,8 +21,8 @@ use crate::snapshot::{Origin, Snapshot};
 /// was given before.
 pub trait Store: Send + Sync {
     /// Takes a stretch of a world's life. It has to begin where the last one ended; after a refusal, only a snapshot
-    /// goes on.
-    fn append(&self, world: &WorldName, batch: &Batch, then: Vec<Completion>) -> Result<(), Refused>;
+    /// goes on. Making bytes of it is the store's own thread's work.
+    fn append(&self, world: &WorldName, batch: Batch, then: Vec<Completion>) -> Result<(), Refused>;
 
     /// Takes a world's state. The first one of a name makes the world. A refused one can be given again later.
     fn snapshot(

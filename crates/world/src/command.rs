@@ -165,6 +165,22 @@ impl Command {
         }
     }
 
+    /// About how many bytes it holds beside itself.
+    pub(crate) fn held_bytes(&self) -> usize {
+        match self {
+            Command::Join { name, .. } | Command::JoinProgram { name, .. } | Command::Rename { name, .. } => {
+                name.len()
+            }
+            Command::Message { text, .. } => text.len(),
+            Command::Action { name, arguments, .. } => name.len() + held_by(arguments),
+            Command::Set { attributes, .. } => held_by(attributes),
+            Command::Spawn { kind, attributes, .. } => kind.len() + held_by(attributes),
+            Command::Edit { edit: Edit::Spawn { kind, .. }, .. } => kind.len(),
+            Command::Edit { edit: Edit::Attribute(_, name, value), .. } => name.len() + held_by(value),
+            _ => 0,
+        }
+    }
+
     /// Whose it is.
     pub fn player(&self) -> PlayerId {
         match self {
@@ -183,5 +199,17 @@ impl Command {
             | Command::Rename { player, .. }
             | Command::Edit { player, .. } => *player,
         }
+    }
+}
+
+fn held_by(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) | Value::Ext(_, bytes) => bytes.len(),
+        Value::List(list) => list.iter().map(|value| size_of::<Value>() + held_by(value)).sum(),
+        Value::Map(pairs) => {
+            pairs.iter().map(|(key, value)| size_of::<(Value, Value)>() + held_by(key) + held_by(value)).sum()
+        }
+        _ => 0,
     }
 }

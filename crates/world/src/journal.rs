@@ -63,6 +63,17 @@ pub enum Record {
     Hash(u64),
 }
 
+impl Entry {
+    /// About how many bytes it takes in memory, and no fewer than [`encode`] writes of it.
+    pub fn memory_bytes(&self) -> usize {
+        let held = match &self.record {
+            Record::Command(command) => command.held_bytes(),
+            Record::Settled | Record::Hash(_) => 0,
+        };
+        size_of::<Entry>() + held
+    }
+}
+
 /// Why bytes are no journal.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum JournalError {

@@ -2,8 +2,9 @@
 //!
 //! A thread of its own writes (`writer.rs`) what others put into a queue (`queue.rs`): all worlds in one transaction, at
 //! most every 50 ms by default, with a write-ahead log that is synced at each commit. Readers have connections of their own
-//! (`reader.rs`). `schema.rs` has the tables, and what is checked before a file is touched.
+//! (`reader.rs`); `pack.rs` makes rows of what was given. `schema.rs` has the tables, and what is checked before a file is touched.
 
+mod pack;
 mod queue;
 mod reader;
 mod row;
@@ -28,7 +29,7 @@ use crate::store::{
     Completion, Continuity, Health, MARK_KEY_BYTES_MAX, MARK_NOTE_BYTES_MAX, Mark, MarkCompletion, MarkKind,
     Pruned, Refused, RefusedWhy, Retention, Stats, Store, Summary,
 };
-use queue::{NotTaken, Queue, Work};
+use queue::{Content, NotTaken, Queue, Work};
 use writer::Writer;
 
 /// How long a request that needs the writer waits for it, such as [`Store::prune`].
@@ -131,13 +132,12 @@ impl SqliteStore {
 }
 
 impl Store for SqliteStore {
-    fn append(&self, world: &WorldName, batch: &Batch, then: Vec<Completion>) -> Result<(), Refused> {
-        let body = (!batch.is_empty()).then(|| batch.to_bytes());
-        let bytes = body.as_ref().map_or(0, Vec::len);
-        if bytes > BATCH_BYTES_MAX || batch.span().check().is_err() {
+    fn append(&self, world: &WorldName, batch: Batch, then: Vec<Completion>) -> Result<(), Refused> {
+        let (span, bytes) = (batch.span(), batch.memory_bytes());
+        if bytes > BATCH_BYTES_MAX || span.check().is_err() {
             return Err(Refused { why: RefusedWhy::Invalid, then });
         }
-        self.give(Work::Batch { world: world.clone(), span: batch.span(), body }, then, bytes)
+        self.give(Work::Batch { world: world.clone(), span, content: Content::Given(batch) }, then, bytes)
     }
 
     fn snapshot(

@@ -23,6 +23,8 @@ const JOB_BYTES: usize = 256;
 pub(super) struct Job {
     pub(super) work: Work,
     pub(super) then: Vec<Completion>,
+    /// How many were given that it stands for.
+    pub(super) count: u64,
     /// What it counts for in the queue.
     pub(super) bytes: usize,
     /// When it came.
@@ -30,11 +32,11 @@ pub(super) struct Job {
 }
 
 pub(super) enum Work {
-    /// A stretch of a world's life; without a body nothing happened but time.
+    /// A stretch of a world's life.
     Batch {
         world: WorldName,
         span: Span,
-        body: Option<Vec<u8>>,
+        content: Content,
     },
     /// A world's state, which is put into a file off the thread that took it.
     Snapshot {
@@ -74,6 +76,14 @@ pub(super) enum Work {
         world: WorldName,
         answer: SyncSender<Result<(), Problem>>,
     },
+}
+
+/// What is in a batch.
+pub(super) enum Content {
+    /// As it was given: the writer makes bytes of it.
+    Given(Batch),
+    /// The body of its row; none where nothing happened but time.
+    Row(Option<Vec<u8>>),
 }
 
 impl Work {
@@ -172,7 +182,7 @@ impl Queue {
         }
         state.bytes += bytes;
         state.given += 1;
-        state.jobs.push(Job { work, then, bytes, at });
+        state.jobs.push(Job { work, then, count: 1, bytes, at });
         drop(state);
         self.work.notify_one();
         Ok(())
@@ -212,7 +222,7 @@ impl Queue {
             state.stats.commit_max = state.stats.commit_max.max(took);
             for job in &group {
                 match &job.work {
-                    Work::Batch { body: Some(body), .. } => {
+                    Work::Batch { content: Content::Row(Some(body)), .. } => {
                         state.stats.batches += 1;
                         state.stats.batch_bytes += body.len() as u64;
                     }
@@ -233,9 +243,9 @@ impl Queue {
             let mut state = self.lock();
             for job in &jobs {
                 match &job.work {
-                    Work::Batch { world, body, .. } => {
-                        state.stats.batches_dropped += 1;
-                        state.stats.batch_bytes_dropped += body.as_ref().map_or(0, Vec::len) as u64;
+                    Work::Batch { world, .. } => {
+                        state.stats.batches_dropped += job.count;
+                        state.stats.batch_bytes_dropped += job.bytes as u64;
                         state.holes.insert(world.clone());
                     }
                     Work::Snapshot { world, .. } => {
@@ -251,7 +261,8 @@ impl Queue {
     }
 
     fn finish(&self, jobs: Vec<Job>, is_kept: bool) {
-        let (count, bytes) = (jobs.len() as u64, jobs.iter().map(|job| job.bytes).sum::<usize>());
+        let count = jobs.iter().map(|job| job.count).sum::<u64>();
+        let bytes = jobs.iter().map(|job| job.bytes).sum::<usize>();
         let mut panicked = 0;
         for job in jobs {
             panicked += tell(job, is_kept);

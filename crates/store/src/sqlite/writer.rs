@@ -10,7 +10,8 @@ use crate::batch::{Batch, Span};
 use crate::error::{Problem, StoreError};
 use crate::name::WorldName;
 use crate::snapshot::{Snapshot, write_file};
-use crate::sqlite::queue::{Job, Queue, Work};
+use crate::sqlite::pack::pack;
+use crate::sqlite::queue::{Content, Job, Queue, Work};
 use crate::sqlite::row::{Row, kind_number};
 use crate::sqlite::schema::Database;
 use crate::store::{Continuity, MARKS_MAX, Mark, Pruned, Retention};
@@ -75,9 +76,7 @@ impl Writer {
     /// Writes a group as one transaction and empties it. After an error nothing of it is written, and what can be tried
     /// again is still in it.
     fn commit(&mut self, group: &mut Vec<Job>) -> Result<(), Problem> {
-        for job in group.iter_mut() {
-            pack(&mut job.work);
-        }
+        pack(group);
         let begun = Instant::now();
         let mut fates = Vec::with_capacity(group.len());
         let transaction =
@@ -114,18 +113,6 @@ impl Writer {
     }
 }
 
-/// Puts a snapshot into its file, once, however often it is tried.
-fn pack(work: &mut Work) {
-    if let Work::Snapshot { world, snapshot, file, .. } = work
-        && file.is_none()
-    {
-        // Writing into memory does not fail; if it did, the job would be lost as one without a file.
-        *file = write_file(world.as_str(), snapshot, &[]).ok();
-        snapshot.world = Vec::new();
-        snapshot.host = Vec::new();
-    }
-}
-
 /// Whether an error lies in what was to be written and not in the disk.
 fn is_of_the_job(error: &rusqlite::Error) -> bool {
     matches!(
@@ -142,7 +129,11 @@ fn write_all(
     let mut tables = Tables::new(transaction)?;
     for job in group {
         let fate = match &mut job.work {
-            Work::Batch { world, span, body } => tables.append(world, *span, body.as_deref())?,
+            Work::Batch { world, span, content: Content::Row(body) } => {
+                tables.append(world, *span, body.as_deref())?
+            }
+            // Nothing is left unpacked; if it were, it would be lost as a batch that nobody can read.
+            Work::Batch { content: Content::Given(_), .. } => Fate::Lost,
             Work::Snapshot { world, snapshot, file: Some(file), continuity } => {
                 tables.snapshot(world, snapshot, file, *continuity)?;
                 Fate::Kept

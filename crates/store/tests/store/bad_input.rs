@@ -35,6 +35,12 @@ fn tamper(folder: &Folder, sql: &str) {
     connection.execute_batch(sql).unwrap();
 }
 
+/// The number of the last batch that is kept.
+fn last_batch(folder: &Folder) -> i64 {
+    let connection = Connection::open(folder.path().join("worlds.db")).unwrap();
+    connection.query_row("SELECT max(number) FROM journal", [], |row| row.get(0)).unwrap()
+}
+
 #[test]
 fn a_foreign_file_is_refused_and_stays_as_it_is() {
     let other = Folder::new("foreign");
@@ -121,21 +127,25 @@ fn a_folder_that_cannot_be_written_is_named_with_its_cure() {
 #[test]
 fn a_changed_batch_is_told_with_its_place_and_a_salvage_reads_up_to_it() {
     for (sql, what) in [
-        ("UPDATE journal SET body = zeroblob(length(body)) WHERE number = 60;", "its checksum is wrong"),
-        ("UPDATE journal SET through_tick = through_tick + 1 WHERE number = 60;", "its checksum is wrong"),
-        ("DELETE FROM journal WHERE number = 60;", "it is missing"),
+        ("UPDATE journal SET body = zeroblob(length(body)) WHERE number = PLACE;", "its checksum is wrong"),
+        ("UPDATE journal SET through_tick = through_tick + 1 WHERE number = PLACE;", "its checksum is wrong"),
+        ("DELETE FROM journal WHERE number = PLACE;", "it is missing"),
         (
-            "UPDATE journal SET number = -1 WHERE number = 60; \
-          UPDATE journal SET number = 60 WHERE number = 61;",
+            "UPDATE journal SET number = -1 WHERE number = PLACE; \
+          UPDATE journal SET number = PLACE WHERE number = PLACE + 1;",
             "its checksum is wrong",
         ),
     ] {
         let folder = made();
-        tamper(&folder, sql);
+        let place = last_batch(&folder) - 1;
+        tamper(&folder, &sql.replace("PLACE", &place.to_string()));
         let store = folder.open();
         let error = store.load(&name("plaza"), Moment::Last).unwrap_err();
         let text = error.to_string();
-        assert!(text.contains("world plaza: batch 60 is damaged") && text.contains(what), "{text}");
+        assert!(
+            text.contains(&format!("world plaza: batch {place} is damaged")) && text.contains(what),
+            "{text}"
+        );
         assert!(text.contains("salvage"), "{text}");
         let reader = store.reader().unwrap();
         let saved = reader.salvage(&name("plaza")).unwrap().unwrap();
@@ -143,7 +153,11 @@ fn a_changed_batch_is_told_with_its_place_and_a_salvage_reads_up_to_it() {
         let world = garden::replay(&saved);
         assert!((200..400).contains(&world.tick()) && world.tick() == saved.tick);
         let report = reader.check(&name("plaza"), garden::restore).unwrap();
-        assert!(report.damage.len() == 1 && report.damage[0].contains("batch 60"), "{:?}", report.damage);
+        assert!(
+            report.damage.len() == 1 && report.damage[0].contains(&format!("batch {place}")),
+            "{:?}",
+            report.damage
+        );
         // Whoever goes on with what was salvaged begins with a snapshot, and nothing damaged is in the way.
         let mut story = Story::resume(&saved, 1);
         assert!(story.recorder.needs_snapshot());

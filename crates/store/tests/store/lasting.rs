@@ -43,7 +43,7 @@ fn a_world_comes_back_to_the_last_bit_and_goes_on_as_if_nothing_had_been() {
 struct Forgetful<'a>(&'a SqliteStore);
 
 impl Store for Forgetful<'_> {
-    fn append(&self, world: &WorldName, batch: &Batch, then: Vec<Completion>) -> Result<(), Refused> {
+    fn append(&self, world: &WorldName, batch: Batch, then: Vec<Completion>) -> Result<(), Refused> {
         self.0.append(world, batch, then)
     }
     fn snapshot(&self, _: &WorldName, _: Snapshot, _: Continuity, _: Vec<Completion>) -> Result<(), Refused> {

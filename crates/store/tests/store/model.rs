@@ -74,7 +74,7 @@ impl Both {
 
     fn give(&mut self, world: usize, batch: Batch) {
         let (then, told) = completion();
-        let taken = self.store.append(&name(WORLDS[world]), &batch, vec![then]);
+        let taken = self.store.append(&name(WORLDS[world]), batch.clone(), vec![then]);
         // A batch that does not fit may be found out at once or later; both leave a hole until a snapshot.
         let is_kept = taken.is_ok() && told.recv_timeout(PATIENCE).expect("it is told").is_ok();
         match self.model.get_mut(&world) {

@@ -94,7 +94,9 @@ fn a_batch_that_does_not_follow_is_never_kept() {
         |from_tick, through_tick| Batch { from_tick, through_tick, time_ms: BEGIN_MS, ..Batch::default() };
     let give = |batch: &Batch| {
         let (then, told) = completion();
-        store.append(&plaza, batch, vec![then]).map(|()| told.recv_timeout(PATIENCE).expect("it is told"))
+        store
+            .append(&plaza, batch.clone(), vec![then])
+            .map(|()| told.recv_timeout(PATIENCE).expect("it is told"))
     };
     assert!(give(&batch(0, 3)).unwrap().is_err(), "there is no such world yet");
     assert_eq!(give(&batch(0, 3)).unwrap_err().why, RefusedWhy::SnapshotNeeded);

@@ -9,6 +9,7 @@ use super::saved::{
     Saved, SavedEntity, SavedKind, SavedPair, SavedParent, SavedScreen, SavedState, SavedTimer, load_hold,
     load_joint, load_player, load_walker, save_hold, save_joint, save_player, save_walker,
 };
+use crate::body;
 use crate::contact::Contact;
 use crate::definition::Definition;
 use crate::entity::{Parent, Row};
@@ -113,9 +114,11 @@ impl Scene {
             scene.players.insert(player.id, player);
         }
         let motions: Vec<Motion> = saved.entities.iter().map(Motion::of).collect();
+        let mut bodies = Vec::new();
         for entity in saved.entities {
-            scene.load_entity(&saved.kinds, entity)?;
+            scene.load_entity(&saved.kinds, entity, &mut bodies)?;
         }
+        scene.load_bodies(bodies)?;
         for walker in saved.walkers {
             let id = EntityId(walker.id);
             let state =
@@ -154,7 +157,13 @@ impl Scene {
         Ok(scene)
     }
 
-    fn load_entity(&mut self, kinds: &[SavedKind], saved: SavedEntity) -> Result<(), RestoreError> {
+    /// Makes an entity, and notes how its body begins, if it has one.
+    fn load_entity(
+        &mut self,
+        kinds: &[SavedKind],
+        saved: SavedEntity,
+        bodies: &mut Vec<BodyState>,
+    ) -> Result<(), RestoreError> {
         let invalid = |what: &str| RestoreError::Invalid(format!("entity {}: {what}", saved.id));
         let written = kinds.get(saved.kind as usize).ok_or_else(|| invalid("its kind is not described"))?;
         let definition = Arc::clone(&self.definition);
@@ -179,22 +188,18 @@ impl Scene {
         }
         let id = EntityId(saved.id);
         let passes = saved.passes.map(EntityId);
-        let handles = match &of.body {
-            Some(body) => {
-                // The body of a walker never turns.
-                let rotation = if of.walker.is_some() { Pose::IDENTITY.rotation } else { pose.rotation };
-                let state = BodyState {
-                    id,
-                    pose: Pose { rotation, ..pose },
-                    scale: saved.scale,
-                    velocity,
-                    gravity_scale: saved.gravity_scale,
-                    passes,
-                };
-                Some(self.physics.add(kind.0.into(), body, &state).map_err(invalid)?)
-            }
-            None => None,
-        };
+        if of.body.is_some() {
+            // The body of a walker never turns.
+            let rotation = if of.walker.is_some() { Pose::IDENTITY.rotation } else { pose.rotation };
+            bodies.push(BodyState {
+                id,
+                pose: Pose { rotation, ..pose },
+                scale: saved.scale,
+                velocity,
+                gravity_scale: saved.gravity_scale,
+                passes,
+            });
+        }
         if of.walker.is_some() {
             self.walkers.insert(id, WalkerState::new());
         }
@@ -204,7 +209,7 @@ impl Scene {
             pose,
             scale: saved.scale,
             velocity,
-            handles,
+            handles: None,
             parent: saved.parent.map(|parent| Parent {
                 id: EntityId(parent.id),
                 local: Pose { position: parent.position, rotation: parent.rotation },
@@ -217,6 +222,26 @@ impl Scene {
             passes,
             changed_tick: saved.changed_tick,
         });
+        Ok(())
+    }
+
+    /// Gives entities their bodies, those that nothing moves last: physics looks for a contact among all that the older of two
+    /// bodies has, and ground has as many as there are things on it.
+    fn load_bodies(&mut self, bodies: Vec<BodyState>) -> Result<(), RestoreError> {
+        let definition = Arc::clone(&self.definition);
+        for is_fixed in [false, true] {
+            for state in &bodies {
+                let Some(row) = self.entities.row(state.id) else { continue };
+                let kind = self.entities.kinds[row];
+                let Some(body) = &definition.kinds[usize::from(kind.0)].body else { continue };
+                if matches!(body.motion, body::Motion::Fixed | body::Motion::Sensor) != is_fixed {
+                    continue;
+                }
+                let added = self.physics.add(kind.0.into(), body, state);
+                let invalid = |what| RestoreError::Invalid(format!("entity {}: {what}", state.id.0));
+                self.entities.handles[row] = Some(added.map_err(invalid)?);
+            }
+        }
         Ok(())
     }
 

@@ -45,7 +45,7 @@ describe.each<{ protocol: JoinOptions["protocol"]; address: string }>([
     await waitFor("the newest place", () => Math.abs(seen.position[2] - 2) < 0.01);
     expect(seen.owner).toBe(program.playerId);
     program.release(mine.id);
-    await waitFor("its end", () => seen.owner === undefined);
+    await waitFor("its end", () => seen.owner === undefined && mine.owner === undefined);
     const { playerId } = program;
     expect(owners).toEqual([
       [mine.id, undefined, playerId],
