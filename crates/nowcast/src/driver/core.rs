@@ -188,8 +188,6 @@ impl Core {
         self.settle();
         if self.is_source_broken.get() && self.source.take().is_some() {
             self.session.close(self.looked_at, CloseCode::APPLICATION, "the source panicked");
-            // The farewell leaves in another turn.
-            self.wake_driver();
         }
         let mut has_news = false;
         while let Some(notice) = self.session.poll_notice() {
