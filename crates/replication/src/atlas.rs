@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::chart::{Chart, Redrawn};
 use crate::picture::Pictures;
+use crate::row::Grain;
 
 /// Cells along the radius of an interest: smaller cells fit the circle better, larger ones cost less to tell.
 const CELLS_PER_RADIUS: f32 = 4.0;
@@ -52,6 +53,8 @@ pub struct Placed {
     pub reach: Reach,
     /// How far it reaches from its centre, in metres.
     pub size: f32,
+    /// How fine it is told where it is.
+    pub grain: Grain,
 }
 
 /// An entity that is in another section than before. In none is who is not there, or is told to nobody.
@@ -369,7 +372,7 @@ mod tests {
     use super::*;
 
     fn at(id: u32, x: f32) -> Placed {
-        Placed { id, position: [x, 0.0, 0.0], reach: Reach::Within(40.0), size: 0.0 }
+        Placed { id, position: [x, 0.0, 0.0], reach: Reach::Within(40.0), size: 0.0, grain: Grain::default() }
     }
 
     #[test]

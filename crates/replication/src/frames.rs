@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use nowcast_wire::delta::{Codec, Frame, Linear, Mode};
+use nowcast_wire::delta::{Codec, Frame, Limits, Linear, Mode};
 
-use crate::FRAMES_KEPT;
 use crate::atlas::SectionId;
 use crate::picture::Follow;
-use crate::row::{WIDTH, layout};
+use crate::row::{Grain, WIDTH};
+use crate::{FRAMES_KEPT, GROUP_ENTITIES_MAX};
 
 /// Encodings of one frame that are shared. Viewers with very different losses beyond that encode for themselves.
 const SHARED_MAX: usize = 32;
@@ -37,12 +37,14 @@ pub(crate) struct GroupFrames {
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) frame: Frame,
+    /// That of its rows.
+    pub(crate) grain: Grain,
     /// The last tick at which the group was still like in the frame before.
     tick_before: u32,
     /// Two opposite corners of the smallest box around its entities; `None` without any.
     pub(crate) bounds: Option<Bounds>,
-    /// How far the fastest of its entities got since the step before, in steps of a row.
-    pub(crate) steps_moved: u32,
+    /// How far the fastest of its entities got since the step before, along one axis, in metres.
+    pub(crate) moved: f32,
     /// How far the largest of its entities reaches from its centre, in metres.
     pub(crate) size: f32,
     shared: Mutex<Shared>,
@@ -57,8 +59,8 @@ struct Shared {
     is_retired: bool,
 }
 
-/// The least and the greatest coordinates, in steps.
-pub(crate) type Bounds = [[i32; 3]; 2];
+/// The least and the greatest coordinates, in metres.
+pub(crate) type Bounds = [[f32; 3]; 2];
 
 /// The ticks of the baselines that a frame is encoded against, newest first; `None` beyond the last.
 pub(crate) type Past = [Option<u32>; 3];
@@ -178,7 +180,7 @@ impl GroupFrames {
         }
         let count = past.iter().flatten().count();
         let frames = frames.map(|frame| frame.unwrap_or(&newest.frame));
-        let bytes = encoder.encode(&newest.frame, &frames[..count]);
+        let bytes = encoder.encode(&newest.frame, newest.grain, &frames[..count]);
         let mut shared = shared();
         if shared.made.len() < SHARED_MAX && !shared.is_retired {
             shared.made.push((past, Arc::clone(&bytes)));
@@ -193,9 +195,9 @@ impl GroupFrames {
 }
 
 impl Kept {
-    pub(crate) fn new(frame: Frame, tick_before: u32, steps_moved: u32, size: f32) -> Self {
-        let (bounds, shared) = (bounds(&frame), Mutex::default());
-        Self { frame, tick_before, bounds, steps_moved, size, shared }
+    pub(crate) fn new(frame: Frame, grain: Grain, tick_before: u32, moved: f32, size: f32) -> Self {
+        let (bounds, shared) = (bounds(&frame, grain), Mutex::default());
+        Self { frame, grain, tick_before, bounds, moved, size, shared }
     }
 
     /// There is a newer frame, so the encodings are forgotten: unless somebody looks for one at this very moment, for whom nobody
@@ -207,38 +209,51 @@ impl Kept {
     }
 }
 
-fn bounds(frame: &Frame) -> Option<Bounds> {
+fn bounds(frame: &Frame, grain: Grain) -> Option<Bounds> {
     let mut rows = frame.values().chunks_exact(WIDTH);
     let first = rows.next()?;
     let corner = [first[0], first[1], first[2]];
-    Some(rows.fold([corner; 2], |[mut low, mut high], row| {
+    let corners = rows.fold([corner; 2], |[mut low, mut high], row| {
         for axis in 0..3 {
             low[axis] = low[axis].min(row[axis]);
             high[axis] = high[axis].max(row[axis]);
         }
         [low, high]
-    }))
+    });
+    Some(corners.map(|corner| corner.map(|steps| steps as f32 / grain.steps_per_metre())))
 }
 
 /// Makes deltas; it remembers nothing between two of them but the memory it works in.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Encoder {
-    codec: Codec<Linear>,
+    codecs: Codecs,
     scratch: Vec<u8>,
 }
 
-impl Default for Encoder {
-    fn default() -> Self {
-        Self { codec: Codec::new(layout(), Mode::Fast, Linear::default()), scratch: Vec::new() }
-    }
-}
-
 impl Encoder {
-    fn encode(&mut self, frame: &Frame, past: &[&Frame]) -> Arc<[u8]> {
+    fn encode(&mut self, frame: &Frame, grain: Grain, past: &[&Frame]) -> Arc<[u8]> {
         self.scratch.clear();
-        self.codec
+        self.codecs
+            .of(grain)
             .encode_against_frames(frame, past, &mut self.scratch)
             .expect("rows are made within the layout, and ids rise");
         Arc::from(&self.scratch[..])
+    }
+}
+
+/// A codec for each grain that there was. There are few: a world says them.
+#[derive(Debug, Default)]
+pub(crate) struct Codecs {
+    made: Vec<(Grain, Codec<Linear>)>,
+}
+
+impl Codecs {
+    pub(crate) fn of(&mut self, grain: Grain) -> &mut Codec<Linear> {
+        let at = self.made.iter().position(|(of, _)| *of == grain).unwrap_or_else(|| {
+            let limits = Limits { entities_max: GROUP_ENTITIES_MAX };
+            self.made.push((grain, Codec::new(grain.layout(), Mode::Fast, Linear::default()).limits(limits)));
+            self.made.len() - 1
+        });
+        &mut self.made[at].1
     }
 }

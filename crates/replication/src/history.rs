@@ -8,7 +8,7 @@ use nowcast_wire::delta::Frame;
 use crate::atlas::SectionId;
 use crate::frames::{Frames, Kept, Turn};
 use crate::picture::Pictures;
-use crate::row::{Row, row_of};
+use crate::row::{Grain, Row};
 use crate::transform::Transform;
 use crate::{GROUP_ENTITIES_MAX, GROUPS_MAX};
 
@@ -26,18 +26,21 @@ pub struct Moving {
     pub section: SectionId,
     /// How far it reaches from its centre, in metres.
     pub size: f32,
+    /// How fine it is told.
+    pub grain: Grain,
 }
 
 impl From<(u32, Transform)> for Moving {
-    /// Something of no size, with everything else.
+    /// Something of no size, with everything else, as fine as can be.
     fn from((id, transform): (u32, Transform)) -> Self {
-        Self { id, transform, section: SectionId::default(), size: 0.0 }
+        Self { id, transform, section: SectionId::default(), size: 0.0, grain: Grain::default() }
     }
 }
 
 /// Takes down where everything is that moves, in groups. One for a world; viewers read its [`Frames`].
 ///
-/// All of a group is in one section of an [`crate::Atlas`]. An entity that gets into another section gets into another group.
+/// All of a group is in one section of an [`crate::Atlas`] and of one grain. An entity that gets into another section gets into another
+/// group.
 #[derive(Debug, Default)]
 pub struct History {
     tick: u32,
@@ -68,12 +71,14 @@ struct Known {
     transform: Transform,
     row: Row,
     size: f32,
+    grain: Grain,
 }
 
 /// Who is in a group.
 #[derive(Debug, Default)]
 struct Group {
     section: SectionId,
+    grain: Grain,
     members: usize,
     emptied_tick: u32,
     /// The frame that is being put together, if anything changed.
@@ -83,7 +88,7 @@ struct Group {
 #[derive(Debug, Default)]
 struct Next {
     frame: Frame,
-    steps_moved: u32,
+    moved: f32,
     size: f32,
 }
 
@@ -112,29 +117,30 @@ impl History {
 
     /// An entity as it is now; `None` if there is no group for it.
     fn place(&mut self, known: Option<Known>, moving: &Moving) -> Option<Known> {
-        let Moving { id, transform, section, size } = *moving;
+        let Moving { id, transform, section, size, grain } = *moving;
         if let Some(known) = known {
+            let is_alike = known.section == section && known.grain == grain;
             // Most things rest, and a resting transform is the same to the last bit.
-            if known.section == section && known.transform == transform && known.size == size {
+            if is_alike && known.transform == transform && known.size == size {
                 return Some(known);
             }
-            if known.section == section {
-                let row = row_of(&transform);
+            if is_alike {
+                let row = grain.row_of(&transform);
                 if row != known.row {
                     let next = self.change(known.group);
-                    next.steps_moved = next.steps_moved.max(steps_between(&known.row, &row));
+                    next.moved = next.moved.max(distance(&known.transform, &transform));
                 }
                 return Some(Known { row, transform, size, ..known });
             }
             self.leave(known.group);
         }
-        let Some(group) = self.group_with_room(section) else {
+        let Some(group) = self.group_with_room(section, grain) else {
             self.left_out += 1;
             return None;
         };
         self.groups[usize::from(group)].members += 1;
         self.change(group);
-        Some(Known { id, group, section, row: row_of(&transform), transform, size })
+        Some(Known { id, group, section, row: grain.row_of(&transform), transform, size, grain })
     }
 
     fn leave(&mut self, group: u16) {
@@ -167,25 +173,29 @@ impl History {
         }
         let mut frames = Vec::with_capacity(self.changed.len());
         for group in self.changed.drain(..) {
-            let Some(Next { frame, steps_moved, size }) = self.groups[usize::from(group)].next.take() else {
-                continue;
-            };
+            let Group { next, grain, .. } = &mut self.groups[usize::from(group)];
+            let Some(Next { frame, moved, size }) = next.take() else { continue };
+            let grain = *grain;
             if let Some(newest) = self.pictures.newest().group(group).and_then(|group| group.newest()) {
-                if newest.frame.ids() == frame.ids() && newest.frame.values() == frame.values() {
+                let is_alike = newest.grain == grain && newest.frame.ids() == frame.ids();
+                if is_alike && newest.frame.values() == frame.values() {
                     continue;
                 }
                 // What is not newest any more is not encoded any more.
                 newest.retire();
             }
-            frames.push((group, Arc::new(Kept::new(frame, tick_before, steps_moved, size))));
+            frames.push((group, Arc::new(Kept::new(frame, grain, tick_before, moved, size))));
         }
         frames
     }
 
-    /// The first group of the section with room, so that groups that emptied are filled again.
-    fn group_with_room(&mut self, section: SectionId) -> Option<u16> {
+    /// The first group of the section and the grain with room, so that groups that emptied are filled again.
+    fn group_with_room(&mut self, section: SectionId, grain: Grain) -> Option<u16> {
         let groups = self.sections.get(&section).map_or(&[][..], Vec::as_slice);
-        let has_room = |group: &u16| self.groups[usize::from(*group)].members < GROUP_ENTITIES_MAX;
+        let has_room = |group: &u16| {
+            let group = &self.groups[usize::from(*group)];
+            group.members < GROUP_ENTITIES_MAX && group.grain == grain
+        };
         if let Some(group) = groups.iter().copied().find(has_room) {
             return Some(group);
         }
@@ -200,7 +210,8 @@ impl History {
                 (self.groups.len() - 1) as u16
             }
         };
-        self.groups[usize::from(group)].section = section;
+        let new = &mut self.groups[usize::from(group)];
+        (new.section, new.grain) = (section, grain);
         self.sections.entry(section).or_default().push(group);
         self.regrouped.insert(section);
         Some(group)
@@ -241,15 +252,22 @@ impl History {
         self.left_out
     }
 
+    /// Where something is, as viewers are to know it.
+    pub fn transform(&self, id: u32) -> Option<Transform> {
+        let at = self.entities.binary_search_by_key(&id, |known| known.id).ok()?;
+        let Known { row, grain, .. } = &self.entities[at];
+        Some(grain.transform_of(row))
+    }
+
     /// Everything as viewers are to know it, ordered by id.
     pub fn rows(&self) -> impl Iterator<Item = (u32, &Row)> {
         self.entities.iter().map(|known| (known.id, &known.row))
     }
 }
 
-/// The longest path along one axis.
-fn steps_between(from: &Row, to: &Row) -> u32 {
-    (0..3).map(|axis| from[axis].abs_diff(to[axis])).max().unwrap_or(0)
+/// The longest path along one axis, in metres.
+fn distance(from: &Transform, to: &Transform) -> f32 {
+    (0..3).map(|axis| (from.position[axis] - to.position[axis]).abs()).fold(0.0, f32::max)
 }
 
 #[cfg(test)]

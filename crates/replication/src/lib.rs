@@ -46,7 +46,7 @@
 //!
 //! | file | what is in it |
 //! | --- | --- |
-//! | `row.rs` | transforms as whole numbers |
+//! | `row.rs` | transforms as whole numbers, and how fine: [`Grain`] |
 //! | `transform.rs` | [`Transform`]: where something is |
 //! | `atlas.rs` | [`Atlas`]: space in sections, and what is where |
 //! | `chart.rs` | [`Chart`]: the same at one step, immutable |
@@ -54,10 +54,12 @@
 //! | `history.rs` | [`History`]: takes down what moves, once for all viewers |
 //! | `frames.rs` | [`Frames`]: what there is to tell at one step, immutable |
 //! | `picture.rs` | [`Pictures`]: immutable pictures of what goes on changing |
+//! | `acked.rs` | what a viewer has of one group |
 //! | `viewer.rs` | [`Viewer`]: what one viewer has, and what it is sent next |
 //! | `payload.rs` | the bytes (`spec/WORLD.md`, section 5) |
 //! | `replica.rs` | [`Replica`]: the other end |
 
+mod acked;
 mod atlas;
 mod chart;
 mod frames;
@@ -77,7 +79,7 @@ pub use history::{History, Moving};
 pub use payload::PayloadError;
 pub use picture::{Follow, Pictures};
 pub use replica::{Applied, Replica};
-pub use row::{Row, STEPS_PER_METRE, layout, row_of, transform_of};
+pub use row::{Grain, Row};
 pub use sight::{Look, Sight};
 pub use transform::Transform;
 pub use viewer::{Viewer, ViewerStats};

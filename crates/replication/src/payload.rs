@@ -1,10 +1,11 @@
 //! The bytes of a replication payload (`spec/WORLD.md`, section 5).
 
 use crate::GROUPS_MAX;
+use crate::row::Grain;
 
 /// What every payload begins with: the tick, and the number of the controls in force.
 pub(crate) const HEAD_BYTES: usize = 4 + 2;
-/// Group and depth, age, ages of the past and stay, length.
+/// Group and depth, age, ages of the past and stay (or the grain, which is shorter), length.
 pub(crate) const RECORD_HEAD_BYTES_MAX: usize = 3 + 5 + 4 * 5 + 2;
 
 /// What precedes the delta of one group.
@@ -17,6 +18,8 @@ pub(crate) struct RecordHead {
     pub(crate) past: [Option<u32>; 3],
     /// How long the first of them stayed like it was.
     pub(crate) stay: u32,
+    /// How fine its rows are, if it is encoded against nothing; otherwise they are like those of the past.
+    pub(crate) grain: Option<Grain>,
 }
 
 /// A payload that cannot be read.
@@ -47,7 +50,10 @@ impl RecordHead {
         for past in self.past.iter().flatten() {
             put_varint(out, self.tick.wrapping_sub(*past));
         }
-        if depth > 0 {
+        if let Some(grain) = self.grain {
+            debug_assert!(depth == 0, "the past says it");
+            put_varint(out, grain.to_number());
+        } else {
             put_varint(out, self.stay);
         }
         put_varint(out, delta.len() as u32);
@@ -90,14 +96,20 @@ impl<'a> PayloadReader<'a> {
             newer = age;
             *at = Some(tick.wrapping_sub(age));
         }
-        let stay = if past[0].is_some() { self.varint("stay")? } else { 0 };
+        let (mut stay, mut grain) = (0, None);
+        if past[0].is_some() {
+            stay = self.varint("stay")?;
+        } else {
+            let number = self.varint("grain")?;
+            grain = Some(Grain::of_number(number).ok_or(PayloadError::Range("grain"))?);
+        }
         if past[0].is_some_and(|past| stay >= tick.wrapping_sub(past)) {
             return Err(PayloadError::Range("stay"));
         }
         let length = self.varint("length")? as usize;
         let (delta, rest) = self.bytes.split_at_checked(length).ok_or(PayloadError::Short("delta"))?;
         self.bytes = rest;
-        Ok(Some((RecordHead { group: group as u16, tick, past, stay }, delta)))
+        Ok(Some((RecordHead { group: group as u16, tick, past, stay, grain }, delta)))
     }
 
     fn varint(&mut self, field: &'static str) -> Result<u32, PayloadError> {
@@ -148,7 +160,8 @@ mod tests {
                 past[at] = Some(tick.wrapping_sub(back));
             }
             let stay = gaps.first().map_or(0, |gap| gap / 2);
-            let head = RecordHead { group, tick, past, stay };
+            let grain = gaps.is_empty().then_some(Grain::within(Some(0.01), None));
+            let head = RecordHead { group, tick, past, stay, grain };
             let mut payload = payload_tick.to_le_bytes().to_vec();
             payload.extend_from_slice(&[0, 0]);
             head.write(payload_tick, &delta, &mut payload);

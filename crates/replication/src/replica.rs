@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use nowcast_wire::delta::{Codec, Frame, Limits, Linear, Mode};
+use nowcast_wire::delta::Frame;
 
+use crate::FRAMES_HELD;
+use crate::frames::Codecs;
 use crate::payload::{PayloadError, PayloadReader, RecordHead};
-use crate::row::{Row, WIDTH, layout};
-use crate::{FRAMES_HELD, GROUP_ENTITIES_MAX};
+use crate::row::{Grain, Row, WIDTH};
+use crate::transform::Transform;
 
 /// Entities out of sight that are remembered, so that late packets do not bring them back.
 const HIDDEN_MAX: usize = 65_536;
@@ -23,7 +25,7 @@ const PAYLOADS_PER_SWEEP: u32 = 256;
 /// A copy of a world's movement, kept up by payloads in any order and with any losses.
 #[derive(Debug)]
 pub struct Replica {
-    codec: Codec<Linear>,
+    codecs: Codecs,
     groups: BTreeMap<u16, Held>,
     /// The group of each entity: of those whose newest frame has it, the one with the newest.
     placed: BTreeMap<u32, u16>,
@@ -37,11 +39,27 @@ pub struct Replica {
 /// The frames of a group that later ones may be encoded against, oldest first.
 #[derive(Debug, Default)]
 struct Held {
-    frames: VecDeque<Frame>,
+    frames: VecDeque<HeldFrame>,
     /// The step up to which the newest frame is known to hold: that of a payload.
     heard_tick: u32,
     /// Older frames were forgotten when this one came, or when the group was out of sight at this step.
     forgotten_tick: Option<u32>,
+}
+
+#[derive(Debug)]
+struct HeldFrame {
+    frame: Frame,
+    grain: Grain,
+}
+
+impl HeldFrame {
+    fn tick(&self) -> u32 {
+        self.frame.tick()
+    }
+
+    fn ids(&self) -> &[u32] {
+        self.frame.ids()
+    }
 }
 
 /// What a payload said.
@@ -59,10 +77,8 @@ pub struct Applied {
 
 impl Default for Replica {
     fn default() -> Self {
-        let limits = Limits { entities_max: GROUP_ENTITIES_MAX };
-        let codec = Codec::new(layout(), Mode::Fast, Linear::default()).limits(limits);
-        let (groups, placed, hidden) = Default::default();
-        Self { codec, groups, placed, hidden, tick: 0, is_empty: true, payloads: 0 }
+        let (codecs, groups, placed, hidden) = Default::default();
+        Self { codecs, groups, placed, hidden, tick: 0, is_empty: true, payloads: 0 }
     }
 }
 
@@ -102,18 +118,24 @@ impl Replica {
             self.hear(head.group, head.tick, payload_tick);
             return Ok(Some(false));
         }
-        let past: Option<Vec<&Frame>> = head.past.iter().flatten().map(|tick| held.find(*tick)).collect();
+        let past: Option<Vec<_>> = head.past.iter().flatten().map(|tick| held.find(*tick)).collect();
         let Some(past) = past else {
             // What is older than what was forgotten tells nothing that is not known better.
             let is_old = held.forgotten_tick.is_some_and(|forgotten| !is_after(payload_tick, forgotten));
             return Ok(is_old.then_some(false));
         };
+        let grain = head.grain.or_else(|| past.first().map(|past| past.grain)).unwrap_or_default();
+        if past.iter().any(|past| past.grain != grain) {
+            return Err(PayloadError::Range("past age"));
+        }
+        let past: Vec<&Frame> = past.into_iter().map(|past| &past.frame).collect();
         let frame = self
-            .codec
+            .codecs
+            .of(grain)
             .decode_against_frames(head.tick, delta, &past)
             .map_err(|error| PayloadError::Delta { group: head.group, error })?;
         let before: Vec<u32> = held.frames.back().map_or(Vec::new(), |frame| frame.ids().to_vec());
-        let is_newer = held.keep(frame);
+        let is_newer = held.keep(HeldFrame { frame, grain });
         if is_newer {
             for id in before {
                 if self.placed.get(&id) == Some(&head.group) {
@@ -128,11 +150,12 @@ impl Replica {
     /// A payload of this step said that the frame of `tick` is the group's newest: its entities are there.
     fn hear(&mut self, group: u16, tick: u32, payload_tick: u32) {
         let Self { groups, placed, hidden, .. } = self;
-        let newest_of = |group: &u16| groups.get(group).and_then(|held| held.frames.back()).map(Frame::tick);
+        let newest_of =
+            |group: &u16| groups.get(group).and_then(|held| held.frames.back()).map(HeldFrame::tick);
         if newest_of(&group) != Some(tick) {
             return;
         }
-        for id in groups[&group].frames.back().map_or(&[][..], Frame::ids) {
+        for id in groups[&group].frames.back().map_or(&[][..], HeldFrame::ids) {
             if hidden.get(id).is_some_and(|hidden| !is_after(payload_tick, *hidden)) {
                 continue;
             }
@@ -172,7 +195,7 @@ impl Replica {
         let Self { groups, placed, tick, .. } = self;
         for (group, held) in groups {
             let is_quiet = is_after(*tick, held.heard_tick.wrapping_add(QUIET_STEPS));
-            let ids = held.frames.back().map_or(&[][..], Frame::ids);
+            let ids = held.frames.back().map_or(&[][..], HeldFrame::ids);
             if is_quiet && !held.frames.is_empty() && ids.iter().all(|id| placed.get(id) != Some(group)) {
                 held.frames.clear();
                 held.forgotten_tick = Some(*tick);
@@ -187,9 +210,28 @@ impl Replica {
 
     /// An entity as newest known.
     pub fn row(&self, id: u32) -> Option<Row> {
-        let frame = self.groups.get(self.placed.get(&id)?)?.frames.back()?;
+        self.find(id).map(|(row, _)| row)
+    }
+
+    /// Where an entity is, as newest known.
+    pub fn transform(&self, id: u32) -> Option<Transform> {
+        self.find(id).map(|(row, grain)| grain.transform_of(&row))
+    }
+
+    /// How fine the row of an entity is.
+    pub fn grain(&self, id: u32) -> Option<Grain> {
+        self.find(id).map(|(_, grain)| grain)
+    }
+
+    fn find(&self, id: u32) -> Option<(Row, Grain)> {
+        let HeldFrame { frame, grain } = self.groups.get(self.placed.get(&id)?)?.frames.back()?;
         let at = frame.ids().binary_search(&id).ok()? * WIDTH;
-        Row::try_from(&frame.values()[at..at + WIDTH]).ok()
+        Some((Row::try_from(&frame.values()[at..at + WIDTH]).ok()?, *grain))
+    }
+
+    /// Where everything is, as newest known, ordered by id.
+    pub fn transforms(&self) -> impl Iterator<Item = (u32, Transform)> {
+        self.placed.keys().filter_map(|id| Some((*id, self.transform(*id)?)))
     }
 
     /// Everything as newest known, ordered by id.
@@ -204,13 +246,13 @@ fn is_after(tick: u32, other: u32) -> bool {
 }
 
 impl Held {
-    fn find(&self, tick: u32) -> Option<&Frame> {
+    fn find(&self, tick: u32) -> Option<&HeldFrame> {
         self.frames.iter().rev().find(|frame| frame.tick() == tick)
     }
 
     /// Puts a frame in its place; returns whether it is the newest.
-    fn keep(&mut self, frame: Frame) -> bool {
-        let is_older = |other: &Frame| frame.tick().wrapping_sub(other.tick()) as i32 > 0;
+    fn keep(&mut self, frame: HeldFrame) -> bool {
+        let is_older = |other: &HeldFrame| frame.tick().wrapping_sub(other.tick()) as i32 > 0;
         let place = self.frames.iter().rposition(is_older).map_or(0, |at| at + 1);
         self.frames.insert(place, frame);
         let is_newest = place + 1 == self.frames.len();

@@ -1,63 +1,117 @@
 //! Transforms as rows of whole numbers (`spec/WORLD.md`, section 4).
 
+use std::f32::consts::{FRAC_1_SQRT_2, SQRT_2};
+
 use nowcast_wire::delta::{Field, Layout};
 
 use crate::transform::Transform;
 
-/// Positions are rounded to this part of a metre.
-pub const STEPS_PER_METRE: f32 = 1_024.0;
-
-/// Bits of each of the three smaller components of a quaternion.
-const ORIENTATION_BITS: u32 = 12;
-const COMPONENT_MAX: f32 = ((1 << ORIENTATION_BITS) - 1) as f32;
-
 /// Numbers in a row.
 pub(crate) const WIDTH: usize = 7;
 
-/// Position x, y and z, which component of the quaternion is largest, and the three others.
+/// Position x, y and z, which component of the quaternion is largest, and the three others, in the steps of a [`Grain`].
 pub type Row = [i32; WIDTH];
 
-/// What the numbers of a [`Row`] mean.
-pub fn layout() -> Layout {
-    let fields = [Field::Number, Field::Number, Field::Number, Field::Orientation { bits: ORIENTATION_BITS }];
-    Layout::new(&fields).expect("it is within the bounds of a layout")
+/// How fine rows are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Grain {
+    /// A metre has 2 to the power of this many steps.
+    position_bits: u8,
+    /// Bits of each of the three smaller components of a quaternion.
+    rotation_bits: u8,
 }
 
-/// Metres in steps of a row.
-pub(crate) fn steps(metres: f32) -> i32 {
-    libm::roundf(metres * STEPS_PER_METRE) as i32
-}
-
-/// A transform, rounded. What is not finite, or too far away for 32 bits, becomes the nearest there is.
-pub fn row_of(transform: &Transform) -> Row {
-    let position = transform.position.map(steps);
-    let rotation = transform.rotation;
-    let largest =
-        (1..4).fold(0, |best, at| if rotation[at].abs() > rotation[best].abs() { at } else { best });
-    let sign = if rotation[largest] < 0.0 { -1.0 } else { 1.0 };
-    let mut others = (0..4).filter(|at| *at != largest).map(|at| {
-        let stored = (sign * rotation[at] * std::f32::consts::SQRT_2 + 1.0) / 2.0 * COMPONENT_MAX;
-        libm::roundf(stored.clamp(0.0, COMPONENT_MAX)) as i32
-    });
-    let [x, y, z] = position;
-    let mut other = || others.next().expect("three are not the largest");
-    [x, y, z, largest as i32, other(), other(), other()]
-}
-
-/// The transform that a row stands for.
-pub fn transform_of(row: &Row) -> Transform {
-    let position = [row[0], row[1], row[2]].map(|steps| steps as f32 / STEPS_PER_METRE);
-    let largest = row[3] as usize & 3;
-    let mut rotation = [0.0; 4];
-    let mut rest = 1.0;
-    let others = (0..4).filter(|at| *at != largest).zip(&row[4..]);
-    for (at, &stored) in others {
-        let component = (2.0 * stored as f32 / COMPONENT_MAX - 1.0) * std::f32::consts::FRAC_1_SQRT_2;
-        rotation[at] = component;
-        rest -= component * component;
+impl Default for Grain {
+    /// The finest.
+    fn default() -> Self {
+        Self { position_bits: Self::POSITION_BITS_MAX, rotation_bits: Self::ROTATION_BITS_MAX }
     }
-    rotation[largest] = libm::sqrtf(f32::max(rest, 0.0));
-    Transform { position, rotation }
+}
+
+impl Grain {
+    const POSITION_BITS_MAX: u8 = 10;
+    const ROTATION_BITS_MAX: u8 = 12;
+    const ROTATION_BITS_MIN: u8 = 4;
+
+    /// The coarsest with which positions are off by at most `position` metres, and the components of quaternions by at most
+    /// `rotation`; `None` and what is too fine for rows is the finest.
+    pub fn within(position: Option<f32>, rotation: Option<f32>) -> Self {
+        let finest = Self::default();
+        let position_bits = position.map_or(finest.position_bits, |metres| {
+            // The corner of a cube is off by more than its sides.
+            let off = |bits: u8| libm::sqrtf(3.0) / 2.0 / (1u32 << bits) as f32;
+            (0..finest.position_bits).find(|bits| off(*bits) <= metres).unwrap_or(finest.position_bits)
+        });
+        let rotation_bits = rotation.map_or(finest.rotation_bits, |part| {
+            let off = |bits: u8| FRAC_1_SQRT_2 / ((1u32 << bits) - 1) as f32;
+            let coarser = Self::ROTATION_BITS_MIN..finest.rotation_bits;
+            coarser.into_iter().find(|bits| off(*bits) <= part).unwrap_or(finest.rotation_bits)
+        });
+        Self { position_bits, rotation_bits }
+    }
+
+    /// As `spec/WORLD.md` (section 4) has it in a number.
+    pub fn to_number(self) -> u32 {
+        u32::from(self.position_bits) << 4 | u32::from(self.rotation_bits)
+    }
+
+    /// What [`Grain::to_number`] made; `None` for what is none.
+    pub fn of_number(number: u32) -> Option<Self> {
+        let position_bits = u8::try_from(number >> 4).ok()?;
+        let rotation_bits = number as u8 & 15;
+        let is_sound = position_bits <= Self::POSITION_BITS_MAX
+            && (Self::ROTATION_BITS_MIN..=Self::ROTATION_BITS_MAX).contains(&rotation_bits);
+        is_sound.then_some(Self { position_bits, rotation_bits })
+    }
+
+    /// Steps of a metre.
+    pub fn steps_per_metre(self) -> f32 {
+        (1u32 << self.position_bits) as f32
+    }
+
+    fn component_max(self) -> f32 {
+        ((1u32 << self.rotation_bits) - 1) as f32
+    }
+
+    /// What the numbers of a [`Row`] mean.
+    pub fn layout(self) -> Layout {
+        let orientation = Field::Orientation { bits: self.rotation_bits.into() };
+        let fields = [Field::Number, Field::Number, Field::Number, orientation];
+        Layout::new(&fields).expect("it is within the bounds of a layout")
+    }
+
+    /// A transform, rounded. What is not finite, or too far away for 32 bits, becomes the nearest there is.
+    pub fn row_of(self, transform: &Transform) -> Row {
+        let position = transform.position.map(|metres| libm::roundf(metres * self.steps_per_metre()) as i32);
+        let rotation = transform.rotation;
+        let largest =
+            (1..4).fold(0, |best, at| if rotation[at].abs() > rotation[best].abs() { at } else { best });
+        let sign = if rotation[largest] < 0.0 { -1.0 } else { 1.0 };
+        let component_max = self.component_max();
+        let mut others = (0..4).filter(|at| *at != largest).map(|at| {
+            let stored = (sign * rotation[at] * SQRT_2 + 1.0) / 2.0 * component_max;
+            libm::roundf(stored.clamp(0.0, component_max)) as i32
+        });
+        let [x, y, z] = position;
+        let mut other = || others.next().expect("three are not the largest");
+        [x, y, z, largest as i32, other(), other(), other()]
+    }
+
+    /// The transform that a row stands for.
+    pub fn transform_of(self, row: &Row) -> Transform {
+        let position = [row[0], row[1], row[2]].map(|steps| steps as f32 / self.steps_per_metre());
+        let largest = row[3] as usize & 3;
+        let mut rotation = [0.0; 4];
+        let mut rest = 1.0;
+        let others = (0..4).filter(|at| *at != largest).zip(&row[4..]);
+        for (at, &stored) in others {
+            let component = (2.0 * stored as f32 / self.component_max() - 1.0) * FRAC_1_SQRT_2;
+            rotation[at] = component;
+            rest -= component * component;
+        }
+        rotation[largest] = libm::sqrtf(f32::max(rest, 0.0));
+        Transform { position, rotation }
+    }
 }
 
 #[cfg(test)]
@@ -67,27 +121,50 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_row_stands_for_nearly_the_same_pose_and_for_itself(
+        fn a_row_stands_for_a_pose_as_near_as_its_grain_says(
             position in proptest::array::uniform3(-500.0f32..500.0),
             raw in proptest::array::uniform4(-1.0f32..1.0),
+            metres in proptest::option::of(0.0005f32..0.6),
+            part in proptest::option::of(0.0002f32..0.04),
         ) {
             let length = raw.iter().map(|v| v * v).sum::<f32>().sqrt();
             prop_assume!(length > 0.1);
             let transform = Transform { position, rotation: raw.map(|v| v / length) };
-            let row = row_of(&transform);
-            let back = transform_of(&row);
-            for (back, there) in back.position.iter().zip(position) {
-                prop_assert!((back - there).abs() <= 0.51 / STEPS_PER_METRE + 1e-4);
-            }
+            let grain = Grain::within(metres, part);
+            prop_assert_eq!(Grain::of_number(grain.to_number()), Some(grain));
+            let row = grain.row_of(&transform);
+            let back = grain.transform_of(&row);
+            let away: f32 = back.position.iter().zip(position).map(|(a, b)| (a - b).powi(2)).sum();
+            prop_assert!(away.sqrt() <= metres.unwrap_or(0.0009).max(0.0009) + 1e-4);
             let dot: f32 = back.rotation.iter().zip(transform.rotation).map(|(a, b)| a * b).sum();
-            prop_assert!(dot.abs() > 1.0 - 1e-6, "dot {dot}");
+            let part = part.unwrap_or(0.000_173);
+            for at in (0..4).filter(|at| *at != row[3] as usize) {
+                let off = (back.rotation[at] * dot.signum() - transform.rotation[at]).abs();
+                prop_assert!(off <= part + 1e-5, "{off} of {part}");
+            }
+            prop_assert!(dot.abs() > 1.0 - 8.0 * part * part - 1e-6, "dot {dot}");
+        }
+    }
+
+    #[test]
+    fn a_grain_is_as_coarse_as_it_may_be() {
+        let bits = |grain: Grain| (grain.position_bits, grain.rotation_bits);
+        assert_eq!(bits(Grain::within(Some(0.01), Some(0.001))), (7, 10));
+        assert_eq!(bits(Grain::within(None, Some(0.0001))), (10, 12));
+        assert_eq!(bits(Grain::within(Some(9.0), Some(9.0))), (0, 4));
+        assert_eq!(bits(Grain::within(Some(f32::NAN), Some(-1.0))), (10, 12));
+        for number in [11 << 4 | 12, 10 << 4 | 13, 3, u32::MAX] {
+            assert_eq!(Grain::of_number(number), None, "{number}");
         }
     }
 
     #[test]
     fn what_is_no_number_stays_within_the_columns() {
-        let row = row_of(&Transform { position: [f32::NAN, f32::INFINITY, -1e30], rotation: [f32::NAN; 4] });
-        assert_eq!(row[..3], [0, i32::MAX, i32::MIN]);
-        assert!(row[4..].iter().all(|v| (0..1 << ORIENTATION_BITS).contains(v)), "{row:?}");
+        for grain in [Grain::default(), Grain::within(Some(0.1), Some(0.01))] {
+            let far = Transform { position: [f32::NAN, f32::INFINITY, -1e30], rotation: [f32::NAN; 4] };
+            let row = grain.row_of(&far);
+            assert_eq!(row[..3], [0, i32::MAX, i32::MIN]);
+            assert!(row[4..].iter().all(|v| (0..1 << grain.rotation_bits).contains(v)), "{row:?}");
+        }
     }
 }

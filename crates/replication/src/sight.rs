@@ -155,9 +155,11 @@ impl Looked {
 mod tests {
     use super::*;
     use crate::atlas::{Atlas, Placed, Reach};
+    use crate::row::Grain;
 
     fn row(reach: Reach) -> impl Iterator<Item = Placed> {
-        (1..=100).map(move |id| Placed { id, position: [id as f32 * 10.0, 0.0, 0.0], reach, size: 0.0 })
+        let at = |id| [id as f32 * 10.0, 0.0, 0.0];
+        (1..=100).map(move |id| Placed { id, position: at(id), reach, size: 0.0, grain: Grain::default() })
     }
 
     fn seen(sight: &Sight, atlas: &Atlas) -> Vec<u32> {
@@ -201,7 +203,13 @@ mod tests {
     fn policies_say_who_sees() {
         let mut atlas = Atlas::default();
         let reaches = [Reach::Always, Reach::Owner(1), Reach::Owner(2), Reach::Never, Reach::Within(10.0)];
-        let far = |(at, reach)| Placed { id: at as u32 + 1, position: [900.0, 0.0, 0.0], reach, size: 0.0 };
+        let far = |(at, reach)| Placed {
+            id: at as u32 + 1,
+            position: [900.0, 0.0, 0.0],
+            reach,
+            size: 0.0,
+            grain: Grain::default(),
+        };
         atlas.update(0, reaches.into_iter().enumerate().map(far));
         let mut sight = Sight::new(1);
         sight.look(atlas.chart(), Some([0.0; 3]), usize::MAX);

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::frames::{Encoder, Frames, Kept, Past};
+use crate::acked::Acked;
+use crate::frames::{Encoder, Frames, Kept};
 use crate::payload::{HEAD_BYTES, RecordHead};
-use crate::row::steps;
 use crate::sight::Sight;
-use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, STEPS_PER_METRE, SectionId};
+use crate::{FRAMES_KEPT, RECORD_BYTES_MAX, SectionId};
 
 /// Packets whose fate is awaited; older ones count as lost. More than a second of them at any rate.
 const AWAITED_MAX: usize = 1_024;
@@ -22,7 +22,7 @@ const MISFITS_MAX: usize = 3;
 const NEAR_METRES: f32 = 8.0;
 
 /// What gets so far in a step of the world counts twice as much as what hardly moves; nothing counts more.
-const FAST_STEPS: f32 = 0.15 * STEPS_PER_METRE;
+const FAST_METRES: f32 = 0.15;
 
 /// One viewer: what it has acknowledged of each group, what is on its way, and what is due.
 ///
@@ -83,8 +83,8 @@ struct Known {
     group: u16,
     /// Another one each time that the group came into sight.
     arrival: u32,
-    /// The newest frames that the viewer has, newest first.
-    acked: Past,
+    /// The frames that the viewer has.
+    acked: Acked,
     /// The newest frame that was sent and not lost.
     sent: Option<u32>,
     /// Grows while it waits.
@@ -138,7 +138,6 @@ impl Viewer {
         if self.version != Some(frames.version()) {
             self.meet(frames);
         }
-        let eye = eye.map(|eye| eye.map(steps));
         self.stats.oldest_steps = [0; 3];
         for known in &mut self.known {
             let Some(newest) = frames.group(known.group).and_then(|group| group.newest()) else { continue };
@@ -279,25 +278,23 @@ impl Viewer {
     /// How a group is sent; `None` if there is nothing new.
     fn record(&mut self, frames: &Frames, group: u16) -> Option<(RecordHead, Arc<[u8]>)> {
         let known = self.find(group)?;
-        let (sent, mut past) = (known.sent, known.acked);
+        let (sent, acked) = (known.sent, known.acked);
         let group_frames = frames.group(group)?;
         let newest = group_frames.newest()?;
         let tick = newest.frame.tick();
-        if sent == Some(tick) {
+        if sent == Some(tick) || acked.newest() == Some(tick) {
             return None;
         }
-        let is_kept = |tick: &Option<u32>| {
-            tick.is_some_and(|tick| group_frames.kept(tick).is_some() && group_frames.is_unbroken_since(tick))
+        let is_kept = |tick| {
+            let is_alike = group_frames.kept(tick).is_some_and(|kept| kept.grain == newest.grain);
+            is_alike && group_frames.is_unbroken_since(tick)
         };
-        if past[0] == Some(tick) {
-            return None;
-        }
-        let kept = past.iter().take_while(|tick| is_kept(tick)).count();
-        past[kept..].fill(None);
+        let past = acked.past(tick, is_kept);
         let delta = group_frames.delta(past, &mut self.encoder)?;
         let stay = past[0].and_then(|tick| Some(group_frames.until(tick)?.wrapping_sub(tick))).unwrap_or(0);
         debug_assert!(delta.len() <= RECORD_BYTES_MAX, "a group fits into a packet");
-        Some((RecordHead { group, tick, past, stay }, delta))
+        let grain = past[0].is_none().then_some(newest.grain);
+        Some((RecordHead { group, tick, past, stay, grain }, delta))
     }
 
     fn settle_wish(&mut self, at: usize) {
@@ -337,21 +334,7 @@ impl Viewer {
     fn arrived(&mut self, records: &[Sent]) {
         for &record in records {
             let Some(known) = self.find_sent(record) else { continue };
-            let tick = record.tick;
-            let Some(sent) = known.sent.or(known.acked[0]) else {
-                known.acked[0] = Some(tick);
-                continue;
-            };
-            // The newest first; ticks wrap, and none of these is newer than what was sent last.
-            let age = |tick: u32| sent.wrapping_sub(tick) as i32;
-            if known.acked.contains(&Some(tick)) {
-                continue;
-            }
-            let place = known.acked.iter().position(|other| other.is_none_or(|other| age(other) > age(tick)));
-            if let Some(place) = place {
-                known.acked[place..].rotate_right(1);
-                known.acked[place] = Some(tick);
-            }
+            known.acked.add(record.tick);
         }
     }
 
@@ -369,7 +352,7 @@ impl Viewer {
         for &record in records {
             let Some(known) = self.find_sent(record) else { continue };
             if known.sent == Some(record.tick) {
-                known.sent = known.acked[0];
+                known.sent = known.acked.newest();
                 known.urgency += 1.0;
                 again += u64::from(!known.is_wanted);
                 known.is_wanted = true;
@@ -384,12 +367,12 @@ impl Viewer {
 
 /// How much a group matters to somebody at `eye`, and how many metres it is away: 1 beside it and at rest, less with the
 /// distance, up to twice as much if it is fast. What is large is near.
-fn weight(newest: &Kept, eye: Option<[i32; 3]>) -> (f32, f32) {
-    let speed = 1.0 + (newest.steps_moved as f32 / FAST_STEPS).min(1.0);
+fn weight(newest: &Kept, eye: Option<[f32; 3]>) -> (f32, f32) {
+    let speed = 1.0 + (newest.moved / FAST_METRES).min(1.0);
     let (Some(eye), Some([low, high])) = (eye, newest.bounds) else { return (speed, 0.0) };
     let away = (0..3).map(|axis| {
         let nearest = eye[axis].clamp(low[axis], high[axis]);
-        let metres = nearest.abs_diff(eye[axis]) as f32 / STEPS_PER_METRE;
+        let metres = nearest - eye[axis];
         metres * metres
     });
     let distance = (libm::sqrtf(away.sum()) - newest.size).max(0.0);

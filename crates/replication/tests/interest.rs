@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::Write;
 
 use nowcast_replication::{
-    Atlas, History, Moving, Placed, Reach, Replica, Row, SectionId, Sight, Transform, Viewer, row_of,
+    Atlas, Grain, History, Moving, Placed, Reach, Replica, Row, SectionId, Sight, Transform, Viewer,
 };
 use serde_json::{Value, json};
 
@@ -16,6 +16,8 @@ const STEPS: u32 = 240;
 const RADIUS: f32 = 30.0;
 const ENTITIES_MAX: usize = 90;
 const CLIENTS: usize = 3;
+/// How near to where they are things are told.
+const GRAINS: [Option<f32>; 3] = [None, Some(0.03), Some(0.3)];
 
 /// Steps after which nothing is lost any more and nothing moves.
 const QUIET_STEPS: u32 = 240;
@@ -62,6 +64,7 @@ struct Body {
     position: [f32; 3],
     velocity: [f32; 3],
     reach: Reach,
+    grain: Grain,
 }
 
 /// What lane 0 says of one entity.
@@ -259,7 +262,10 @@ impl Client {
     /// Notes what it shows beside what arrived.
     fn note_shown(&mut self) {
         if self.arrived.is_some() {
-            let shown = self.shown().into_iter().map(|(id, row)| json!({ "id": id, "row": row }));
+            let shown = self.shown().into_iter().map(|(id, row)| {
+                let grain = self.replica.grain(id).map(Grain::to_number);
+                json!({ "id": id, "row": row, "grain": grain })
+            });
             let shown: Vec<_> = shown.collect();
             self.note(|| json!({ "shown": shown }));
         }
@@ -340,7 +346,9 @@ impl Play {
             _ => [chance.coordinate() / 60.0, 0.0, chance.coordinate() / 60.0],
         };
         self.last_id += 1;
-        self.bodies.insert(self.last_id, Body { position, velocity, reach });
+        let grain = GRAINS[self.last_id as usize % GRAINS.len()];
+        let grain = Grain::within(grain, grain);
+        self.bodies.insert(self.last_id, Body { position, velocity, reach, grain });
     }
 
     /// Things come, go, move, jump and change owners; eyes wander and jump.
@@ -359,6 +367,10 @@ impl Play {
             }
             if chance.happens(2) {
                 body.velocity = [chance.coordinate() / 60.0, 0.0, chance.coordinate() / 60.0];
+            }
+            if chance.happens(1) {
+                // Its kind is told otherwise now.
+                body.grain = Grain::within(GRAINS[chance.below(GRAINS.len() as u32) as usize], None);
             }
             if let Reach::Owner(owner) = &mut body.reach
                 && chance.happens(3)
@@ -413,6 +425,7 @@ impl Play {
             position: body.position,
             reach: body.reach,
             size: 1.0,
+            grain: body.grain,
         });
         self.atlas.update(self.tick, placed);
         let is_round = |client: &Client| (step + client.number).is_multiple_of(ROUND_STEPS);
@@ -421,13 +434,14 @@ impl Play {
             client.tell(self.tick, &self.atlas, is_round);
         }
         let moving =
-            self.bodies.iter().zip(self.atlas.entities()).filter_map(|((id, body), (_, section))| {
+            self.bodies.iter().zip(self.atlas.entities()).filter_map(|((id, body), (placed, section))| {
                 let transform = Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] };
-                Some(Moving { id: *id, transform, section: section?, size: 1.0 })
+                Some(Moving { id: *id, transform, section: section?, size: 1.0, grain: placed.grain })
             });
         self.history.publish(self.tick, moving);
         for (id, body) in &self.bodies {
-            let row = row_of(&Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] });
+            let transform = Transform { position: body.position, rotation: [0.0, 0.0, 0.0, 1.0] };
+            let row = body.grain.row_of(&transform);
             self.past.entry(*id).or_default().push((self.tick, row));
         }
         for client in &mut self.clients {
@@ -559,13 +573,15 @@ fn told_of_a_field(side: u32) -> (u64, usize, usize) {
         };
         let reach = Reach::Within(60.0);
         let ids = 1..=side * side;
-        atlas.update(tick, ids.clone().map(|id| Placed { id, position: place(id), reach, size: 0.5 }));
+        let grain = Grain::default();
+        atlas.update(tick, ids.clone().map(|id| Placed { id, position: place(id), reach, size: 0.5, grain }));
         client.tell(tick, &atlas, tick.is_multiple_of(3));
         let moving = ids.zip(atlas.entities()).map(|(id, (placed, section))| Moving {
             id,
             transform: Transform { position: placed.position, rotation: [0.0, 0.0, 0.0, 1.0] },
             section: section.expect("everything has one"),
             size: 0.5,
+            grain,
         });
         history.publish(tick, moving);
         client.round(&history);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use nowcast_replication::{History, Replica, Row, Transform, Viewer};
+use nowcast_replication::{Grain, History, Moving, Replica, Row, Transform, Viewer};
 use nowcast_session::{Carrier, Config, LaneConfig, MessageKind, Replication};
 use nowcast_sim::link::{Jitter, LinkConfig, Loss};
 use nowcast_sim::pair::{End, Pair};
@@ -347,7 +347,10 @@ fn the_vectors_of_the_specification_hold() {
             };
             let turn = if id % 3 == 2 { step as f32 / 64.0 } else { 0.0 };
             let position = [moved as f32 / 1_024.0, id as f32, -(moved as f32) / 512.0];
-            (id, Transform { position, rotation: [0.0, turn, 0.0, (1.0 - turn * turn).sqrt()] })
+            let transform = Transform { position, rotation: [0.0, turn, 0.0, (1.0 - turn * turn).sqrt()] };
+            // Some are told less finely.
+            let grain = if id > 40 { Grain::within(Some(0.01), Some(0.001)) } else { Grain::default() };
+            Moving { grain, ..Moving::from((id, transform)) }
         });
         viewer.set_controls(tick, (step / 4) as u16);
         history.publish(tick, here);
@@ -378,10 +381,11 @@ fn the_vectors_of_the_specification_hold() {
     }
     let known: BTreeMap<u32, Row> = replica.rows().collect();
     assert_eq!(known, history.rows().map(|(id, row)| (id, *row)).collect());
+    let row_of = |id, row| serde_json::json!({ "id": id, "row": row, "grain": replica.grain(id).map(Grain::to_number) });
     let vector = serde_json::json!({
         "about": "Payloads in the order sent: lost ones never arrive, late ones after the next that does. Then these rows are known.",
         "steps": steps,
-        "rows": known.iter().map(|(id, row)| serde_json::json!({ "id": id, "row": row })).collect::<Vec<_>>(),
+        "rows": known.iter().map(|(id, row)| row_of(*id, row)).collect::<Vec<_>>(),
     });
     let path =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/world/replication.json");

@@ -59,6 +59,8 @@ impl Declarations {
             kind.owner = read_owner(&owner)?;
         }
         kind.interest = read_interest(&fields)?;
+        kind.precision = fields.number("precision")?;
+        kind.rotation_precision = fields.number("rotation_precision")?;
         fields.nothing_else(&[
             "walker",
             "body",
@@ -68,6 +70,8 @@ impl Declarations {
             "owner",
             "formerly",
             "interest",
+            "precision",
+            "rotation_precision",
         ])?;
         self.definition.kinds.push(kind);
         self.checked(|definition| drop(definition.kinds.pop()))?;

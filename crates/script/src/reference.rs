@@ -279,8 +279,8 @@ const SECTIONS: [Section; 5] = [
         entries: &[
             entry(
                 "KindFields",
-                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, owner: OwnerFields?, formerly: any?, interest: any? }",
-                "`look` is told to clients as it is. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` says who may own them. `formerly` is a name that the kind had, or a list of them: it takes over the entities of that name. `interest` says which players see its entities: `{ radius = 60 }` those whose avatars are within so many metres, \"always\" all, \"never\" none, \"owner\" the player that owns it.",
+                "{ body: BodyFields?, walker: WalkerFields?, look: any?, attributes: { [string]: any }?, tags: { string }?, owner: OwnerFields?, formerly: any?, interest: any?, precision: number?, rotation_precision: number? }",
+                "`look` is told to clients as it is. `walker` (which may be `{}`) makes it a person with a body of its own. `owner` says who may own them. `formerly` is a name that the kind had, or a list of them: it takes over the entities of that name. `interest` says which players see its entities: `{ radius = 60 }` those whose avatars are within so many metres, \"always\" all, \"never\" none, \"owner\" the player that owns it. `precision` is how far off positions may be that players are told (0.001), in metres, and `rotation_precision` how far off the three smaller numbers of a rotation's quaternion (0.0002): what may be less precise costs fewer bytes.",
             ),
             entry(
                 "BodyFields",

@@ -26,6 +26,25 @@ fn a_kind_says_who_is_told_or_the_world_does_for_all() {
 }
 
 #[test]
+fn a_kind_says_how_precisely_it_is_told() {
+    let script = load("world.kind('rock', { precision = 0.01, rotation_precision = 0.001 }) world.kind('tree', {})");
+    let kinds = script.unwrap_or_else(|fault| panic!("{fault}")).definition().kinds;
+    let told: Vec<_> = kinds.iter().map(|kind| (kind.precision, kind.rotation_precision)).collect();
+    assert_eq!(told, [(Some(0.01), Some(0.001)), (None, None)]);
+    for (field, place) in [
+        ("precision = 0", "precision"),
+        ("precision = 2", "precision"),
+        ("precision = 'fine'", "rock.precision: expected a number"),
+        ("rotation_precision = 0.5", "rotation_precision"),
+        ("rotation_precision = 0 / 0", "rotation_precision"),
+    ] {
+        let text = format!("world.kind('rock', {{ {field} }})");
+        let problem = load(&text).err().unwrap_or_else(|| panic!("{field} is none"));
+        assert!(problem.contains(place), "{field}: {problem}");
+    }
+}
+
+#[test]
 fn what_is_no_interest_is_refused_with_its_place() {
     let refused = |interest: &str| {
         let text = format!("world.kind('tree', {{ interest = {interest} }})");

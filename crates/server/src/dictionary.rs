@@ -1,6 +1,6 @@
 //! A world's definition in the words of its protocol: kinds with bodies, attributes, actions and events.
 
-use nowcast_replication::{Placed, Reach};
+use nowcast_replication::{Grain, Placed, Reach};
 use nowcast_script::Assets;
 use nowcast_wire::{Effort, Value, encode_value};
 use nowcast_world::{
@@ -22,10 +22,19 @@ pub(crate) struct Dictionary {
     pub(crate) message: Message,
     /// Of each kind, a number for everything that is told of it: an entity reads otherwise when its kind's differs.
     fingerprints: Vec<u64>,
-    /// Of each kind, to whom its entities are told, and how far its shape reaches.
-    interests: Vec<(Interest, f32)>,
+    /// Of each kind, how its entities are told.
+    told: Vec<Told>,
     /// What is farther away than this comes less often, in metres.
     far_metres: f32,
+}
+
+/// How the entities of a kind are told.
+#[derive(Clone, Copy)]
+struct Told {
+    interest: Interest,
+    /// How far its shape reaches, in metres.
+    size: f32,
+    grain: Grain,
 }
 
 impl Dictionary {
@@ -34,9 +43,10 @@ impl Dictionary {
         let gravity = -definition.gravity[1];
         let kinds: Vec<Kind> = definition.kinds.iter().map(|kind| describe_kind(kind, gravity)).collect();
         let fingerprints = kinds.iter().map(|kind| hash(&nowcast_wire::encode_to_vec(kind))).collect();
-        let interests = definition.kinds.iter().map(|kind| {
-            let size = kind.body.as_ref().map_or(0.0, |body| body.shape.reach());
-            (definition.interest_of(kind), size)
+        let told = definition.kinds.iter().map(|kind| Told {
+            interest: definition.interest_of(kind),
+            size: kind.body.as_ref().map_or(0.0, |body| body.shape.reach()),
+            grain: Grain::within(kind.precision, kind.rotation_precision),
         });
         let actions = definition.actions.iter().map(|action| Action {
             name: action.name.clone(),
@@ -60,12 +70,12 @@ impl Dictionary {
             Interest::Near { radius } => radius / 2.0,
             Interest::Always | Interest::Never | Interest::Owner => f32::INFINITY,
         };
-        Self { message, fingerprints, interests: interests.collect(), far_metres }
+        Self { message, fingerprints, told: told.collect(), far_metres }
     }
 
     /// Where an entity is, and who is told of it.
     pub(crate) fn placed(&self, entity: &EntityRef<'_>) -> Placed {
-        let (interest, size) = self.interest(entity.kind);
+        let Told { interest, size, grain } = self.told(entity.kind);
         let size = size * entity.scale.iter().fold(0.0, |most: f32, scale| most.max(scale.abs()));
         let reach = match interest {
             // What is larger than a cell is seen from beyond its cell's neighbours.
@@ -75,12 +85,12 @@ impl Dictionary {
             Interest::Never => Reach::Never,
             Interest::Owner => entity.owner.map_or(Reach::Never, |owner| Reach::Owner(owner.0)),
         };
-        Placed { id: entity.id.0, position: entity.pose.position, reach, size }
+        Placed { id: entity.id.0, position: entity.pose.position, reach, size, grain }
     }
 
     /// Whether the entities of a kind are not for everybody. Clients of the plain protocol are not told of them.
     pub(crate) fn is_private(&self, kind: KindId) -> bool {
-        matches!(self.interest(kind).0, Interest::Never | Interest::Owner)
+        matches!(self.told(kind).interest, Interest::Never | Interest::Owner)
     }
 
     /// What is farther away than this from a client's avatar comes less often, in metres.
@@ -88,8 +98,9 @@ impl Dictionary {
         self.far_metres
     }
 
-    fn interest(&self, kind: KindId) -> (Interest, f32) {
-        self.interests.get(usize::from(kind.0)).copied().unwrap_or((Interest::DEFAULT, 0.0))
+    fn told(&self, kind: KindId) -> Told {
+        let unknown = Told { interest: Interest::DEFAULT, size: 0.0, grain: Grain::default() };
+        self.told.get(usize::from(kind.0)).copied().unwrap_or(unknown)
     }
 
     /// Whether it can be told in one message.

@@ -31,6 +31,11 @@ pub struct Kind {
     pub reports_contacts: bool,
     /// Which clients are told of its entities; `None` for what [`crate::Definition::interest`] says.
     pub interest: Option<Interest>,
+    /// How far off the positions may be that clients are told, in metres, from 0.001 to 1; `None` for as little as possible.
+    pub precision: Option<f32>,
+    /// How far off each of the three smaller components of quaternions may be that clients are told, from 0.0002 to 0.04; `None` for as
+    /// little as possible.
+    pub rotation_precision: Option<f32>,
 }
 
 impl Kind {
@@ -47,6 +52,8 @@ impl Kind {
             owner: OwnerRules::default(),
             reports_contacts: false,
             interest: None,
+            precision: None,
+            rotation_precision: None,
         }
     }
 
@@ -88,6 +95,12 @@ impl Kind {
         self.attributes.check(&path.field("attributes"))?;
         if let Some(interest) = self.interest {
             interest.check(&path.field("interest"))?;
+        }
+        if let Some(metres) = self.precision {
+            path.field("precision").within(metres, 0.001, 1.0)?;
+        }
+        if let Some(part) = self.rotation_precision {
+            path.field("rotation_precision").within(part, 0.000_2, 0.04)?;
         }
         let has_attribute = |name: &str| self.attributes.index(name).is_some();
         self.owner.check(&path.field("owner"), self.body.as_ref(), self.walker.is_some(), has_attribute)?;

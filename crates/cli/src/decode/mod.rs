@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Kind::Packet => session::packet(&mut fields, args.checksum, &mut shapes),
         Kind::Body => body::explain(&mut fields, &mut shapes),
         Kind::Replication => replication::payload(&mut fields),
-        Kind::Delta => replication::delta(&mut fields, false),
+        Kind::Delta => replication::delta(&mut fields, None),
         Kind::Save => save::file(&mut fields),
         Kind::Plain => plain::message(&mut fields),
     };

@@ -1,13 +1,12 @@
 //! Movement of a world (`spec/WORLD.md`, section 5) and deltas (`spec/DELTA.md`).
 
-use nowcast_wire::delta::{Codec, Field, Layout, Linear, Mode};
+use nowcast_server::replication::Grain;
+use nowcast_wire::delta::{Codec, Linear, Mode};
 
 use super::fields::{Fault, Fields, as_is, nothing};
 
 /// Rows of a frame that are shown.
 const ROWS_SHOWN_MAX: usize = 20;
-const STEPS_PER_METRE: f64 = 1_024.0;
-const ORIENTATION_BITS: u32 = 12;
 
 /// A payload of REPLICATION.
 pub(super) fn payload(fields: &mut Fields<'_>) -> Result<(), Fault> {
@@ -43,15 +42,25 @@ fn record(fields: &mut Fields<'_>, depth: u64) -> Result<(), Fault> {
     for _ in 0..depth {
         fields.varint("past age", |age| format!("against the frame {age} steps before that"))?;
     }
+    let mut grain = None;
     if depth > 0 {
         fields.varint("stay", |stay| format!("{stay} steps that the first stayed as it was"))?;
+    } else {
+        let number = fields.varint("grain", |number| {
+            let bits = number & 15;
+            format!("positions in 1/{} m, orientations of {bits} bits", 1u64 << (number >> 4).min(63))
+        })?;
+        grain = u32::try_from(number).ok().and_then(Grain::of_number);
+        if grain.is_none() {
+            return fields.fault("grain", "finer or coarser than rows can be");
+        }
     }
     let length = fields.length("delta length")?;
-    fields.within(length, |fields| delta(fields, true))
+    fields.within(length, |fields| delta(fields, grain))
 }
 
-/// A packet of `spec/DELTA.md`: its header, and its rows if it has no baseline.
-pub(super) fn delta(fields: &mut Fields<'_>, is_world: bool) -> Result<(), Fault> {
+/// A packet of `spec/DELTA.md`: its header, and its rows if they are those of a world and it has no baseline.
+pub(super) fn delta(fields: &mut Fields<'_>, grain: Option<Grain>) -> Result<(), Fault> {
     let whole = fields.rest();
     if whole.first().is_some_and(|header| !matches!(header & !0b110, 0 | 0b1001)) {
         return fields.fault("header", "neither the fast nor the small mode of version 2");
@@ -65,11 +74,13 @@ pub(super) fn delta(fields: &mut Fields<'_>, is_world: bool) -> Result<(), Fault
         let why = "ids and rows, which only an end that has the baselines can read";
         return fields.take(length, "rows", |_| why.into()).map(drop);
     }
-    if !is_world {
+    let Some(grain) = grain else {
         let why = "ids and rows, in a layout that was agreed beforehand";
         return fields.take(length, "rows", |_| why.into()).map(drop);
-    }
-    let read = Codec::new(layout(), Mode::Fast, Linear::default()).decode(0, whole, &[]);
+    };
+    let layout = grain.layout();
+    let width = layout.width();
+    let read = Codec::new(layout, Mode::Fast, Linear::default()).decode(0, whole, &[]);
     let baseline = match read {
         Ok(baseline) => baseline,
         Err(error) => return fields.fault("rows", error),
@@ -77,9 +88,9 @@ pub(super) fn delta(fields: &mut Fields<'_>, is_world: bool) -> Result<(), Fault
     fields.take(length, "rows", nothing)?;
     let frame = baseline.frame();
     fields.inside(|fields| {
-        for (id, row) in frame.ids().iter().zip(frame.values().chunks(layout().width())).take(ROWS_SHOWN_MAX)
+        for (id, row) in frame.ids().iter().zip(frame.values().chunks(width)).take(ROWS_SHOWN_MAX)
         {
-            let [x, y, z] = [row[0], row[1], row[2]].map(|step| f64::from(step) / STEPS_PER_METRE);
+            let [x, y, z] = [row[0], row[1], row[2]].map(|step| f64::from(step) / f64::from(grain.steps_per_metre()));
             fields.title(format_args!("entity {id}: at {x:.3} {y:.3} {z:.3} m, orientation {:?}", &row[3..]));
         }
         if frame.ids().len() > ROWS_SHOWN_MAX {
@@ -87,10 +98,4 @@ pub(super) fn delta(fields: &mut Fields<'_>, is_world: bool) -> Result<(), Fault
         }
         Ok(())
     })
-}
-
-/// That of `spec/WORLD.md`, section 4.
-fn layout() -> Layout {
-    let fields = [Field::Number, Field::Number, Field::Number, Field::Orientation { bits: ORIENTATION_BITS }];
-    Layout::new(&fields).expect("a layout of seven columns is allowed")
 }

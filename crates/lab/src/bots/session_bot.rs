@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nowcast::{Channel, Connector, Message, MessageKind};
 use nowcast_server::plain::{ClientMessage, Input};
-use nowcast_server::replication::{Replica, transform_of};
+use nowcast_server::replication::Replica;
 use nowcast_server::session::{
     Action, CHAT_LANE, CONTROLS_KEY, Controls, Definition, EntityState, FromWorld, Kind, Line, PROTOCOL,
     Player, StateKey, ToWorld, WORLD_LANE,
@@ -203,8 +203,8 @@ impl SessionBot {
         {
             self.felt.interval_ms.push((now - at).as_secs_f64() * 1e3);
         }
-        for (id, row) in self.replica.rows() {
-            self.brain.moved(id, transform_of(&row).position.map(f64::from));
+        for (id, transform) in self.replica.transforms() {
+            self.brain.moved(id, transform.position.map(f64::from));
         }
         Ok(())
     }

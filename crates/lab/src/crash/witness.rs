@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use nowcast::{CarrierKind, Channel, Connector, Message, MessageKind};
-use nowcast_server::replication::{Replica, transform_of};
+use nowcast_server::replication::Replica;
 use nowcast_server::session::{
     CONTROLS_KEY, Controls, FromWorld, PROTOCOL, Player, Screen, StateKey, ToWorld, WORLD_LANE,
 };
@@ -313,7 +313,7 @@ impl Visit<'_> {
     fn see(&mut self, bytes: &[u8]) -> Result<(), String> {
         let applied = self.replica.apply(bytes).map_err(|error| error.to_string())?;
         let now = Instant::now();
-        let own = self.avatar.and_then(|avatar| self.replica.rows().find(|(id, _)| *id == avatar));
+        let own = self.avatar.and_then(|avatar| self.replica.transform(avatar));
         let mut noted = self.witness.notes.lock();
         if noted.life != self.life {
             return Ok(());
@@ -321,8 +321,8 @@ impl Visit<'_> {
         let seen = &mut noted.seen;
         seen.tick = seen.tick.max(applied.tick);
         seen.first_update.get_or_insert(now);
-        if let Some((_, row)) = own {
-            let at = transform_of(&row).position;
+        if let Some(own) = own {
+            let at = own.position;
             let [x, _, z] = *self.began_at.get_or_insert(at);
             if (at[0] - x).hypot(at[2] - z) > MOVED_METRES {
                 seen.moved.get_or_insert(now);

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use nowcast::{CarrierKind, Connector, MessageKind, Trust};
 use nowcast_server::plain::{Encoding, FrameRef, ServerMessage};
-use nowcast_server::replication::{Replica, Row, transform_of};
+use nowcast_server::replication::{Replica, Transform};
 use nowcast_server::session::{EntityState, PROTOCOL, StateKey, ToWorld, WORLD_LANE};
 use nowcast_wire::encode_to_vec;
 use nowcast_world::STEP_HZ;
@@ -225,7 +225,7 @@ async fn watch_link(address: SocketAddr, carrier: CarrierKind, stage: &Stage) ->
     let join = ToWorld::Join { protocol: PROTOCOL, name: "client".into(), network_hz: HZ, key: Vec::new() };
     channel.try_event(&encode_to_vec(&join)).map_err(|error| told(&error))?;
     let mut replica = Replica::default();
-    let mut rows: HashMap<u32, Row> = HashMap::new();
+    let mut shown: HashMap<u32, Transform> = HashMap::new();
     let mut places = Places::new();
     while !stage.is_over() {
         let Ok(message) = timeout(LOOK, channel.receive()).await else { continue };
@@ -234,10 +234,10 @@ async fn watch_link(address: SocketAddr, carrier: CarrierKind, stage: &Stage) ->
             MessageKind::Replication { .. } => {
                 let tick = replica.apply(&message.bytes).map_err(|error| told(&error))?.tick;
                 stage.client_is_in.store(true, Ordering::Release);
-                for (id, row) in replica.rows() {
+                for (id, now) in replica.transforms() {
                     // What is as before may be older than this step.
-                    if rows.insert(id, row) != Some(row) && is_sampled(tick) {
-                        places.insert((tick, id), transform_of(&row).position.map(f64::from));
+                    if shown.insert(id, now) != Some(now) && is_sampled(tick) {
+                        places.insert((tick, id), now.position.map(f64::from));
                     }
                 }
             }

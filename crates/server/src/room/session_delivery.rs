@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use nowcast_replication::{Atlas, Moving, Transform};
+use nowcast_replication::{Atlas, Moving, Placed, Transform};
 use nowcast_world::{PlayerId, Pose, STEP_HZ, World};
 
 use super::happenings::Happening;
@@ -104,7 +104,8 @@ fn moving(world: &World, atlas: &Atlas) -> impl Iterator<Item = Moving> {
     world.poses().filter_map(move |(id, pose)| {
         while placed.next_if(|(placed, _)| placed.id < id.0).is_some() {}
         let (placed, section) = placed.next_if(|(placed, _)| placed.id == id.0)?;
-        Some(Moving { id: id.0, transform: transform_of(pose), section: section?, size: placed.size })
+        let Placed { size, grain, .. } = *placed;
+        Some(Moving { id: id.0, transform: transform_of(pose), section: section?, size, grain })
     })
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use nowcast::{CarrierKind, Channel, ConnectError, Connector, Error, MessageKind};
-use nowcast_server::replication::{Replica, transform_of};
+use nowcast_server::replication::Replica;
 use nowcast_server::session::{
     CHAT_LANE, CONTROLS_KEY, Controls, EntityState, FromWorld, Line, OWNED_KEYS, Owned, PROTOCOL, Said,
     StateKey, ToWorld, WORLD_LANE,
@@ -204,7 +204,7 @@ impl Guest {
 
     /// Where an entity is.
     pub fn place(&self, id: u32) -> Option<[f32; 3]> {
-        self.replica.row(id).map(|row| transform_of(&row).position)
+        self.replica.transform(id).map(|transform| transform.position)
     }
 
     /// How the server ends the session.

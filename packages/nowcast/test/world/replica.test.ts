@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { WireError } from "../../src/index.js";
-import { type Movement, Replica, readPosition, readRotation } from "../../src/world/session/replica.js";
-import { payload } from "./server-words.js";
+import { Grain } from "../../src/world/session/grain.js";
+import { type Movement, Replica } from "../../src/world/session/replica.js";
+import { FINEST, payload } from "./server-words.js";
 
 interface Vector {
   readonly steps: readonly {
@@ -10,7 +11,7 @@ interface Vector {
     readonly bytes: string;
     readonly controls: number;
   }[];
-  readonly rows: readonly { readonly id: number; readonly row: readonly number[] }[];
+  readonly rows: readonly { readonly id: number; readonly row: readonly number[]; readonly grain: number }[];
 }
 
 const path = new URL("../../../../spec/vectors/world/replication.json", import.meta.url);
@@ -39,7 +40,7 @@ describe("a replica", () => {
     const replica = new Replica();
     const last = new Map<number, number[]>();
     const movement: Movement = {
-      moved(id, values, at, tick, stillTick) {
+      moved(id, { values, at, tick }, stillTick) {
         last.set(id, [...values.subarray(at, at + 7)]);
         expect((tick - stillTick) | 0, `entity ${id}`).toBeGreaterThanOrEqual(0);
       },
@@ -48,8 +49,10 @@ describe("a replica", () => {
       expect(replica.apply(payload, movement)).toMatchObject({ missing: 0, controls });
     }
     expect(rows.length).toBeGreaterThan(30);
-    for (const { id, row } of rows) {
-      const { values, at } = replica.find(id)!;
+    expect(new Set(rows.map(({ grain }) => grain)).size, "grains").toBe(2);
+    for (const { id, row, grain: number } of rows) {
+      const { values, at, grain } = replica.find(id)!;
+      expect(grain.number, `entity ${id}`).toBe(number);
       expect([...values.subarray(at, at + 7)], `entity ${id}`).toEqual(row);
       expect(last.get(id), `what was told of entity ${id}`).toEqual(row);
     }
@@ -58,7 +61,7 @@ describe("a replica", () => {
   it("shows an entity that comes into sight again where it is, not where it was", () => {
     const replica = new Replica();
     const moved: number[] = [];
-    const movement: Movement = { moved: (id, values, at) => void moved.push(id, values[at]! / 1024) };
+    const movement: Movement = { moved: (id, { values, at }) => void moved.push(id, values[at]! / 1024) };
     const told = (tick: number, x: number) => {
       return payload(tick, 0, [{ group: 1, tick: tick - 2, rows: new Map([[7, [x, 0, 0]]]) }]);
     };
@@ -117,10 +120,25 @@ describe("a replica", () => {
       [0, 0, 0],
       [0, 0, 0, 0],
     ];
-    readPosition(row, 0, position!);
-    readRotation(row, 0, quaternion!);
+    const finest = Grain.of(FINEST)!;
+    finest.readPosition(row, 0, position!);
+    finest.readRotation(row, 0, quaternion!);
     expect(position).toEqual([1, -0.5, 0]);
     expect(Math.hypot(...quaternion!)).toBeCloseTo(1, 10);
     expect(quaternion![3]).toBeGreaterThan(0.999);
+    const coarse = Grain.of(7 * 16 + 10)!;
+    coarse.readPosition(row, 0, position!);
+    coarse.readRotation(Int32Array.of(0, 0, 0, 0, 512, 512, 1023), 0, quaternion!);
+    expect(position).toEqual([8, -4, 0]);
+    expect(quaternion![3]).toBeCloseTo(Math.SQRT1_2, 10);
+  });
+
+  it("refuses rows of a grain that there is not", () => {
+    for (const number of [11 * 16 + 12, 10 * 16 + 13, 10 * 16 + 3, 2 ** 20]) {
+      expect(Grain.of(number), `${number}`).toBeUndefined();
+    }
+    const bytes = payload(7, 0, [{ group: 1, tick: 7, rows: new Map() }]);
+    bytes[9] = 2;
+    expect(() => new Replica().apply(bytes, nobody)).toThrow("grain");
   });
 });

@@ -18,6 +18,8 @@ const LAYOUT = new DeltaLayout([
   { kind: "orientation", bits: 12 },
 ]);
 const codec = new DeltaCodec(LAYOUT);
+/** The number of the finest grain: 1,024 steps a metre, and components of twelve bits. */
+export const FINEST = 10 * 16 + 12;
 /** As upright as twelve bits can say. */
 const UPRIGHT = [3, 2048, 2048, 2048];
 
@@ -65,7 +67,8 @@ export function payload(tick: number, controls: number, groups: readonly Group[]
     const numbers = ids.flatMap((id) => [...rows.get(id)!.map((metres) => metres * 1024), ...UPRIGHT]);
     const frame = { tick: at, ids: Uint32Array.from(ids), values: Int32Array.from(numbers) };
     const delta = codec.encodeAgainstFrames(frame, []);
-    bytes.push(...varint(group * 4), ...varint(tick - at), ...varint(delta.length), ...delta);
+    const head = [group * 4, tick - at, FINEST, delta.length];
+    bytes.push(...head.flatMap(varint), ...delta);
   }
   return Uint8Array.from(bytes);
 }

@@ -7,7 +7,8 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Emitter } from "../../src/events/emitter.js";
 import type { EntityId, WorldEvents } from "../../src/world/index.js";
-import { type Movement, Replica, readPosition } from "../../src/world/session/replica.js";
+import { Grain } from "../../src/world/session/grain.js";
+import { type Movement, Replica } from "../../src/world/session/replica.js";
 import { Scene } from "../../src/world/session/scene.js";
 import { WorldState } from "../../src/world/world-state.js";
 import { entity, kind, payload } from "./server-words.js";
@@ -15,6 +16,7 @@ import { entity, kind, payload } from "./server-words.js";
 interface Shown {
   readonly id: number;
   readonly row: readonly number[];
+  readonly grain: number;
 }
 
 type Step =
@@ -60,7 +62,9 @@ class Rows {
     const ids = [...this.#inSight].sort((a, b) => a - b);
     return ids.flatMap((id) => {
       const row = this.#replica.find(id);
-      return row === undefined ? [] : [{ id, row: [...row.values.subarray(row.at, row.at + WIDTH)] }];
+      if (row === undefined) return [];
+      const { values, at, grain } = row;
+      return [{ id, row: [...values.subarray(at, at + WIDTH)], grain: grain.number }];
     });
   }
 }
@@ -81,9 +85,9 @@ function* plays(): Generator<Play> {
 }
 
 /** Metres of a row, as the world has them. */
-function positionOf({ row }: Shown): readonly number[] {
+function positionOf({ row, grain }: Shown): readonly number[] {
   const position = [0, 0, 0];
-  readPosition(Int32Array.from(row), 0, position);
+  Grain.of(grain)!.readPosition(Int32Array.from(row), 0, position);
   return position;
 }
 

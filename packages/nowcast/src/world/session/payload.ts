@@ -1,8 +1,8 @@
 import { WireError } from "../../errors/nowcast-error.js";
+import { Grain } from "./grain.js";
 
-/** Groups of one world, and entities of one group (`spec/WORLD.md`, section 6). */
-export const GROUPS_MAX = 65_536;
-export const GROUP_ENTITIES_MAX = 20;
+/** Groups of one world (`spec/WORLD.md`, section 6). */
+const GROUPS_MAX = 65_536;
 
 /** What a payload says of one group. */
 export interface GroupRecord {
@@ -13,6 +13,8 @@ export interface GroupRecord {
   readonly past: readonly number[];
   /** For how many steps the first of them stayed as it was. */
   readonly stay: number;
+  /** How fine its rows are, if it is told against nothing; otherwise as fine as those it is told against. */
+  readonly grain: Grain | undefined;
   readonly delta: Uint8Array;
 }
 
@@ -45,6 +47,8 @@ export class PayloadReader {
       newer = age;
       past.push((tick - age) >>> 0);
     }
+    const grain = past.length > 0 ? undefined : Grain.of(this.#varint("grain"));
+    if (past.length === 0 && grain === undefined) throw this.#refused("grain");
     const stay = past.length > 0 ? this.#varint("stay") : 0;
     if (past.length > 0 && stay >= (tick - past[0]!) >>> 0) throw this.#refused("stay");
     const length = this.#varint("length");
@@ -52,7 +56,7 @@ export class PayloadReader {
     if (end > this.bytes.length) throw new WireError("the payload ends too early", this.#at, "delta");
     const delta = this.bytes.subarray(this.#at, end);
     this.#at = end;
-    return { group, tick, past, stay, delta };
+    return { group, tick, past, stay, grain, delta };
   }
 
   #varint(field: string): number {

@@ -1,8 +1,7 @@
 import type { DeltaFrame } from "../../delta/frame.js";
-import { FrameReader } from "../../delta/frame-reader.js";
-import { DeltaLayout } from "../../delta/layout.js";
 import { WireError } from "../../errors/nowcast-error.js";
-import { GROUP_ENTITIES_MAX, type GroupRecord, PayloadReader } from "./payload.js";
+import { type Grain, ROW_WIDTH } from "./grain.js";
+import { type GroupRecord, PayloadReader } from "./payload.js";
 
 /** Frames of a group that are kept, for those that are told against them (`spec/WORLD.md`, section 5). */
 const FRAMES_HELD = 128;
@@ -15,31 +14,17 @@ const LATE_STEPS_MAX = 3600;
 const QUIET_STEPS = 600;
 const PAYLOADS_PER_SWEEP = 256;
 
-/** What the numbers of a row mean (`spec/WORLD.md`, section 4). */
-const ORIENTATION_BITS = 12;
-const LAYOUT = new DeltaLayout([
-  { kind: "number" },
-  { kind: "number" },
-  { kind: "number" },
-  { kind: "orientation", bits: ORIENTATION_BITS },
-]);
-const STEPS_PER_METRE = 1024;
-const COMPONENT_MAX = 2 ** ORIENTATION_BITS - 1;
-const POSITION_COLUMNS = 3;
-
 /** What hears of entities that are somewhere else, or new. */
 export interface Movement {
-  /**
-   * `values` holds the row of the entity at `at` (see {@link readPosition}). At `tick` it got there; up to `stillTick` it
-   * was where it was before.
-   */
-  moved(id: number, values: Int32Array, at: number, tick: number, stillTick: number): void;
+  /** At `row.tick` the entity got there; up to `stillTick` it was where it was before. */
+  moved(id: number, row: Row, stillTick: number): void;
 }
 
-/** Where an entity got to at a step: `values` holds its row at `at` (see {@link readPosition}). */
+/** Where an entity got to at a step: `values` holds its row at `at`, which `grain` reads. */
 export interface Row {
   readonly values: Int32Array;
   readonly at: number;
+  readonly grain: Grain;
   /** Modulo 2^32. */
   readonly tick: number;
 }
@@ -53,10 +38,14 @@ export interface Applied {
   readonly missing: number;
 }
 
+interface HeldFrame extends DeltaFrame {
+  readonly grain: Grain;
+}
+
 /** What is known of a group. */
 interface Held {
   /** By age, the newest last. */
-  readonly frames: DeltaFrame[];
+  readonly frames: HeldFrame[];
   /** The step up to which the newest frame is known to hold: that of a payload. */
   heardTick: number;
   /** At this step older frames were forgotten. */
@@ -65,7 +54,6 @@ interface Held {
 
 /** A copy of a world's movement, kept up by payloads in any order and with any losses. */
 export class Replica {
-  readonly #reader = new FrameReader(LAYOUT, GROUP_ENTITIES_MAX);
   readonly #groups = new Map<number, Held>();
   /** Of each entity in a newest frame; of several, the one with the newest frame. */
   readonly #groupOf = new Map<number, number>();
@@ -89,9 +77,7 @@ export class Replica {
   /** The newest row of an entity that is known to be in a group; undefined for others. */
   find(id: number): Row | undefined {
     const frame = this.#groups.get(this.#groupOf.get(id) ?? -1)?.frames.at(-1);
-    if (frame === undefined) return undefined;
-    const at = frame.ids.indexOf(id) * LAYOUT.width;
-    return at < 0 ? undefined : { values: frame.values, at, tick: frame.tick };
+    return rowIn(frame, id);
   }
 
   /** An entity is out of sight since this step: what was told of it up to then counts no longer, not even if it comes late. */
@@ -111,7 +97,7 @@ export class Replica {
 
   /** False if it was told against a frame that is not here. */
   #record(record: GroupRecord, payloadTick: number, movement: Movement): boolean {
-    const { group, tick, past, stay, delta } = record;
+    const { group, tick, past, stay } = record;
     const held = this.#groups.get(group) ?? { frames: [], heardTick: payloadTick, forgottenTick: undefined };
     const { frames } = held;
     const newest = frames.at(-1);
@@ -119,7 +105,7 @@ export class Replica {
       if (newest!.tick === tick) this.#hear(group, held, newest, tick, payloadTick, movement);
       return true;
     }
-    const known: DeltaFrame[] = [];
+    const known: HeldFrame[] = [];
     for (const wanted of past) {
       const frame = findFrame(frames, wanted);
       // What is older than what was forgotten tells nothing that is not known better.
@@ -128,7 +114,7 @@ export class Replica {
       }
       known.push(frame);
     }
-    const frame = this.#decode(group, tick, delta, known);
+    const frame = decode(record, known);
     keep(held, frame);
     this.#groups.set(group, held);
     if (frames.at(-1) !== frame) return true;
@@ -141,7 +127,7 @@ export class Replica {
   #hear(
     group: number,
     held: Held,
-    before: DeltaFrame | undefined,
+    before: HeldFrame | undefined,
     stillTick: number,
     payloadTick: number,
     movement: Movement,
@@ -159,15 +145,16 @@ export class Replica {
       if (!isHere && known !== undefined && isAfter(known.tick, frame.tick)) continue;
       this.#groupOf.set(id, group);
       this.#hidden.delete(id);
-      const { values, tick } = frame;
-      if (known !== undefined && isSameRow(known.values, known.at, values, row * LAYOUT.width)) continue;
-      movement.moved(id, values, row * LAYOUT.width, tick, isHere && known !== undefined ? stillTick : tick);
+      const { values, tick, grain } = frame;
+      const now = { values, at: row * ROW_WIDTH, tick, grain };
+      if (known !== undefined && isSameRow(known, now)) continue;
+      movement.moved(id, now, isHere && known !== undefined ? stillTick : tick);
     }
     if (held.frames.length === 1 || isAfter(payloadTick, held.heardTick)) held.heardTick = payloadTick;
   }
 
   /** Forgets where those are that a group no longer has. */
-  #unplace(group: number, before: DeltaFrame | undefined, { ids }: DeltaFrame): void {
+  #unplace(group: number, before: HeldFrame | undefined, { ids }: DeltaFrame): void {
     for (const id of before?.ids ?? []) {
       if (this.#groupOf.get(id) === group && !ids.includes(id)) this.#groupOf.delete(id);
     }
@@ -183,42 +170,25 @@ export class Replica {
       held.forgottenTick = tick;
     }
   }
+}
 
-  #decode(group: number, tick: number, delta: Uint8Array, past: readonly DeltaFrame[]): DeltaFrame {
-    try {
-      return this.#reader.read(tick, delta, past);
-    } catch (error) {
-      if (!(error instanceof WireError)) throw error;
-      throw new WireError(error.detail, error.offset, `replication.group ${group}.${error.path}`);
-    }
+function decode({ group, tick, grain: own, delta }: GroupRecord, past: readonly HeldFrame[]): HeldFrame {
+  const grain = (past[0]?.grain ?? own)!;
+  if (past.some((frame) => frame.grain !== grain)) throw new WireError("of another grain", 0, "past age");
+  try {
+    return { ...grain.reader.read(tick, delta, past), grain };
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    throw new WireError(error.detail, error.offset, `replication.group ${group}.${error.path}`);
   }
 }
 
-/** Position in metres. */
-export function readPosition(values: Int32Array, at: number, out: number[]): void {
-  for (let axis = 0; axis < POSITION_COLUMNS; axis++) out[axis] = values[at + axis]! / STEPS_PER_METRE;
-}
-
-/** The quaternion x, y, z, w. */
-export function readRotation(values: Int32Array, at: number, out: number[]): void {
-  const largest = values[at + POSITION_COLUMNS]!;
-  let column = at + POSITION_COLUMNS + 1;
-  let rest = 1;
-  for (let i = 0; i < 4; i++) {
-    if (i === largest) continue;
-    const component = ((2 * values[column++]!) / COMPONENT_MAX - 1) * Math.SQRT1_2;
-    out[i] = component;
-    rest -= component * component;
-  }
-  out[largest] = Math.sqrt(Math.max(0, rest));
-}
-
-function findFrame(frames: readonly DeltaFrame[], tick: number): DeltaFrame | undefined {
+function findFrame(frames: readonly HeldFrame[], tick: number): HeldFrame | undefined {
   for (let at = frames.length - 1; at >= 0; at--) if (frames[at]!.tick === tick) return frames[at];
   return undefined;
 }
 
-function keep(held: Held, frame: DeltaFrame): void {
+function keep(held: Held, frame: HeldFrame): void {
   const { frames } = held;
   let place = frames.length;
   while (place > 0 && isAfter(frames[place - 1]!.tick, frame.tick)) place--;
@@ -236,14 +206,16 @@ function isAfter(tick: number, other: number): boolean {
   return ((tick - other) | 0) > 0;
 }
 
-function rowIn(frame: DeltaFrame | undefined, id: number): Row | undefined {
-  const at = frame?.ids.indexOf(id) ?? -1;
-  return at < 0 ? undefined : { values: frame!.values, at: at * LAYOUT.width, tick: frame!.tick };
+function rowIn(frame: HeldFrame | undefined, id: number): Row | undefined {
+  const row = frame?.ids.indexOf(id) ?? -1;
+  if (frame === undefined || row < 0) return undefined;
+  return { values: frame.values, at: row * ROW_WIDTH, tick: frame.tick, grain: frame.grain };
 }
 
-function isSameRow(a: Int32Array, aStart: number, b: Int32Array, bStart: number): boolean {
-  for (let column = 0; column < LAYOUT.width; column++) {
-    if (a[aStart + column] !== b[bStart + column]) return false;
+function isSameRow(a: Row, b: Row): boolean {
+  if (a.grain !== b.grain) return false;
+  for (let column = 0; column < ROW_WIDTH; column++) {
+    if (a.values[a.at + column] !== b.values[b.at + column]) return false;
   }
   return true;
 }

@@ -5,7 +5,7 @@ import type { DespawnReason, Entity, EntityId, Kind, PlayerId } from "../world.j
 import type { WorldState } from "../world-state.js";
 import { WorldReader } from "./definition.js";
 import { type Definition, entityCodec, type Place, playerCodec, screenCodec } from "./generated/messages.js";
-import { type Movement, Replica, type Row, readPosition, readRotation } from "./replica.js";
+import { type Movement, Replica, type Row } from "./replica.js";
 
 /** Where the keys of players and screens begin (`spec/WORLD.md`, section 2). */
 const PLAYERS_KEY = 2 ** 32;
@@ -98,14 +98,14 @@ export class Scene implements Movement {
     return { moved: this.#moved, isNewest, missing: applied.missing };
   }
 
-  moved(id: number, values: Int32Array, at: number, tick: number, stillTick: number): void {
+  moved(id: number, row: Row, stillTick: number): void {
     const described = this.#described.get(id as EntityId);
     // Rows of what has a place now are of the time before.
     if (described === undefined || described.place !== null) return;
     const entity = this.world.entities.get(id as EntityId);
-    if (entity === undefined) return this.#enter(id as EntityId, described, { values, at, tick });
-    this.#readRow({ values, at, tick });
-    this.world.moveOne(entity, this.#pose, this.#unfold(tick), this.#unfold(stillTick));
+    if (entity === undefined) return this.#enter(id as EntityId, described, row);
+    this.#readRow(row);
+    this.world.moveOne(entity, this.#pose, this.#unfold(row.tick), this.#unfold(stillTick));
     this.#moved.push(entity);
   }
 
@@ -179,9 +179,9 @@ export class Scene implements Movement {
     quaternionToEuler(rotation, this.#pose.euler);
   }
 
-  #readRow({ values, at }: Row): void {
-    readPosition(values, at, this.#pose.position);
-    readRotation(values, at, this.#quaternion);
+  #readRow({ values, at, grain }: Row): void {
+    grain.readPosition(values, at, this.#pose.position);
+    grain.readRotation(values, at, this.#quaternion);
     quaternionToEuler(this.#quaternion, this.#pose.euler);
   }
 

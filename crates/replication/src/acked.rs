@@ -1,0 +1,104 @@
+//! Which frames of a group a viewer has, and against which of them the next one is encoded.
+
+use crate::FRAMES_KEPT;
+use crate::frames::Past;
+
+/// The newest frame that a viewer has of a group, and which of the 63 steps before that it has, too.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Acked {
+    newest: u32,
+    /// Bit `n` stands for the frame of `n` steps before the newest. Without bit 0 there is none.
+    ages: u64,
+}
+
+/// A frame of the past is not further back than this.
+const AGE_MAX: u32 = u64::BITS - 1;
+
+impl Acked {
+    /// The newest tick.
+    pub(crate) fn newest(&self) -> Option<u32> {
+        (self.ages != 0).then_some(self.newest)
+    }
+
+    /// The viewer has the frame of `tick`, too.
+    pub(crate) fn add(&mut self, tick: u32) {
+        let Some(newest) = self.newest() else {
+            *self = Self { newest: tick, ages: 1 };
+            return;
+        };
+        let ahead = tick.wrapping_sub(newest) as i32;
+        if ahead > 0 {
+            self.ages = self.ages.checked_shl(ahead.unsigned_abs()).unwrap_or(0) | 1;
+            self.newest = tick;
+        } else if ahead.unsigned_abs() <= AGE_MAX {
+            self.ages |= 1 << ahead.unsigned_abs();
+        }
+    }
+
+    /// Against which frames the one of `tick` is best encoded, of those that `is_kept` has.
+    ///
+    /// The first is the newest. The three are as far apart as the frame is from the first, if that can be: rounding errors
+    /// of the past count the more, the further ahead of a short past the guess is. In any case they are evenly apart where
+    /// they can be, because the codec takes what bends for what is hard to guess.
+    pub(crate) fn past(&self, tick: u32, is_kept: impl Fn(u32) -> bool) -> Past {
+        let Some(newest) = self.newest().filter(|newest| is_kept(*newest)) else { return [None; 3] };
+        let wanted = tick.wrapping_sub(newest).clamp(1, AGE_MAX / 2);
+        let before = |age: u32| newest.wrapping_sub(age);
+        let has = |age: u32| self.ages >> age & 1 == 1 && is_kept(before(age));
+        // By how far they are from what is wanted, the wider one first.
+        let mut gaps = (0..AGE_MAX).flat_map(move |off| [wanted + off, wanted.saturating_sub(off)]);
+        let even = gaps.clone().find(|gap| (1..=AGE_MAX / 2).contains(gap) && has(*gap) && has(2 * gap));
+        if let Some(gap) = even {
+            return [Some(newest), Some(before(gap)), Some(before(2 * gap))];
+        }
+        let Some(gap) = gaps.find(|gap| (1..=AGE_MAX).contains(gap) && has(*gap)) else {
+            return [Some(newest), None, None];
+        };
+        let oldest = (gap + 1..=AGE_MAX).filter(|age| has(*age)).min_by_key(|age| age.abs_diff(2 * gap));
+        [Some(newest), Some(before(gap)), oldest.map(before)]
+    }
+}
+
+// Whatever is kept of a group in which something always moves can be referred to.
+const _: () = assert!(FRAMES_KEPT as u32 == AGE_MAX + 1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(ticks: impl IntoIterator<Item = u32>) -> Acked {
+        let mut acked = Acked::default();
+        ticks.into_iter().for_each(|tick| acked.add(tick));
+        acked
+    }
+
+    #[test]
+    fn three_frames_are_as_far_apart_as_the_next_one_is_ahead() {
+        let all = of((0..40).map(|round| round * 2));
+        assert_eq!(all.past(80, |_| true), [Some(78), Some(76), Some(74)]);
+        assert_eq!(all.past(84, |_| true), [Some(78), Some(72), Some(66)]);
+        assert_eq!(all.past(500, |_| true), [Some(78), Some(48), Some(18)], "as far as is remembered");
+        assert_eq!(all.past(84, |tick| tick > 69), [Some(78), Some(74), Some(70)], "as far as is kept");
+    }
+
+    #[test]
+    fn what_was_lost_is_gone_round_evenly() {
+        let lossy = of([60, 64, 68, 70, 72, 76, 80]);
+        assert_eq!(lossy.past(84, |_| true), [Some(80), Some(76), Some(72)]);
+        let lossier = of([60, 64, 70, 76, 80]);
+        assert_eq!(lossier.past(84, |_| true), [Some(80), Some(70), Some(60)]);
+        assert_eq!(of([60, 79, 80]).past(84, |_| true), [Some(80), Some(79), Some(60)], "if nothing is even");
+        assert_eq!(of([80]).past(84, |_| true), [Some(80), None, None]);
+        assert_eq!(of([79, 80]).past(84, |tick| tick < 80), [None; 3], "the newest is not kept any more");
+    }
+
+    #[test]
+    fn acknowledgements_come_in_any_order_and_ticks_wrap() {
+        let ticks = [3, 1, 5, 7].map(|tick: u32| tick.wrapping_sub(4));
+        let acked = of(ticks);
+        assert_eq!(acked.newest(), Some(3));
+        assert_eq!(acked.past(5, |_| true), [Some(3), Some(1), Some(u32::MAX)]);
+        assert_eq!(of([0, 500]).past(501, |_| true), [Some(500), None, None], "what is too far back");
+        assert_eq!(of([500, 0]).newest(), Some(500));
+    }
+}

@@ -1,0 +1,73 @@
+import { FrameReader } from "../../delta/frame-reader.js";
+import { DeltaLayout } from "../../delta/layout.js";
+
+/** Entities of one group (`spec/WORLD.md`, section 6). */
+const GROUP_ENTITIES_MAX = 20;
+
+const POSITION_BITS_MAX = 10;
+const ROTATION_BITS_MIN = 4;
+const ROTATION_BITS_MAX = 12;
+
+const POSITION_COLUMNS = 3;
+
+/** Numbers of a row. */
+export const ROW_WIDTH = 7;
+
+/** How fine rows are (`spec/WORLD.md`, section 4). There is one of each, so that they compare by identity. */
+export class Grain {
+  static readonly #all = new Map<number, Grain>();
+
+  /** Reads the rows of frames. */
+  readonly reader: FrameReader;
+  readonly #metresPerStep: number;
+  readonly #componentMax: number;
+
+  private constructor(
+    /** As a payload has it. */
+    readonly number: number,
+    positionBits: number,
+    rotationBits: number,
+  ) {
+    const layout = new DeltaLayout([
+      { kind: "number" },
+      { kind: "number" },
+      { kind: "number" },
+      { kind: "orientation", bits: rotationBits },
+    ]);
+    this.reader = new FrameReader(layout, GROUP_ENTITIES_MAX);
+    this.#metresPerStep = 2 ** -positionBits;
+    this.#componentMax = 2 ** rotationBits - 1;
+  }
+
+  /** The one that has this number in a payload; undefined if none has it. */
+  static of(number: number): Grain | undefined {
+    const known = Grain.#all.get(number);
+    if (known !== undefined) return known;
+    const positionBits = Math.floor(number / 16);
+    const rotationBits = number % 16;
+    if (positionBits > POSITION_BITS_MAX) return undefined;
+    if (rotationBits < ROTATION_BITS_MIN || rotationBits > ROTATION_BITS_MAX) return undefined;
+    const grain = new Grain(number, positionBits, rotationBits);
+    Grain.#all.set(number, grain);
+    return grain;
+  }
+
+  /** Position in metres, of the row at `at` in `values`. */
+  readPosition(values: Int32Array, at: number, out: number[]): void {
+    for (let axis = 0; axis < POSITION_COLUMNS; axis++) out[axis] = values[at + axis]! * this.#metresPerStep;
+  }
+
+  /** The quaternion x, y, z, w. */
+  readRotation(values: Int32Array, at: number, out: number[]): void {
+    const largest = values[at + POSITION_COLUMNS]!;
+    let column = at + POSITION_COLUMNS + 1;
+    let rest = 1;
+    for (let i = 0; i < 4; i++) {
+      if (i === largest) continue;
+      const component = ((2 * values[column++]!) / this.#componentMax - 1) * Math.SQRT1_2;
+      out[i] = component;
+      rest -= component * component;
+    }
+    out[largest] = Math.sqrt(Math.max(0, rest));
+  }
+}
