@@ -16,6 +16,8 @@ const STEPS: u32 = 240;
 const RADIUS: f32 = 30.0;
 const ENTITIES_MAX: usize = 90;
 const CLIENTS: usize = 3;
+/// How often the precision of a thing changes.
+const REGRAIN_STEPS: u32 = 150;
 /// How near to where they are things are told.
 const GRAINS: [Option<f32>; 3] = [None, Some(0.03), Some(0.3)];
 
@@ -361,16 +363,17 @@ impl Play {
         if chance.happens(10) {
             self.bodies.remove(&ids[chance.below(ids.len() as u32) as usize]);
         }
-        for body in self.bodies.values_mut() {
+        for (id, body) in &mut self.bodies {
             if chance.happens(1) {
                 body.position = [chance.coordinate(), 0.0, chance.coordinate()];
             }
             if chance.happens(2) {
                 body.velocity = [chance.coordinate() / 60.0, 0.0, chance.coordinate() / 60.0];
             }
-            if chance.happens(1) {
+            if self.tick.wrapping_add(*id).is_multiple_of(REGRAIN_STEPS) {
                 // Its kind is told otherwise now.
-                body.grain = Grain::within(GRAINS[chance.below(GRAINS.len() as u32) as usize], None);
+                let grain = GRAINS[(self.tick / REGRAIN_STEPS) as usize % GRAINS.len()];
+                body.grain = Grain::within(grain, grain);
             }
             if let Reach::Owner(owner) = &mut body.reach
                 && chance.happens(3)
