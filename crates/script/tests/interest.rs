@@ -27,7 +27,8 @@ fn a_kind_says_who_is_told_or_the_world_does_for_all() {
 
 #[test]
 fn a_kind_says_how_precisely_it_is_told() {
-    let script = load("world.kind('rock', { precision = 0.01, rotation_precision = 0.001 }) world.kind('tree', {})");
+    let script =
+        load("world.kind('rock', { precision = 0.01, rotation_precision = 0.001 }) world.kind('tree', {})");
     let kinds = script.unwrap_or_else(|fault| panic!("{fault}")).definition().kinds;
     let told: Vec<_> = kinds.iter().map(|kind| (kind.precision, kind.rotation_precision)).collect();
     assert_eq!(told, [(Some(0.01), Some(0.001)), (None, None)]);

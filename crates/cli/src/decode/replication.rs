@@ -88,9 +88,9 @@ pub(super) fn delta(fields: &mut Fields<'_>, grain: Option<Grain>) -> Result<(),
     fields.take(length, "rows", nothing)?;
     let frame = baseline.frame();
     fields.inside(|fields| {
-        for (id, row) in frame.ids().iter().zip(frame.values().chunks(width)).take(ROWS_SHOWN_MAX)
-        {
-            let [x, y, z] = [row[0], row[1], row[2]].map(|step| f64::from(step) / f64::from(grain.steps_per_metre()));
+        for (id, row) in frame.ids().iter().zip(frame.values().chunks(width)).take(ROWS_SHOWN_MAX) {
+            let [x, y, z] =
+                [row[0], row[1], row[2]].map(|step| f64::from(step) / f64::from(grain.steps_per_metre()));
             fields.title(format_args!("entity {id}: at {x:.3} {y:.3} {z:.3} m, orientation {:?}", &row[3..]));
         }
         if frame.ids().len() > ROWS_SHOWN_MAX {
