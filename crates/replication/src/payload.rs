@@ -8,6 +8,12 @@ pub(crate) const HEAD_BYTES: usize = 4 + 2;
 /// Group and depth, age, ages of the past and stay (or the grain, which is shorter), length.
 pub(crate) const RECORD_HEAD_BYTES_MAX: usize = 3 + 5 + 4 * 5 + 2;
 
+/// What the first number of a record holds below the group: whether its times are those of the record before, and how many frames it is
+/// encoded against.
+const GROUP_SHIFT: u32 = 3;
+const ALIKE: u32 = 4;
+const DEPTH: u32 = 3;
+
 /// What precedes the delta of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordHead {
@@ -42,28 +48,32 @@ pub enum PayloadError {
 }
 
 impl RecordHead {
-    /// Writes it, with the delta behind it.
-    pub(crate) fn write(&self, payload_tick: u32, delta: &[u8], out: &mut Vec<u8>) {
+    /// Writes it, with the delta behind it; `before` is the record before it in the payload.
+    pub(crate) fn write(&self, payload_tick: u32, before: Option<&Self>, delta: &[u8], out: &mut Vec<u8>) {
         let depth = self.past.iter().flatten().count() as u32;
-        put_varint(out, u32::from(self.group) << 2 | depth);
-        put_varint(out, payload_tick.wrapping_sub(self.tick));
-        for past in self.past.iter().flatten() {
-            put_varint(out, self.tick.wrapping_sub(*past));
-        }
-        if let Some(grain) = self.grain {
-            debug_assert!(depth == 0, "the past says it");
-            put_varint(out, grain.to_number());
-        } else {
-            put_varint(out, self.stay);
+        let is_alike = depth > 0 && before.is_some_and(|before| before.times() == self.times());
+        put_varint(out, u32::from(self.group) << GROUP_SHIFT | if is_alike { ALIKE } else { 0 } | depth);
+        if !is_alike {
+            put_varint(out, payload_tick.wrapping_sub(self.tick));
+            for past in self.past.iter().flatten() {
+                put_varint(out, self.tick.wrapping_sub(*past));
+            }
+            put_varint(out, self.grain.map_or(self.stay, Grain::to_number));
         }
         put_varint(out, delta.len() as u32);
         out.extend_from_slice(delta);
+    }
+
+    /// What most records of a payload have in common.
+    fn times(&self) -> (u32, [Option<u32>; 3], u32) {
+        (self.tick, self.past, self.stay)
     }
 }
 
 /// Reads a payload, record by record.
 pub(crate) struct PayloadReader<'a> {
     bytes: &'a [u8],
+    before: Option<RecordHead>,
     pub(crate) tick: u32,
     pub(crate) controls: u16,
 }
@@ -72,7 +82,12 @@ impl<'a> PayloadReader<'a> {
     pub(crate) fn new(payload: &'a [u8]) -> Result<Self, PayloadError> {
         let (tick, rest) = payload.split_first_chunk().ok_or(PayloadError::Short("tick"))?;
         let (controls, bytes) = rest.split_first_chunk().ok_or(PayloadError::Short("controls"))?;
-        Ok(Self { bytes, tick: u32::from_le_bytes(*tick), controls: u16::from_le_bytes(*controls) })
+        Ok(Self {
+            bytes,
+            before: None,
+            tick: u32::from_le_bytes(*tick),
+            controls: u16::from_le_bytes(*controls),
+        })
     }
 
     /// The next record, if there is one.
@@ -81,14 +96,30 @@ impl<'a> PayloadReader<'a> {
             return Ok(None);
         }
         let first = self.varint("group")?;
-        let group = first >> 2;
+        let group = first >> GROUP_SHIFT;
         if group as usize >= GROUPS_MAX {
             return Err(PayloadError::Range("group"));
         }
+        let head = if first & ALIKE == 0 {
+            self.head(group as u16, first & DEPTH)?
+        } else {
+            let depth = |head: &RecordHead| head.past.iter().flatten().count() as u32;
+            let alike = self.before.filter(|before| depth(before) == first & DEPTH && first & DEPTH > 0);
+            RecordHead { group: group as u16, ..alike.ok_or(PayloadError::Range("group"))? }
+        };
+        self.before = Some(head);
+        let length = self.varint("length")? as usize;
+        let (delta, rest) = self.bytes.split_at_checked(length).ok_or(PayloadError::Short("delta"))?;
+        self.bytes = rest;
+        Ok(Some((head, delta)))
+    }
+
+    /// A head that is not like the one before.
+    fn head(&mut self, group: u16, depth: u32) -> Result<RecordHead, PayloadError> {
         let tick = self.tick.wrapping_sub(self.varint("age")?);
         let mut past = [None; 3];
         let mut newer = 0;
-        for at in &mut past[..(first & 3) as usize] {
+        for at in &mut past[..depth as usize] {
             let age = self.varint("past age")?;
             if age <= newer {
                 return Err(PayloadError::Range("past age"));
@@ -106,10 +137,7 @@ impl<'a> PayloadReader<'a> {
         if past[0].is_some_and(|past| stay >= tick.wrapping_sub(past)) {
             return Err(PayloadError::Range("stay"));
         }
-        let length = self.varint("length")? as usize;
-        let (delta, rest) = self.bytes.split_at_checked(length).ok_or(PayloadError::Short("delta"))?;
-        self.bytes = rest;
-        Ok(Some((RecordHead { group: group as u16, tick, past, stay, grain }, delta)))
+        Ok(RecordHead { group, tick, past, stay, grain })
     }
 
     fn varint(&mut self, field: &'static str) -> Result<u32, PayloadError> {
@@ -164,15 +192,32 @@ mod tests {
             let head = RecordHead { group, tick, past, stay, grain };
             let mut payload = payload_tick.to_le_bytes().to_vec();
             payload.extend_from_slice(&[0, 0]);
-            head.write(payload_tick, &delta, &mut payload);
-            prop_assert!(payload.len() <= HEAD_BYTES + RECORD_HEAD_BYTES_MAX + delta.len());
+            head.write(payload_tick, None, &delta, &mut payload);
+            let length = payload.len();
+            prop_assert!(length <= HEAD_BYTES + RECORD_HEAD_BYTES_MAX + delta.len());
+            let next = RecordHead { group: group ^ 1, ..head };
+            next.write(payload_tick, Some(&head), &delta, &mut payload);
+            let spared = 2 * length - HEAD_BYTES - payload.len();
+            let least = if gaps.is_empty() { 0 } else { 2 + gaps.len() };
+            prop_assert!(spared >= least, "{} bytes spared", spared);
             let mut reader = PayloadReader::new(&payload).unwrap();
             prop_assert_eq!(reader.record(), Ok(Some((head, &delta[..]))));
+            prop_assert_eq!(reader.record(), Ok(Some((next, &delta[..]))));
             prop_assert_eq!(reader.record(), Ok(None));
-            for cut in HEAD_BYTES + 1..payload.len() {
+            for cut in (HEAD_BYTES + 1..payload.len()).filter(|cut| *cut != length) {
                 let mut reader = PayloadReader::new(&payload[..cut]).unwrap();
-                prop_assert!(reader.record().is_err(), "cut at {}", cut);
+                let is_cut = reader.record().is_err() || reader.record().is_err();
+                prop_assert!(is_cut, "cut at {}", cut);
             }
+        }
+
+        #[test]
+        fn a_record_is_like_the_one_before_only_if_there_is_one_of_its_depth(group: u16, depth in 0u32..4) {
+            let mut payload = vec![0; HEAD_BYTES];
+            put_varint(&mut payload, u32::from(group) << GROUP_SHIFT | ALIKE | depth);
+            payload.push(0);
+            let mut reader = PayloadReader::new(&payload).unwrap();
+            prop_assert_eq!(reader.record(), Err(PayloadError::Range("group")));
         }
 
         #[test]

@@ -225,7 +225,7 @@ impl Viewer {
         out.extend_from_slice(&frames.tick().to_le_bytes());
         out.extend_from_slice(&self.controls_at(frames.tick()).to_le_bytes());
         let mut records = self.spare.pop().unwrap_or_default();
-        let mut misfits = 0;
+        let (mut misfits, mut head_before) = (0, None);
         let mut at = self.wanted.len();
         while at > 0 && misfits < MISFITS_MAX && !self.is_spent() {
             at -= 1;
@@ -235,12 +235,13 @@ impl Viewer {
                 continue;
             };
             let before = out.len();
-            head.write(frames.tick(), &delta, out);
+            head.write(frames.tick(), head_before.as_ref(), &delta, out);
             if out.len() > end {
                 out.truncate(before);
                 misfits += 1;
                 continue;
             }
+            head_before = Some(head);
             self.stats.whole += u64::from(head.past[0].is_none());
             self.bytes_left = self.bytes_left.map(|left| left.saturating_sub(out.len() - before));
             if let Some(known) = self.find(group) {

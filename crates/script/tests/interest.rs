@@ -30,6 +30,8 @@ fn a_kind_says_how_precisely_it_is_told() {
     let script =
         load("world.kind('rock', { precision = 0.01, rotation_precision = 0.001 }) world.kind('tree', {})");
     let kinds = script.unwrap_or_else(|fault| panic!("{fault}")).definition().kinds;
+    let walker = load("world.kind('person', { walker = {}, precision = 0.01 })").err();
+    assert!(walker.is_some_and(|problem| problem.contains("precision: clients predict walkers")));
     let told: Vec<_> = kinds.iter().map(|kind| (kind.precision, kind.rotation_precision)).collect();
     assert_eq!(told, [(Some(0.01), Some(0.001)), (None, None)]);
     for (field, place) in [

@@ -96,6 +96,11 @@ impl Kind {
         if let Some(interest) = self.interest {
             interest.check(&path.field("interest"))?;
         }
+        let is_stated = self.precision.is_some() || self.rotation_precision.is_some();
+        if self.walker.is_some() && is_stated {
+            let why = "clients predict walkers, which are told as precisely as can be";
+            return Err(path.field("precision").error(Problem::Invalid(why)));
+        }
         if let Some(metres) = self.precision {
             path.field("precision").within(metres, 0.001, 1.0)?;
         }

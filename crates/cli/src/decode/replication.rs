@@ -29,15 +29,23 @@ fn head_and_groups(fields: &mut Fields<'_>) -> Result<(u64, u64, usize), Fault> 
     let mut groups = 0;
     while !fields.is_empty() {
         let first = fields.varint("group and depth", |first| {
-            format!("group {}, told against {} frames", first >> 2, first & 3)
+            let alike = if first & 4 == 0 { "" } else { ", with the ages of the record before" };
+            format!("group {}, told against {} frames{alike}", first >> 3, first & 3)
         })?;
-        fields.inside(|fields| record(fields, first & 3))?;
+        fields.inside(|fields| record(fields, first & 3, first & 4 != 0))?;
         groups += 1;
     }
     Ok((tick, controls, groups))
 }
 
-fn record(fields: &mut Fields<'_>, depth: u64) -> Result<(), Fault> {
+fn record(fields: &mut Fields<'_>, depth: u64, is_alike: bool) -> Result<(), Fault> {
+    let grain = if is_alike { None } else { times(fields, depth)? };
+    let length = fields.length("delta length")?;
+    fields.within(length, |fields| delta(fields, grain))
+}
+
+/// The ages of a record that are not those of the record before, and the grain of one that is told as a whole.
+fn times(fields: &mut Fields<'_>, depth: u64) -> Result<Option<Grain>, Fault> {
     fields.varint("age", |age| format!("the frame is of {age} steps before"))?;
     for _ in 0..depth {
         fields.varint("past age", |age| format!("against the frame {age} steps before that"))?;
@@ -55,8 +63,7 @@ fn record(fields: &mut Fields<'_>, depth: u64) -> Result<(), Fault> {
             return fields.fault("grain", "finer or coarser than rows can be");
         }
     }
-    let length = fields.length("delta length")?;
-    fields.within(length, |fields| delta(fields, grain))
+    Ok(grain)
 }
 
 /// A packet of `spec/DELTA.md`: its header, and its rows if they are those of a world and it has no baseline.

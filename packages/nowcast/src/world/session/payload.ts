@@ -4,9 +4,8 @@ import { Grain } from "./grain.js";
 /** Groups of one world (`spec/WORLD.md`, section 6). */
 const GROUPS_MAX = 65_536;
 
-/** What a payload says of one group. */
-export interface GroupRecord {
-  readonly group: number;
+/** When a group was as a record says, and what the record is told against. */
+interface GroupHead {
   /** Since this step, modulo 2^32, the group has been like this. */
   readonly tick: number;
   /** The steps of the frames it is told against, newest first. */
@@ -15,6 +14,11 @@ export interface GroupRecord {
   readonly stay: number;
   /** How fine its rows are, if it is told against nothing; otherwise as fine as those it is told against. */
   readonly grain: Grain | undefined;
+}
+
+/** What a payload says of one group. */
+export interface GroupRecord extends GroupHead {
+  readonly group: number;
   readonly delta: Uint8Array;
 }
 
@@ -25,6 +29,7 @@ export class PayloadReader {
   /** The number of the newest controls of this client that were in force at that step; 0 for none. */
   readonly controls: number;
   #at = 6;
+  #before: GroupHead | undefined;
 
   constructor(private readonly bytes: Uint8Array) {
     if (bytes.length < 4) throw new WireError("the payload ends too early", bytes.length, "tick");
@@ -36,12 +41,27 @@ export class PayloadReader {
   next(): GroupRecord | undefined {
     if (this.#at === this.bytes.length) return undefined;
     const first = this.#varint("group");
-    const group = first >>> 2;
+    const group = first >>> 3;
+    const depth = first & 3;
     if (group >= GROUPS_MAX) throw this.#refused("group");
+    const isAlike = (first & 4) !== 0;
+    if (isAlike && (depth === 0 || this.#before?.past.length !== depth)) throw this.#refused("group");
+    const head = isAlike ? this.#before! : this.#head(depth);
+    this.#before = head;
+    const length = this.#varint("length");
+    const end = this.#at + length;
+    if (end > this.bytes.length) throw new WireError("the payload ends too early", this.#at, "delta");
+    const delta = this.bytes.subarray(this.#at, end);
+    this.#at = end;
+    return { ...head, group, delta };
+  }
+
+  /** A head that is not like the one before. */
+  #head(depth: number): GroupHead {
     const tick = (this.tick - this.#varint("age")) >>> 0;
     const past: number[] = [];
     let newer = 0;
-    for (let depth = first & 3; depth > 0; depth--) {
+    for (let left = depth; left > 0; left--) {
       const age = this.#varint("past age");
       if (age <= newer) throw this.#refused("past age");
       newer = age;
@@ -51,12 +71,7 @@ export class PayloadReader {
     if (past.length === 0 && grain === undefined) throw this.#refused("grain");
     const stay = past.length > 0 ? this.#varint("stay") : 0;
     if (past.length > 0 && stay >= (tick - past[0]!) >>> 0) throw this.#refused("stay");
-    const length = this.#varint("length");
-    const end = this.#at + length;
-    if (end > this.bytes.length) throw new WireError("the payload ends too early", this.#at, "delta");
-    const delta = this.bytes.subarray(this.#at, end);
-    this.#at = end;
-    return { group, tick, past, stay, grain, delta };
+    return { tick, past, stay, grain };
   }
 
   #varint(field: string): number {
