@@ -217,6 +217,13 @@ impl Physics {
         &self.world.colliders[handles.collider]
     }
 
+    /// How many bodies that forces move were awake after the last step.
+    pub(crate) fn awake(&self) -> usize {
+        let PhysicsWorld { islands, bodies, .. } = &self.world;
+        let active = islands.active_bodies().filter_map(|handle| bodies.get(handle));
+        active.filter(|body| body.is_dynamic() && !body.is_sleeping()).count()
+    }
+
     pub(crate) fn wake_all(&mut self) {
         self.world.wake_up_all(true);
     }

@@ -237,6 +237,9 @@ impl Scene {
         if of.walker.is_some() {
             self.walkers.insert(id, WalkerState::new());
         }
+        if of.reports_contacts {
+            self.reporters.insert(id);
+        }
         self.entities.push(Row {
             id,
             kind,
