@@ -83,7 +83,9 @@ pub enum JournalError {
     #[error("the journal is empty")]
     Empty,
     /// A program from before the first release wrote it.
-    #[error("the journal has version {found}, which no release wrote, and this program reads version {VERSION}")]
+    #[error(
+        "the journal has version {found}, which no release wrote, and this program reads version {VERSION}"
+    )]
     Older {
         /// The version that it has.
         found: u8,

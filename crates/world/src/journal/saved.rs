@@ -97,77 +97,28 @@ impl Neighbours {
 
 #[derive(Wire)]
 enum SavedRecord {
-    Join {
-        name: String,
-    },
+    Join { name: String },
     Leave,
     Input(SavedControls),
-    Action {
-        name: String,
-        arguments: Value,
-    },
-    Message {
-        text: String,
-    },
-    Rename {
-        name: String,
-    },
-    Spawn {
-        kind: String,
-        position: [f32; 3],
-        rotation: [f32; 4],
-    },
-    Despawn {
-        entity: u32,
-    },
-    Place {
-        entity: u32,
-        position: [f32; 3],
-        rotation: [f32; 4],
-    },
-    Attribute {
-        entity: u32,
-        name: String,
-        value: Value,
-    },
+    Action { name: String, arguments: Value },
+    Message { text: String },
+    Rename { name: String },
+    Spawn { kind: String, position: [f32; 3], rotation: [f32; 4] },
+    Despawn { entity: u32 },
+    Place { entity: u32, position: [f32; 3], rotation: [f32; 4] },
+    Attribute { entity: u32, name: String, value: Value },
     Settled,
     Hash(u64),
-    JoinProgram {
-        name: String,
-    },
-    Own {
-        entity: u32,
-        number: u32,
-    },
-    Release {
-        entity: u32,
-        to: Option<u32>,
-    },
-    Move {
-        entity: u32,
-        position: [f32; 3],
-        rotation: [f32; 4],
-        velocity: Option<SavedVelocity>,
-    },
-    Set {
-        entity: u32,
-        attributes: Value,
-    },
-    SpawnOwned {
-        kind: String,
-        position: [f32; 3],
-        rotation: [f32; 4],
-        attributes: Value,
-        number: u32,
-    },
-    DespawnOwned {
-        entity: u32,
-    },
+    JoinProgram { name: String },
+    Own { entity: u32, number: u32 },
+    Release { entity: u32, to: Option<u32> },
+    Move { entity: u32, position: [f32; 3], rotation: [f32; 4], velocity: Option<SavedVelocity> },
+    Set { entity: u32, attributes: Value },
+    SpawnOwned { kind: String, position: [f32; 3], rotation: [f32; 4], attributes: Value, number: u32 },
+    DespawnOwned { entity: u32 },
     Wait,
     Stride(SavedControls),
-    See {
-        behind_ms: u16,
-    },
+    See { behind_ms: u16 },
 }
 
 #[derive(Wire)]
@@ -219,9 +170,7 @@ impl SavedRecord {
             Command::Message { text, .. } => SavedRecord::Message { text: text.clone() },
             Command::Rename { name, .. } => SavedRecord::Rename { name: name.clone() },
             Command::Edit { edit, .. } => SavedRecord::of_edit(edit),
-            Command::Own { entity, number, .. } => {
-                SavedRecord::Own { entity: entity.0, number: *number }
-            }
+            Command::Own { entity, number, .. } => SavedRecord::Own { entity: entity.0, number: *number },
             Command::Release { entity, to, .. } => {
                 SavedRecord::Release { entity: entity.0, to: to.map(|to| to.0) }
             }
@@ -271,9 +220,7 @@ impl SavedRecord {
             SavedRecord::Join { name } => Command::Join { player, name },
             SavedRecord::Leave => Command::Leave { player },
             SavedRecord::Input(controls) => Command::Input { player, input: controls.load()? },
-            SavedRecord::Action { name, arguments } => {
-                Command::Action { player, name, arguments }
-            }
+            SavedRecord::Action { name, arguments } => Command::Action { player, name, arguments },
             SavedRecord::Message { text } => Command::Message { player, text },
             SavedRecord::Rename { name } => Command::Rename { player, name },
             SavedRecord::Spawn { kind, position, rotation } => {
@@ -286,12 +233,8 @@ impl SavedRecord {
             SavedRecord::Attribute { entity, name, value } => {
                 edit(Edit::Attribute(EntityId(entity), name, value))
             }
-            SavedRecord::JoinProgram { name } => {
-                Command::JoinProgram { player, name }
-            }
-            SavedRecord::Own { entity, number } => {
-                Command::Own { player, entity: EntityId(entity), number }
-            }
+            SavedRecord::JoinProgram { name } => Command::JoinProgram { player, name },
+            SavedRecord::Own { entity, number } => Command::Own { player, entity: EntityId(entity), number },
             SavedRecord::Release { entity, to } => {
                 Command::Release { player, entity: EntityId(entity), to: to.map(PlayerId) }
             }
@@ -308,9 +251,7 @@ impl SavedRecord {
                 let pose = Pose { position, rotation };
                 Command::Spawn { player, kind, pose, attributes, number }
             }
-            SavedRecord::DespawnOwned { entity } => {
-                Command::Despawn { player, entity: EntityId(entity) }
-            }
+            SavedRecord::DespawnOwned { entity } => Command::Despawn { player, entity: EntityId(entity) },
             SavedRecord::Wait => Command::Wait { player },
             SavedRecord::Stride(controls) => Command::Stride { player, first: controls.load()? },
             SavedRecord::See { behind_ms } => Command::See { player, behind_ms },

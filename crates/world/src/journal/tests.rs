@@ -146,9 +146,15 @@ fn an_input_takes_two_bytes_for_its_yaw_and_little_else() {
         let (bytes, of_yaws) = share_of(&entries, |_, _, input| input.yaw = 0.0);
         let (_, of_players) = share_of(&entries, |_, player, _| *player = PlayerId(1));
         let (_, of_ticks) = share_of(&entries, |tick, _, _| *tick = 1_000_000);
-        println!("{what}: {count} inputs, {bytes} bytes: {of_yaws} yaws, {of_players} players, {of_ticks} ticks");
+        println!(
+            "{what}: {count} inputs, {bytes} bytes: {of_yaws} yaws, {of_players} players, {of_ticks} ticks"
+        );
         assert!(of_yaws <= 2 * count, "{what}: yaws take {of_yaws} bytes for {count} inputs");
-        assert!(bytes - of_yaws <= count, "{what}: all else takes {} bytes for {count} inputs", bytes - of_yaws);
+        assert!(
+            bytes - of_yaws <= count,
+            "{what}: all else takes {} bytes for {count} inputs",
+            bytes - of_yaws
+        );
     }
 }
 

@@ -105,7 +105,10 @@ impl Scene {
     pub fn despawn(&mut self, id: EntityId) -> Result<(), SceneError> {
         let row = self.row(id)?;
         let hangs_here = |child: &&EntityId| {
-            self.entities.row(**child).and_then(|row| self.entities.parents[row]).is_some_and(|on| on.id == id)
+            self.entities
+                .row(**child)
+                .and_then(|row| self.entities.parents[row])
+                .is_some_and(|on| on.id == id)
         };
         let children: Vec<EntityId> = self.entities.hanging().iter().filter(hangs_here).copied().collect();
         let joints = self.joints.iter().filter(|(_, bound)| bound.joint.a == id || bound.joint.b == id);
