@@ -147,19 +147,21 @@ pub(crate) struct Given {
     pub(crate) at: Instant,
     /// The step at which the client was, if it counts steps.
     pub(crate) step: Option<u16>,
-    /// How long before it arrived that was what the client saw; `None` where that is not known.
+    /// The moment of the world that the client showed of others, in steps of the room, if it said so.
+    pub(crate) shown: Option<f64>,
+    /// How long before it arrived that was what the client saw, as far as the server can tell; `None` where it cannot.
     pub(crate) saw: Option<Duration>,
 }
 
 impl Given {
     /// An action of a client of which nothing of this is known.
     pub(crate) fn now() -> Self {
-        Self { at: Instant::now(), step: None, saw: None }
+        Self { at: Instant::now(), step: None, shown: None, saw: None }
     }
 }
 
-/// An action waits for the step at which it was given, but no longer than this.
-const ACTION_WAIT_MAX: Duration = Duration::from_millis(500);
+/// An action waits for the step at which it was given, but no longer than this: a little longer than a walker that is waited for is behind.
+const ACTION_WAIT_MAX: Duration = Duration::from_millis(1_500);
 
 /// What a client gives to an action that is to happen once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

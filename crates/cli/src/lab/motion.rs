@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use nowcast_lab::motion::{ALL, Client, FEW, Ground, Plan};
+use nowcast_lab::motion::{ALL, Client, FEW, FOOTBALL, Ground, Plan};
 
 use super::links;
 use crate::output;
@@ -31,6 +31,9 @@ pub(crate) struct Args {
     /// Only the free floor
     #[arg(long)]
     free: bool,
+    /// Have two bots play worlds/football instead, at 100 ms and 5 % lost, and write down whether each kick was judged by what was seen
+    #[arg(long, conflicts_with = "free")]
+    football: bool,
     /// The browser's program
     #[arg(long, value_name = "PROGRAM", default_value = "/usr/bin/chromium")]
     browser: PathBuf,
@@ -62,14 +65,20 @@ impl Which {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.show.check(Some("lab-motion.html"))?;
     links::begin()?;
-    let (conditions, seconds) = if args.quick { (FEW.to_vec(), 10) } else { (ALL.to_vec(), 40) };
+    let (conditions, seconds) = match args {
+        Args { football: true, quick, .. } => (FOOTBALL.to_vec(), if *quick { 20 } else { 150 }),
+        Args { quick: true, .. } => (FEW.to_vec(), 10),
+        _ => (ALL.to_vec(), 40),
+    };
     let clients: Vec<Client> = match args.client.as_slice() {
         [] if args.quick => vec![Client::Node],
         [] => vec![Client::Node, Client::WebTransport, Client::WebSocket],
         named => named.iter().map(|which| which.client()).collect(),
     };
-    let grounds =
-        if args.quick || args.free { vec![Ground::Free] } else { vec![Ground::Free, Ground::Blocks] };
+    let grounds = match args {
+        Args { quick: false, free: false, football: false, .. } => vec![Ground::Free, Ground::Blocks],
+        _ => vec![Ground::Free],
+    };
     let plan = Plan {
         conditions,
         clients,
@@ -81,6 +90,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         command: links::command(),
     };
     output::note(format_args!("about {} s", plan.expected_seconds()));
-    let report = plan.run(&mut |link| output::note(link))?;
+    let progress = &mut |link: &str| output::note(link);
+    let report = if args.football { plan.run_football(progress)? } else { plan.run(progress)? };
     args.show.show(&report, Some("lab-motion.html"))
 }

@@ -372,11 +372,12 @@ export interface World {
    */
   countSteps(step: (() => number | undefined) | undefined): void;
   /**
-   * Says how long after the newest that may have arrived others are shown, in milliseconds, so that the world's rules can judge by what this
-   * client saw (`world.rewound` in `docs/WORLDS.md`). Call it as often as you like: it is sent when it changes, at most once a second.
-   * `createInterpolator` calls it.
+   * Says how long after the newest that may have arrived others are shown, in milliseconds, and which moment that is, in steps of the world
+   * with fraction, so that the world's rules can judge by what this client saw (`world.rewound` in `docs/WORLDS.md`). Call it once a
+   * frame, or oftener: the delay is sent when it changes, at most once a second, and the moment with each action. Without a moment the
+   * server reckons it from the delay. `createInterpolator` calls it.
    */
-  viewDelay(delayMs: number): void;
+  viewDelay(delayMs: number, tick?: number): void;
   /**
    * Does something that the world declares ({@link Definition.actions}); the server gives missing arguments their defaults, clamps
    * numbers, and answers what does not fit by `refused`. Throws a misuse for an action that the known definition does not have, and for
