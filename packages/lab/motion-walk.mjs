@@ -139,7 +139,7 @@ function next(random, [x, , z], extent) {
 }
 
 /** How far each frame was from where the server had it at that moment; frames of which that is not known do not count. */
-function errors(frames, places) {
+export function errors(frames, places) {
   const known = [...places].sort(([a], [b]) => a - b);
   const found = [];
   let at = 0;

@@ -5,6 +5,7 @@
 
 mod findings;
 mod football;
+mod hands;
 
 use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -90,6 +91,9 @@ pub const FEW: [Conditions; 3] = [
 
 /// The link over which football is played.
 pub const FOOTBALL: [Conditions; 1] = [Conditions::new(100, 0.05, 1.0, 0)];
+
+/// The links over which somebody waves its hands.
+pub const HANDS: [Conditions; 2] = [Conditions::new(100, 0.0, 1.0, 0), Conditions::new(100, 0.05, 1.0, 0)];
 
 /// Where somebody walks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

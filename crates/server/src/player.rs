@@ -277,6 +277,11 @@ impl Player {
         *self.playout.lock().expect("nobody panics while holding it") = Playout::default();
     }
 
+    /// The world left out so many steps, which its walker makes up for.
+    pub(crate) fn leave_out(&self, steps: u32) {
+        self.playout.lock().expect("nobody panics while holding it").leave_out(steps);
+    }
+
     /// What its walker does in the next step of the world; `None` if it counts no steps.
     pub(crate) fn take_turn(&self, may_stride: bool) -> Option<Turn> {
         self.playout.lock().expect("nobody panics while holding it").take(may_stride)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use nowcast_lab::motion::{ALL, Client, FEW, FOOTBALL, Ground, Plan};
+use nowcast_lab::motion::{ALL, Client, FEW, FOOTBALL, Ground, HANDS, Plan};
 
 use super::links;
 use crate::output;
@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Have two bots play worlds/football instead, at 100 ms and 5 % lost, and write down whether each kick was judged by what was seen
     #[arg(long, conflicts_with = "free")]
     football: bool,
+    /// Have somebody with a headset wave its hands instead, and measure how somebody else sees them and what that costs
+    #[arg(long, conflicts_with_all = ["free", "football"])]
+    hands: bool,
     /// The browser's program
     #[arg(long, value_name = "PROGRAM", default_value = "/usr/bin/chromium")]
     browser: PathBuf,
@@ -67,6 +70,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     links::begin()?;
     let (conditions, seconds) = match args {
         Args { football: true, quick, .. } => (FOOTBALL.to_vec(), if *quick { 20 } else { 150 }),
+        Args { hands: true, quick, .. } => (HANDS.to_vec(), if *quick { 10 } else { 40 }),
         Args { quick: true, .. } => (FEW.to_vec(), 10),
         _ => (ALL.to_vec(), 40),
     };
@@ -76,7 +80,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         named => named.iter().map(|which| which.client()).collect(),
     };
     let grounds = match args {
-        Args { quick: false, free: false, football: false, .. } => vec![Ground::Free, Ground::Blocks],
+        Args { quick: false, free: false, football: false, hands: false, .. } => vec![Ground::Free, Ground::Blocks],
         _ => vec![Ground::Free],
     };
     let plan = Plan {
@@ -91,6 +95,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     output::note(format_args!("about {} s", plan.expected_seconds()));
     let progress = &mut |link: &str| output::note(link);
-    let report = if args.football { plan.run_football(progress)? } else { plan.run(progress)? };
+    let report = match args {
+        Args { football: true, .. } => plan.run_football(progress)?,
+        Args { hands: true, .. } => plan.run_hands(progress)?,
+        _ => plan.run(progress)?,
+    };
     args.show.show(&report, Some("lab-motion.html"))
 }

@@ -92,7 +92,7 @@ pub(crate) struct Playout {
     patience: u32,
     /// Whether it stands because the client was waited for long enough.
     has_given_up: bool,
-    /// Steps that it waited and did not make up for yet. Nobody gets more steps than time passed.
+    /// Steps that it waited, or the world left out, and that it did not make up for yet. Nobody walks more steps than time passed.
     owed: u32,
     /// Steps of the world that this client took part in.
     turns: u32,
@@ -191,6 +191,11 @@ impl Playout {
     /// Whether the client counts its steps.
     pub(crate) fn counts(&self) -> bool {
         self.newest.is_some()
+    }
+
+    /// The world left out so many steps, because its machine was held up: the walker stood, as when it waits.
+    pub(crate) fn leave_out(&mut self, steps: u32) {
+        self.owed = self.owed.saturating_add(steps).min(PATIENCE_STEPS);
     }
 
     /// Whether the client's step of this number was not taken yet, and will be.

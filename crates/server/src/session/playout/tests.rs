@@ -162,6 +162,29 @@ fn who_sets_off_is_taken_in_its_place_up_to_a_second_late_and_comes_after_by_and
 }
 
 #[test]
+fn steps_that_the_world_left_out_are_made_up_for() {
+    let mut play = Play::new(looking_about);
+    for now in 0..1_200_u16 {
+        if now % 2 == 0 {
+            play.hear(now);
+        }
+        // The machine was held up three times.
+        match now {
+            100..115 | 300..310 | 320..335 => {}
+            115 | 310 | 335 => {
+                play.playout.leave_out(if now == 310 { 10 } else { 15 });
+                play.turn();
+            }
+            _ => play.turn(),
+        }
+    }
+    play.check("held up");
+    assert!(play.came_to() >= 1_190, "it came to step {}", play.came_to());
+    let strides = play.turns.iter().filter(|turn| matches!(turn, Turn::Steps { first: Some(_), .. })).count();
+    assert!((30..=40).contains(&strides), "{strides} strides");
+}
+
+#[test]
 fn nobody_walks_more_steps_than_time_passed_whatever_it_says() {
     for seed in 1..300 {
         let mut random = Random(seed);
