@@ -160,7 +160,7 @@ impl Given {
     }
 }
 
-/// An action waits for the step at which it was given, but no longer than this: a little longer than a walker that is waited for is behind.
+/// An action waits for the step at which it was given, but no longer than this. A walker that was waited for is a second behind at most, as a rule.
 const ACTION_WAIT_MAX: Duration = Duration::from_millis(1_500);
 
 /// What a client gives to an action that is to happen once.

@@ -23,7 +23,8 @@ const LATE_STEPS_MAX: i32 = PATIENCE_STEPS as i32;
 const APART_STEPS_MAX: i32 = 120;
 /// Changes that may wait.
 const CHANGES_MAX: usize = 128;
-/// A walker waits so many steps in a row, a second; then it stands where it is without its client. What a stream loses twice comes within that.
+/// A walker waits so many steps in a row, a second; then it stands where it is without its client. What a stream loses twice comes within that,
+/// as a rule.
 const PATIENCE_STEPS: u32 = 60;
 /// Every so many steps that it takes, it may wait one more again.
 const PATIENCE_EVERY_STEPS: u32 = 4;
