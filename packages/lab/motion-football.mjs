@@ -19,7 +19,14 @@ const FRESH_MS = 1;
  * What became of each kick. `nextFrame` is fulfilled when a frame is due, `carriers` are those that the SDK may use; it ends after so many
  * seconds, or as soon as so many `kicks` were answered.
  */
-export async function football({ address, seconds, seed, carriers, nextFrame, kicks = Number.MAX_SAFE_INTEGER }) {
+export async function football({
+  address,
+  seconds,
+  seed,
+  carriers,
+  nextFrame,
+  kicks = Number.MAX_SAFE_INTEGER,
+}) {
   const options = carriers === undefined ? {} : { carriers };
   const bots = ["Ada", "Ben"].map((name, at) => new Bot(address, name, mulberry32(seed * 2 + at), options));
   const answered = () => bots.reduce((sum, bot) => sum + bot.kicks.length, 0);
@@ -102,7 +109,16 @@ class Bot {
     const step = Math.round(predictor.moment);
     const isGuessed = interpolator.ageMs(ball) > interpolator.delayMs + FRESH_MS;
     const own = [...this.#pose.position];
-    this.#given = { by: this.name, atS: sinceMs / 1000, shownM, delayMs: interpolator.delayMs, isGuessed, own, step, nowMs };
+    this.#given = {
+      by: this.name,
+      atS: sinceMs / 1000,
+      shownM,
+      delayMs: interpolator.delayMs,
+      isGuessed,
+      own,
+      step,
+      nowMs,
+    };
     void predictor.act("kick", { power: 0.3 + 0.7 * this.#random() });
     // Half of the kicks are out of reach on one's own screen, some of them by little.
     this.#wantedM = this.#random() < 0.5 ? 0.8 + 0.8 * this.#random() : REACH_M + 1.6 * this.#random() ** 2;

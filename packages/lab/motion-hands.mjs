@@ -20,13 +20,20 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
   for (const world of [wearer, watcher]) world.on("error", ({ error }) => console.error(error.message));
   const interpolator = createInterpolator(watcher);
   try {
-    await within(JOIN_MS, () => wearer.entities.has(wearer.avatarId) && watcher.entities.has(wearer.avatarId));
+    await within(
+      JOIN_MS,
+      () => wearer.entities.has(wearer.avatarId) && watcher.entities.has(wearer.avatarId),
+    );
     const body = [...wearer.entities.get(wearer.avatarId).position];
     const parts = await Promise.all(
       ["head", "hand", "hand"].map(async (kind, side) => {
         const place = poseAt(body, side, 0);
         const attributes = kind === "hand" ? { left: side === 1 } : {};
-        const id = await wearer.spawn(kind, { position: place.position, rotation: place.rotation, attributes });
+        const id = await wearer.spawn(kind, {
+          position: place.position,
+          rotation: place.rotation,
+          attributes,
+        });
         return { id, side, truth: new Map(), frames: [] };
       }),
     );
@@ -60,7 +67,8 @@ export async function hands({ address, seconds, seed, carriers, nextFrame }) {
       if (nowMs < startMs + SETTLE_MS) continue;
       found.delays.push(interpolator.delayMs);
       for (const { id, frames } of parts) {
-        if (interpolator.pose(id, pose)) frames.push({ moment: interpolator.tick, position: [...pose.position] });
+        if (interpolator.pose(id, pose))
+          frames.push({ moment: interpolator.tick, position: [...pose.position] });
       }
       if (nowMs - countedMs < 1000) continue;
       countedMs = nowMs;

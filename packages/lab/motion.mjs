@@ -69,10 +69,10 @@ async function playInChromium() {
     page.setDefaultTimeout(plan.seconds * 1000 + SPARE_MS);
     await page.goto(`${site}/healthz`);
     await page.addScriptTag({ content: outputFiles[0].text });
-    const played = await page.evaluate(([name, playing]) => globalThis.games[name](playing), [
-      game,
-      { ...plan, carriers: [carrier] },
-    ]);
+    const played = await page.evaluate(
+      ([name, playing]) => globalThis.games[name](playing),
+      [game, { ...plan, carriers: [carrier] }],
+    );
     return { ...played, program: `Chromium ${chrome.version()}` };
   } finally {
     await chrome.close();

@@ -80,7 +80,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         named => named.iter().map(|which| which.client()).collect(),
     };
     let grounds = match args {
-        Args { quick: false, free: false, football: false, hands: false, .. } => vec![Ground::Free, Ground::Blocks],
+        Args { quick: false, free: false, football: false, hands: false, .. } => {
+            vec![Ground::Free, Ground::Blocks]
+        }
         _ => vec![Ground::Free],
     };
     let plan = Plan {

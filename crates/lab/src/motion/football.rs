@@ -103,7 +103,8 @@ impl Plan {
     }
 
     fn report_football(&self, runs: &[Run]) -> Report {
-        let mut report = Report::new("Kicks that are judged by what was seen", self.command.clone()).seed(self.seed);
+        let mut report =
+            Report::new("Kicks that are judged by what was seen", self.command.clone()).seed(self.seed);
         let programs: Vec<String> =
             runs.iter().map(|run| format!("{} over {}", run.found.program, run.found.carrier)).collect();
         report.note(format!(
@@ -184,7 +185,10 @@ fn record(run: &Run) -> Section {
         series: vec![
             Series { name: "counted".into(), values: points(true) },
             Series { name: "did not count".into(), values: points(false) },
-            Series { name: "reach".into(), values: vec![(REACH_M, 0.0), (REACH_M, longest.unwrap_or(REACH_M))] },
+            Series {
+                name: "reach".into(),
+                values: vec![(REACH_M, 0.0), (REACH_M, longest.unwrap_or(REACH_M))],
+            },
         ],
     }));
     let mut table = Table::new(vec![
@@ -220,12 +224,26 @@ mod tests {
 
     fn kick(shown_m: f64, judged_m: f64, behind_ms: f64) -> Kick {
         let (by, is_counted) = ("Ada".into(), judged_m <= REACH_M);
-        Kick { by, at_s: 1.0, shown_m, judged_m, is_counted, behind_ms, is_guessed: false, own_error_m: Some(0.01) }
+        Kick {
+            by,
+            at_s: 1.0,
+            shown_m,
+            judged_m,
+            is_counted,
+            behind_ms,
+            is_guessed: false,
+            own_error_m: Some(0.01),
+        }
     }
 
     #[test]
     fn a_report_says_how_many_kicks_agree_and_why_others_do_not() {
-        let kicks = vec![kick(1.2, 1.25, 200.0), kick(2.2, 2.1, 300.0), kick(1.58, 1.61, 250.0), kick(1.0, 3.0, 700.0)];
+        let kicks = vec![
+            kick(1.2, 1.25, 200.0),
+            kick(2.2, 2.1, 300.0),
+            kick(1.58, 1.61, 250.0),
+            kick(1.0, 3.0, 700.0),
+        ];
         let found = Match { kicks, unanswered: 1, carrier: "WebSocket".into(), program: "Node v20".into() };
         let plan = Plan {
             conditions: FOOTBALL.to_vec(),

@@ -178,8 +178,8 @@ class Rig {
       atMs += againMs;
     }
     if (stall !== undefined && way === "up") {
-      const sinceMs = this.nowMs % stall.everyMs;
-      if (sinceMs < stall.forMs) atMs += stall.forMs - sinceMs;
+      const leftMs = stall.everyMs - (this.nowMs % stall.everyMs);
+      if (leftMs <= stall.forMs) atMs += leftMs;
     }
     if (againMs !== undefined) atMs = this.#lastAtMs[way] = Math.max(atMs, this.#lastAtMs[way]);
     this.#flights.push({ atMs, way, arrive });

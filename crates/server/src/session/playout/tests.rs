@@ -31,8 +31,7 @@ impl Play {
         let input = |step: u16| (self.script)(step);
         let first = now.saturating_sub(90);
         let changes = (first..=now).filter(|step| *step == first || input(*step) != input(step - 1));
-        let changes: Vec<Change> =
-            changes.map(|step| at(step.wrapping_add(START), input(step))).collect();
+        let changes: Vec<Change> = changes.map(|step| at(step.wrapping_add(START), input(step))).collect();
         self.playout.receive(now.wrapping_add(START), changes.into_iter())
     }
 
@@ -306,8 +305,5 @@ fn a_clock_that_jumps_does_no_harm() {
     for _ in 0..WAIT_STEPS {
         playout.take(false);
     }
-    assert_eq!(
-        playout.take(false),
-        Some(Turn::Steps { number: 40_000, input: Some(turned), first: None })
-    );
+    assert_eq!(playout.take(false), Some(Turn::Steps { number: 40_000, input: Some(turned), first: None }));
 }
