@@ -12,6 +12,8 @@ pub(super) const WORLD: (&str, &str) = ("worlds/football", "football");
 const REACH_M: f64 = 1.6;
 /// What was seen longer ago is judged as of then, in milliseconds.
 const REWIND_MS: f64 = 500.0;
+/// The edge of reach is drawn by so many dots, and one more.
+const REACH_DOTS: u32 = 30;
 /// Whoever was shown elsewhere than the server had it by more than this is one of the causes, in metres.
 const OWN_M: f64 = 0.15;
 
@@ -177,7 +179,9 @@ fn record(run: &Run) -> Section {
         let kicks = run.found.kicks.iter().filter(move |kick| kick.is_counted == is_counted);
         kicks.map(|kick| (kick.shown_m, kick.judged_m)).collect()
     };
-    let longest = percentile(&run.found.kicks.iter().map(|kick| kick.shown_m).collect::<Vec<_>>(), 1.0);
+    let shown: Vec<f64> = run.found.kicks.iter().map(|kick| kick.shown_m).collect();
+    let longest = percentile(&shown, 1.0).unwrap_or(REACH_M);
+    let reach = (0..=REACH_DOTS).map(|dot| (REACH_M, longest * f64::from(dot) / f64::from(REACH_DOTS)));
     section.chart(Chart::Points(LineChart {
         title: "How far the ball was on the screen, and how far the server found it".into(),
         x: Axis::linear("on the screen of who kicked", "m"),
@@ -185,10 +189,7 @@ fn record(run: &Run) -> Section {
         series: vec![
             Series { name: "counted".into(), values: points(true) },
             Series { name: "did not count".into(), values: points(false) },
-            Series {
-                name: "reach".into(),
-                values: vec![(REACH_M, 0.0), (REACH_M, longest.unwrap_or(REACH_M))],
-            },
+            Series { name: "reach".into(), values: reach.collect() },
         ],
     }));
     let mut table = Table::new(vec![
