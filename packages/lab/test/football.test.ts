@@ -10,7 +10,9 @@ const FRAME_MS = 1000 / 60;
 /** As far back as a server looks. */
 const REWIND_MS = 500;
 /** Between two snapshots a ball that is kicked or bounces is shown on a curve, and who kicks is shown between two steps. */
-const OFF_M = 0.15;
+const OFF_M = 0.12;
+/** Whoever was shown farther than this from where the server had it was pushed, or ran into something that moves. */
+const OWN_M = 0.08;
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
@@ -26,7 +28,7 @@ describe("football at 100 ms and 5 % lost", () => {
     const { kicks } = await football({
       address: `nowcast://127.0.0.1:${link.port}/football`,
       seconds: 200,
-      kicks: 40,
+      kicks: 50,
       seed: 5,
       nextFrame: () => new Promise((resolve) => setTimeout(resolve, FRAME_MS)),
     });
@@ -34,9 +36,9 @@ describe("football at 100 ms and 5 % lost", () => {
     // Where the news of the ball was late, a walker was pushed, or what was seen is too long ago, no server can know what was seen.
     const clear = kicks.filter(
       ({ behindMs, isGuessed, ownErrorM }) =>
-        behindMs < REWIND_MS && !isGuessed && ownErrorM !== null && ownErrorM < OFF_M,
+        behindMs < REWIND_MS && !isGuessed && ownErrorM !== null && ownErrorM < OWN_M,
     );
-    expect(clear.length, told).toBeGreaterThanOrEqual(12);
+    expect(clear.length, told).toBeGreaterThanOrEqual(10);
     for (const kick of clear) {
       expect(Math.abs(kick.judgedM - kick.shownM), JSON.stringify(kick)).toBeLessThan(OFF_M);
       if (Math.abs(kick.shownM - REACH_M) < OFF_M) continue;

@@ -361,7 +361,7 @@ export interface World {
   input(input: Input): void;
   /**
    * The same for a client that predicts: it is at the step `number` of its own, of 1/60 s each and modulo 2^16, and the newest `changes`
-   * of its controls, the newest first and at most 32, were so many steps ago. The server lets them last as long, and `snapshot` events then
+   * of its controls, the newest first and at most 64, were so many steps ago. The server lets them last as long, and `snapshot` events then
    * have the number of the step that was taken as `controls`. False if it cannot be sent; the plain protocol cannot. `createPredictor`
    * calls it.
    */
