@@ -162,7 +162,8 @@ class StepPredictor implements Predictor {
       }),
       world.on("snapshot", ({ tick, controls, moved }) => this.#hear(tick, controls, moved)),
     ];
-    world.countSteps(() => (this.#walks === undefined ? undefined : this.step & 0xffff));
+    // What is shown lies between two steps: an action belongs to the nearer one.
+    world.countSteps(() => (this.#walks === undefined ? undefined : Math.round(this.moment) & 0xffff));
   }
 
   get moment(): number {
