@@ -139,7 +139,7 @@ function next(random, [x, , z], extent) {
 }
 
 /** How far each frame was from where the server had it at that moment; frames of which that is not known do not count. */
-function errors(frames, places) {
+export function errors(frames, places) {
   const known = [...places].sort(([a], [b]) => a - b);
   const found = [];
   let at = 0;
@@ -159,7 +159,8 @@ function distance(a, b) {
   return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
-function mulberry32(start) {
+/** Draws numbers from 0 to 1, the same ones for each start. */
+export function mulberry32(start) {
   let state = start;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

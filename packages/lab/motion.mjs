@@ -1,12 +1,16 @@
-// Prints what was shown where, as one line of JSON; `nowcast lab motion` runs this on a host of an emulated link. Arguments: the room's
-// address, seconds, a seed, half the width of the ground in metres, and for a walk in Chromium its program and one carrier.
+// Prints what was shown where, as one line of JSON; `nowcast lab motion` runs this on a host of an emulated link. Arguments: `walk`, `football` or `hands`,
+// the room's address, seconds, a seed, half the width of the ground in metres, and in Chromium its program and one carrier.
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { football } from "./motion-football.mjs";
+import { hands } from "./motion-hands.mjs";
 import { walk, within } from "./motion-walk.mjs";
 
-const [address, seconds, seed, extent, browser, carrier] = process.argv.slice(2);
-if (extent === undefined || (browser !== undefined && carrier === undefined)) {
-  throw new Error("motion.mjs ADDRESS SECONDS SEED EXTENT [BROWSER CARRIER]");
+const GAMES = { walk, football, hands };
+
+const [game, address, seconds, seed, extent, browser, carrier] = process.argv.slice(2);
+if (!(game in GAMES) || extent === undefined || (browser !== undefined && carrier === undefined)) {
+  throw new Error("motion.mjs walk|football|hands ADDRESS SECONDS SEED EXTENT [BROWSER CARRIER]");
 }
 const FRAME_MS = 1000 / 60;
 const SERVER_MS = 20_000;
@@ -20,19 +24,19 @@ const site = `http://${host}`;
 await within(SERVER_MS, async () => (await fetch(`${site}/healthz`).catch(() => undefined))?.ok);
 
 const plan = { address, seconds: Number(seconds), seed: Number(seed), extent: Number(extent) };
-const found = browser === undefined ? await walkHere() : await walkInChromium();
+const found = browser === undefined ? await playHere() : await playInChromium();
 console.log(JSON.stringify(found));
 
-async function walkHere() {
+async function playHere() {
   let dueMs = performance.now();
   const nextFrame = async () => {
     dueMs += FRAME_MS;
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, dueMs - performance.now())));
   };
-  return { ...(await walk({ ...plan, nextFrame })), program: `Node ${process.version}` };
+  return { ...(await GAMES[game]({ ...plan, nextFrame })), program: `Node ${process.version}` };
 }
 
-async function walkInChromium() {
+async function playInChromium() {
   const { build } = await import("esbuild");
   const { chromium } = await import("playwright-core");
   const here = dirname(fileURLToPath(import.meta.url));
@@ -65,11 +69,11 @@ async function walkInChromium() {
     page.setDefaultTimeout(plan.seconds * 1000 + SPARE_MS);
     await page.goto(`${site}/healthz`);
     await page.addScriptTag({ content: outputFiles[0].text });
-    const walked = await page.evaluate((walking) => globalThis.walk(walking), {
-      ...plan,
-      carriers: [carrier],
-    });
-    return { ...walked, program: `Chromium ${chrome.version()}` };
+    const played = await page.evaluate(
+      ([name, playing]) => globalThis.games[name](playing),
+      [game, { ...plan, carriers: [carrier] }],
+    );
+    return { ...played, program: `Chromium ${chrome.version()}` };
   } finally {
     await chrome.close();
   }

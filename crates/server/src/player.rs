@@ -147,19 +147,21 @@ pub(crate) struct Given {
     pub(crate) at: Instant,
     /// The step at which the client was, if it counts steps.
     pub(crate) step: Option<u16>,
-    /// How long before it arrived that was what the client saw; `None` where that is not known.
+    /// The moment of the world that the client showed of others, in steps of the room, if it said so.
+    pub(crate) shown: Option<f64>,
+    /// How long before it arrived that was what the client saw, as far as the server can tell; `None` where it cannot.
     pub(crate) saw: Option<Duration>,
 }
 
 impl Given {
     /// An action of a client of which nothing of this is known.
     pub(crate) fn now() -> Self {
-        Self { at: Instant::now(), step: None, saw: None }
+        Self { at: Instant::now(), step: None, shown: None, saw: None }
     }
 }
 
-/// An action waits for the step at which it was given, but no longer than this.
-const ACTION_WAIT_MAX: Duration = Duration::from_millis(500);
+/// An action waits for the step at which it was given, but no longer than this. A walker that was waited for is a second behind at most, as a rule.
+const ACTION_WAIT_MAX: Duration = Duration::from_millis(1_500);
 
 /// What a client gives to an action that is to happen once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -273,6 +275,11 @@ impl Player {
     /// It does not count its steps any more.
     pub(crate) fn forget_steps(&self) {
         *self.playout.lock().expect("nobody panics while holding it") = Playout::default();
+    }
+
+    /// The world left out so many steps, which its walker makes up for.
+    pub(crate) fn leave_out(&self, steps: u32) {
+        self.playout.lock().expect("nobody panics while holding it").leave_out(steps);
     }
 
     /// What its walker does in the next step of the world; `None` if it counts no steps.

@@ -533,6 +533,9 @@ impl Room {
         let skipped = (oldest - next).as_nanos().div_ceil(STEP.as_nanos()) as u64;
         self.rooms.metrics.steps_skipped.inc_by(skipped);
         self.metrics.steps_skipped.inc_by(skipped);
+        for SeatedPlayer { player, .. } in &self.players {
+            player.leave_out(u32::try_from(skipped).unwrap_or(u32::MAX));
+        }
         oldest
     }
 }

@@ -191,6 +191,7 @@ async fn an_action_that_does_not_fit_is_refused_by_name_and_nothing_of_it_is_don
             arguments: arguments.clone(),
             number: None,
             step: None,
+            shown: None,
         });
     }
     ada.until_view("what was refused", |view| view.refused.len() == wrong.len()).await;
@@ -247,7 +248,8 @@ async fn whoever_does_for_long_what_is_refused_may_not_stay() {
     // Within the rate of actions, so that it is the refusals that end it.
     let mut turns = tokio::time::interval(Duration::from_millis(55));
     let guest = Guest::join(&server, "plaza", "Guest", CarrierKind::WebSocket).await;
-    let fly = ToWorld::Act { action: "fly".into(), arguments: Value::Nil, number: None, step: None };
+    let fly =
+        ToWorld::Act { action: "fly".into(), arguments: Value::Nil, number: None, step: None, shown: None };
     let closed = |code| format!(r#"nowcast_client_closed_total{{code="{code}",reason="rate"}}"#);
     while server.metric(&closed(4008)) == 0.0 || server.metric(&closed(66)) == 0.0 {
         turns.tick().await;

@@ -1,5 +1,7 @@
 //! Entities, and the columns in which a world keeps them.
 
+use std::collections::BTreeSet;
+
 use nowcast_wire::Value;
 
 use crate::id::{EntityId, KindId, PlayerId};
@@ -81,6 +83,8 @@ pub struct Entities {
     pub(crate) gravity_scales: Vec<f32>,
     pub(crate) passes: Vec<Option<EntityId>>,
     pub(crate) changed_ticks: Vec<u64>,
+    /// Those that hang on another: few, so that nobody has to look through all rows for them in every step.
+    hanging: BTreeSet<EntityId>,
     dead: usize,
 }
 
@@ -204,6 +208,9 @@ impl Entities {
     /// Adds a row; its id is greater than all before.
     pub(crate) fn push(&mut self, row: Row) {
         debug_assert!(self.ids.last().is_none_or(|last| *last < row.id), "ids grow");
+        if row.parent.is_some() {
+            self.hanging.insert(row.id);
+        }
         self.ids.push(row.id);
         self.is_alive.push(true);
         self.kinds.push(row.kind);
@@ -225,7 +232,23 @@ impl Entities {
     pub(crate) fn kill(&mut self, row: usize) {
         self.is_alive[row] = false;
         self.handles[row] = None;
+        self.hanging.remove(&self.ids[row]);
         self.dead += 1;
+    }
+
+    /// Hangs the entity of a row on another, or takes it off.
+    pub(crate) fn hang(&mut self, row: usize, parent: Option<Parent>) {
+        self.parents[row] = parent;
+        if parent.is_some() {
+            self.hanging.insert(self.ids[row]);
+        } else {
+            self.hanging.remove(&self.ids[row]);
+        }
+    }
+
+    /// Everything that hangs on something, ordered by id.
+    pub(crate) fn hanging(&self) -> &BTreeSet<EntityId> {
+        &self.hanging
     }
 
     /// Removes the rows of those that are gone.

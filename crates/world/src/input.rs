@@ -3,6 +3,12 @@
 /// How far outside −1..1 a control may be for its sender's rounding to be forgiven.
 const CONTROL_SLACK: f32 = 1e-3;
 
+/// Yaws are told apart in parts of a radian: 0.007°. As a power of two it makes each of them exact in 32 bits, and one takes 16 bits.
+const YAW_PARTS: f32 = 8_192.0;
+
+/// The most parts that are not beyond π.
+const YAW_PARTS_MAX: f32 = 25_735.0;
+
 /// The longest name, in characters.
 pub const NAME_CHARS_MAX: usize = 24;
 
@@ -16,7 +22,7 @@ pub struct Input {
     pub forward: f32,
     /// −1..1 to the right of it.
     pub right: f32,
-    /// Radians; 0 faces −Z, growing counter-clockwise seen from above.
+    /// Radians; 0 faces −Z, growing counter-clockwise seen from above. A world takes the nearest multiple of 1/8192.
     pub yaw: f32,
     /// Runs instead of walking.
     pub run: bool,
@@ -25,14 +31,15 @@ pub struct Input {
 }
 
 impl Input {
-    /// Checks what came from outside. `yaw` may be any finite angle and is brought into −π..π.
+    /// Checks what came from outside. `yaw` may be any finite angle, is brought into −π..π, and becomes the
+    /// nearest multiple of 1/8192 (`spec/MOVEMENT.md`, section 3).
     pub fn new(forward: f32, right: f32, yaw: f32, run: bool, jump: bool) -> Result<Input, InputError> {
         let control = |field, value: f32| {
             within(field, value, -1.0 - CONTROL_SLACK, 1.0 + CONTROL_SLACK).map(|v| v.clamp(-1.0, 1.0))
         };
         let forward = control("forward", forward)?;
         let right = control("right", right)?;
-        let yaw = wrap_angle(within("yaw", yaw, f32::MIN, f32::MAX)?);
+        let yaw = quantise_yaw(within("yaw", yaw, f32::MIN, f32::MAX)?);
         Ok(Input { forward, right, yaw, run, jump })
     }
 
@@ -75,6 +82,22 @@ fn within(field: &'static str, value: f32, min: f32, max: f32) -> Result<f32, In
     Ok(value)
 }
 
+/// The yaw that controls have which say this one: it is between −π and π, and stays as it is when it is brought there again.
+pub(crate) fn quantise_yaw(angle: f32) -> f32 {
+    yaw_of(yaw_parts(angle))
+}
+
+/// How many parts of 1/8192 the yaw is that controls have which say this one.
+pub(crate) fn yaw_parts(angle: f32) -> i16 {
+    let parts = libm::floorf(wrap_angle(angle) * YAW_PARTS + 0.5);
+    parts.clamp(-YAW_PARTS_MAX, YAW_PARTS_MAX) as i16
+}
+
+/// The yaw of so many parts.
+pub(crate) fn yaw_of(parts: i16) -> f32 {
+    f32::from(parts) / YAW_PARTS
+}
+
 fn wrap_angle(angle: f32) -> f32 {
     use std::f32::consts::{PI, TAU};
     let turned = libm::fmodf(angle, TAU);
@@ -112,7 +135,21 @@ mod tests {
     fn a_rounded_control_is_forgiven_and_a_large_angle_is_wrapped() {
         let input = Input::new(1.0004, -1.0004, 7.0, true, true).unwrap();
         assert_eq!((input.forward, input.right), (1.0, -1.0));
-        assert!((input.yaw - (7.0 - std::f32::consts::TAU)).abs() < 1e-6);
+        assert!((input.yaw - (7.0 - std::f32::consts::TAU)).abs() <= 0.5 / YAW_PARTS + 1e-6);
         assert!(Input::new(0.0, 0.0, f32::MAX, false, false).unwrap().yaw.abs() <= std::f32::consts::PI);
+    }
+
+    #[test]
+    fn a_yaw_is_a_multiple_of_a_part_and_stays_as_it_is() {
+        use std::f32::consts::PI;
+        for step in -100_000..=100_000 {
+            let angle = step as f32 / 100_000.0 * PI;
+            let yaw = quantise_yaw(angle);
+            assert!((yaw - angle).abs() <= 1.0 / YAW_PARTS && yaw.abs() <= PI, "{angle} becomes {yaw}");
+            assert_eq!(quantise_yaw(yaw).to_bits(), yaw.to_bits(), "{angle}");
+        }
+        assert_eq!(quantise_yaw(-0.0).to_bits(), 0.0_f32.to_bits());
+        assert_eq!(quantise_yaw(-1.5 / YAW_PARTS), -1.0 / YAW_PARTS, "a half goes up");
+        assert_eq!([PI, -PI].map(yaw_parts), [25_735, -25_735]);
     }
 }

@@ -93,19 +93,27 @@ impl Physics {
         self.awake = now;
     }
 
+    /// Readies a world without bodies for many at once ([`Physics::find_contacts`]). Its first step of some length looks for islands
+    /// among all bodies, and so lets none of them sleep: it is taken while there are none.
+    pub(crate) fn expect_bodies(&mut self) {
+        self.step_still(TINY_SECONDS);
+    }
+
     /// Finds the contacts of bodies that are all new, lets nothing move, and puts the pinned ones to sleep where
     /// everything that they touch sleeps too.
     pub(crate) fn find_contacts(&mut self, pinned: &[Handles]) {
-        // A step of no length finds contacts and wakes whatever touches something. Only steps of some length know of
-        // islands: the first finds them, the second lets those sleep whose bodies all do. In these even the fastest
-        // body goes no farther than 4 µm each.
-        for dt in [0.0, TINY_SECONDS] {
-            self.world.integration_parameters.dt = dt;
-            self.world.step_with_events(&Passing, &());
-        }
+        // A step of no length finds contacts and islands, and wakes whatever touches something.
+        self.step_still(0.0);
         for handles in pinned {
             self.world.bodies[handles.body].sleep();
         }
+        // Only a step of some length lets islands sleep whose bodies all do. In it even the fastest body goes no farther than
+        // 4 µm.
+        self.step_still(TINY_SECONDS);
+    }
+
+    fn step_still(&mut self, seconds: f32) {
+        self.world.integration_parameters.dt = seconds;
         self.world.step_with_events(&Passing, &());
         self.world.integration_parameters.dt = crate::STEP_SECONDS;
     }
@@ -217,6 +225,13 @@ impl Physics {
         &self.world.colliders[handles.collider]
     }
 
+    /// How many bodies that forces move were awake after the last step.
+    pub(crate) fn awake(&self) -> usize {
+        let PhysicsWorld { islands, bodies, .. } = &self.world;
+        let active = islands.active_bodies().filter_map(|handle| bodies.get(handle));
+        active.filter(|body| body.is_dynamic() && !body.is_sleeping()).count()
+    }
+
     pub(crate) fn wake_all(&mut self) {
         self.world.wake_up_all(true);
     }
@@ -298,14 +313,15 @@ impl Physics {
 
     /// Puts a body that is awake to where it got in this step.
     pub(crate) fn place(&mut self, handles: Handles, position: [f32; 3], velocity: [f32; 3]) {
-        let body = self.get_mut(handles);
         let (position, velocity) = (Vector::from_array(position), Vector::from_array(velocity));
-        if body.translation() != position {
-            body.set_translation(position, false);
+        let body = self.get(handles);
+        // Whatever is borrowed to be changed costs the next step as if it had been.
+        if (body.translation(), body.linvel()) == (position, velocity) {
+            return;
         }
-        if body.linvel() != velocity {
-            body.set_linvel(velocity, false);
-        }
+        let body = self.get_mut(handles);
+        body.set_translation(position, false);
+        body.set_linvel(velocity, false);
     }
 
     /// Whom a body touches, and how hard; sensors and what overlaps them without force.

@@ -169,7 +169,7 @@ impl World {
         (0..entities.ids.len()).filter(can_move).map(|row| (entities.ids[row], entities.poses[row]))
     }
 
-    /// How many bodies are moving or not yet at rest.
+    /// How many bodies were moving or not yet at rest after the last step.
     pub fn awake(&self) -> usize {
         self.scene.awake()
     }

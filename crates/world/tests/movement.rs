@@ -1,5 +1,6 @@
 //! The exact step of walkers: what it does, that worlds take it, and the vectors of `spec/MOVEMENT.md`.
 
+use std::f32::consts::PI;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -315,13 +316,8 @@ impl Random {
     fn input(&mut self) -> Input {
         let [forward, right, turn] = self.three(-1.0, 1.0);
         let buttons = self.next();
-        Input {
-            forward,
-            right,
-            yaw: turn * std::f32::consts::PI,
-            run: buttons & 0x100 != 0,
-            jump: buttons & 0x600 == 0,
-        }
+        let (run, jump) = (buttons & 0x100 != 0, buttons & 0x600 == 0);
+        Input::new(forward, right, turn * PI, run, jump).expect("within bounds")
     }
 }
 
@@ -405,4 +401,21 @@ fn ten_thousand_random_walks_are_those_of_the_specification_to_the_last_bit() {
 fn the_walks_that_the_specification_spells_out_are_walked_so() {
     let walks: Vec<String> = (0..4).map(walk_text).collect();
     expect_vector("walks.json", &format!("[\n{}\n]\n", walks.join(",\n")));
+}
+
+#[test]
+fn every_yaw_is_taken_for_the_one_that_the_specification_says() {
+    let half = 0.5 / 8_192.0;
+    let edges = [0.0, -0.0, half, -half, 1.5 * half, -3.0 * half, PI, -PI, PI + 1e-6, -PI - 1e-6, f32::MAX];
+    let mut random = Random::of_walk(0);
+    let drawn = (0..400_usize).map(|number| random.within(-1.0, 1.0) * [PI, 10.0, 1e4, 1e30][number % 4]);
+    let mut text =
+        "{ \"about\": \"Yaws, and how many parts of 1/8192 they are taken for: spec/MOVEMENT.md, section 3.\", \"yaws\": [".to_owned();
+    for (number, yaw) in edges.into_iter().chain(drawn).enumerate() {
+        let comma = if number == 0 { "" } else { "," };
+        let space = if number % 6 == 0 { "\n  " } else { " " };
+        let parts = Input::new(0.0, 0.0, yaw, false, false).expect("within bounds").yaw * 8_192.0;
+        write!(text, "{comma}{space}[{yaw:?}, {}]", parts as i32).expect("strings take everything");
+    }
+    expect_vector("yaws.json", &(text + "\n] }\n"));
 }

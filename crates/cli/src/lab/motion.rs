@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use nowcast_lab::motion::{ALL, Client, FEW, Ground, Plan};
+use nowcast_lab::motion::{ALL, Client, FEW, FOOTBALL, Ground, HANDS, Plan};
 
 use super::links;
 use crate::output;
@@ -31,6 +31,12 @@ pub(crate) struct Args {
     /// Only the free floor
     #[arg(long)]
     free: bool,
+    /// Have two bots play worlds/football instead, at 100 ms and 5 % lost, and write down whether each kick was judged by what was seen
+    #[arg(long, conflicts_with = "free")]
+    football: bool,
+    /// Have somebody with a headset wave its hands instead, and measure how somebody else sees them and what that costs
+    #[arg(long, conflicts_with_all = ["free", "football"])]
+    hands: bool,
     /// The browser's program
     #[arg(long, value_name = "PROGRAM", default_value = "/usr/bin/chromium")]
     browser: PathBuf,
@@ -62,14 +68,23 @@ impl Which {
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     args.show.check(Some("lab-motion.html"))?;
     links::begin()?;
-    let (conditions, seconds) = if args.quick { (FEW.to_vec(), 10) } else { (ALL.to_vec(), 40) };
+    let (conditions, seconds) = match args {
+        Args { football: true, quick, .. } => (FOOTBALL.to_vec(), if *quick { 20 } else { 150 }),
+        Args { hands: true, quick, .. } => (HANDS.to_vec(), if *quick { 10 } else { 40 }),
+        Args { quick: true, .. } => (FEW.to_vec(), 10),
+        _ => (ALL.to_vec(), 40),
+    };
     let clients: Vec<Client> = match args.client.as_slice() {
         [] if args.quick => vec![Client::Node],
         [] => vec![Client::Node, Client::WebTransport, Client::WebSocket],
         named => named.iter().map(|which| which.client()).collect(),
     };
-    let grounds =
-        if args.quick || args.free { vec![Ground::Free] } else { vec![Ground::Free, Ground::Blocks] };
+    let grounds = match args {
+        Args { quick: false, free: false, football: false, hands: false, .. } => {
+            vec![Ground::Free, Ground::Blocks]
+        }
+        _ => vec![Ground::Free],
+    };
     let plan = Plan {
         conditions,
         clients,
@@ -81,6 +96,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         command: links::command(),
     };
     output::note(format_args!("about {} s", plan.expected_seconds()));
-    let report = plan.run(&mut |link| output::note(link))?;
+    let progress = &mut |link: &str| output::note(link);
+    let report = match args {
+        Args { football: true, .. } => plan.run_football(progress)?,
+        Args { hands: true, .. } => plan.run_hands(progress)?,
+        _ => plan.run(progress)?,
+    };
     args.show.show(&report, Some("lab-motion.html"))
 }

@@ -11,14 +11,16 @@ use serde_json::Value;
 /// What a machine may lack.
 const LACKING: [&str; 4] = ["network namespace", "TUN device", "the SDK is not built", "node does not start"];
 
-#[test]
+/// What `lab motion` says with these arguments, as data, and its page; `None` where the machine lacks something.
 #[allow(clippy::disallowed_macros, reason = "the harness takes what a test says")]
-fn what_people_see_of_themselves_is_measured_at_every_link() {
+fn measure(arguments: &[&str]) -> Option<(Value, String)> {
     let root: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let page = std::env::temp_dir().join(format!("nowcast-motion-{}.html", std::process::id()));
+    let name = format!("nowcast-motion-{}-{}.html", std::process::id(), arguments.concat());
+    let page = std::env::temp_dir().join(name);
     let output = Command::new(env!("CARGO_BIN_EXE_nowcast"))
-        .args(["lab", "motion", "--quick", "--seconds", "3", "--json", "--html"])
+        .args(["lab", "motion", "--quick", "--json", "--html"])
         .arg(&page)
+        .args(arguments)
         .current_dir(root)
         .output()
         .unwrap();
@@ -26,14 +28,45 @@ fn what_people_see_of_themselves_is_measured_at_every_link() {
     if !output.status.success() {
         assert!(LACKING.iter().any(|lack| told.contains(lack)), "{told}");
         eprintln!("left out: {told}");
-        return;
+        return None;
     }
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let html = std::fs::read_to_string(&page).unwrap();
+    std::fs::remove_file(page).unwrap();
+    Some((serde_json::from_slice(&output.stdout).unwrap(), html))
+}
+
+fn rows(section: &Value) -> &Vec<Value> {
+    section["tables"][0]["rows"].as_array().unwrap()
+}
+
+#[test]
+fn what_people_see_of_themselves_is_measured_at_every_link() {
+    let Some((report, html)) = measure(&["--seconds", "3"]) else { return };
     let sections = report["sections"].as_array().unwrap();
     assert_eq!(sections.len(), 3);
     for section in sections {
-        assert_eq!(section["tables"][0]["rows"].as_array().unwrap().len(), 3, "{section}");
+        assert_eq!(rows(section).len(), 3, "{section}");
     }
-    assert!(std::fs::read_to_string(&page).unwrap().contains("Error of oneself"));
-    std::fs::remove_file(page).unwrap();
+    assert!(html.contains("Error of oneself"));
+}
+
+#[test]
+fn every_kick_of_a_match_is_written_down() {
+    let Some((report, html)) = measure(&["--seconds", "15", "--football"]) else { return };
+    let sections = report["sections"].as_array().unwrap();
+    assert_eq!(sections.len(), 2);
+    let kicks = rows(&sections[0])[0][1]["value"].as_f64().unwrap();
+    assert!(kicks >= 1.0, "{report}");
+    assert_eq!(rows(&sections[1]).len() as f64, kicks);
+    assert!(html.contains("as the server judged"));
+}
+
+#[test]
+fn hands_of_others_are_measured_at_both_links() {
+    let Some((report, _)) = measure(&["--seconds", "3", "--hands"]) else { return };
+    let rows = rows(&report["sections"][0]);
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert!(row[4]["value"].is_number() && row[7]["value"].is_number(), "{row}");
+    }
 }

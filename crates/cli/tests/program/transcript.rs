@@ -171,7 +171,8 @@ impl Run {
             FORWARD_MS => client.put_state(now(0, ms), 0, 1, &encode_to_vec(&ahead)).unwrap(),
             WAVE_MS => {
                 let arguments = WireValue::Map(vec![("times".into(), 2.into())]);
-                let act = ToWorld::Act { action: "wave".into(), arguments, number: None, step: None };
+                let act =
+                    ToWorld::Act { action: "wave".into(), arguments, number: None, step: None, shown: None };
                 client.put_event(now(0, ms), 0, &encode_to_vec(&act), None).unwrap();
             }
             CUT_MS => {

@@ -110,7 +110,7 @@ impl SessionBot {
                 self.channel.lane(CHAT_LANE).try_event(&encode_to_vec(&Line { text }))
             }
             ClientMessage::Act { action, arguments, number } => {
-                event(ToWorld::Act { action, arguments: arguments.0, number, step: None })
+                event(ToWorld::Act { action, arguments: arguments.0, number, step: None, shown: None })
             }
             ClientMessage::Name { name } => event(ToWorld::Rename { name }),
             ClientMessage::Rate { hz } => event(ToWorld::Rate { network_hz: hz }),

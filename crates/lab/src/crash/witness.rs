@@ -236,7 +236,7 @@ impl Visit<'_> {
         let arguments = vec![("client".into(), client), ("number".into(), Value::F64(number.into()))];
         let action = "count".into();
         let arguments = Value::Map(arguments);
-        self.say(&ToWorld::Act { action, arguments, number: Some(number), step: None })
+        self.say(&ToWorld::Act { action, arguments, number: Some(number), step: None, shown: None })
     }
 
     /// The world shows this of what the witness did.

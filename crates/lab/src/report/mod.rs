@@ -322,6 +322,8 @@ pub enum Chart {
     Bars(BarChart),
     /// One quantity against another.
     Lines(LineChart),
+    /// The same where each pair stands for itself.
+    Points(LineChart),
     /// How often each value of one quantity was measured, for several peers above each other.
     Histograms(HistogramChart),
 }
@@ -369,7 +371,7 @@ impl BarChart {
     }
 }
 
-/// Lines over two axes.
+/// Lines, or points, over two axes.
 #[derive(Debug, Clone)]
 pub struct LineChart {
     /// What is shown.
@@ -378,7 +380,7 @@ pub struct LineChart {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// The lines, as points from left to right.
+    /// The lines, as points from left to right; points alone in any order.
     pub series: Vec<Series<(f64, f64)>>,
 }
 

@@ -15,7 +15,8 @@ const DASHES: [&str; 4] = ["none", "16 10", "3 7", "9 4 2 4"];
 pub(super) fn render(out: &mut String, chart: &Chart) {
     match chart {
         Chart::Bars(chart) => bars(out, chart),
-        Chart::Lines(chart) => lines(out, chart),
+        Chart::Lines(chart) => plot(out, chart, line),
+        Chart::Points(chart) => plot(out, chart, points),
         Chart::Histograms(chart) => super::histogram::render(out, chart),
     }
 }
@@ -78,7 +79,10 @@ fn bars(out: &mut String, chart: &BarChart) {
     out.push_str("</svg></figure>");
 }
 
-fn lines(out: &mut String, chart: &LineChart) {
+/// Draws what a chart has of one series, by its number, once its pairs are places of the drawing.
+type Draw = fn(&mut String, usize, &[(f64, f64)]);
+
+fn plot(out: &mut String, chart: &LineChart, draw: Draw) {
     let points = || chart.series.iter().flat_map(|series| series.values.iter().copied());
     let x_scale = Scale::over(points().map(|point| point.0), chart.x.log);
     let y_scale =
@@ -129,12 +133,24 @@ fn lines(out: &mut String, chart: &LineChart) {
         escape(&axis_name(&chart.y))
     );
     for (at, series) in chart.series.iter().enumerate() {
-        let (class, dashes) = (at % SERIES_MAX, DASHES[at % DASHES.len()]);
-        let _ = write!(out, "<polyline class=\"l{class}\" stroke-dasharray=\"{dashes}\" points=\"");
-        for &(x, y) in series.values.iter().filter(|&&(x, y)| x_scale.shows(x) && y_scale.shows(y)) {
-            let _ = write!(out, "{:.1},{:.1} ", x_scale.place(x, left, right), y_scale.place(y, bottom, top));
-        }
-        out.push_str("\"/>");
+        let shown = series.values.iter().filter(|&&(x, y)| x_scale.shows(x) && y_scale.shows(y));
+        let place = |&(x, y): &(f64, f64)| (x_scale.place(x, left, right), y_scale.place(y, bottom, top));
+        draw(out, at, &shown.map(place).collect::<Vec<_>>());
     }
     out.push_str("</svg></figure>");
+}
+
+fn line(out: &mut String, at: usize, places: &[(f64, f64)]) {
+    let (class, dashes) = (at % SERIES_MAX, DASHES[at % DASHES.len()]);
+    let _ = write!(out, "<polyline class=\"l{class}\" stroke-dasharray=\"{dashes}\" points=\"");
+    for (x, y) in places {
+        let _ = write!(out, "{x:.1},{y:.1} ");
+    }
+    out.push_str("\"/>");
+}
+
+fn points(out: &mut String, at: usize, places: &[(f64, f64)]) {
+    for (x, y) in places {
+        let _ = write!(out, "<circle class=\"f{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>", at % SERIES_MAX);
+    }
 }

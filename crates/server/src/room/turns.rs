@@ -3,14 +3,17 @@
 use std::time::Instant;
 
 use nowcast_world::limits::REWIND_MS_MAX;
-use nowcast_world::{Command as WorldCommand, PlayerId};
+use nowcast_world::{Command as WorldCommand, PlayerId, STEP_HZ};
 
 use super::{Room, STEP};
 use crate::player::{Command, Given, Player};
 use crate::session::playout::Turn;
 
-/// In steps of so many milliseconds the world is told how long ago that was what a player sees.
+/// In steps of so many milliseconds it is measured how long ago that was what a player sees.
 const SIGHT_MS: u16 = 4;
+
+/// Steps have so many numbers for clients.
+const TICKS: f64 = 4_294_967_296.0;
 
 impl Room {
     /// Has the walker of a client that counts its steps take them. What the client did in the steps before comes first, so that an action
@@ -49,16 +52,15 @@ impl Room {
 
     /// Tells the world how long ago that was what a player saw when it gave an action, where the rules ask for it.
     pub(super) fn see(&mut self, index: usize, given: Given, now: Instant) {
-        let rewinds = self.world.world().scene().definition().rewinds;
-        let Some(saw) = given.saw.filter(|_| rewinds) else { return };
-        // The world is as it was told a step ago.
-        let behind = (saw + now.saturating_duration_since(given.at)).saturating_sub(STEP);
-        let behind_ms = u16::try_from(behind.as_millis()).unwrap_or(u16::MAX);
+        if !self.world.world().scene().definition().rewinds {
+            return;
+        }
+        let said = given.shown.and_then(|shown| said_behind_ms(self.tick, shown));
+        let Some(behind_ms) = said.or_else(|| measured_behind_ms(&given, now)) else { return };
         if behind_ms > REWIND_MS_MAX {
             self.rooms.metrics.count_turn("seen_too_long_ago");
         }
-        // What differs by less is within what anybody knows of the network.
-        let behind_ms = behind_ms.min(REWIND_MS_MAX) / SIGHT_MS * SIGHT_MS;
+        let behind_ms = behind_ms.min(REWIND_MS_MAX);
         let seated = &mut self.players[index];
         let player = seated.id;
         // What was told in this step is not known to the world yet, and new rules may have had it forget what it knew.
@@ -68,5 +70,41 @@ impl Room {
         if told != behind_ms || known != Some(behind_ms) {
             self.apply(WorldCommand::See { player, behind_ms });
         }
+    }
+}
+
+/// How long before the step after `tick` others the moment was that a client says it showed; `None` for one that is still to come.
+fn said_behind_ms(tick: u64, shown: f64) -> Option<u16> {
+    // Clients know the steps modulo 2^32 (`spec/WORLD.md`, section 5).
+    let steps = (tick as f64 - shown).rem_euclid(TICKS);
+    let ms = (steps * 1_000.0 / f64::from(STEP_HZ)).round();
+    (steps < TICKS / 2.0).then_some(ms.min(f64::from(u16::MAX)) as u16)
+}
+
+/// The same of a client that did not say which moment it showed, by its delay and the round trip.
+fn measured_behind_ms(given: &Given, now: Instant) -> Option<u16> {
+    // The world is as it was told a step ago.
+    let behind = (given.saw? + now.saturating_duration_since(given.at)).saturating_sub(STEP);
+    // What differs by less is within what anybody knows of the network.
+    Some(u16::try_from(behind.as_millis()).unwrap_or(u16::MAX) / SIGHT_MS * SIGHT_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_that_a_client_showed_is_as_long_ago_as_it_is_in_steps() {
+        assert_eq!(said_behind_ms(1_000, 1_000.0), Some(0));
+        assert_eq!(said_behind_ms(1_000, 993.4), Some(110));
+        assert_eq!(said_behind_ms((1 << 32) + 6, f64::from(u32::MAX) - 5.0), Some(200));
+        assert_eq!(said_behind_ms(1_000, 10.0), Some(16_500));
+        assert_eq!(said_behind_ms(1_000_000, 10.0), Some(u16::MAX));
+    }
+
+    #[test]
+    fn a_moment_that_is_still_to_come_says_nothing_unless_it_is_so_far_that_it_was_long_ago() {
+        assert_eq!(said_behind_ms(1_000, 1_000.5), None);
+        assert_eq!(said_behind_ms(1_000, 3e9), Some(u16::MAX));
     }
 }

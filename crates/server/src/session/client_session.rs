@@ -233,8 +233,14 @@ impl ClientSession {
                 ToWorld::Act { action, .. } if action.len() > WORD_BYTES_MAX => {
                     return Err(malformed("an action's name is too long"));
                 }
-                ToWorld::Act { action, arguments, number, step } => {
-                    return self.act(action, arguments, number, step, rates);
+                ToWorld::Act { shown: Some(shown), .. } if !shown.is_finite() => {
+                    return Err(Closing::OutOfBounds(no_number("shown")));
+                }
+                ToWorld::Act { action, arguments, number, step, shown } => {
+                    let rtt = self.channel.status().rtt;
+                    let saw = rtt.map(|rtt| rtt + self.player.view_delay());
+                    let given = Given { at: Instant::now(), step, shown, saw };
+                    return self.act(action, arguments, number, given, rates);
                 }
             },
             _ => return Err(malformed("nothing is expected on this lane or key")),
@@ -251,7 +257,7 @@ impl ClientSession {
         action: String,
         arguments: Value,
         number: Option<u32>,
-        step: Option<u16>,
+        given: Given,
         rates: &mut Rates,
     ) -> Result<(), Closing> {
         if number == Some(0) || (number.is_some() && self.player.key.is_none()) {
@@ -263,8 +269,6 @@ impl ClientSession {
         }
         let is_numbered = number.is_some();
         let number = number.map(|number| Numbered { number, is_over_rate });
-        let rtt = self.channel.status().rtt;
-        let given = Given { at: Instant::now(), step, saw: rtt.map(|rtt| rtt + self.player.view_delay()) };
         if !self.command(Command::Act { action, arguments, number, given }) && is_numbered {
             // Only the room knows whether it was done before; the client comes anew and asks again.
             return Err(Closing::TooMany(MessageKind::Action.name()));
@@ -300,7 +304,7 @@ impl ClientSession {
     fn steer_by_steps(&mut self, message: &Message, rates: &mut Rates) -> Result<(), Closing> {
         let Steps { number, steps } = read(message)?;
         if steps.is_empty() || steps.len() > STEPS_MAX {
-            return Err(malformed("steps are 1 to 32 changes of the controls"));
+            return Err(malformed("steps are 1 to 64 changes of the controls"));
         }
         let mut changes = Vec::with_capacity(steps.len());
         for step in steps.iter().rev() {

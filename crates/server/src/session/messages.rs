@@ -22,7 +22,7 @@ pub const CONTROLS_KEY: Key = Key::state(1);
 /// Where a client that counts its steps puts its controls instead, on lane 0.
 pub const STEPS_KEY: Key = Key::state(2);
 /// Changes that one [`Steps`] may tell.
-pub(super) const STEPS_MAX: usize = 32;
+pub(super) const STEPS_MAX: usize = 64;
 
 /// The key of a client's [`View`] on [`WORLD_LANE`].
 pub const VIEW_KEY: Key = Key::state(3);
@@ -98,6 +98,8 @@ pub enum ToWorld {
         number: Option<u32>,
         /// The client's step at which it was given, if it counts steps: those up to it are taken before.
         step: Option<u16>,
+        /// The moment of the world that the client showed of others then, in steps, if it knows.
+        shown: Option<f64>,
     },
     /// Takes another name.
     Rename {
@@ -203,7 +205,7 @@ pub struct Controls {
 pub struct Steps {
     /// The client's step, of 1/60 s each, modulo 2^16.
     pub number: u16,
-    /// How the controls changed, the newest first; 1 to 32.
+    /// How the controls changed, the newest first; 1 to 64.
     pub steps: Vec<Step>,
 }
 

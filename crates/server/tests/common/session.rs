@@ -172,14 +172,14 @@ impl Guest {
     /// Does something that the world declares.
     pub fn act(&self, action: &str, arguments: &[(&str, Value)]) {
         let arguments = super::map(arguments);
-        let act = ToWorld::Act { action: action.into(), arguments, number: None, step: None };
+        let act = ToWorld::Act { action: action.into(), arguments, number: None, step: None, shown: None };
         self.channel.try_event(&encode_to_vec(&act)).expect("there is room for an action");
     }
 
     /// Does something that happens once.
     pub fn act_once(&self, number: u32, action: &str, arguments: &[(&str, Value)]) {
         let (action, arguments) = (action.into(), super::map(arguments));
-        self.tell(&ToWorld::Act { action, arguments, number: Some(number), step: None });
+        self.tell(&ToWorld::Act { action, arguments, number: Some(number), step: None, shown: None });
     }
 
     /// Tells the world something.

@@ -1,5 +1,10 @@
 use super::*;
+use crate::command::Edit;
+use crate::id::{EntityId, PlayerId};
+use crate::input::Input;
+use crate::pose::Pose;
 use crate::{Action, Behaviour, Definition, Random, Scene};
+use nowcast_wire::Value;
 use proptest::prelude::*;
 
 fn any_pose() -> impl Strategy<Value = Pose> {
@@ -96,22 +101,56 @@ fn a_newer_journal_is_refused_by_its_version() {
 }
 
 #[test]
-fn the_controls_of_two_hundred_players_take_few_bytes() {
+fn an_older_journal_is_refused_by_its_version() {
+    let error = decode(&[1, 0]).unwrap_err();
+    assert_eq!(error, JournalError::Older { found: 1 });
+    assert!(error.to_string().starts_with("the journal has version 1, which no release wrote"), "{error}");
+}
+
+/// What two hundred players who all turn do in three steps: thirty inputs a second of each, in the order in which a server asks its players.
+fn inputs(first_player: u32, has_turn: impl Fn(u32, u32) -> bool) -> Vec<Entry> {
     let mut random = Random::new(5);
     let mut entries = Vec::new();
     for tick in 0..3 {
-        for player in 0..200 {
-            // Thirty times a second, as clients send: every second tick.
-            if (tick + player) % 2 == 0 {
-                let yaw = 3.0 * random.signed();
-                let input = Input::new(1.0, 0.0, yaw, true, false).expect("within bounds");
-                let command = Command::Input { player: PlayerId(player), input };
-                entries.push(Entry { tick: u64::from(tick), record: Record::Command(command) });
-            }
+        for player in (0..200).filter(|player| has_turn(tick, *player)) {
+            let yaw = 3.0 * random.signed();
+            let input = Input::new(1.0, 0.0, yaw, true, false).expect("within bounds");
+            let command = Command::Input { player: PlayerId(first_player + player), input };
+            entries.push(Entry { tick: 1_000_000 + u64::from(tick), record: Record::Command(command) });
         }
     }
-    let bytes = bytes_of(&entries).len();
-    assert!(bytes <= entries.len() * 7, "{bytes} bytes for {} inputs", entries.len());
+    entries
+}
+
+/// How many bytes entries take when something is the same in all of them.
+fn bytes_without(entries: &[Entry], level: impl Fn(&mut PlayerId, &mut Input)) -> usize {
+    let mut same = entries.to_vec();
+    for Entry { record, .. } in &mut same {
+        let Record::Command(Command::Input { player, input }) = record else { panic!("all are inputs") };
+        level(player, input);
+    }
+    bytes_of(&same).len()
+}
+
+#[test]
+fn an_input_takes_two_bytes_for_its_yaw_and_little_else() {
+    let mut random = Random::new(7);
+    let at_random: Vec<bool> = (0..600).map(|_| random.signed() > 0.0).collect();
+    for (what, entries) in [
+        ("every second step", inputs(1, |tick, player| (tick + player).is_multiple_of(2))),
+        ("players with high numbers", inputs(4_000_000, |tick, player| (tick + player).is_multiple_of(2))),
+        ("at random", inputs(70_000, |tick, player| at_random[(200 * tick + player) as usize])),
+    ] {
+        let (count, bytes) = (entries.len(), bytes_of(&entries).len());
+        let without_yaws = bytes_without(&entries, |_, input| input.yaw = 0.0);
+        let without_players = bytes_without(&entries, |player, _| *player = PlayerId(1));
+        let (of_yaws, of_players) = (bytes - without_yaws, bytes - without_players);
+        println!(
+            "{what}: {count} inputs take {bytes} bytes, of which {of_yaws} are yaws and {of_players} whose they are"
+        );
+        assert!(of_yaws <= 2 * count, "{what}: yaws take {of_yaws} bytes for {count} inputs");
+        assert!(without_yaws <= count, "{what}: all else takes {without_yaws} bytes for {count} inputs");
+    }
 }
 
 /// Counts in the world's state what it hears.

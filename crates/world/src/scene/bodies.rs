@@ -6,7 +6,7 @@ use super::{Scene, SceneError};
 use crate::body::Motion;
 use crate::event::Event;
 use crate::id::EntityId;
-use crate::input::Input;
+use crate::input::{Input, quantise_yaw};
 use crate::limits::VELOCITY_MAX;
 use crate::physics::Handles;
 use crate::pose::{Pose, Velocity, rapier_pose};
@@ -161,7 +161,7 @@ impl Scene {
         if let Some(walker) = self.walkers.get_mut(&id) {
             // A walker never tips over: of a rotation it keeps where it faces.
             let ahead = placed.rotation * -Vector::Z;
-            walker.input.yaw = libm::atan2f(-ahead.x, -ahead.z);
+            walker.input.yaw = quantise_yaw(libm::atan2f(-ahead.x, -ahead.z));
             walker.grounds.clear();
             placed.rotation = rapier3d::prelude::Rotation::IDENTITY;
         }

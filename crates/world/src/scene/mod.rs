@@ -70,6 +70,8 @@ pub struct Scene {
     pub(crate) state: BTreeMap<String, Value>,
     pub(crate) state_bytes: usize,
     pub(crate) screens: BTreeMap<(Option<PlayerId>, String), Value>,
+    /// The entities of kinds that report whom they touch.
+    pub(crate) reporters: BTreeSet<EntityId>,
     /// Pairs that touch and have a kind that reports it, the smaller id first.
     pub(crate) touching: BTreeSet<(EntityId, EntityId)>,
     /// Contacts that ended because an entity went, to be reported with those of this step.
@@ -108,6 +110,7 @@ impl Scene {
             state: BTreeMap::new(),
             state_bytes: 0,
             screens: BTreeMap::new(),
+            reporters: BTreeSet::new(),
             touching: BTreeSet::new(),
             ended: Vec::new(),
             events: VecDeque::new(),
@@ -169,13 +172,9 @@ impl Scene {
         self.random.bits()
     }
 
-    /// How many bodies are moving or not yet at rest.
+    /// How many bodies were moving or not yet at rest after the last step.
     pub fn awake(&self) -> usize {
-        let dynamic = |handles: &&crate::physics::Handles| {
-            let body = self.physics.get(**handles);
-            body.is_dynamic() && !body.is_sleeping()
-        };
-        self.entities.handles.iter().flatten().filter(dynamic).count()
+        self.physics.awake()
     }
 
     /// What was turned away or repaired so far.

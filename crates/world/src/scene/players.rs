@@ -7,7 +7,7 @@ use crate::conform;
 use crate::entity::Spawn;
 use crate::event::{Event, Refusal};
 use crate::id::{EntityId, KindId, PlayerId};
-use crate::input::{Input, NAME_CHARS_MAX};
+use crate::input::{Input, NAME_CHARS_MAX, quantise_yaw};
 use crate::owner::OwnerLeaves;
 use crate::player::Player;
 use crate::pose::Pose;
@@ -36,7 +36,7 @@ impl Scene {
         let known = self.player(player).ok_or(SceneError::UnknownPlayer(player))?;
         let (before, mut input) = (known.avatar, known.input);
         let turned = spawn.pose.rotation != Pose::IDENTITY.rotation;
-        let yaw = spawn.pose.yaw();
+        let yaw = quantise_yaw(spawn.pose.yaw());
         let id = self.spawn(kind, Spawn { owner: Some(player), ..spawn })?;
         if let Some(before) = before {
             self.despawn(before)?;

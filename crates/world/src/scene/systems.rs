@@ -59,12 +59,10 @@ impl Scene {
     /// Who began and who ceased to touch in this step, of kinds that report it, ordered by ids.
     pub(crate) fn take_contacts(&mut self) -> Vec<Contact> {
         let mut now: BTreeMap<(EntityId, EntityId), f32> = BTreeMap::new();
-        for row in 0..self.entities.ids.len() {
-            let Some(handles) = self.entities.handles[row] else { continue };
-            if !self.definition.kinds[usize::from(self.entities.kinds[row].0)].reports_contacts {
+        for &id in &self.reporters {
+            let Some(handles) = self.entities.row(id).and_then(|row| self.entities.handles[row]) else {
                 continue;
-            }
-            let id = self.entities.ids[row];
+            };
             self.physics.touched(handles, |other, impulse| {
                 let pair = if id < other { (id, other) } else { (other, id) };
                 let known = now.entry(pair).or_default();

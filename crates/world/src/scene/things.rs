@@ -69,6 +69,9 @@ impl Scene {
         if of.walker.is_some() {
             self.walkers.insert(id, WalkerState::new());
         }
+        if of.reports_contacts {
+            self.reporters.insert(id);
+        }
         let mut tags = of.tags.clone();
         tags.sort();
         self.entities.push(Row {
@@ -101,13 +104,13 @@ impl Scene {
     /// Removes an entity, its joints, and what hangs on it.
     pub fn despawn(&mut self, id: EntityId) -> Result<(), SceneError> {
         let row = self.row(id)?;
-        let children: Vec<EntityId> = (0..self.entities.ids.len())
-            .filter(|row| {
-                self.entities.is_alive[*row]
-                    && self.entities.parents[*row].is_some_and(|parent| parent.id == id)
-            })
-            .map(|row| self.entities.ids[row])
-            .collect();
+        let hangs_here = |child: &&EntityId| {
+            self.entities
+                .row(**child)
+                .and_then(|row| self.entities.parents[row])
+                .is_some_and(|on| on.id == id)
+        };
+        let children: Vec<EntityId> = self.entities.hanging().iter().filter(hangs_here).copied().collect();
         let joints = self.joints.iter().filter(|(_, bound)| bound.joint.a == id || bound.joint.b == id);
         for joint in joints.map(|(joint, _)| *joint).collect::<Vec<_>>() {
             self.part(joint)?;
@@ -118,6 +121,7 @@ impl Scene {
         self.entities.kill(row);
         self.walkers.remove(&id);
         self.holds.remove(&id);
+        self.reporters.remove(&id);
         let gone: Vec<_> = self.touching.iter().filter(|(a, b)| *a == id || *b == id).copied().collect();
         for (a, b) in gone {
             self.touching.remove(&(a, b));
@@ -210,7 +214,7 @@ impl Scene {
                 Some(Parent { id: parent, local })
             }
         };
-        self.entities.parents[row] = parent;
+        self.entities.hang(row, parent);
         self.entities.changed_ticks[row] = self.next_tick();
         Ok(())
     }
@@ -276,10 +280,8 @@ impl Scene {
 
     /// Puts everything that hangs where its parent says.
     pub(crate) fn follow_parents(&mut self) {
-        for row in 0..self.entities.ids.len() {
-            if self.entities.parents[row].is_none() || !self.entities.is_alive[row] {
-                continue;
-            }
+        let hanging = self.entities.hanging().iter();
+        for row in hanging.filter_map(|id| self.entities.row(*id)).collect::<Vec<_>>() {
             let pose = self.hanging_pose(row);
             if self.entities.poses[row] != pose {
                 self.put(row, pose);
@@ -292,7 +294,7 @@ impl Scene {
         let Some(Parent { id, .. }) = self.entities.parents[row] else { return };
         if let Some(above) = self.entities.row(id) {
             let local = self.hanging_pose(above).inverse().then(&self.entities.poses[row]);
-            self.entities.parents[row] = Some(Parent { id, local });
+            self.entities.hang(row, Some(Parent { id, local }));
         }
     }
 

@@ -61,14 +61,19 @@ impl World {
     /// [`World::settle`] there. Commands that wait and events that nobody polled are not in it: they are still to be
     /// carried out and told.
     pub fn snapshot(&mut self) -> Vec<u8> {
-        let bytes = self.scene.to_bytes();
-        self.settle();
+        let (saved, past) = (self.scene.save(), self.scene.save_past());
+        let (bytes, saved, past) = to_bytes(saved, past);
+        self.settle_from(saved, past);
         bytes
     }
 
     /// Does to the world what [`World::snapshot`] does, without the bytes.
     pub fn settle(&mut self) {
-        let (saved, past) = (self.scene.save(), self.scene.save_past());
+        self.settle_from(self.scene.save(), self.scene.save_past());
+    }
+
+    /// Makes the scene anew from what was just written down of it.
+    fn settle_from(&mut self, saved: Saved, past: Option<SavedPast>) {
         let before = std::mem::replace(&mut self.scene, Scene::new(Arc::new(Definition::default()), 0));
         let mut scene = Scene::load(before.definition, saved).expect("a world can read what it writes");
         scene.load_past(past.unwrap_or_default()).expect("a world can read what it writes");
@@ -119,19 +124,21 @@ impl World {
 
 impl Scene {
     fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes;
-        match self.save_past() {
-            Some(past) => {
-                bytes = MAGIC_WITH_PAST.to_vec();
-                nowcast_wire::encode(&SavedWithPast { now: self.save(), past }, &mut bytes);
-            }
-            None => {
-                bytes = MAGIC.to_vec();
-                nowcast_wire::encode(&self.save(), &mut bytes);
-            }
-        }
-        bytes
+        to_bytes(self.save(), self.save_past()).0
     }
+}
+
+/// The bytes of a scene, and what they were made of.
+fn to_bytes(saved: Saved, past: Option<SavedPast>) -> (Vec<u8>, Saved, Option<SavedPast>) {
+    let Some(past) = past else {
+        let mut bytes = MAGIC.to_vec();
+        nowcast_wire::encode(&saved, &mut bytes);
+        return (bytes, saved, None);
+    };
+    let mut bytes = MAGIC_WITH_PAST.to_vec();
+    let whole = SavedWithPast { now: saved, past };
+    nowcast_wire::encode(&whole, &mut bytes);
+    (bytes, whole.now, Some(whole.past))
 }
 
 #[cfg(test)]

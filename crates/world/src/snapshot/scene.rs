@@ -237,6 +237,9 @@ impl Scene {
         if of.walker.is_some() {
             self.walkers.insert(id, WalkerState::new());
         }
+        if of.reports_contacts {
+            self.reporters.insert(id);
+        }
         self.entities.push(Row {
             id,
             kind,
@@ -263,6 +266,7 @@ impl Scene {
     /// bodies has, and ground has as many as there are things on it.
     fn load_bodies(&mut self, bodies: Vec<BodyState>) -> Result<(), RestoreError> {
         let definition = Arc::clone(&self.definition);
+        self.physics.expect_bodies();
         for is_fixed in [false, true] {
             for state in &bodies {
                 let Some(row) = self.entities.row(state.id) else { continue };

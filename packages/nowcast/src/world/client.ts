@@ -69,6 +69,8 @@ export class WorldClient implements World, ProtocolHandlers {
   /** Finds the step of a client that counts them. */
   #step: (() => number | undefined) | undefined;
   #viewDelayMs = 0;
+  /** The moment of the world that is shown of others, in steps. */
+  #shown: number | undefined;
   #toldViewDelayMs: number | undefined;
   #toldViewAtMs = Number.NEGATIVE_INFINITY;
 
@@ -167,8 +169,12 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#step = step;
   }
 
-  viewDelay(delayMs: number): void {
+  viewDelay(delayMs: number, tick?: number): void {
     if (!Number.isFinite(delayMs)) throw new NowcastError("misuse", `viewDelay is ${delayMs}, no time`);
+    if (tick !== undefined && !Number.isFinite(tick)) {
+      throw new NowcastError("misuse", `the moment that is shown is ${tick}, no step`);
+    }
+    this.#shown = tick;
     const told = Math.round(Math.min(VIEW_DELAY_MS_MAX, Math.max(0, delayMs)) / VIEW_DELAY_STEP_MS);
     this.#viewDelayMs = told * VIEW_DELAY_STEP_MS;
     this.#tellView();
@@ -206,7 +212,7 @@ export class WorldClient implements World, ProtocolHandlers {
   }
 
   #act(action: string, args: WorldRecord, number?: number): boolean {
-    return this.#protocol?.act(action, args, number, this.#step?.()) ?? false;
+    return this.#protocol?.act(action, args, number, this.#step?.(), this.#shown) ?? false;
   }
 
   #actDurably(action: string, args: WorldRecord): Promise<void> {
@@ -311,6 +317,7 @@ export class WorldClient implements World, ProtocolHandlers {
     this.#tellName(welcome.isResumed);
     this.#inputs.connected();
     this.#toldViewDelayMs = undefined;
+    this.#shown = undefined;
     this.#durable.connected();
     for (const text of this.#waitingChat.splice(0)) this.chat(text);
   }

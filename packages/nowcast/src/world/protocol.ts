@@ -53,7 +53,7 @@ export interface ProtocolAdapter {
   /** The controls by steps; missing where they cannot be said. */
   steps?(number: number, changes: readonly InputChange[]): boolean;
   /** With a number it happens once, and is answered. `step` is the client's when it was given, if it counts steps. */
-  act(action: string, args: WorldRecord, number?: number, step?: number): boolean;
+  act(action: string, args: WorldRecord, number?: number, step?: number, shown?: number): boolean;
   /** How long after the newest others are shown, in whole milliseconds; missing where it cannot be said. */
   viewDelay?(delayMs: number): boolean;
   /** Throws a misuse for an action that cannot be said. */

@@ -361,7 +361,7 @@ export interface World {
   input(input: Input): void;
   /**
    * The same for a client that predicts: it is at the step `number` of its own, of 1/60 s each and modulo 2^16, and the newest `changes`
-   * of its controls, the newest first and at most 32, were so many steps ago. The server lets them last as long, and `snapshot` events then
+   * of its controls, the newest first and at most 64, were so many steps ago. The server lets them last as long, and `snapshot` events then
    * have the number of the step that was taken as `controls`. False if it cannot be sent; the plain protocol cannot. `createPredictor`
    * calls it.
    */
@@ -372,11 +372,12 @@ export interface World {
    */
   countSteps(step: (() => number | undefined) | undefined): void;
   /**
-   * Says how long after the newest that may have arrived others are shown, in milliseconds, so that the world's rules can judge by what this
-   * client saw (`world.rewound` in `docs/WORLDS.md`). Call it as often as you like: it is sent when it changes, at most once a second.
-   * `createInterpolator` calls it.
+   * Says how long after the newest that may have arrived others are shown, in milliseconds, and which moment that is, in steps of the world
+   * with fraction, so that the world's rules can judge by what this client saw (`world.rewound` in `docs/WORLDS.md`). Call it once a
+   * frame, or oftener: the delay is sent when it changes, at most once a second, and the moment with each action. Without a moment the
+   * server reckons it from the delay. `createInterpolator` calls it.
    */
-  viewDelay(delayMs: number): void;
+  viewDelay(delayMs: number, tick?: number): void;
   /**
    * Does something that the world declares ({@link Definition.actions}); the server gives missing arguments their defaults, clamps
    * numbers, and answers what does not fit by `refused`. Throws a misuse for an action that the known definition does not have, and for

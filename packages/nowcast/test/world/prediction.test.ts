@@ -17,11 +17,12 @@ const AVATAR = 9 as EntityId;
 /** As the server's: `crates/server/src/session/playout.rs`. */
 const WAIT_STEPS = 3;
 const REST_STEPS = 60;
-const PATIENCE_STEPS = 30;
+const PATIENCE_STEPS = 60;
+const LATE_STEPS_MAX = 60;
 const STRIDE_EVERY_STEPS = 4;
 const WINDOW_STEPS = 60;
 const RESERVE_STEPS = 2;
-const APART_STEPS_MAX = 60;
+const APART_STEPS_MAX = 120;
 
 interface Link {
   readonly delayMs: number;
@@ -32,6 +33,8 @@ interface Link {
   readonly burst: number;
   /** As TCP: what is lost comes so much later, and nothing overtakes it. */
   readonly againMs?: number;
+  /** A stream that stalls for so long, once in so long; what was said meanwhile comes at once, and of that the newest alone is read. */
+  readonly stall?: { readonly forMs: number; readonly everyMs: number };
 }
 
 const kind = (name: string, size: number[]): Kind => ({
@@ -81,7 +84,7 @@ class Rig {
   readonly #avatar = entityOf(AVATAR, PERSON, [0, 0.9, 0]);
   readonly #entities: Map<EntityId, Entity>;
   readonly #surroundings: Surroundings;
-  #flights: { atMs: number; arrive: () => void }[] = [];
+  #flights: { atMs: number; way: "up" | "down"; arrive: () => void }[] = [];
   #lostLeft = 0;
   #input: Input = STILL;
   #waiting: { step: number; input: Input }[] = [];
@@ -136,11 +139,7 @@ class Rig {
     const endMs = this.nowMs + ms;
     while (this.nowMs < endMs) {
       this.nowMs += 1;
-      this.#flights = this.#flights.filter(({ atMs, arrive }) => {
-        if (atMs > this.nowMs) return true;
-        arrive();
-        return false;
-      });
+      this.#land();
       while (Math.floor(this.nowMs / STEP_MS) > this.#tick) this.#serve();
       if (Math.floor(this.nowMs / FRAME_MS) === Math.floor((this.nowMs - 1) / FRAME_MS)) continue;
       const offsetM = this.predictor.offsetM;
@@ -159,8 +158,18 @@ class Rig {
     this.mover.restart(x, y, z);
   }
 
+  #land(): void {
+    const landed = this.#flights.filter(({ atMs }) => atMs <= this.nowMs);
+    this.#flights = this.#flights.filter(({ atMs }) => atMs > this.nowMs);
+    landed.forEach(({ way, arrive }, at) => {
+      // A state takes the place of one that nobody has read yet.
+      const isRead = this.#link.stall === undefined || way === "down";
+      if (isRead || !landed.slice(at + 1).some((later) => later.way === way)) arrive();
+    });
+  }
+
   #fly(way: "up" | "down", arrive: () => void): void {
-    const { delayMs, jitterMs, loss, burst, againMs } = this.#link;
+    const { delayMs, jitterMs, loss, burst, againMs, stall } = this.#link;
     if (this.#lostLeft === 0 && this.#random() < loss / burst) this.#lostLeft = burst;
     let atMs = this.nowMs + delayMs / 2 + this.#random() * jitterMs;
     if (this.#lostLeft > 0) {
@@ -168,8 +177,12 @@ class Rig {
       if (againMs === undefined) return;
       atMs += againMs;
     }
+    if (stall !== undefined && way === "up") {
+      const leftMs = stall.everyMs - (this.nowMs % stall.everyMs);
+      if (leftMs <= stall.forMs) atMs += leftMs;
+    }
     if (againMs !== undefined) atMs = this.#lastAtMs[way] = Math.max(atMs, this.#lastAtMs[way]);
-    this.#flights.push({ atMs, arrive });
+    this.#flights.push({ atMs, way, arrive });
   }
 
   #receive(number: number, changes: InputChange[]): void {
@@ -180,8 +193,9 @@ class Rig {
       this.#waiting = [];
     }
     if (this.#newest === undefined || (stands && (lead < WAIT_STEPS || lead > WAIT_STEPS + 2))) {
+      const again = this.#newest === undefined ? 0 : Math.max(0, apart(this.#next, number - WAIT_STEPS));
+      this.#owed = Math.min(PATIENCE_STEPS, again);
       this.#next = number - WAIT_STEPS;
-      this.#owed = 0;
     }
     if (this.#newest === undefined || apart(number, this.#known) > 0) this.#known = number;
     for (const { ago, ...input } of changes.reverse()) {
@@ -189,7 +203,7 @@ class Rig {
       if (this.#newest !== undefined && apart(step, this.#newest) <= 0) continue;
       this.#newest = step;
       const late = apart(this.#next, step);
-      if (late > 0 && stands) {
+      if (late > 0 && late <= LATE_STEPS_MAX && stands && !this.#hasGivenUp) {
         this.#next = step;
         this.#owed = Math.min(PATIENCE_STEPS, this.#owed + late);
       }
@@ -296,6 +310,12 @@ function wanderer(seed: number): (nowMs: number) => Input {
   };
 }
 
+/** Looks elsewhere in each step, as with a mouse. */
+function lookingAbout(seed: number): (nowMs: number) => Input {
+  const walk = wanderer(seed);
+  return (nowMs) => ({ ...walk(nowMs), yaw: Math.sin(nowMs / 700) * 3 });
+}
+
 const BLOCKS = [2, 3, 4, 5].map((id) =>
   entityOf(id, kind("block", [2, 1, 2]), [id * 4 - 14, 0.5 - 0.2 * id, -3]),
 );
@@ -338,6 +358,22 @@ describe("one's own avatar", () => {
     expect(percentile(rig.errors, 0.99)).toBeLessThan(0.02);
     expect(percentile(rig.jumps, 0.99)).toBeLessThan(0.011);
   });
+
+  for (const [who, controls] of [
+    ["who walks about", wanderer],
+    ["who looks about while walking", lookingAbout],
+  ] as const) {
+    it(`is where the server has it over a stream that stalls for nearly a second, of ${who}`, () => {
+      const stall = { forMs: 900, everyMs: 4_000 };
+      const rig = new Rig({ delayMs: 100, jitterMs: 0, loss: 0, burst: 1, stall }, 5);
+      rig.run(60_000, controls(7));
+      expect(rig.waits).toBeGreaterThan(40);
+      expect(rig.strides).toBeGreaterThan(0);
+      expect(rig.errors.length).toBeGreaterThan(3_300);
+      expect(Math.max(...rig.errors)).toBeLessThan(0.001);
+      expect(Math.max(...rig.jumps)).toBeLessThan(0.001);
+    });
+  }
 
   it("tells every step that passes until it has rested for long, and then only that it is there", () => {
     const rig = new Rig({ delayMs: 20, jitterMs: 0, loss: 0, burst: 1 }, 1);

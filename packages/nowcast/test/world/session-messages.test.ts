@@ -263,8 +263,8 @@ describe("what a client says on a session", () => {
     expect(() => world.act("shear", { sheep: "x".repeat(4_085) })).toThrow("more than 4096");
     await waitFor("all of it", () => server.received.length === 5 && server.lines.length === 1);
     expect(server.received.slice(1)).toEqual([
-      { Act: { action: "shear", arguments: { sheep: 7 }, number: null, step: null } },
-      { Act: { action: "shear", arguments: {}, number: null, step: null } },
+      { Act: { action: "shear", arguments: { sheep: 7 }, number: null, step: null, shown: null } },
+      { Act: { action: "shear", arguments: {}, number: null, step: null, shown: null } },
       { Rename: { name: "Ada" } },
       { Rate: { network_hz: 20 } },
     ]);
@@ -272,25 +272,30 @@ describe("what a client says on a session", () => {
     expect(world.stats.unsentActions).toBe(0);
   });
 
-  it("says at which of its steps an action was given, while it counts them, and how late it shows others", async () => {
+  it("says at which of its steps an action was given, while it counts them, and how late and which moment it shows of others", async () => {
     const server = await serve();
     const world = join(server);
     world.viewDelay(90);
     await world.ready;
     world.viewDelay(103);
-    world.viewDelay(Number.MAX_VALUE);
+    world.viewDelay(Number.MAX_VALUE, 1_234.25);
     world.countSteps(() => 65_535);
     await world.act("shear");
     world.countSteps(undefined);
+    world.viewDelay(0);
     await world.act("shear");
     const acts = (): unknown[] =>
-      server.received.flatMap((said) => (typeof said === "object" && "Act" in said ? [said.Act.step] : []));
+      server.received.flatMap((said) => (typeof said === "object" && "Act" in said ? [said.Act] : []));
     await waitFor("both actions", () => acts().length === 2);
-    expect(acts()).toEqual([65_535, null]);
+    expect(acts()).toMatchObject([
+      { step: 65_535, shown: 1_234.25 },
+      { step: null, shown: null },
+    ]);
     // What changes at once again is said later.
     await waitFor("the view", () => server.views.length === 1);
     expect(server.views).toEqual([104]);
     expect(() => world.viewDelay(Number.NaN)).toThrow(NowcastError);
+    expect(() => world.viewDelay(90, Number.NaN)).toThrow(NowcastError);
   });
 
   it("tells by promises what became of actions, and numbers durable ones", async () => {
@@ -305,9 +310,9 @@ describe("what a client says on a session", () => {
       server.received.flatMap((said) => (typeof said === "object" && "Act" in said ? [said.Act] : []));
     await waitFor("all three", () => acts().length === 3);
     expect(acts()).toEqual([
-      { action: "shear", arguments: {}, number: null, step: null },
-      { action: "buy", arguments: { what: "hat" }, number: 1, step: null },
-      { action: "buy", arguments: { what: "shoe" }, number: 2, step: null },
+      { action: "shear", arguments: {}, number: null, step: null, shown: null },
+      { action: "buy", arguments: { what: "hat" }, number: 1, step: null, shown: null },
+      { action: "buy", arguments: { what: "shoe" }, number: 2, step: null, shown: null },
     ]);
     server.say({ Refused: { action: "buy", reason: "sold out", number: 2 } });
     server.say({ Done: { number: 1 } });
@@ -335,7 +340,7 @@ describe("what a client says on a session", () => {
     expect(server.received.slice(2)).toEqual([
       server.received[0],
       server.received[1],
-      { Act: { action: "buy", arguments: { what: "shoe" }, number: 2, step: null } },
+      { Act: { action: "buy", arguments: { what: "shoe" }, number: 2, step: null, shown: null } },
     ]);
     for (const number of [1, 2]) server.say({ Done: { number } });
     await Promise.all([hat, shoe]);

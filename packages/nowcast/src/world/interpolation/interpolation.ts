@@ -126,7 +126,7 @@ class SnapshotInterpolator implements Interpolator {
 
   sample(nowMs: number): void {
     this.timeline.advance(nowMs);
-    this.source.viewDelay?.(this.timeline.delayMs);
+    this.source.viewDelay?.(this.timeline.delayMs, this.timeline.isRunning ? this.timeline.tick : undefined);
     this.frameMs = nowMs;
     if (this.freeMs !== undefined) this.whenFree(this.noteFree);
     this.freeMs = undefined;

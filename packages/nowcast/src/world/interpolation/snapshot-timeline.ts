@@ -43,6 +43,11 @@ export class SnapshotTimeline {
     this.delayMsMax = delayMsMax;
   }
 
+  /** Whether there is a moment to show: since the first snapshot of this connection. */
+  get isRunning(): boolean {
+    return this.lastNowMs !== undefined;
+  }
+
   /** Another connection, perhaps another server: what was measured does not hold any more. */
   restart(stepHz: number): void {
     this.stepMs = 1000 / stepHz;

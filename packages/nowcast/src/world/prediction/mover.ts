@@ -36,15 +36,24 @@ const STEPS_COUNTED_MAX = 0xffff;
 
 const PI = f(Math.PI);
 const TAU = f(2 * Math.PI);
+/** Parts of a radian; a power of two, so that each of them is exact. */
+const YAW_PARTS = 8192;
+/** The most parts that are not beyond π. */
+const YAW_PARTS_MAX = 25_735;
 const QUARTER = f(Math.PI / 2);
 const EIGHTH = f(Math.PI / 4);
 const QUARTER_PARTS = [1.5703125, f(4.837513e-4), f(7.54979e-8)] as const;
 const SINE = [f(-1.9515296e-4), f(8.332161e-3), f(0.16666655)] as const;
 const COSINE = [f(2.4433157e-5), f(1.3887316e-3), f(0.041666646)] as const;
 
-/** A yaw of controls as the server has it: 32 bits, from −π to π. */
-export function wrapYaw(yaw: number): number {
-  const turned = f(f(yaw) % TAU);
+/** A yaw of controls as the server has it: from −π to π, the nearest multiple of 1/8192. */
+export function quantiseYaw(yaw: number): number {
+  const parts = Math.floor(f(f(wrapAngle(yaw) * YAW_PARTS) + 0.5));
+  return Math.min(YAW_PARTS_MAX, Math.max(-YAW_PARTS_MAX, parts)) / YAW_PARTS;
+}
+
+function wrapAngle(angle: number): number {
+  const turned = f(f(angle) % TAU);
   if (turned > PI) return f(turned - TAU);
   if (turned < -PI) return f(turned + TAU);
   return turned;
@@ -95,7 +104,7 @@ export class Mover {
     this.grounds.set(other.grounds);
   }
 
-  /** Moves on by 1/60 s. Of `solids` the first `count` hold; those out of reach change no bit. `yaw` is that of {@link wrapYaw}. */
+  /** Moves on by 1/60 s. Of `solids` the first `count` hold; those out of reach change no bit. `yaw` is that of {@link quantiseYaw}. */
   step(gait: Gait, input: Input, solids: readonly Solid[], count = solids.length): void {
     this.#wish(gait, input);
     const ground = this.#ground();

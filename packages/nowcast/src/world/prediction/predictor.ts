@@ -3,7 +3,7 @@ import type { Pose } from "../interpolation/interpolation.js";
 import type { Entity, EntityId, Input, Kind, World, WorldRecord } from "../world.js";
 import { Hands } from "./hands.js";
 import { STEPS_KEPT, StepHistory } from "./history.js";
-import { type Gait, Mover, wrapYaw } from "./mover.js";
+import { type Gait, Mover, quantiseYaw } from "./mover.js";
 import { StepsSender } from "./steps-sender.js";
 import { Surroundings } from "./surroundings.js";
 
@@ -162,7 +162,8 @@ class StepPredictor implements Predictor {
       }),
       world.on("snapshot", ({ tick, controls, moved }) => this.#hear(tick, controls, moved)),
     ];
-    world.countSteps(() => (this.#walks === undefined ? undefined : this.step & 0xffff));
+    // What is shown lies between two steps: an action belongs to the nearer one.
+    world.countSteps(() => (this.#walks === undefined ? undefined : Math.round(this.moment) & 0xffff));
   }
 
   get moment(): number {
@@ -176,7 +177,7 @@ class StepPredictor implements Predictor {
   input(input: Input): void {
     const { forward, right, yaw, run, jump } = checkedInput(input);
     this.#jumpPending ||= jump;
-    this.#wanted = { forward: f(forward), right: f(right), yaw: wrapYaw(yaw), run, jump };
+    this.#wanted = { forward: f(forward), right: f(right), yaw: quantiseYaw(yaw), run, jump };
     // Who drives something that is no walker says so the usual way.
     if (this.#walks === undefined) this.#world.input(input);
   }

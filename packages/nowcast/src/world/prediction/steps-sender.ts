@@ -12,7 +12,7 @@ const IDLE_MS = 500;
 /** After so many steps without a wish the server takes a client to rest. Until a while later it is told each step that passes. */
 const REST_STEPS = 60 + 30;
 /** Changes in one message (`spec/WORLD.md`, section 3), and how old they may be. */
-const CHANGES_MAX = 32;
+const CHANGES_MAX = 64;
 const AGO_STEPS_MAX = 90;
 /** What is older is told to be so old. */
 const AGO_TOLD_MAX = 0x3fff;

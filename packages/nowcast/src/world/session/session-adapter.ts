@@ -124,12 +124,12 @@ export class SessionAdapter implements ProtocolAdapter {
     return this.#channel?.lane(WORLD_LANE).state(VIEW_KEY, view) ?? false;
   }
 
-  act(action: string, args: WorldRecord, number?: number, step?: number): boolean {
-    return this.#tell(actionMessage(action, args, number, step));
+  act(action: string, args: WorldRecord, number?: number, step?: number, shown?: number): boolean {
+    return this.#tell(actionMessage(action, args, number, step, shown));
   }
 
   checkAction(action: string, args: WorldRecord, number: number): void {
-    actionMessage(action, args, number, 0);
+    actionMessage(action, args, number, 0, 0);
   }
 
   owner(request: OwnerRequest): boolean {
@@ -280,10 +280,10 @@ function actionMessage(
   args: WorldRecord,
   number: number | undefined,
   step: number | undefined,
+  shown: number | undefined,
 ): ToWorld {
-  const message: ToWorld = {
-    Act: { action, arguments: args as WireValue, number: number ?? null, step: step ?? null },
-  };
+  const given = { number: number ?? null, step: step ?? null, shown: shown ?? null };
+  const message: ToWorld = { Act: { action, arguments: args as WireValue, ...given } };
   checkActionBytes(action, toWorldCodec.encodeShared(message).length);
   return message;
 }

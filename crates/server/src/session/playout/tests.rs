@@ -1,0 +1,309 @@
+//! The steps of a client, over a network that delivers them when it likes.
+
+use super::*;
+
+const WALK: Input = Input { forward: 1.0, right: 0.0, yaw: 0.0, run: false, jump: false };
+const STAND: Input = Input { forward: 0.0, ..WALK };
+
+/// A client that says every second step what it did, and a network that delivers it when it likes.
+struct Play {
+    playout: Playout,
+    /// What the client does at each of its steps.
+    script: fn(u16) -> Input,
+    /// What the walker did: the client's steps in their order, with the controls of each.
+    walked: Vec<(u16, Input)>,
+    input: Input,
+    waits: u32,
+    turns: Vec<Turn>,
+}
+
+/// Beyond the end of the numbers on the way.
+const START: u16 = u16::MAX - 200;
+
+impl Play {
+    fn new(script: fn(u16) -> Input) -> Self {
+        let playout = Playout::default();
+        Self { playout, script, walked: Vec::new(), input: STAND, waits: 0, turns: Vec::new() }
+    }
+
+    /// What the client says at its step `now`: the changes of its last 90 steps.
+    fn hear(&mut self, now: u16) -> Heard {
+        let input = |step: u16| (self.script)(step);
+        let first = now.saturating_sub(90);
+        let changes = (first..=now).filter(|step| *step == first || input(*step) != input(step - 1));
+        let changes: Vec<Change> = changes.map(|step| at(step.wrapping_add(START), input(step))).collect();
+        self.playout.receive(now.wrapping_add(START), changes.into_iter())
+    }
+
+    fn turn(&mut self) {
+        let Some(turn) = self.playout.take(true) else { return };
+        self.turns.push(turn);
+        match turn {
+            Turn::Steps { number, input, first } => {
+                if let Some(first) = first {
+                    self.walked.push((number.wrapping_sub(1), first));
+                }
+                self.input = input.unwrap_or(self.input);
+                self.walked.push((number, self.input));
+            }
+            Turn::Waits { .. } => self.waits += 1,
+            Turn::GivesUp { input, .. } => self.input = input.unwrap_or(self.input),
+        }
+    }
+
+    /// Lets the client take steps up to `until`; of each message `delay` says how many steps it is on its way.
+    fn run(&mut self, until: u16, delay: impl Fn(u16) -> u16) {
+        for world in 0..until + 40 {
+            // Messages do not overtake one another.
+            for sent in (0..=world.min(until)).step_by(2) {
+                if sent + delay(sent) == world {
+                    self.hear(sent);
+                }
+            }
+            self.turn();
+        }
+    }
+
+    /// Every step was taken once, in its order, with its controls; before its first step nobody knows what the client did.
+    fn check(&self, of: &str) {
+        for (step, input) in self.walked.iter().filter(|(step, _)| step.wrapping_sub(START) < 60_000) {
+            assert_eq!(*input, (self.script)(step.wrapping_sub(START)), "{of}, step {step}");
+        }
+        let numbers: Vec<u16> = self.walked.iter().map(|(step, _)| *step).collect();
+        assert!(numbers.windows(2).all(|pair| apart(pair[1], pair[0]) == 1), "{of}: {numbers:?}");
+    }
+
+    /// The newest step of the client that was taken.
+    fn came_to(&self) -> u16 {
+        self.walked.last().expect("it walks").0.wrapping_sub(START)
+    }
+}
+
+/// A generator of Marsaglia, 2003.
+struct Random(u32);
+
+impl Random {
+    fn below(&mut self, limit: u16) -> u16 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        ((self.0 >> 8) % u32::from(limit)) as u16
+    }
+}
+
+fn at(step: u16, input: Input) -> Change {
+    Change { step, input }
+}
+
+/// Walks to and fro, and stands between.
+fn pacing(step: u16) -> Input {
+    match step / 40 % 4 {
+        0 => STAND,
+        1 => WALK,
+        2 => Input { yaw: 2.0, ..WALK },
+        _ => Input { right: 1.0, run: true, ..WALK },
+    }
+}
+
+/// Turns in each step, as a mouse does.
+fn looking_about(step: u16) -> Input {
+    Input { yaw: f32::from(step % 97) / 20.0, ..WALK }
+}
+
+/// As TCP delivers what is lost once: nothing for a while, then all at once.
+fn stalls(sent: u16) -> u16 {
+    6 + if sent % 150 >= 130 { 150 - sent % 150 } else { 0 }
+}
+
+#[test]
+fn every_step_of_the_client_is_taken_once_with_its_controls_whatever_the_network_does() {
+    let delays: [fn(u16) -> u16; 4] = [|_| 6, |sent| 6 + sent % 6 / 2, stalls, |sent| 3 + stalls(sent)];
+    for (index, delay) in delays.into_iter().enumerate() {
+        let mut play = Play::new(pacing);
+        play.run(1_220, delay);
+        play.check(&format!("delay {index}"));
+        assert!(play.came_to() > 1_170, "delay {index}: it came to step {}", play.came_to());
+    }
+}
+
+#[test]
+fn what_comes_a_second_late_and_all_at_once_is_taken_step_by_step() {
+    for seed in 1..40 {
+        let mut random = Random(seed);
+        let mut late = vec![6_u16; 3_000];
+        let mut at = 100_usize;
+        while at < 2_500 {
+            // A stream stalls: what is sent meanwhile comes at its end.
+            let stall = 1 + random.below(PATIENCE_STEPS as u16);
+            for sent in 0..stall {
+                late[at + usize::from(sent)] = 6 + stall - sent;
+            }
+            at += usize::from(stall + random.below(150));
+        }
+        let mut play = Play::new(if seed % 2 == 0 { pacing } else { looking_about });
+        play.run(2_900, |sent| late[usize::from(sent)]);
+        let gave_up = play.turns.iter().filter(|turn| matches!(turn, Turn::GivesUp { .. })).count();
+        assert_eq!(gave_up, 0, "seed {seed}");
+        play.check(&format!("seed {seed}"));
+        assert!(play.came_to() > 2_820, "seed {seed}: it came to step {}", play.came_to());
+    }
+}
+
+#[test]
+fn who_sets_off_is_taken_in_its_place_up_to_a_second_late_and_comes_after_by_and_by() {
+    let mut play = Play::new(|step| if step < 200 { STAND } else { WALK });
+    play.run(900, |sent| if (200..250).contains(&sent) { 256 - sent } else { 6 });
+    let set_off = play.walked.iter().filter(|(_, input)| *input == WALK).map(|(step, _)| *step);
+    let walked: Vec<u16> = set_off.collect();
+    assert_eq!(walked[0], 200_u16.wrapping_add(START));
+    assert!(walked.windows(2).all(|pair| apart(pair[1], pair[0]) == 1), "{walked:?}");
+    assert!(play.came_to() > 880, "it came to step {}", play.came_to());
+}
+
+#[test]
+fn steps_that_the_world_left_out_are_made_up_for() {
+    let mut play = Play::new(looking_about);
+    for now in 0..1_200_u16 {
+        if now % 2 == 0 {
+            play.hear(now);
+        }
+        // The machine was held up three times.
+        match now {
+            100..115 | 300..310 | 320..335 => {}
+            115 | 310 | 335 => {
+                play.playout.leave_out(if now == 310 { 10 } else { 15 });
+                play.turn();
+            }
+            _ => play.turn(),
+        }
+    }
+    play.check("held up");
+    assert!(play.came_to() >= 1_190, "it came to step {}", play.came_to());
+    let strides = play.turns.iter().filter(|turn| matches!(turn, Turn::Steps { first: Some(_), .. })).count();
+    assert!((30..=40).contains(&strides), "{strides} strides");
+}
+
+#[test]
+fn nobody_walks_more_steps_than_time_passed_whatever_it_says() {
+    for seed in 1..120 {
+        let mut random = Random(seed);
+        let mut playout = Playout::default();
+        let (mut walked, mut number, mut input) = (0_u32, 0_u16, STAND);
+        for turn in 1..=4_000_u32 {
+            if random.below(1 + seed as u16 % 40) == 0 {
+                number = match random.below(12) {
+                    0 => number.wrapping_add(random.below(140)),
+                    1 => number.wrapping_sub(random.below(140)),
+                    _ => number.wrapping_add(random.below(6)),
+                };
+                let controls = if random.below(80) < 1 + seed as u16 % 30 { STAND } else { WALK };
+                let step = number.wrapping_sub(random.below(90));
+                playout.receive(number, [at(step, controls)].into_iter());
+            }
+            match playout.take(true) {
+                Some(Turn::Steps { input: new, first, .. }) => {
+                    walked += first.map_or(0, |first| u32::from(!is_standing(&first)));
+                    input = new.unwrap_or(input);
+                    walked += u32::from(!is_standing(&input));
+                }
+                Some(Turn::GivesUp { input: new, .. }) => input = new.unwrap_or(input),
+                _ => {}
+            }
+            assert!(walked <= turn, "seed {seed}: {walked} steps in {turn}");
+            assert!(playout.waiting.len() <= CHANGES_MAX);
+        }
+    }
+}
+
+#[test]
+fn what_was_waited_is_made_up_for_by_and_by_and_never_more_than_that() {
+    let mut play = Play::new(|_| WALK);
+    play.run(1_000, |sent| if (100..124).contains(&sent) { 124 - sent + 6 } else { 6 });
+    let waits = play.turns[..900].iter().filter(|turn| matches!(turn, Turn::Waits { .. })).count();
+    assert!((15..30).contains(&waits), "{waits} waits");
+    let strides: Vec<usize> = (0..play.turns.len())
+        .filter(|at| matches!(play.turns[*at], Turn::Steps { first: Some(_), .. }))
+        .collect();
+    assert!(!strides.is_empty() && strides.len() <= waits, "{} strides", strides.len());
+    assert!(strides.windows(2).all(|pair| pair[1] - pair[0] >= STRIDE_EVERY_STEPS as usize));
+}
+
+#[test]
+fn a_client_that_says_nothing_is_waited_for_a_second_and_then_stands() {
+    let mut play = Play::new(|_| WALK);
+    play.hear(0);
+    play.turns.clear();
+    for _ in 0..100 {
+        play.turn();
+    }
+    let waits = play.turns.iter().filter(|turn| matches!(turn, Turn::Waits { .. })).count();
+    assert_eq!(waits as u32, PATIENCE_STEPS);
+    assert_eq!(play.input, STAND);
+    // Its key is still down: it walks on when it is heard again, without another change.
+    play.hear(100);
+    for _ in 0..WAIT_STEPS {
+        play.turn();
+    }
+    assert_eq!(play.input, WALK);
+}
+
+#[test]
+fn who_rests_is_not_waited_for_and_a_late_first_step_is_taken_in_its_place() {
+    let mut play = Play::new(|step| if step < 200 { STAND } else { WALK });
+    for sent in (0..=100).step_by(2) {
+        play.hear(sent);
+        play.turn();
+        play.turn();
+    }
+    // Nothing is said any more for two seconds, as of one who stands.
+    (0..120).for_each(|_| play.turn());
+    assert_eq!(play.waits, 0);
+    assert_eq!(play.hear(204), Heard::default());
+    play.turn();
+    assert_eq!(play.walked.last(), Some(&(200_u16.wrapping_add(START), WALK)));
+}
+
+#[test]
+fn a_clock_that_runs_too_fast_gets_nobody_further_than_time_allows() {
+    let mut playout = Playout::default();
+    let (mut taken, mut elsewhere) = (0, 0);
+    for world in 0..6_000_u32 {
+        let now = (world * 5 / 4) as u16;
+        elsewhere += u32::from(
+            playout
+                .receive(now, [at(now, if now.is_multiple_of(2) { WALK } else { STAND })].into_iter())
+                .is_elsewhere,
+        );
+        match playout.take(true) {
+            Some(Turn::Steps { first, .. }) => taken += 1 + u32::from(first.is_some()),
+            turn => assert!(turn.is_some()),
+        }
+        assert!(playout.waiting.len() <= CHANGES_MAX);
+    }
+    assert!(taken <= 6_000 + PATIENCE_STEPS, "{taken} steps in 6,000");
+    assert!(elsewhere > 10);
+}
+
+#[test]
+fn a_client_that_says_as_little_as_it_can_hangs_in_the_air_a_fifth_of_the_time_at_most() {
+    let mut play = Play::new(|_| Input { jump: true, ..WALK });
+    for world in 0..2_000_u16 {
+        if world % 40 == 0 {
+            play.hear(world);
+        }
+        play.turn();
+    }
+    assert!(play.waits <= 2_000 / 5 + PATIENCE_STEPS, "{} waits", play.waits);
+}
+
+#[test]
+fn a_clock_that_jumps_does_no_harm() {
+    let mut playout = Playout::default();
+    playout.receive(5, [at(5, WALK)].into_iter());
+    let turned = Input { yaw: 1.0, ..STAND };
+    assert!(playout.receive(40_000, [at(40_000, turned)].into_iter()).is_elsewhere);
+    for _ in 0..WAIT_STEPS {
+        playout.take(false);
+    }
+    assert_eq!(playout.take(false), Some(Turn::Steps { number: 40_000, input: Some(turned), first: None }));
+}

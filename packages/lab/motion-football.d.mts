@@ -1,0 +1,27 @@
+/** One kick: distances in metres, on the screen of who kicked and as the server found it. */
+export interface Kick {
+  readonly by: string;
+  readonly atS: number;
+  readonly shownM: number;
+  readonly judgedM: number;
+  readonly isCounted: boolean;
+  readonly behindMs: number;
+  readonly isGuessed: boolean;
+  readonly ownErrorM: number | null;
+}
+
+export interface Plan {
+  readonly address: string;
+  readonly seconds: number;
+  readonly seed: number;
+  readonly kicks?: number;
+  readonly nextFrame: () => Promise<unknown>;
+}
+
+export declare const REACH_M: number;
+
+export declare function football(plan: Plan): Promise<{
+  readonly kicks: readonly Kick[];
+  readonly unanswered: number;
+  readonly carrier: string;
+}>;

@@ -1,0 +1,151 @@
+// Two bots play `worlds/football` by the SDK as pages have it, and write down of each kick how far the ball was on the screen of who kicked
+// and how far the server found it. The same in Node and in a page: `motion.mjs` runs it in either.
+import { createInterpolator, createPredictor, joinWorld } from "nowcast/world";
+import { mulberry32, within } from "./motion-walk.mjs";
+
+/** As `worlds/football` has it: how far from the ball somebody may be who kicks it, in metres. */
+export const REACH_M = 1.6;
+
+const JOIN_MS = 20_000;
+const SETTLE_MS = 3_000;
+/** A kick that has no answer for so long found no match going on. */
+const ANSWER_MS = 3_000;
+/** So long after an answer the server has said where it had who kicked. */
+const CHECK_MS = 500;
+/** What goes on without news for less than this is shown by its delay alone. */
+const FRESH_MS = 1;
+
+/**
+ * What became of each kick. `nextFrame` is fulfilled when a frame is due, `carriers` are those that the SDK may use; it ends after so many
+ * seconds, or as soon as so many `kicks` were answered.
+ */
+export async function football({
+  address,
+  seconds,
+  seed,
+  carriers,
+  nextFrame,
+  kicks = Number.MAX_SAFE_INTEGER,
+}) {
+  const options = carriers === undefined ? {} : { carriers };
+  const bots = ["Ada", "Ben"].map((name, at) => new Bot(address, name, mulberry32(seed * 2 + at), options));
+  const answered = () => bots.reduce((sum, bot) => sum + bot.kicks.length, 0);
+  try {
+    await within(JOIN_MS, () => bots.every(({ world }) => world.screen.get("phase") === "playing"));
+    const startMs = performance.now();
+    const endMs = startMs + SETTLE_MS + seconds * 1000;
+    for (;;) {
+      await nextFrame();
+      const nowMs = performance.now();
+      if (nowMs > endMs || answered() >= kicks) break;
+      for (const bot of bots) bot.frame(nowMs, nowMs - startMs - SETTLE_MS);
+    }
+    return {
+      kicks: bots.flatMap((bot) => bot.kicks).sort((a, b) => a.atS - b.atS),
+      unanswered: bots.reduce((sum, bot) => sum + bot.unanswered, 0),
+      carrier: bots[0].world.stats.link?.carrier ?? "none",
+    };
+  } finally {
+    for (const bot of bots) bot.close();
+  }
+}
+
+/** Runs after the ball, and kicks at a distance on its screen that it drew before: within reach, or not. */
+class Bot {
+  kicks = [];
+  unanswered = 0;
+  #random;
+  #input = { forward: 0, right: 0, yaw: 0, run: true, jump: false };
+  #pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  #ball = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+  /** At which distance it kicks next, and how far the ball was in the frame before. */
+  #wantedM = 1;
+  #beforeM = 0;
+  #isBackingOff = false;
+  /** The kick that has no answer yet, and one whose answer is being checked. */
+  #given;
+  #answered;
+
+  constructor(address, name, random, options) {
+    this.name = name;
+    this.#random = random;
+    this.world = joinWorld(address, { name, networkHz: 60, ...options });
+    this.world.on("error", ({ error }) => console.error(`${name}: ${error.message}`));
+    this.predictor = createPredictor(this.world);
+    this.interpolator = createInterpolator(this.world);
+    this.world.on("event:kicked", ({ payload }) => {
+      if (payload.player === this.world.players.get(this.world.playerId)?.name) this.#answer(true, payload);
+    });
+    this.world.on("event:missed", ({ payload }) => this.#answer(false, payload));
+  }
+
+  /** Draws a frame and looks at it; only kicks after the beginning count, which is at 0 ms. */
+  frame(nowMs, sinceMs) {
+    const { world, predictor, interpolator } = this;
+    predictor.input(this.#input);
+    predictor.sample(nowMs);
+    interpolator.sample(nowMs);
+    this.#check(nowMs);
+    const [ball] = world.entitiesOf("ball");
+    if (ball === undefined || !predictor.pose(this.#pose) || !interpolator.pose(ball.id, this.#ball)) return;
+    const [dx, dz] = [0, 2].map((axis) => this.#ball.position[axis] - this.#pose.position[axis]);
+    const shownM = Math.hypot(dx, dz);
+    const isDue = this.#beforeM > this.#wantedM && shownM <= this.#wantedM;
+    this.#beforeM = shownM;
+    if (this.#isBackingOff) this.#isBackingOff = shownM < this.#wantedM + 0.3;
+    this.#input = { ...this.#input, forward: this.#isBackingOff ? -1 : 1, yaw: Math.atan2(-dx, -dz) };
+    if (!isDue || sinceMs < 0 || this.#given !== undefined || world.screen.get("phase") !== "playing") return;
+    this.#kick(nowMs, sinceMs, shownM, ball.id);
+  }
+
+  close() {
+    this.predictor.close();
+    this.interpolator.close();
+    this.world.close();
+  }
+
+  #kick(nowMs, sinceMs, shownM, ball) {
+    const { predictor, interpolator } = this;
+    const step = Math.round(predictor.moment);
+    const isGuessed = interpolator.ageMs(ball) > interpolator.delayMs + FRESH_MS;
+    const own = [...this.#pose.position];
+    this.#given = {
+      by: this.name,
+      atS: sinceMs / 1000,
+      shownM,
+      delayMs: interpolator.delayMs,
+      isGuessed,
+      own,
+      step,
+      nowMs,
+    };
+    void predictor.act("kick", { power: 0.3 + 0.7 * this.#random() });
+    // Half of the kicks are out of reach on one's own screen, some of them by little.
+    this.#wantedM = this.#random() < 0.5 ? 0.8 + 0.8 * this.#random() : REACH_M + 1.6 * this.#random() ** 2;
+    this.#isBackingOff = shownM < this.#wantedM + 0.1;
+  }
+
+  #answer(isCounted, { distance }) {
+    if (this.#given === undefined) return;
+    const nowMs = performance.now();
+    // What was shown was behind the newest by the delay, and the answer has been there and back.
+    const behindMs = this.#given.delayMs + nowMs - this.#given.nowMs;
+    this.#answered = { ...this.#given, isCounted, judgedM: distance, behindMs, nowMs };
+    this.#given = undefined;
+  }
+
+  /** How far off who kicked was shown is known when the server has said where it was. */
+  #check(nowMs) {
+    if (this.#given !== undefined && nowMs - this.#given.nowMs > ANSWER_MS) {
+      this.unanswered++;
+      this.#given = undefined;
+    }
+    if (this.#answered === undefined || nowMs - this.#answered.nowMs < CHECK_MS) return;
+    const { own, step, nowMs: _, delayMs: __, ...kick } = this.#answered;
+    this.#answered = undefined;
+    const was = [0, 0, 0];
+    const isKnown = this.predictor.predicted(step, was);
+    const ownErrorM = isKnown ? Math.hypot(was[0] - own[0], was[2] - own[2]) : null;
+    this.kicks.push({ ...kick, ownErrorM });
+  }
+}

@@ -1,0 +1,109 @@
+// Somebody with a headset waves its hands, by the SDK as pages have it, and somebody else watches: the head, two hands and their joints, as the
+// page of the viewer tells them. The same in Node and in a page: `motion.mjs` runs it in either.
+import { createInterpolator, joinWorld } from "nowcast/world";
+import { errors, mulberry32, within } from "./motion-walk.mjs";
+
+const JOIN_MS = 20_000;
+const SETTLE_MS = 2_000;
+/** As `packages/viewer/src/xr/presence.ts`: how often poses and joints are told, and how many bytes joints have. */
+const MOVE_MS = 33;
+const JOINTS_MS = 83;
+const JOINTS_BYTES = 63;
+const AFTER_MS = 500;
+
+/** What was shown of the hands, beside what the server said of them, and what it cost. The arguments are those of `walk`. */
+export async function hands({ address, seconds, seed, carriers, nextFrame }) {
+  const random = mulberry32(seed);
+  const options = carriers === undefined ? {} : { carriers };
+  const wearer = joinWorld(address, { name: "Ada", networkHz: 60, ...options });
+  const watcher = joinWorld(address, { name: "Ben", networkHz: 20, ...options });
+  for (const world of [wearer, watcher]) world.on("error", ({ error }) => console.error(error.message));
+  const interpolator = createInterpolator(watcher);
+  try {
+    await within(
+      JOIN_MS,
+      () => wearer.entities.has(wearer.avatarId) && watcher.entities.has(wearer.avatarId),
+    );
+    const body = [...wearer.entities.get(wearer.avatarId).position];
+    const parts = await Promise.all(
+      ["head", "hand", "hand"].map(async (kind, side) => {
+        const place = poseAt(body, side, 0);
+        const attributes = kind === "hand" ? { left: side === 1 } : {};
+        const id = await wearer.spawn(kind, {
+          position: place.position,
+          rotation: place.rotation,
+          attributes,
+        });
+        return { id, side, truth: new Map(), frames: [] };
+      }),
+    );
+    wearer.on("snapshot", ({ tick, moved }) => {
+      for (const { id, truth } of parts) {
+        const entity = wearer.entities.get(id);
+        if (entity !== undefined && moved.includes(entity)) truth.set(tick, [...entity.position]);
+      }
+    });
+    await within(JOIN_MS, () => parts.every(({ id }) => watcher.entities.has(id)));
+
+    const pose = { position: [0, 0, 0], quaternion: [0, 0, 0, 1] };
+    const found = { delays: [], bytesPerSecond: [] };
+    const startMs = performance.now();
+    let [movedMs, jointsMs, countedMs] = [0, 0, startMs + SETTLE_MS];
+    for (;;) {
+      await nextFrame();
+      const nowMs = performance.now();
+      if (nowMs > startMs + SETTLE_MS + seconds * 1000) break;
+      if (nowMs - movedMs >= MOVE_MS) {
+        movedMs = nowMs;
+        for (const { id, side } of parts) wearer.move(id, poseAt(body, side, nowMs / 1000));
+      }
+      if (nowMs - jointsMs >= JOINTS_MS) {
+        jointsMs = nowMs;
+        for (const { id } of parts.slice(1)) {
+          wearer.set(id, { joints: Uint8Array.from({ length: JOINTS_BYTES }, () => random() * 256) });
+        }
+      }
+      interpolator.sample(nowMs);
+      if (nowMs < startMs + SETTLE_MS) continue;
+      found.delays.push(interpolator.delayMs);
+      for (const { id, frames } of parts) {
+        if (interpolator.pose(id, pose))
+          frames.push({ moment: interpolator.tick, position: [...pose.position] });
+      }
+      if (nowMs - countedMs < 1000) continue;
+      countedMs = nowMs;
+      found.bytesPerSecond.push(watcher.stats.bytesPerSecond);
+    }
+    await new Promise((resolve) => setTimeout(resolve, AFTER_MS));
+    const of = (some) => some.flatMap(({ frames, truth }) => errors(frames, truth));
+    return {
+      ...found,
+      headErrors: of(parts.slice(0, 1)),
+      handErrors: of(parts.slice(1)),
+      carrier: watcher.stats.link?.carrier ?? "none",
+    };
+  } finally {
+    interpolator.close();
+    wearer.close();
+    watcher.close();
+  }
+}
+
+/** A head that nods, and hands that wave and reach, one and a half times a second at most; with how fast that is. */
+function poseAt([x, y, z], side, atS) {
+  const place = (s) =>
+    side === 0
+      ? [x + 0.05 * Math.sin(3 * s), y + 0.7 + 0.03 * Math.sin(5 * s), z]
+      : [
+          x + (side === 1 ? -0.3 : 0.3) + 0.15 * Math.sin(4 * s + side),
+          y + 0.3 + 0.25 * Math.sin(9 * s + 2 * side),
+          z - 0.4 + 0.15 * Math.sin(2.3 * s),
+        ];
+  const [now, soon] = [place(atS), place(atS + 0.001)];
+  const turn = 0.5 * Math.sin(4 * atS);
+  return {
+    position: now,
+    rotation: [0, Math.sin(turn / 2), 0, Math.cos(turn / 2)],
+    velocity: now.map((value, axis) => (soon[axis] - value) * 1000),
+  };
+}

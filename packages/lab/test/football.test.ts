@@ -1,0 +1,51 @@
+/** Kicks in `worlds/football` over a link that is slow and stalls: what counts is what was seen by who kicked. */
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import { FarLink } from "../../nowcast/test/far-link.js";
+import { ServerProcess } from "../../nowcast/test/server-process.js";
+import { football, REACH_M } from "../motion-football.mjs";
+
+const WORLD = fileURLToPath(new URL("../../../worlds/football", import.meta.url));
+const FRAME_MS = 1000 / 60;
+/** As far back as a server looks. */
+const REWIND_MS = 500;
+/** Between two snapshots a ball that is kicked or bounces is shown on a curve, and who kicks is shown between two steps. */
+const OFF_M = 0.12;
+/** Whoever was shown farther than this from where the server had it was pushed, or ran into something that moves. */
+const OWN_M = 0.08;
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+describe("football at 100 ms and 5 % lost", () => {
+  it("counts a kick that was within reach on the screen of who kicked, and no other", async () => {
+    const server = await ServerProcess.start(0, ["--world", `football=${WORLD}`]);
+    cleanups.push(() => server.stop());
+    const link = await FarLink.open(server.port, { oneWayMs: 50, loss: 0.05, againMs: 130, seed: 5 });
+    cleanups.push(() => link.close());
+    const { kicks } = await football({
+      address: `nowcast://127.0.0.1:${link.port}/football`,
+      seconds: 200,
+      kicks: 50,
+      seed: 5,
+      nextFrame: () => new Promise((resolve) => setTimeout(resolve, FRAME_MS)),
+    });
+    const told = kicks.map((kick) => JSON.stringify(kick)).join("\n");
+    // Where the news of the ball was late, a walker was pushed, or what was seen is too long ago, no server can know what was seen.
+    const clear = kicks.filter(
+      ({ behindMs, isGuessed, ownErrorM }) =>
+        behindMs < REWIND_MS && !isGuessed && ownErrorM !== null && ownErrorM < OWN_M,
+    );
+    expect(clear.length, told).toBeGreaterThanOrEqual(10);
+    for (const kick of clear) {
+      expect(Math.abs(kick.judgedM - kick.shownM), JSON.stringify(kick)).toBeLessThan(OFF_M);
+      if (Math.abs(kick.shownM - REACH_M) < OFF_M) continue;
+      expect(kick.isCounted, JSON.stringify(kick)).toBe(kick.shownM <= REACH_M);
+    }
+    for (const isCounted of [true, false]) {
+      expect(clear.filter((kick) => kick.isCounted === isCounted).length, told).toBeGreaterThanOrEqual(3);
+    }
+  }, 300_000);
+});
