@@ -8,7 +8,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, mpsc};
 use std::task::{Context, Poll};
 use std::thread::{JoinHandle, sleep};
 use std::time::{Duration, Instant};
@@ -181,11 +181,14 @@ impl Process {
             .expect("this program starts once more");
         let said = BufReader::new(child.stdout.take().expect("it is piped"));
         let newest = Arc::new(AtomicUsize::new(0));
+        let (here, is_here) = mpsc::channel();
         let listening = std::thread::spawn({
             let newest = Arc::clone(&newest);
-            move || listen(said, &newest)
+            move || listen(said, &newest, &here)
         });
         station.until("the process is here", |publisher| publisher.subscribers() > before);
+        // One that is stopped before it knows that it was let in gives up, and comes again later.
+        is_here.recv_timeout(DEADLINE).expect("the process says that it is here");
         Process { child, listening, newest, joined }
     }
 
@@ -211,13 +214,16 @@ impl Process {
     }
 }
 
-fn listen(said: BufReader<ChildStdout>, newest: &AtomicUsize) -> Heard {
+fn listen(said: BufReader<ChildStdout>, newest: &AtomicUsize, here: &mpsc::Sender<()>) -> Heard {
     let mut heard = Heard::default();
     for line in said.lines() {
         let line = line.expect("it is text");
         let Some((_, told)) = line.split_once("neighbour: ") else { continue };
         let Some((key, put)) = told.split_once(' ') else {
-            heard.is_closed = true;
+            match told {
+                "here" => _ = here.send(()),
+                _ => heard.is_closed = true,
+            }
             continue;
         };
         // A process may be killed in the middle of a word.
@@ -234,6 +240,7 @@ fn listen(said: BufReader<ChildStdout>, newest: &AtomicUsize) -> Heard {
 fn the_neighbour() {
     let Ok(name) = std::env::var(NAME) else { return };
     let channel = blocking::connect(&name).expect("the name is known");
+    println!("neighbour: here");
     loop {
         let Ok(message) = channel.receive() else {
             println!("neighbour: closed");

@@ -126,6 +126,9 @@ impl Declarations {
         if let Some(players_max) = fields.number("players_max")? {
             self.definition.limits.players_max = players_max.clamp(1.0, 100_000.0) as usize;
         }
+        if let Some(entities_max) = fields.number("entities_max")? {
+            self.definition.limits.entities_max = entities_max.clamp(1.0, 131_072.0) as usize;
+        }
         if let Some(interest) = read_interest(&fields)? {
             self.definition.interest = interest;
         }
@@ -136,7 +139,7 @@ impl Declarations {
             }
             self.definition.version = version as u32;
         }
-        fields.nothing_else(&["gravity", "players_max", "version", "interest"])?;
+        fields.nothing_else(&["gravity", "players_max", "entities_max", "version", "interest"])?;
         self.checked(|_| ())
     }
 

@@ -42,8 +42,8 @@ const SECTIONS: [Section; 5] = [
             ),
             entry(
                 "settings",
-                "(fields: { gravity: vector?, players_max: number?, version: number?, interest: any? }) -> ()",
-                "Gravity in metres a second squared (0, -9.81, 0), how many may play (256), the number of this version of your rules (0), for \"upgrade\", and the `interest` of kinds that say none: `{ radius = 256 }`.",
+                "(fields: { gravity: vector?, players_max: number?, entities_max: number?, version: number?, interest: any? }) -> ()",
+                "Gravity in metres a second squared (0, -9.81, 0), how many may play (256), how many entities there may be (16,384, at most 131,072), the number of this version of your rules (0), for \"upgrade\", and the `interest` of kinds that say none: `{ radius = 256 }`.",
             ),
             entry(
                 "on",

@@ -15,9 +15,9 @@ use crate::show::Show;
 /// Measure what clients cost a server, beside Colyseus: processor time, packets, bytes, memory, and what they feel
 ///
 /// Runs `nowcast serve` on one core, with a world of avatars that walk at random, and clients that read and decode nothing in
-/// processes on another: over WebTransport, WebSocket, and the plain protocol; all that see all, and 300 that see a fifth.
-/// `cargo xtask peers` installs Colyseus, which is measured in the same run. The figures of two servers mean something beside each
-/// other, in one run on a machine that does nothing else.
+/// processes on another: over WebTransport, WebSocket, and the plain protocol; all that see all, 300 that see a fifth, and crowds
+/// among up to 100,000 things. `cargo xtask peers` installs Colyseus, which is measured in the same run. The figures of two servers
+/// mean something beside each other, in one run on a machine that does nothing else.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A first look, in some five minutes: 100 and 200 clients, once
@@ -31,6 +31,11 @@ pub(crate) struct Args {
     /// How many clients see a fifth of as many avatars; 0 for none
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(0..=4_000))]
     near: Option<u32>,
+
+    /// How many clients walk among how many things that lie about: CLIENTS:THINGS, more than once by commas; 0:0 for none [default:
+    /// 100:1000,100:10000,100:100000,1000:9000; with --quick: 1000:9000]
+    #[arg(long, value_name = "CLIENTS:THINGS", value_delimiter = ',', value_parser = crowd)]
+    crowds: Vec<(u32, u32)>,
 
     /// Updates a second
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(5..=60))]
@@ -66,7 +71,7 @@ pub(crate) struct Args {
 
     /// Instead of all that: the bytes of one client of worlds/asteroids with all headers, at 0, 1 and 5 % of loss, and how right
     /// positions are. Needs a checkout, and root or user namespaces
-    #[arg(long, conflicts_with_all = ["clients", "near", "hz", "controls_hz", "repeats", "processes", "linger", "no_peers", "colyseus"])]
+    #[arg(long, conflicts_with_all = ["clients", "near", "crowds", "hz", "controls_hz", "repeats", "processes", "linger", "no_peers", "colyseus"])]
     asteroids: bool,
 
     /// The world of --asteroids
@@ -104,6 +109,11 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
     Ok(Plan {
         all: if args.clients.is_empty() { usual.all } else { args.clients.clone() },
         near: args.near.unwrap_or(usual.near),
+        crowds: if args.crowds.is_empty() {
+            usual.crowds
+        } else {
+            args.crowds.iter().copied().filter(|(clients, _)| *clients > 0).collect()
+        },
         hz: args.hz,
         controls_hz: args.controls_hz,
         measured: args.seconds.map_or(usual.measured, Duration::from_secs),
@@ -114,5 +124,17 @@ fn plan(args: &Args) -> anyhow::Result<Plan> {
         colyseus: args.colyseus.clone(),
         seed: args.seed,
         ..usual
+    })
+}
+
+/// Clients and things, as `1000:9000`.
+fn crowd(text: &str) -> Result<(u32, u32), String> {
+    let read = |(clients, things): (&str, &str)| Some((clients.parse().ok()?, things.parse().ok()?));
+    let crowd = text
+        .split_once(':')
+        .and_then(read)
+        .filter(|&(clients, things)| clients <= 4_000 && things <= 100_000);
+    crowd.ok_or_else(|| {
+        "expected CLIENTS:THINGS with at most 4000 clients and 100000 things, such as 1000:9000".to_owned()
     })
 }

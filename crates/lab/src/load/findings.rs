@@ -22,14 +22,15 @@ fn server_of(speech: Speech) -> &'static str {
 
 /// What a trial is called while it runs.
 pub(super) fn name_of(speech: Speech, scenario: Scenario) -> String {
-    let Scenario { sight, avatars, clients } = scenario;
+    let Scenario { sight, avatars, things, clients } = scenario;
     let sees = match sight {
         Sight::All => "all of",
-        Sight::Near => "the nearest of",
+        Sight::Near | Sight::Crowd => "the nearest of",
     };
     let clients =
         if clients == 1 { "1 client that sees".into() } else { format!("{clients} clients that see") };
-    format!("{}: {clients} {sees} {avatars} avatars", server_of(speech))
+    let among = if things == 0 { String::new() } else { format!(" among {things} things") };
+    format!("{}: {clients} {sees} {avatars} avatars{among}", server_of(speech))
 }
 
 pub(super) fn report(
@@ -47,8 +48,12 @@ pub(super) fn report(
     }
     let trials = Trials::of(measured);
     report.section(costs(&trials, Sight::All, "Everybody sees everything"));
-    if measured.iter().any(|one| one.scenario.sight == Sight::Near) {
-        report.section(costs(&trials, Sight::Near, "Everybody sees what is near"));
+    let others =
+        [(Sight::Near, "Everybody sees what is near"), (Sight::Crowd, "Among more things than anybody sees")];
+    for (sight, title) in others {
+        if measured.iter().any(|one| one.scenario.sight == sight) {
+            report.section(costs(&trials, sight, title));
+        }
     }
     report.section(feelings(&trials));
     report
@@ -104,7 +109,14 @@ fn note_trouble(report: &mut Report, one: &Measured) {
 }
 
 /// What was measured, by what it is of.
-struct Trials<'a>(BTreeMap<(Sight, u32, Speech, bool), Vec<&'a Measured>>);
+struct Trials<'a>(BTreeMap<(Place, Speech, bool), Vec<&'a Measured>>);
+
+/// Where a trial is: all of its scenario but the number of clients.
+type Place = (Sight, u32, u32);
+
+fn place_of(scenario: Scenario) -> Place {
+    (scenario.sight, scenario.avatars, scenario.things)
+}
 
 /// The cost of a client, from all trials of one server and one scenario.
 #[derive(Default)]
@@ -128,26 +140,26 @@ impl<'a> Trials<'a> {
     fn of(measured: &'a [Measured]) -> Self {
         let mut trials: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for one in measured {
-            let Scenario { sight, avatars, clients } = one.scenario;
-            trials.entry((sight, avatars, one.speech, clients < avatars)).or_default().push(one);
+            let is_alone = one.scenario.clients < one.scenario.avatars;
+            trials.entry((place_of(one.scenario), one.speech, is_alone)).or_default().push(one);
         }
         Self(trials)
     }
 
-    /// Servers that are full, with the number of their clients.
-    fn full(&self) -> impl Iterator<Item = (Sight, u32, Speech, &[&'a Measured])> {
+    /// Servers that are full.
+    fn full(&self) -> impl Iterator<Item = (Scenario, Speech, &[&'a Measured])> {
         let full = self.0.iter().filter(|((.., is_alone), _)| !is_alone);
-        full.map(|((sight, clients, speech, _), trials)| (*sight, *clients, *speech, trials.as_slice()))
+        full.map(|((_, speech, _), trials)| (trials[0].scenario, *speech, trials.as_slice()))
     }
 
     /// The trials of the same server with one client; all carriers of ours share them.
-    fn alone(&self, sight: Sight, avatars: u32, speech: Speech) -> &[&'a Measured] {
+    fn alone(&self, scenario: Scenario, speech: Speech) -> &[&'a Measured] {
         let speech = if speech == Speech::Colyseus { speech } else { Speech::WebSocket };
-        self.0.get(&(sight, avatars, speech, true)).map_or(&[], Vec::as_slice)
+        self.0.get(&(place_of(scenario), speech, true)).map_or(&[], Vec::as_slice)
     }
 
-    fn cost(&self, sight: Sight, avatars: u32, speech: Speech, trials: &[&Measured]) -> Cost {
-        let alone = self.alone(sight, avatars, speech);
+    fn cost(&self, scenario: Scenario, speech: Speech, trials: &[&Measured]) -> Cost {
+        let alone = self.alone(scenario, speech);
         let mut cost = Cost::default();
         for (at, one) in trials.iter().enumerate() {
             let seconds = one.time.as_secs_f64();
@@ -194,8 +206,20 @@ fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
              half of the radius in every second update.",
         );
     }
+    let is_crowd = sight == Sight::Crowd;
+    if is_crowd {
+        section.text(
+            "Crates lie on the ground, 2.1 m from one to the next, and the avatars walk among them and push them: one on 44 square metres, \
+             so that a client is told of some sixty avatars and six hundred crates. More crates make the ground larger, and what is near \
+             stays the same.",
+        );
+    }
     let has_left = trials.full().any(|(.., these)| these.iter().any(|one| one.resident_bytes_left.is_some()));
-    let heads = || vec![Column::text("server"), Column::number("clients", "")];
+    let heads = || {
+        let mut heads = vec![Column::text("server"), Column::number("clients", "")];
+        heads.extend(is_crowd.then(|| Column::number("things", "")));
+        heads
+    };
     let mut processor = heads();
     processor.extend([
         Column::number("network, a client and second", "ms"),
@@ -208,19 +232,25 @@ fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
         Column::number("packets, a client and second", ""),
         Column::number("bytes", "kB"),
         Column::number("memory a client", "kB"),
-        Column::number("avatars told of", ""),
+        Column::number("told of", ""),
     ]);
     if has_left {
         traffic.push(Column::number("memory after all left", "MB"));
     }
     let (mut processor, mut traffic) = (Table::new(processor), Table::new(traffic));
     let mut lines: BTreeMap<Speech, Vec<(f64, f64)>> = BTreeMap::new();
-    for (of, clients, speech, these) in trials.full().filter(|(of, ..)| *of == sight) {
-        let mut cost = trials.cost(of, clients, speech, these);
+    for (scenario, speech, these) in trials.full().filter(|(scenario, ..)| scenario.sight == sight) {
+        let mut cost = trials.cost(scenario, speech, these);
+        let Scenario { clients, things, .. } = scenario;
+        let over = if is_crowd { things } else { clients };
         if !cost.client.is_empty() {
-            lines.entry(speech).or_default().push((f64::from(clients), cost.client.quantile(0.5)));
+            lines.entry(speech).or_default().push((f64::from(over), cost.client.quantile(0.5)));
         }
-        let heads = || vec![Cell::text(server_of(speech)), Cell::count(clients as usize)];
+        let heads = || {
+            let mut heads = vec![Cell::text(server_of(speech)), Cell::count(clients as usize)];
+            heads.extend(is_crowd.then(|| Cell::count(things as usize)));
+            heads
+        };
         let mut row = heads();
         row.extend([range(cost.client, 3), range(cost.reader, 3), range(cost.alone, 1), range(cost.core, 1)]);
         processor.row(row);
@@ -236,15 +266,16 @@ fn costs(trials: &Trials<'_>, sight: Sight, title: &str) -> Section {
         }
         traffic.row(row);
     }
-    if let Some(chart) = chart(&lines) {
+    let over = if is_crowd { Axis::log("things", "") } else { Axis::linear("clients", "") };
+    if let Some(chart) = chart(&lines, over) {
         section.chart(chart);
     }
     section.table(processor).table(traffic);
     section
 }
 
-/// Costs over numbers of clients; as bars where there is one number.
-fn chart(lines: &BTreeMap<Speech, Vec<(f64, f64)>>) -> Option<Chart> {
+/// Costs over numbers of clients or of things; as bars where there is one number.
+fn chart(lines: &BTreeMap<Speech, Vec<(f64, f64)>>, over: Axis) -> Option<Chart> {
     let title = "Processor time of the network, for each client and second";
     let is_line = lines.values().any(|points| points.len() > 1);
     if is_line {
@@ -253,7 +284,7 @@ fn chart(lines: &BTreeMap<Speech, Vec<(f64, f64)>>) -> Option<Chart> {
             .map(|(speech, points)| Series { name: server_of(*speech).into(), values: points.clone() });
         return Some(Chart::Lines(LineChart {
             title: title.into(),
-            x: Axis::linear("clients", ""),
+            x: over,
             y: Axis::linear("processor time", "ms"),
             series: series.collect(),
         }));
@@ -285,7 +316,7 @@ fn feelings(trials: &Trials<'_>) -> Section {
         Column::number("tick p99", "ms"),
         Column::number("updates", ""),
     ]);
-    for (sight, clients, speech, these) in trials.full() {
+    for (scenario, speech, these) in trials.full() {
         let mut intervals: Samples =
             these.iter().flat_map(|one| &one.felt.intervals_us).map(|&us| f64::from(us) / 1e3).collect();
         let mut delays = Samples::new();
@@ -297,8 +328,12 @@ fn feelings(trials: &Trials<'_>) -> Section {
         let ticks: Samples = these.iter().filter_map(|one| one.server.tick_p99_ms).collect();
         let mut row = vec![
             Cell::text(server_of(speech)),
-            Cell::count(clients as usize),
-            Cell::text(if sight == Sight::All { "all" } else { "near" }),
+            Cell::count(scenario.clients as usize),
+            Cell::text(match scenario {
+                Scenario { sight: Sight::All, .. } => "all".to_owned(),
+                Scenario { things: 0, .. } => "near".to_owned(),
+                Scenario { things, .. } => format!("near, of {things} things"),
+            }),
         ];
         for samples in [&mut intervals, &mut delays] {
             let summary = samples.summary();
@@ -328,7 +363,7 @@ mod tests {
         };
         Measured {
             speech,
-            scenario: Scenario { sight: Sight::All, avatars: 11, clients },
+            scenario: Scenario { sight: Sight::All, avatars: 11, things: 0, clients },
             joined: clients,
             time: Duration::from_secs(10),
             server_time: Duration::from_millis(server_ms),
@@ -348,8 +383,8 @@ mod tests {
             measured(Speech::WebTransport, 11, 1_500, 11_000_000),
         ];
         let trials = Trials::of(&all);
-        let (sight, clients, speech, these) = trials.full().next().unwrap();
-        let mut cost = trials.cost(sight, clients, speech, these);
+        let (scenario, speech, these) = trials.full().next().unwrap();
+        let mut cost = trials.cost(scenario, speech, these);
         assert_eq!(cost.client.quantile(0.5), 10.0, "a hundred ms a second, shared out among ten");
         assert_eq!(cost.alone.quantile(0.5), 50.0);
         assert_eq!(cost.memory_kilobytes.quantile(0.5), 100.0);

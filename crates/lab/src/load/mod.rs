@@ -37,6 +37,8 @@ pub struct Plan {
     pub all: Vec<u32>,
     /// How many clients see a fifth of as many avatars; 0 for none.
     pub near: u32,
+    /// How many clients and avatars are among things that lie about, and how many things there are; none for not at all.
+    pub crowds: Vec<(u32, u32)>,
     /// Updates a second.
     pub hz: u32,
     /// Times a second that each client says what its controls are; 0 for never.
@@ -69,6 +71,7 @@ impl Plan {
             program,
             all: vec![25, 50, 100, 200],
             near: 300,
+            crowds: vec![(100, 1_000), (100, 10_000), (100, 100_000), (1_000, 9_000)],
             hz: 20,
             controls_hz: 20,
             measured: Duration::from_secs(20),
@@ -87,7 +90,8 @@ impl Plan {
     #[must_use]
     pub fn quick(program: PathBuf, command: String) -> Plan {
         let plan = Plan::full(program, command);
-        Plan { all: vec![100, 200], measured: Duration::from_secs(8), repeats: 1, ..plan }
+        let crowds = vec![(1_000, 9_000)];
+        Plan { all: vec![100, 200], crowds, measured: Duration::from_secs(8), repeats: 1, ..plan }
     }
 
     /// Measures servers full of readers.
@@ -138,7 +142,14 @@ impl Plan {
     fn scenarios(&self) -> impl Iterator<Item = Scenario> {
         let all = self.all.iter().map(|&count| (Sight::All, count));
         let near = (self.near > 0).then_some((Sight::Near, self.near));
-        all.chain(near).map(|(sight, count)| Scenario { sight, avatars: count, clients: count })
+        let these = all.chain(near).map(|(sight, count)| (sight, count, 0));
+        let crowds = self.crowds.iter().map(|&(count, things)| (Sight::Crowd, count, things));
+        these.chain(crowds).map(|(sight, count, things)| Scenario {
+            sight,
+            avatars: count,
+            things,
+            clients: count,
+        })
     }
 
     /// Which version of the peer is measured, or why it is left out, as a sentence.
@@ -208,6 +219,8 @@ fn trials(scenario: Scenario, has_peer: bool) -> impl Iterator<Item = (Speech, S
     let is_offered =
         move |(speech, _): &(Speech, Scenario)| scenario.sight == Sight::All || *speech != Speech::Plain;
     let theirs = [(Speech::Colyseus, alone), (Speech::Colyseus, scenario)];
+    // The peer's room has avatars and nothing else.
+    let has_peer = has_peer && scenario.sight != Sight::Crowd;
     ours.into_iter().filter(is_offered).chain(theirs.into_iter().filter(move |_| has_peer))
 }
 
@@ -233,7 +246,7 @@ mod tests {
 
     #[test]
     fn each_server_is_measured_with_one_client_and_with_all() {
-        let plan = Plan { all: vec![10], near: 20, ..plan() };
+        let plan = Plan { all: vec![10], near: 20, crowds: vec![(30, 400)], ..plan() };
         let all: Vec<_> = plan.scenarios().flat_map(|scenario| trials(scenario, true)).collect();
         let of = |speech, sight: Sight| {
             let these = all.iter().filter(|(other, scenario)| *other == speech && scenario.sight == sight);
@@ -244,6 +257,9 @@ mod tests {
         assert_eq!(of(Speech::Plain, Sight::All), [10]);
         assert_eq!(of(Speech::Plain, Sight::Near), [0; 0]);
         assert_eq!(of(Speech::Colyseus, Sight::Near), [1, 20]);
+        assert_eq!(of(Speech::WebSocket, Sight::Crowd), [1, 30]);
+        assert_eq!(of(Speech::WebTransport, Sight::Crowd), [30]);
+        assert_eq!(of(Speech::Colyseus, Sight::Crowd), [0; 0]);
     }
 
     #[test]

@@ -40,6 +40,12 @@ const SETTLE_MAX: Duration = Duration::from_secs(2);
 /// The ground reaches so far from its middle, in metres.
 const HALF_METRES: f32 = 50.0;
 
+/// Where things lie about there is an avatar on so many square metres: sixty are within what a client is told of.
+const AVATAR_SQUARE_METRES: f32 = 44.0;
+
+/// From one thing to the next, in metres, in both directions.
+const THING_PITCH_METRES: f32 = 2.1;
+
 /// Within this radius on such a ground are a fifth of all avatars, on average over those in the middle and those at the edges.
 const NEAR_METRES: f32 = 29.0;
 
@@ -50,6 +56,8 @@ pub(super) enum Sight {
     All,
     /// The fifth of them that is nearest.
     Near,
+    /// What is near, among things that lie about.
+    Crowd,
 }
 
 /// Who looks at what.
@@ -58,8 +66,20 @@ pub(super) struct Scenario {
     pub(super) sight: Sight,
     /// Avatars that walk about, whoever is there.
     pub(super) avatars: u32,
+    /// Things that lie on the ground.
+    pub(super) things: u32,
     /// Clients, each of which looks with the eyes of one of them.
     pub(super) clients: u32,
+}
+
+impl Scenario {
+    /// How far avatars walk from the middle, in metres.
+    fn half_metres(&self) -> f32 {
+        match self.sight {
+            Sight::All | Sight::Near => HALF_METRES,
+            Sight::Crowd => (self.avatars as f32 * AVATAR_SQUARE_METRES).sqrt() / 2.0,
+        }
+    }
 }
 
 /// What one trial found.
@@ -227,11 +247,13 @@ fn ours(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadE
     let world = folder.join(ROOM);
     let interest = match scenario.sight {
         Sight::All => r#""always""#.to_owned(),
-        Sight::Near => format!("{{ radius = {NEAR_METRES} }}"),
+        Sight::Near | Sight::Crowd => format!("{{ radius = {NEAR_METRES} }}"),
     };
     let rules = include_str!("world.luau")
         .replace("{avatars}", &scenario.avatars.to_string())
-        .replace("{half}", &HALF_METRES.to_string())
+        .replace("{half}", &scenario.half_metres().to_string())
+        .replace("{things}", &scenario.things.to_string())
+        .replace("{pitch}", &THING_PITCH_METRES.to_string())
         .replace("{interest}", &interest);
     let written = std::fs::create_dir(&world).and_then(|()| std::fs::write(world.join("world.luau"), rules));
     written.map_err(LoadError::Folder)?;
@@ -248,10 +270,10 @@ fn peer(plan: &Plan, scenario: Scenario, folder: &Path) -> Result<Command, LoadE
     std::fs::write(&script, PEER).map_err(LoadError::Folder)?;
     let radius = match scenario.sight {
         Sight::All => None,
-        Sight::Near => Some(NEAR_METRES),
+        Sight::Near | Sight::Crowd => Some(NEAR_METRES),
     };
     let told = serde_json::json!({
-        "avatars": scenario.avatars, "half": HALF_METRES, "radius": radius, "hz": plan.hz,
+        "avatars": scenario.avatars, "half": scenario.half_metres(), "radius": radius, "hz": plan.hz,
     });
     let packages = plan.colyseus.canonicalize().map_err(LoadError::Folder)?;
     let mut command = Command::new("node");

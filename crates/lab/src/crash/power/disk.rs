@@ -20,8 +20,8 @@ const SECTOR: usize = 512;
 /// Requests that fail in a row, at most.
 const FAULTS_IN_ROW: u64 = 4;
 
-/// How often a disk that is to fail begins to. A transaction of a large snapshot has some three hundred writes, of which one in a hundred
-/// fails: nineteen tries of twenty would be in vain, and a store that waits up to two seconds between them would not come to an end. With so
+/// How often a disk that is to fail begins to. A transaction of a large snapshot has some three hundred writes, of which one in fifty
+/// fails: nearly every try would be in vain, and a store that waits up to two seconds between them would not come to an end. With so
 /// few rows all pauses together are about a minute.
 const FAULT_ROWS: u64 = 8;
 
@@ -63,8 +63,23 @@ pub(super) enum Verdict {
 struct Faults {
     random: Random,
     one_in: u64,
+    /// Requests that still work before a row of failures begins.
+    working: u64,
     left: u64,
     rows_left: u64,
+}
+
+impl Faults {
+    fn new(one_in: u64, seed: u64) -> Faults {
+        let mut random = Random::new(seed);
+        let working = pause(one_in, &mut random);
+        Faults { random, one_in, working, left: 0, rows_left: FAULT_ROWS }
+    }
+}
+
+/// How many requests work before one fails: on average one less than `one_in`, and never twice as many.
+fn pause(one_in: u64, random: &mut Random) -> u64 {
+    random.bits() % (2 * one_in - 1)
 }
 
 /// What happened, in order.
@@ -141,11 +156,10 @@ impl Disk {
         self.lock().log.len()
     }
 
-    /// Of writes, truncations and syncs from now on, one in so many fails on average, and up to three after it, a few times; 0 ends
-    /// that.
+    /// Of writes, truncations and syncs from now on, one in so many fails on average, the first among the first twice as many, and up
+    /// to three after it, a few times; 0 ends that.
     pub(super) fn fail(&self, one_in: u64, seed: u64) {
-        let faults = Faults { random: Random::new(seed), one_in, left: 0, rows_left: FAULT_ROWS };
-        self.lock().faults = (one_in > 0).then_some(faults);
+        self.lock().faults = (one_in > 0).then(|| Faults::new(one_in, seed));
     }
 
     /// Whether from now on a sync keeps nothing, as with disks that say so before it is true.
@@ -272,10 +286,15 @@ impl State {
     fn judge(&mut self) -> Verdict {
         let Some(faults) = &mut self.faults else { return Verdict::Works };
         if faults.left == 0 {
-            if faults.rows_left == 0 || !faults.random.bits().is_multiple_of(faults.one_in) {
+            if faults.rows_left == 0 {
+                return Verdict::Works;
+            }
+            if faults.working > 0 {
+                faults.working -= 1;
                 return Verdict::Works;
             }
             faults.rows_left -= 1;
+            faults.working = pause(faults.one_in, &mut faults.random);
             faults.left = 1 + faults.random.bits() % FAULTS_IN_ROW;
         }
         faults.left -= 1;

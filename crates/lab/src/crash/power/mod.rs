@@ -31,7 +31,7 @@ const ROUNDS: usize = 24;
 const CUTS_OF_LIFE: usize = 50;
 
 /// Of the requests of a failing disk, one in so many begins a row of failures.
-const FAILS_ONE_IN: u64 = 100;
+const FAILS_ONE_IN: u64 = 50;
 
 /// What was found. Nothing of it may be lost, doubled or torn: that is an error, which says how to have it again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
