@@ -99,7 +99,7 @@ impl Feed {
             begin = end;
             let refused_before = self.refused.iter().find(|refused| refused.lane == lane);
             let put = match (refused_before, state) {
-                (Some(refused), _) => Err(refused.why.clone()),
+                (Some(refused), _) => Err(refused.why),
                 (None, Some((key, at))) => {
                     session.put_state(clock::at(at).min(now), lane.number(), key.raw(), payload)
                 }
